@@ -1,0 +1,55 @@
+"""pygeco: minimise any convex smooth function of a matrix under a rank constraint."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from pygeco.certificates import (
+    Certificate,
+    guaranteed_gap,
+    guaranteed_gap_at_rank,
+    guaranteed_rank,
+)
+from pygeco.directions import Lanczos, Power, Signs
+from pygeco.factors import LowRank
+from pygeco.objectives import Entries
+from pygeco.path import Path, Step, Stop
+from pygeco.penalties import Ridge, Schatten, Trace
+from pygeco.solver import Observer, Solver, minimize
+
+if TYPE_CHECKING:
+    from pygeco.estimators import MatrixCompletion
+
+__version__ = "0.1.0"
+
+# scikit-learn takes as long to import as everything else together: only when used.
+_LAZY = {"MatrixCompletion": "pygeco.estimators"}
+
+__all__ = [
+    "Certificate",
+    "Entries",
+    "Lanczos",
+    "LowRank",
+    "MatrixCompletion",
+    "Observer",
+    "Path",
+    "Power",
+    "Ridge",
+    "Schatten",
+    "Signs",
+    "Solver",
+    "Step",
+    "Stop",
+    "Trace",
+    "guaranteed_gap",
+    "guaranteed_gap_at_rank",
+    "guaranteed_rank",
+    "minimize",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module 'pygeco' has no attribute {name!r}")

@@ -1,0 +1,41 @@
+"""The commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import pygeco
+
+app = typer.Typer(
+    help="Low-rank matrices with a certificate, from any convex loss.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.")
+    ] = False,
+) -> None:
+    if version:
+        print(f"pygeco {pygeco.__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the picture.")] = Path(
+        "geco-demo"
+    ),
+    rank: Annotated[int, typer.Option(min=1, max=50, help="The highest rank.")] = 10,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the ratings and of the fit.")] = 0,
+) -> None:
+    """Fit synthetic ratings rank by rank, and draw test error against rank."""
+    from pygeco.cli.demo import run
+
+    run(output, rank, seed)

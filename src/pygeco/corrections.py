@@ -1,0 +1,210 @@
+"""Steps 5 to 8 of Algorithm 1: what re-optimises after a new pair.
+
+A correction moves between frozen states. `extend` adds a pair and minimises; `shrink` drops the
+weakest component and minimises again. A replacement (section 2.1.2) is one after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from pygeco.factors import Array, LowRank
+from pygeco.linalg import solve_psd
+from pygeco.objectives.base import Objective, Span
+from pygeco.penalties import Penalty
+
+
+class State(NamedTuple):
+    """A matrix, the small problem over its spans, and R(A) + h(A)."""
+
+    A: LowRank
+    span: Span
+    value: float
+
+
+class Correction(Protocol):
+    def start(self, objective: Objective, A: LowRank) -> State: ...
+    def extend(self, state: State, u: Array, v: Array) -> State: ...
+    def shrink(self, state: State) -> State: ...
+
+
+@dataclass(frozen=True)
+class Core:
+    """`argmin_B R(U B Vᵀ) + h(σ(B))` over all s × s cores; U and V stay orthonormal."""
+
+    penalty: Penalty | None = None
+
+    def start(self, objective: Objective, A: LowRank) -> State:
+        span = objective.span(A)
+        return State(A, span, span.value(np.diag(A.s)) + _penalty(self.penalty, A.s))
+
+    def extend(self, state: State, u: Array, v: Array) -> State:
+        A = state.A.append(u, v)
+        return self._solve(A, state.span.append(A.U[:, -1], A.V[:, -1]))
+
+    def shrink(self, state: State) -> State:
+        """The weakest singular value zeroed, then the core minimised again at the lower rank.
+
+        Zeroing alone (section 2.1.2) leaves the minimum over the spans, which the proof of
+        Theorem 1 needs at the next growth. For a quadratic problem a few rounds also turn the
+        kept spans inside the wider ones. None of it passes over the data.
+        """
+        A, span = state.A, state.span
+        k, value = A.rank - 1, np.inf
+        full, left = np.eye(A.rank), np.eye(A.rank)[:, :k]
+        B = np.diag(A.s)
+        for _ in range(ROUNDS if span.quadratic and self.penalty is None else 0):
+            C, _ = minimise(span.rotate(left, full), left.T @ B, None)
+            right = np.linalg.svd(C)[2][:k].T
+            D, better = minimise(span.rotate(full, right), left @ C @ right, None)
+            left = np.linalg.svd(D)[0][:, :k]
+            B = D @ right.T
+            if better >= value * (1 - 1e-4):
+                break
+            value = better
+        P, s, Qt = np.linalg.svd(B)
+        P, s, Q = P[:, :k], s[:k], Qt[:k].T
+        return self._solve(A.rotate(P, s, Q), span.rotate(P, Q))
+
+    def _solve(self, A: LowRank, span: Span) -> State:
+        B, value = minimise(span, np.diag(A.s), self.penalty)
+        P, s, Qt = np.linalg.svd(B)
+        return State(A.rotate(P, s, Qt.T), span.rotate(P, Qt.T), value)
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    """`argmin_b R(U diag(b) Vᵀ)`: the pairs stay as they were found (section 2.1.4)."""
+
+    penalty: Penalty | None = None
+
+    def __post_init__(self) -> None:
+        if self.penalty is not None and self.penalty.quadratic is None:
+            raise ValueError(
+                "penalty: with correction='diagonal' the pairs are not orthonormal, so only the "
+                "ridge can be computed; use Ridge, or correction='core'."
+            )
+
+    def start(self, objective: Objective, A: LowRank) -> State:
+        span = objective.span(A)
+        return State(A, span, self._value(span, A))
+
+    def extend(self, state: State, u: Array, v: Array) -> State:
+        A = LowRank(
+            np.column_stack([state.A.U, u]),
+            np.append(state.A.s, 0.0),
+            np.column_stack([state.A.V, v]),
+        )
+        return self._solve(A, state.span.append(u, v))
+
+    def shrink(self, state: State) -> State:
+        keep = np.delete(np.eye(state.A.rank), np.argmin(np.abs(state.A.s)), axis=1)
+        A = LowRank(state.A.U @ keep, state.A.s @ keep, state.A.V @ keep)
+        return self._solve(A, state.span.rotate(keep, keep))
+
+    def _solve(self, A: LowRank, span: Span) -> State:
+        b, value = A.s, self._value(span, A)
+        lift = 2 * _alpha(self.penalty) * (A.U.T @ A.U) * (A.V.T @ A.V)
+        for _ in range(1 if span.quadratic else NEWTON_STEPS):
+            slope, curvature = span.diagonal(b)
+            force = -(slope + lift @ b)
+            step = solve_psd(curvature + lift, force)
+            t, better = 1.0, value
+            for _ in range(HALVINGS):
+                better = self._value(span, LowRank(A.U, b + t * step, A.V))
+                if better <= value:
+                    break
+                t /= 2
+            if not better < value:
+                break
+            done = value - better <= PROGRESS * abs(value)
+            b, value = b + t * step, better
+            if done:
+                break
+        return State(LowRank(A.U, b, A.V), span, value)
+
+    def _value(self, span: Span, A: LowRank) -> float:
+        ridge = _alpha(self.penalty) * float(A.s @ ((A.U.T @ A.U) * (A.V.T @ A.V)) @ A.s)
+        return span.value(np.diag(A.s)) + ridge
+
+
+NEWTON_STEPS = 50
+HALVINGS = 30
+ROUNDS = 8
+PROGRESS = 1e-12
+
+
+def minimise(span: Span, B: Array, penalty: Penalty | None) -> tuple[Array, float]:
+    """`argmin_B R(U B Vᵀ) + h(σ(B))` from a start, and the value there. Never rises."""
+    if penalty is None or penalty.quadratic is not None:
+        return _newton(span, B, _alpha(penalty))
+    return _proximal(span, B, penalty)
+
+
+def _newton(span: Span, B: Array, alpha: float) -> tuple[Array, float]:
+    """Newton with halving; one step when the problem is quadratic."""
+
+    def objective(B: Array) -> float:
+        return span.value(B) + alpha * float(np.sum(B * B))
+
+    value = objective(B)
+    for _ in range(1 if span.quadratic else NEWTON_STEPS):
+        step = span.newton(B, 2 * alpha)
+        t, better = 1.0, value
+        for _ in range(HALVINGS):
+            better = objective(B + t * step)
+            if better <= value:
+                break
+            t /= 2
+        if not better < value:
+            break
+        done = value - better <= PROGRESS * abs(value)
+        B, value = B + t * step, better
+        if done:
+            break
+    return B, value
+
+
+def _proximal(span: Span, B: Array, penalty: Penalty) -> tuple[Array, float]:
+    """Accelerated proximal gradient with restarts (Nesterov; O'Donoghue and Candès)."""
+
+    def objective(B: Array) -> float:
+        return span.value(B) + penalty.value(np.linalg.svd(B, compute_uv=False))
+
+    step = 1 / max(span.lipschitz(), np.finfo(float).tiny)
+    best, value = B, objective(B)
+    ahead, t = B, 1.0
+    for _ in range(5000):
+        P, s, Qt = np.linalg.svd(ahead - step * span.slope(ahead))
+        new = (P * penalty.prox(s, step)) @ Qt
+        moved = float(np.linalg.norm(new - best))
+        if np.sum((ahead - new) * (new - best)) > 0:
+            t, ahead = 1.0, new
+        else:
+            later = (1 + np.sqrt(1 + 4 * t * t)) / 2
+            ahead, t = new + (t - 1) / later * (new - best), later
+        best = new
+        if moved <= 1e-12 * max(float(np.linalg.norm(new)), np.finfo(float).tiny):
+            break
+    found = objective(best)
+    return (best, found) if found <= value else (B, value)
+
+
+def _alpha(penalty: Penalty | None) -> float:
+    return 0.0 if penalty is None or penalty.quadratic is None else penalty.quadratic
+
+
+def _penalty(penalty: Penalty | None, s: Array) -> float:
+    return 0.0 if penalty is None else penalty.value(s)
+
+
+def named(name: str, penalty: Penalty | None) -> Correction:
+    """The correction called `name`."""
+    if name == "core":
+        return Core(penalty)
+    if name == "diagonal":
+        return Diagonal(penalty)
+    raise ValueError(f"correction: unknown name {name!r}; use 'core' or 'diagonal'.")

@@ -1,0 +1,59 @@
+"""Matrices that the package makes itself, for demos, tests and benchmarks."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.factors import Array, LowRank
+
+
+class Triplets(NamedTuple):
+    """Observed cells; `MatrixCompletion().fit(triplets)` takes them as they are."""
+
+    rows: NDArray[Any]
+    cols: NDArray[Any]
+    values: Array
+    shape: tuple[int, int]
+
+
+def make_low_rank(shape: tuple[int, int], rank: int, seed: int = 0) -> LowRank:
+    """A random matrix of this rank with entries of variance about one."""
+    rng = np.random.default_rng(seed)
+    m, n = shape
+    U, V = rng.standard_normal((m, rank)), rng.standard_normal((n, rank))
+    return LowRank(U, np.full(rank, rank**-0.5), V).svd()
+
+
+def make_ratings(
+    shape: tuple[int, int] = (1000, 600),
+    cells: int = 40_000,
+    rank: int = 4,
+    noise: float = 0.5,
+    seed: int = 0,
+    dtype: type = np.float32,
+) -> Triplets:
+    """Ratings from 1 to 5 in halves: a few tastes, popular columns, busy rows, and noise.
+
+    Rows and columns are drawn with power-law popularity; each cell occurs at most once.
+    """
+    rng = np.random.default_rng(seed)
+    m, n = shape
+    if not 0 < cells <= 0.5 * m * n:
+        raise ValueError(f"cells: must be between 1 and half of m × n = {m * n // 2}, not {cells}.")
+    keys = np.zeros(0, np.int64)
+    while len(keys) < cells:
+        want = int(1.3 * (cells - len(keys))) + 16
+        i = rng.permutation(m)[(m * rng.random(want) ** 1.5).astype(np.int64)]
+        j = (n * rng.random(want) ** 2).astype(np.int64)
+        keys = np.unique(np.concatenate([keys, i * n + j]))
+    keys = rng.permutation(keys)[:cells]
+    rows, cols = (keys // n).astype(np.int32), (keys % n).astype(np.int32)
+    taste = make_low_rank(shape, rank, seed + 1)
+    liking = 0.8 * taste.entries(rows, cols)
+    mood, fame = 0.4 * rng.standard_normal(m), 0.4 * rng.standard_normal(n)
+    stars = 3.5 + liking + mood[rows] + fame[cols] + noise * rng.standard_normal(cells)
+    values: Array = np.clip(np.round(2 * stars) / 2, 1, 5).astype(dtype)
+    return Triplets(rows, cols, values, shape)

@@ -1,0 +1,226 @@
+"""Step 4 of Algorithm 1: a pair (u, v) with a large uᵀGv, from products with G and Gᵀ only.
+
+`Lanczos` and `Power` are ApproxSV: they return the leading singular pair up to a tolerance τ,
+its singular value σ₁, and an upper bound on σ₁ that holds with a stated probability.
+
+The bound. Let x = Gaussian start, M = GᵀG, v₁ its leading eigenvector. |⟨x, v₁⟩| ≤ t has
+probability at most t √(2/π), whatever v₁ is. So, except with probability δ, the normalised
+start has a component c = δ √(π/2) / ‖x‖ along v₁, and ‖p(M)x‖ ≥ c |p(σ₁²)| ‖x‖ for every
+polynomial p. The power method knows ‖p(M)x‖ for p(λ) = λᵏ; Lanczos knows it for all p of degree
+k and so picks the best (Kuczyński and Woźniakowski 1992 bound the same event in advance; using
+the polynomials of the run itself is due to van Dorsselaer, Hochstenbach and van der Vorst 2000).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from pygeco.factors import Array
+
+
+class Operator(Protocol):
+    """What a direction may know of the gradient."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    def matvec(self, x: Array) -> Array: ...
+    def rmatvec(self, y: Array) -> Array: ...
+
+
+class Pair(NamedTuple):
+    """Unit vectors with uᵀGv = sigma ≥ 0, and what the search cost in products with G or Gᵀ."""
+
+    u: Array
+    v: Array
+    sigma: float
+    upper: float
+    passes: int
+    kind: str
+    confidence: float = 1.0
+
+
+class Direction(Protocol):
+    def __call__(self, G: Operator, rng: np.random.Generator) -> Pair: ...
+
+
+@dataclass(frozen=True)
+class Lanczos:
+    """Golub–Kahan bidiagonalisation with full re-orthogonalisation.
+
+    Stops as soon as uᵀGv ≥ (1 − τ) σ₁ is proved at the given confidence, or after `iterations`.
+    """
+
+    tau: float = 0.05
+    iterations: int = 40
+    confidence: float = 0.999
+
+    def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
+        m, n = G.shape
+        x = rng.standard_normal(n)
+        log_c = _log_component(x, self.confidence)
+        V = [x / np.linalg.norm(x)]
+        U: list[Array] = []
+        alphas: list[float] = []
+        betas: list[float] = []
+        for _ in range(min(self.iterations, m, n)):
+            p, alpha = _residual(G.matvec(V[-1]), U)
+            if alpha == 0.0:  # nothing outside the Krylov space: theta is exact
+                upper = float(theta[0]) * (1 + 1e-12) if alphas else 0.0
+                break
+            U.append(p)
+            alphas.append(alpha)
+            w, beta = _residual(G.rmatvec(p), V)
+            B = np.diag(alphas) + np.diag(betas, 1)
+            P, theta, Qt = np.linalg.svd(B)
+            if beta <= 1e-14 * theta[0]:
+                upper = float(theta[0]) * (1 + 1e-12)
+                break
+            betas.append(beta)
+            upper = _lanczos_bound(alphas, betas, float(theta[0]), log_c)
+            if theta[0] >= (1 - self.tau) * upper:
+                break
+            V.append(w)
+        if not alphas:
+            return _nothing(m, n, 1, "singular")
+        left, right = P[:, 0], Qt[0]
+        u = np.column_stack(U)[:, : len(left)] @ left
+        v = np.column_stack(V[: len(right)]) @ right
+        return Pair(
+            u / np.linalg.norm(u),
+            v / np.linalg.norm(v),
+            float(theta[0]),
+            upper,
+            2 * len(U),
+            "singular",
+            self.confidence,
+        )
+
+
+@dataclass(frozen=True)
+class Power:
+    """The power method on GᵀG, as in the paper's section 5. Stops early once τ is proved."""
+
+    tau: float = 0.0
+    iterations: int = 30
+    confidence: float = 0.999
+
+    def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
+        m, n = G.shape
+        x = rng.standard_normal(n)
+        log_c = _log_component(x, self.confidence)
+        v = x / np.linalg.norm(x)
+        log_size = 0.0  # log ‖Mᵏ x‖ / ‖x‖
+        for k in range(1, self.iterations + 1):
+            u, sigma = _unit(G.matvec(v))
+            if sigma == 0.0:
+                return _nothing(m, n, 2 * k - 1, "singular")
+            v, size = _unit(G.rmatvec(u))
+            log_size += math.log(sigma) + math.log(size)
+            upper = max(size, math.exp((log_size - log_c) / (2 * k)))
+            if size >= (1 - self.tau) * upper:
+                break
+        return Pair(u, v, size, upper, 2 * k, "singular", self.confidence)
+
+
+@dataclass(frozen=True)
+class Signs:
+    """Alternating maximisation of uᵀGv over uᵢ = ±1/√m, vⱼ = ±1/√n (the paper's section 5).
+
+    From a random start, so that each call may find another pair. Where a row of G is zero,
+    any value is optimal and zero is taken.
+    """
+
+    iterations: int = 30
+    tolerance: float = 1e-3
+
+    def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
+        m, n = G.shape
+        v = np.where(rng.random(n) < 0.5, -1.0, 1.0)
+        gain, passes = 0.0, 0
+        for _ in range(self.iterations):
+            u = np.sign(G.matvec(v))
+            w = G.rmatvec(u)
+            passes += 2
+            v, reached = np.sign(w), float(np.abs(w).sum())
+            if reached <= gain * (1 + self.tolerance):
+                break
+            gain = reached
+        u, p = _unit(u)
+        v, q = _unit(v)
+        if p == 0.0 or q == 0.0:
+            return _nothing(m, n, passes, "signs")
+        return Pair(u, v, gain / (p * q), math.inf, passes, "signs")
+
+
+def _unit(x: Array) -> tuple[Array, float]:
+    """X / ‖x‖ and ‖x‖, without overflow or underflow; a zero vector stays zero."""
+    top = float(np.max(np.abs(x), initial=0.0))
+    if not top > 0.0:
+        return x, 0.0
+    y = x / top
+    size = float(np.linalg.norm(y))
+    return y / size, size * top
+
+
+def _residual(x: Array, basis: list[Array]) -> tuple[Array, float]:
+    """X minus its part in the span of an orthonormal basis, normalised, and its norm."""
+    before = float(np.linalg.norm(x))
+    if basis:
+        Q = np.column_stack(basis)
+        x = x - Q @ (Q.T @ x)
+        x = x - Q @ (Q.T @ x)
+    unit, size = _unit(x)
+    return (unit, size) if size > 1e-14 * before else (unit, 0.0)
+
+
+def _nothing(m: int, n: int, passes: int, kind: str) -> Pair:
+    return Pair(np.zeros(m), np.zeros(n), 0.0, 0.0, passes, kind)
+
+
+def _log_component(x: Array, confidence: float) -> float:
+    """Log c: the start x has |⟨x, v₁⟩|/‖x‖ ≥ c with probability at least `confidence`."""
+    return math.log((1 - confidence) * math.sqrt(math.pi / 2) / float(np.linalg.norm(x)))
+
+
+def _lanczos_bound(alphas: list[float], betas: list[float], theta: float, log_c: float) -> float:
+    """The σ above `theta` at which Σ φⱼ(σ²)² = 1/c², φ the run's orthonormal polynomials.
+
+    σ₁ cannot be larger: min over p of ‖p(M)x‖² with p(λ) = 1 is ‖x‖² / Σ φⱼ(λ)². Both
+    coefficient lists have length k: T = BᵀB has diagonal αⱼ² + βⱼ₋₁² and off-diagonal αⱼ βⱼ.
+    """
+    scale = theta * theta
+    diagonal = [a * a / scale for a in alphas]
+    for j, b in enumerate(betas[:-1]):
+        diagonal[j + 1] += b * b / scale
+    off = [a * b / scale for a, b in zip(alphas, betas, strict=True)]
+
+    def exceeds(lam: float) -> bool:
+        before, now, total, last = 0.0, 1.0, 1.0, 0.0
+        log_limit = -2 * log_c
+        for d, e in zip(diagonal, off, strict=True):
+            before, now = now, ((lam - d) * now - last * before) / e
+            last = e
+            total += now * now
+            if total > 1e250 or math.log(total) > log_limit:
+                return True
+        return False
+
+    low, high = 1.0, 1.0 + 1e-12
+    while not exceeds(high) and high < 1e12:
+        low, high = high, 1.0 + 4 * (high - 1.0)
+    while high - low > 1e-6 * (high - 1.0):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if exceeds(middle) else (middle, high)
+    return theta * math.sqrt(high)
+
+
+def named(name: str, **settings: Any) -> Direction:
+    """The direction called `name`."""
+    kinds: dict[str, Any] = {"lanczos": Lanczos, "power": Power, "signs": Signs}
+    if name not in kinds:
+        raise ValueError(f"direction: unknown name {name!r}; use one of {sorted(kinds)}.")
+    return kinds[name](**settings)

@@ -1,0 +1,89 @@
+"""Observed cells in one order: the arrays that the kernels take, and how they are made."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.engines import cpu
+from pygeco.factors import Array
+
+BLOCKS = 256
+
+
+class Cells(NamedTuple):
+    """Cells grouped by row (or by column): 4 bytes of index and one value each.
+
+    `weights` is empty where every cell counts once. `blocks` cuts the groups into fixed parts
+    with about equally many cells.
+    """
+
+    pointers: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: Array
+    weights: Array
+    blocks: NDArray[np.int64]
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+    def counts(self) -> NDArray[np.int64]:
+        return np.diff(self.pointers)
+
+
+def both_orders(
+    rows: NDArray[Any],
+    cols: NDArray[Any],
+    values: Array,
+    weights: Array | None,
+    shape: tuple[int, int],
+) -> tuple[Cells, Cells]:
+    """Triplets in any order to (by row, by column), each group sorted. O(|E|)."""
+    payloads = [values] if weights is None else [values, weights]
+    orders = []
+    for payload in payloads:
+        by_col = _grouped(cols, rows, payload, shape[1])
+        by_row = _transposed(*by_col, shape[0])
+        orders.append((by_row, _transposed(*by_row, shape[1])))
+    none = np.zeros(0, dtype=values.dtype)
+    both = []
+    for side in (0, 1):
+        pointers, indices, y = orders[0][side]
+        w = none if weights is None else orders[1][side][2]
+        both.append(Cells(pointers, indices, y, w, cut(pointers)))
+    return both[0], both[1]
+
+
+def cut(pointers: NDArray[np.int64], parts: int = BLOCKS) -> NDArray[np.int64]:
+    """Boundaries of at most `parts` runs of groups with about equally many cells (and groups)."""
+    groups = len(pointers) - 1
+    load = pointers + np.arange(groups + 1)
+    marks = np.searchsorted(load, np.linspace(0, load[-1], parts + 1))
+    marks[0], marks[-1] = 0, groups
+    return np.unique(marks).astype(np.int64)
+
+
+def _grouped(
+    major: NDArray[Any], minor: NDArray[Any], values: Array, groups: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
+    pointers = np.zeros(groups + 1, np.int64)
+    indices = np.empty(len(values), np.int32)
+    out = np.empty_like(values)
+    cpu.group(major, minor, values, pointers, indices, out)
+    return pointers, indices, out
+
+
+def _transposed(
+    from_pointers: NDArray[np.int64],
+    from_indices: NDArray[np.int32],
+    from_values: Array,
+    groups: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
+    pointers = np.zeros(groups + 1, np.int64)
+    indices = np.empty_like(from_indices)
+    out = np.empty_like(from_values)
+    cpu.transpose(from_pointers, from_indices, from_values, pointers, indices, out)
+    return pointers, indices, out

@@ -1,0 +1,49 @@
+"""The three forms in which cells arrive, checked once and turned into one objective."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
+
+from pygeco.objectives import Entries
+
+
+def entries_from(estimator: Any, X: Any, *, reset: bool, **settings: Any) -> Entries:
+    """Entries of a sparse matrix, a dense array with NaN, or (rows, cols, values[, shape])."""
+    if isinstance(X, tuple):
+        entries = _from_triplets(X, settings)
+        if reset:
+            estimator.n_features_in_ = entries.shape[1]
+        elif entries.shape[1] != estimator.n_features_in_:
+            raise ValueError(
+                f"X: has {entries.shape[1]} columns, but {type(estimator).__name__} was fitted "
+                f"with {estimator.n_features_in_}."
+            )
+        return entries
+    checked = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse=["coo", "csr", "csc"],
+        accept_large_sparse=True,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False if sp.issparse(X) else "allow-nan",
+    )
+    if sp.issparse(checked):
+        return Entries.from_sparse(checked, **settings)
+    return Entries.from_dense(checked, **settings)
+
+
+def _from_triplets(X: tuple[Any, ...], settings: dict[str, Any]) -> Entries:
+    if len(X) == 3:
+        rows, cols, values = X
+        return Entries(rows, cols, values, **settings)
+    if len(X) == 4:
+        rows, cols, values, shape = X
+        return Entries(rows, cols, values, shape, **settings)
+    raise ValueError(
+        f"X: a tuple must be (rows, cols, values[, shape]), not {len(X)} items."
+    )

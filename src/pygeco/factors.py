@@ -1,0 +1,124 @@
+"""A low-rank matrix, kept as its factors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class LowRank:
+    """`A = U diag(s) Vᵀ`, never formed.
+
+    U (m, k) and V (n, k) have orthonormal columns unless the correction is diagonal, in
+    which case the columns have norm one only; `svd()` gives the orthonormal form of either.
+    """
+
+    U: Array
+    s: Array
+    V: Array
+
+    @classmethod
+    def zero(cls, shape: tuple[int, int]) -> LowRank:
+        """The zero matrix: rank 0, the start of Algorithm 1."""
+        m, n = shape
+        return cls(np.zeros((m, 0)), np.zeros(0), np.zeros((n, 0)))
+
+    @classmethod
+    def from_dense(cls, A: ArrayLike, rank: int | None = None) -> LowRank:
+        """The best approximation of a dense matrix at `rank` (its numerical rank by default)."""
+        dense = np.asarray(A, dtype=float)
+        P, s, Qt = np.linalg.svd(dense, full_matrices=False)
+        if rank is None:
+            rank = int(np.sum(s > s[:1] * max(dense.shape) * np.finfo(float).eps))
+        return cls(P[:, :rank], s[:rank], np.ascontiguousarray(Qt[:rank].T))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.U.shape[0], self.V.shape[0]
+
+    @property
+    def rank(self) -> int:
+        """The number of columns. Trailing singular values may be zero."""
+        return len(self.s)
+
+    @property
+    def T(self) -> LowRank:
+        return LowRank(self.V, self.s, self.U)
+
+    def append(self, u: Array, v: Array) -> LowRank:
+        """The same matrix with (u, v) added to the spans, with weight zero.
+
+        A vector already in the span is replaced by another one outside it: the span only
+        grows, so whatever a minimisation over the larger span guaranteed still holds.
+        """
+        return LowRank(
+            np.column_stack([self.U, _orthonormal(self.U, u)]),
+            np.append(self.s, 0.0),
+            np.column_stack([self.V, _orthonormal(self.V, v)]),
+        )
+
+    def rotate(self, P: Array, s: Array, Q: Array) -> LowRank:
+        """`(U P) diag(s) (V Q)ᵀ`: step 8 of Algorithm 1."""
+        return LowRank(self.U @ P, s, self.V @ Q)
+
+    def truncate(self, rank: int) -> LowRank:
+        """The leading `rank` columns: the best approximation when the columns are orthonormal."""
+        return LowRank(
+            np.ascontiguousarray(self.U[:, :rank]),
+            self.s[:rank],
+            np.ascontiguousarray(self.V[:, :rank]),
+        )
+
+    def svd(self) -> LowRank:
+        """The same matrix with orthonormal columns and s ≥ 0, largest first. O((m + n) k²)."""
+        Qu, Ru = np.linalg.qr(self.U)
+        Qv, Rv = np.linalg.qr(self.V)
+        P, s, Qt = np.linalg.svd((Ru * self.s) @ Rv.T)
+        return LowRank(Qu @ P, s, Qv @ Qt.T)
+
+    def entries(self, rows: ArrayLike, cols: ArrayLike) -> Array:
+        """`A[rows[t], cols[t]]` for each t. O(k) each, in blocks, so memory stays bounded."""
+        i, j = np.broadcast_arrays(np.asarray(rows), np.asarray(cols))
+        out = np.empty(i.shape, dtype=np.result_type(self.U, self.V))
+        flat, i, j = out.reshape(-1), i.reshape(-1), j.reshape(-1)
+        left = self.U * self.s
+        for at in range(0, len(flat), 1 << 16):
+            part = slice(at, at + (1 << 16))
+            flat[part] = np.einsum("tk,tk->t", left[i[part]], self.V[j[part]])
+        return out
+
+    def matvec(self, x: Array) -> Array:
+        """`A x`. O((m + n) k)."""
+        return self.U @ (self.s * (self.V.T @ x))
+
+    def rmatvec(self, y: Array) -> Array:
+        """`Aᵀ y`. O((m + n) k)."""
+        return self.V @ (self.s * (self.U.T @ y))
+
+    def to_dense(self) -> Array:
+        """The m × n matrix itself. Everything else in pygeco avoids it."""
+        return (self.U * self.s) @ self.V.T
+
+    def astype(self, dtype: np.dtype[Any] | type) -> LowRank:
+        return LowRank(self.U.astype(dtype), self.s.astype(dtype), self.V.astype(dtype))
+
+
+def _orthonormal(Q: Array, x: Array) -> Array:
+    """X made orthogonal to the columns of Q, twice (once is not enough), with norm one."""
+    for candidate in (x, np.ones_like(x), *np.eye(min(len(x), Q.shape[1] + 1), len(x))):
+        size = np.linalg.norm(candidate)
+        if not size > 0:
+            continue
+        y = candidate / size
+        y = y - Q @ (Q.T @ y)
+        if np.linalg.norm(y) > 1e-10:
+            y = y / np.linalg.norm(y)
+            y = y - Q @ (Q.T @ y)
+            return y / np.linalg.norm(y)
+    raise ValueError(f"rank: {Q.shape[1] + 1} columns do not fit in dimension {len(x)}.")

@@ -1,0 +1,98 @@
+"""What a fit returns: one step a rank, and why it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import overload
+
+from pygeco.certificates import Certificate
+from pygeco.factors import LowRank
+
+
+class Stop(Enum):
+    """Why the solver stopped; the text says what to do about it."""
+
+    RANK = "the rank asked for is reached; a higher rank continues from this path"
+    TARGET = "the objective is at or below the target"
+    PROGRESS = "the last rank lowered the objective by less than `progress`; more rank buys little"
+    CERTIFIED = "the certificate is at or below `gap`: no matrix of this trace norm is much better"
+    TIME = "the time limit is reached; continue from this path with more time"
+    CALLBACK = "the callback asked to stop"
+    STATIONARY = "the gradient is zero: this is a global minimum, and more rank cannot help"
+    STALLED = "no direction lowers the objective in this precision; the fit is as good as it gets"
+
+    @property
+    def advice(self) -> str:
+        return self.value
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.value}."
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """The solution at one rank.
+
+    `objective` is R(A) plus any penalty, R the mean over the observed cells; `seconds` counts
+    from the start of the fit; `passes` is the number of passes over the data at this rank.
+    """
+
+    rank: int
+    objective: float
+    A: LowRank
+    certificate: Certificate
+    seconds: float
+    passes: int
+    direction: str
+    replaced: int
+
+    @property
+    def gap(self) -> float:
+        """The certificate against every matrix of this one's trace norm."""
+        return self.certificate.gap()
+
+
+@dataclass(frozen=True, eq=False)
+class Path(Sequence[Step]):
+    """Every rank from one fit. `path.at(5)` is the step of rank 5; `path[-1]` the last one."""
+
+    steps: tuple[Step, ...]
+    stop: Stop
+    seed: int
+    shape: tuple[int, int]
+
+    @overload
+    def __getitem__(self, index: int) -> Step: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Step]: ...
+    def __getitem__(self, index: int | slice) -> Step | Sequence[Step]:
+        return self.steps[index]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps)
+
+    @property
+    def A(self) -> LowRank:
+        """The solution of the highest rank."""
+        return self.steps[-1].A if self.steps else LowRank.zero(self.shape)
+
+    def at(self, rank: int) -> Step:
+        """The step of this rank."""
+        for step in self.steps:
+            if step.rank == rank:
+                return step
+        ranks = [step.rank for step in self.steps]
+        raise ValueError(f"rank: {rank!r} is not on this path, which has ranks {ranks}.")
+
+    def __repr__(self) -> str:
+        lines = ["rank  objective     gap at most   seconds  passes"]
+        lines += [
+            f"{t.rank:4d}  {t.objective:<12.6g}  {t.gap:<12.4g} {t.seconds:8.2f}  {t.passes:6d}"
+            for t in self.steps
+        ]
+        return "\n".join([*lines, f"stopped: {self.stop.advice}"])

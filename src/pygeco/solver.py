@@ -1,0 +1,281 @@
+"""Algorithm 1 of the paper: GECO, Greedy Efficient Component Optimization."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from pygeco import corrections
+from pygeco.certificates import Certificate
+from pygeco.corrections import Correction, State
+from pygeco.directions import Direction, Lanczos, Operator, Pair, Power, Signs
+from pygeco.factors import Array, LowRank
+from pygeco.objectives.base import Gradient, Objective
+from pygeco.path import Path, Step, Stop
+from pygeco.penalties import Penalty
+
+# A decrease smaller than this share of R(0) is rounding, not progress.
+NOISE = 1e-13
+
+
+class Observer(Protocol):
+    """Progress, logging, checkpoints: whatever watches a fit. See `minimize`."""
+
+    def on_start(self, objective: Objective, rank: int) -> None: ...
+    def on_step(self, step: Step) -> None: ...
+    def on_stop(self, reason: Stop) -> None: ...
+
+
+@dataclass(frozen=True)
+class Solver:
+    """The choices of Algorithm 1 and of its variants (section 2.1), and when to stop.
+
+    direction     step 4, ApproxSV: `Lanczos(tau, iterations, confidence)` or `Power(...)`
+    signs         try the sign-alternation pair too at each growth; the larger decrease wins (2.1.1)
+    replacements  q, the replacement attempts at each rank (2.1.2)
+    correction    "core" (all s × s cores) or "diagonal" (2.1.4)
+    target        stop when the objective is at or below this
+    progress      stop when a rank lowers the objective by less than this share of it
+    gap           stop when the certificate, at the solution's own trace norm, is at or below this
+    time_limit    stop after this many seconds, at the end of a rank
+    """
+
+    direction: Direction = field(default_factory=Lanczos)
+    signs: bool = False
+    replacements: int = 0
+    correction: str = "core"
+    target: float | None = None
+    progress: float | None = None
+    gap: float | None = None
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.replacements < 0:
+            raise ValueError(f"replacements: must be at least 0, not {self.replacements!r}.")
+        corrections.named(self.correction, None)
+
+    @classmethod
+    def paper(cls) -> Solver:
+        """The experiment of section 5: 30 power iterations, signs, q = 20, the full core."""
+        return cls(direction=Power(tau=0.0, iterations=30), signs=True, replacements=20)
+
+    def grow(self, objective: Objective, correction: Correction, at: Point) -> Growth:
+        """One rank of Algorithm 1, steps 5 to 8, and the replacements that follow it."""
+        pairs = [at.pair, Signs()(at.gradient, at.rng)] if self.signs else [at.pair]
+        before = correction.start(objective, at.A)
+        states = [correction.extend(before, pair.u, pair.v) for pair in pairs]
+        best = min(range(len(pairs)), key=lambda t: states[t].value)
+        passes = sum(pair.passes for pair in pairs[1:]) + 3 * (at.A.rank + len(pairs))
+        growth = Growth(states[best], pairs[best].kind, 0, passes)
+        return self._replace(objective, correction, growth, at)
+
+    def _replace(
+        self, objective: Objective, correction: Correction, growth: Growth, at: Point
+    ) -> Growth:
+        """Up to q attempts to exchange the weakest component for a better one (2.1.2)."""
+        state, kind, replaced, passes = growth
+        gradient = None
+        for _ in range(self.replacements):
+            if gradient is None:
+                gradient = at.follow(objective.gradient(state.A), state.A)
+                passes += 2
+            pair = Signs()(gradient, at.rng)
+            if pair.sigma == 0.0:
+                break
+            other = correction.shrink(correction.extend(state, pair.u, pair.v))
+            passes += pair.passes + 3
+            if other.value < state.value - at.noise:
+                state, replaced, gradient = other, replaced + 1, None
+        return Growth(state, kind, replaced, passes)
+
+    def reason(self, step: Step, before: float, rank: int) -> Stop | None:
+        """The first stop rule that holds after this step."""
+        if self.target is not None and step.objective <= self.target:
+            return Stop.TARGET
+        if self.gap is not None and step.gap <= self.gap:
+            return Stop.CERTIFIED
+        if self.progress is not None and before - step.objective < self.progress * abs(before):
+            return Stop.PROGRESS
+        if step.rank >= rank:
+            return Stop.RANK
+        if self.time_limit is not None and step.seconds >= self.time_limit:
+            return Stop.TIME
+        return None
+
+
+class Growth(NamedTuple):
+    """The state after a new rank, and how it came about."""
+
+    state: State
+    direction: str
+    replaced: int
+    passes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """What is known at A: the gradient of R + h, its leading pair, and the rank's own generator.
+
+    The generator depends on the seed and the rank alone, so that a path continued later takes
+    the same steps as one that was never interrupted.
+    """
+
+    A: LowRank
+    value: float
+    gradient: Operator
+    pair: Pair
+    certificate: Certificate
+    rng: np.random.Generator
+    penalty: Penalty | None
+    noise: float
+
+    @classmethod
+    def at(
+        cls, A: LowRank, objective: Objective, solver: Solver, penalty: Penalty | None, run: Run
+    ) -> Point:
+        rng = np.random.default_rng([run.seed, A.rank])
+        G = objective.gradient(A)
+        s = np.abs(A.s) if solver.correction == "core" else A.svd().s
+        h = 0.0 if penalty is None else penalty.value(s)
+        gradient = _with_penalty(G, A, penalty)
+        pair = solver.direction(gradient, rng)
+        inner = G.inner
+        if penalty is not None and penalty.smooth:
+            inner += float(penalty.slope(s) @ s)
+        certificate = Certificate(
+            pair.sigma, pair.upper, inner, float(s.sum()), pair.confidence, penalty, h
+        )
+        return cls(A, G.value + h, gradient, pair, certificate, rng, penalty, run.noise)
+
+    def follow(self, G: Gradient, A: LowRank) -> Operator:
+        return _with_penalty(G, A, self.penalty)
+
+
+class Run(NamedTuple):
+    """What stays the same for a whole run."""
+
+    seed: int
+    noise: float
+    began: float
+
+
+def minimize(
+    objective: Objective,
+    rank: int,
+    solver: Solver | None = None,
+    *,
+    penalty: Penalty | None = None,
+    start: LowRank | Path | None = None,
+    random_state: int | np.random.Generator | None = None,
+    callback: Callable[[Step], object] | None = None,
+    observer: Observer | None = None,
+) -> Path:
+    """Min R(A) + h(σ(A)) over matrices of rank at most `rank`, by GECO.
+
+    `start` continues from a matrix, or from an earlier path, whose steps and seed are kept.
+    `callback(step)` runs after each rank; a true answer stops the run. `observer` is told of the
+    start, of each step and of the reason for the stop.
+    """
+    solver = Solver() if solver is None else solver
+    rank = _check_rank(rank, objective.shape)
+    steps = list(start.steps) if isinstance(start, Path) else []
+    A = _first(start, objective.shape)
+    with threadpool_limits(1, "blas"):  # the same bits however many threads BLAS would use
+        noise = NOISE * abs(objective.value(LowRank.zero(objective.shape)))
+        run = Run(_seed(start, random_state), noise, time.perf_counter())
+        correction = corrections.named(solver.correction, penalty)
+        if observer is not None:
+            observer.on_start(objective, rank)
+        reason: Stop | None = Stop.RANK if A.rank >= rank else None
+        point = Point.at(A, objective, solver, penalty, run)
+        while reason is None:
+            if point.pair.sigma == 0.0:
+                reason = Stop.STATIONARY
+                break
+            growth = solver.grow(objective, correction, point)
+            if not growth.state.value < point.value - noise:
+                reason = Stop.STALLED
+                break
+            before, point = point, Point.at(growth.state.A, objective, solver, penalty, run)
+            step = _step(point, growth, run)
+            steps.append(step)
+            if observer is not None:
+                observer.on_step(step)
+            reason = solver.reason(step, before.value, rank)
+            if callback is not None and callback(step) and reason is not Stop.RANK:
+                reason = Stop.CALLBACK
+        if observer is not None:
+            observer.on_stop(reason)
+    return Path(tuple(steps), reason, run.seed, objective.shape)
+
+
+def _step(point: Point, growth: Growth, run: Run) -> Step:
+    return Step(
+        rank=point.A.rank,
+        objective=point.value,
+        A=point.A,
+        certificate=point.certificate,
+        seconds=time.perf_counter() - run.began,
+        passes=growth.passes + point.pair.passes + 2,
+        direction=growth.direction,
+        replaced=growth.replaced,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """G + U diag(d) Vᵀ."""
+
+    G: Gradient
+    extra: LowRank
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.G.shape
+
+    def matvec(self, x: Array) -> Array:
+        return self.G.matvec(x) + self.extra.matvec(x)
+
+    def rmatvec(self, y: Array) -> Array:
+        return self.G.rmatvec(y) + self.extra.rmatvec(y)
+
+
+def _with_penalty(G: Gradient, A: LowRank, penalty: Penalty | None) -> Operator:
+    """∇(R + h): the gradient of a smooth h lies in the spans of A."""
+    if penalty is None or not penalty.smooth or A.rank == 0:
+        return G
+    if penalty.quadratic is not None:
+        return _Sum(G, LowRank(A.U, 2 * penalty.quadratic * A.s, A.V))
+    return _Sum(G, LowRank(A.U, penalty.slope(A.s), A.V))
+
+
+def _check_rank(rank: int, shape: tuple[int, int]) -> int:
+    if not isinstance(rank, (int, np.integer)) or isinstance(rank, bool):
+        raise ValueError(f"rank: expected an integer, not {rank!r}.")
+    if not 1 <= rank <= min(shape):
+        raise ValueError(f"rank: must be between 1 and min(m, n) = {min(shape)}, not {rank}.")
+    return int(rank)
+
+
+def _first(start: LowRank | Path | None, shape: tuple[int, int]) -> LowRank:
+    A = LowRank.zero(shape) if start is None else start.A if isinstance(start, Path) else start
+    if A.shape != shape:
+        raise ValueError(f"start: has shape {A.shape}, but the objective's is {shape}.")
+    return A
+
+
+def _seed(start: LowRank | Path | None, random_state: int | np.random.Generator | None) -> int:
+    if isinstance(start, Path) and random_state is None:
+        return start.seed
+    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
+        return int(random_state)
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return int(np.random.default_rng(random_state).integers(2**63))
+    raise ValueError(
+        f"random_state: expected an integer ≥ 0, a numpy Generator or None, not {random_state!r}."
+    )
