@@ -44,6 +44,4 @@ def _from_triplets(X: tuple[Any, ...], settings: dict[str, Any]) -> Entries:
     if len(X) == 4:
         rows, cols, values, shape = X
         return Entries(rows, cols, values, shape, **settings)
-    raise ValueError(
-        f"X: a tuple must be (rows, cols, values[, shape]), not {len(X)} items."
-    )
+    raise ValueError(f"X: a tuple must be (rows, cols, values[, shape]), not {len(X)} items.")
