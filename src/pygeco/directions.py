@@ -66,10 +66,11 @@ class Lanczos:
         U: list[Array] = []
         alphas: list[float] = []
         betas: list[float] = []
+        theta: Array = np.zeros(1)
         for _ in range(min(self.iterations, m, n)):
             p, alpha = _residual(G.matvec(V[-1]), U)
             if alpha == 0.0:  # nothing outside the Krylov space: theta is exact
-                upper = float(theta[0]) * (1 + 1e-12) if alphas else 0.0
+                upper = float(theta[0]) * (1 + 1e-12)
                 break
             U.append(p)
             alphas.append(alpha)

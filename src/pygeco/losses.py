@@ -523,7 +523,7 @@ def _inside(domain: Any, value: Array) -> Array:
 
 
 def _namespace(z: Array) -> Any:
-    """numpy for numpy arrays and scalars, CuPy for CuPy arrays."""
+    """The functions that go with the array: numpy, or CuPy for CuPy arrays."""
     return z.__array_namespace__() if hasattr(z, "__array_namespace__") else np
 
 
