@@ -50,7 +50,7 @@ class Loss:
         return z
 
     def fitted(self, y: Array, residuals: Array | None = None) -> Loss:
-        """This loss with what it leaves to the data (a scale, thresholds) estimated from it."""
+        """The same loss with what it leaves to the data (a scale, thresholds) estimated."""
         return self
 
 
