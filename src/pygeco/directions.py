@@ -157,6 +157,62 @@ class Signs:
         return Pair(u, v, gain / (p * q), math.inf, passes, "signs")
 
 
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """diag(rows) G diag(cols)."""
+
+    G: Operator
+    rows: Array
+    cols: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.G.shape
+
+    def matvec(self, x: Array) -> Array:
+        return self.rows * self.G.matvec(self.cols * x)
+
+    def rmatvec(self, y: Array) -> Array:
+        return self.cols * self.G.rmatvec(self.rows * y)
+
+    def matmat(self, X: Array) -> Array:
+        return self.rows[:, None] * matmat(self.G, self.cols[:, None] * X)
+
+    def rmatmat(self, Y: Array) -> Array:
+        return self.cols[:, None] * rmatmat(self.G, self.rows[:, None] * Y)
+
+
+def leading_block(
+    G: Operator, count: int, rng: np.random.Generator, iterations: int = 3
+) -> tuple[Array, Array, Array]:
+    """The leading `count` singular triplets, by subspace iteration with a few columns to spare.
+
+    U (m, count), s, V (n, count). Each iteration is one product with G and one with Gᵀ.
+    """
+    m, n = G.shape
+    width = min(count + 4, m, n)
+    Y: Array = rng.standard_normal((n, width))
+    for _ in range(iterations):
+        X = np.linalg.qr(matmat(G, Y))[0]
+        Y = np.linalg.qr(rmatmat(G, X))[0]
+    X, s, Qt = np.linalg.svd(matmat(G, Y), full_matrices=False)
+    return X[:, :count], s[:count], (Y @ Qt.T)[:, :count]
+
+
+def matmat(G: Operator, X: Array) -> Array:
+    """G X: in one pass where the operator can, else column by column."""
+    if hasattr(G, "matmat"):
+        return G.matmat(X)
+    return np.column_stack([G.matvec(x) for x in X.T])
+
+
+def rmatmat(G: Operator, Y: Array) -> Array:
+    """Gᵀ Y, likewise."""
+    if hasattr(G, "rmatmat"):
+        return G.rmatmat(Y)
+    return np.column_stack([G.rmatvec(y) for y in Y.T])
+
+
 def _unit(x: Array) -> tuple[Array, float]:
     """X / ‖x‖ and ‖x‖, without overflow or underflow; a zero vector stays zero."""
     top = float(np.max(np.abs(x), initial=0.0))

@@ -73,6 +73,23 @@ def matvec(pointers, indices, data, blocks, scale, x, out):
 
 
 @njit(cache=True, parallel=True, fastmath=_FAST)
+def matmat(pointers, indices, data, blocks, scale, X, out):
+    """out = scale · S X for the sparse S and a few columns. O(|E| k)."""
+    columns = np.uint64(X.shape[1])
+    for b in prange(len(blocks) - 1):
+        total = np.empty(X.shape[1], X.dtype)
+        for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
+            total[:] = 0
+            for e in range(np.uint64(pointers[i]), np.uint64(pointers[i + _ONE])):
+                j = np.uint32(indices[e])
+                d = X.dtype.type(data[e])
+                for k in range(columns):
+                    total[k] += d * X[j, k]
+            for k in range(columns):
+                out[i, k] = scale * total[k]
+
+
+@njit(cache=True, parallel=True, fastmath=_FAST)
 def residuals(pointers, indices, values, weights, blocks, P, Q, out, sums):
     """Out = w (z − y) with z = ⟨P_i, Q_j⟩; per block Σ w (z − y)² and Σ w (z − y) z. O(|E| s)."""
     s = np.uint64(P.shape[1])

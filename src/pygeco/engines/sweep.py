@@ -1,7 +1,7 @@
 """The half-sweep: one small ridge problem for every row, solved a register's width at a time.
 
 For row i with cells E_i, partners P_j and targets r_e = y_e − offset_j the system is
-Λ_i = ridge_i diag(prior) + τ Σ_j w_e (P_j P_jᵀ + diag(W_j)),  b_i = τ Σ_j w_e r_e P_j.
+Λ_i = ridge_i prior + τ Σ_j w_e (P_j P_jᵀ + diag(W_j)),  b_i = ridge_i shift + τ Σ_j w_e r_e P_j.
 Partners are gathered into a block and multiplied as tiles; the systems of `lanes` rows are then
 factorised together, one row a lane. |E| s² + m s³/3 multiply-adds.
 """
@@ -78,22 +78,31 @@ def _accumulate(
 
 
 @njit(inline="always")
-def _place(
-    M, lane, lanes, s, bias, G, width, sides, sums, spread, totals, ridge, prior, tau, pull, x
-):
-    """One row's system into its lane: Λ row-wise from 0, the right side as row d."""
+def _place(M, lane, lanes, s, bias, G, width, sides, sums, spread, totals, tau):
+    """One row's τ Σ w P Pᵀ and τ Σ w r P into its lane: row-wise from 0, the right side as row d."""
     d = s + bias
     for k in range(s):
         for q in range(k):
             M[(k * d + q) * lanes + lane] = tau * G[k * width + q]
-        own = G[k * width + k] + spread[k]
-        M[(k * d + k) * lanes + lane] = tau * own + ridge * prior[k] + pull
-        M[(d * d + k) * lanes + lane] = tau * sides[k] + pull * x[k]
+        M[(k * d + k) * lanes + lane] = tau * (G[k * width + k] + spread[k])
+        M[(d * d + k) * lanes + lane] = tau * sides[k]
     if bias:
         for q in range(s):
             M[(s * d + q) * lanes + lane] = tau * sums[q]
-        M[(s * d + s) * lanes + lane] = tau * totals[2] + ridge * prior[s] + pull
-        M[(d * d + s) * lanes + lane] = tau * totals[1] + pull * x[s]
+        M[(s * d + s) * lanes + lane] = tau * totals[2]
+        M[(d * d + s) * lanes + lane] = tau * totals[1]
+
+
+@njit(inline="always")
+def _add_prior(M, d, lanes, prior, shift, ridge, pull, start):
+    """ridge · prior and pull · I to the systems, ridge · shift and pull · start to the sides."""
+    for k in range(d):
+        for q in range(k + 1):
+            for t in range(lanes):
+                M[(k * d + q) * lanes + t] += ridge[t] * prior[k, q]
+        for t in range(lanes):
+            M[(k * d + k) * lanes + t] += pull[t]
+            M[(d * d + k) * lanes + t] += ridge[t] * shift[k] + pull[t] * start[t, k]
 
 
 @njit(inline="always")
@@ -113,13 +122,13 @@ def _factorise(M, inverse, d, lanes):
 
 
 @njit(inline="always")
-def _back(M, inverse, d, lanes):
-    """Row d: L⁻ᵀ times itself."""
+def _back(M, row, inverse, d, lanes):
+    """L⁻ᵀ times a row, in its place."""
     for k in range(d - 1, -1, -1):
-        at = d * d + k
+        at = row * d + k
         for t in range(lanes):
             M[at * lanes + t] *= inverse[k * lanes + t]
-        subtract_multiple(M, d * d, k * d, at, k)
+        subtract_multiple(M, row * d, k * d, at, k)
 
 
 @njit(inline="always")
@@ -152,16 +161,16 @@ def _variances(M, d, lanes, out):
 @njit(cache=True, parallel=True, fastmath=_FAST)
 def half_sweep(
     pointers, indices, values, weights, blocks,
-    P, width, s, bias, W, offset, offset_variance, ridge, prior, tau, jitter, noise,
-    out, variance, errors,
+    P, width, s, bias, W, offset, offset_variance, ridge, prior, shift, tau, jitter, noise,
+    out, mean, variance, errors,
 ):  # fmt: skip
     """Solve every row's system into `out` (m, s + bias), which holds the start on entry.
 
     P is (n, width), flat, the width a multiple of the lanes, with zeros beyond s; `bias` adds a last
     unknown whose partner is the constant 1. W, like P, holds the partners' variances, and
     `variance` (m, s + bias) takes the rows' own; both are empty where there are none. A `noise` of
-    standard normals draws from the posterior instead of taking its mean. `jitter` pulls a singular
-    system to its start. errors_i is Σ w E[(y − ŷ)²] over the row.
+    standard normals draws from the posterior; its mean then goes to `mean`. `jitter` pulls a singular
+    system to its start. `prior` is the lower half of a (d, d) matrix, d = s + bias. errors_i is Σ w E[(y − ŷ)²] over the row.
     """
     lanes = BYTES // P.itemsize
     d = s + bias
@@ -176,6 +185,8 @@ def half_sweep(
         diagonal, kept = np.empty((lanes, d)), np.empty((lanes, d))
         own = np.empty(d * lanes, P.dtype)
         total, totals = np.empty(lanes), np.empty(3)
+        weight, pull = np.ones(lanes, P.dtype), np.zeros(lanes, P.dtype)
+        start = np.zeros((lanes, d), P.dtype)
         for first in range(blocks[b], blocks[b + 1], lanes):
             rows = min(lanes, blocks[b + 1] - first)
             for lane in range(rows):
@@ -184,30 +195,32 @@ def half_sweep(
                     indices, values, weights, pointers[i], pointers[i + 1], P, W, width, offset,
                     offset_variance, X, factors, roots, G, sides, sums, spread, totals,
                 )  # fmt: skip
-                pull = P.dtype.type(0)
-                if jitter > 0:
-                    for k in range(s):
-                        pull += G[k * width + k]
-                    pull = jitter * (tau * pull / s + ridge[i])
-                _place(
-                    M, lane, lanes, s, bias, G, width, sides, sums, spread, totals,
-                    ridge[i], prior, tau, pull, out[i],
-                )  # fmt: skip
-                total[lane] = totals[0]
+                _place(M, lane, lanes, s, bias, G, width, sides, sums, spread, totals, tau)
+                total[lane], weight[lane], pull[lane] = totals[0], ridge[i], 0
                 for k in range(s):
                     diagonal[lane, k], kept[lane, k] = G[k * width + k] + spread[k], sides[k]
+                    pull[lane] += jitter * tau * G[k * width + k] / s
                 if bias:
                     diagonal[lane, s], kept[lane, s] = totals[2], totals[1]
+                for k in range(d):
+                    start[lane, k] = out[i, k]
+            _add_prior(M, d, lanes, prior, shift, weight, pull, start)
             _factorise(M, inverse, d, lanes)
             if len(noise):
+                for k in range(d):
+                    for lane in range(rows):
+                        at = (d * d + k) * lanes + lane
+                        M[at + d * lanes] = M[at]
+                        M[at] += noise[first + lane, k]
+                _back(M, d + 1, inverse, d, lanes)
                 for lane in range(rows):
                     for k in range(d):
-                        M[(d * d + k) * lanes + lane] += noise[first + lane, k]
+                        mean[first + lane, k] = M[(d * d + d + k) * lanes + lane]
             # xᵀΛx = ‖Lᵀx‖², and Lᵀx stands in row d now: no second use of the Grams is needed.
             for k in range(d):
                 for lane in range(rows):
                     total[lane] += M[(d * d + k) * lanes + lane] ** 2 / tau
-            _back(M, inverse, d, lanes)
+            _back(M, d, inverse, d, lanes)
             for lane in range(rows):
                 for k in range(d):
                     out[first + lane, k] = M[(d * d + k) * lanes + lane]
@@ -219,9 +232,11 @@ def half_sweep(
                         variance[first + lane, q] = own[q * lanes + lane]
                         total[lane] += own[q * lanes + lane] * diagonal[lane, q]
             for lane in range(rows):
-                i = first + lane
                 error = total[lane]
                 for k in range(d):
-                    x = out[i, k]
-                    error -= x * (2 * kept[lane, k] + ridge[i] * prior[k] * x / tau)
-                errors[i] = error
+                    x = out[first + lane, k]
+                    own_prior = 0.5 * prior[k, k] * x
+                    for q in range(k):
+                        own_prior += prior[k, q] * out[first + lane, q]
+                    error -= 2 * x * (kept[lane, k] + weight[lane] * own_prior / tau)
+                errors[first + lane] = error

@@ -129,6 +129,16 @@ class Entries:
         moved.__dict__.pop("value_at_zero", None)
         return moved
 
+    def standardised(self, mean: float, scale: float, dtype: type) -> Entries:
+        """The same cells with (y − mean) / scale as targets, in another precision."""
+        other = copy.copy(self)
+        for name in ("by_row", "by_col"):
+            cells: Cells = getattr(self, name)
+            values = ((cells.values.astype(float, copy=False) - mean) / scale).astype(dtype)
+            setattr(other, name, cells._replace(values=values, weights=cells.weights.astype(dtype)))
+        other.__dict__.pop("value_at_zero", None)
+        return other
+
     def target_products(self, flipped: bool) -> tuple[Product, Product]:
         """Y ↦ S y and x ↦ Sᵀ x for the weighted targets S (Sᵀ and S when flipped)."""
 
@@ -168,6 +178,12 @@ class EntriesGradient:
     def rmatvec(self, y: Array) -> Array:
         return product(self.objective.by_col, self.by_col, self.scale, y)
 
+    def matmat(self, X: Array) -> Array:
+        return products(self.objective.by_row, self.by_row, self.scale, X)
+
+    def rmatmat(self, Y: Array) -> Array:
+        return products(self.objective.by_col, self.by_col, self.scale, Y)
+
     def to_sparse(self) -> sp.csr_array:
         cells = self.objective.by_row
         return sp.csr_array((self.scale * self.by_row, cells.indices, cells.pointers), self.shape)
@@ -179,6 +195,14 @@ def product(cells: Cells, data: Array, scale: float, x: Array) -> Array:
     x = np.ascontiguousarray(x, dtype=float)
     cpu.matvec(cells.pointers, cells.indices, data, cells.blocks, scale, x, out)
     return out
+
+
+def products(cells: Cells, data: Array, scale: float, X: Array) -> Array:
+    """Scale · S X for a few columns at once. O(|E| k), in the precision of the data."""
+    out = np.empty((len(cells.pointers) - 1, X.shape[1]), data.dtype)
+    X = np.ascontiguousarray(X, dtype=data.dtype)
+    cpu.matmat(cells.pointers, cells.indices, data, cells.blocks, scale, X, out)
+    return out.astype(float)
 
 
 def _values(values: ArrayLike, allow_empty: bool) -> Array:

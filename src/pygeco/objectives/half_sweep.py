@@ -1,0 +1,111 @@
+"""One side of a sweep: every row's own small problem, given the other side's factor."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pygeco.engines.cells import Cells
+from pygeco.engines.simd import BYTES
+from pygeco.engines.sweep import half_sweep as kernel
+from pygeco.factors import Array
+
+
+class Side(NamedTuple):
+    """One side's factor (m, s) and offsets (m,), and their variances where they are known."""
+
+    factor: Array
+    bias: Array
+    variance: Array | None = None
+    bias_variance: Array | None = None
+
+    @property
+    def rank(self) -> int:
+        return self.factor.shape[1]
+
+    def keep(self, columns: Array) -> Side:
+        """The same with these components only."""
+        variance = (
+            None if self.variance is None else np.ascontiguousarray(self.variance[:, columns])
+        )
+        return self._replace(
+            factor=np.ascontiguousarray(self.factor[:, columns]), variance=variance
+        )
+
+
+class Swept(NamedTuple):
+    """The new side, Σ w (y − ŷ)² (expected, where variances are known), and the posterior mean."""
+
+    side: Side
+    error: float
+    mean: Side
+
+
+def half_sweep(
+    cells: Cells,
+    start: Side,
+    partner: Side,
+    *,
+    prior: Array,
+    centre: Array | None = None,
+    ridge: Array | None = None,
+    tau: float = 1.0,
+    jitter: float = 0.0,
+    noise: Array | None = None,
+    variances: bool = False,
+) -> Swept:
+    """argmin over x_i = (u_i, b_i) of τ Σ w (y − c_j − b_i − ⟨u_i, v_j⟩)² + ridge_i ‖x_i − μ‖²_P.
+
+    `prior` is P (s + 1, s + 1), or its diagonal; `centre` is μ, zero by default. A `noise` of standard normals
+    (m, s + 1) draws the rows from their posteriors instead. O(|E| s² + m s³).
+    """
+    m, s = start.factor.shape
+    dtype = start.factor.dtype
+    flat, width = _padded(partner.factor)
+    none = np.zeros((0, s + 1), dtype)
+    out = np.ascontiguousarray(np.column_stack([start.factor, start.bias]), dtype=dtype)
+    variance = np.empty((m, s + 1), dtype) if variances else none
+    mean = none if noise is None else np.empty_like(out)
+    errors = np.empty(m)
+    spread = partner.bias_variance
+    P = np.diag(prior) if prior.ndim == 1 else prior
+    kernel(
+        *cells,
+        flat,
+        width,
+        s,
+        1,
+        flat[:0] if partner.variance is None else _padded(partner.variance)[0],
+        partner.bias.astype(dtype),
+        np.zeros(len(partner.bias), dtype) if spread is None else spread.astype(dtype),
+        np.ones(m, dtype) if ridge is None else ridge.astype(dtype),
+        P.astype(dtype),
+        np.zeros(s + 1, dtype) if centre is None else (P @ centre).astype(dtype),
+        dtype.type(tau),
+        dtype.type(jitter),
+        none if noise is None else noise,
+        out,
+        mean,
+        variance,
+        errors,
+    )
+    found = _split(out)
+    if variances:
+        spread = _split(variance)
+        found = found._replace(variance=spread.factor, bias_variance=spread.bias)
+    return Swept(found, float(errors.sum()), found if noise is None else _split(mean))
+
+
+def _split(table: Array) -> Side:
+    return Side(np.ascontiguousarray(table[:, :-1]), np.ascontiguousarray(table[:, -1]))
+
+
+def _padded(factor: Array) -> tuple[Array, int]:
+    """The rows, each padded with zeros to whole vectors, one after the other."""
+    lanes = BYTES // factor.itemsize
+    n, s = factor.shape
+    width = max(1, -(-s // lanes)) * lanes
+    out = np.zeros((n, width), factor.dtype)
+    out[:, :s] = factor
+    return out.reshape(-1), width
