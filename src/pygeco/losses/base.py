@@ -1,0 +1,107 @@
+"""What a loss is, and the few functions that the formulas share."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pygeco.factors import Array
+
+
+class Loss:
+    """ℓ(z, y), its first two derivatives in z, and L with ℓ″ ≤ L.
+
+    A loss of your own needs `value` and `slope`, functions of two arrays of equal shape. It may
+    state its `curvature` or its `smoothness`; without either, the curvature is measured.
+    `regression` says that z is itself a prediction of y.
+    """
+
+    name: ClassVar[str] = "loss"
+    regression: bool = False
+
+    @property
+    def smoothness(self) -> float:
+        """L, the largest curvature; infinite where it is not known."""
+        return math.inf
+
+    def value(self, z: Array, y: Array) -> Array:
+        raise TypeError(f"loss: {type(self).__name__} has no `value(z, y)`; write one.")
+
+    def slope(self, z: Array, y: Array) -> Array:
+        raise TypeError(f"loss: {type(self).__name__} has no `slope(z, y)`; write one.")
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        """ℓ″. Where it is not stated: L, or the larger of two differences of the slope."""
+        if math.isfinite(self.smoothness):
+            return 0 * z + self.smoothness
+        xp = namespace(z)
+        step = (1e-4 if z.dtype.itemsize > 4 else 1e-2) * (1 + xp.abs(z))
+        here = self.slope(z, y)
+        ahead, behind = self.slope(z + step, y) - here, here - self.slope(z - step, y)
+        return xp.maximum(xp.maximum(ahead, behind), 0) / step
+
+    def stiffness(self, z: Array, y: Array) -> Array:
+        """The curvature that Newton steps use: ℓ″, but positive wherever the slope is not zero."""
+        xp = namespace(z)
+        floor = xp.abs(self.slope(z, y)) / (1 + xp.abs(z) + xp.abs(y))
+        return xp.maximum(self.curvature(z, y), 0.1 * floor)
+
+    def conjugate(self, a: Array, y: Array) -> Array:
+        """ℓ*(a) = max_z a z − ℓ(z, y); infinite outside its domain."""
+        raise TypeError(f"loss: the conjugate of {type(self).__name__} is not known.")
+
+    def targets(self, y: ArrayLike) -> Array:
+        """Targets as the formulas want them; an error where they are outside the domain."""
+        return np.asarray(y)
+
+    def response(self, z: Array) -> Array:
+        """A prediction on the scale of the targets."""
+        return z
+
+    def probabilities(self, z: Array) -> Array:
+        """P(y = each class), one column a class."""
+        raise TypeError(f"loss: {type(self).__name__} has no probabilities; use 'logistic'.")
+
+    def fitted(self, y: Array, residuals: Array | None = None) -> Loss:
+        """The same loss with what it leaves to the data (a scale, thresholds) estimated."""
+        return self
+
+
+def robust_scale(residuals: Array) -> float:
+    """1.4826 · median |x − median x|: the standard deviation, for Gaussian residuals."""
+    return 1.4826 * float(np.median(np.abs(residuals - np.median(residuals))))
+
+
+def sigmoid(z: Array) -> Array:
+    """1 / (1 + e^(−z)), without overflow."""
+    return 0.5 * (1 + namespace(z).tanh(z / 2))
+
+
+def softplus(z: Array) -> Array:
+    """log(1 + e^z), without overflow."""
+    xp = namespace(z)
+    return xp.maximum(z, 0) + xp.log1p(xp.exp(-xp.abs(z)))
+
+
+def xlogx(x: Array) -> Array:
+    """X log x, zero at zero (and below, where a caller's domain ends)."""
+    xp = namespace(x)
+    return xp.where(x > 0, x * xp.log(xp.where(x > 0, x, 1)), 0)
+
+
+def inside(domain: Any, value: Array) -> Array:
+    """The value on its domain, infinity elsewhere."""
+    return namespace(value).where(domain, value, math.inf)
+
+
+def namespace(z: Array) -> Any:
+    """The functions that go with the array: numpy, or CuPy for CuPy arrays."""
+    return z.__array_namespace__() if hasattr(z, "__array_namespace__") else np
+
+
+def positive(name: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{name}: must be a finite number > 0, not {value!r}.")

@@ -1,0 +1,92 @@
+"""Losses of the margin y z, for labels y = ±1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pygeco.factors import Array
+from pygeco.losses.base import Loss, inside, namespace, positive, sigmoid, softplus, xlogx
+
+
+class Binary(Loss):
+    """Targets −1 and +1 (0 and 1 are taken as such)."""
+
+    def targets(self, y: ArrayLike) -> Array:
+        given = np.asarray(y)
+        ones = given == 1
+        if not (np.all(ones | (given == -1)) or np.all(ones | (given == 0))):
+            labels = np.unique(given)
+            shown = ", ".join(f"{label:g}" for label in labels[:4])
+            raise ValueError(
+                f"values: the {self.name} loss needs labels −1 and +1 (or 0 and 1), "
+                f"but the data hold {shown}{', …' if len(labels) > 4 else ''}."
+            )
+        return np.where(ones, 1, -1).astype(given.dtype if given.dtype.kind == "f" else float)
+
+
+@dataclass(frozen=True)
+class Logistic(Binary):
+    """ℓ = log(1 + e^(−yz)) for labels y = ±1. The response is P(y = 1)."""
+
+    name = "logistic"
+
+    @property
+    def smoothness(self) -> float:
+        return 0.25
+
+    def value(self, z: Array, y: Array) -> Array:
+        return softplus(-y * z)
+
+    def slope(self, z: Array, y: Array) -> Array:
+        return -y * sigmoid(-y * z)
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        p = sigmoid(z)
+        return p * (1 - p)
+
+    def stiffness(self, z: Array, y: Array) -> Array:
+        return self.curvature(z, y)
+
+    def conjugate(self, a: Array, y: Array) -> Array:
+        b = -a * y
+        return inside((b >= -1e-12) & (b <= 1 + 1e-12), xlogx(b) + xlogx(1 - b))
+
+    def response(self, z: Array) -> Array:
+        return sigmoid(z)
+
+    def probabilities(self, z: Array) -> Array:
+        return namespace(z).stack([sigmoid(-z), sigmoid(z)], axis=-1)
+
+
+@dataclass(frozen=True)
+class SmoothedHinge(Binary):
+    """The hinge max(0, 1 − yz), smoothed over a width γ of the margin."""
+
+    width: float = 1.0
+    name = "smoothed-hinge"
+
+    def __post_init__(self) -> None:
+        positive("width", self.width)
+
+    @property
+    def smoothness(self) -> float:
+        return 1 / self.width
+
+    def value(self, z: Array, y: Array) -> Array:
+        short = 1 - y * z
+        g = namespace(z).clip(short / self.width, 0, 1)
+        return g * short - self.width * g * g / 2
+
+    def slope(self, z: Array, y: Array) -> Array:
+        return -y * namespace(z).clip((1 - y * z) / self.width, 0, 1)
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        short = (1 - y * z) / self.width
+        return ((short >= 0) & (short <= 1)).astype(z.dtype) / self.width
+
+    def conjugate(self, a: Array, y: Array) -> Array:
+        b = -a * y
+        return inside((b >= -1e-12) & (b <= 1 + 1e-12), -b + self.width * b * b / 2)

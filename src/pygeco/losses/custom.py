@@ -1,0 +1,98 @@
+"""A loss of the user's own, and the test that it must pass."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from pygeco.factors import Array
+from pygeco.losses.base import Loss
+
+Formula = Callable[[Array, Array], Array]
+
+
+class Custom(Loss):
+    """A loss of your own: `Custom(value, slope)`, array functions of (z, y).
+
+    `curvature` is optional. Without it Newton steps use `smoothness`, the largest second
+    derivative, or differences of the slope where that is not given either.
+    """
+
+    name = "custom"
+
+    def __init__(
+        self,
+        value: Formula,
+        slope: Formula,
+        curvature: Formula | None = None,
+        *,
+        smoothness: float = math.inf,
+        regression: bool = True,
+    ) -> None:
+        if not smoothness > 0:
+            raise ValueError(f"smoothness: must be > 0, not {smoothness!r}.")
+        self._value, self._slope, self._curvature = value, slope, curvature
+        self._smoothness = smoothness
+        self.regression = regression
+
+    @property
+    def smoothness(self) -> float:
+        return self._smoothness
+
+    def value(self, z: Array, y: Array) -> Array:
+        return self._value(z, y)
+
+    def slope(self, z: Array, y: Array) -> Array:
+        return self._slope(z, y)
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        return super().curvature(z, y) if self._curvature is None else self._curvature(z, y)
+
+
+def check(loss: Loss, y: Array) -> None:
+    """Raise unless `loss` is finite, convex and agrees with its own slope near these targets."""
+    some = np.unique(np.asarray(y, dtype=float)[:: max(1, len(y) // 50)]) if len(y) else np.zeros(1)
+    reach = np.linspace(-3, 3, 23) + 0.0123
+    z = np.add.outer(np.zeros(len(some)), reach * (1 + np.abs(some).max())).reshape(-1)
+    targets = np.repeat(some, len(reach))
+    name = type(loss).__name__ if loss.name in ("loss", "custom") else loss.name
+    step = 1e-5 * (1 + np.abs(z))
+    values = [np.asarray(loss.value(z + t * step, targets), dtype=float) for t in (-1, 0, 1)]
+    slope = np.asarray(loss.slope(z, targets), dtype=float)
+    for what, found in (("value", values[1]), ("slope", slope)):
+        if found.shape != z.shape:
+            raise ValueError(
+                f"loss: the {what} of {name} has shape {found.shape} for predictions of shape "
+                f"{z.shape}; return one number for each."
+            )
+        if not np.all(np.isfinite(found)):
+            at = np.flatnonzero(~np.isfinite(found))[0]
+            raise ValueError(
+                f"loss: the {what} of {name} is {found[at]} at z = {z[at]:.4g}, y = "
+                f"{targets[at]:.4g}; it must be finite everywhere."
+            )
+    _check_slope(name, z, targets, values, slope, step)
+
+
+def _check_slope(
+    name: str, z: Array, targets: Array, values: list[Array], slope: Array, step: Array
+) -> None:
+    # A convex function's slope lies between its two difference quotients; what is left is noise.
+    behind, ahead = (values[1] - values[0]) / step, (values[2] - values[1]) / step
+    noise = 1e-4 * (1 + np.abs(slope)) + 1e-14 * np.abs(values[1]) / step
+    bent = np.flatnonzero(ahead < behind - noise)
+    if len(bent):
+        at = bent[0]
+        raise ValueError(
+            f"loss: the value of {name} is not convex near z = {z[at]:.4g}, y = {targets[at]:.4g}; "
+            "only convex losses can be minimised here."
+        )
+    wrong = np.flatnonzero((slope < behind - noise) | (slope > ahead + noise))
+    if len(wrong):
+        at = wrong[0]
+        raise ValueError(
+            f"loss: the slope of {name} is {slope[at]:.6g} at z = {z[at]:.4g}, y = "
+            f"{targets[at]:.4g}, but its value rises by {(behind[at] + ahead[at]) / 2:.6g} there."
+        )

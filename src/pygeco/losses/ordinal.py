@@ -1,0 +1,122 @@
+"""Ordered levels: the cumulative logistic loss."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pygeco.factors import Array
+from pygeco.losses.base import Loss, namespace, sigmoid, softplus
+
+
+@dataclass(frozen=True)
+class Ordinal(Loss):
+    """Cumulative logistic: P(y ≤ k) = σ(θ_k − z) for ordered levels y = 0, 1, …, K − 1.
+
+    `levels` are the values that the targets take, `thresholds` the K − 1 increasing θ. Both are
+    estimated where they are None: θ from the shares of the levels. The response is the mean level.
+    """
+
+    levels: tuple[float, ...] | None = None
+    thresholds: tuple[float, ...] | None = None
+    name = "ordinal"
+
+    def __post_init__(self) -> None:
+        for name, given in (("levels", self.levels), ("thresholds", self.thresholds)):
+            if given is not None and not all(a < b for a, b in pairwise(given)):
+                raise ValueError(f"{name}: must increase strictly, unlike {given!r}.")
+        if self.levels is not None and len(self.levels) < 2:
+            raise ValueError(f"levels: at least two are needed, not {self.levels!r}.")
+        if self.levels is None or self.thresholds is None:
+            return
+        if len(self.thresholds) != len(self.levels) - 1:
+            raise ValueError(
+                f"thresholds: {len(self.levels)} levels have {len(self.levels) - 1} thresholds "
+                f"between them, not {len(self.thresholds)}."
+            )
+
+    @property
+    def smoothness(self) -> float:
+        return 0.5
+
+    def value(self, z: Array, y: Array) -> Array:
+        # P = σ(b)σ(−a)(1 − e^(a−b)) with a < b the two ends, each factor kept as a logarithm.
+        low, high = self._ends(z, y)
+        _, thresholds = self._settled()
+        gaps = [-math.log1p(-math.exp(-gap)) for gap in np.diff(thresholds)]
+        constant = namespace(z).asarray([0.0, *gaps, 0.0], dtype=z.dtype)
+        return softplus(-high) + softplus(low) + constant[y.astype(np.int64)]
+
+    def slope(self, z: Array, y: Array) -> Array:
+        low, high = self._ends(z, y)
+        return sigmoid(-high) - sigmoid(low)
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        low, high = self._ends(z, y)
+        p, q = sigmoid(low), sigmoid(high)
+        return p * (1 - p) + q * (1 - q)
+
+    def stiffness(self, z: Array, y: Array) -> Array:
+        return self.curvature(z, y)
+
+    def targets(self, y: ArrayLike) -> Array:
+        given = np.asarray(y)
+        kind = given.dtype if given.dtype.kind == "f" else np.dtype(float)
+        levels = np.asarray(self._levels(given), dtype=kind)
+        at = np.minimum(np.searchsorted(levels, given), len(levels) - 1)
+        wrong = levels[at] != given
+        if np.any(wrong):
+            shown = ", ".join(f"{level:g}" for level in levels[:10])
+            raise ValueError(
+                f"values: {given[wrong].flat[0]:g} is not one of the ordinal levels {shown}."
+            )
+        return at.astype(kind)
+
+    def fitted(self, y: Array, residuals: Array | None = None) -> Ordinal:
+        """`y` as given by the user, before `targets`."""
+        levels = self._levels(y)
+        if len(levels) < 2:
+            raise ValueError("values: the ordinal loss needs at least two different levels.")
+        if self.thresholds is not None:
+            return replace(self, levels=levels)
+        found, counts = np.unique(self.targets(y), return_counts=True)
+        share = np.full(len(levels), 0.5)  # a level without any cell keeps a small share
+        share[found.astype(np.int64)] = counts
+        below = np.cumsum(share)[:-1] / share.sum()
+        theta = tuple(float(t) for t in np.log(below / (1 - below)))
+        return replace(self, levels=levels, thresholds=theta)
+
+    def response(self, z: Array) -> Array:
+        levels, thresholds = self._settled()
+        mean = 0 * z + levels[-1]
+        for k, theta in enumerate(thresholds):
+            mean = mean - (levels[k + 1] - levels[k]) * sigmoid(theta - z)
+        return mean
+
+    def probabilities(self, z: Array) -> Array:
+        """P(y = each level), one column a level."""
+        xp = namespace(z)
+        below = [0 * z, *(sigmoid(theta - z) for theta in self._settled()[1]), 0 * z + 1]
+        return xp.diff(xp.stack(below, axis=-1), axis=-1)
+
+    def _levels(self, y: Any) -> tuple[float, ...]:
+        if self.levels is not None:
+            return self.levels
+        return tuple(float(level) for level in np.unique(np.asarray(y)))
+
+    def _settled(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        if self.levels is None or self.thresholds is None:
+            raise ValueError("loss: Ordinal needs levels and thresholds; call `fitted(y)` first.")
+        return self.levels, self.thresholds
+
+    def _ends(self, z: Array, y: Array) -> tuple[Array, Array]:
+        """θ_(y−1) − z and θ_y − z; the outermost thresholds are infinite."""
+        _, thresholds = self._settled()
+        theta = namespace(z).asarray((-math.inf, *thresholds, math.inf), dtype=z.dtype)
+        k = y.astype(np.int64)
+        return theta[k] - z, theta[k + 1] - z

@@ -1,0 +1,225 @@
+"""Losses of the residual z − y."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pygeco.factors import Array
+from pygeco.losses.base import Loss, inside, namespace, positive, robust_scale, xlogx
+
+
+class Regression(Loss):
+    """A function of z − y with its minimum at zero."""
+
+    regression = True
+
+    def stiffness(self, z: Array, y: Array) -> Array:
+        """ℓ″, held above a tenth of ℓ′/(z − y), the curvature of reweighted least squares.
+
+        Far residuals have no curvature of their own; without this a Newton step would not see
+        them. The tenth keeps the fast last steps of Newton.
+        """
+        xp = namespace(z)
+        tiny = np.finfo(z.dtype).tiny
+        secant = xp.abs(self.slope(z, y)) / xp.maximum(xp.abs(z - y), tiny)
+        return xp.maximum(self.curvature(z, y), 0.1 * secant)
+
+
+@dataclass(frozen=True)
+class Squared(Regression):
+    """ℓ = (z − y)², the paper's loss for matrix completion: no factor ½, so L = 2."""
+
+    name = "squared"
+
+    @property
+    def smoothness(self) -> float:
+        return 2.0
+
+    def value(self, z: Array, y: Array) -> Array:
+        return (z - y) ** 2
+
+    def slope(self, z: Array, y: Array) -> Array:
+        return 2 * (z - y)
+
+    def stiffness(self, z: Array, y: Array) -> Array:
+        return self.curvature(z, y)
+
+    def conjugate(self, a: Array, y: Array) -> Array:
+        return a * y + a * a / 4
+
+
+@dataclass(frozen=True)
+class Huber(Regression):
+    """ℓ = x²/2 for |x| ≤ δ, δ|x| − δ²/2 beyond, x = z − y (the paper's section 4 has δ = 1).
+
+    With `delta=None` the threshold is 1.345 robust standard deviations of the residuals, which
+    keeps 95 % of the efficiency of least squares under Gaussian noise (Huber 1964).
+    """
+
+    delta: float | None = None
+    name = "huber"
+
+    def __post_init__(self) -> None:
+        if self.delta is not None:
+            positive("delta", self.delta)
+
+    @property
+    def smoothness(self) -> float:
+        return 1.0
+
+    @property
+    def _delta(self) -> float:
+        return 1.0 if self.delta is None else self.delta
+
+    def value(self, z: Array, y: Array) -> Array:
+        xp = namespace(z)
+        x = xp.abs(z - y)
+        near = xp.minimum(x, self._delta)
+        return near * (x - near / 2)
+
+    def slope(self, z: Array, y: Array) -> Array:
+        return namespace(z).clip(z - y, -self._delta, self._delta)
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        return (namespace(z).abs(z - y) <= self._delta).astype(z.dtype)
+
+    def conjugate(self, a: Array, y: Array) -> Array:
+        return inside(abs(a) <= self._delta * (1 + 1e-12), a * y + a * a / 2)
+
+    def fitted(self, y: Array, residuals: Array | None = None) -> Huber:
+        """δ from the residuals, or from the values about their median where there are none."""
+        if self.delta is not None:
+            return self
+        scale = robust_scale(y if residuals is None else residuals)
+        return replace(self, delta=1.345 * scale if scale > 0 else 1.0)
+
+
+@dataclass(frozen=True)
+class PseudoHuber(Regression):
+    """ℓ = δ² (√(1 + (x/δ)²) − 1): Huber's shape without a kink."""
+
+    delta: float = 1.0
+    name = "pseudo-huber"
+
+    def __post_init__(self) -> None:
+        positive("delta", self.delta)
+
+    @property
+    def smoothness(self) -> float:
+        return 1.0
+
+    def value(self, z: Array, y: Array) -> Array:
+        x = (z - y) / self.delta
+        # √(1+x²) − 1 = x² / (1 + √(1+x²)) keeps its digits for small x.
+        return self.delta**2 * x * x / (1 + (1 + x * x) ** 0.5)
+
+    def slope(self, z: Array, y: Array) -> Array:
+        x = z - y
+        return x / (1 + (x / self.delta) ** 2) ** 0.5
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        return (1 + ((z - y) / self.delta) ** 2) ** -1.5
+
+    def conjugate(self, a: Array, y: Array) -> Array:
+        d = self.delta
+        left = 1 - (a / d) ** 2
+        root = namespace(a).maximum(left, 0) ** 0.5
+        return inside(left >= -1e-12, a * y + d * d * (1 - root))
+
+
+@dataclass(frozen=True)
+class LogCosh(Regression):
+    """ℓ = log cosh x: squared near zero, absolute far away."""
+
+    name = "log-cosh"
+
+    @property
+    def smoothness(self) -> float:
+        return 1.0
+
+    def value(self, z: Array, y: Array) -> Array:
+        xp = namespace(z)
+        x = xp.abs(z - y)
+        return x + xp.log1p(xp.exp(-2 * x)) - math.log(2)
+
+    def slope(self, z: Array, y: Array) -> Array:
+        return namespace(z).tanh(z - y)
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        return 1 - namespace(z).tanh(z - y) ** 2
+
+    def conjugate(self, a: Array, y: Array) -> Array:
+        b = namespace(a).clip(a, -1, 1)
+        entropy = (xlogx(1 + b) + xlogx(1 - b)) / 2
+        return inside(abs(a) <= 1 + 1e-12, a * y + entropy)
+
+
+@dataclass(frozen=True)
+class Absolute(Regression):
+    """ℓ = √(x² + ε²) − ε: the absolute error, smoothed over a width ε."""
+
+    width: float = 0.1
+    name = "absolute"
+
+    def __post_init__(self) -> None:
+        positive("width", self.width)
+
+    @property
+    def smoothness(self) -> float:
+        return 1 / self.width
+
+    def value(self, z: Array, y: Array) -> Array:
+        x = z - y
+        return x * x / (self.width + (x * x + self.width**2) ** 0.5)
+
+    def slope(self, z: Array, y: Array) -> Array:
+        x = z - y
+        return x / (x * x + self.width**2) ** 0.5
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        return self.width**2 / ((z - y) ** 2 + self.width**2) ** 1.5
+
+    def conjugate(self, a: Array, y: Array) -> Array:
+        left = 1 - a * a
+        root = namespace(a).maximum(left, 0) ** 0.5
+        return inside(left >= -1e-12, a * y + self.width * (1 - root))
+
+
+@dataclass(frozen=True)
+class Quantile(Regression):
+    """The pinball loss of quantile q, smoothed (Moreau) over a width μ.
+
+    With x = y − z: q x for x > 0, (q − 1) x below, less μ/2 times the squared factor, and
+    x²/2μ for −μ(1 − q) ≤ x ≤ μq.
+    """
+
+    q: float = 0.5
+    width: float = 0.1
+    name = "quantile"
+
+    def __post_init__(self) -> None:
+        positive("width", self.width)
+        if not 0 < self.q < 1:
+            raise ValueError(f"q: must be strictly between 0 and 1, not {self.q!r}.")
+
+    @property
+    def smoothness(self) -> float:
+        return 1 / self.width
+
+    def value(self, z: Array, y: Array) -> Array:
+        g = -self.slope(z, y)
+        return g * (y - z) - self.width * g * g / 2
+
+    def slope(self, z: Array, y: Array) -> Array:
+        return namespace(z).clip((z - y) / self.width, -self.q, 1 - self.q)
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        g = (z - y) / self.width
+        return ((g >= -self.q) & (g <= 1 - self.q)).astype(z.dtype) / self.width
+
+    def conjugate(self, a: Array, y: Array) -> Array:
+        domain = (a >= -self.q - 1e-12) & (a <= 1 - self.q + 1e-12)
+        return inside(domain, a * y + self.width * a * a / 2)
