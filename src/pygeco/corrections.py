@@ -6,6 +6,7 @@ weakest component and minimises again. A replacement (section 2.1.2) is one afte
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -106,24 +107,18 @@ class Diagonal:
         return self._solve(A, state.span.rotate(keep, keep))
 
     def _solve(self, A: LowRank, span: Span) -> State:
-        b, value = A.s, self._value(span, A)
         lift = 2 * _alpha(self.penalty) * (A.U.T @ A.U) * (A.V.T @ A.V)
-        for _ in range(1 if span.quadratic else NEWTON_STEPS):
+
+        def newton(b: Array) -> tuple[Array, float]:
             slope, curvature = span.diagonal(b)
             force = -(slope + lift @ b)
             step = solve_psd(curvature + lift, force)
-            t, better = 1.0, value
-            for _ in range(HALVINGS):
-                better = self._value(span, LowRank(A.U, b + t * step, A.V))
-                if better <= value:
-                    break
-                t /= 2
-            if not better < value:
-                break
-            done = value - better <= PROGRESS * abs(value)
-            b, value = b + t * step, better
-            if done:
-                break
+            return step, float(force @ step)
+
+        def objective(b: Array) -> float:
+            return self._value(span, LowRank(A.U, b, A.V))
+
+        b, value = _descend(objective, newton, A.s, 1 if span.quadratic else NEWTON_STEPS)
         return State(LowRank(A.U, b, A.V), span, value)
 
     def _value(self, span: Span, A: LowRank) -> float:
@@ -135,6 +130,7 @@ NEWTON_STEPS = 50
 HALVINGS = 30
 ROUNDS = 8
 PROGRESS = 1e-12
+ROUNDING = 1e-9
 
 
 def minimise(span: Span, B: Array, penalty: Penalty | None) -> tuple[Array, float]:
@@ -145,41 +141,73 @@ def minimise(span: Span, B: Array, penalty: Penalty | None) -> tuple[Array, floa
 
 
 def _newton(span: Span, B: Array, alpha: float) -> tuple[Array, float]:
-    """Newton with halving; one step when the problem is quadratic."""
+    """Newton with a line search; one step when the problem is quadratic."""
 
     def objective(B: Array) -> float:
         return span.value(B) + alpha * float(np.sum(B * B))
 
-    value = objective(B)
-    for _ in range(1 if span.quadratic else NEWTON_STEPS):
+    def newton(B: Array) -> tuple[Array, float]:
         step = span.newton(B, 2 * alpha)
-        t, better = 1.0, value
-        for _ in range(HALVINGS):
-            better = objective(B + t * step)
-            if better <= value:
-                break
-            t /= 2
-        if not better < value:
+        return step, -float(np.sum((span.slope(B) + 2 * alpha * B) * step))
+
+    return _descend(objective, newton, B, 1 if span.quadratic else NEWTON_STEPS)
+
+
+def _descend(
+    objective: Callable[[Array], float],
+    newton: Callable[[Array], tuple[Array, float]],
+    x: Array,
+    steps: int,
+) -> tuple[Array, float]:
+    """Newton steps, each with a line search, until they gain nothing.
+
+    `newton` gives a step and how fast the objective falls along it.
+    """
+    value = objective(x)
+    for _ in range(steps):
+        step, fall = newton(x)
+        t, better = _search(objective, x, step, value, fall)
+        x, gain, value = x + t * step, value - better, better
+        if gain <= PROGRESS * abs(value):
             break
-        done = value - better <= PROGRESS * abs(value)
-        B, value = B + t * step, better
-        if done:
+    return x, value
+
+
+def _search(
+    objective: Callable[[Array], float], x: Array, step: Array, value: float, fall: float
+) -> tuple[float, float]:
+    """A step length with a sufficient decrease (Armijo), and the value there; else zero.
+
+    A parabola through what is known gives the next try. A decrease too small to be told from
+    rounding is not searched for.
+    """
+    t = 1.0
+    for _ in range(HALVINGS):
+        better = objective(x + t * step)
+        if better <= value - 1e-4 * t * fall:
+            return (t, better) if better < value else (0.0, value)
+        if not t * fall > ROUNDING * abs(value):
             break
-    return B, value
+        best = 0.5 * fall * t * t / (better - value + fall * t)
+        t = min(max(best, 0.1 * t), 0.5 * t) if np.isfinite(best) else 0.1 * t
+    return 0.0, value
 
 
 def _proximal(span: Span, B: Array, penalty: Penalty) -> tuple[Array, float]:
-    """Accelerated proximal gradient with restarts (Nesterov; O'Donoghue and Candès)."""
+    """Accelerated proximal gradient with restarts (Nesterov; O'Donoghue and Candès).
+
+    Where the curvature changes with B, the step shrinks until the parabola at `ahead` lies above
+    R, as Beck and Teboulle's method does, and may grow again.
+    """
 
     def objective(B: Array) -> float:
         return span.value(B) + penalty.value(np.linalg.svd(B, compute_uv=False))
 
-    step = 1 / max(span.lipschitz(), np.finfo(float).tiny)
+    bend = max(span.lipschitz(), np.finfo(float).tiny)
     best, value = B, objective(B)
     ahead, t = B, 1.0
     for _ in range(5000):
-        P, s, Qt = np.linalg.svd(ahead - step * span.slope(ahead))
-        new = (P * penalty.prox(s, step)) @ Qt
+        new, bend = _proximal_step(span, ahead, penalty, bend)
         moved = float(np.linalg.norm(new - best))
         if np.sum((ahead - new) * (new - best)) > 0:
             t, ahead = 1.0, new
@@ -191,6 +219,22 @@ def _proximal(span: Span, B: Array, penalty: Penalty) -> tuple[Array, float]:
             break
     found = objective(best)
     return (best, found) if found <= value else (B, value)
+
+
+def _proximal_step(span: Span, B: Array, penalty: Penalty, bend: float) -> tuple[Array, float]:
+    """The proximal point of B − slope / bend, and the `bend` to begin the next step with."""
+    slope = span.slope(B)
+    for _ in range(HALVINGS):
+        P, s, Qt = np.linalg.svd(B - slope / bend)
+        new = (P * penalty.prox(s, 1 / bend)) @ Qt
+        if span.quadratic:
+            return new, bend
+        D, here = new - B, span.value(B)
+        above = here + float(np.sum(slope * D)) + 0.5 * bend * float(np.sum(D * D))
+        if span.value(new) <= above + 1e-12 * abs(here):
+            break
+        bend *= 2
+    return new, 0.9 * bend
 
 
 def _alpha(penalty: Penalty | None) -> float:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pygeco.engines import cpu
-from pygeco.engines.cells import Cells, both_orders
+from pygeco.engines import cpu, separable
+from pygeco.engines.cells import Cells
+from pygeco.engines.separable import Systems
 from pygeco.factors import Array, LowRank
-from pygeco.losses import Loss, Squared
-from pygeco.losses import named as loss_named
+from pygeco.losses import Loss, Squared, named, prepared
+from pygeco.objectives.base import Span
+from pygeco.objectives.convex_span import ConvexSpan
+from pygeco.objectives.observed import observed
 from pygeco.objectives.quadratic_span import QuadraticSpan
 
 Product = Callable[[Array], Array]
@@ -41,17 +44,23 @@ class Entries:
         duplicates: str = "error",
         allow_empty: bool = False,
     ) -> None:
-        y = _values(values, allow_empty)
-        i, j, shape = _indices(rows, cols, len(y), shape)
-        w = _weights(sample_weight, y)
-        self.shape = shape
-        self.loss = loss_named(loss)
-        if not isinstance(self.loss, Squared):
-            raise ValueError(f"loss: Entries minimises the squared loss, not {self.loss!r}.")
-        self.by_row, self.by_col = _unique(*both_orders(i, j, y, w, shape), duplicates, shape)
-        self.total_weight = (
-            float(self.by_row.weights.sum(dtype=float)) if w is not None else float(self.size)
+        by_row, by_col, self.shape = observed(
+            rows,
+            cols,
+            values,
+            shape,
+            sample_weight=sample_weight,
+            duplicates=duplicates,
+            allow_empty=allow_empty,
         )
+        self.loss, targets = prepared(loss, by_row.values) if by_row.size else (named(loss), None)
+        if targets is not None and targets is not by_row.values:
+            by_row = by_row._replace(values=targets)
+            by_col = by_col._replace(values=self.loss.targets(by_col.values))
+        self.by_row, self.by_col = by_row, by_col
+        self.offset: tuple[Array, Array] | None = None
+        w = by_row.weights
+        self.total_weight = float(w.sum(dtype=float)) if len(w) else float(by_row.size)
 
     @classmethod
     def from_sparse(cls, X: Any, **settings: Any) -> Entries:
@@ -82,6 +91,11 @@ class Entries:
         return self.by_row.size
 
     @property
+    def squared(self) -> bool:
+        """Whether the loss is the squared one, which has passes and a core of its own."""
+        return isinstance(self.loss, Squared)
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         return self.by_row.values.dtype
 
@@ -93,40 +107,52 @@ class Entries:
 
     @cached_property
     def value_at_zero(self) -> float:
-        """R(0) = Σ w y² / Σ w."""
+        """R(0); Σ w y² / Σ w for the squared loss."""
+        if not self.squared:
+            return self.value(LowRank.zero(self.shape))
         y = self.by_row.values.astype(float, copy=False)
         w = self.by_row.weights
         return float(np.dot(y * w if len(w) else y, y)) / self.total_weight
 
     def value(self, A: LowRank) -> float:
         """R(A). One pass, O(|E| s)."""
+        if not self.squared:
+            return self.total_loss(False, A.U * A.s, A.V) / self.total_weight
         return self._pass(self.by_row, A.U * A.s, A.V)[1] / self.total_weight
 
     def gradient(self, A: LowRank) -> EntriesGradient:
-        """∇R(A), sparse: 2 w (A_ij − y_ij) / Σ w on E. Two passes, O(|E| s)."""
+        """∇R(A), sparse: w ℓ′(A_ij, y_ij) / Σ w on E. Two passes, O(|E| s)."""
         left = A.U * A.s
+        if not self.squared:
+            return self._slopes(left, A.V)
         rows, squares, inner = self._pass(self.by_row, left, A.V)
         cols, _, _ = self._pass(self.by_col, A.V, left)
         scale = 2.0 / self.total_weight
         return EntriesGradient(self, rows, cols, scale, squares / self.total_weight, scale * inner)
 
-    def span(self, A: LowRank) -> QuadraticSpan:
+    def span(self, A: LowRank) -> Span:
         """B ↦ R(U B Vᵀ) for the columns of A."""
+        if not self.squared:
+            return ConvexSpan.of(self, A)
         problem = QuadraticSpan.empty(self)
         for u, v in zip(A.U.T, A.V.T, strict=True):
             problem = problem.append(u, v)
         return problem
 
     def shifted(self, row: Array, col: Array) -> Entries:
-        """The same cells with y − row_i − col_j as targets. The indices are shared."""
+        """A ↦ R(A + row 1ᵀ + 1 colᵀ): the same cells seen from an offset, the indices shared."""
         moved = copy.copy(self)
+        moved.__dict__.pop("value_at_zero", None)
+        if not self.squared:
+            old = self.offset or (0.0, 0.0)
+            moved.offset = (old[0] + row, old[1] + col)
+            return moved
         ones_row, ones_col = np.ones(len(row)), np.ones(len(col))
         left, right = np.column_stack([row, ones_row]), np.column_stack([ones_col, col])
         for name, P, Q in (("by_row", left, right), ("by_col", right, left)):
             cells: Cells = getattr(self, name)
             unweighted = cells._replace(weights=cells.weights[:0])
             setattr(moved, name, cells._replace(values=-self._pass(unweighted, P, Q)[0]))
-        moved.__dict__.pop("value_at_zero", None)
         return moved
 
     def standardised(self, mean: float, scale: float, dtype: type) -> Entries:
@@ -139,6 +165,23 @@ class Entries:
         other.__dict__.pop("value_at_zero", None)
         return other
 
+    def with_loss(self, loss: Loss) -> Entries:
+        """The same cells and targets under another loss."""
+        other = copy.copy(self)
+        other.__dict__.pop("value_at_zero", None)
+        other.loss = loss
+        return other
+
+    def total_loss(self, columns: bool, P: Array, Q: Array) -> float:
+        """Σ w ℓ at z = ⟨P_i, Q_j⟩ plus the offset, i a column (else a row) and j the other side."""
+        return separable.total(self._cells(columns), self.loss, *self._wide(columns, P, Q))
+
+    def systems(self, columns: bool, P: Array, Q: Array, *, curved: bool = True) -> Systems:
+        """The Newton system of each column (else row) in its own P_i, at the same z."""
+        wide = self._wide(columns, P, Q)
+        size = Q.shape[1]
+        return separable.systems(self._cells(columns), self.loss, *wide, size, curved=curved)
+
     def target_products(self, flipped: bool) -> tuple[Product, Product]:
         """Y ↦ S y and x ↦ Sᵀ x for the weighted targets S (Sᵀ and S when flipped)."""
 
@@ -148,6 +191,31 @@ class Entries:
 
         pair = through(self.by_row), through(self.by_col)
         return pair[::-1] if flipped else pair
+
+    def _cells(self, columns: bool) -> Cells:
+        return self.by_col if columns else self.by_row
+
+    def _wide(self, columns: bool, P: Array, Q: Array) -> tuple[Array, Array]:
+        """The factors with the offset as two more columns."""
+        if self.offset is None:
+            return P, Q
+        own, other = self.offset[::-1] if columns else self.offset
+        return (
+            np.column_stack([P, own, np.ones(len(P))]),
+            np.column_stack([Q, np.ones(len(Q)), other]),
+        )
+
+    def _slopes(self, left: Array, right: Array) -> EntriesGradient:
+        """The gradient of any loss: the slopes of the cells, in both orders."""
+        rows = separable.slopes(self.by_row, self.loss, *self._wide(False, left, right))
+        cols = separable.slopes(self.by_col, self.loss, *self._wide(True, right, left), sums=False)
+        scale = 1.0 / self.total_weight
+        G = EntriesGradient(self, rows.data, cols.data, scale, scale * rows.value, 0.0)
+        inner = scale * rows.inner
+        if self.offset is not None:  # the pass saw A plus the offset
+            inner -= float(self.offset[0] @ G.matvec(np.ones(self.shape[1])))
+            inner -= float(self.offset[1] @ G.rmatvec(np.ones(self.shape[0])))
+        return replace(G, inner=inner)
 
     def _pass(self, cells: Cells, P: Array, Q: Array) -> tuple[Array, float, float]:
         out = np.empty_like(cells.values)
@@ -203,98 +271,3 @@ def products(cells: Cells, data: Array, scale: float, X: Array) -> Array:
     X = np.ascontiguousarray(X, dtype=data.dtype)
     cpu.matmat(cells.pointers, cells.indices, data, cells.blocks, scale, X, out)
     return out.astype(float)
-
-
-def _values(values: ArrayLike, allow_empty: bool) -> Array:
-    y = np.asarray(values)
-    if y.dtype.kind not in "fiub":
-        raise ValueError(f"values: expected real numbers, not {y.dtype}.")
-    if y.ndim != 1:
-        raise ValueError(f"values: expected a 1-dimensional array, got {y.ndim} dimensions.")
-    if y.dtype != np.float32:
-        y = y.astype(float, copy=False)
-    if len(y) == 0 and not allow_empty:
-        raise ValueError("values: no observed cell; at least one is needed.")
-    bad = np.flatnonzero(~np.isfinite(y))
-    if len(bad):
-        raise ValueError(
-            f"values: {len(bad)} of {len(y)} observed values are NaN or infinity (the first at "
-            f"position {bad[0]}); drop those cells."
-        )
-    return np.ascontiguousarray(y)
-
-
-def _indices(
-    rows: ArrayLike, cols: ArrayLike, count: int, shape: tuple[int, int] | None
-) -> tuple[NDArray[Any], NDArray[Any], tuple[int, int]]:
-    sides = []
-    for axis, (name, given) in enumerate((("rows", rows), ("cols", cols))):
-        index = np.asarray(given)
-        if index.dtype.kind not in "iu":
-            raise ValueError(f"{name}: expected integers, not {index.dtype}.")
-        if index.shape != (count,):
-            raise ValueError(f"{name}: expected {count} indices, one per value, not {index.shape}.")
-        size = int(index.max(initial=-1)) + 1 if shape is None else int(shape[axis])
-        if count and (index.min() < 0 or index.max() >= size):
-            wrong = index[(index < 0) | (index >= size)][0]
-            raise ValueError(f"{name}: index {wrong} is outside 0 … {size - 1}; see `shape`.")
-        if size > np.iinfo(np.int32).max:
-            raise ValueError(f"shape: at most 2³¹ − 1 {name} are supported, not {size}.")
-        sides.append((np.ascontiguousarray(index), size))
-    (i, m), (j, n) = sides
-    return i, j, (m, n)
-
-
-def _weights(sample_weight: ArrayLike | None, y: Array) -> Array | None:
-    if sample_weight is None:
-        return None
-    w = np.ascontiguousarray(sample_weight, dtype=y.dtype)
-    if w.shape != y.shape:
-        raise ValueError(f"sample_weight: expected shape {y.shape}, one per value, not {w.shape}.")
-    if not (np.all(np.isfinite(w)) and w.min() >= 0 and w.max() > 0):
-        raise ValueError("sample_weight: weights must be finite, ≥ 0 and not all zero.")
-    return w
-
-
-def _unique(
-    by_row: Cells, by_col: Cells, duplicates: str, shape: tuple[int, int]
-) -> tuple[Cells, Cells]:
-    """The cells with at most one each, by the policy."""
-    policies = ("error", "mean", "sum", "last")
-    if duplicates not in policies:
-        raise ValueError(f"duplicates: unknown policy {duplicates!r}; use one of {policies}.")
-    again = np.flatnonzero(by_row.indices[1:] == by_row.indices[:-1]) + 1
-    starts = by_row.pointers[np.searchsorted(by_row.pointers, again)]
-    again = again[starts != again]  # the first cell of a row may repeat the last row's column
-    if not len(again):
-        return by_row, by_col
-    rows = np.repeat(np.arange(shape[0]), by_row.counts())
-    if duplicates == "error":
-        i, j = rows[again[0]], by_row.indices[again[0]]
-        raise ValueError(
-            f"values: cell ({i}, {j}) is given more than once ({len(again)} repeats in all); "
-            'remove repeats or pass duplicates="mean", "sum" or "last".'
-        )
-    first = np.ones(by_row.size, bool)
-    first[again] = False
-    at = np.flatnonzero(first)
-    w = by_row.weights if len(by_row.weights) else None
-    y, heavier = _merged(by_row.values, w, at, duplicates)
-    return both_orders(rows[at], by_row.indices[at], y, heavier, shape)
-
-
-def _merged(
-    y: Array, w: Array | None, at: NDArray[np.int64], duplicates: str
-) -> tuple[Array, Array | None]:
-    """One value and weight for each run of repeats that starts at `at`."""
-    if duplicates == "last":
-        last = np.append(at[1:], len(y)) - 1
-        return y[last], None if w is None else w[last]
-    counts = np.diff(np.append(at, len(y)))
-    if duplicates == "sum":
-        return np.add.reduceat(y, at), None if w is None else np.add.reduceat(w, at) / counts
-    if w is None:
-        return np.add.reduceat(y, at) / counts.astype(y.dtype), None
-    heavier = np.add.reduceat(w, at)
-    safe = np.where(heavier > 0, heavier, 1)
-    return np.add.reduceat(w * y, at) / safe, heavier

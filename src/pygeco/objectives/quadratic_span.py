@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse.linalg
 
 from pygeco.engines import cpu
 from pygeco.factors import Array
 from pygeco.linalg import solve_psd
+from pygeco.objectives import kronecker
 
 if TYPE_CHECKING:
     from pygeco.objectives.entries import Entries
@@ -116,14 +116,14 @@ class QuadraticSpan:
         C = self._inside(B)
         force = self.b - self._product(C) - lift * C
         if self.H is None:
-            return self._inside(self._conjugate_gradients(force, lift))
+            old = self._turned()
+            return self._inside(kronecker.conjugate_gradients(old.grams, old.Y, force, lift))
         M = self._matrix() + lift * np.eye(force.size)
         return self._inside(solve_psd(M, force.reshape(-1)).reshape(force.shape))
 
     def lipschitz(self) -> float:
         if self.H is None:
-            # σ₁(Σ G_j ⊗ v vᵀ) ≤ max_j σ₁(G_j) for orthonormal columns.
-            return 2 * float(np.linalg.norm(self._turned().grams, 2, (1, 2)).max()) / self._total
+            return 2 * kronecker.largest(self._turned().grams) / self._total
         return 2 * float(scipy.linalg.eigvalsh(self._matrix())[-1]) / self._total
 
     def diagonal(self, b: Array) -> tuple[Array, Array]:
@@ -152,9 +152,8 @@ class QuadraticSpan:
         """H C. O(s⁴), or O(n s²) through the Grams."""
         if self.H is not None:
             return (self._matrix() @ C.reshape(-1)).reshape(C.shape)
-        moved = self.Y @ (self.turn_x @ C @ self.turn_y.T).T
-        out = np.matmul(self.grams, moved[:, :, None])[:, :, 0].T @ self.Y
-        return self.turn_x.T @ out @ self.turn_y
+        turned = self.turn_x @ C @ self.turn_y.T
+        return self.turn_x.T @ kronecker.product(self.grams, self.Y, turned) @ self.turn_y
 
     def _turned(self) -> QuadraticSpan:
         """The same problem with X, Y and the Grams in the present bases. O(n s³)."""
@@ -196,35 +195,6 @@ class QuadraticSpan:
         b[:, s] = X.T @ to_long(y)
         b[s, :] = Y.T @ to_short(x)
         return b
-
-    def _conjugate_gradients(self, force: Array, lift: float) -> Array:
-        """(H + lift I)⁻¹ force, preconditioned by the Kronecker product of the mean Grams."""
-        turned = self._turned()
-        traces = np.trace(turned.grams, axis1=1, axis2=2)
-        share = traces.sum() or 1.0
-        left = turned.grams.sum(axis=0)
-        left += (lift + 1e-12 * share) * np.eye(len(left))
-        right = (turned.Y * (traces / share)[:, None]).T @ turned.Y
-        right += 1e-12 * np.eye(len(right))
-        solve_left, solve_right = scipy.linalg.cho_factor(left), scipy.linalg.cho_factor(right)
-
-        def apply(c: Array) -> Array:
-            C = c.reshape(force.shape)
-            return (turned._product(C) + lift * C).reshape(-1)
-
-        def precondition(c: Array) -> Array:
-            half = scipy.linalg.cho_solve(solve_left, c.reshape(force.shape))
-            return scipy.linalg.cho_solve(solve_right, half.T).T.reshape(-1)
-
-        square = (force.size, force.size)
-        step, _ = scipy.sparse.linalg.cg(
-            scipy.sparse.linalg.LinearOperator(square, matvec=apply, dtype=float),
-            force.reshape(-1),
-            rtol=1e-10,
-            maxiter=500,
-            M=scipy.sparse.linalg.LinearOperator(square, matvec=precondition, dtype=float),
-        )
-        return step.reshape(force.shape)
 
 
 def _turn(H: Array, p: Array) -> Array:

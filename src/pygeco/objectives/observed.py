@@ -1,0 +1,124 @@
+"""Cells as the user gives them: checked, without repeats, in both orders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pygeco.engines.cells import Cells, both_orders
+from pygeco.factors import Array
+
+
+def observed(
+    rows: ArrayLike,
+    cols: ArrayLike,
+    values: ArrayLike,
+    shape: tuple[int, int] | None,
+    *,
+    sample_weight: ArrayLike | None,
+    duplicates: str,
+    allow_empty: bool,
+) -> tuple[Cells, Cells, tuple[int, int]]:
+    """The cells by row and by column, and the shape, which is the smallest one by default."""
+    y = _values(values, allow_empty)
+    i, j, shape = _indices(rows, cols, len(y), shape)
+    w = _weights(sample_weight, y)
+    by_row, by_col = _unique(*both_orders(i, j, y, w, shape), duplicates, shape)
+    return by_row, by_col, shape
+
+
+def _values(values: ArrayLike, allow_empty: bool) -> Array:
+    y = np.asarray(values)
+    if y.dtype.kind not in "fiub":
+        raise ValueError(f"values: expected real numbers, not {y.dtype}.")
+    if y.ndim != 1:
+        raise ValueError(f"values: expected a 1-dimensional array, got {y.ndim} dimensions.")
+    if y.dtype != np.float32:
+        y = y.astype(float, copy=False)
+    if len(y) == 0 and not allow_empty:
+        raise ValueError("values: no observed cell; at least one is needed.")
+    bad = np.flatnonzero(~np.isfinite(y))
+    if len(bad):
+        raise ValueError(
+            f"values: {len(bad)} of {len(y)} observed values are NaN or infinity (the first at "
+            f"position {bad[0]}); drop those cells."
+        )
+    return np.ascontiguousarray(y)
+
+
+def _indices(
+    rows: ArrayLike, cols: ArrayLike, count: int, shape: tuple[int, int] | None
+) -> tuple[NDArray[Any], NDArray[Any], tuple[int, int]]:
+    sides = []
+    for axis, (name, given) in enumerate((("rows", rows), ("cols", cols))):
+        index = np.asarray(given)
+        if index.dtype.kind not in "iu":
+            raise ValueError(f"{name}: expected integers, not {index.dtype}.")
+        if index.shape != (count,):
+            raise ValueError(f"{name}: expected {count} indices, one per value, not {index.shape}.")
+        size = int(index.max(initial=-1)) + 1 if shape is None else int(shape[axis])
+        if count and (index.min() < 0 or index.max() >= size):
+            wrong = index[(index < 0) | (index >= size)][0]
+            raise ValueError(f"{name}: index {wrong} is outside 0 … {size - 1}; see `shape`.")
+        if size > np.iinfo(np.int32).max:
+            raise ValueError(f"shape: at most 2³¹ − 1 {name} are supported, not {size}.")
+        sides.append((np.ascontiguousarray(index), size))
+    (i, m), (j, n) = sides
+    return i, j, (m, n)
+
+
+def _weights(sample_weight: ArrayLike | None, y: Array) -> Array | None:
+    if sample_weight is None:
+        return None
+    w = np.ascontiguousarray(sample_weight, dtype=y.dtype)
+    if w.shape != y.shape:
+        raise ValueError(f"sample_weight: expected shape {y.shape}, one per value, not {w.shape}.")
+    if not (np.all(np.isfinite(w)) and w.min() >= 0 and w.max() > 0):
+        raise ValueError("sample_weight: weights must be finite, ≥ 0 and not all zero.")
+    return w
+
+
+def _unique(
+    by_row: Cells, by_col: Cells, duplicates: str, shape: tuple[int, int]
+) -> tuple[Cells, Cells]:
+    """The cells with at most one each, by the policy."""
+    policies = ("error", "mean", "sum", "last")
+    if duplicates not in policies:
+        raise ValueError(f"duplicates: unknown policy {duplicates!r}; use one of {policies}.")
+    again = np.flatnonzero(by_row.indices[1:] == by_row.indices[:-1]) + 1
+    starts = by_row.pointers[np.searchsorted(by_row.pointers, again)]
+    again = again[starts != again]  # the first cell of a row may repeat the last row's column
+    if not len(again):
+        return by_row, by_col
+    rows = np.repeat(np.arange(shape[0]), by_row.counts())
+    if duplicates == "error":
+        i, j = rows[again[0]], by_row.indices[again[0]]
+        raise ValueError(
+            f"values: cell ({i}, {j}) is given more than once ({len(again)} repeats in all); "
+            'remove repeats or pass duplicates="mean", "sum" or "last".'
+        )
+    first = np.ones(by_row.size, bool)
+    first[again] = False
+    at = np.flatnonzero(first)
+    w = by_row.weights if len(by_row.weights) else None
+    y, heavier = _merged(by_row.values, w, at, duplicates)
+    return both_orders(rows[at], by_row.indices[at], y, heavier, shape)
+
+
+def _merged(
+    y: Array, w: Array | None, at: NDArray[np.int64], duplicates: str
+) -> tuple[Array, Array | None]:
+    """One value and weight for each run of repeats that starts at `at`."""
+    if duplicates == "last":
+        last = np.append(at[1:], len(y)) - 1
+        return y[last], None if w is None else w[last]
+    counts = np.diff(np.append(at, len(y)))
+    if duplicates == "sum":
+        return np.add.reduceat(y, at), None if w is None else np.add.reduceat(w, at) / counts
+    if w is None:
+        return np.add.reduceat(y, at) / counts.astype(y.dtype), None
+    heavier = np.add.reduceat(w, at)
+    safe = np.where(heavier > 0, heavier, 1)
+    return np.add.reduceat(w * y, at) / safe, heavier
