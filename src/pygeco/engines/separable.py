@@ -103,6 +103,29 @@ def systems(
     return Systems(grams, sides, values)
 
 
+def moments(cells: Cells, Q: Array) -> Systems:
+    """Of each group: Σ w q qᵀ, Σ w y q and Σ w y², in float64 throughout. O(|E| s²)."""
+    Q = np.ascontiguousarray(Q, dtype=float)
+    chunks = _Chunks(cells, Q[:0], Q[:0])
+    groups, size = len(cells.pointers) - 1, Q.shape[1]
+    grams, sides, values = (
+        np.empty((groups, size, size)),
+        np.empty((groups, size)),
+        np.empty(groups),
+    )
+
+    def work(c: int) -> None:
+        first, last, part = chunks.marks[c], chunks.marks[c + 1], chunks.cells(c)
+        y = cells.values[part]
+        h = cells.weights[part] if len(cells.weights) else np.ones_like(y)
+        g = y * h
+        kernels.systems(cells.pointers, cells.indices, first, last, Q, h, g, grams, sides)
+        kernels.group_sums(cells.pointers, first, last, g * y, values)
+
+    chunks.each(work)
+    return Systems(grams, sides, values)
+
+
 class _Chunks:
     """Cells cut into runs of groups with about `CHUNK` cells, and the factors as kernels want."""
 

@@ -132,12 +132,7 @@ class Entries:
 
     def span(self, A: LowRank) -> Span:
         """B ↦ R(U B Vᵀ) for the columns of A."""
-        if not self.squared:
-            return ConvexSpan.of(self, A)
-        problem = QuadraticSpan.empty(self)
-        for u, v in zip(A.U.T, A.V.T, strict=True):
-            problem = problem.append(u, v)
-        return problem
+        return (QuadraticSpan if self.squared else ConvexSpan).of(self, A)
 
     def shifted(self, row: Array, col: Array) -> Entries:
         """A ↦ R(A + row 1ᵀ + 1 colᵀ): the same cells seen from an offset, the indices shared."""

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.linalg
 
-from pygeco.engines import cpu
-from pygeco.factors import Array
+from pygeco.engines import cpu, separable
+from pygeco.factors import Array, LowRank
 from pygeco.linalg import solve_psd
 from pygeco.objectives import kronecker
 
@@ -48,22 +48,18 @@ class QuadraticSpan:
     quadratic: bool = True
 
     @classmethod
-    def empty(cls, objective: Entries) -> QuadraticSpan:
+    def of(cls, objective: Entries, A: LowRank) -> QuadraticSpan:
+        """The problem over the columns of A in one pass: |E| s²/2 multiply-adds."""
         m, n = objective.shape
         flipped = m < n
-        long, short = (n, m) if flipped else (m, n)
-        none = np.zeros((0, 0))
-        return cls(
-            objective,
-            flipped,
-            X=np.zeros((long, 0)),
-            Y=np.zeros((short, 0)),
-            grams=np.zeros((short, 0, 0)),
-            turn_x=none,
-            turn_y=none,
-            H=np.zeros((0, 0, 0, 0)),
-            b=none,
-        )
+        X, Y = (A.V, A.U) if flipped else (A.U, A.V)
+        found = separable.moments(objective.by_row if flipped else objective.by_col, X)
+        k, t = X.shape[1], Y.shape[1]
+        H = None
+        if k <= DIRECT:
+            H = kronecker.matrix(found.grams, Y).reshape(k, t, k, t).transpose(0, 2, 1, 3)
+        eyes = np.eye(k), np.eye(t)
+        return cls(objective, flipped, X, Y, found.grams, *eyes, H, b=found.sides.T @ Y)
 
     def append(self, u: Array, v: Array) -> QuadraticSpan:
         """The problem with one more pair: |E| s for the Grams, two products, n s³ for the sum."""
