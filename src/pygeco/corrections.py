@@ -6,12 +6,12 @@ weakest component and minimises again. A replacement (section 2.1.2) is one afte
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from pygeco.descent import HALVINGS, descend
 from pygeco.factors import Array, LowRank
 from pygeco.linalg import solve_psd
 from pygeco.objectives.base import Objective, Span
@@ -118,7 +118,7 @@ class Diagonal:
         def objective(b: Array) -> float:
             return self._value(span, LowRank(A.U, b, A.V))
 
-        b, value = _descend(objective, newton, A.s, 1 if span.quadratic else NEWTON_STEPS)
+        b, value = descend(objective, newton, A.s, 1 if span.quadratic else NEWTON_STEPS)
         return State(LowRank(A.U, b, A.V), span, value)
 
     def _value(self, span: Span, A: LowRank) -> float:
@@ -127,10 +127,7 @@ class Diagonal:
 
 
 NEWTON_STEPS = 50
-HALVINGS = 30
 ROUNDS = 8
-PROGRESS = 1e-12
-ROUNDING = 1e-9
 
 
 def minimise(span: Span, B: Array, penalty: Penalty | None) -> tuple[Array, float]:
@@ -150,47 +147,7 @@ def _newton(span: Span, B: Array, alpha: float) -> tuple[Array, float]:
         step = span.newton(B, 2 * alpha)
         return step, -float(np.sum((span.slope(B) + 2 * alpha * B) * step))
 
-    return _descend(objective, newton, B, 1 if span.quadratic else NEWTON_STEPS)
-
-
-def _descend(
-    objective: Callable[[Array], float],
-    newton: Callable[[Array], tuple[Array, float]],
-    x: Array,
-    steps: int,
-) -> tuple[Array, float]:
-    """Newton steps, each with a line search, until they gain nothing.
-
-    `newton` gives a step and how fast the objective falls along it.
-    """
-    value = objective(x)
-    for _ in range(steps):
-        step, fall = newton(x)
-        t, better = _search(objective, x, step, value, fall)
-        x, gain, value = x + t * step, value - better, better
-        if gain <= PROGRESS * abs(value):
-            break
-    return x, value
-
-
-def _search(
-    objective: Callable[[Array], float], x: Array, step: Array, value: float, fall: float
-) -> tuple[float, float]:
-    """A step length with a sufficient decrease (Armijo), and the value there; else zero.
-
-    A parabola through what is known gives the next try. A decrease too small to be told from
-    rounding is not searched for.
-    """
-    t = 1.0
-    for _ in range(HALVINGS):
-        better = objective(x + t * step)
-        if better <= value - 1e-4 * t * fall:
-            return (t, better) if better < value else (0.0, value)
-        if not t * fall > ROUNDING * abs(value):
-            break
-        best = 0.5 * fall * t * t / (better - value + fall * t)
-        t = min(max(best, 0.1 * t), 0.5 * t) if np.isfinite(best) else 0.1 * t
-    return 0.0, value
+    return descend(objective, newton, B, 1 if span.quadratic else NEWTON_STEPS)
 
 
 def _proximal(span: Span, B: Array, penalty: Penalty) -> tuple[Array, float]:

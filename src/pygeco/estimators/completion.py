@@ -9,16 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pygeco.estimators._input import entries_from
 from pygeco.factors import Array
-from pygeco.losses import Loss
-from pygeco.objectives.biases import fit_biases, parts
+from pygeco.losses import Loss, named
+from pygeco.objectives.biases import fit_biases, parts, with_scale
 from pygeco.objectives.rows import fold_in
 from pygeco.path import Step
 from pygeco.penalties import Penalty
 from pygeco.solver import Observer, Solver, minimize
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    return type(named(estimator.loss)).probabilities is not Loss.probabilities
 
 
 class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -28,15 +33,20 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     ----------
     rank : int, default=10
         The highest rank. The path holds every rank up to it.
-    loss : "squared" or a loss object, default="squared"
+    loss : str or Loss, default="squared"
+        "squared", "huber", "pseudo-huber", "log-cosh", "absolute", "quantile", "logistic",
+        "smoothed-hinge", "poisson", "ordinal", or an object from `pygeco.losses`. Labels are −1/+1
+        or 0/1. Huber's threshold, left open, comes from the residuals of row and column means.
     penalty : Penalty or None, default=None
         `pygeco.Ridge(alpha)`, `pygeco.Trace(alpha)` or `pygeco.Schatten(alpha, p)`.
     biases : bool, str or tuple of "global", "row", "column", default=False
-        Offsets μ + b_i + c_j, fitted first; the low-rank part models what they leave.
+        Offsets μ + b_i + c_j, fitted first, by the same loss; the low-rank part models what they
+        leave. For labels, counts and levels b and c have a standard normal prior.
     solver : Solver or None, default=None
         The choices of the algorithm; `Solver.paper()` is the paper's experiment.
     clip : bool, default=False
-        Clip predictions to the range of the observed values, which can only help.
+        Clip predictions to the range of the observed values, which can only help. Labels
+        have no such range.
     duplicates : "error", "mean", "sum" or "last", default="error"
         What to do with a cell that is given more than once.
     callback : callable or None, default=None
@@ -57,6 +67,8 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     rank_, n_iter_ : int
     stop_reason_ : Stop
     biases_ : Biases
+    loss_ : Loss
+        The loss with what it left open estimated from the data.
     """
 
     def __init__(
@@ -98,11 +110,13 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             self,
             X,
             reset=True,
-            loss=self.loss,
+            loss=named(self.loss),
             duplicates=self.duplicates,
             sample_weight=sample_weight,
         )
-        self.range_ = float(entries.by_row.values.min()), float(entries.by_row.values.max())
+        entries = with_scale(entries, named(self.loss))
+        self.loss_ = entries.loss
+        self.range_ = self.loss_.bounds(entries.by_row.values)
         self.biases_ = fit_biases(entries, parts(self.biases))
         path = minimize(
             entries.shifted(self.biases_.mean + self.biases_.row, self.biases_.col),
@@ -125,57 +139,96 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return self
 
     def predict(self, rows: Any, cols: ArrayLike | None = None) -> Array:
-        """The values at cells (rows[t], cols[t]); given one matrix instead, its rows completed."""
+        """The values at cells (rows[t], cols[t]); given one matrix instead, its rows completed.
+
+        On the scale of the observed values: a probability of the label 1 for the logistic loss,
+        a mean count for Poisson, a mean level for the ordinal loss, the margin for the hinge.
+        """
+        return self._response(self.decision_function(rows, cols))
+
+    def decision_function(self, rows: Any, cols: ArrayLike | None = None) -> Array:
+        """The linear predictor ⟨u_i s, v_j⟩ + μ + b_i + c_j, for the same input as `predict`."""
         check_is_fitted(self)
         if cols is None:
-            return self.inverse_transform(self.transform(rows))
+            return self._linear(self.transform(rows))
         m, n = self.factors_.shape
         i, j = _cell_index("rows", rows, m), _cell_index("cols", cols, n)
         found = self.factors_.entries(i, j) + self.biases_.at(i, j)
-        return self._clipped(found.astype(self.factors_.U.dtype, copy=False))
+        return found.astype(self.factors_.U.dtype, copy=False)
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, rows: Any, cols: ArrayLike | None = None) -> Array:
+        """P(label −1 or 0) and P(label 1) at each cell; for the ordinal loss, P(each level)."""
+        z = self.decision_function(rows, cols)
+        return self.loss_.probabilities(z)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """−RMSE over the known cells of X, whose rows are those of the fit: higher is better."""
+        """Higher is better: −RMSE over the known cells of X, whose rows are those of the fit.
+
+        For labels, counts and levels it is minus the mean loss, so minus the mean negative
+        log-likelihood for the logistic and ordinal losses (and for Poisson, up to a constant).
+        """
         check_is_fitted(self)
-        held = entries_from(self, X, reset=False)
+        held = entries_from(self, X, reset=False, loss=self.loss_)
         if held.shape[0] != self.factors_.shape[0]:
             raise ValueError(
                 f"X: has {held.shape[0]} rows, but the model was fitted with "
                 f"{self.factors_.shape[0]}; score compares cells of the fitted matrix."
             )
         rows = np.repeat(np.arange(held.shape[0]), held.by_row.counts())
-        error = self.predict(rows, held.by_row.indices) - held.by_row.values
+        z, y = self.decision_function(rows, held.by_row.indices), held.by_row.values
+        if not self.loss_.regression:
+            return -float(np.mean(self.loss_.value(z, y), dtype=float))
+        error = self._response(z) - y
         return -float(np.sqrt(np.mean(error.astype(float) ** 2)))
 
     def transform(self, X: Any) -> Array:
-        """Coordinates of the rows of X in `components_`, each fitted to its known cells alone."""
+        """Coordinates of the rows of X in `components_`, each fitted to its known cells alone.
+
+        By the loss of the fit, with its ridge if it had one. Without one, labels, counts and levels
+        take a normal prior with the spread of the fitted rows' own coordinates.
+        """
         check_is_fitted(self)
-        entries = entries_from(self, X, reset=False, duplicates=self.duplicates, allow_empty=True)
-        ridge = self.penalty.quadratic if self.penalty is not None else None
+        entries = entries_from(
+            self, X, reset=False, loss=self.loss_, duplicates=self.duplicates, allow_empty=True
+        )
         fitted = fold_in(
             entries,
             self.factors_.V.astype(float, copy=False),
             offset=self.biases_.mean + self.biases_.col,
-            ridge=(ridge or 0.0) * self.total_weight_,
+            ridge=self._row_ridge(),
         )
         return fitted.astype(entries.dtype, copy=False)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
-        """The full rows, dense: coordinates times `components_`, plus column offsets."""
+        """The full rows, dense, as `predict` would give them: coordinates times `components_`, plus
+        column offsets, on the scale of the observed values.
+        """
         check_is_fitted(self)
-        W = np.asarray(X)
-        full = W @ self.components_ + (self.biases_.mean + self.biases_.col)
-        return self._clipped(full.astype(np.result_type(W, self.components_), copy=False))
+        return self._response(self._linear(np.asarray(X)))
 
     def to_dense(self) -> Array:
         """The whole completed m × n matrix. Nothing else forms it."""
         check_is_fitted(self)
         b = self.biases_
         full = self.factors_.to_dense() + (b.mean + b.row[:, None] + b.col)
-        return self._clipped(full.astype(self.factors_.U.dtype, copy=False))
+        return self._response(full.astype(self.factors_.U.dtype, copy=False))
 
-    def _clipped(self, values: Array) -> Array:
+    def _linear(self, W: Array) -> Array:
+        full = W @ self.components_ + (self.biases_.mean + self.biases_.col)
+        return full.astype(np.result_type(W, self.components_), copy=False)
+
+    def _response(self, z: Array) -> Array:
+        values = self.loss_.response(z)
         return np.clip(values, *self.range_) if self.clip else values
+
+    def _row_ridge(self) -> Any:
+        """The weight on each squared coordinate of a new row, for the sum of its losses."""
+        ridge = self.penalty.quadratic if self.penalty is not None else None
+        if ridge is not None or self.loss_.regression:
+            return (ridge or 0.0) * self.total_weight_
+        s = self.singular_values_.astype(float)
+        return 0.5 * len(self.factors_.U) / np.maximum(s, 1e-6 * s.max(initial=1e-300)) ** 2
 
     def _seed(self) -> Any:
         state = self.random_state

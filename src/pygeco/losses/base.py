@@ -61,6 +61,10 @@ class Loss:
         """A prediction on the scale of the targets."""
         return z
 
+    def bounds(self, y: Array) -> tuple[float, float]:
+        """The range of the responses that these targets make believable."""
+        return float(y.min()), float(y.max())
+
     def probabilities(self, z: Array) -> Array:
         """P(y = each class), one column a class."""
         raise TypeError(f"loss: {type(self).__name__} has no probabilities; use 'logistic'.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,10 @@ class Binary(Loss):
                 f"but the data hold {shown}{', …' if len(labels) > 4 else ''}."
             )
         return np.where(ones, 1, -1).astype(given.dtype if given.dtype.kind == "f" else float)
+
+    def bounds(self, y: Array) -> tuple[float, float]:
+        """None: a margin may be as large as it likes."""
+        return -math.inf, math.inf
 
 
 @dataclass(frozen=True)

@@ -98,6 +98,10 @@ class Ordinal(Loss):
             mean = mean - (levels[k + 1] - levels[k]) * sigmoid(theta - z)
         return mean
 
+    def bounds(self, y: Array) -> tuple[float, float]:
+        levels, _ = self._settled()
+        return levels[int(y.min())], levels[int(y.max())]
+
     def probabilities(self, z: Array) -> Array:
         """P(y = each level), one column a level."""
         xp = namespace(z)

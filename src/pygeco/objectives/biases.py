@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.descent import descend
 from pygeco.engines import cpu
 from pygeco.engines.cells import Cells
 from pygeco.factors import Array
+from pygeco.losses import Loss, Squared, robust_scale
 from pygeco.objectives.entries import Entries
+from pygeco.objectives.row_newton import minimise_side
 
 PARTS = ("global", "row", "column")
 
@@ -52,7 +55,9 @@ def parts(biases: bool | str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def fit_biases(entries: Entries, chosen: tuple[str, ...], rounds: int = 100) -> Biases:
-    """Argmin Σ w (y − μ − b_i − c_j)², the parts in turn until they rest. O(|E|) a round."""
+    """Argmin Σ w ℓ(μ + b_i + c_j, y), the parts in turn until they rest. O(|E|) a round."""
+    if not entries.squared:
+        return _by_loss(entries, chosen, rounds)
     biases = Biases.none(entries.shape)
     by_row, by_col = entries.by_row, entries.by_col
     y = by_row.values.astype(float)
@@ -69,6 +74,70 @@ def fit_biases(entries: Entries, chosen: tuple[str, ...], rounds: int = 100) -> 
         if len(chosen) < 2 or moved <= 1e-9 * max(1e-300, float(np.abs(y).max())):
             break
     return biases
+
+
+def with_scale(entries: Entries, loss: Loss) -> Entries:
+    """The entries under `loss` with its scale, where it leaves one open, taken from residuals.
+
+    They are the residuals of the row and column means, or the values about their median where
+    those spread less: gross outliers spoil means.
+    """
+    y = entries.by_row.values
+    if not loss.regression or loss.fitted(y) is loss:
+        return entries
+    plain = entries.with_loss(Squared())
+    biases = fit_biases(plain, PARTS)
+    left = plain.shifted(biases.mean + biases.row, biases.col).by_row.values
+    smaller = left if 0 < robust_scale(left) < robust_scale(y) else y
+    return entries.with_loss(loss.fitted(y, smaller))
+
+
+def _by_loss(entries: Entries, chosen: tuple[str, ...], rounds: int) -> Biases:
+    """The parts by Newton steps on the loss itself.
+
+    Where z is not on the scale of y (a logit, a logarithm), b and c have a standard normal prior:
+    a row with one label only would send its offset to infinity.
+    """
+    mean = _constant(entries) if "global" in chosen else 0.0
+    row: Array = np.zeros(entries.shape[0])
+    col: Array = np.zeros(entries.shape[1])
+    ridge = 0.0 if entries.loss.regression else 0.5
+
+    def side(start: Array, other: Array, columns: bool) -> Array:
+        shift = (mean + other, 0 * start) if columns else (mean + 0 * start, other)
+        ones = np.ones((len(other), 1))
+        here = entries.shifted(*shift)
+        return minimise_side(here, start[:, None], ones, columns=columns, ridge=ridge, steps=4)[
+            :, 0
+        ]
+
+    for _ in range(rounds):
+        before = row, col
+        if "column" in chosen:
+            col = side(col, row, True)
+        if "row" in chosen:
+            row = side(row, col, False)
+        moved = np.abs(row - before[0]).max() + np.abs(col - before[1]).max()
+        if moved <= 1e-7 * max(1.0, abs(mean)):
+            break
+    return Biases(mean, row, col)
+
+
+def _constant(entries: Entries) -> float:
+    """Argmin_μ Σ w ℓ(μ, y)."""
+    m, n = entries.shape
+    ones = np.ones((n, 1))
+
+    def value(mu: Array) -> float:
+        return entries.total_loss(False, np.full((m, 1), mu[0]), ones)
+
+    def newton(mu: Array) -> tuple[Array, float]:
+        found = entries.systems(False, np.full((m, 1), mu[0]), ones)
+        slope, bend = found.sides.sum(), found.grams.sum()
+        step = np.array([-slope / bend if bend > 0 else 0.0])
+        return step, -float(slope * step[0])
+
+    return float(descend(value, newton, np.zeros(1), 50)[0][0])
 
 
 def _means(cells: Cells, mean: float, other: Array) -> Array:

@@ -167,15 +167,29 @@ class Entries:
         other.loss = loss
         return other
 
+    def cells(self, columns: bool) -> Cells:
+        """The cells grouped by column, or by row."""
+        return self.by_col if columns else self.by_row
+
+    def widened(self, columns: bool, P: Array, Q: Array) -> tuple[Array, Array]:
+        """P and Q with the offset as two more columns; P goes with the columns, else the rows."""
+        if self.offset is None:
+            return P, Q
+        own, other = self.offset[::-1] if columns else self.offset
+        return (
+            np.column_stack([P, own, np.ones(len(P))]),
+            np.column_stack([Q, np.ones(len(Q)), other]),
+        )
+
     def total_loss(self, columns: bool, P: Array, Q: Array) -> float:
         """Σ w ℓ at z = ⟨P_i, Q_j⟩ plus the offset, i a column (else a row) and j the other side."""
-        return separable.total(self._cells(columns), self.loss, *self._wide(columns, P, Q))
+        return separable.total(self.cells(columns), self.loss, *self.widened(columns, P, Q))
 
     def systems(self, columns: bool, P: Array, Q: Array, *, curved: bool = True) -> Systems:
         """The Newton system of each column (else row) in its own P_i, at the same z."""
-        wide = self._wide(columns, P, Q)
+        wide = self.widened(columns, P, Q)
         size = Q.shape[1]
-        return separable.systems(self._cells(columns), self.loss, *wide, size, curved=curved)
+        return separable.systems(self.cells(columns), self.loss, *wide, size, curved=curved)
 
     def target_products(self, flipped: bool) -> tuple[Product, Product]:
         """Y ↦ S y and x ↦ Sᵀ x for the weighted targets S (Sᵀ and S when flipped)."""
@@ -187,23 +201,12 @@ class Entries:
         pair = through(self.by_row), through(self.by_col)
         return pair[::-1] if flipped else pair
 
-    def _cells(self, columns: bool) -> Cells:
-        return self.by_col if columns else self.by_row
-
-    def _wide(self, columns: bool, P: Array, Q: Array) -> tuple[Array, Array]:
-        """The factors with the offset as two more columns."""
-        if self.offset is None:
-            return P, Q
-        own, other = self.offset[::-1] if columns else self.offset
-        return (
-            np.column_stack([P, own, np.ones(len(P))]),
-            np.column_stack([Q, np.ones(len(Q)), other]),
-        )
-
     def _slopes(self, left: Array, right: Array) -> EntriesGradient:
         """The gradient of any loss: the slopes of the cells, in both orders."""
-        rows = separable.slopes(self.by_row, self.loss, *self._wide(False, left, right))
-        cols = separable.slopes(self.by_col, self.loss, *self._wide(True, right, left), sums=False)
+        rows = separable.slopes(self.by_row, self.loss, *self.widened(False, left, right))
+        cols = separable.slopes(
+            self.by_col, self.loss, *self.widened(True, right, left), sums=False
+        )
         scale = 1.0 / self.total_weight
         G = EntriesGradient(self, rows.data, cols.data, scale, scale * rows.value, 0.0)
         inner = scale * rows.inner
