@@ -55,8 +55,9 @@ class Squared(Regression):
 class Huber(Regression):
     """ℓ = x²/2 for |x| ≤ δ, δ|x| − δ²/2 beyond, x = z − y (the paper's section 4 has δ = 1).
 
-    With `delta=None` the threshold is 1.345 robust standard deviations of the residuals, which
-    keeps 95 % of the efficiency of least squares under Gaussian noise (Huber 1964).
+    With `delta=None` the threshold is two robust standard deviations of the residuals, which keeps
+    99 % of the efficiency of least squares under Gaussian noise (1.345 would keep 95 %) and, on
+    skewed data such as ratings, stays near the mean.
     """
 
     delta: float | None = None
@@ -94,7 +95,7 @@ class Huber(Regression):
         if self.delta is not None:
             return self
         scale = robust_scale(y if residuals is None else residuals)
-        return replace(self, delta=1.345 * scale if scale > 0 else 1.0)
+        return replace(self, delta=2 * scale if scale > 0 else 1.0)
 
 
 @dataclass(frozen=True)

@@ -98,18 +98,17 @@ def _by_loss(entries: Entries, chosen: tuple[str, ...], rounds: int) -> Biases:
     Where z is not on the scale of y (a logit, a logarithm), b and c have a standard normal prior:
     a row with one label only would send its offset to infinity.
     """
+    regression = entries.loss.regression
+    start = fit_biases(entries.with_loss(Squared()), chosen if regression else ())
     mean = _constant(entries) if "global" in chosen else 0.0
-    row: Array = np.zeros(entries.shape[0])
-    col: Array = np.zeros(entries.shape[1])
-    ridge = 0.0 if entries.loss.regression else 0.5
+    row, col = start.row, start.col
+    ridge = 0.0 if regression else 0.5
 
     def side(start: Array, other: Array, columns: bool) -> Array:
         shift = (mean + other, 0 * start) if columns else (mean + 0 * start, other)
-        ones = np.ones((len(other), 1))
-        here = entries.shifted(*shift)
-        return minimise_side(here, start[:, None], ones, columns=columns, ridge=ridge, steps=4)[
-            :, 0
-        ]
+        here, ones = entries.shifted(*shift), np.ones((len(other), 1))
+        found = minimise_side(here, start[:, None], ones, columns=columns, ridge=ridge, steps=2)
+        return found[:, 0]
 
     for _ in range(rounds):
         before = row, col
@@ -117,8 +116,10 @@ def _by_loss(entries: Entries, chosen: tuple[str, ...], rounds: int) -> Biases:
             col = side(col, row, True)
         if "row" in chosen:
             row = side(row, col, False)
-        moved = np.abs(row - before[0]).max() + np.abs(col - before[1]).max()
-        if moved <= 1e-7 * max(1.0, abs(mean)):
+        # The change of a prediction, root mean square over the cells.
+        moved = entries.by_row.counts() @ (row - before[0]) ** 2
+        moved += entries.by_col.counts() @ (col - before[1]) ** 2
+        if moved <= 1e-10 * max(1.0, mean * mean) * entries.size:
             break
     return Biases(mean, row, col)
 
