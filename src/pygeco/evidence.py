@@ -1,7 +1,7 @@
 """Regularisation with nothing to tune: variational empirical Bayes (penalty="evidence").
 
-Model: y_ij = μ + b_i + c_j + ⟨u_i, v_j⟩ + noise of precision τ. The vectors (u_i, b_i) of the rows come
-from one Gaussian, those of the columns, (v_j, c_j), from another; mean and covariance of both are
+Model: y_ij = μ + b_i + c_j + ⟨u_i, v_j⟩ + noise of precision τ. The rows' vectors (u_i, b_i)
+come from one Gaussian, the columns' (v_j, c_j) from another; mean and covariance of both are
 unknown. A half-sweep gives each row its posterior mean and the diagonal of its covariance. After
 it, everything else has a closed form: the Gaussian is the mean and covariance of what was found
 plus the mean variance, and 1/τ is the mean expected squared error. A direction that the data do not
@@ -44,7 +44,7 @@ class Gaussian(NamedTuple):
 
     @classmethod
     def of(cls, side: Side, some: NDArray[np.bool_], offset: bool) -> Gaussian:
-        """The most likely one, over the rows with data, shrunk to its diagonal where these are few."""
+        """The most likely one, over rows with data; shrunk to its diagonal where these are few."""
         X = np.column_stack([side.factor, side.bias])[some].astype(float)
         W = np.column_stack([side.variance, side.bias_variance])[some]
         count, d = X.shape
@@ -107,7 +107,7 @@ class Posterior:
 class Sweep(NamedTuple):
     """What is known after a sweep, for those who watch."""
 
-    count: int
+    sweeps: int
     rank: int
     noise: float
     seconds: float

@@ -101,6 +101,14 @@ class LowRank:
         """`Aᵀ y`. O((m + n) k)."""
         return self.V @ (self.s * (self.U.T @ y))
 
+    def matmat(self, X: Array) -> Array:
+        """`A X` for a few columns."""
+        return self.U @ (self.s[:, None] * (self.V.T @ X))
+
+    def rmatmat(self, Y: Array) -> Array:
+        """`Aᵀ Y` for a few columns."""
+        return self.V @ (self.s[:, None] * (self.U.T @ Y))
+
     def to_dense(self) -> Array:
         """The m × n matrix itself. Everything else in pygeco avoids it."""
         return (self.U * self.s) @ self.V.T

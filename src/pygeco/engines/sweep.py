@@ -79,7 +79,7 @@ def _accumulate(
 
 @njit(inline="always")
 def _place(M, lane, lanes, s, bias, G, width, sides, sums, spread, totals, tau):
-    """One row's τ Σ w P Pᵀ and τ Σ w r P into its lane: row-wise from 0, the right side as row d."""
+    """One row's τ Σ w P Pᵀ into its lane, row-wise from 0, and τ Σ w r P as row d."""
     d = s + bias
     for k in range(s):
         for q in range(k):
@@ -166,11 +166,12 @@ def half_sweep(
 ):  # fmt: skip
     """Solve every row's system into `out` (m, s + bias), which holds the start on entry.
 
-    P is (n, width), flat, the width a multiple of the lanes, with zeros beyond s; `bias` adds a last
-    unknown whose partner is the constant 1. W, like P, holds the partners' variances, and
-    `variance` (m, s + bias) takes the rows' own; both are empty where there are none. A `noise` of
-    standard normals draws from the posterior; its mean then goes to `mean`. `jitter` pulls a singular
-    system to its start. `prior` is the lower half of a (d, d) matrix, d = s + bias. errors_i is Σ w E[(y − ŷ)²] over the row.
+    P is (n, width), flat, the width a multiple of the lanes, with zeros beyond s; `bias` adds a
+    last unknown whose partner is the constant 1, d = s + bias. W, like P, holds the partners'
+    variances, and `variance` (m, d) takes the rows' own; both are empty where there are none.
+    A `noise` of standard normals draws from the posterior; its mean then goes to `mean`. `jitter`
+    pulls a singular system to its start. Of `prior` (d, d) the lower half is read. errors_i is
+    Σ w E[(y − ŷ)²] over the row.
     """
     lanes = BYTES // P.itemsize
     d = s + bias

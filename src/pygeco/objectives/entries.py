@@ -19,6 +19,7 @@ from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, Squared, named, prepared
 from pygeco.objectives.base import Span
 from pygeco.objectives.convex_span import ConvexSpan
+from pygeco.objectives.half_sweep import Side
 from pygeco.objectives.observed import observed
 from pygeco.objectives.quadratic_span import QuadraticSpan
 
@@ -150,12 +151,18 @@ class Entries:
             setattr(moved, name, cells._replace(values=-self._pass(unweighted, P, Q)[0]))
         return moved
 
+    def squared_error(self, rows: Side, cols: Side) -> float:
+        """Σ w (y − b_i − c_j − ⟨u_i, v_j⟩)². One pass."""
+        P = np.column_stack([rows.factor, rows.bias, np.ones(len(rows.bias))])
+        Q = np.column_stack([cols.factor, np.ones(len(cols.bias)), cols.bias])
+        return self._pass(self.by_row, P.astype(float), Q.astype(float))[1]
+
     def standardised(self, mean: float, scale: float, dtype: type) -> Entries:
         """The same cells with (y − mean) / scale as targets, in another precision."""
         other = copy.copy(self)
         for name in ("by_row", "by_col"):
             cells: Cells = getattr(self, name)
-            values = ((cells.values.astype(float, copy=False) - mean) / scale).astype(dtype)
+            values: Array = ((cells.values.astype(float, copy=False) - mean) / scale).astype(dtype)
             setattr(other, name, cells._replace(values=values, weights=cells.weights.astype(dtype)))
         other.__dict__.pop("value_at_zero", None)
         return other

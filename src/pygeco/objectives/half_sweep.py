@@ -5,32 +5,33 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pygeco.engines.cells import Cells
 from pygeco.engines.simd import BYTES
 from pygeco.engines.sweep import half_sweep as kernel
 from pygeco.factors import Array
 
+UNKNOWN: Array = np.zeros(0)
+
 
 class Side(NamedTuple):
-    """One side's factor (m, s) and offsets (m,), and their variances where they are known."""
+    """One side's factor (m, s) and offsets (m,), and their variances, empty where not known."""
 
     factor: Array
     bias: Array
-    variance: Array | None = None
-    bias_variance: Array | None = None
+    variance: Array = UNKNOWN
+    bias_variance: Array = UNKNOWN
 
     @property
     def rank(self) -> int:
         return self.factor.shape[1]
 
-    def keep(self, columns: Array) -> Side:
+    def keep(self, columns: NDArray[np.bool_]) -> Side:
         """The same with these components only."""
-        variance = (
-            None if self.variance is None else np.ascontiguousarray(self.variance[:, columns])
-        )
         return self._replace(
-            factor=np.ascontiguousarray(self.factor[:, columns]), variance=variance
+            factor=np.ascontiguousarray(self.factor[:, columns]),
+            variance=np.ascontiguousarray(self.variance[:, columns]),
         )
 
 
@@ -55,10 +56,10 @@ def half_sweep(
     noise: Array | None = None,
     variances: bool = False,
 ) -> Swept:
-    """argmin over x_i = (u_i, b_i) of τ Σ w (y − c_j − b_i − ⟨u_i, v_j⟩)² + ridge_i ‖x_i − μ‖²_P.
+    """argmin over x_i = (u_i, b_i) of τ Σ w (y − c_j − b_i − ⟨u_i, v_j⟩)² + ridge_i |x_i − μ|²_P.
 
-    `prior` is P (s + 1, s + 1), or its diagonal; `centre` is μ, zero by default. A `noise` of standard normals
-    (m, s + 1) draws the rows from their posteriors instead. O(|E| s² + m s³).
+    `prior` is P (s + 1, s + 1), or its diagonal; `centre` is μ, zero by default. A `noise` of
+    standard normals (m, s + 1) draws the rows from their posteriors. O(|E| s² + m s³).
     """
     m, s = start.factor.shape
     dtype = start.factor.dtype
@@ -68,7 +69,7 @@ def half_sweep(
     variance = np.empty((m, s + 1), dtype) if variances else none
     mean = none if noise is None else np.empty_like(out)
     errors = np.empty(m)
-    spread = partner.bias_variance
+    known = len(partner.bias_variance) > 0
     P = np.diag(prior) if prior.ndim == 1 else prior
     kernel(
         *cells,
@@ -76,9 +77,9 @@ def half_sweep(
         width,
         s,
         1,
-        flat[:0] if partner.variance is None else _padded(partner.variance)[0],
+        _padded(partner.variance)[0] if known else flat[:0],
         partner.bias.astype(dtype),
-        np.zeros(len(partner.bias), dtype) if spread is None else spread.astype(dtype),
+        partner.bias_variance.astype(dtype) if known else np.zeros(len(partner.bias), dtype),
         np.ones(m, dtype) if ridge is None else ridge.astype(dtype),
         P.astype(dtype),
         np.zeros(s + 1, dtype) if centre is None else (P @ centre).astype(dtype),

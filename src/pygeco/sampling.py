@@ -1,0 +1,239 @@
+"""Gibbs sampling from the fitted posterior (posterior=K), averaged into one low-rank matrix.
+
+Each row is drawn from its Gaussian, then the prior of the side (Wishart and Gaussian) and the
+noise (gamma). Two averages are taken a sweep, each with one side at its conditional mean instead of
+its draw (Rao and Blackwell): they have the same expectation and far less scatter. Draws are
+over-relaxed (Adler 1981): a new row lies on the other side of its conditional mean, which leaves
+the distribution as it is and makes successive errors cancel. On MovieLens-1M twenty such sweeps
+average to what a hundred independent draws do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.directions import leading_block
+from pygeco.evidence import FLOAT, Gaussian, Posterior
+from pygeco.factors import Array, LowRank
+from pygeco.objectives.entries import Entries
+from pygeco.objectives.half_sweep import Side, Swept, half_sweep
+
+BURN = 12  # sweeps before the average begins
+RELAX = 0.9  # how far a draw is reflected at its conditional mean; 0 is plain Gibbs
+KEPT = 24  # draws kept for intervals
+WIDTH = 768  # columns of the running average before it is compressed
+WIDEST = 128  # the rank to which it is compressed on the way
+LOSS = 5e-3  # what the last compression may change, root mean square over cells, in deviations
+CHECKED = 20_000  # cells at which the change is measured
+
+
+class Draw(NamedTuple):
+    """One draw of both sides, in standard units."""
+
+    rows: Side
+    cols: Side
+
+
+@dataclass(frozen=True, eq=False)
+class Average:
+    """The posterior mean: offsets and a low-rank part on the data's scale, and draws of it."""
+
+    factors: LowRank
+    mean: float
+    row: Array
+    col: Array
+    error: float
+    draws: tuple[Draw, ...]
+    noise: float
+    scale: float
+
+    def variance(self, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
+        """Var of a new observation at the cells: of the draws, and the mean noise."""
+        total, squares = np.zeros(len(rows)), np.zeros(len(rows))
+        for at in range(0, len(rows), 1 << 16):
+            part = slice(at, at + (1 << 16))
+            i, j = rows[part], cols[part]
+            for r, c in self.draws:
+                z = np.einsum("tk,tk->t", r.factor[i], c.factor[j]) + r.bias[i] + c.bias[j]
+                total[part] += z
+                squares[part] += z.astype(float) ** 2
+        count = len(self.draws)
+        spread = (squares - total**2 / count) / max(count - 1, 1)
+        return self.scale**2 * (np.maximum(spread, 0.0) + self.noise)
+
+
+def sample_posterior(
+    entries: Entries, start: Posterior, count: int, *, rank: int, seed: int = 0
+) -> Average:
+    """`count` sweeps from `start`, with at least `rank` components, averaged."""
+    rng = np.random.default_rng([seed, 1])
+    data = entries.standardised(start.mean, start.scale, FLOAT)
+    now = _widened(start, min(rank, *data.shape), rng)
+    shrink = [np.linalg.inv(prior.precision) for prior in (now.row_prior, now.col_prior)]
+    kept: list[Draw] = []
+    noises: list[float] = []
+    average = _Running(data, count, rng)
+    every = max(1, count // KEPT)
+    for t in range(-BURN, count):
+        row_prior = draw_gaussian(now.rows, now.row_prior, shrink[0], rng)
+        rows = _drawn(data.by_row, now.rows, now.cols, row_prior, now.tau, rng)
+        col_prior = draw_gaussian(now.cols, now.col_prior, shrink[1], rng)
+        cols = _drawn(data.by_col, now.cols, rows.side, col_prior, now.tau, rng)
+        error = data.squared_error(rows.side, cols.side)
+        if t >= 0:
+            average.add(rows.mean, now.cols)
+            average.add(rows.side, cols.mean)
+            noises.append(1 / now.tau)
+            if t % every == 0 and len(kept) < KEPT:
+                kept.append(Draw(rows.side, cols.side))
+        now = replace(
+            now,
+            rows=rows.side,
+            cols=cols.side,
+            row_prior=row_prior,
+            col_prior=col_prior,
+            tau=rng.gamma(data.total_weight / 2, 2 / error),
+        )
+    A, error = average.result()
+    scale = start.scale
+    return Average(
+        replace(A, s=A.s * scale),
+        start.mean,
+        scale * average.row,
+        scale * average.col,
+        scale * error,
+        tuple(kept),
+        float(np.mean(noises)),
+        scale,
+    )
+
+
+def draw_gaussian(side: Side, prior: Gaussian, guess: Array, rng: np.random.Generator) -> Gaussian:
+    """Mean and precision given the side's vectors: normal and Wishart, the conjugate pair.
+
+    The prior of the prior counts as many rows as there are components, at the diagonal of `guess`.
+    """
+    X = np.column_stack([side.factor, side.bias])[prior.some].astype(float)
+    count, d = X.shape
+    centre = X.mean(axis=0)
+    scatter = (X - centre).T @ (X - centre) + d * np.diag(np.diag(guess))
+    if not prior.offset:
+        scatter[-1, :] = scatter[:, -1] = centre[-1] = 0.0
+        scatter[-1, -1] = 1e-10
+    # Bartlett: L A Aᵀ Lᵀ with L Lᵀ the scale, A lower triangular, χ on the diagonal.
+    L = np.linalg.cholesky(np.linalg.inv(scatter))
+    A = np.tril(rng.standard_normal((d, d)), -1)
+    A[range(d), range(d)] = np.sqrt(rng.chisquare(count + d - np.arange(d)))
+    root = L @ A
+    centre = centre + np.linalg.solve(root.T, rng.standard_normal(d)) / np.sqrt(count)
+    if not prior.offset:
+        centre[-1] = 0.0
+    return prior._replace(precision=root @ root.T, centre=centre)
+
+
+def _drawn(
+    cells: Any, side: Side, partner: Side, prior: Gaussian, tau: float, rng: np.random.Generator
+) -> Swept:
+    """Every row reflected at its conditional mean, and moved by what noise that leaves."""
+    noise = rng.standard_normal((len(side.bias), side.rank + 1), dtype=FLOAT)
+    swept = half_sweep(
+        cells,
+        side,
+        Side(partner.factor, partner.bias),
+        prior=prior.precision,
+        centre=prior.centre,
+        tau=tau,
+        noise=noise,
+    )
+    rest = FLOAT((1 - RELAX**2) ** 0.5)
+
+    def reflect(draw: Array, mean: Array, old: Array) -> Array:
+        return mean - FLOAT(RELAX) * (old - mean) + rest * (draw - mean)
+
+    mean, draw = swept.mean, swept.side
+    relaxed = Side(
+        reflect(draw.factor, mean.factor, side.factor), reflect(draw.bias, mean.bias, side.bias)
+    )
+    return swept._replace(side=relaxed)
+
+
+def _widened(start: Posterior, rank: int, rng: np.random.Generator) -> Posterior:
+    """More components, small and random: the sampler lets the data raise those that help."""
+    extra = rank - start.rank
+    rows, cols = start.rows, start.cols
+    row_prior, col_prior = start.row_prior, start.col_prior
+    if extra > 0:
+        weak = [
+            np.quantile(np.diag(np.linalg.inv(p.precision))[:-1], 0.1) if start.rank else 0.01
+            for p in (row_prior, col_prior)
+        ]
+        rows, cols = (
+            side._replace(
+                factor=np.column_stack(
+                    [side.factor, FLOAT(w**0.5) * rng.standard_normal((len(side.bias), extra))]
+                ).astype(FLOAT)
+            )
+            for side, w in zip((rows, cols), weak, strict=True)
+        )
+        row_prior, col_prior = (
+            p.widened(np.full(extra, w)) for p, w in zip((row_prior, col_prior), weak, strict=True)
+        )
+    return replace(start, rows=rows, cols=cols, row_prior=row_prior, col_prior=col_prior)
+
+
+class _Running:
+    """A running mean of products of factors, compressed when it grows wide.
+
+    Rows and columns count by the square root of their cells, as they will be asked for. What
+    compression changes is measured, not bounded: the mean is also kept exactly at some of the
+    observed cells.
+    """
+
+    def __init__(self, data: Entries, count: int, rng: np.random.Generator) -> None:
+        m, n = data.shape
+        self.row, self.col = np.zeros(m), np.zeros(n)
+        self.heavy = [np.sqrt(np.maximum(c.counts(), 1)) for c in (data.by_row, data.by_col)]
+        self.weight = 1 / (2 * count)
+        self.left: list[Array] = []
+        self.right: list[Array] = []
+        self.rng = rng
+        cells = rng.integers(data.size, size=CHECKED)
+        self.at = (
+            np.searchsorted(data.by_row.pointers, cells, "right") - 1,
+            data.by_row.indices[cells],
+        )
+        self.exact = np.zeros(CHECKED)
+
+    def add(self, rows: Side, cols: Side) -> None:
+        self.row += self.weight * rows.bias
+        self.col += self.weight * cols.bias
+        left, right = self.heavy
+        self.left.append((self.weight * left).astype(FLOAT)[:, None] * rows.factor)
+        self.right.append(right.astype(FLOAT)[:, None] * cols.factor)
+        i, j = self.at
+        self.exact += self.weight * np.einsum("tk,tk->t", rows.factor[i], cols.factor[j])
+        if sum(part.shape[1] for part in self.left) > WIDTH:
+            A = self._compressed()
+            self.left, self.right = [(A.U * A.s).astype(FLOAT)], [A.V.astype(FLOAT)]
+
+    def result(self) -> tuple[LowRank, float]:
+        """The mean at a low rank, and what compression changed, root mean square over cells."""
+        A = self._compressed()
+        total = np.sqrt(np.append(np.cumsum(A.s[::-1] ** 2)[::-1], 0.0))
+        left, right = self.heavy
+        size = float(np.linalg.norm(left) * np.linalg.norm(right))
+        A = A.truncate(int(np.argmax(total <= LOSS * size)))
+        A = LowRank(A.U / left[:, None], A.s, A.V / right[:, None]).svd()
+        return A, float(np.sqrt(np.mean((A.entries(*self.at) - self.exact) ** 2)))
+
+    def _compressed(self) -> LowRank:
+        """The weighted mean at a lower rank."""
+        left, right = np.column_stack(self.left), np.column_stack(self.right)
+        A = LowRank(left, np.ones(left.shape[1], FLOAT), right)
+        if A.rank <= WIDEST:
+            return A.astype(float).svd()
+        return LowRank(*leading_block(A, min(WIDEST, *A.shape), self.rng, iterations=2))
