@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.directions import leading_block
+from pygeco.engines.cells import Cells
 from pygeco.evidence import FLOAT, Gaussian, Posterior
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.entries import Entries
@@ -80,9 +81,10 @@ def sample_posterior(
     every = max(1, count // KEPT)
     for t in range(-BURN, count):
         row_prior = draw_gaussian(now.rows, now.row_prior, shrink[0], rng)
-        rows = _drawn(data.by_row, now.rows, now.cols, row_prior, now.tau, rng)
+        relax = RELAX if t >= 0 else 0.0  # plain draws forget the start sooner
+        rows = _drawn(data.by_row, now.rows, now.cols, row_prior, now.tau, relax, rng)
         col_prior = draw_gaussian(now.cols, now.col_prior, shrink[1], rng)
-        cols = _drawn(data.by_col, now.cols, rows.side, col_prior, now.tau, rng)
+        cols = _drawn(data.by_col, now.cols, rows.side, col_prior, now.tau, relax, rng)
         error = data.squared_error(rows.side, cols.side)
         if t >= 0:
             average.add(rows.mean, now.cols)
@@ -136,7 +138,13 @@ def draw_gaussian(side: Side, prior: Gaussian, guess: Array, rng: np.random.Gene
 
 
 def _drawn(
-    cells: Any, side: Side, partner: Side, prior: Gaussian, tau: float, rng: np.random.Generator
+    cells: Cells,
+    side: Side,
+    partner: Side,
+    prior: Gaussian,
+    tau: float,
+    relax: float,
+    rng: np.random.Generator,
 ) -> Swept:
     """Every row reflected at its conditional mean, and moved by what noise that leaves."""
     noise = rng.standard_normal((len(side.bias), side.rank + 1), dtype=FLOAT)
@@ -149,10 +157,10 @@ def _drawn(
         tau=tau,
         noise=noise,
     )
-    rest = FLOAT((1 - RELAX**2) ** 0.5)
+    rest = FLOAT((1 - relax**2) ** 0.5)
 
     def reflect(draw: Array, mean: Array, old: Array) -> Array:
-        return mean - FLOAT(RELAX) * (old - mean) + rest * (draw - mean)
+        return mean - FLOAT(relax) * (old - mean) + rest * (draw - mean)
 
     mean, draw = swept.mean, swept.side
     relaxed = Side(
