@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from oracles import Matrix, problem
 
+from oracles import Matrix, problem
 from pygeco import Lanczos, LowRank, Power, Signs
 from pygeco.directions import named
 

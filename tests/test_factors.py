@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from oracles import orthonormal, random_low_rank
 
+from oracles import orthonormal, random_low_rank
 from pygeco import LowRank
 
 

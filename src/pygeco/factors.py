@@ -49,6 +49,15 @@ class LowRank:
         return len(self.s)
 
     @property
+    def orthonormal(self) -> bool:
+        """Whether the columns of U and of V are orthonormal and s ≥ 0. O((m + n) k²)."""
+        eye = np.eye(self.rank)
+        grams = (self.U.T @ self.U, self.V.T @ self.V)
+        return bool(
+            np.all(self.s >= 0) and all(np.abs(g - eye).max(initial=0) < 1e-10 for g in grams)
+        )
+
+    @property
     def T(self) -> LowRank:
         return LowRank(self.V, self.s, self.U)
 
