@@ -21,6 +21,9 @@ import numpy as np
 
 from pygeco.factors import Array
 
+ROUNDING = 1e-12  # what the arithmetic of a search may lose of σ₁
+NOTHING = 1e-14  # the share of a vector below which what is left of it is rounding
+
 
 class Operator(Protocol):
     """What a direction may know of the gradient."""
@@ -58,47 +61,39 @@ class Lanczos:
     iterations: int = 40
     confidence: float = 0.999
 
+    def __post_init__(self) -> None:
+        _check(self.tau, self.iterations, self.confidence)
+
     def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
         m, n = G.shape
         x = rng.standard_normal(n)
         log_c = _log_component(x, self.confidence)
-        V = [x / np.linalg.norm(x)]
         U: list[Array] = []
+        V = [x / np.linalg.norm(x)]
         alphas: list[float] = []
         betas: list[float] = []
-        theta: Array = np.zeros(1)
-        for _ in range(min(self.iterations, m, n)):
+        passes, theta, upper = 0, 0.0, 0.0
+        for _ in range(self.iterations):
             p, alpha = _residual(G.matvec(V[-1]), U)
-            if alpha == 0.0:  # nothing outside the Krylov space: theta is exact
-                upper = float(theta[0]) * (1 + 1e-12)
+            passes += 1
+            if alpha == 0.0:
+                upper = theta * (1 + ROUNDING)
                 break
-            U.append(p)
-            alphas.append(alpha)
             w, beta = _residual(G.rmatvec(p), V)
-            B = np.diag(alphas) + np.diag(betas, 1)
-            P, theta, Qt = np.linalg.svd(B)
-            if beta <= 1e-14 * theta[0]:
-                upper = float(theta[0]) * (1 + 1e-12)
+            passes += 1
+            U, V = [*U, p], [*V, w]
+            alphas, betas = [*alphas, alpha], [*betas, beta]
+            left, theta, right = _leading(alphas, betas)
+            complete = beta <= NOTHING * theta or len(U) == min(m, n)
+            # In complete spaces theta is exact, as far as the start can see.
+            upper = theta * (1 + ROUNDING) if complete else _bound(alphas, betas, theta, log_c)
+            if complete or theta >= (1 - self.tau) * upper:
                 break
-            betas.append(beta)
-            upper = _lanczos_bound(alphas, betas, float(theta[0]), log_c)
-            if theta[0] >= (1 - self.tau) * upper:
-                break
-            V.append(w)
-        if not alphas:
-            return _nothing(m, n, 1, "singular")
-        left, right = P[:, 0], Qt[0]
-        u = np.column_stack(U)[:, : len(left)] @ left
-        v = np.column_stack(V[: len(right)]) @ right
-        return Pair(
-            u / np.linalg.norm(u),
-            v / np.linalg.norm(v),
-            float(theta[0]),
-            upper,
-            2 * len(U),
-            "singular",
-            self.confidence,
-        )
+        if not U:
+            return _nothing(m, n, passes, "singular")
+        u, _ = _unit(np.column_stack(U) @ left)
+        v, _ = _unit(np.column_stack(V) @ right)
+        return Pair(u, v, theta, upper, passes, "singular", self.confidence)
 
 
 @dataclass(frozen=True)
@@ -108,6 +103,9 @@ class Power:
     tau: float = 0.0
     iterations: int = 30
     confidence: float = 0.999
+
+    def __post_init__(self) -> None:
+        _check(self.tau, self.iterations, self.confidence)
 
     def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
         m, n = G.shape
@@ -121,7 +119,7 @@ class Power:
                 return _nothing(m, n, 2 * k - 1, "singular")
             v, size = _unit(G.rmatvec(u))
             log_size += math.log(sigma) + math.log(size)
-            upper = max(size, math.exp((log_size - log_c) / (2 * k)))
+            upper = max(size, math.exp((log_size - log_c) / (2 * k))) * (1 + ROUNDING)
             if size >= (1 - self.tau) * upper:
                 break
         return Pair(u, v, size, upper, 2 * k, "singular", self.confidence)
@@ -138,6 +136,9 @@ class Signs:
     iterations: int = 30
     tolerance: float = 1e-3
 
+    def __post_init__(self) -> None:
+        _check(0.0, self.iterations, 0.5)
+
     def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
         m, n = G.shape
         v = np.where(rng.random(n) < 0.5, -1.0, 1.0)
@@ -147,9 +148,9 @@ class Signs:
             w = G.rmatvec(u)
             passes += 2
             v, reached = np.sign(w), float(np.abs(w).sum())
-            if reached <= gain * (1 + self.tolerance):
+            before, gain = gain, reached
+            if gain <= before * (1 + self.tolerance):
                 break
-            gain = reached
         u, p = _unit(u)
         v, q = _unit(v)
         if p == 0.0 or q == 0.0:
@@ -213,6 +214,15 @@ def rmatmat(G: Operator, Y: Array) -> Array:
     return np.column_stack([G.rmatvec(y) for y in Y.T])
 
 
+def _check(tau: float, iterations: int, confidence: float) -> None:
+    if not 0 <= tau < 1:
+        raise ValueError(f"tau: must be in [0, 1), not {tau!r}.")
+    if not iterations >= 1:
+        raise ValueError(f"iterations: must be at least 1, not {iterations!r}.")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence: must be between 0 and 1, not {confidence!r}.")
+
+
 def _unit(x: Array) -> tuple[Array, float]:
     """X / ‖x‖ and ‖x‖, without overflow or underflow; a zero vector stays zero."""
     top = float(np.max(np.abs(x), initial=0.0))
@@ -231,7 +241,7 @@ def _residual(x: Array, basis: list[Array]) -> tuple[Array, float]:
         x = x - Q @ (Q.T @ x)
         x = x - Q @ (Q.T @ x)
     unit, size = _unit(x)
-    return (unit, size) if size > 1e-14 * before else (unit, 0.0)
+    return (unit, size) if size > NOTHING * before else (unit, 0.0)
 
 
 def _nothing(m: int, n: int, passes: int, kind: str) -> Pair:
@@ -243,22 +253,29 @@ def _log_component(x: Array, confidence: float) -> float:
     return math.log((1 - confidence) * math.sqrt(math.pi / 2) / float(np.linalg.norm(x)))
 
 
-def _lanczos_bound(alphas: list[float], betas: list[float], theta: float, log_c: float) -> float:
+def _leading(alphas: list[float], betas: list[float]) -> tuple[Array, float, Array]:
+    """The leading singular triplet of UᵀGV, k × (k + 1): αⱼ on the diagonal, βⱼ right of it."""
+    k = len(alphas)
+    P, theta, Qt = np.linalg.svd(
+        np.eye(k, k + 1) * [*alphas, 0.0] + np.eye(k, k + 1, 1) * [0.0, *betas]
+    )
+    return P[:, 0], float(theta[0]), Qt[0]
+
+
+def _bound(alphas: list[float], betas: list[float], theta: float, log_c: float) -> float:
     """The σ above `theta` at which Σ φⱼ(σ²)² = 1/c², φ the run's orthonormal polynomials.
 
     σ₁ cannot be larger: min over p of ‖p(M)x‖² with p(λ) = 1 is ‖x‖² / Σ φⱼ(λ)². Both
     coefficient lists have length k: T = BᵀB has diagonal αⱼ² + βⱼ₋₁² and off-diagonal αⱼ βⱼ.
     """
-    scale = theta * theta
-    diagonal = [a * a / scale for a in alphas]
-    for j, b in enumerate(betas[:-1]):
-        diagonal[j + 1] += b * b / scale
-    off = [a * b / scale for a, b in zip(alphas, betas, strict=True)]
+    a, b = np.array(alphas) / theta, np.array(betas) / theta
+    diagonal, off = a * a, a * b
+    diagonal[1:] += b[:-1] ** 2
 
     def exceeds(lam: float) -> bool:
         before, now, total, last = 0.0, 1.0, 1.0, 0.0
         log_limit = -2 * log_c
-        for d, e in zip(diagonal, off, strict=True):
+        for d, e in zip(diagonal.tolist(), off.tolist(), strict=True):
             before, now = now, ((lam - d) * now - last * before) / e
             last = e
             total += now * now
@@ -266,13 +283,13 @@ def _lanczos_bound(alphas: list[float], betas: list[float], theta: float, log_c:
                 return True
         return False
 
-    low, high = 1.0, 1.0 + 1e-12
-    while not exceeds(high) and high < 1e12:
-        low, high = high, 1.0 + 4 * (high - 1.0)
-    while high - low > 1e-6 * (high - 1.0):
+    low, high = 0.0, ROUNDING  # λ − 1
+    while not exceeds(1.0 + high) and high < 1e12:
+        low, high = high, 4 * high
+    while low > 0.0 and high > (1 + 1e-6) * low:
         middle = 0.5 * (low + high)
-        low, high = (low, middle) if exceeds(middle) else (middle, high)
-    return theta * math.sqrt(high)
+        low, high = (low, middle) if exceeds(1.0 + middle) else (middle, high)
+    return theta * math.sqrt(1.0 + high)
 
 
 def named(name: str, **settings: Any) -> Direction:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +49,15 @@ class LowRank:
         return len(self.s)
 
     @property
+    def orthonormal(self) -> bool:
+        """Whether the columns of U and of V are orthonormal and s ≥ 0. O((m + n) k²)."""
+        eye = np.eye(self.rank)
+        grams = (self.U.T @ self.U, self.V.T @ self.V)
+        return bool(
+            np.all(self.s >= 0) and all(np.abs(g - eye).max(initial=0) < 1e-10 for g in grams)
+        )
+
+    @property
     def T(self) -> LowRank:
         return LowRank(self.V, self.s, self.U)
 
@@ -79,7 +89,7 @@ class LowRank:
         """The same matrix with orthonormal columns and s ≥ 0, largest first. O((m + n) k²)."""
         Qu, Ru = np.linalg.qr(self.U)
         Qv, Rv = np.linalg.qr(self.V)
-        P, s, Qt = np.linalg.svd((Ru * self.s) @ Rv.T)
+        P, s, Qt = np.linalg.svd((Ru * self.s) @ Rv.T, full_matrices=False)
         return LowRank(Qu @ P, s, Qv @ Qt.T)
 
     def entries(self, rows: ArrayLike, cols: ArrayLike) -> Array:
@@ -119,7 +129,7 @@ class LowRank:
 
 def _orthonormal(Q: Array, x: Array) -> Array:
     """X made orthogonal to the columns of Q, twice (once is not enough), with norm one."""
-    for candidate in (x, np.ones_like(x), *np.eye(min(len(x), Q.shape[1] + 1), len(x))):
+    for candidate in _candidates(x, Q.shape[1]):
         size = np.linalg.norm(candidate)
         if not size > 0:
             continue
@@ -130,3 +140,13 @@ def _orthonormal(Q: Array, x: Array) -> Array:
             y = y - Q @ (Q.T @ y)
             return y / np.linalg.norm(y)
     raise ValueError(f"rank: {Q.shape[1] + 1} columns do not fit in dimension {len(x)}.")
+
+
+def _candidates(x: Array, columns: int) -> Iterator[Array]:
+    """X, then vectors of which one is outside any span of this many columns, if any is."""
+    yield x
+    yield np.ones_like(x)
+    for k in range(min(len(x), columns + 1)):
+        axis = np.zeros_like(x)
+        axis[k] = 1.0
+        yield axis

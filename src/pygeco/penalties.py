@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.optimize import brentq
 
 from pygeco.factors import Array
 
@@ -67,18 +68,27 @@ class Schatten:
         return 2 * self.alpha * size * (s / size) ** (self.p - 1)
 
     def prox(self, s: Array, step: float) -> Array:
-        """Bisection on t = ‖x‖_p; given t, each x solves x + c t^(2-p) x^(p-1) = s alone."""
-        if self.p == 2:
-            return s / (1 + 2 * step * self.alpha)
-        low, high = 0.0, self._norm(s)
-        x = s
-        for _ in range(100):
-            t = 0.5 * (low + high)
-            if t <= low or t >= high:
-                break
-            x = _shrink(s, 2 * step * self.alpha * t ** (2 - self.p), self.p - 1)
-            low, high = (t, high) if self._norm(x) > t else (low, t)
-        return x
+        """X = t z with ‖z‖_p = 1, where each z + c z^(p−1) = s / t, c = 2 α step."""
+        c, size = 2 * self.alpha * step, self._norm(s)
+        if self.p == 2 or c == 0 or size == 0:
+            return s / (1 + c)
+        if self.p == 1:
+            ordered = np.sort(s)[::-1]
+            norms = np.cumsum(ordered) / (1 + c * np.arange(1, len(s) + 1))
+            return np.maximum(s - c * norms[np.sum(ordered > c * norms) - 1], 0.0)
+        return self._prox(s / size, c) * size
+
+    def _prox(self, s: Array, c: float) -> Array:
+        """The search for ℓ = −log t, for ‖s‖_p = 1: ‖z‖_p rises with it, and is 1 in between."""
+
+        def z(level: float) -> Array:
+            return _root(np.exp(level) * s, c, self.p - 1)
+
+        # ‖z + c z^(p−1)‖_p ≤ 1 + c k^((2−p)/p) for the k values of a unit z, by Hölder.
+        high = np.log1p(c * len(s) ** max(0.0, 2 / self.p - 1))
+        room = 1e-9 * (1 + high)  # for rounding at the ends
+        level = brentq(lambda at: self._norm(z(at)) - 1, -room, high + room, xtol=1e-15, rtol=1e-15)
+        return z(level) * np.exp(-level)
 
     def excess(self, sigma: float, trace_norm: float) -> float:
         # h(Ā) ≥ 0 is all that is used for p > 1, where the smooth gradient serves instead.
@@ -88,7 +98,8 @@ class Schatten:
         return sigma * best - self.alpha * best**2
 
     def _norm(self, s: Array) -> float:
-        return float(np.linalg.norm(s, self.p)) if len(s) else 0.0
+        top = float(np.max(s, initial=0.0))  # powers of tiny or huge values leave the range
+        return top * float(np.linalg.norm(s / top, self.p)) if top > 0 else 0.0
 
 
 def Ridge(alpha: float) -> Schatten:
@@ -120,13 +131,15 @@ class Trace:
         return max(0.0, sigma - self.alpha) * trace_norm
 
 
-def _shrink(s: Array, c: float, power: float) -> Array:
-    """The x in [0, s] with x + c x^power = s, for power ≥ 0, by bisection."""
-    if power == 0:
-        return np.maximum(s - c, 0.0)
-    low, high = np.zeros_like(s), s.copy()
+def _root(w: Array, c: float, power: float) -> Array:
+    """The z ≥ 0 with z + c z^power = w: Newton from above on a convex function."""
+    if power < 1:  # convex in y = z^power: y^(1/power) + c y = w
+        return _root(w / c, 1 / c, 1 / power) ** (1 / power)
+    z = np.minimum(w, (w / c) ** (1 / power))
     for _ in range(60):
-        x = 0.5 * (low + high)
-        over = x + c * x**power > s
-        low, high = np.where(over, low, x), np.where(over, x, high)
-    return 0.5 * (low + high)
+        lower = z - (z + c * z**power - w) / (1 + c * power * z ** (power - 1))
+        done = np.all(z - lower <= 1e-15 * z)
+        z = np.maximum(lower, 0.0)
+        if done:
+            break
+    return z

@@ -80,7 +80,8 @@ class Solver:
         """Up to q attempts to exchange the weakest component for a better one (2.1.2)."""
         state, kind, replaced, passes = growth
         gradient = None
-        for _ in range(self.replacements):
+        room = state.A.rank < min(objective.shape)  # an attempt has one column more for a while
+        for _ in range(self.replacements if room else 0):
             if gradient is None:
                 gradient = at.follow(objective.gradient(state.A), state.A)
                 passes += 2
@@ -177,15 +178,16 @@ def minimize(
 ) -> Path:
     """Min R(A) + h(σ(A)) over matrices of rank at most `rank`, by GECO.
 
-    `start` continues from a matrix, or from an earlier path, whose steps and seed are kept.
+    `start` continues from a matrix, whose own step then comes first, or from an earlier path,
+    whose steps and seed are kept.
     `callback(step)` runs after each rank; a true answer stops the run. `observer` is told of the
     start, of each step and of the reason for the stop.
     """
     solver = Solver() if solver is None else solver
     rank = _check_rank(rank, objective.shape)
     steps = list(start.steps) if isinstance(start, Path) else []
-    A = _first(start, objective.shape)
     with threadpool_limits(1, "blas"):  # the same bits however many threads BLAS would use
+        A = _first(start, objective.shape, solver)
         noise = NOISE * abs(objective.value(LowRank.zero(objective.shape)))
         run = Run(_seed(start, random_state), noise, time.perf_counter())
         correction = corrections.named(solver.correction, penalty)
@@ -193,6 +195,8 @@ def minimize(
             observer.on_start(objective, rank)
         reason: Stop | None = Stop.RANK if A.rank >= rank else None
         point = Point.at(A, objective, solver, penalty, run)
+        if A.rank and not steps:
+            steps.append(_step(point, None, run))
         while reason is None:
             if point.pair.sigma == 0.0:
                 reason = Stop.STATIONARY
@@ -214,16 +218,17 @@ def minimize(
     return Path(tuple(steps), reason, run.seed, objective.shape)
 
 
-def _step(point: Point, growth: Growth, run: Run) -> Step:
+def _step(point: Point, growth: Growth | None, run: Run) -> Step:
+    """The step at a point; without a growth, that of a matrix to start from."""
     return Step(
         rank=point.A.rank,
         objective=point.value,
         A=point.A,
         certificate=point.certificate,
         seconds=time.perf_counter() - run.began,
-        passes=growth.passes + point.pair.passes + 2,
-        direction=growth.direction,
-        replaced=growth.replaced,
+        passes=(growth.passes if growth else 0) + point.pair.passes + 2,
+        direction=growth.direction if growth else "start",
+        replaced=growth.replaced if growth else 0,
     )
 
 
@@ -262,11 +267,12 @@ def _check_rank(rank: int, shape: tuple[int, int]) -> int:
     return int(rank)
 
 
-def _first(start: LowRank | Path | None, shape: tuple[int, int]) -> LowRank:
+def _first(start: LowRank | Path | None, shape: tuple[int, int], solver: Solver) -> LowRank:
     A = LowRank.zero(shape) if start is None else start.A if isinstance(start, Path) else start
     if A.shape != shape:
         raise ValueError(f"start: has shape {A.shape}, but the objective's is {shape}.")
-    return A
+    A = A.astype(float)
+    return A if solver.correction == "diagonal" or A.orthonormal else A.svd()
 
 
 def _seed(start: LowRank | Path | None, random_state: int | np.random.Generator | None) -> int:

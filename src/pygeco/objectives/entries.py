@@ -30,7 +30,8 @@ class Entries:
     """The mean loss over the observed cells of an m × n matrix.
 
     Cells are kept row-wise and column-wise: per cell and order, 4 bytes of index and one value.
-    Duplicates are an error unless `duplicates` says "mean", "sum" or "last".
+    A cell given more than once is an error unless `duplicates` says "mean", "sum" or "last"; it
+    then counts as one cell, with the mean (or the last) of its weights.
     """
 
     def __init__(

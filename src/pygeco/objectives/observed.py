@@ -52,13 +52,14 @@ def _indices(
     rows: ArrayLike, cols: ArrayLike, count: int, shape: tuple[int, int] | None
 ) -> tuple[NDArray[Any], NDArray[Any], tuple[int, int]]:
     sides = []
+    shape = None if shape is None else _shape(shape)
     for axis, (name, given) in enumerate((("rows", rows), ("cols", cols))):
         index = np.asarray(given)
         if index.dtype.kind not in "iu":
             raise ValueError(f"{name}: expected integers, not {index.dtype}.")
         if index.shape != (count,):
             raise ValueError(f"{name}: expected {count} indices, one per value, not {index.shape}.")
-        size = int(index.max(initial=-1)) + 1 if shape is None else int(shape[axis])
+        size = int(index.max(initial=-1)) + 1 if shape is None else shape[axis]
         if count and (index.min() < 0 or index.max() >= size):
             wrong = index[(index < 0) | (index >= size)][0]
             raise ValueError(f"{name}: index {wrong} is outside 0 … {size - 1}; see `shape`.")
@@ -69,10 +70,21 @@ def _indices(
     return i, j, (m, n)
 
 
+def _shape(given: tuple[int, int]) -> tuple[int, int]:
+    sides = tuple(given) if np.ndim(given) == 1 else ()
+    whole = [isinstance(side, (int, np.integer)) and not isinstance(side, bool) for side in sides]
+    if len(sides) != 2 or not all(whole) or min(sides) < 1:
+        raise ValueError(f"shape: expected two integers of at least 1, not {given!r}.")
+    return int(sides[0]), int(sides[1])
+
+
 def _weights(sample_weight: ArrayLike | None, y: Array) -> Array | None:
     if sample_weight is None:
         return None
-    w = np.ascontiguousarray(sample_weight, dtype=y.dtype)
+    given = np.asarray(sample_weight)
+    if given.dtype.kind not in "fiub":
+        raise ValueError(f"sample_weight: expected real numbers, not {given.dtype}.")
+    w = np.ascontiguousarray(given, dtype=y.dtype)
     if w.shape != y.shape:
         raise ValueError(f"sample_weight: expected shape {y.shape}, one per value, not {w.shape}.")
     if not (np.all(np.isfinite(w)) and w.min() >= 0 and w.max() > 0):
@@ -110,15 +122,16 @@ def _unique(
 def _merged(
     y: Array, w: Array | None, at: NDArray[np.int64], duplicates: str
 ) -> tuple[Array, Array | None]:
-    """One value and weight for each run of repeats that starts at `at`."""
+    """One value and the mean weight for each run of repeats that starts at `at`."""
     if duplicates == "last":
         last = np.append(at[1:], len(y)) - 1
         return y[last], None if w is None else w[last]
     counts = np.diff(np.append(at, len(y)))
-    if duplicates == "sum":
-        return np.add.reduceat(y, at), None if w is None else np.add.reduceat(w, at) / counts
     if w is None:
-        return np.add.reduceat(y, at) / counts.astype(y.dtype), None
-    heavier = np.add.reduceat(w, at)
-    safe = np.where(heavier > 0, heavier, 1)
-    return np.add.reduceat(w * y, at) / safe, heavier
+        total = np.add.reduceat(y, at)
+        return (total if duplicates == "sum" else total / counts.astype(y.dtype)), None
+    heavy = np.add.reduceat(w, at)
+    mean = (heavy / counts).astype(w.dtype)
+    if duplicates == "sum":
+        return np.add.reduceat(y, at), mean
+    return np.add.reduceat(w * y, at) / np.where(heavy > 0, heavy, 1), mean

@@ -1,0 +1,12 @@
+"""One thread for the many tiny problems; the tests of threads set their own number."""
+
+import numba
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    yield
+    numba.set_num_threads(before)
