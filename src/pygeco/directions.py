@@ -184,15 +184,23 @@ class Weighted:
 
 
 def leading_block(
-    G: Operator, count: int, rng: np.random.Generator, iterations: int = 3
+    G: Operator,
+    count: int,
+    rng: np.random.Generator,
+    iterations: int = 3,
+    start: Array | None = None,
 ) -> tuple[Array, Array, Array]:
     """The leading `count` singular triplets, by subspace iteration with a few columns to spare.
 
-    U (m, count), s, V (n, count). Each iteration is one product with G and one with Gᵀ.
+    U (m, count), s, V (n, count). Each iteration is one product with G and one with Gᵀ. A `start`
+    near the right singular vectors saves iterations; precision is that of the start.
     """
     m, n = G.shape
     width = min(count + 4, m, n)
     Y: Array = rng.standard_normal((n, width))
+    if start is not None:
+        known = start[:, :width]
+        Y = np.column_stack([known, Y[:, known.shape[1] :]]).astype(start.dtype)
     for _ in range(iterations):
         X = np.linalg.qr(matmat(G, Y))[0]
         Y = np.linalg.qr(rmatmat(G, X))[0]

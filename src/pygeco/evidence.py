@@ -185,6 +185,32 @@ def sweep(data: Entries, now: Posterior, relax: float = 0.0) -> tuple[Posterior,
     return replace(now, rows=rows, cols=cols, tau=tau), error
 
 
+def new_rows(model: Posterior, entries: Entries) -> Side:
+    """The posterior means of rows that were not fitted, given their cells."""
+    data = entries.standardised(model.mean, model.scale, FLOAT)
+    m = entries.shape[0]
+    start = Side(np.zeros((m, model.rank), FLOAT), np.zeros(m, FLOAT))
+    p = model.row_prior
+    return half_sweep(
+        data.by_row, start, model.cols, prior=p.precision, centre=p.centre, tau=model.tau
+    ).side
+
+
+def contributions(
+    model: Posterior, cols: NDArray[Any], values: Array, target: int
+) -> tuple[float, Array]:
+    """A row's prediction at `target` as a sum: the base, and a part for each of its cells."""
+    c, p = model.cols, model.row_prior
+    Z = np.column_stack([c.factor, np.ones(len(c.bias))]).astype(float)
+    rest = (values - model.mean) / model.scale - c.bias[cols]
+    spread = np.append(c.variance[cols].sum(axis=0), 0.0)
+    system = p.precision + model.tau * (Z[cols].T @ Z[cols] + np.diag(spread))
+    weights = np.linalg.solve(system, Z[target])
+    base = c.bias[target] + weights @ p.precision @ p.centre
+    parts = model.tau * (Z[cols] @ weights) * rest
+    return model.mean + model.scale * float(base), model.scale * parts
+
+
 def updated(now: Posterior) -> Posterior:
     """Both priors at their most likely."""
     p, q = now.row_prior, now.col_prior

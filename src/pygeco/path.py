@@ -19,6 +19,7 @@ class Stop(Enum):
     PROGRESS = "the last rank lowered the objective by less than `progress`; more rank buys little"
     CERTIFIED = "the certificate is at or below `gap`: no matrix of this trace norm is much better"
     TIME = "the time limit is reached; continue from this path with more time"
+    EVIDENCE = "the evidence supports no further component"
     CALLBACK = "the callback asked to stop"
     STATIONARY = "the gradient is zero: this is a global minimum, and more rank cannot help"
     STALLED = "no direction lowers the objective in this precision; the fit is as good as it gets"

@@ -24,11 +24,11 @@ from pygeco.objectives.entries import Entries
 from pygeco.objectives.half_sweep import Side, Swept, half_sweep
 
 BURN = 12  # sweeps before the average begins
-RELAX = 0.9  # how far a draw is reflected at its conditional mean; 0 is plain Gibbs
+RELAX = 0.95  # how far a draw is reflected at its conditional mean; 0 is plain Gibbs
 KEPT = 24  # draws kept for intervals
 WIDTH = 768  # columns of the running average before it is compressed
-WIDEST = 128  # the rank to which it is compressed on the way
-LOSS = 5e-3  # what the last compression may change, root mean square over cells, in deviations
+WIDEST = 192  # the rank to which it is compressed on the way
+LOSS = 4e-3  # what the last compression may change, root mean square over cells, in deviations
 CHECKED = 20_000  # cells at which the change is measured
 
 
@@ -244,4 +244,4 @@ class _Running:
         A = LowRank(left, np.ones(left.shape[1], FLOAT), right)
         if A.rank <= WIDEST:
             return A.astype(float).svd()
-        return LowRank(*leading_block(A, min(WIDEST, *A.shape), self.rng, iterations=2))
+        return LowRank(*leading_block(A, min(WIDEST, *A.shape), self.rng, 1, start=self.right[0]))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import validate_data
 
 from pygeco.objectives import Entries
@@ -45,3 +46,14 @@ def _from_triplets(X: tuple[Any, ...], settings: dict[str, Any]) -> Entries:
         rows, cols, values, shape = X
         return Entries(rows, cols, values, shape, **settings)
     raise ValueError(f"X: a tuple must be (rows, cols, values[, shape]), not {len(X)} items.")
+
+
+def cell_index(name: str, given: ArrayLike, size: int) -> NDArray[Any]:
+    """Row or column numbers, checked against the fitted matrix."""
+    index = np.asarray(given)
+    if index.dtype.kind not in "iu":
+        raise ValueError(f"{name}: expected integers, not {index.dtype}.")
+    if index.size and (index.min() < 0 or index.max() >= size):
+        wrong = index[(index < 0) | (index >= size)].flat[0]
+        raise ValueError(f"{name}: index {wrong} is outside 0 … {size - 1}, the fitted matrix.")
+    return index

@@ -12,36 +12,51 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from pygeco.estimators._input import entries_from
+from pygeco.estimators._fits import Fitted, along_path, by_evidence
+from pygeco.estimators._input import cell_index, entries_from
+from pygeco.estimators.recommending import Recommending, Seen
+from pygeco.evidence import Posterior, new_rows
 from pygeco.factors import Array
-from pygeco.losses import Loss, named
-from pygeco.objectives.biases import fit_biases, parts, with_scale
+from pygeco.losses import Loss, Squared, named
+from pygeco.objectives import Entries
+from pygeco.objectives.biases import parts, with_scale
 from pygeco.objectives.rows import fold_in
 from pygeco.path import Step
 from pygeco.penalties import Penalty
-from pygeco.solver import Observer, Solver, minimize
+from pygeco.solver import Observer, Solver
 
 
 def _has_probabilities(estimator: Any) -> bool:
     return type(named(estimator.loss)).probabilities is not Loss.probabilities
 
 
-class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class MatrixCompletion(
+    Recommending, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Fill a matrix of which some cells are known, by a matrix of low rank.
+
+    With no argument: the squared loss, offsets for rows and columns, and the evidence
+    (empirical Bayes), which sets every weight and the rank from the data; nothing is left to tune.
 
     Parameters
     ----------
-    rank : int, default=10
-        The highest rank. The path holds every rank up to it.
+    rank : int or "auto", default="auto"
+        The highest rank. "auto" leaves it to the evidence or, without that, to a tenth of the
+        cells held out, after which all cells are fitted at the rank that did best.
     loss : str or Loss, default="squared"
         "squared", "huber", "pseudo-huber", "log-cosh", "absolute", "quantile", "logistic",
         "smoothed-hinge", "poisson", "ordinal", or an object from `pygeco.losses`. Labels are −1/+1
         or 0/1. Huber's threshold, left open, comes from the residuals of row and column means.
-    penalty : Penalty or None, default=None
-        `pygeco.Ridge(alpha)`, `pygeco.Trace(alpha)` or `pygeco.Schatten(alpha, p)`.
-    biases : bool, str or tuple of "global", "row", "column", default=False
-        Offsets μ + b_i + c_j, fitted first, by the same loss; the low-rank part models what they
-        leave. For labels, counts and levels b and c have a standard normal prior.
+    penalty : "auto", "evidence", Penalty or None, default="auto"
+        "evidence", `pygeco.Ridge(alpha)`, `pygeco.Trace(alpha)`, `pygeco.Schatten(alpha, p)`, or
+        None. "auto" is the evidence for the squared loss, unless a solver is given, and else None.
+    biases : "auto", bool, or some of "global", "row", "column", default="auto"
+        Offsets μ + b_i + c_j. With the evidence, where "auto" is True, they are fitted jointly
+        with the low-rank part. Else "auto" is False, and they are fitted first, by the same loss;
+        for labels, counts and levels b and c then have a standard normal prior.
+    posterior : int, default=0
+        With the evidence: draw this many sweeps from the posterior and predict by their mean.
+        30 are a good choice; fitting then takes a few times as long, and errs less.
     solver : Solver or None, default=None
         The choices of the algorithm; `Solver.paper()` is the paper's experiment.
     clip : bool, default=False
@@ -61,23 +76,29 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         One step per rank: objective, certificate, seconds, passes, and the matrix.
     factors_ : LowRank
         The matrix of the highest rank, `U diag(s) Vᵀ`.
-    components_ : array (rank_, n)
-        Vᵀ.
+    components_ : array (rank_, n), or (rank_ + 1, n) with offsets for rows
+        Vᵀ; the offset of a row is the coordinate of one more component, all ones.
     singular_values_ : array (rank_,)
     rank_, n_iter_ : int
     stop_reason_ : Stop
     biases_ : Biases
+    posterior_ : Posterior or None
+        Means and variances of the factors, where the evidence was used.
+    average_ : Average or None
+        The posterior mean and draws, where `posterior` was given; `average_.error` is what its
+        compression into one low-rank matrix changed, root mean square at the fitted cells.
     loss_ : Loss
         The loss with what it left open estimated from the data.
     """
 
     def __init__(
         self,
-        rank: int = 10,
+        rank: int | str = "auto",
         *,
         loss: str | Loss = "squared",
-        penalty: Penalty | None = None,
-        biases: bool | str | tuple[str, ...] = False,
+        penalty: str | Penalty | None = "auto",
+        biases: bool | str | tuple[str, ...] = "auto",
+        posterior: int = 0,
         solver: Solver | None = None,
         clip: bool = False,
         duplicates: str = "error",
@@ -89,6 +110,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         self.loss = loss
         self.penalty = penalty
         self.biases = biases
+        self.posterior = posterior
         self.solver = solver
         self.clip = clip
         self.duplicates = duplicates
@@ -106,6 +128,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """
         if sample_weight is not None and not isinstance(X, tuple):
             raise ValueError("sample_weight: needs X as (rows, cols, values, shape).")
+        penalty = self._penalty()
         entries = entries_from(
             self,
             X,
@@ -117,34 +140,78 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         entries = with_scale(entries, named(self.loss))
         self.loss_ = entries.loss
         self.range_ = self.loss_.bounds(entries.by_row.values)
-        self.biases_ = fit_biases(entries, parts(self.biases))
-        path = minimize(
-            entries.shifted(self.biases_.mean + self.biases_.row, self.biases_.col),
-            self.rank,
-            self.solver,
-            penalty=self.penalty,
-            random_state=self._seed(),
-            callback=self.callback,
-            observer=self.observer,
-        )
-        self.path_ = path
-        self.total_weight_ = entries.total_weight
-        self.factors_ = path.A.svd().astype(entries.dtype)
-        self.components_ = np.ascontiguousarray(self.factors_.V.T)
-        self.singular_values_ = self.factors_.s
-        self.rank_ = self.factors_.rank
-        self.n_iter_ = len(path)
-        self.stop_reason_ = path.stop
-        self._n_features_out = self.rank_
+        if penalty == "evidence":
+            chosen = parts(True if self.biases == "auto" else self.biases)
+            seed = int(np.random.default_rng(self._seed()).integers(2**31))
+            found = by_evidence(entries, self.rank, chosen, int(self.posterior), seed)
+        else:
+            chosen = parts(False if self.biases == "auto" else self.biases)
+            found = along_path(
+                entries,
+                self.rank,
+                chosen,
+                solver=self.solver,
+                penalty=penalty,
+                seed=self._seed(),
+                callback=self.callback,
+                observer=self.observer,
+            )
+        self._store(found, entries, chosen)
         return self
 
-    def predict(self, rows: Any, cols: ArrayLike | None = None) -> Array:
+    def _penalty(self) -> Any:
+        """The penalty that "auto" stands for; an error where the evidence cannot be had."""
+        squared = isinstance(named(self.loss), Squared)
+        penalty = self.penalty
+        if isinstance(penalty, str) and penalty not in ("auto", "evidence"):
+            raise ValueError(
+                f"penalty: unknown name {penalty!r}; use 'auto', 'evidence', None or a penalty."
+            )
+        if penalty == "auto":
+            penalty = "evidence" if squared and self.solver is None else None
+        if penalty == "evidence" and not squared:
+            raise ValueError("penalty: the evidence needs loss='squared'; use None or a penalty.")
+        if self.posterior and penalty != "evidence":
+            raise ValueError("posterior: draws need penalty='evidence' and the squared loss.")
+        if not isinstance(self.posterior, (int, np.integer)) or self.posterior < 0:
+            raise ValueError(
+                f"posterior: expected a number of sweeps, at least 0, not {self.posterior!r}."
+            )
+        return penalty
+
+    def _store(self, found: Fitted, entries: Entries, chosen: tuple[str, ...]) -> None:
+        self.path_, self.biases_ = found.path, found.biases
+        self.posterior_, self.average_ = found.posterior, found.average
+        self.total_weight_ = entries.total_weight
+        self.factors_ = found.factors.astype(entries.dtype)
+        ones = [np.ones(entries.shape[1], entries.dtype)] if "row" in chosen else []
+        self.components_ = np.vstack([self.factors_.V.T, *ones])
+        self.singular_values_ = self.factors_.s
+        self.rank_ = self.factors_.rank
+        self.n_iter_ = found.sweeps
+        self.stop_reason_ = found.path.stop
+        self.seen_ = Seen(entries.by_row.pointers, entries.by_row.indices, entries.by_row.values)
+        self._n_features_out = len(self.components_)
+
+    def predict(self, rows: Any, cols: ArrayLike | None = None, *, return_std: bool = False) -> Any:
         """The values at cells (rows[t], cols[t]); given one matrix instead, its rows completed.
 
         On the scale of the observed values: a probability of the label 1 for the logistic loss,
         a mean count for Poisson, a mean level for the ordinal loss, the margin for the hinge.
         """
-        return self._response(self.decision_function(rows, cols))
+        values = self._response(self.decision_function(rows, cols))
+        return (values, self._deviation(rows, cols)) if return_std else values
+
+    def _deviation(self, rows: Any, cols: ArrayLike | None) -> Array:
+        """The standard deviation of a new observation at the cells."""
+        model = self.average_ or self.posterior_
+        if model is None or cols is None:
+            raise ValueError(
+                "return_std: needs rows and cols, and a model fitted with penalty='evidence'."
+            )
+        i, j = np.broadcast_arrays(np.asarray(rows), np.asarray(cols))
+        variance = model.variance(i.reshape(-1), j.reshape(-1)).reshape(i.shape)
+        return np.sqrt(variance).astype(self.factors_.U.dtype)
 
     def decision_function(self, rows: Any, cols: ArrayLike | None = None) -> Array:
         """The linear predictor ⟨u_i s, v_j⟩ + μ + b_i + c_j, for the same input as `predict`."""
@@ -152,7 +219,7 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         if cols is None:
             return self._linear(self.transform(rows))
         m, n = self.factors_.shape
-        i, j = _cell_index("rows", rows, m), _cell_index("cols", cols, n)
+        i, j = cell_index("rows", rows, m), cell_index("cols", cols, n)
         found = self.factors_.entries(i, j) + self.biases_.at(i, j)
         return found.astype(self.factors_.U.dtype, copy=False)
 
@@ -192,13 +259,25 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         entries = entries_from(
             self, X, reset=False, loss=self.loss_, duplicates=self.duplicates, allow_empty=True
         )
-        fitted = fold_in(
-            entries,
-            self.factors_.V.astype(float, copy=False),
-            offset=self.biases_.mean + self.biases_.col,
-            ridge=self._row_ridge(),
-        )
+        if self.posterior_ is not None:
+            fitted = self._coordinates(self.posterior_, entries)
+        else:
+            fitted = fold_in(
+                entries,
+                self.components_.T.astype(float),
+                offset=self.biases_.mean + self.biases_.col,
+                ridge=self._row_ridge(),
+            )
         return fitted.astype(entries.dtype, copy=False)
+
+    def _coordinates(self, model: Posterior, entries: Entries) -> Array:
+        """New rows' posterior means, in the basis of `components_`."""
+        rows = new_rows(model, entries)
+        turned = model.cols.factor.T.astype(float) @ self.factors_.V
+        W = model.scale * (rows.factor @ turned)
+        if len(self.components_) > self.rank_:
+            W = np.column_stack([W, model.scale * rows.bias])
+        return W
 
     def inverse_transform(self, X: ArrayLike) -> Array:
         """The full rows, dense, as `predict` would give them: coordinates times `components_`, plus
@@ -224,11 +303,14 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def _row_ridge(self) -> Any:
         """The weight on each squared coordinate of a new row, for the sum of its losses."""
-        ridge = self.penalty.quadratic if self.penalty is not None else None
+        ridge = getattr(self.penalty, "quadratic", None)
         if ridge is not None or self.loss_.regression:
-            return (ridge or 0.0) * self.total_weight_
-        s = self.singular_values_.astype(float)
-        return 0.5 * len(self.factors_.U) / np.maximum(s, 1e-6 * s.max(initial=1e-300)) ** 2
+            weights = np.full(self.rank_, (ridge or 0.0) * self.total_weight_)
+        else:
+            s = self.singular_values_.astype(float)
+            weights = 0.5 * len(self.factors_.U) / np.maximum(s, 1e-6 * s.max(initial=1e-300)) ** 2
+        offset = 0.0 if self.loss_.regression else 0.5
+        return np.append(weights, np.full(len(self.components_) - self.rank_, offset))
 
     def _seed(self) -> Any:
         state = self.random_state
@@ -242,13 +324,3 @@ class MatrixCompletion(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _cell_index(name: str, given: ArrayLike, size: int) -> Any:
-    index = np.asarray(given)
-    if index.dtype.kind not in "iu":
-        raise ValueError(f"{name}: expected integers, not {index.dtype}.")
-    if index.size and (index.min() < 0 or index.max() >= size):
-        wrong = index[(index < 0) | (index >= size)].flat[0]
-        raise ValueError(f"{name}: index {wrong} is outside 0 … {size - 1}, the fitted matrix.")
-    return index

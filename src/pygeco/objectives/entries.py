@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pygeco.engines import cpu, separable
-from pygeco.engines.cells import Cells
+from pygeco.engines.cells import Cells, both_orders
 from pygeco.engines.separable import Systems
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, Squared, named, prepared
@@ -167,6 +167,20 @@ class Entries:
             setattr(other, name, cells._replace(values=values, weights=cells.weights.astype(dtype)))
         other.__dict__.pop("value_at_zero", None)
         return other
+
+    def subset(self, mask: NDArray[np.bool_]) -> Entries:
+        """Only the cells under a mask, which goes row by row."""
+        part = copy.copy(self)
+        part.__dict__.pop("value_at_zero", None)
+        cells = self.by_row
+        rows = np.repeat(np.arange(self.shape[0], dtype=np.int32), cells.counts())[mask]
+        weights = cells.weights[mask] if len(cells.weights) else None
+        part.by_row, part.by_col = both_orders(
+            rows, cells.indices[mask], cells.values[mask], weights, self.shape
+        )
+        w = part.by_row.weights
+        part.total_weight = float(w.sum(dtype=float)) if len(w) else float(part.size)
+        return part
 
     def with_loss(self, loss: Loss) -> Entries:
         """The same cells and targets under another loss."""
