@@ -11,11 +11,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from pygeco.descent import HALVINGS, descend
+from pygeco.descent import NEWTON_STEPS, descend
 from pygeco.factors import Array, LowRank
 from pygeco.linalg import solve_psd
 from pygeco.objectives.base import Objective, Span
 from pygeco.penalties import Penalty
+from pygeco.proximal import proximal
 
 
 class State(NamedTuple):
@@ -126,7 +127,6 @@ class Diagonal:
         return span.value(np.diag(A.s)) + ridge
 
 
-NEWTON_STEPS = 50
 ROUNDS = 8
 
 
@@ -134,7 +134,7 @@ def minimise(span: Span, B: Array, penalty: Penalty | None) -> tuple[Array, floa
     """`argmin_B R(U B Vᵀ) + h(σ(B))` from a start, and the value there. Never rises."""
     if penalty is None or penalty.quadratic is not None:
         return _newton(span, B, _alpha(penalty))
-    return _proximal(span, B, penalty)
+    return proximal(span, B, penalty)
 
 
 def _newton(span: Span, B: Array, alpha: float) -> tuple[Array, float]:
@@ -148,50 +148,6 @@ def _newton(span: Span, B: Array, alpha: float) -> tuple[Array, float]:
         return step, -float(np.sum((span.slope(B) + 2 * alpha * B) * step))
 
     return descend(objective, newton, B, 1 if span.quadratic else NEWTON_STEPS)
-
-
-def _proximal(span: Span, B: Array, penalty: Penalty) -> tuple[Array, float]:
-    """Accelerated proximal gradient with restarts (Nesterov; O'Donoghue and Candès).
-
-    Where the curvature changes with B, the step shrinks until the parabola at `ahead` lies above
-    R, as Beck and Teboulle's method does, and may grow again.
-    """
-
-    def objective(B: Array) -> float:
-        return span.value(B) + penalty.value(np.linalg.svd(B, compute_uv=False))
-
-    bend = max(span.lipschitz(), np.finfo(float).tiny)
-    best, value = B, objective(B)
-    ahead, t = B, 1.0
-    for _ in range(5000):
-        new, bend = _proximal_step(span, ahead, penalty, bend)
-        moved = float(np.linalg.norm(new - best))
-        if np.sum((ahead - new) * (new - best)) > 0:
-            t, ahead = 1.0, new
-        else:
-            later = (1 + np.sqrt(1 + 4 * t * t)) / 2
-            ahead, t = new + (t - 1) / later * (new - best), later
-        best = new
-        if moved <= 1e-12 * max(float(np.linalg.norm(new)), np.finfo(float).tiny):
-            break
-    found = objective(best)
-    return (best, found) if found <= value else (B, value)
-
-
-def _proximal_step(span: Span, B: Array, penalty: Penalty, bend: float) -> tuple[Array, float]:
-    """The proximal point of B − slope / bend, and the `bend` to begin the next step with."""
-    slope = span.slope(B)
-    for _ in range(HALVINGS):
-        P, s, Qt = np.linalg.svd(B - slope / bend)
-        new = (P * penalty.prox(s, 1 / bend)) @ Qt
-        if span.quadratic:
-            return new, bend
-        D, here = new - B, span.value(B)
-        above = here + float(np.sum(slope * D)) + 0.5 * bend * float(np.sum(D * D))
-        if span.value(new) <= above + 1e-12 * abs(here):
-            break
-        bend *= 2
-    return new, 0.9 * bend
 
 
 def _alpha(penalty: Penalty | None) -> float:

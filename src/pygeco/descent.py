@@ -8,6 +8,7 @@ import numpy as np
 
 from pygeco.factors import Array
 
+NEWTON_STEPS = 50
 HALVINGS = 30
 PROGRESS = 1e-12
 ROUNDING = 1e-9
@@ -28,7 +29,8 @@ def descend(
         step, fall = newton(x)
         t, better = search(objective, x, step, value, fall)
         x, gain, value = x + t * step, value - better, better
-        if gain <= PROGRESS * abs(value):
+        # The gain alone would go on for as long as rounding makes one up.
+        if min(gain, fall) <= PROGRESS * abs(value):
             break
     return x, value
 

@@ -4,8 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
-from instances import CASES, CONJUGATE, KINKED, sample
 
+from loss_cases import CASES, CONJUGATE, KINKED, sample
 from pygeco import losses
 
 EVERY = pytest.mark.parametrize("name", CASES)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 import scipy.stats
-from instances import cube_slope, cube_value
 
+from loss_cases import cube_slope, cube_value
 from pygeco import losses
 
 

@@ -47,8 +47,8 @@ def group_sums(pointers, first, last, x, out):
 def systems(pointers, indices, first, last, Q, h, g, grams, sides):
     """grams_i = Σ h q_j q_jᵀ and sides_i = Σ g q_j, q_j the leading entries of Q_j. O(s²) a cell.
 
-    Without `h` (length zero) only the sides. Cells are gathered a tile at a time and transposed,
-    so that every sum runs along the tile: the same sums cell by cell take five times as long.
+    Without `h` and `grams` (length zero) only the sides. Cells are gathered a tile at a time and
+    transposed, so that every sum runs along the tile: cell by cell takes five times as long.
     """
     s, base = sides.shape[1], pointers[first]
     T, W = np.zeros((s, TILE)), np.zeros((s, TILE))
@@ -74,7 +74,7 @@ def systems(pointers, indices, first, last, Q, h, g, grams, sides):
                 sides[i, k] += total
             if len(h):
                 _tile_gram(T, W, grams[i])
-        for k in range(s):
+        for k in range(grams.shape[1]):
             for q in range(k):
                 grams[i, q, k] = grams[i, k, q]
 

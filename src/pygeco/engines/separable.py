@@ -103,27 +103,22 @@ def systems(
     return Systems(grams, sides, values)
 
 
-def moments(cells: Cells, Q: Array) -> Systems:
-    """Of each group: Σ w q qᵀ, Σ w y q and Σ w y², in float64 throughout. O(|E| s²)."""
+def moments(cells: Cells, Q: Array) -> tuple[Array, Array]:
+    """Of each group: Σ w q qᵀ (s, s) and Σ w y q (s,), in float64 throughout. O(|E| s²)."""
     Q = np.ascontiguousarray(Q, dtype=float)
     chunks = _Chunks(cells, Q[:0], Q[:0])
     groups, size = len(cells.pointers) - 1, Q.shape[1]
-    grams, sides, values = (
-        np.empty((groups, size, size)),
-        np.empty((groups, size)),
-        np.empty(groups),
-    )
+    grams, sides = np.empty((groups, size, size)), np.empty((groups, size))
 
     def work(c: int) -> None:
         first, last, part = chunks.marks[c], chunks.marks[c + 1], chunks.cells(c)
-        y = cells.values[part]
-        h = cells.weights[part] if len(cells.weights) else np.ones_like(y)
-        g = y * h
+        g = cells.values[part].astype(float)
+        h = cells.weights[part].astype(float) if len(cells.weights) else np.ones_like(g)
+        g *= h
         kernels.systems(cells.pointers, cells.indices, first, last, Q, h, g, grams, sides)
-        kernels.group_sums(cells.pointers, first, last, g * y, values)
 
     chunks.each(work)
-    return Systems(grams, sides, values)
+    return grams, sides
 
 
 class _Chunks:

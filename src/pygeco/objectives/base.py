@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pygeco.factors import Array, LowRank
 
@@ -24,27 +24,41 @@ class Gradient(Protocol):
     def rmatvec(self, y: Array) -> Array: ...
 
 
-class Span(Protocol):
-    """The small problem B ↦ R(U B Vᵀ). U (m, s), V (n, t), B (s, t)."""
+class Smooth(Protocol):
+    """A convex smooth function of a small matrix B."""
 
     @property
     def quadratic(self) -> bool:
         """Whether the curvature does not depend on B: one Newton step is then exact."""
 
+    def value(self, B: Array) -> float: ...
+    def slope(self, B: Array) -> Array: ...
+    def lipschitz(self) -> float:
+        """The largest eigenvalue of the curvature, or an upper bound on it; where the curvature
+        depends on B, a first guess.
+        """
+
+
+class Span(Smooth, Protocol):
+    """The small problem B ↦ R(U B Vᵀ). U (m, s), V (n, t), B (s, t)."""
+
     def append(self, u: Array, v: Array) -> Span: ...
     def rotate(self, P: Array, Q: Array) -> Span:
         """The same problem in the bases U P and V Q."""
 
-    def value(self, B: Array) -> float: ...
-    def slope(self, B: Array) -> Array: ...
     def newton(self, B: Array, ridge: float) -> Array:
         """The step −(H + ridge I)⁻¹ (slope + ridge B), as a matrix like B."""
 
-    def lipschitz(self) -> float:
-        """The largest eigenvalue of the curvature, or an upper bound on it."""
-
     def diagonal(self, b: Array) -> tuple[Array, Array]:
         """Slope (s,) and curvature (s, s) of b ↦ R(U diag(b) Vᵀ)."""
+
+
+@runtime_checkable
+class Modelled(Protocol):
+    """A span that can give its quadratic model: minimised instead of R, it spares passes."""
+
+    def model(self, B: Array) -> Smooth:
+        """C ↦ R + ⟨slope, C − B⟩ + ⟨C − B, H (C − B)⟩/2, all at B."""
 
 
 class Objective(Protocol):

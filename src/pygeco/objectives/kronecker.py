@@ -5,6 +5,9 @@ G (n, k, k), Y (n, t); K acts on C (k, t) as Σ_j G_j C y_j y_jᵀ.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
@@ -12,6 +15,30 @@ import scipy.sparse.linalg
 from pygeco.factors import Array
 
 GROUPS = 8192
+# Up to this many unknowns the matrix is formed; beyond, it acts through the Grams.
+DIRECT = 900
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """C ↦ at + ⟨force, C − B⟩ + ⟨C − B, apply(C − B)⟩/2, whose largest curvature is `bend`."""
+
+    B: Array
+    at: float
+    force: Array
+    apply: Callable[[Array], Array]
+    bend: float
+    quadratic: bool = True
+
+    def value(self, C: Array) -> float:
+        D = C - self.B
+        return self.at + float(np.sum((self.force + 0.5 * self.apply(D)) * D))
+
+    def slope(self, C: Array) -> Array:
+        return self.force + self.apply(C - self.B)
+
+    def lipschitz(self) -> float:
+        return self.bend
 
 
 def matrix(grams: Array, Y: Array) -> Array:

@@ -53,13 +53,13 @@ class QuadraticSpan:
         m, n = objective.shape
         flipped = m < n
         X, Y = (A.V, A.U) if flipped else (A.U, A.V)
-        found = separable.moments(objective.by_row if flipped else objective.by_col, X)
+        grams, sides = separable.moments(objective.by_row if flipped else objective.by_col, X)
         k, t = X.shape[1], Y.shape[1]
         H = None
         if k <= DIRECT:
-            H = kronecker.matrix(found.grams, Y).reshape(k, t, k, t).transpose(0, 2, 1, 3)
+            H = kronecker.matrix(grams, Y).reshape(k, t, k, t).transpose(0, 2, 1, 3)
         eyes = np.eye(k), np.eye(t)
-        return cls(objective, flipped, X, Y, found.grams, *eyes, H, b=found.sides.T @ Y)
+        return cls(objective, flipped, X, Y, grams, *eyes, H, b=sides.T @ Y)
 
     def append(self, u: Array, v: Array) -> QuadraticSpan:
         """The problem with one more pair: |E| s for the Grams, two products, n s³ for the sum."""
