@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from pygeco.objectives import Entries
 
@@ -33,6 +33,9 @@ def entries_from(estimator: Any, X: Any, *, reset: bool, **settings: Any) -> Ent
         dtype=[np.float64, np.float32],
         ensure_all_finite=False if sp.issparse(X) else "allow-nan",
     )
+    weights = settings.pop("sample_weight", None)
+    if weights is not None:
+        settings["row_weight"] = _check_sample_weight(weights, checked, dtype=checked.dtype)
     if sp.issparse(checked):
         return Entries.from_sparse(checked, **settings)
     return Entries.from_dense(checked, **settings)

@@ -124,10 +124,8 @@ class MatrixCompletion(
         """Fit to a sparse matrix (its stored cells), a dense array (its cells that are not NaN)
         or a tuple (rows, cols, values[, shape]). All three give the same model.
 
-        `sample_weight` goes with the tuple form: one weight per value.
+        `sample_weight` has one weight per value of a tuple, or per row of a matrix.
         """
-        if sample_weight is not None and not isinstance(X, tuple):
-            raise ValueError("sample_weight: needs X as (rows, cols, values, shape).")
         penalty = self._penalty()
         entries = entries_from(
             self,

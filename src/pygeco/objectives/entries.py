@@ -65,16 +65,19 @@ class Entries:
         self.total_weight = float(w.sum(dtype=float)) if len(w) else float(by_row.size)
 
     @classmethod
-    def from_sparse(cls, X: Any, **settings: Any) -> Entries:
+    def from_sparse(cls, X: Any, *, row_weight: Array | None = None, **settings: Any) -> Entries:
         """The stored cells of a scipy sparse matrix, explicit zeros included."""
         coo = X.tocoo()
         if np.iscomplexobj(coo.data):
             raise ValueError("X: complex values are not supported; pass a real matrix.")
         rows, cols = coo.coords
-        return cls(rows, cols, coo.data, coo.shape, **settings)
+        weight = None if row_weight is None else row_weight[rows]
+        return cls(rows, cols, coo.data, coo.shape, sample_weight=weight, **settings)
 
     @classmethod
-    def from_dense(cls, X: ArrayLike, **settings: Any) -> Entries:
+    def from_dense(
+        cls, X: ArrayLike, *, row_weight: Array | None = None, **settings: Any
+    ) -> Entries:
         """The cells of a dense array that are not NaN."""
         dense = np.asarray(X)
         if dense.ndim != 2:
@@ -85,7 +88,8 @@ class Entries:
             rows, cols = np.nonzero(~np.isnan(dense))
         else:
             rows, cols = (index.reshape(-1) for index in np.indices(dense.shape))
-        return cls(rows, cols, dense[rows, cols], dense.shape, **settings)
+        weight = None if row_weight is None else row_weight[rows]
+        return cls(rows, cols, dense[rows, cols], dense.shape, sample_weight=weight, **settings)
 
     @property
     def size(self) -> int:
