@@ -26,9 +26,9 @@ from pygeco.objectives.half_sweep import Side, Swept, half_sweep
 BURN = 12  # sweeps before the average begins
 RELAX = 0.95  # how far a draw is reflected at its conditional mean; 0 is plain Gibbs
 KEPT = 24  # draws kept for intervals
-WIDTH = 768  # columns of the running average before it is compressed
-WIDEST = 192  # the rank to which it is compressed on the way
-LOSS = 4e-3  # what the last compression may change, root mean square over cells, in deviations
+WIDTH = 1024  # columns of the running average before it is compressed
+WIDEST = 256  # the rank to which it is compressed on the way
+LOSS = 2e-3  # what the last compression may change, root mean square over cells, in deviations
 CHECKED = 20_000  # cells at which the change is measured
 
 

@@ -22,7 +22,6 @@ from pygeco.solver import Observer, Solver, minimize
 
 MOST = 200  # components that rank="auto" may reach
 PATIENCE = 3  # ranks without a better validation error before rank="auto" stops
-SAMPLED = 40  # components that posterior sampling has at least
 
 
 class Fitted(NamedTuple):
@@ -55,7 +54,7 @@ def by_evidence(
         )
         if posterior:
             average = sample_posterior(
-                entries, found, posterior, rank=max(SAMPLED, found.rank), seed=seed
+                entries, found, posterior, rank=2 * found.rank + 4, seed=seed
             )
             factors = average.factors
             biases = Biases(average.mean, average.row, average.col)

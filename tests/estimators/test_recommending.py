@@ -1,0 +1,82 @@
+"""Top-k lists against plain sorting."""
+
+import numpy as np
+import pytest
+
+from pygeco import MatrixCompletion
+from pygeco.data import make_ratings
+from pygeco.engines.ranking import top_k
+
+
+@pytest.fixture(scope="module")
+def model():
+    data = make_ratings((120, 90), 2500, 3, 0.4, 0)
+    return MatrixCompletion(random_state=0).fit(tuple(data)), data
+
+
+@pytest.mark.parametrize("k", [1, 3, 50])
+def test_top_k_sorts(k) -> None:
+    rng = np.random.default_rng(k)
+    scores = rng.integers(0, 20, (40, 50)).astype(np.float32)
+    scores[0, :] = -np.inf
+    scores[1, 3:] = -np.inf
+    scores[2, 5] = np.nan
+    found, values = np.empty((40, k), np.int64), np.empty((40, k), np.float32)
+    top_k(scores, found, values)
+    for row in range(3, 40):
+        order = np.lexsort((np.arange(50), -scores[row]))[:k]
+        np.testing.assert_array_equal(found[row], order)
+        np.testing.assert_array_equal(values[row], scores[row, order])
+    assert (found[0] == -1).all()
+    assert (found[1] >= 0).sum() == min(k, 3)
+    assert 5 not in found[2]
+
+
+@pytest.mark.parametrize("exclude", [True, False])
+def test_recommendations_are_the_best_predictions(model, exclude) -> None:
+    fitted, data = model
+    rows = np.array([5, 0, 77])
+    ranking = fitted.recommend(rows, k=7, exclude_seen=exclude)
+    for row, columns, scores in zip(rows, *ranking, strict=True):
+        whole = fitted.predict(np.full(90, row), np.arange(90)).astype(float)
+        if exclude:
+            whole[data.cols[data.rows == row]] = -np.inf
+        best = np.sort(whole)[::-1][:7]
+        np.testing.assert_allclose(scores, best, atol=1e-5)
+        np.testing.assert_allclose(whole[columns], best, atol=1e-5)
+        assert len(set(columns)) == 7
+
+
+def test_one_row_gives_one_list_and_k_is_bounded(model) -> None:
+    fitted, data = model
+    ranking = fitted.recommend(4, k=500)
+    seen = (data.rows == 4).sum()
+    assert ranking.columns.shape == (90,)
+    assert (ranking.columns >= 0).sum() == 90 - seen
+    assert np.isneginf(ranking.scores[90 - seen :]).all()
+
+
+def test_similar_columns_have_the_largest_cosines(model) -> None:
+    fitted, _ = model
+    V = (fitted.factors_.V * fitted.factors_.s).astype(float)
+    cosine = V @ V.T / np.outer(np.linalg.norm(V, axis=1), np.linalg.norm(V, axis=1))
+    np.fill_diagonal(cosine, -np.inf)
+    ranking = fitted.similar(np.array([3, 8]), k=4)
+    for column, scores in zip((3, 8), ranking.scores, strict=True):
+        np.testing.assert_allclose(scores, np.sort(cosine[column])[::-1][:4], atol=1e-5)
+    assert fitted.similar(3, k=4).columns.tolist() == ranking.columns[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: m.recommend(120), "rows: index 120 is outside 0 … 119"),
+        (lambda m: m.recommend([0.5]), "rows: expected integers"),
+        (lambda m: m.recommend(0, k=0), "k: expected an integer of at least 1"),
+        (lambda m: m.similar(-1), "columns: index -1 is outside"),
+        (lambda m: m.explain(0, 90), "column: index 90 is outside"),
+    ],
+)
+def test_bad_arguments_are_named(model, call, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        call(model[0])
