@@ -53,7 +53,7 @@ def _gather_variances(indices, start, count, W, width, roots, offset_variance, X
 
 @njit(inline="always")
 def _accumulate(
-    indices, values, weights, start, stop, P, W, width, offset, offset_variance,
+    indices, values, weights, start, stop, P, W, width, height, offset, offset_variance,
     X, factors, roots, G, sides, sums, spread, totals,
 ):  # fmt: skip
     """One row's Gram, right side and sums, a chunk of its cells at a time."""
@@ -69,7 +69,7 @@ def _accumulate(
         for q in range(0, width, lanes):
             project(X, width, count, q, factors, sides)
             project(X, width, count, q, roots, sums)
-            for k in range(q, width, TILE):
+            for k in range(q, height, TILE):
                 gram_tile(X, width, count, k, q, G)
         if len(W):
             _gather_variances(indices, at, count, W, width, roots, offset_variance, X, totals)
@@ -175,6 +175,7 @@ def half_sweep(
     """
     lanes = BYTES // P.itemsize
     d = s + bias
+    height = -(-s // TILE) * TILE
     for b in prange(len(blocks) - 1):
         X = np.empty(CHUNK * width, P.dtype)
         factors, roots = np.empty(CHUNK, P.dtype), np.empty(CHUNK, P.dtype)
@@ -193,8 +194,8 @@ def half_sweep(
             for lane in range(rows):
                 i = first + lane
                 _accumulate(
-                    indices, values, weights, pointers[i], pointers[i + 1], P, W, width, offset,
-                    offset_variance, X, factors, roots, G, sides, sums, spread, totals,
+                    indices, values, weights, pointers[i], pointers[i + 1], P, W, width, height,
+                    offset, offset_variance, X, factors, roots, G, sides, sums, spread, totals,
                 )  # fmt: skip
                 _place(M, lane, lanes, s, bias, G, width, sides, sums, spread, totals, tau)
                 total[lane], weight[lane], pull[lane] = totals[0], ridge[i], 0
