@@ -30,25 +30,32 @@ _FAST = {"reassoc", "contract", "nsz"}
 @njit(inline="always")
 def _gather(indices, values, weights, start, count, P, width, offset, X, factors, roots, totals):
     """√w P_j into X, √w r and √w into the factors; Σ w r², Σ w r and Σ w into the totals."""
+    squares, plain, heavy = 0.0, 0.0, 0.0
     for t in range(count):
         e = np.uint64(start + t)
-        j = np.int64(np.uint32(indices[e]))
+        j = np.uint32(indices[e])
         root = P.dtype.type(math.sqrt(weights[e])) if len(weights) else P.dtype.type(1)
         r = root * P.dtype.type(values[e] - offset[j])
-        factors[t], roots[t] = r, root
-        totals[0] += r * r
-        totals[1] += root * r
-        totals[2] += root * root
-        scale_row(P, j * width, root, X, t * width, width)
+        factors[np.uint64(t)], roots[np.uint64(t)] = r, root
+        squares += r * r
+        plain += root * r
+        heavy += root * root
+        scale_row(P, np.int64(j) * width, root, X, t * width, width)
+    totals[0] += squares
+    totals[1] += plain
+    totals[2] += heavy
 
 
 @njit(inline="always")
 def _gather_variances(indices, start, count, W, width, roots, offset_variance, X, totals):
     """√w W_j into X; Σ w Var(offset_j) into the totals."""
+    offsets = 0.0
     for t in range(count):
-        j = np.int64(np.uint32(indices[np.uint64(start + t)]))
-        totals[0] += roots[t] * roots[t] * offset_variance[j]
-        scale_row(W, j * width, roots[t], X, t * width, width)
+        j = np.uint32(indices[np.uint64(start + t)])
+        root = roots[np.uint64(t)]
+        offsets += root * root * offset_variance[j]
+        scale_row(W, np.int64(j) * width, root, X, t * width, width)
+    totals[0] += offsets
 
 
 @njit(inline="always")
