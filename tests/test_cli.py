@@ -22,7 +22,8 @@ def test_demo_fits_shows_the_path_and_draws_it(tmp_path) -> None:
     assert [int(row[0]) for row in table] == [1, 2, 3, 4, 5, 6]
     train, test = ([float(row[k]) for row in table] for k in (1, 2))
     assert train == sorted(train, reverse=True)
-    assert 1 + test.index(min(test)) == 4  # the rank of the signal
+    assert test[3] < test[2] - 0.05  # the fourth taste is found
+    assert "99.9% sure" in result.output
     picture = tmp_path / "new" / "path.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert str(picture) in result.output.replace("\n", "")
@@ -39,6 +40,14 @@ def test_wrong_use_is_told_without_a_traceback(arguments) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
     assert "Traceback" not in result.output
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_the_fit(tmp_path) -> None:
+    (tmp_path / "file").write_text("")
+    result = run("demo", "--output", str(tmp_path / "file" / "folder"))
+    assert result.exit_code == 2
+    assert "cannot write to" in result.output
+    assert "rank" not in result.output
 
 
 def test_geco_is_installed() -> None:
