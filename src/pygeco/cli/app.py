@@ -38,4 +38,9 @@ def demo(
     """Fit synthetic ratings rank by rank, and draw test error against rank."""
     from pygeco.cli.demo import run
 
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"cannot write to {output}: {error.strerror}."
+        raise typer.BadParameter(message, param_hint="--output") from error
     run(output, rank, seed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,30 +9,38 @@ import numpy as np
 from pygeco.data import make_ratings, split_cells
 from pygeco.estimators import MatrixCompletion
 from pygeco.path import Step
+from pygeco.solver import Solver
 
 
 def run(output: Path, rank: int, seed: int) -> None:
     """Ratings, a fit shown as it grows, and a picture in `output`."""
-    rows, cols, values, shape = make_ratings(cells=60_000, seed=seed)
+    rows, cols, values, shape = make_ratings(cells=40_000, seed=seed)
     held = split_cells(len(values), 0.1, seed)
     fitted = ~held
     print(
         f"{fitted.sum():,} ratings of {shape[1]:,} items by {shape[0]:,} users to fit, "
-        f"{held.sum():,} held out. The signal has rank 4."
+        f"{held.sum():,} held out. Behind them: offsets, four tastes, and noise."
     )
-    print("rank  train RMSE  test RMSE  objective is within …  seconds")
-    model = MatrixCompletion(rank, biases=True, random_state=seed)
+    print("rank  objective  test RMSE  gap at most  seconds")
+    model = MatrixCompletion(
+        rank, penalty=None, biases=True, solver=Solver.paper(), random_state=seed
+    )
     errors: list[float] = []
 
     def show(step: Step) -> None:
         found = model.biases_.at(rows[held], cols[held]) + step.A.entries(rows[held], cols[held])
         errors.append(float(np.sqrt(np.mean((found - values[held]) ** 2))))
-        line = f"{step.rank:4d}  {step.objective**0.5:10.4f}  {errors[-1]:9.4f}"
-        print(f"{line}  {step.gap:21.4f}  {step.seconds:7.2f}", flush=True)
+        line = f"{step.rank:4d}  {step.objective:9.4f}  {errors[-1]:9.4f}"
+        print(f"{line}  {step.gap:11.4f}  {step.seconds:7.2f}", flush=True)
 
     model.set_params(callback=show).fit((rows[fitted], cols[fitted], values[fitted], shape))
-    print("… of the best objective of any matrix with the same trace norm (99.9 % sure).")
-    print(f"stopped: {model.stop_reason_.advice}")
+    sure = model.path_[-1].certificate.confidence
+    print("objective: the mean squared error over the fitted ratings.")
+    print(
+        "gap at most: no matrix of the same trace norm, of any rank, has an objective lower by "
+        f"more than this ({sure:.1%} sure)."
+    )
+    print(f"stopped: {model.stop_reason_.advice}.")
     _picture(model, errors, output)
 
 
@@ -41,16 +48,11 @@ def _picture(model: MatrixCompletion, errors: list[float], output: Path) -> None
     try:
         import matplotlib
     except ModuleNotFoundError:
-        print("no picture: it needs an extra; run: pip install 'pygeco[plot]'")
+        print("no picture: it needs an extra; run: pip install 'pygeco[plot]'.")
         return
     matplotlib.use("Agg")
     from pygeco.report import plot
 
-    output.mkdir(parents=True, exist_ok=True)
     target = output / "path.png"
     plot.path(model.path_, errors).figure.savefig(target, dpi=150)
     print(f"picture: {target}")
-
-
-if __name__ == "__main__":
-    run(Path(sys.argv[1] if len(sys.argv) > 1 else "geco-demo"), 10, 0)

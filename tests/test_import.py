@@ -1,0 +1,23 @@
+"""What `import pygeco` loads, and what it offers."""
+
+import subprocess
+import sys
+
+import pytest
+
+import pygeco
+
+
+def test_import_leaves_the_heavy_optional_parts_alone() -> None:
+    heavy = ["sklearn", "matplotlib", "pandas", "typer", "cvxpy", "pyarrow", "cupy", "dask"]
+    code = f"import sys, pygeco; print([name for name in {heavy} if name in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+def test_every_public_name_is_there() -> None:
+    for name in pygeco.__all__:
+        assert getattr(pygeco, name) is not None
+    assert sorted(pygeco.__all__) == list(pygeco.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Unknown'"):
+        _ = pygeco.Unknown
