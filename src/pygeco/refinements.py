@@ -18,7 +18,7 @@ from pygeco.objectives.base import Objective
 from pygeco.objectives.measured import Measured, MeasuredGradient
 from pygeco.penalties import Penalty, Trace
 
-TOLERANCE = 1e-11
+TOLERANCE = 1e-10
 ITERATIONS = 500
 
 
@@ -47,13 +47,20 @@ def refine(objective: Objective, A: LowRank, penalty: Penalty | None) -> LowRank
         G = objective.gradient(A)
         return G.value, G, c
 
-    return _descend(evaluate, objective, A, penalty, np.zeros((0, 0)))[0]
+    return _descend(evaluate, objective, A, penalty, np.zeros((0, 0)), TOLERANCE)[0]
 
 
 def refine_jointly(
-    objective: Measured, A: LowRank, penalty: Penalty | None, free: Free
+    objective: Measured,
+    A: LowRank,
+    penalty: Penalty | None,
+    free: Free,
+    tolerance: float = TOLERANCE,
 ) -> tuple[LowRank, Array]:
-    """The same over both factors and c; the objective's own intercepts are left to F."""
+    """The same over both factors and c; the objective's own intercepts are left to F.
+
+    Stops once a step lowers the objective by less than `tolerance` of it.
+    """
     risk, F = objective.risk, free.F
 
     def evaluate(A: LowRank, c: Array) -> tuple[float, Operator, Array]:
@@ -63,7 +70,7 @@ def refine_jointly(
         G = MeasuredGradient(objective.shape, value, 0.0, *objective.pull(g))
         return value, G, F.T @ g + 2 * free.ridge * c
 
-    return _descend(evaluate, objective, A, penalty, free.c)
+    return _descend(evaluate, objective, A, penalty, free.c, tolerance)
 
 
 def _descend(
@@ -72,6 +79,7 @@ def _descend(
     A: LowRank,
     penalty: Penalty | None,
     c: Array,
+    tolerance: float,
 ) -> tuple[LowRank, Array]:
     if not (penalty is None or penalty.quadratic is not None or isinstance(penalty, Trace)):
         return A, c
@@ -102,7 +110,7 @@ def _descend(
         start,
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": ITERATIONS, "maxcor": 20, "ftol": TOLERANCE, "gtol": 0.0},
+        options={"maxiter": ITERATIONS, "maxcor": 20, "ftol": tolerance, "gtol": 0.0},
     )
     L, R, free = unpack(found.x)
     return (_eigenpairs(L, signs) if symmetric else LowRank(L, np.ones(L.shape[1]), R).svd()), free
