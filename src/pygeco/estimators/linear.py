@@ -43,7 +43,7 @@ class _LowRankLinear(BaseEstimator):
             raise AttributeError("coef_: call fit first.") from None
 
     def _linear(self, X: Any) -> Array:
-        """z (N, K). O((d + K) r) a sample."""
+        """The predictions z (N, K). O((d + K) r) a sample."""
         check_is_fitted(self)
         X = _common.features(self, X)
         A = self.factors_

@@ -10,14 +10,14 @@ import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse.linalg
+from scipy.sparse.linalg import LinearOperator, cg, eigsh
 
 from pygeco.factors import Array, LowRank
 from pygeco.linalg import solve_psd
+from pygeco.objectives.kronecker import Model
 from pygeco.objectives.risk import Curvature, Risk
 
 # Up to this many core variables the Hessian is formed and factorised; beyond, conjugate gradients.
@@ -115,26 +115,39 @@ class MeasuredGradient:
         return self.rmatvec(Y)
 
 
+class Settled(NamedTuple):
+    """What the last evaluation found: the predictions at a core, and their intercepts."""
+
+    core: bytes
+    at: Array
+    intercepts: Array
+
+
 @dataclass(frozen=True, eq=False)
 class MeasuredSpan:
     """B ↦ r(𝓜(U B Vᵀ)), with Newton steps in the free coordinates of B.
 
-    `hint` remembers the last intercepts, from which the next search for them starts.
+    The last evaluation is remembered: a slope after a value at the same core measures nothing,
+    and the search for intercepts starts at the last ones.
     """
 
     risk: Risk
     frame: Frame
-    hint: list[Array] = field(default_factory=list)
+    memory: list[Settled] = field(default_factory=list, repr=False)
 
     @property
     def quadratic(self) -> bool:
         return self.risk.quadratic
 
     def append(self, u: Array, v: Array) -> Self:
-        return replace(self, frame=self.frame.append(u, v), hint=self.hint[:])
+        return self.seen_from(self.frame.append(u, v))
 
     def rotate(self, P: Array, Q: Array) -> Self:
-        return replace(self, frame=self.frame.rotate(P, Q), hint=self.hint[:])
+        return self.seen_from(self.frame.rotate(P, Q))
+
+    def seen_from(self, frame: Frame) -> Self:
+        """The same problem in other spans."""
+        return replace(self, frame=frame, memory=[old._replace(core=b"") for old in self.memory])
 
     def value(self, B: Array) -> float:
         return self.risk.value(self._at(B))
@@ -143,58 +156,74 @@ class MeasuredSpan:
         return self.frame.adjoint(self.risk.slope(self._at(B)))
 
     def newton(self, B: Array, ridge: float) -> Array:
-        at = self._at(B)
-        force = -self.frame.pack(self.frame.adjoint(self.risk.slope(at)) + ridge * B)
-        H = self.risk.curvature(at, stiff=True)
+        """A Cholesky of the number of free coordinates, or conjugate gradients."""
+        force = -self.frame.pack(self.slope(B) + ridge * B)
+        H = self.risk.curvature(self._at(B), stiff=True)
         if len(force) > DIRECT:
-            return self.frame.unpack(self._conjugate_gradients(H, ridge, force))
-        M = self._hessian(H) + ridge * np.eye(len(force))
+            operator = self._operator(H, len(force), ridge)
+            return self.frame.unpack(cg(operator, force, rtol=1e-6, maxiter=500)[0])
+        M = self._hessian(H)
+        M[np.diag_indices_from(M)] += ridge
         return self.frame.unpack(solve_psd(M, force))
 
+    def model(self, B: Array) -> Model:
+        """The quadratic model at B; its products measure nothing where the Hessian is formed."""
+        H, size = self.risk.curvature(self._at(B), stiff=True), len(self.frame.pack(B))
+        M: Any = self._hessian(H) if size <= DIRECT else self._operator(H, size)
+
+        def apply(D: Array) -> Array:
+            return self.frame.unpack(M @ self.frame.pack(D))
+
+        return Model(B, self.value(B), self.slope(B), apply, _largest(M))
+
     def lipschitz(self) -> float:
-        """The curvature at B = 0, where a proximal method begins to look for its step."""
+        """The curvature at zero, as a first guess: far away the loss may bend more."""
         B = np.zeros(self.frame.shape)
-        H = self.risk.curvature(self._at(B), stiff=True)
-        size = len(self.frame.pack(B))
-        if size <= DIRECT:
-            return float(scipy.linalg.eigvalsh(self._hessian(H))[-1])
-        operator = self._operator(H, 0.0, size)
-        return float(scipy.sparse.linalg.eigsh(operator, 1, v0=np.ones(size), tol=1e-3)[0][0])
+        H, size = self.risk.curvature(self._at(B), stiff=True), len(self.frame.pack(B))
+        return _largest(self._hessian(H) if size <= DIRECT else self._operator(H, size))
 
     def diagonal(self, b: Array) -> tuple[Array, Array]:
-        at = self._at(np.diag(b))
-        H = self.risk.curvature(at, stiff=True)
-        curvature = np.empty((len(b), len(b)))
+        B = np.diag(b)
+        H = self.risk.curvature(self._at(B), stiff=True)
+        curvature = np.empty(B.shape)
         for k, unit in enumerate(np.eye(len(b))):
             dz = self.frame.forward(np.diag(unit))
             curvature[k] = np.diag(self.frame.adjoint(H.act(dz)))
-        return np.diag(self.frame.adjoint(self.risk.slope(at))).copy(), curvature
+        return np.diag(self.slope(B)).copy(), curvature
 
     def _at(self, B: Array) -> Array:
-        at, b = self.risk.settle(self.frame.forward(B), self.hint[0] if self.hint else None)
-        self.hint[:] = [b]
-        return at
+        core, last = B.tobytes(), self.memory[0] if self.memory else None
+        if last is None or last.core != core:
+            start = None if last is None else last.intercepts
+            last = Settled(core, *self.risk.settle(self.frame.forward(B), start))
+            self.memory[:] = [last]
+        return last.at
 
     def _hessian(self, H: Curvature) -> Array:
+        """The curvature in the free coordinates: the frame's, less what the intercepts take up."""
         M = self.frame.gram(H)
         if H.inverse is None:
             return M
-        ones = np.eye(len(H.inverse))[:, None, :]
-        like = np.ones((len(H.diagonal), 1))
+        rows = np.ones((len(H.diagonal), 1))
         cross = np.column_stack(
-            [self.frame.pack(self.frame.adjoint(H.rowwise(like * one))) for one in ones]
+            [
+                self.frame.pack(self.frame.adjoint(H.rowwise(rows * e)))
+                for e in np.eye(len(H.inverse))
+            ]
         )
         return M - cross @ H.inverse @ cross.T
 
-    def _operator(
-        self, H: Curvature, ridge: float, size: int
-    ) -> scipy.sparse.linalg.LinearOperator:
+    def _operator(self, H: Curvature, size: int, ridge: float = 0.0) -> LinearOperator:
         def apply(x: Array) -> Array:
             dz = self.frame.forward(self.frame.unpack(x))
             return self.frame.pack(self.frame.adjoint(H.act(dz))) + ridge * x
 
-        return scipy.sparse.linalg.LinearOperator((size, size), matvec=apply, dtype=float)
+        return LinearOperator((size, size), matvec=apply, dtype=float)
 
-    def _conjugate_gradients(self, H: Curvature, ridge: float, force: Array) -> Array:
-        operator = self._operator(H, ridge, len(force))
-        return scipy.sparse.linalg.cg(operator, force, rtol=1e-8, maxiter=500)[0]
+
+def _largest(M: Any) -> float:
+    """The largest eigenvalue of a positive semidefinite matrix or operator."""
+    if isinstance(M, np.ndarray):
+        return float(np.linalg.eigvalsh(M)[-1])
+    start = np.random.default_rng(0).standard_normal(M.shape[0])
+    return float(eigsh(M, 1, v0=start, tol=1e-3, return_eigenvectors=False)[0]) * 1.01

@@ -123,4 +123,4 @@ class SymmetricSpan(MeasuredSpan):
         U, P = A.U @ E, self.frame.P @ E
         V, Q = U * signs, P * signs
         frame = replace(self.frame, P=P, Q=Q, U=U, V=V, T=np.diag(signs))
-        return LowRank(U, np.abs(values), V), replace(self, frame=frame, hint=self.hint[:])
+        return LowRank(U, np.abs(values), V), self.seen_from(frame)

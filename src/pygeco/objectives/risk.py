@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pygeco.descent import NEWTON_STEPS, descend
 from pygeco.factors import Array
-from pygeco.linalg import damped_step
+from pygeco.linalg import solve_psd
 from pygeco.losses import Loss, Multinomial, Squared
-
-STEPS = 100
 
 
 class Curvature(NamedTuple):
@@ -102,24 +101,17 @@ class Risk:
 
     def _best(self, z: Array, b: Array) -> Array:
         """Argmin_b Σ w ℓ(z + b, y): Newton on K variables."""
-        value = self.value(z + b)
 
-        def after(step: Array) -> float:
-            return self.value(z + (b + step))
-
-        for _ in range(STEPS):
-            slope = self.slope(z + b)
-            force = -slope.sum(axis=0)
-            if np.all(np.abs(force) <= 1e-15 * np.abs(slope).sum(axis=0)):
-                break
+        def newton(b: Array) -> tuple[Array, float]:
+            force = -self.slope(z + b).sum(axis=0)
             M = self._rowwise(z + b, stiff=True).totals()
             if isinstance(self.loss, Multinomial):
                 M += np.trace(M) / len(M) ** 2  # the same number added to every b changes nothing
-            step, reached = damped_step(M, force, after, value)
-            # A step within rounding still brings the slope closer to zero.
-            if not reached <= value + 1e-14 * abs(value):
-                break
-            b, value = b + step, reached
-            if np.all(np.abs(step) <= 1e-14 * (1 + np.abs(b))):
-                break
-        return b
+            step = solve_psd(M, force)
+            return step, float(force @ step)
+
+        b, _ = descend(lambda b: self.value(z + b), newton, b, NEWTON_STEPS)
+        # The value cannot tell any more; the slope still can, and it is what others use.
+        last = b + newton(b)[0]
+        before, after = (np.abs(self.slope(z + c).sum(axis=0)).max() for c in (b, last))
+        return last if after < before else b
