@@ -14,12 +14,17 @@ from pygeco.factors import Array
 from pygeco.penalties import Penalty, Ridge
 
 
-def features(estimator: Any, X: Any, y: Any = None, **settings: Any) -> Any:
-    """X, or (X, y) at fit, checked as scikit-learn does: dense or CSR, float64 or float32."""
-    settings = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], **settings}
-    if y is None:
-        return validate_data(estimator, X, reset=False, **settings)
-    return validate_data(estimator, X, y, **settings)
+CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+
+
+def training(estimator: Any, X: Any, y: Any, **settings: Any) -> tuple[Any, NDArray[Any]]:
+    """X and y checked as scikit-learn does: X dense or CSR, float64 or float32."""
+    return validate_data(estimator, X, y, **CHECKS, **settings)
+
+
+def features(estimator: Any, X: Any) -> Any:
+    """X for a prediction, checked against the fit."""
+    return validate_data(estimator, X, reset=False, **CHECKS)
 
 
 def labels(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -104,7 +104,7 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> LowRankClassifier:
         """Fit to X (N, d), dense or sparse, and labels y (N,)."""
-        X, y = _common.features(self, X, y)
+        X, y = _common.training(self, X, y)
         self.classes_, codes = _common.labels(y)
         objective = Features(
             X,
@@ -122,7 +122,8 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):
 
     def predict_proba(self, X: Any) -> Array:
         """P(class | x), (N, K)."""
-        return self._loss().probabilities(self.decision_function(X))
+        scores = self.decision_function(X)
+        return self._loss().probabilities(scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
         scores = self._linear(X)
@@ -184,7 +185,7 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> ReducedRankRegressor:
         """Fit to X (N, d), dense or sparse, and targets y (N, K) or (N,)."""
-        X, y = _common.features(self, X, y, multi_output=True, y_numeric=True)
+        X, y = _common.training(self, X, y, multi_output=True, y_numeric=True)
         objective = Features(
             X, y, self.loss, sample_weight=sample_weight, intercept=self.fit_intercept
         )
@@ -195,5 +196,6 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):
 
     def predict(self, X: Any) -> Array:
         """Predictions on the scale of the targets, (N, K) or (N,)."""
-        z = self.loss_.response(self._linear(X)) if hasattr(self, "loss_") else self._linear(X)
+        z = self._linear(X)
+        z = self.loss_.response(z)
         return z[:, 0] if self.one_target_ else z

@@ -17,6 +17,7 @@ from pygeco.factors import Array
 from pygeco.losses import Loss, sigmoid
 from pygeco.losses import named as loss_named
 from pygeco.objectives import Quadratic
+from pygeco.objectives.checked import weights
 from pygeco.refinements import Free
 from pygeco.solver import Solver
 
@@ -26,7 +27,7 @@ class _QuadraticForms(BaseEstimator):
 
     def _fit_forms(self, X: Any, targets: list[Any], sample_weight: ArrayLike | None) -> None:
         params: Any = self
-        Z, centre, scale = _standardised(X)
+        Z, centre, scale = _standardised(X, sample_weight)
         fits: list[Affine] = []
         for y in targets:
             objective = Quadratic(Z, y, params.loss, sample_weight=sample_weight)
@@ -55,12 +56,12 @@ class _QuadraticForms(BaseEstimator):
         ones = np.ones((rows, 1))
         stack = sp.hstack([objective.X, ones]).tocsr() if sp.issparse(objective.X) else None
         F = np.column_stack([objective.X, ones]) if stack is None else stack
-        weights = np.full((d + 1, 1), params.alpha)
-        weights[-1] = 0.0
+        penalised = np.full((d + 1, 1), params.alpha)
+        penalised[-1] = 0.0
         return minimize_jointly(
             objective,
             _common.capped(params.rank, d),
-            Free(F, np.zeros((d + 1, 1)), weights),
+            Free(F, np.zeros((d + 1, 1)), penalised),
             params.solver,
             penalty=_common.ridge(params.alpha),
             random_state=_common.seed(params.random_state),
@@ -79,6 +80,10 @@ class _QuadraticForms(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _is_logistic(estimator: Any) -> bool:
+    return loss_named(estimator.loss).name == "logistic"
 
 
 class QuadraticClassifier(ClassifierMixin, _QuadraticForms):
@@ -127,7 +132,7 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> QuadraticClassifier:
         """Fit to X (N, d), dense or sparse, and labels y (N,)."""
-        X, y = _common.features(self, X, y)
+        X, y = _common.training(self, X, y)
         self.classes_, codes = _common.labels(y)
         chosen = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         self._fit_forms(X, [np.where(codes == k, 1.0, -1.0) for k in chosen], sample_weight)
@@ -142,7 +147,7 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):
         best = scores[:, 0] > 0 if scores.shape[1] == 1 else np.argmax(scores, axis=1)
         return self.classes_[best.astype(int)]
 
-    @available_if(lambda self: loss_named(self.loss).name == "logistic")
+    @available_if(_is_logistic)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """P(class | x), (N, K): each function's own probability, scaled to sum to one."""
         p = sigmoid(self._forms(X))
@@ -177,7 +182,7 @@ class QuadraticRegressor(RegressorMixin, _QuadraticForms):
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> QuadraticRegressor:
         """Fit to X (N, d), dense or sparse, and targets y (N,)."""
-        X, y = _common.features(self, X, y, y_numeric=True)
+        X, y = _common.training(self, X, y, y_numeric=True)
         self._fit_forms(X, [y], sample_weight)
         return self
 
@@ -187,17 +192,15 @@ class QuadraticRegressor(RegressorMixin, _QuadraticForms):
         return self.loss_.response(z)
 
 
-def _standardised(X: Any) -> tuple[Any, Array, Array]:
+def _standardised(X: Any, sample_weight: ArrayLike | None) -> tuple[Any, Array, Array]:
     """(X − centre) / scale with scale = √d standard deviations, so that rows have norm about 1."""
-    d = X.shape[1]
-    if sp.issparse(X):
-        centre = np.zeros(d)
-        spread = np.sqrt(np.asarray(X.multiply(X).mean(axis=0), dtype=float)).reshape(-1)
-        scale = np.where(spread > 0, spread, 1.0) * np.sqrt(d)
-        return X.astype(float).multiply(1 / scale).tocsr(), centre, scale
-    dense = X.astype(float)
-    centre, spread = dense.mean(axis=0), dense.std(axis=0)
+    rows, d = X.shape
+    w = weights(sample_weight, rows)[:, 0]
+    X = sp.csr_array(X, dtype=float) if sp.issparse(X) else X.astype(float)
+    centre = np.zeros(d) if sp.issparse(X) else w @ X
+    moved = X if sp.issparse(X) else X - centre
+    spread = np.sqrt(w @ (moved * moved))
     # A column that rounding alone spreads is constant.
-    flat = spread <= 1e-12 * np.abs(dense).max(axis=0)
+    flat = spread <= 1e-12 * np.abs(centre)
     scale = np.where(flat, 1.0, spread) * np.sqrt(d)
-    return (dense - centre) / scale, centre, scale
+    return (moved.multiply(1 / scale).tocsr() if sp.issparse(X) else moved / scale), centre, scale

@@ -48,7 +48,12 @@ __all__ = [
 
 
 def named(loss: str | Loss) -> Loss:
-    """The loss called `loss`; a loss object is returned as it is."""
+    """The loss of one prediction called `loss`; a loss object is returned as it is."""
+    if loss == "multinomial" or isinstance(loss, Multinomial):
+        raise ValueError(
+            "loss: 'multinomial' needs one prediction a class, which only Features makes; use "
+            "'logistic' or 'ordinal' here."
+        )
     if isinstance(loss, Loss):
         return loss
     if not isinstance(loss, str):

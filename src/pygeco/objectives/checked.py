@@ -11,7 +11,7 @@ import scipy.sparse.linalg
 from numpy.typing import ArrayLike
 
 from pygeco.factors import Array
-from pygeco.losses import Loss, Multinomial, prepared
+from pygeco.losses import Loss, Multinomial, named, prepared
 
 Matrix = Any  # a dense array or a scipy sparse array: both have `@` and `.T`
 
@@ -64,8 +64,7 @@ def targets(name: str, loss: str | Loss, y: ArrayLike, rows: int) -> tuple[Loss,
 
 def scalar_targets(name: str, loss: str | Loss, y: ArrayLike, rows: int) -> tuple[Loss, Array]:
     """The same where each measurement is one number: targets (N, 1)."""
-    if loss == "multinomial" or isinstance(loss, Multinomial):
-        raise ValueError("loss: multinomial needs one prediction a class; use Features.")
+    loss = named(loss)
     if np.ndim(y) != 1:
         raise ValueError(f"{name}: expected a 1-dimensional array, got {np.ndim(y)} dimension(s).")
     return targets(name, loss, y, rows)
