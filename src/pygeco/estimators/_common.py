@@ -13,7 +13,6 @@ from sklearn.utils.validation import validate_data
 from pygeco.factors import Array
 from pygeco.penalties import Penalty, Ridge
 
-
 CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 

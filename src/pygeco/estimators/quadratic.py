@@ -71,10 +71,10 @@ class _QuadraticForms(BaseEstimator):
         """f(x) for each of the K functions, (N, K). O(K r d) a sample; nothing d × d."""
         check_is_fitted(self)
         X = _common.features(self, X)
-        K, r, d = self.components_.shape
-        p = X @ self.components_.reshape(K * r, d).T - self.shifts_.reshape(-1)
-        squares = (p * p).reshape(-1, K, r)
-        return np.sum(squares * self.eigenvalues_, axis=2) + X @ self.coef_.T + self.intercept_
+        z = X @ self.coef_.T + self.intercept_
+        for k, (V, t) in enumerate(zip(self.components_, self.shifts_, strict=True)):
+            z[:, k] += (X @ V.T - t) ** 2 @ self.eigenvalues_[k]
+        return z
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
