@@ -30,23 +30,19 @@ class Multinomial(Loss):
 
     def value(self, z: Array, y: Array) -> Array:
         xp = namespace(z)
-        top = xp.max(z, axis=-1, keepdims=True)
-        total = xp.log(xp.sum(xp.exp(z - top), axis=-1)) + top[..., 0]
+        top = _row_max(z)
+        total = xp.log(_row_sum(xp.exp(z - top[..., None]))) + top
         return total - xp.take_along_axis(z, _codes(y)[..., None], axis=-1)[..., 0]
 
     def slope(self, z: Array, y: Array) -> Array:
         return self.probabilities(z) - _one_hot(z, y)
 
     def curvature(self, z: Array, y: Array) -> Array:
-        """Π, the diagonal part of diag(π) − π πᵀ."""
+        """Π, of which the whole curvature diag(π) − π πᵀ is made."""
         return self.probabilities(z)
 
     def stiffness(self, z: Array, y: Array) -> Array:
         return self.curvature(z, y)
-
-    def coupling(self, z: Array, y: Array) -> Array:
-        """Π, whose outer product is what the curvature takes off the diagonal."""
-        return self.probabilities(z)
 
     def conjugate(self, a: Array, y: Array) -> Array:
         """Σ b log b where b = a + e_y is a probability vector."""
@@ -81,8 +77,18 @@ class Multinomial(Loss):
 
     def probabilities(self, z: Array) -> Array:
         xp = namespace(z)
-        e = xp.exp(z - xp.max(z, axis=-1, keepdims=True))
-        return e / xp.sum(e, axis=-1, keepdims=True)
+        e = xp.exp(z - _row_max(z)[..., None])
+        return e / _row_sum(e)[..., None]
+
+
+def _row_max(z: Array) -> Array:
+    """The largest of each row; over a few classes, numpy is ten times faster the other way up."""
+    xp = namespace(z)
+    return xp.max(xp.ascontiguousarray(xp.moveaxis(z, -1, 0)), axis=0)
+
+
+def _row_sum(e: Array) -> Array:
+    return e @ namespace(e).ones(e.shape[-1], dtype=e.dtype)
 
 
 def _codes(y: Array) -> Any:

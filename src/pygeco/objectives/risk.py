@@ -87,10 +87,10 @@ class Risk:
 
     def _rowwise(self, at: Array, stiff: bool) -> Curvature:
         measure = self.loss.stiffness if stiff else self.loss.curvature
-        coupling = None
-        if isinstance(self.loss, Multinomial):
-            coupling = np.sqrt(self.weights) * self.loss.coupling(at, self.y)
-        return Curvature(self.weights * measure(at, self.y), coupling, None)
+        h = measure(at, self.y)
+        # The multinomial loss is the one whose predictions of a row meet: diag(π) − π πᵀ.
+        coupling = np.sqrt(self.weights) * h if isinstance(self.loss, Multinomial) else None
+        return Curvature(self.weights * h, coupling, None)
 
     @cached_property
     def _first(self) -> Array:
@@ -102,16 +102,17 @@ class Risk:
     def _best(self, z: Array, b: Array) -> Array:
         """Argmin_b Σ w ℓ(z + b, y): Newton on K variables."""
 
+        def force(b: Array) -> Array:
+            return -self.slope(z + b).sum(axis=0)
+
         def newton(b: Array) -> tuple[Array, float]:
-            force = -self.slope(z + b).sum(axis=0)
-            M = self._rowwise(z + b, stiff=True).totals()
+            M, f = self._rowwise(z + b, stiff=True).totals(), force(b)
             if isinstance(self.loss, Multinomial):
                 M += np.trace(M) / len(M) ** 2  # the same number added to every b changes nothing
-            step = solve_psd(M, force)
-            return step, float(force @ step)
+            step = solve_psd(M, f)
+            return step, float(f @ step)
 
         b, _ = descend(lambda b: self.value(z + b), newton, b, NEWTON_STEPS)
         # The value cannot tell any more; the slope still can, and it is what others use.
         last = b + newton(b)[0]
-        before, after = (np.abs(self.slope(z + c).sum(axis=0)).max() for c in (b, last))
-        return last if after < before else b
+        return last if np.abs(force(last)).max() < np.abs(force(b)).max() else b
