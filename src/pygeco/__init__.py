@@ -13,30 +13,50 @@ from pygeco.certificates import (
 )
 from pygeco.directions import Lanczos, Power, Signs
 from pygeco.factors import LowRank
-from pygeco.objectives import Entries
+from pygeco.objectives import Custom, Entries, Features, Quadratic, Sensing
 from pygeco.path import Path, Step, Stop
 from pygeco.penalties import Ridge, Schatten, Trace
 from pygeco.solver import Observer, Solver, minimize
 
 if TYPE_CHECKING:
-    from pygeco.estimators import MatrixCompletion
+    from pygeco.estimators import (
+        LowRankClassifier,
+        MatrixCompletion,
+        QuadraticClassifier,
+        QuadraticRegressor,
+        ReducedRankRegressor,
+    )
 
 __version__ = "0.1.0"
 
 # scikit-learn takes as long to import as everything else together: only when used.
-_LAZY = {"MatrixCompletion": "pygeco.estimators"}
+_LAZY = {
+    "LowRankClassifier": "pygeco.estimators",
+    "MatrixCompletion": "pygeco.estimators",
+    "QuadraticClassifier": "pygeco.estimators",
+    "QuadraticRegressor": "pygeco.estimators",
+    "ReducedRankRegressor": "pygeco.estimators",
+}
 
 __all__ = [
     "Certificate",
+    "Custom",
     "Entries",
+    "Features",
     "Lanczos",
     "LowRank",
+    "LowRankClassifier",
     "MatrixCompletion",
     "Observer",
     "Path",
     "Power",
+    "Quadratic",
+    "QuadraticClassifier",
+    "QuadraticRegressor",
+    "ReducedRankRegressor",
     "Ridge",
     "Schatten",
+    "Sensing",
     "Signs",
     "Solver",
     "Step",

@@ -1,7 +1,8 @@
 """Steps 5 to 8 of Algorithm 1: what re-optimises after a new pair.
 
-A correction moves between frozen states. `extend` adds a pair and minimises; `shrink` drops the
-weakest component and minimises again. A replacement (section 2.1.2) is one after the other.
+A correction moves between frozen states. `solve` minimises over the spans as they are; `extend`
+adds a pair and minimises; `shrink` drops the weakest component and minimises again. A replacement
+(section 2.1.2) is one after the other.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 from pygeco.descent import NEWTON_STEPS, descend
 from pygeco.factors import Array, LowRank
 from pygeco.linalg import solve_psd
-from pygeco.objectives.base import Objective, Span
+from pygeco.objectives.base import Objective, Span, Turning
 from pygeco.penalties import Penalty
 from pygeco.proximal import proximal
 
@@ -29,6 +30,7 @@ class State(NamedTuple):
 
 class Correction(Protocol):
     def start(self, objective: Objective, A: LowRank) -> State: ...
+    def solve(self, objective: Objective, A: LowRank) -> State: ...
     def extend(self, state: State, u: Array, v: Array) -> State: ...
     def shrink(self, state: State) -> State: ...
 
@@ -42,6 +44,9 @@ class Core:
     def start(self, objective: Objective, A: LowRank) -> State:
         span = objective.span(A)
         return State(A, span, span.value(np.diag(A.s)) + _penalty(self.penalty, A.s))
+
+    def solve(self, objective: Objective, A: LowRank) -> State:
+        return self._solve(A, objective.span(A))
 
     def extend(self, state: State, u: Array, v: Array) -> State:
         A = state.A.append(u, v)
@@ -58,7 +63,8 @@ class Core:
         k, value = A.rank - 1, np.inf
         full, left = np.eye(A.rank), np.eye(A.rank)[:, :k]
         B = np.diag(A.s)
-        for _ in range(ROUNDS if span.quadratic and self.penalty is None else 0):
+        turn = span.quadratic and self.penalty is None and not isinstance(span, Turning)
+        for _ in range(ROUNDS if turn else 0):
             C, _ = minimise(span.rotate(left, full), left.T @ B, None)
             right = np.linalg.svd(C)[2][:k].T
             D, better = minimise(span.rotate(full, right), left @ C @ right, None)
@@ -73,6 +79,8 @@ class Core:
 
     def _solve(self, A: LowRank, span: Span) -> State:
         B, value = minimise(span, np.diag(A.s), self.penalty)
+        if isinstance(span, Turning):
+            return State(*span.turn(A, B), value)
         P, s, Qt = np.linalg.svd(B)
         return State(A.rotate(P, s, Qt.T), span.rotate(P, Qt.T), value)
 
@@ -93,6 +101,9 @@ class Diagonal:
     def start(self, objective: Objective, A: LowRank) -> State:
         span = objective.span(A)
         return State(A, span, self._value(span, A))
+
+    def solve(self, objective: Objective, A: LowRank) -> State:
+        return self._solve(A, objective.span(A))
 
     def extend(self, state: State, u: Array, v: Array) -> State:
         A = LowRank(

@@ -13,11 +13,12 @@ from threadpoolctl import threadpool_limits
 from pygeco import corrections
 from pygeco.certificates import Certificate
 from pygeco.corrections import Correction, State
-from pygeco.directions import Direction, Lanczos, Operator, Pair, Power, Signs
+from pygeco.directions import Direction, Lanczos, Operator, Pair, Power, Signs, Symmetric
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.base import Gradient, Objective
 from pygeco.path import Path, Step, Stop
 from pygeco.penalties import Penalty
+from pygeco.refinements import refine
 
 # A decrease smaller than this share of R(0) is rounding, not progress.
 NOISE = 1e-13
@@ -39,6 +40,7 @@ class Solver:
     signs         try the sign-alternation pair too at each growth; the larger decrease wins (2.1.1)
     replacements  q, the replacement attempts at each rank (2.1.2)
     correction    "core" (all s × s cores) or "diagonal" (2.1.4)
+    refine        descend over both factors too at each rank (L-BFGS): spans move, rank does not
     target        stop when the objective is at or below this
     progress      stop when a rank lowers the objective by less than this share of it
     gap           stop when the certificate, at the solution's own trace norm, is at or below this
@@ -49,6 +51,7 @@ class Solver:
     signs: bool = False
     replacements: int = 0
     correction: str = "core"
+    refine: bool = False
     target: float | None = None
     progress: float | None = None
     gap: float | None = None
@@ -66,13 +69,16 @@ class Solver:
 
     def grow(self, objective: Objective, correction: Correction, at: Point) -> Growth:
         """One rank of Algorithm 1, steps 5 to 8, and the replacements that follow it."""
-        pairs = [at.pair, Signs()(at.gradient, at.rng)] if self.signs else [at.pair]
+        pairs = [at.pair]
+        if self.signs:
+            pairs.append(_suited(Signs(), objective)(at.gradient, at.rng))
         before = correction.start(objective, at.A)
         states = [correction.extend(before, pair.u, pair.v) for pair in pairs]
         best = min(range(len(pairs)), key=lambda t: states[t].value)
         passes = sum(pair.passes for pair in pairs[1:]) + 3 * (at.A.rank + len(pairs))
         growth = Growth(states[best], pairs[best].kind, 0, passes)
-        return self._replace(objective, correction, growth, at)
+        growth = self._replace(objective, correction, growth, at)
+        return self._refine(objective, correction, growth, at) if self.refine else growth
 
     def _replace(
         self, objective: Objective, correction: Correction, growth: Growth, at: Point
@@ -85,7 +91,7 @@ class Solver:
             if gradient is None:
                 gradient = at.follow(objective.gradient(state.A), state.A)
                 passes += 2
-            pair = Signs()(gradient, at.rng)
+            pair = _suited(Signs(), objective)(gradient, at.rng)
             if pair.sigma == 0.0:
                 break
             other = correction.shrink(correction.extend(state, pair.u, pair.v))
@@ -93,6 +99,14 @@ class Solver:
             if other.value < state.value - at.noise:
                 state, replaced, gradient = other, replaced + 1, None
         return Growth(state, kind, replaced, passes)
+
+    def _refine(
+        self, objective: Objective, correction: Correction, growth: Growth, at: Point
+    ) -> Growth:
+        """A descent over both factors, and the correction over the spans where it ends."""
+        A = refine(objective, growth.state.A, at.penalty)
+        state = correction.solve(objective, A)
+        return growth._replace(state=state) if state.value < growth.state.value else growth
 
     def reason(self, step: Step, before: float, rank: int) -> Stop | None:
         """The first stop rule that holds after this step."""
@@ -144,7 +158,7 @@ class Point:
         s = np.abs(A.s) if solver.correction == "core" else A.svd().s
         h = 0.0 if penalty is None else penalty.value(s)
         gradient = _with_penalty(G, A, penalty)
-        pair = solver.direction(gradient, rng)
+        pair = _suited(solver.direction, objective)(gradient, rng)
         inner = G.inner
         if penalty is not None and penalty.smooth:
             inner += float(penalty.slope(s) @ s)
@@ -230,6 +244,11 @@ def _step(point: Point, growth: Growth | None, run: Run) -> Step:
         direction=growth.direction if growth else "start",
         replaced=growth.replaced if growth else 0,
     )
+
+
+def _suited(direction: Direction, objective: Objective) -> Direction:
+    """The direction itself, or its symmetric pairs where only symmetric matrices count."""
+    return Symmetric(direction) if getattr(objective, "symmetric", False) else direction
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from pygeco.losses.base import Loss, robust_scale, sigmoid
 from pygeco.losses.classification import Logistic, SmoothedHinge
 from pygeco.losses.counts import Poisson
 from pygeco.losses.custom import Custom, check
+from pygeco.losses.multinomial import Multinomial
 from pygeco.losses.ordinal import Ordinal
 from pygeco.losses.regression import Absolute, Huber, LogCosh, PseudoHuber, Quantile, Squared
 
@@ -31,6 +32,7 @@ __all__ = [
     "LogCosh",
     "Logistic",
     "Loss",
+    "Multinomial",
     "Ordinal",
     "Poisson",
     "PseudoHuber",
@@ -46,7 +48,12 @@ __all__ = [
 
 
 def named(loss: str | Loss) -> Loss:
-    """The loss called `loss`; a loss object is returned as it is."""
+    """The loss of one prediction called `loss`; a loss object is returned as it is."""
+    if loss == "multinomial" or isinstance(loss, Multinomial):
+        raise ValueError(
+            "loss: 'multinomial' needs one prediction a class, which only Features makes; use "
+            "'logistic' or 'ordinal' here."
+        )
     if isinstance(loss, Loss):
         return loss
     if not isinstance(loss, str):

@@ -1,6 +1,19 @@
 """What is minimised: R(A) = loss ∘ measurement, one file a measurement."""
 
 from pygeco.objectives.base import Gradient, Objective, Span
+from pygeco.objectives.custom import Custom
 from pygeco.objectives.entries import Entries
+from pygeco.objectives.features import Features
+from pygeco.objectives.quadratic import Quadratic
+from pygeco.objectives.sensing import Sensing
 
-__all__ = ["Entries", "Gradient", "Objective", "Span"]
+__all__ = [
+    "Custom",
+    "Entries",
+    "Features",
+    "Gradient",
+    "Objective",
+    "Quadratic",
+    "Sensing",
+    "Span",
+]

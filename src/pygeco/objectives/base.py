@@ -61,6 +61,14 @@ class Modelled(Protocol):
         """C ↦ R + ⟨slope, C − B⟩ + ⟨C − B, H (C − B)⟩/2, all at B."""
 
 
+@runtime_checkable
+class Turning(Protocol):
+    """A span with steps 7 and 8 of its own: a symmetric A keeps eigenpairs, u = ±v."""
+
+    def turn(self, A: LowRank, B: Array) -> tuple[LowRank, Span]:
+        """U B Vᵀ with its factors turned to those of B, s ≥ 0 and largest first, and its span."""
+
+
 class Objective(Protocol):
     """A convex smooth R(A)."""
 

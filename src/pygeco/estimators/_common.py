@@ -1,0 +1,60 @@
+"""What the estimators on feature matrices share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from pygeco.factors import Array
+from pygeco.penalties import Penalty, Ridge
+
+CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+
+
+def training(estimator: Any, X: Any, y: Any, **settings: Any) -> tuple[Any, NDArray[Any]]:
+    """X and y checked as scikit-learn does: X dense or CSR, float64 or float32."""
+    return validate_data(estimator, X, y, **CHECKS, **settings)
+
+
+def features(estimator: Any, X: Any) -> Any:
+    """X for a prediction, checked against the fit."""
+    return validate_data(estimator, X, reset=False, **CHECKS)
+
+
+def labels(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The classes, sorted, and the code of each label."""
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y: holds only one class, {classes[0]!r}; at least two are needed.")
+    return classes, codes
+
+
+def capped(rank: Any, most: int) -> int:
+    """A rank ≥ 1, at most what the shape allows."""
+    if isinstance(rank, (int, np.integer)) and not isinstance(rank, bool) and rank >= 1:
+        return min(int(rank), most)
+    raise ValueError(f"rank: must be an integer ≥ 1, not {rank!r}.")
+
+
+def ridge(alpha: float) -> Penalty | None:
+    return Ridge(alpha) if alpha else None
+
+
+def seed(random_state: Any) -> int:
+    """One integer from whatever scikit-learn takes as a random state."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def one_column_if_binary(z: Array) -> Array:
+    """A decision as scikit-learn shapes it: (N,) for two classes, else (N, K)."""
+    return z[:, 0] if z.shape[1] == 1 else z

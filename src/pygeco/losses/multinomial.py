@@ -1,0 +1,100 @@
+"""The multinomial logistic loss: a vector of predictions for each target."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pygeco.factors import Array
+from pygeco.losses.base import Loss, namespace, xlogx
+
+
+@dataclass(frozen=True)
+class Multinomial(Loss):
+    """ℓ = log Σ_k e^(z_k) − z_y for a row z (K,) and its class y: K predictions for one target.
+
+    Arrays are z (N, K) and y (N,), the codes 0 … K − 1 of `classes`. The slope in z is π − e_y with
+    π the softmax of z, and the curvature is diag(π) − π πᵀ, at most ½ (Böhning 1992).
+    """
+
+    classes: tuple[Any, ...] | None = None
+    name = "multinomial"
+
+    @property
+    def smoothness(self) -> float:
+        return 0.5
+
+    def value(self, z: Array, y: Array) -> Array:
+        xp = namespace(z)
+        top = _row_max(z)
+        total = xp.log(_row_sum(xp.exp(z - top[..., None]))) + top
+        return total - xp.take_along_axis(z, _codes(y)[..., None], axis=-1)[..., 0]
+
+    def slope(self, z: Array, y: Array) -> Array:
+        return self.probabilities(z) - _one_hot(z, y)
+
+    def curvature(self, z: Array, y: Array) -> Array:
+        """Π, of which the whole curvature diag(π) − π πᵀ is made."""
+        return self.probabilities(z)
+
+    def stiffness(self, z: Array, y: Array) -> Array:
+        return self.curvature(z, y)
+
+    def conjugate(self, a: Array, y: Array) -> Array:
+        """Σ b log b where b = a + e_y is a probability vector."""
+        xp = namespace(a)
+        b = a + _one_hot(a, y)
+        simplex = (xp.min(b, axis=-1) >= -1e-12) & (xp.abs(xp.sum(b, axis=-1) - 1) <= 1e-9)
+        return xp.where(simplex, xp.sum(xlogx(b), axis=-1), math.inf)
+
+    def targets(self, y: ArrayLike) -> Array:
+        """The code of each label."""
+        classes, codes = np.unique(np.asarray(y), return_inverse=True)
+        if self.classes is None:
+            return codes.astype(float)
+        known = {label: code for code, label in enumerate(self.classes)}
+        unknown = [label for label in classes.tolist() if label not in known]
+        if unknown:
+            raise ValueError(f"Y: label {unknown[0]!r} is not one of the classes {self.classes}.")
+        return np.asarray([float(known[label]) for label in classes.tolist()])[codes]
+
+    def fitted(self, y: Array, residuals: Array | None = None) -> Multinomial:
+        """The classes are the labels in `y`, sorted, where they are not given."""
+        classes = tuple(np.unique(y).tolist()) if self.classes is None else tuple(self.classes)
+        if len(classes) < 2:
+            raise ValueError(
+                f"Y: the multinomial loss needs at least two classes, but the data hold only "
+                f"{', '.join(map(repr, classes))}."
+            )
+        return replace(self, classes=classes)
+
+    def response(self, z: Array) -> Array:
+        return self.probabilities(z)
+
+    def probabilities(self, z: Array) -> Array:
+        xp = namespace(z)
+        e = xp.exp(z - _row_max(z)[..., None])
+        return e / _row_sum(e)[..., None]
+
+
+def _row_max(z: Array) -> Array:
+    """The largest of each row; over a few classes, numpy is ten times faster the other way up."""
+    xp = namespace(z)
+    return xp.max(xp.ascontiguousarray(xp.moveaxis(z, -1, 0)), axis=0)
+
+
+def _row_sum(e: Array) -> Array:
+    return e @ namespace(e).ones(e.shape[-1], dtype=e.dtype)
+
+
+def _codes(y: Array) -> Any:
+    return y.astype(np.int64, copy=False)
+
+
+def _one_hot(z: Array, y: Array) -> Array:
+    xp = namespace(z)
+    return (_codes(y)[..., None] == xp.arange(z.shape[-1])).astype(z.dtype)

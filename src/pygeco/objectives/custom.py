@@ -1,0 +1,185 @@
+"""Any convex smooth function of a matrix, given by two functions of the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import scipy.optimize
+import scipy.sparse as sp
+import scipy.sparse.linalg
+
+from pygeco.factors import Array, LowRank
+
+Value = Callable[[LowRank], float]
+Slopes = Callable[[LowRank], Any]
+
+
+class Custom:
+    """R(A) by `value(A)` and `gradient(A)`, each a function of a `LowRank`.
+
+    `A.to_dense()` is the m × n array for those who want it; `A.entries(i, j)` and `A.matvec(x)`
+    never form it. The gradient may be an array, a scipy sparse matrix or a LinearOperator, m × n.
+    `smoothness` is β where it is known; only the bounds of Theorems 1 and 2 ask for it. R must be
+    convex. Both functions are tried at a random matrix when the objective is built.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int],
+        value: Value,
+        gradient: Slopes,
+        *,
+        smoothness: float | None = None,
+    ) -> None:
+        m, n = shape
+        if not (m >= 1 and n >= 1):
+            raise ValueError(f"shape: expected two sizes ≥ 1, not {shape!r}.")
+        self.shape = int(m), int(n)
+        self._value, self._gradient, self._smoothness = value, gradient, smoothness
+        self._check()
+
+    @property
+    def smoothness(self) -> float:
+        if self._smoothness is None:
+            raise ValueError("smoothness: not known for this Custom objective; pass smoothness=β.")
+        return self._smoothness
+
+    def value(self, A: LowRank) -> float:
+        found = float(self._value(A))
+        if not np.isfinite(found):
+            raise ValueError(f"value: returned {found}; it must be finite at every matrix.")
+        return found
+
+    def gradient(self, A: LowRank) -> CustomGradient:
+        G = self.slopes(A)
+        inner = float(np.sum(A.s * np.sum(A.U * _product(G, A.V), axis=0)))
+        return CustomGradient(G, self.value(A), inner)
+
+    def slopes(self, A: LowRank) -> Any:
+        """∇R(A) as the user gives it: whatever multiplies."""
+        G = self._gradient(A)
+        if not (sp.issparse(G) or isinstance(G, scipy.sparse.linalg.LinearOperator)):
+            G = np.asarray(G, dtype=float)
+        if G.shape != self.shape:
+            raise ValueError(f"gradient: has shape {G.shape}, but the objective's is {self.shape}.")
+        numbers = G.data if sp.issparse(G) else G if isinstance(G, np.ndarray) else np.zeros(0)
+        if not np.all(np.isfinite(numbers)):
+            raise ValueError("gradient: has NaN or infinite entries; it must be finite everywhere.")
+        return G
+
+    def span(self, A: LowRank) -> CustomSpan:
+        return CustomSpan(self, A.U, A.V)
+
+    def _check(self) -> None:
+        """Central differences along a random rank-one direction, at a random rank-one matrix."""
+        rng = np.random.default_rng(0)
+        (u, v), (p, q) = ([rng.standard_normal(k) for k in self.shape] for _ in range(2))
+        U = np.column_stack([u / np.linalg.norm(u), p / np.linalg.norm(p)])
+        V = np.column_stack([v / np.linalg.norm(v), q / np.linalg.norm(q)])
+        t = 1e-4
+        middle = LowRank(U, np.array([1.0, 0.0]), V)
+        G = self.slopes(middle)
+        try:
+            G.T @ U
+        except NotImplementedError:
+            raise ValueError("gradient: the LinearOperator needs rmatvec as well.") from None
+        ahead, here, behind = (self.value(LowRank(U, np.array([1.0, x]), V)) for x in (t, 0, -t))
+        slope = float(U[:, 1] @ _product(G, V[:, 1]))
+        rise = (ahead - behind) / (2 * t)
+        bend = (ahead - 2 * here + behind) / t
+        noise = 1e-13 * max(abs(ahead), abs(here), abs(behind)) / t
+        if abs(rise - slope) > 1e-3 * (abs(rise) + abs(slope)) + abs(bend) + noise:
+            raise ValueError(
+                f"gradient: says {slope:.6g} along a random direction where the value rises by "
+                f"{rise:.6g}; it is not the derivative of `value`."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class CustomGradient:
+    """The user's gradient as an operator."""
+
+    G: Any
+    value: float
+    inner: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.G.shape
+
+    def matvec(self, x: Array) -> Array:
+        return np.asarray(self.G @ x)
+
+    def rmatvec(self, y: Array) -> Array:
+        return np.asarray(self.G.T @ y)
+
+
+@dataclass(frozen=True, eq=False)
+class CustomSpan:
+    """B ↦ R(U B Vᵀ) with slope Uᵀ∇R V; no curvature is known, so steps come from L-BFGS."""
+
+    objective: Custom
+    U: Array
+    V: Array
+    quadratic: bool = False
+
+    def append(self, u: Array, v: Array) -> Self:
+        return replace(self, U=np.column_stack([self.U, u]), V=np.column_stack([self.V, v]))
+
+    def rotate(self, P: Array, Q: Array) -> Self:
+        return replace(self, U=self.U @ P, V=self.V @ Q)
+
+    def value(self, B: Array) -> float:
+        return self.objective.value(self._matrix(B))
+
+    def slope(self, B: Array) -> Array:
+        return self.U.T @ _product(self.objective.slopes(self._matrix(B)), self.V)
+
+    def newton(self, B: Array, ridge: float) -> Array:
+        """The whole way to the minimum of R + ridge/2 ‖B‖², as far as L-BFGS gets."""
+
+        def both(x: Array) -> tuple[float, Array]:
+            C = x.reshape(B.shape)
+            value = self.value(C) + 0.5 * ridge * float(x @ x)
+            return value, (self.slope(C) + ridge * C).reshape(-1)
+
+        found = scipy.optimize.minimize(
+            both,
+            B.reshape(-1),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": 1000, "maxfun": 2000, "maxcor": 30, "ftol": 1e-15, "gtol": 1e-12},
+        )
+        return found.x.reshape(B.shape) - B
+
+    def lipschitz(self) -> float:
+        """The curvature at B = 0 along its own leading direction, by a few power iterations."""
+        D = np.random.default_rng(0).standard_normal((self.U.shape[1], self.V.shape[1]))
+        D, here, step = D / np.linalg.norm(D), self.slope(0 * D), 1e-4
+        for _ in range(10):
+            change = (self.slope(step * D) - here) / step
+            size = float(np.linalg.norm(change))
+            if size == 0.0:
+                break
+            D = change / size
+        return size
+
+    def diagonal(self, b: Array) -> tuple[Array, Array]:
+        """The curvature by central differences of the slope: 2 s gradients."""
+        step = 1e-5 * (1 + float(np.abs(b).max(initial=0.0)))
+        H = np.empty((len(b), len(b)))
+        for k, unit in enumerate(step * np.eye(len(b))):
+            ahead, behind = (np.diag(self.slope(np.diag(b + t * unit))) for t in (1, -1))
+            H[k] = (ahead - behind) / (2 * step)
+        return np.diag(self.slope(np.diag(b))).copy(), (H + H.T) / 2
+
+    def _matrix(self, B: Array) -> LowRank:
+        P, s, Qt = np.linalg.svd(B, full_matrices=False)
+        return LowRank(self.U @ P, s, self.V @ Qt.T)
+
+
+def _product(G: Any, V: Array) -> Array:
+    return np.asarray(G @ V)

@@ -1,0 +1,106 @@
+"""Linear predictions of several outputs: z = X Aᵀ, for multiclass and multi-target problems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pygeco.factors import Array, LowRank
+from pygeco.losses import Loss, Multinomial
+from pygeco.objectives import checked
+from pygeco.objectives.measured import Measured, Product
+from pygeco.objectives.risk import Curvature, Risk
+
+ROWS = 8192
+
+
+class Features(Measured):
+    """R(A) = Σₙ wₙ Σ_k ℓ((X Aᵀ)ₙₖ, Yₙₖ) / Σ w. A is outputs × inputs, (K, d).
+
+    X (N, d) dense or sparse; Y (N, K), or (N,) for one output or, with loss="multinomial", for
+    class labels. With `intercept`, R(A) = min_b of the same with b added to every row: b belongs
+    neither to A nor to its rank, and R stays convex and as smooth.
+    The gradient is slopesᵀ X, kept as that product: O(nnz(X) + N K) a vector.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        Y: ArrayLike,
+        loss: str | Loss = "squared",
+        *,
+        sample_weight: ArrayLike | None = None,
+        intercept: bool = False,
+    ) -> None:
+        self.X = checked.matrix("X", X)
+        rows, inputs = self.X.shape
+        settled, y = checked.targets("Y", loss, Y, rows)
+        self.classes = settled.classes if isinstance(settled, Multinomial) else None
+        outputs = y.shape[1] if self.classes is None else len(self.classes)
+        w = checked.weights(sample_weight, rows)
+        super().__init__((outputs, inputs), Risk(settled, y, w, intercept=intercept))
+
+    def measure(self, A: LowRank) -> Array:
+        return (self.X @ (A.V * A.s)) @ A.U.T
+
+    def pull(self, g: Array) -> tuple[Product, Product]:
+        return lambda x: g.T @ (self.X @ x), lambda y: self.X.T @ (g @ y)
+
+    def frame(self, U: Array, V: Array) -> FeaturesFrame:
+        return FeaturesFrame(self.X, U, self.X @ V)
+
+    def reach(self) -> float:
+        """σ₁(√w X)²: each output adds ‖√w X a_k‖²."""
+        return checked.top_square(checked.scaled(np.sqrt(self.risk.weights), self.X))
+
+
+@dataclass(frozen=True, eq=False)
+class FeaturesFrame:
+    """z = P Bᵀ Uᵀ with P = X V (N, t) computed once: no pass over X until a pair is appended."""
+
+    X: checked.Matrix
+    U: Array
+    P: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.U.shape[1], self.P.shape[1]
+
+    def append(self, u: Array, v: Array) -> Self:
+        return replace(
+            self, U=np.column_stack([self.U, u]), P=np.column_stack([self.P, self.X @ v])
+        )
+
+    def rotate(self, P: Array, Q: Array) -> Self:
+        return replace(self, U=self.U @ P, P=self.P @ Q)
+
+    def forward(self, B: Array) -> Array:
+        return self.P @ (self.U @ B).T
+
+    def adjoint(self, g: Array) -> Array:
+        return (g @ self.U).T @ self.P
+
+    def pack(self, B: Array) -> Array:
+        return B.reshape(-1)
+
+    def unpack(self, x: Array) -> Array:
+        return x.reshape(self.shape)
+
+    def gram(self, H: Curvature) -> Array:
+        """Σ_k u_k u_kᵀ ⊗ Pᵀdiag(h_k)P, less the coupling's. O(N K t² + K s² t² + N s² t²)."""
+        (K, s), t = self.U.shape, self.P.shape[1]
+        inner = np.stack([(self.P * h[:, None]).T @ self.P for h in H.diagonal.T])
+        outer = self.U[:, :, None] * self.U[:, None, :]
+        M = (outer.reshape(K, -1).T @ inner.reshape(K, -1)).reshape(s, s, t, t)
+        M = M.transpose(0, 2, 1, 3).reshape(s * t, s * t)
+        if H.coupling is None:
+            return M
+        turned = H.coupling @ self.U
+        for at in range(0, len(turned), ROWS):
+            part = slice(at, at + ROWS)
+            D = (turned[part, :, None] * self.P[part, None, :]).reshape(-1, s * t)
+            M = M - D.T @ D
+        return M

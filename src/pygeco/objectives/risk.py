@@ -1,0 +1,118 @@
+"""The mean loss as a function of all measurements z (N, K), intercepts eliminated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from pygeco.descent import NEWTON_STEPS, descend
+from pygeco.factors import Array
+from pygeco.linalg import solve_psd
+from pygeco.losses import Loss, Multinomial, Squared
+
+
+class Curvature(NamedTuple):
+    """The second derivative of r in z, as an action on dz (N, K).
+
+    Row n of it is diag(hₙ) − cₙcₙᵀ. Where intercepts were eliminated, H − H F M⁺ FᵀH with F the
+    columns of ones and M = FᵀHF (the Schur complement).
+    """
+
+    diagonal: Array
+    coupling: Array | None
+    inverse: Array | None
+
+    def rowwise(self, dz: Array) -> Array:
+        out = self.diagonal * dz
+        if self.coupling is not None:
+            out -= self.coupling * np.sum(self.coupling * dz, axis=1, keepdims=True)
+        return out
+
+    def act(self, dz: Array) -> Array:
+        out = self.rowwise(dz)
+        if self.inverse is None:
+            return out
+        shift = self.inverse @ out.sum(axis=0)
+        return out - self.rowwise(np.broadcast_to(shift, out.shape))
+
+    def totals(self) -> Array:
+        """Σₙ diag(hₙ) − cₙcₙᵀ, the curvature of the intercepts (K, K)."""
+        M = np.diag(self.diagonal.sum(axis=0))
+        return M if self.coupling is None else M - self.coupling.T @ self.coupling
+
+
+@dataclass(frozen=True, eq=False)
+class Risk:
+    """r(z) = min_b Σₙ wₙ ℓ(zₙ + oₙ + b, yₙ): z (N, K), w (N, 1) summing to one, b (K,).
+
+    b is zero without `intercept`. With it, r stays convex and at most as curved, since it is a
+    partial minimum; its slope is the slope at the best b. `settle` adds o and b; the other
+    functions take what it returns.
+    """
+
+    loss: Loss
+    y: Array
+    weights: Array
+    offset: Array | float = 0.0
+    intercept: bool = False
+
+    @property
+    def quadratic(self) -> bool:
+        return isinstance(self.loss, Squared)
+
+    def settle(self, z: Array, start: Array | None = None) -> tuple[Array, Array]:
+        """Z + o + b and the best b (K,), searched for from `start`."""
+        moved = z + self.offset
+        if not self.intercept:
+            return moved, np.zeros(z.shape[1])
+        b = self._best(moved, self._first if start is None else start)
+        return moved + b, b
+
+    def value(self, at: Array) -> float:
+        values = self.loss.value(at, self.y).reshape(len(at), -1)
+        return float(np.sum(self.weights * values))
+
+    def slope(self, at: Array) -> Array:
+        return self.weights * self.loss.slope(at, self.y)
+
+    def curvature(self, at: Array, *, stiff: bool = False) -> Curvature:
+        """The curvature at z, or with `stiff` the one that Newton steps use."""
+        rows = self._rowwise(at, stiff)
+        if not self.intercept:
+            return rows
+        return rows._replace(inverse=np.linalg.pinv(rows.totals(), hermitian=True))
+
+    def _rowwise(self, at: Array, stiff: bool) -> Curvature:
+        measure = self.loss.stiffness if stiff else self.loss.curvature
+        h = measure(at, self.y)
+        # The multinomial loss is the one whose predictions of a row meet: diag(π) − π πᵀ.
+        coupling = np.sqrt(self.weights) * h if isinstance(self.loss, Multinomial) else None
+        return Curvature(self.weights * h, coupling, None)
+
+    @cached_property
+    def _first(self) -> Array:
+        """The best intercepts at z = 0, where each later search starts."""
+        K = self.y.shape[1] if self.y.ndim == 2 else len(getattr(self.loss, "classes", ()))
+        zero = np.zeros((len(self.weights), K)) + self.offset
+        return self._best(zero, np.zeros(K))
+
+    def _best(self, z: Array, b: Array) -> Array:
+        """Argmin_b Σ w ℓ(z + b, y): Newton on K variables."""
+
+        def force(b: Array) -> Array:
+            return -self.slope(z + b).sum(axis=0)
+
+        def newton(b: Array) -> tuple[Array, float]:
+            M, f = self._rowwise(z + b, stiff=True).totals(), force(b)
+            if isinstance(self.loss, Multinomial):
+                M += np.trace(M) / len(M) ** 2  # the same number added to every b changes nothing
+            step = solve_psd(M, f)
+            return step, float(f @ step)
+
+        b, _ = descend(lambda b: self.value(z + b), newton, b, NEWTON_STEPS)
+        # The value cannot tell any more; the slope still can, and it is what others use.
+        last = b + newton(b)[0]
+        return last if np.abs(force(last)).max() < np.abs(force(b)).max() else b
