@@ -76,7 +76,9 @@ def main(seeds: int) -> None:
         gain = means[ours][0] - means[theirs][0]
         faster = means[theirs][2] / means[ours][2]
         verdict = "reached" if gain >= -0.005 else "missed"
-        print(f"{ours} − {theirs}: {100 * gain:+.2f} % accuracy ({verdict}), predict {faster:.1f} ×")
+        print(
+            f"{ours} − {theirs}: {100 * gain:+.2f} % accuracy ({verdict}), predict {faster:.1f} ×"
+        )
 
 
 if __name__ == "__main__":

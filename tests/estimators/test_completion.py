@@ -194,15 +194,16 @@ def test_random_state(ratings) -> None:
     assert found(np.random.default_rng(0)) == found(np.random.default_rng(0))
 
 
-def test_weights_go_with_triplets(ratings) -> None:
+def test_weights_are_per_value_or_per_row(ratings) -> None:
     w = np.where(ratings.rows < 40, 1.0, 0.0)
     part = ratings.rows < 40
     some = tuple(x[part] for x in ratings[:3])
-    weighted = model(2).fit(ratings, weights=w)
+    weighted = model(2).fit(ratings, sample_weight=w)
     alone = model(2).fit((*some, ratings.shape))
     np.testing.assert_allclose(weighted.path_[-1].objective, alone.path_[-1].objective)
-    with pytest.raises(ValueError, match=r"^weights: one per value, so X must be \(rows"):
-        model(2).fit(table(ratings), weights=w)
+    by_row = np.where(np.arange(ratings.shape[0]) < 40, 1.0, 0.0)
+    same = model(2).fit(table(ratings), sample_weight=by_row)
+    np.testing.assert_allclose(same.path_[-1].objective, alone.path_[-1].objective)
 
 
 def test_callback_and_observer(ratings) -> None:
@@ -268,7 +269,7 @@ TRIPLETS = (np.array([0, 1]), np.array([0, 1]), np.array([1.0, 2.0]), (3, 3))
     [
         bad(r"^rank: must be between 1 and min\(m, n\) = 3, not 0", TRIPLETS, rank=0),
         bad(r"^rank: must be between 1 and min\(m, n\) = 3, not 4", TRIPLETS, rank=4),
-        bad(r"^rank: expected an integer, not 1\.5", TRIPLETS, rank=1.5),
+        bad(r"^rank: expected an integer or 'auto', not 1\.5", TRIPLETS, rank=1.5),
         bad(r"^loss: unknown .*'cubic'", TRIPLETS, loss="cubic"),
         bad(r"^biases: unknown part 'rows'", TRIPLETS, biases="rows"),
         bad(r"^duplicates: unknown policy 'max'", TRIPLETS, duplicates="max"),

@@ -77,6 +77,7 @@ def _one_step(
 def along_path(
     entries: Entries,
     rank: int | str,
+    biases: Biases,
     offsets: tuple[str, ...],
     *,
     solver: Solver | None,
@@ -85,12 +86,11 @@ def along_path(
     callback: Callable[[Step], object] | None,
     observer: Observer | None,
 ) -> Fitted:
-    """Algorithm 1, up to the rank given or to the one that held-out cells choose."""
+    """Algorithm 1 on what the biases leave, up to the rank given or chosen by held-out cells."""
     if rank == "auto":
         chosen = _validated_rank(entries, offsets, solver, penalty, seed)
     else:
         chosen = _checked(rank, entries.shape)
-    biases = fit_biases(entries, offsets)
     path = minimize(
         entries.shifted(biases.mean + biases.row, biases.col),
         chosen,

@@ -19,7 +19,7 @@ from pygeco.evidence import Posterior, new_rows
 from pygeco.factors import Array
 from pygeco.losses import Loss, Squared, named
 from pygeco.objectives import Entries
-from pygeco.objectives.biases import parts, with_scale
+from pygeco.objectives.biases import fit_biases, parts, with_scale
 from pygeco.objectives.rows import fold_in
 from pygeco.path import Step
 from pygeco.penalties import Penalty
@@ -144,9 +144,11 @@ class MatrixCompletion(
             found = by_evidence(entries, self.rank, chosen, int(self.posterior), seed)
         else:
             chosen = parts(False if self.biases == "auto" else self.biases)
+            self.biases_ = fit_biases(entries, chosen)  # before the callback, which may predict
             found = along_path(
                 entries,
                 self.rank,
+                self.biases_,
                 chosen,
                 solver=self.solver,
                 penalty=penalty,
