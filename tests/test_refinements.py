@@ -24,7 +24,7 @@ def test_it_ends_where_no_factor_can_improve(name, penalty):
     if penalty is None and case.loss in ("logistic", "multinomial"):
         penalty = Ridge(1e-3)  # labels that a rank separates have no minimum
     A = random_matrix(case, min(2, *case.shape))
-    found = refine(case.objective, A, penalty)
+    found = refine(case.objective, A, penalty).A
     assert found.rank == A.rank
     assert value(case.objective, found, penalty) < value(case.objective, A, penalty)
     D, s = found.to_dense(), found.s
@@ -43,7 +43,7 @@ def test_it_ends_where_no_factor_can_improve(name, penalty):
 def test_a_penalty_that_it_cannot_handle_is_left_alone():
     case = CASES["features"]
     A = random_matrix(case, 2)
-    assert refine(case.objective, A, Schatten(0.1, 1.5)) is A
+    assert refine(case.objective, A, Schatten(0.1, 1.5)).A is A
 
 
 def test_observed_cells_too():
@@ -53,11 +53,12 @@ def test_observed_cells_too():
     for before, after in zip(plain, refined, strict=True):
         assert after.objective <= before.objective * (1 + 1e-9)
     assert refined[-1].objective < 0.9 * plain[-1].objective
+    assert refined[-1].passes > plain[-1].passes
 
 
 def test_signs_of_eigenvalues_survive():
     case = quadratic("squared", seed=4)
-    found = refine(case.objective, random_matrix(case, 3, seed=2), None)
+    found = refine(case.objective, random_matrix(case, 3, seed=2), None).A
     np.testing.assert_array_equal(np.abs(found.U), np.abs(found.V))
     assert np.all(np.diff(found.s) <= 0)
 
@@ -112,4 +113,4 @@ def test_jointly_stops_where_the_linear_part_is_all_there_is():
 def test_refinement_leaves_an_empty_matrix_alone():
     case = features("squared")
     zero = LowRank.zero(case.shape)
-    assert refine(case.objective, zero, None).rank == 0
+    assert refine(case.objective, zero, None).A.rank == 0

@@ -6,13 +6,16 @@ import pytest
 from measured_cases import CASES, quadratic, random_matrix
 from oracles import Matrix, orthonormal
 from pygeco import Lanczos, LowRank, Quadratic, Ridge, Schatten, Signs, Solver, Trace, minimize
-from pygeco.directions import Symmetric
+from pygeco.symmetric import Symmetric
 
 NAMES = [name for name in CASES if name.startswith("quadratic")]
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("penalty", [None, Ridge(0.01), Trace(0.01), Schatten(0.01, 1.5)], ids=str)
+@pytest.mark.parametrize(
+    ("name", "penalty"),
+    [(name, penalty) for name in NAMES for penalty in (None, Ridge(0.01), Trace(0.01))]
+    + [("quadratic", Schatten(0.01, 1.5))],
+)
 def test_every_pair_is_plus_or_minus(name, penalty):
     case = CASES[name]
     solver = Solver(signs=True, replacements=2)
