@@ -48,7 +48,7 @@ def minimize_jointly(
 
     def refined(A: LowRank, c: Array, tolerance: float) -> tuple[LowRank, Array]:
         found = refine_jointly(objective, A, penalty, free._replace(c=c), tolerance)
-        return min((A, c), found, key=lambda pair: total(*pair))
+        return min((A, c), (found.A, found.c), key=lambda pair: total(*pair))
 
     with threadpool_limits(1, "blas"):
         A, c = refined(A, c, ROUGH)

@@ -300,37 +300,6 @@ def _bound(alphas: list[float], betas: list[float], theta: float, log_c: float) 
     return theta * math.sqrt(1.0 + high)
 
 
-@dataclass(frozen=True)
-class Symmetric:
-    """A pair u = ±v for a symmetric G, at least as good as the pair that `direction` finds.
-
-    The best w in span(u, v) has |wᵀGw| ≥ uᵀGv, since uᵀGv = (|u+v|²ρ₊ − |u−v|²ρ₋)/4 with Rayleigh
-    quotients ρ and |u+v|² + |u−v|² = 4. Two more products.
-    """
-
-    direction: Direction
-
-    def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
-        pair = self.direction(G, rng)
-        if pair.sigma == 0.0:
-            return pair
-        Q = np.column_stack([pair.u])
-        rest, size = _residual(pair.v, [pair.u])
-        if size > 1e-8:
-            Q = np.column_stack([pair.u, rest])
-        values, E = np.linalg.eigh(Q.T @ np.column_stack([G.matvec(q) for q in Q.T]))
-        best = int(np.argmax(np.abs(values)))
-        w, _ = _unit(Q @ E[:, best])
-        sigma = float(abs(values[best]))
-        return pair._replace(
-            u=w if values[best] >= 0 else -w,
-            v=w,
-            sigma=sigma,
-            upper=max(pair.upper, sigma),
-            passes=pair.passes + Q.shape[1],
-        )
-
-
 def named(name: str, **settings: Any) -> Direction:
     """The direction called `name`."""
     kinds: dict[str, Any] = {"lanczos": Lanczos, "power": Power, "signs": Signs}

@@ -33,7 +33,15 @@ class Free(NamedTuple):
     ridge: Array
 
 
-def refine(objective: Objective, A: LowRank, penalty: Penalty | None) -> LowRank:
+class Refined(NamedTuple):
+    """Where a descent ended, and how many passes over the data it took."""
+
+    A: LowRank
+    c: Array
+    passes: int
+
+
+def refine(objective: Objective, A: LowRank, penalty: Penalty | None) -> Refined:
     """A local minimum of R + h over both factors, started at A. L-BFGS, one gradient a step.
 
     Intercepts move along. A penalty other than the ridge and the trace norm leaves A as it is.
@@ -41,13 +49,13 @@ def refine(objective: Objective, A: LowRank, penalty: Penalty | None) -> LowRank
     if isinstance(objective, Measured) and objective.risk.intercept:
         ones = np.ones((len(objective.risk.weights), 1))
         free = Free(ones, objective.intercepts(A)[None, :], np.zeros((1, 1)))
-        return refine_jointly(objective, A, penalty, free)[0]
+        return refine_jointly(objective, A, penalty, free)
 
     def evaluate(A: LowRank, c: Array) -> tuple[float, Operator, Array]:
         G = objective.gradient(A)
         return G.value, G, c
 
-    return _descend(evaluate, objective, A, penalty, np.zeros((0, 0)), TOLERANCE)[0]
+    return _descend(evaluate, objective, A, penalty, np.zeros((0, 0)), TOLERANCE)
 
 
 def refine_jointly(
@@ -56,7 +64,7 @@ def refine_jointly(
     penalty: Penalty | None,
     free: Free,
     tolerance: float = TOLERANCE,
-) -> tuple[LowRank, Array]:
+) -> Refined:
     """The same over both factors and c; the objective's own intercepts are left to F.
 
     Stops once a step lowers the objective by less than `tolerance` of it.
@@ -80,9 +88,9 @@ def _descend(
     penalty: Penalty | None,
     c: Array,
     tolerance: float,
-) -> tuple[LowRank, Array]:
+) -> Refined:
     if not (penalty is None or penalty.quadratic is not None or isinstance(penalty, Trace)):
-        return A, c
+        return Refined(A, c, 0)
     symmetric = getattr(objective, "symmetric", False)
     signs = np.where(np.sum(A.U * A.V, axis=0) < 0, -1.0, 1.0) if symmetric else np.ones(A.rank)
     shapes = [A.U.shape] if symmetric else [A.U.shape, A.V.shape]
@@ -113,7 +121,8 @@ def _descend(
         options={"maxiter": ITERATIONS, "maxcor": 20, "ftol": tolerance, "gtol": 0.0},
     )
     L, R, free = unpack(found.x)
-    return (_eigenpairs(L, signs) if symmetric else LowRank(L, np.ones(L.shape[1]), R).svd()), free
+    end = _eigenpairs(L, signs) if symmetric else LowRank(L, np.ones(L.shape[1]), R).svd()
+    return Refined(end, free, (1 + 2 * A.rank) * int(found.nfev))
 
 
 def _penalty(penalty: Penalty | None, L: Array, R: Array) -> tuple[float, Array, Array]:

@@ -13,12 +13,13 @@ from threadpoolctl import threadpool_limits
 from pygeco import corrections
 from pygeco.certificates import Certificate
 from pygeco.corrections import Correction, State
-from pygeco.directions import Direction, Lanczos, Operator, Pair, Power, Signs, Symmetric
+from pygeco.directions import Direction, Lanczos, Operator, Pair, Power, Signs
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.base import Gradient, Objective
 from pygeco.path import Path, Step, Stop
 from pygeco.penalties import Penalty
 from pygeco.refinements import refine
+from pygeco.symmetric import suited
 
 # A decrease smaller than this share of R(0) is rounding, not progress.
 NOISE = 1e-13
@@ -71,7 +72,7 @@ class Solver:
         """One rank of Algorithm 1, steps 5 to 8, and the replacements that follow it."""
         pairs = [at.pair]
         if self.signs:
-            pairs.append(_suited(Signs(), objective)(at.gradient, at.rng))
+            pairs.append(suited(Signs(), objective)(at.gradient, at.rng))
         before = correction.start(objective, at.A)
         states = [correction.extend(before, pair.u, pair.v) for pair in pairs]
         best = min(range(len(pairs)), key=lambda t: states[t].value)
@@ -91,7 +92,7 @@ class Solver:
             if gradient is None:
                 gradient = at.follow(objective.gradient(state.A), state.A)
                 passes += 2
-            pair = _suited(Signs(), objective)(gradient, at.rng)
+            pair = suited(Signs(), objective)(gradient, at.rng)
             if pair.sigma == 0.0:
                 break
             other = correction.shrink(correction.extend(state, pair.u, pair.v))
@@ -104,9 +105,9 @@ class Solver:
         self, objective: Objective, correction: Correction, growth: Growth, at: Point
     ) -> Growth:
         """A descent over both factors, and the correction over the spans where it ends."""
-        A = refine(objective, growth.state.A, at.penalty)
-        state = correction.solve(objective, A)
-        return growth._replace(state=state) if state.value < growth.state.value else growth
+        refined = refine(objective, growth.state.A, at.penalty)
+        state = min(growth.state, correction.solve(objective, refined.A), key=lambda s: s.value)
+        return growth._replace(state=state, passes=growth.passes + refined.passes)
 
     def reason(self, step: Step, before: float, rank: int) -> Stop | None:
         """The first stop rule that holds after this step."""
@@ -158,7 +159,7 @@ class Point:
         s = np.abs(A.s) if solver.correction == "core" else A.svd().s
         h = 0.0 if penalty is None else penalty.value(s)
         gradient = _with_penalty(G, A, penalty)
-        pair = _suited(solver.direction, objective)(gradient, rng)
+        pair = suited(solver.direction, objective)(gradient, rng)
         inner = G.inner
         if penalty is not None and penalty.smooth:
             inner += float(penalty.slope(s) @ s)
@@ -244,11 +245,6 @@ def _step(point: Point, growth: Growth | None, run: Run) -> Step:
         direction=growth.direction if growth else "start",
         replaced=growth.replaced if growth else 0,
     )
-
-
-def _suited(direction: Direction, objective: Objective) -> Direction:
-    """The direction itself, or its symmetric pairs where only symmetric matrices count."""
-    return Symmetric(direction) if getattr(objective, "symmetric", False) else direction
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from pygeco.estimators import _common
 from pygeco.factors import Array
 from pygeco.losses import Logistic, Loss, Multinomial
+from pygeco.losses import named as loss_named
 from pygeco.objectives import Features
 from pygeco.solver import Solver, minimize
 
@@ -187,7 +188,11 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):
         """Fit to X (N, d), dense or sparse, and targets y (N, K) or (N,)."""
         X, y = _common.training(self, X, y, multi_output=True, y_numeric=True)
         objective = Features(
-            X, y, self.loss, sample_weight=sample_weight, intercept=self.fit_intercept
+            X,
+            y,
+            loss_named(self.loss),
+            sample_weight=sample_weight,
+            intercept=self.fit_intercept,
         )
         self.loss_ = objective.risk.loss
         self.one_target_ = np.ndim(y) == 1

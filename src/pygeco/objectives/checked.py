@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 from pygeco.factors import Array
 from pygeco.losses import Loss, Multinomial, named, prepared
 
+GRAM = 1000  # up to this size an exact eigenvalue is cheaper than products
+
 Matrix = Any  # a dense array or a scipy sparse array: both have `@` and `.T`
 
 
@@ -101,7 +103,7 @@ def scaled(w: Array, X: Matrix) -> Matrix:
 def top_square(X: Matrix) -> float:
     """σ₁(X)², from the Gram of the shorter side where that is small, else by Lanczos."""
     short = min(X.shape)
-    if short <= 1000:
+    if short <= GRAM:
         gram = X.T @ X if X.shape[1] == short else X @ X.T
         dense = gram.toarray() if sp.issparse(gram) else gram
         top = float(scipy.linalg.eigvalsh(dense, subset_by_index=[short - 1, short - 1])[0])

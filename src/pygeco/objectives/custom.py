@@ -12,6 +12,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 
 from pygeco.factors import Array, LowRank
+from pygeco.objectives.kronecker import Model
 
 Value = Callable[[LowRank], float]
 Slopes = Callable[[LowRank], Any]
@@ -82,10 +83,8 @@ class Custom:
         t = 1e-4
         middle = LowRank(U, np.array([1.0, 0.0]), V)
         G = self.slopes(middle)
-        try:
-            G.T @ U
-        except NotImplementedError:
-            raise ValueError("gradient: the LinearOperator needs rmatvec as well.") from None
+        if isinstance(G, scipy.sparse.linalg.LinearOperator):
+            _check_transpose(G, U)
         ahead, here, behind = (self.value(LowRank(U, np.array([1.0, x]), V)) for x in (t, 0, -t))
         slope = float(U[:, 1] @ _product(G, V[:, 1]))
         rise = (ahead - behind) / (2 * t)
@@ -155,26 +154,27 @@ class CustomSpan:
         )
         return found.x.reshape(B.shape) - B
 
+    def model(self, B: Array) -> Model:
+        """The quadratic model at B, the curvature by differences of the slope: 2 s² gradients."""
+        H = _differences(lambda x: self.slope(x.reshape(B.shape)).reshape(-1), B.reshape(-1))
+        bend = float(np.linalg.eigvalsh(H)[-1])
+
+        def apply(D: Array) -> Array:
+            return (H @ D.reshape(-1)).reshape(B.shape)
+
+        return Model(B, self.value(B), self.slope(B), apply, bend)
+
     def lipschitz(self) -> float:
-        """The curvature at B = 0 along its own leading direction, by a few power iterations."""
-        D = np.random.default_rng(0).standard_normal((self.U.shape[1], self.V.shape[1]))
-        D, here, step = D / np.linalg.norm(D), self.slope(0 * D), 1e-4
-        for _ in range(10):
-            change = (self.slope(step * D) - here) / step
-            size = float(np.linalg.norm(change))
-            if size == 0.0:
-                break
-            D = change / size
-        return size
+        """The curvature at zero, as a first guess."""
+        return self.model(np.zeros((self.U.shape[1], self.V.shape[1]))).lipschitz()
 
     def diagonal(self, b: Array) -> tuple[Array, Array]:
-        """The curvature by central differences of the slope: 2 s gradients."""
-        step = 1e-5 * (1 + float(np.abs(b).max(initial=0.0)))
-        H = np.empty((len(b), len(b)))
-        for k, unit in enumerate(step * np.eye(len(b))):
-            ahead, behind = (np.diag(self.slope(np.diag(b + t * unit))) for t in (1, -1))
-            H[k] = (ahead - behind) / (2 * step)
-        return np.diag(self.slope(np.diag(b))).copy(), (H + H.T) / 2
+        """The curvature by differences of the slope: 2 s gradients."""
+
+        def slope(b: Array) -> Array:
+            return np.diag(self.slope(np.diag(b)))
+
+        return slope(b).copy(), _differences(slope, b)
 
     def _matrix(self, B: Array) -> LowRank:
         P, s, Qt = np.linalg.svd(B, full_matrices=False)
@@ -183,3 +183,17 @@ class CustomSpan:
 
 def _product(G: Any, V: Array) -> Array:
     return np.asarray(G @ V)
+
+
+def _check_transpose(G: scipy.sparse.linalg.LinearOperator, U: Array) -> None:
+    try:
+        G.T @ U
+    except (NotImplementedError, TypeError):  # what scipy raises depends on how G was made
+        raise ValueError("gradient: the LinearOperator needs rmatvec as well.") from None
+
+
+def _differences(slope: Callable[[Array], Array], x: Array) -> Array:
+    """The symmetric matrix of derivatives of a slope at x, by central differences."""
+    step = 1e-5 * (1 + float(np.abs(x).max(initial=0.0)))
+    H = np.stack([slope(x + e) - slope(x - e) for e in step * np.eye(len(x))]) / (2 * step)
+    return (H + H.T) / 2

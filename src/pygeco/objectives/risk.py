@@ -13,6 +13,8 @@ from pygeco.factors import Array
 from pygeco.linalg import solve_psd
 from pygeco.losses import Loss, Multinomial, Squared
 
+LAST_STEPS = 4
+
 
 class Curvature(NamedTuple):
     """The second derivative of r in z, as an action on dz (N, K).
@@ -105,8 +107,8 @@ class Risk:
         def force(b: Array) -> Array:
             return -self.slope(z + b).sum(axis=0)
 
-        def newton(b: Array) -> tuple[Array, float]:
-            M, f = self._rowwise(z + b, stiff=True).totals(), force(b)
+        def newton(b: Array, *, stiff: bool = True) -> tuple[Array, float]:
+            M, f = self._rowwise(z + b, stiff).totals(), force(b)
             if isinstance(self.loss, Multinomial):
                 M += np.trace(M) / len(M) ** 2  # the same number added to every b changes nothing
             step = solve_psd(M, f)
@@ -114,5 +116,11 @@ class Risk:
 
         b, _ = descend(lambda b: self.value(z + b), newton, b, NEWTON_STEPS)
         # The value cannot tell any more; the slope still can, and it is what others use.
-        last = b + newton(b)[0]
-        return last if np.abs(force(last)).max() < np.abs(force(b)).max() else b
+        size = np.abs(force(b)).max()
+        for _ in range(LAST_STEPS):
+            last = b + newton(b, stiff=False)[0]
+            before, size = size, np.abs(force(last)).max()
+            if not size < before:
+                break
+            b = last
+        return b
