@@ -39,7 +39,8 @@ class Solver:
     direction     step 4, ApproxSV: `Lanczos(tau, iterations, confidence)` or `Power(...)`
     signs         try the sign-alternation pair too at each growth; the larger decrease wins (2.1.1)
     replacements  q, the replacement attempts at each rank (2.1.2)
-    correction    "core" (all s × s cores) or "diagonal" (2.1.4)
+    correction    "core" (all s × s cores), "diagonal" (2.1.4), or "sweep": the core, then every row of
+                  V and of U by itself, which fits closer at the same rank
     refine        descend over both factors too at each rank (L-BFGS): spans move, rank does not
     target        stop when the objective is at or below this
     progress      stop when a rank lowers the objective by less than this share of it
@@ -155,7 +156,7 @@ class Point:
     ) -> Point:
         rng = np.random.default_rng([run.seed, A.rank])
         G = objective.gradient(A)
-        s = np.abs(A.s) if solver.correction == "core" else A.svd().s
+        s = A.svd().s if solver.correction == "diagonal" else np.abs(A.s)
         h = 0.0 if penalty is None else penalty.value(s)
         gradient = _with_penalty(G, A, penalty)
         pair = _suited(solver.direction, objective)(gradient, rng)
