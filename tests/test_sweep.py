@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from loss_cases import CASES, sample
-from pygeco import Entries, LowRank, Ridge, Schatten, Solver, Trace, minimize
+from pygeco import Custom, Entries, LowRank, Ridge, Schatten, Solver, Trace, minimize
 from pygeco.corrections import Core, Sweep
 from pygeco.data import make_low_rank
 
@@ -84,3 +84,11 @@ def test_what_cannot_be_swept():
         Sweep(Schatten(0.1, 1.5))
     with pytest.raises(ValueError, match="use 'core', 'diagonal' or 'sweep'"):
         Solver(correction="sweeps")
+    Y = np.arange(12.0).reshape(4, 3)
+    dense = Custom(
+        (4, 3),
+        lambda A: float(np.sum((A.to_dense() - Y) ** 2)),
+        lambda A: 2 * (A.to_dense() - Y),
+    )
+    with pytest.raises(TypeError, match="correction: this objective has no half-sweeps"):
+        minimize(dense, 1, Solver(correction="sweep"), random_state=0)

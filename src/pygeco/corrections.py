@@ -15,7 +15,7 @@ import numpy as np
 from pygeco.descent import NEWTON_STEPS, descend
 from pygeco.factors import Array, LowRank
 from pygeco.linalg import solve_psd
-from pygeco.objectives.base import HalfSweeps, Objective, Span, Sweepable, Turning
+from pygeco.objectives.base import HalfSweeps, Objective, Span, Turning
 from pygeco.penalties import Penalty, Trace
 from pygeco.proximal import proximal
 
@@ -176,9 +176,9 @@ class Sweep:
         return self._sweep(self.core.shrink(state))
 
     def _sweep(self, state: State) -> State:
-        if not isinstance(state.span, Sweepable):
+        objective, A = getattr(state.span, "objective", None), state.A
+        if not isinstance(objective, HalfSweeps):
             raise TypeError("correction: this objective has no half-sweeps; use 'core'.")
-        objective, A = state.span.objective, state.A
         for _ in range(self.rounds):
             A = self._half(objective, A, "column")
             A = self._half(objective, A.T, "row").T

@@ -223,7 +223,7 @@ class Entries:
     ) -> Array:
         """Argmin over W of R(fixed Wᵀ) + ridge ‖W‖² (side="column"), or of R(W fixedᵀ) ("row").
 
-        From `start`, by at most `steps` Newton steps; no row of W gets worse. |E| s²/2 + n s³ a step.
+        From `start`, by at most `steps` Newton steps, |E| s²/2 + n s³ each; no row gets worse.
         """
         if side not in ("column", "row"):
             raise ValueError(f"side: expected 'column' or 'row', not {side!r}.")
