@@ -37,7 +37,8 @@ class Step:
     """The solution at one rank.
 
     `objective` is R(A) plus any penalty, R the mean over the observed cells; `seconds` counts
-    from the start of the fit; `passes` is the number of passes over the data at this rank.
+    from the start of the fit; `passes` is the number of passes over the data at this rank
+    (Newton steps of a loss that is not squared, and sweeps, come on top).
     """
 
     rank: int

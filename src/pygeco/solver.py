@@ -40,7 +40,8 @@ class Solver:
     direction     step 4, ApproxSV: `Lanczos(tau, iterations, confidence)` or `Power(...)`
     signs         try the sign-alternation pair too at each growth; the larger decrease wins (2.1.1)
     replacements  q, the replacement attempts at each rank (2.1.2)
-    correction    "core" (all s × s cores) or "diagonal" (2.1.4)
+    correction    "core" (all s × s cores), "diagonal" (2.1.4), or "sweep": the core, then every row
+                  of V and of U by itself, which fits closer at the same rank
     refine        descend over both factors too at each rank (L-BFGS): spans move, rank does not
     target        stop when the objective is at or below this
     progress      stop when a rank lowers the objective by less than this share of it
@@ -76,7 +77,7 @@ class Solver:
         before = correction.start(objective, at.A)
         states = [correction.extend(before, pair.u, pair.v) for pair in pairs]
         best = min(range(len(pairs)), key=lambda t: states[t].value)
-        passes = sum(pair.passes for pair in pairs[1:]) + 3 * (at.A.rank + len(pairs))
+        passes = sum(pair.passes for pair in pairs[1:]) + 1 + 3 * len(pairs)
         growth = Growth(states[best], pairs[best].kind, 0, passes)
         growth = self._replace(objective, correction, growth, at)
         return self._refine(objective, correction, growth, at) if self.refine else growth
@@ -156,7 +157,7 @@ class Point:
     ) -> Point:
         rng = np.random.default_rng([run.seed, A.rank])
         G = objective.gradient(A)
-        s = np.abs(A.s) if solver.correction == "core" else A.svd().s
+        s = A.svd().s if solver.correction == "diagonal" else np.abs(A.s)
         h = 0.0 if penalty is None else penalty.value(s)
         gradient = _with_penalty(G, A, penalty)
         pair = suited(solver.direction, objective)(gradient, rng)

@@ -69,6 +69,17 @@ class Turning(Protocol):
         """U B Vᵀ with its factors turned to those of B, s ≥ 0 and largest first, and its span."""
 
 
+@runtime_checkable
+class HalfSweeps(Protocol):
+    """An objective that can minimise over one whole factor."""
+
+    def span(self, A: LowRank) -> Span: ...
+    def half_sweep(
+        self, fixed: Array, start: Array, *, side: str, ridge: float = 0.0, steps: int = 50
+    ) -> Array:
+        """Argmin over W of R(fixed Wᵀ) + ridge ‖W‖² (side="column"), or of R(W fixedᵀ) ("row")."""
+
+
 class Objective(Protocol):
     """A convex smooth R(A)."""
 

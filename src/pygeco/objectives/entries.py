@@ -22,6 +22,7 @@ from pygeco.objectives.convex_span import ConvexSpan
 from pygeco.objectives.half_sweep import Side
 from pygeco.objectives.observed import observed
 from pygeco.objectives.quadratic_span import QuadraticSpan
+from pygeco.objectives.row_newton import minimise_side
 
 Product = Callable[[Array], Array]
 
@@ -216,6 +217,19 @@ class Entries:
         wide = self.widened(columns, P, Q)
         size = Q.shape[1]
         return separable.systems(self.cells(columns), self.loss, *wide, size, curved=curved)
+
+    def half_sweep(
+        self, fixed: Array, start: Array, *, side: str, ridge: float = 0.0, steps: int = 50
+    ) -> Array:
+        """Argmin over W of R(fixed Wᵀ) + ridge ‖W‖² (side="column"), or of R(W fixedᵀ) ("row").
+
+        From `start`, by at most `steps` Newton steps, |E| s²/2 + n s³ each; no row gets worse.
+        """
+        if side not in ("column", "row"):
+            raise ValueError(f"side: expected 'column' or 'row', not {side!r}.")
+        lift = ridge * self.total_weight
+        columns = side == "column"
+        return minimise_side(self, start, fixed, columns=columns, ridge=lift, steps=steps)
 
     def target_products(self, flipped: bool) -> tuple[Product, Product]:
         """Y ↦ S y and x ↦ Sᵀ x for the weighted targets S (Sᵀ and S when flipped)."""

@@ -16,7 +16,7 @@ from pygeco.factors import Array
 
 GROUPS = 8192
 # Up to this many unknowns the matrix is formed; beyond, it acts through the Grams.
-DIRECT = 900
+DIRECT = 256
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.engines import separable
 from pygeco.factors import Array
-from pygeco.objectives.entries import Entries
+
+if TYPE_CHECKING:
+    from pygeco.objectives.entries import Entries
 
 STEPS = 50
 # Floats of the Grams that are in memory at once.
