@@ -13,7 +13,7 @@ from pygeco.certificates import (
 )
 from pygeco.directions import Lanczos, Power, Signs
 from pygeco.factors import LowRank
-from pygeco.objectives import Custom, Entries, Features, Quadratic, Sensing
+from pygeco.objectives import Custom, Dense, Entries, Features, Quadratic, Sensing
 from pygeco.path import Path, Step, Stop
 from pygeco.penalties import Ridge, Schatten, Trace
 from pygeco.solver import Observer, Solver, minimize
@@ -21,10 +21,12 @@ from pygeco.solver import Observer, Solver, minimize
 if TYPE_CHECKING:
     from pygeco.estimators import (
         LowRankClassifier,
+        LowRankImputer,
         MatrixCompletion,
         QuadraticClassifier,
         QuadraticRegressor,
         ReducedRankRegressor,
+        RobustPCA,
     )
 
 __version__ = "0.1.0"
@@ -32,20 +34,24 @@ __version__ = "0.1.0"
 # scikit-learn takes as long to import as everything else together: only when used.
 _LAZY = {
     "LowRankClassifier": "pygeco.estimators",
+    "LowRankImputer": "pygeco.estimators",
     "MatrixCompletion": "pygeco.estimators",
     "QuadraticClassifier": "pygeco.estimators",
     "QuadraticRegressor": "pygeco.estimators",
     "ReducedRankRegressor": "pygeco.estimators",
+    "RobustPCA": "pygeco.estimators",
 }
 
 __all__ = [
     "Certificate",
     "Custom",
+    "Dense",
     "Entries",
     "Features",
     "Lanczos",
     "LowRank",
     "LowRankClassifier",
+    "LowRankImputer",
     "MatrixCompletion",
     "Observer",
     "Path",
@@ -55,6 +61,7 @@ __all__ = [
     "QuadraticRegressor",
     "ReducedRankRegressor",
     "Ridge",
+    "RobustPCA",
     "Schatten",
     "Sensing",
     "Signs",

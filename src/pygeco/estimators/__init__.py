@@ -1,13 +1,17 @@
 """scikit-learn faces: validate, delegate, store."""
 
 from pygeco.estimators.completion import MatrixCompletion
+from pygeco.estimators.imputer import LowRankImputer
 from pygeco.estimators.linear import LowRankClassifier, ReducedRankRegressor
 from pygeco.estimators.quadratic import QuadraticClassifier, QuadraticRegressor
+from pygeco.estimators.robust import RobustPCA
 
 __all__ = [
     "LowRankClassifier",
+    "LowRankImputer",
     "MatrixCompletion",
     "QuadraticClassifier",
     "QuadraticRegressor",
     "ReducedRankRegressor",
+    "RobustPCA",
 ]

@@ -2,6 +2,7 @@
 
 from pygeco.objectives.base import Gradient, Objective, Span
 from pygeco.objectives.custom import Custom
+from pygeco.objectives.dense import Dense
 from pygeco.objectives.entries import Entries
 from pygeco.objectives.features import Features
 from pygeco.objectives.quadratic import Quadratic
@@ -9,6 +10,7 @@ from pygeco.objectives.sensing import Sensing
 
 __all__ = [
     "Custom",
+    "Dense",
     "Entries",
     "Features",
     "Gradient",

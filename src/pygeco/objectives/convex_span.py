@@ -8,7 +8,7 @@ side (columns, say) it is Σ_j G_j ⊗ v_j v_jᵀ with G_j = Σ_{i ∈ E_j} w �
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -17,8 +17,16 @@ from pygeco.factors import Array, LowRank
 from pygeco.linalg import solve_psd
 from pygeco.objectives import kronecker
 
-if TYPE_CHECKING:
-    from pygeco.objectives.entries import Entries
+
+class Grouped(Protocol):
+    """What the span needs of an objective over the cells of a matrix, by column or by row."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def total_weight(self) -> float: ...
+    def total_loss(self, columns: bool, P: Array, Q: Array) -> float: ...
+    def systems(self, columns: bool, P: Array, Q: Array, *, curved: bool = True) -> Systems: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +36,7 @@ class ConvexSpan:
     after a Newton step at the same core costs nothing.
     """
 
-    objective: Entries
+    objective: Grouped
     flipped: bool
     X: Array
     Y: Array
@@ -36,7 +44,7 @@ class ConvexSpan:
     quadratic: bool = False
 
     @classmethod
-    def of(cls, objective: Entries, A: LowRank) -> ConvexSpan:
+    def of(cls, objective: Grouped, A: LowRank) -> ConvexSpan:
         m, n = objective.shape
         flipped = m < n
         return cls(objective, flipped, *((A.V, A.U) if flipped else (A.U, A.V)))

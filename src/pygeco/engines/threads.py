@@ -1,0 +1,33 @@
+"""A loop over independent parts on all cores, each part on one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+from numba import get_num_threads
+from threadpoolctl import ThreadpoolController
+
+
+def each(work: Callable[[int], None], count: int, *, alone: bool = False) -> None:
+    """work(0), …, work(count − 1), in any order, for functions that let go of the GIL;
+    on the calling thread where that is `alone`.
+
+    BLAS runs on one thread inside, so that a product has the same bits whatever runs beside it.
+    """
+    threads = min(get_num_threads(), count)
+    with _libraries().limit(limits=1, user_api="blas"):
+        if alone or threads < 2:
+            for part in range(count):
+                work(part)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in pool.map(work, range(count)):
+                pass
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Found once: looking through the loaded libraries takes longer than a small pass."""
+    return ThreadpoolController()

@@ -1,0 +1,245 @@
+"""Every cell of a dense matrix: R(A) = Σ w ℓ(A_ij, Y_ij) / Σ w, robust approximation."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from pygeco.engines import tiles
+from pygeco.engines.separable import Systems
+from pygeco.engines.tile_kernels import huber
+from pygeco.engines.tiles import Evaluate, Lines
+from pygeco.factors import Array, LowRank
+from pygeco.losses import Huber, Loss, Squared, prepared
+from pygeco.objectives.convex_span import ConvexSpan
+from pygeco.objectives.dense_input import checked, relabelled
+from pygeco.objectives.dense_sweep import minimise_lines
+
+# Rows and columns of the part from which scales and thresholds are estimated.
+SAMPLE = 144
+
+
+class Dense:
+    """The mean loss over the cells of a dense m × n matrix, less those that are missing.
+
+    Y may have any real type; it is read in tiles as it is, so that memory over the input stays
+    bounded. Small integers and float32 are worked in float32, the rest in float64. A cell is
+    missing where Y is NaN or `mask` is False. `sample_weight` broadcasts to the shape of Y.
+    """
+
+    def __init__(
+        self,
+        Y: ArrayLike,
+        loss: str | Loss = "squared",
+        *,
+        mask: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> None:
+        self.table = checked(Y, mask, sample_weight)
+        self.shape: tuple[int, int] = self.table.values.shape
+        self.offset: tuple[Array, Array] | None = None
+        self.total_weight, self.heaviest, infinite = tiles.census(self.table)
+        if infinite:
+            raise ValueError(f"Y: {infinite} cells are infinite; mark them as NaN to leave out.")
+        if not self.total_weight > 0:
+            raise ValueError("Y: no observed cell; at least one is needed.")
+        i, j, seen = self._part
+        self.loss, _ = prepared(loss, self.table.values[np.ix_(i, j)][seen].astype(self.dtype))
+        if type(self.loss).targets is not Loss.targets:  # labels or levels, not numbers
+            self.table = self.table._replace(values=relabelled(self.loss, self.table))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.table.dtype
+
+    @property
+    def smoothness(self) -> float:
+        """β = L max w / Σ w."""
+        return self.loss.smoothness * self.heaviest / self.total_weight
+
+    @property
+    def complete(self) -> bool:
+        """Whether every cell counts once: products with Y itself then do."""
+        m, n = self.shape
+        return not self.table.weights and self.total_weight == m * n
+
+    def value(self, A: LowRank) -> float:
+        """R(A). One pass, O(m n s)."""
+        return self.total_loss(False, A.U * A.s, A.V) / self.total_weight
+
+    def gradient(self, A: LowRank) -> DenseGradient:
+        """∇R(A) = w ℓ′(A, Y) / Σ w, made again tile by tile at each product. O(m n s)."""
+        left = A.U * A.s
+        found = self.lines(False, left, A.V, A.V)
+        value = float(found.values.sum()) / self.total_weight
+        inner = float(np.sum(found.sides * left)) / self.total_weight
+        return DenseGradient(self, left, A.V, value, inner)
+
+    def span(self, A: LowRank) -> ConvexSpan:
+        """B ↦ R(U B Vᵀ) for the columns of A."""
+        return replace(ConvexSpan.of(self, A), quadratic=isinstance(self.loss, Squared))
+
+    def half_sweep(
+        self,
+        fixed: Array,
+        start: Array,
+        *,
+        side: str,
+        ridge: float = 0.0,
+        steps: int = 50,
+        exact: bool = True,
+    ) -> Array:
+        """Argmin over W of R(fixed Wᵀ) + ridge ‖W‖² (side="column"), or of R(W fixedᵀ) ("row").
+
+        From `start`; a row of W never gets worse. One product with Y for the squared loss on all
+        cells. Else at most `steps` passes of `minimise_lines`, cheaper ones if not `exact`.
+        """
+        if side not in ("column", "row"):
+            raise ValueError(f"side: expected 'column' or 'row', not {side!r}.")
+        columns = side == "column"
+        lift = ridge * self.total_weight
+        if isinstance(self.loss, Squared) and self.complete:
+            zero = np.zeros_like(start)
+            force = -self.lines(columns, zero, fixed, fixed).sides
+            gram = 2 * (fixed.T @ fixed) + 2 * lift * np.eye(fixed.shape[1])
+            return np.asarray(np.linalg.lstsq(gram, force.T, rcond=None)[0].T)
+        bound = self.loss.smoothness * self.heaviest
+        lines = partial(self.lines, columns)
+        return minimise_lines(lines, fixed, start, lift, bound, steps, exact)
+
+    def shifted(self, row: Array, col: Array) -> Dense:
+        """A ↦ R(A + row 1ᵀ + 1 colᵀ). Y is shared."""
+        moved = copy.copy(self)
+        old = self.offset or (0.0, 0.0)
+        moved.offset = (old[0] + row, old[1] + col)
+        return moved
+
+    def with_loss(self, loss: Loss) -> Dense:
+        """The same cells and targets under another loss. Y is shared."""
+        other = copy.copy(self)
+        other.loss = loss
+        return other
+
+    def part(
+        self, rows: NDArray[Any] | slice = slice(None), cols: NDArray[Any] | slice = slice(None)
+    ) -> Dense:
+        """These rows (or columns) alone, copied; weights are relative to the same total."""
+        other = copy.copy(self)
+        other.__dict__.pop("_part", None)
+        values, *weights = (w[rows][:, cols] for w in (self.table.values, *self.table.weights))
+        other.table = self.table._replace(values=values, weights=tuple(weights))
+        other.shape = values.shape
+        if self.offset is not None:
+            other.offset = self.offset[0][rows], self.offset[1][cols]
+        return other
+
+    def residual_sample(self, A: LowRank) -> Array:
+        """y − z at a fixed part of the cells, from which a scale is estimated."""
+        i, j, seen = self._part
+        z = (A.U[i] * A.s) @ A.V[j].T
+        if self.offset is not None:
+            z += self.offset[0][i][:, None] + self.offset[1][j]
+        return np.asarray((self.table.values[np.ix_(i, j)] - z)[seen])
+
+    def medians(self) -> Array:
+        """The median of each column's observed cells; zero where there is none."""
+        return tiles.medians(self.table)
+
+    def outliers(self, A: LowRank, threshold: float) -> sp.csr_array:
+        """Y − A where that is larger than the threshold, (m, n) sparse."""
+        P, Q = self.widened(False, A.U * A.s, A.V)
+        i, j, r = tiles.beyond(self.table, P, Q, threshold)
+        return sp.csr_array((r, (i, j)), shape=self.shape)
+
+    def widened(self, columns: bool, P: Array, Q: Array) -> tuple[Array, Array]:
+        """P and Q with the offset as two more columns; P goes with the columns, else the rows."""
+        if self.offset is None:
+            return P, Q
+        own, other = self.offset[::-1] if columns else self.offset
+        ones_own, ones_other = np.ones(len(P)), np.ones(len(Q))
+        return np.column_stack([P, own, ones_own]), np.column_stack([Q, ones_other, other])
+
+    def lines(self, columns: bool, P: Array, Q: Array, X: Array, *, curved: bool = False) -> Lines:
+        """Sums over each column (else row) at z = ⟨P_i, Q_j⟩ plus the offset. X goes with Q."""
+        P, Q = self.widened(columns, P, Q)
+        P, Q = (Q, P) if columns else (P, Q)
+        evaluate = _evaluator(self.loss, self.dtype)
+        return tiles.lines(self.table, evaluate, P, Q, X, by_row=not columns, curved=curved)
+
+    def total_loss(self, columns: bool, P: Array, Q: Array) -> float:
+        """Σ w ℓ at z = ⟨P_i, Q_j⟩ plus the offset, i a column (else a row)."""
+        return float(self.lines(columns, P, Q, Q[:, :0]).values.sum())
+
+    def systems(self, columns: bool, P: Array, Q: Array, *, curved: bool = True) -> Systems:
+        """The Newton system of each column (else row) in its own P_i, at the same z."""
+        found = self.lines(columns, P, Q, Q, curved=curved)
+        return Systems(found.grams, found.sides, found.values)
+
+    @cached_property
+    def _part(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Some rows and columns, and which of their cells are observed."""
+        rng, size = np.random.default_rng(0), SAMPLE
+        while True:
+            i, j = (np.sort(rng.permutation(count)[:size]) for count in self.shape)
+            seen = ~np.isnan(self.table.values[np.ix_(i, j)].astype(self.dtype))
+            for w in self.table.weights:
+                seen &= w[np.ix_(i, j)] > 0
+            if np.count_nonzero(seen) >= SAMPLE or size >= max(self.shape):
+                return i, j, seen
+            size *= 2
+
+
+@dataclass(frozen=True, eq=False)
+class DenseGradient:
+    """∇R at left · rightᵀ. A product with k columns costs O(m n (s + k))."""
+
+    objective: Dense
+    left: Array
+    right: Array
+    value: float
+    inner: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.objective.shape
+
+    def matmat(self, X: Array) -> Array:
+        found = self.objective.lines(False, self.left, self.right, X)
+        return found.sides / self.objective.total_weight
+
+    def rmatmat(self, Y: Array) -> Array:
+        found = self.objective.lines(True, self.right, self.left, Y)
+        return found.sides / self.objective.total_weight
+
+    def matvec(self, x: Array) -> Array:
+        return self.matmat(x[:, None])[:, 0]
+
+    def rmatvec(self, y: Array) -> Array:
+        return self.rmatmat(y[:, None])[:, 0]
+
+
+def _evaluator(loss: Loss, dtype: np.dtype[Any]) -> Evaluate:
+    """The loss on a tile: fused for the squared and Huber's, array formulas for any other."""
+    real = dtype.type
+    if isinstance(loss, Squared):
+        return lambda z, y, value, stiffness: huber(z, y, real(np.inf), real(2), value, stiffness)
+    if isinstance(loss, Huber) and loss.delta is not None:
+        delta = real(loss.delta)
+        return lambda z, y, value, stiffness: huber(z, y, delta, real(1), value, stiffness)
+
+    def formulas(z: Array, y: NDArray[Any], value: Array, stiffness: Array) -> None:
+        y = y.astype(dtype)
+        missing = ~np.isfinite(y)
+        y[missing] = 1  # a target that every loss accepts
+        value[...], stiffness[...] = loss.value(z, y), loss.stiffness(z, y)
+        z[...] = loss.slope(z, y)
+        for tile in (z, value, stiffness):
+            tile[missing] = 0
+
+    return formulas

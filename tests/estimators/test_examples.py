@@ -1,0 +1,14 @@
+"""The examples in the docstrings of the dense estimators."""
+
+import doctest
+
+import pytest
+
+from pygeco.estimators import imputer, robust
+
+
+@pytest.mark.parametrize("module", [imputer, robust])
+def test_examples_run(module):
+    result = doctest.testmod(module)
+    assert result.attempted > 0
+    assert result.failed == 0
