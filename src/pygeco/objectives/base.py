@@ -70,7 +70,7 @@ class Turning(Protocol):
 
 
 class Objective(Protocol):
-    """A convex smooth R(A)."""
+    """A convex smooth R(A). One that offers `half_sweep`, see `Sweepable`, can be swept."""
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -81,3 +81,12 @@ class Objective(Protocol):
     def value(self, A: LowRank) -> float: ...
     def gradient(self, A: LowRank) -> Gradient: ...
     def span(self, A: LowRank) -> Span: ...
+
+
+class Sweepable(Objective, Protocol):
+    """An objective that can be minimised over one whole factor."""
+
+    def half_sweep(
+        self, fixed: Array, start: Array, *, side: str, ridge: float | Array = 0.0
+    ) -> Array:
+        """Argmin_W R(A) + Σ ridge_j ‖w_j‖², A = fixed Wᵀ; for side="row", A = W fixedᵀ."""
