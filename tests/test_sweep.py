@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numba
 import numpy as np
 import pytest
@@ -202,7 +204,7 @@ def test_objective_never_rises(penalty, dtype):
     path = minimize(entries, 8, solver, penalty=penalty, random_state=0)
     values = [entries.value_at_zero, *(step.objective for step in path)]
     assert len(path) >= 2
-    assert all(b < a for a, b in zip(values, values[1:], strict=False))
+    assert all(b < a for a, b in pairwise(values))
     for step in path:
         assert step.rank <= 8
         assert np.all(np.isfinite(step.A.to_dense()))

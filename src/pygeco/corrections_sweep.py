@@ -63,9 +63,8 @@ class Sweep:
 
     def solve(self, objective: Objective, A: LowRank) -> State:
         state = self.start(objective, A)
-        return (
-            self.extend(state, 0 * A.U[:, 0], 0 * A.V[:, 0]) if self.rests else self._sweeps(state)
-        )
+        m, n = A.shape
+        return self._to_rest(state, np.zeros(m), np.zeros(n)) if self.rests else self._sweeps(state)
 
     def extend(self, state: State, u: Array, v: Array) -> State:
         if self.rests:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -119,9 +120,13 @@ class Solver:
         state = correction.solve(objective, A)
         return growth._replace(state=state) if state.value < growth.state.value else growth
 
+    def excess(self, certificate: Certificate, value: float) -> float:
+        """How far the objective may be above its global minimum; sweeps imply R ≥ 0."""
+        return certificate.excess(value) if self.correction == "sweep" else math.inf
+
     def reason(self, step: Step, before: float, rank: int) -> Stop | None:
         """The first stop rule that holds after this step."""
-        if step.certificate.excess(step.objective) <= self.tolerance * step.objective:
+        if self.excess(step.certificate, step.objective) <= self.tolerance * step.objective:
             return Stop.OPTIMAL
         if self.target is not None and step.objective <= self.target:
             return Stop.TARGET
@@ -172,7 +177,7 @@ class Point:
         h = 0.0 if penalty is None else penalty.value(s)
         gradient = _with_penalty(G, A, penalty)
         pair = _suited(solver.direction, objective)(gradient, rng)
-        alpha = 0.0 if penalty is None else penalty.threshold
+        alpha = 0.0 if penalty is None or solver.correction != "sweep" else penalty.threshold
         if pair.sigma <= 1.01 * alpha and alpha < pair.upper:  # only a tight bound is a proof
             sharp = _suited(Lanczos(solver.tolerance / 4, SHARP, pair.confidence), objective)
             tight = sharp(gradient, rng)
@@ -184,10 +189,6 @@ class Point:
             pair.sigma, pair.upper, inner, float(s.sum()), pair.confidence, penalty, h
         )
         return cls(A, G.value + h, gradient, pair, certificate, rng, penalty, run.noise)
-
-    @property
-    def excess(self) -> float:
-        return self.certificate.excess(self.value)
 
     def follow(self, G: Gradient, A: LowRank) -> Operator:
         return _with_penalty(G, A, self.penalty)
@@ -236,7 +237,8 @@ def minimize(
         if A.rank and not steps:
             steps.append(_step(point, None, run, original(objective, A)))
         while reason is None:
-            if point.excess <= solver.tolerance * point.value:
+            excess = solver.excess(point.certificate, point.value)
+            if excess <= solver.tolerance * point.value:
                 reason = Stop.OPTIMAL
                 break
             if point.pair.sigma == 0.0:
@@ -249,7 +251,7 @@ def minimize(
             least = noise if step.rank > before.A.rank else 0.01 * solver.tolerance * before.value
             fell = growth.state.value < before.value - max(noise, least)
             # Near an optimum the objective is flat to the last bit, while the proof still sharpens.
-            if not (fell or point.excess < 0.9 * before.excess):
+            if not (fell or solver.excess(point.certificate, point.value) < 0.9 * excess):
                 reason = Stop.RANK if full else Stop.STALLED
                 break
             steps = [*(t for t in steps if t.rank < step.rank), step]
