@@ -17,6 +17,7 @@ from pygeco.objectives import Custom, Dense, Entries, Features, Quadratic, Sensi
 from pygeco.path import Path, Step, Stop
 from pygeco.penalties import Ridge, Schatten, Trace
 from pygeco.solver import Observer, Solver, minimize
+from pygeco.tracepath import TracePath, TraceStep, duality_gap, trace_path
 
 if TYPE_CHECKING:
     from pygeco.estimators import (
@@ -69,10 +70,14 @@ __all__ = [
     "Step",
     "Stop",
     "Trace",
+    "TracePath",
+    "TraceStep",
+    "duality_gap",
     "guaranteed_gap",
     "guaranteed_gap_at_rank",
     "guaranteed_rank",
     "minimize",
+    "trace_path",
 ]
 
 

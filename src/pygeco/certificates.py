@@ -32,6 +32,14 @@ class Certificate:
             return max(0.0, self.inner + self.upper * t)
         return max(0.0, self.inner + self.penalty_value + self.penalty.excess(self.upper, t))
 
+    def excess(self, value: float) -> float:
+        """How far A, of objective `value`, may be above the global minimum of R + α‖·‖_tr.
+
+        R ≥ 0 bounds the minimum's trace norm by value / α. Without a trace norm nothing does.
+        """
+        alpha = 0.0 if self.penalty is None else self.penalty.threshold
+        return self.gap(value / alpha) if alpha > 0 else math.inf
+
 
 def guaranteed_gap(trace_norm: float, rank: int, *, smoothness: float, tau: float = 0.0) -> float:
     """Theorem 1: after `rank` steps, R(A) ≤ R(Ā) + 2β‖Ā‖²_tr / ((r + 1)(1 − τ)²)."""

@@ -8,31 +8,17 @@ adds a pair and minimises; `shrink` drops the weakest component and minimises ag
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from pygeco.corrections_base import Correction, State
+from pygeco.corrections_sweep import Sweep
 from pygeco.descent import NEWTON_STEPS, descend
 from pygeco.factors import Array, LowRank
 from pygeco.linalg import solve_psd
-from pygeco.objectives.base import HalfSweeps, Objective, Span, Turning
-from pygeco.penalties import Penalty, Trace
+from pygeco.objectives.base import Objective, Span, Turning
+from pygeco.penalties import Penalty
 from pygeco.proximal import proximal
-
-
-class State(NamedTuple):
-    """A matrix, the small problem over its spans, and R(A) + h(A)."""
-
-    A: LowRank
-    span: Span
-    value: float
-
-
-class Correction(Protocol):
-    def start(self, objective: Objective, A: LowRank) -> State: ...
-    def solve(self, objective: Objective, A: LowRank) -> State: ...
-    def extend(self, state: State, u: Array, v: Array) -> State: ...
-    def shrink(self, state: State) -> State: ...
 
 
 @dataclass(frozen=True)
@@ -43,14 +29,17 @@ class Core:
 
     def start(self, objective: Objective, A: LowRank) -> State:
         span = objective.span(A)
-        return State(A, span, span.value(np.diag(A.s)) + _penalty(self.penalty, A.s))
+        value = span.value(np.diag(A.s)) + _penalty(self.penalty, A.s)
+        return State(A, span, value, objective, 3 * A.rank)
 
     def solve(self, objective: Objective, A: LowRank) -> State:
-        return self._solve(A, objective.span(A))
+        state = self.start(objective, A)
+        return self._solve(state, A, _span(state))
 
     def extend(self, state: State, u: Array, v: Array) -> State:
         A = state.A.append(u, v)
-        return self._solve(A, state.span.append(A.U[:, -1], A.V[:, -1]))
+        span = _span(state).append(A.U[:, -1], A.V[:, -1])
+        return self._solve(state._replace(passes=state.passes + 3), A, span)
 
     def shrink(self, state: State) -> State:
         """The weakest singular value zeroed, then the core minimised again at the lower rank.
@@ -59,7 +48,7 @@ class Core:
         Theorem 1 needs at the next growth. For a quadratic problem a few rounds also turn the
         kept spans inside the wider ones. None of it passes over the data.
         """
-        A, span = state.A, state.span
+        A, span = state.A, _span(state)
         k, value = A.rank - 1, np.inf
         full, left = np.eye(A.rank), np.eye(A.rank)[:, :k]
         B = np.diag(A.s)
@@ -75,14 +64,15 @@ class Core:
             value = better
         P, s, Qt = np.linalg.svd(B)
         P, s, Q = P[:, :k], s[:k], Qt[:k].T
-        return self._solve(A.rotate(P, s, Q), span.rotate(P, Q))
+        return self._solve(state, A.rotate(P, s, Q), span.rotate(P, Q))
 
-    def _solve(self, A: LowRank, span: Span) -> State:
+    def _solve(self, state: State, A: LowRank, span: Span) -> State:
         B, value = minimise(span, np.diag(A.s), self.penalty)
         if isinstance(span, Turning):
-            return State(*span.turn(A, B), value)
+            turned, there = span.turn(A, B)
+            return state._replace(A=turned, span=there, value=value)
         P, s, Qt = np.linalg.svd(B)
-        return State(A.rotate(P, s, Qt.T), span.rotate(P, Qt.T), value)
+        return state._replace(A=A.rotate(P, s, Qt.T), span=span.rotate(P, Qt.T), value=value)
 
 
 @dataclass(frozen=True)
@@ -100,10 +90,11 @@ class Diagonal:
 
     def start(self, objective: Objective, A: LowRank) -> State:
         span = objective.span(A)
-        return State(A, span, self._value(span, A))
+        return State(A, span, self._value(span, A), objective, 3 * A.rank)
 
     def solve(self, objective: Objective, A: LowRank) -> State:
-        return self._solve(A, objective.span(A))
+        state = self.start(objective, A)
+        return self._solve(state, A, _span(state))
 
     def extend(self, state: State, u: Array, v: Array) -> State:
         A = LowRank(
@@ -111,14 +102,15 @@ class Diagonal:
             np.append(state.A.s, 0.0),
             np.column_stack([state.A.V, v]),
         )
-        return self._solve(A, state.span.append(u, v))
+        span = _span(state).append(u, v)
+        return self._solve(state._replace(passes=state.passes + 3), A, span)
 
     def shrink(self, state: State) -> State:
         keep = np.delete(np.eye(state.A.rank), np.argmin(np.abs(state.A.s)), axis=1)
         A = LowRank(state.A.U @ keep, state.A.s @ keep, state.A.V @ keep)
-        return self._solve(A, state.span.rotate(keep, keep))
+        return self._solve(state, A, _span(state).rotate(keep, keep))
 
-    def _solve(self, A: LowRank, span: Span) -> State:
+    def _solve(self, state: State, A: LowRank, span: Span) -> State:
         lift = 2 * _alpha(self.penalty) * (A.U.T @ A.U) * (A.V.T @ A.V)
 
         def newton(b: Array) -> tuple[Array, float]:
@@ -131,70 +123,11 @@ class Diagonal:
             return self._value(span, LowRank(A.U, b, A.V))
 
         b, value = descend(objective, newton, A.s, 1 if span.quadratic else NEWTON_STEPS)
-        return State(LowRank(A.U, b, A.V), span, value)
+        return state._replace(A=LowRank(A.U, b, A.V), span=span, value=value)
 
     def _value(self, span: Span, A: LowRank) -> float:
         ridge = _alpha(self.penalty) * float(A.s @ ((A.U.T @ A.U) * (A.V.T @ A.V)) @ A.s)
         return span.value(np.diag(A.s)) + ridge
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """The core, then half-sweeps: all of V with U fixed, all of U with V fixed, and again.
-
-    A half-sweep minimises over span(U) × ℝⁿ, which holds every core, so the objective falls at
-    least as far as in step 6 and Theorem 1 stands. The ridge is exact for orthonormal U. The trace
-    norm is min ½(‖L‖² + ‖W‖²) over L Wᵀ = A, and the sweeps work on that sum.
-    """
-
-    penalty: Penalty | None = None
-    rounds: int = 2
-    steps: int = 2
-
-    def __post_init__(self) -> None:
-        smooth = self.penalty is None or self.penalty.quadratic is not None
-        if not (smooth or isinstance(self.penalty, Trace)):
-            raise ValueError(
-                "penalty: with correction='sweep' each row has its own problem, so only Ridge and "
-                "Trace can be computed; use one of these, or correction='core'."
-            )
-
-    @property
-    def core(self) -> Core:
-        return Core(self.penalty)
-
-    def start(self, objective: Objective, A: LowRank) -> State:
-        return self.core.start(objective, A)
-
-    def solve(self, objective: Objective, A: LowRank) -> State:
-        return self._sweep(self.core.solve(objective, A))
-
-    def extend(self, state: State, u: Array, v: Array) -> State:
-        return self._sweep(self.core.extend(state, u, v))
-
-    def shrink(self, state: State) -> State:
-        return self._sweep(self.core.shrink(state))
-
-    def _sweep(self, state: State) -> State:
-        objective, A = getattr(state.span, "objective", None), state.A
-        if not isinstance(objective, HalfSweeps):
-            raise TypeError("correction: this objective has no half-sweeps; use 'core'.")
-        for _ in range(self.rounds):
-            A = self._half(objective, A, "column")
-            A = self._half(objective, A.T, "row").T
-        swept = self.core._solve(A, objective.span(A))
-        return swept if swept.value <= state.value else state
-
-    def _half(self, objective: HalfSweeps, A: LowRank, side: str) -> LowRank:
-        """A with its second factor minimised, the first one fixed."""
-        trace = isinstance(self.penalty, Trace)
-        left, right = (A.s**0.5, A.s**0.5) if trace else (np.ones_like(A.s), A.s)
-        ridge = (
-            0.5 * self.penalty.alpha if isinstance(self.penalty, Trace) else _alpha(self.penalty)
-        )
-        fixed = A.U * left
-        W = objective.half_sweep(fixed, A.V * right, side=side, ridge=ridge, steps=self.steps)
-        return LowRank(fixed, np.ones_like(A.s), W).svd()
 
 
 ROUNDS = 8
@@ -220,6 +153,12 @@ def _newton(span: Span, B: Array, alpha: float) -> tuple[Array, float]:
     return descend(objective, newton, B, 1 if span.quadratic else NEWTON_STEPS)
 
 
+def _span(state: State) -> Span:
+    if state.span is None:
+        raise TypeError("state: this one comes from another correction and has no span.")
+    return state.span
+
+
 def _alpha(penalty: Penalty | None) -> float:
     return 0.0 if penalty is None or penalty.quadratic is None else penalty.quadratic
 
@@ -228,12 +167,12 @@ def _penalty(penalty: Penalty | None, s: Array) -> float:
     return 0.0 if penalty is None else penalty.value(s)
 
 
-def named(name: str, penalty: Penalty | None) -> Correction:
+def named(name: str, penalty: Penalty | None, tolerance: float = 1e-6) -> Correction:
     """The correction called `name`."""
     if name == "core":
         return Core(penalty)
     if name == "diagonal":
         return Diagonal(penalty)
     if name == "sweep":
-        return Sweep(penalty)
+        return Sweep(penalty, tolerance)
     raise ValueError(f"correction: unknown name {name!r}; use 'core', 'diagonal' or 'sweep'.")

@@ -18,6 +18,7 @@ class Stop(Enum):
     TARGET = "the objective is at or below the target"
     PROGRESS = "the last rank lowered the objective by less than `progress`; more rank buys little"
     CERTIFIED = "the certificate is at or below `gap`: no matrix of this trace norm is much better"
+    OPTIMAL = "proved: no matrix of any rank has a lower objective, up to `tolerance`"
     TIME = "the time limit is reached; continue from this path with more time"
     EVIDENCE = "the evidence supports no further component"
     CALLBACK = "the callback asked to stop"

@@ -12,7 +12,15 @@ from pygeco.factors import Array
 
 
 class Penalty(Protocol):
-    """A convex function of the singular values s ≥ 0."""
+    """A convex function of the singular values s ≥ 0, of A or of D_r^½ A D_c^½.
+
+    The weights D are (row and column counts)^gamma, scaled to mean 1 on each side: cells are not
+    observed uniformly, and the plain norm suffers for it (Salakhutdinov and Srebro 2010).
+    """
+
+    @property
+    def gamma(self) -> float:
+        """The power of the counts; 0 is the plain norm."""
 
     @property
     def quadratic(self) -> float | None:
@@ -21,6 +29,10 @@ class Penalty(Protocol):
     @property
     def smooth(self) -> bool:
         """Whether h has a gradient, U diag(slope(s)) Vᵀ, everywhere."""
+
+    @property
+    def threshold(self) -> float:
+        """α where h = α Σ s: the size of ∇R that h holds down; else 0."""
 
     def value(self, s: Array) -> float: ...
     def slope(self, s: Array) -> Array: ...
@@ -31,9 +43,11 @@ class Penalty(Protocol):
         """Max over ‖Ā‖_tr ≤ trace_norm of σ₁‖Ā‖_tr − h(Ā): what a certificate adds."""
 
 
-def _check(alpha: float) -> None:
+def _check(alpha: float, gamma: float) -> None:
     if not (np.isfinite(alpha) and alpha >= 0):
         raise ValueError(f"alpha: must be a finite number ≥ 0, not {alpha!r}.")
+    if not 0 <= gamma <= 1:
+        raise ValueError(f"gamma: must be between 0 and 1, not {gamma!r}.")
 
 
 @dataclass(frozen=True)
@@ -42,9 +56,10 @@ class Schatten:
 
     alpha: float
     p: float = 2.0
+    gamma: float = 0.0
 
     def __post_init__(self) -> None:
-        _check(self.alpha)
+        _check(self.alpha, self.gamma)
         if not 1 <= self.p < np.inf:
             raise ValueError(
                 f"p: must be a finite number ≥ 1 (h is not convex below), not {self.p!r}."
@@ -57,6 +72,10 @@ class Schatten:
     @property
     def smooth(self) -> bool:
         return self.p > 1
+
+    @property
+    def threshold(self) -> float:
+        return 0.0
 
     def value(self, s: Array) -> float:
         return self.alpha * self._norm(s) ** 2
@@ -102,21 +121,29 @@ class Schatten:
         return top * float(np.linalg.norm(s / top, self.p)) if top > 0 else 0.0
 
 
-def Ridge(alpha: float) -> Schatten:
-    """H = α ‖A‖²_F: Schatten-2."""
-    return Schatten(alpha, 2.0)
+def Ridge(alpha: float, gamma: float = 0.0) -> Schatten:
+    """H = α ‖A‖²_F: Schatten-2. With `gamma`, of the weighted matrix; see `Penalty`."""
+    return Schatten(alpha, 2.0, gamma)
 
 
 @dataclass(frozen=True)
 class Trace:
-    """h = α ‖A‖_tr: the sum of the singular values (Schatten-1), which lowers the rank."""
+    """h = α ‖A‖_tr: the sum of the singular values (Schatten-1), which lowers the rank.
+
+    With `gamma`, of the weighted matrix; see `Penalty`. ½ often serves ratings best; 1 is ALS-WR.
+    """
 
     alpha: float
+    gamma: float = 0.0
     quadratic: float | None = None
     smooth: bool = False
 
     def __post_init__(self) -> None:
-        _check(self.alpha)
+        _check(self.alpha, self.gamma)
+
+    @property
+    def threshold(self) -> float:
+        return self.alpha
 
     def value(self, s: Array) -> float:
         return self.alpha * float(np.abs(s).sum())

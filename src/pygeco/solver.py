@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,10 +13,12 @@ from threadpoolctl import threadpool_limits
 
 from pygeco import corrections
 from pygeco.certificates import Certificate
-from pygeco.corrections import Correction, State
+from pygeco.corrections_base import Correction, State
+from pygeco.corrections_sweep import Sweep
 from pygeco.directions import Direction, Lanczos, Operator, Pair, Power, Signs
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.base import Gradient, Objective
+from pygeco.objectives.scaled import original, scaled, to_scaled
 from pygeco.path import Path, Step, Stop
 from pygeco.penalties import Penalty
 from pygeco.refinements import refine
@@ -23,6 +26,8 @@ from pygeco.symmetric import suited
 
 # A decrease smaller than this share of R(0) is rounding, not progress.
 NOISE = 1e-13
+# The most Lanczos iterations that a proof of optimality may take.
+SHARP = 400
 
 
 class Observer(Protocol):
@@ -40,13 +45,14 @@ class Solver:
     direction     step 4, ApproxSV: `Lanczos(tau, iterations, confidence)` or `Power(...)`
     signs         try the sign-alternation pair too at each growth; the larger decrease wins (2.1.1)
     replacements  q, the replacement attempts at each rank (2.1.2)
-    correction    "core" (all s × s cores), "diagonal" (2.1.4), or "sweep": the core, then every row
-                  of V and of U by itself, which fits closer at the same rank
+    correction    "core" (all s × s cores), "diagonal" (2.1.4), or "sweep": every row of V and of U
+                  by itself, in turn, which fits closer at the same rank
     refine        descend over both factors too at each rank (L-BFGS): spans move, rank does not
     target        stop when the objective is at or below this
     progress      stop when a rank lowers the objective by less than this share of it
     gap           stop when the certificate, at the solution's own trace norm, is at or below this
     time_limit    stop after this many seconds, at the end of a rank
+    tolerance     with `Trace`, stop when no matrix at all is better by more than this share
     """
 
     direction: Direction = field(default_factory=Lanczos)
@@ -58,10 +64,13 @@ class Solver:
     progress: float | None = None
     gap: float | None = None
     time_limit: float | None = None
+    tolerance: float = 1e-6
 
     def __post_init__(self) -> None:
         if self.replacements < 0:
             raise ValueError(f"replacements: must be at least 0, not {self.replacements!r}.")
+        if not self.tolerance > 0:
+            raise ValueError(f"tolerance: must be positive, not {self.tolerance!r}.")
         corrections.named(self.correction, None)
 
     @classmethod
@@ -69,15 +78,18 @@ class Solver:
         """The experiment of section 5: 30 power iterations, signs, q = 20, the full core."""
         return cls(direction=Power(tau=0.0, iterations=30), signs=True, replacements=20)
 
-    def grow(self, objective: Objective, correction: Correction, at: Point) -> Growth:
+    def grow(self, objective: Objective, correction: Correction, at: Point, full: bool) -> Growth:
         """One rank of Algorithm 1, steps 5 to 8, and the replacements that follow it."""
         pairs = [at.pair]
-        if self.signs:
+        if full:  # a pair of zeros: the correction comes to rest at this rank
+            pairs = [at.pair._replace(u=0 * at.pair.u, v=0 * at.pair.v)]
+        elif self.signs:
             pairs.append(suited(Signs(), objective)(at.gradient, at.rng))
         before = correction.start(objective, at.A)
         states = [correction.extend(before, pair.u, pair.v) for pair in pairs]
         best = min(range(len(pairs)), key=lambda t: states[t].value)
-        passes = sum(pair.passes for pair in pairs[1:]) + 1 + 3 * len(pairs)
+        passes = before.passes + sum(state.passes - before.passes for state in states)
+        passes += sum(pair.passes for pair in pairs[1:])
         growth = Growth(states[best], pairs[best].kind, 0, passes)
         growth = self._replace(objective, correction, growth, at)
         return self._refine(objective, correction, growth, at) if self.refine else growth
@@ -97,7 +109,7 @@ class Solver:
             if pair.sigma == 0.0:
                 break
             other = correction.shrink(correction.extend(state, pair.u, pair.v))
-            passes += pair.passes + 3
+            passes += pair.passes + other.passes - state.passes
             if other.value < state.value - at.noise:
                 state, replaced, gradient = other, replaced + 1, None
         return Growth(state, kind, replaced, passes)
@@ -110,8 +122,14 @@ class Solver:
         state = min(growth.state, correction.solve(objective, refined.A), key=lambda s: s.value)
         return growth._replace(state=state, passes=growth.passes + refined.passes)
 
+    def excess(self, certificate: Certificate, value: float) -> float:
+        """How far the objective may be above its global minimum; sweeps imply R ≥ 0."""
+        return certificate.excess(value) if self.correction == "sweep" else math.inf
+
     def reason(self, step: Step, before: float, rank: int) -> Stop | None:
         """The first stop rule that holds after this step."""
+        if self.excess(step.certificate, step.objective) <= self.tolerance * step.objective:
+            return Stop.OPTIMAL
         if self.target is not None and step.objective <= self.target:
             return Stop.TARGET
         if self.gap is not None and step.gap <= self.gap:
@@ -161,6 +179,11 @@ class Point:
         h = 0.0 if penalty is None else penalty.value(s)
         gradient = _with_penalty(G, A, penalty)
         pair = suited(solver.direction, objective)(gradient, rng)
+        alpha = 0.0 if penalty is None or solver.correction != "sweep" else penalty.threshold
+        if pair.sigma <= 1.01 * alpha and alpha < pair.upper:  # only a tight bound is a proof
+            sharp = suited(Lanczos(solver.tolerance / 4, SHARP, pair.confidence), objective)
+            tight = sharp(gradient, rng)
+            pair = tight._replace(passes=tight.passes + pair.passes)
         inner = G.inner
         if penalty is not None and penalty.smooth:
             inner += float(penalty.slope(s) @ s)
@@ -202,31 +225,43 @@ def minimize(
     solver = Solver() if solver is None else solver
     rank = _check_rank(rank, objective.shape)
     steps = list(start.steps) if isinstance(start, Path) else []
+    objective = objective if penalty is None else scaled(objective, penalty.gamma)
     with threadpool_limits(1, "blas"):  # the same bits however many threads BLAS would use
-        A = _first(start, objective.shape, solver)
+        A = to_scaled(objective, _first(start, objective.shape, solver))
         noise = NOISE * abs(objective.value(LowRank.zero(objective.shape)))
         run = Run(_seed(start, random_state), noise, time.perf_counter())
-        correction = corrections.named(solver.correction, penalty)
+        correction = corrections.named(solver.correction, penalty, solver.tolerance)
         if observer is not None:
             observer.on_start(objective, rank)
-        reason: Stop | None = Stop.RANK if A.rank >= rank else None
+        rests = isinstance(correction, Sweep) and correction.rests
+        reason: Stop | None = Stop.RANK if A.rank >= rank and not rests else None
         point = Point.at(A, objective, solver, penalty, run)
         if A.rank and not steps:
-            steps.append(_step(point, None, run))
+            steps.append(_step(point, None, run, original(objective, A)))
         while reason is None:
+            excess = solver.excess(point.certificate, point.value)
+            if excess <= solver.tolerance * point.value:
+                reason = Stop.OPTIMAL
+                break
             if point.pair.sigma == 0.0:
                 reason = Stop.STATIONARY
                 break
-            growth = solver.grow(objective, correction, point)
-            if not growth.state.value < point.value - noise:
-                reason = Stop.STALLED
-                break
+            full = point.A.rank >= rank
+            growth = solver.grow(objective, correction, point, full)
             before, point = point, Point.at(growth.state.A, objective, solver, penalty, run)
-            step = _step(point, growth, run)
-            steps.append(step)
+            step = _step(point, growth, run, original(objective, point.A))
+            least = noise if step.rank > before.A.rank else 0.01 * solver.tolerance * before.value
+            fell = growth.state.value < before.value - max(noise, least)
+            # Near an optimum the objective is flat to the last bit, while the proof still sharpens.
+            if not (fell or solver.excess(point.certificate, point.value) < 0.9 * excess):
+                reason = Stop.RANK if full else Stop.STALLED
+                break
+            steps = [*(t for t in steps if t.rank < step.rank), step]
             if observer is not None:
                 observer.on_step(step)
             reason = solver.reason(step, before.value, rank)
+            if reason is Stop.RANK and rests and not full:
+                reason = None
             if callback is not None and callback(step) and reason is not Stop.RANK:
                 reason = Stop.CALLBACK
         if observer is not None:
@@ -234,12 +269,12 @@ def minimize(
     return Path(tuple(steps), reason, run.seed, objective.shape)
 
 
-def _step(point: Point, growth: Growth | None, run: Run) -> Step:
+def _step(point: Point, growth: Growth | None, run: Run, A: LowRank) -> Step:
     """The step at a point; without a growth, that of a matrix to start from."""
     return Step(
         rank=point.A.rank,
         objective=point.value,
-        A=point.A,
+        A=A,
         certificate=point.certificate,
         seconds=time.perf_counter() - run.began,
         passes=(growth.passes if growth else 0) + point.pair.passes + 2,

@@ -69,19 +69,8 @@ class Turning(Protocol):
         """U B Vᵀ with its factors turned to those of B, s ≥ 0 and largest first, and its span."""
 
 
-@runtime_checkable
-class HalfSweeps(Protocol):
-    """An objective that can minimise over one whole factor."""
-
-    def span(self, A: LowRank) -> Span: ...
-    def half_sweep(
-        self, fixed: Array, start: Array, *, side: str, ridge: float = 0.0, steps: int = 50
-    ) -> Array:
-        """Argmin over W of R(fixed Wᵀ) + ridge ‖W‖² (side="column"), or of R(W fixedᵀ) ("row")."""
-
-
 class Objective(Protocol):
-    """A convex smooth R(A)."""
+    """A convex smooth R(A). One that offers `half_sweep`, see `Sweepable`, can be swept."""
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -92,3 +81,12 @@ class Objective(Protocol):
     def value(self, A: LowRank) -> float: ...
     def gradient(self, A: LowRank) -> Gradient: ...
     def span(self, A: LowRank) -> Span: ...
+
+
+class Sweepable(Objective, Protocol):
+    """An objective that can be minimised over one whole factor."""
+
+    def half_sweep(
+        self, fixed: Array, start: Array, *, side: str, ridge: float | Array = 0.0
+    ) -> Array:
+        """Argmin_W R(A) + Σ ridge_j ‖w_j‖², A = fixed Wᵀ; for side="row", A = W fixedᵀ."""

@@ -55,18 +55,22 @@ def half_sweep(
     jitter: float = 0.0,
     noise: Array | None = None,
     variances: bool = False,
+    offsets: bool = True,
 ) -> Swept:
     """argmin over x_i = (u_i, b_i) of τ Σ w (y − c_j − b_i − ⟨u_i, v_j⟩)² + ridge_i |x_i − μ|²_P.
 
     `prior` is P (s + 1, s + 1), or its diagonal; `centre` is μ, zero by default. A `noise` of
-    standard normals (m, s + 1) draws the rows from their posteriors. O(|E| s² + m s³).
+    standard normals (m, s + 1) draws the rows from their posteriors. Without `offsets`, b_i = 0
+    and s + 1 is s in all these shapes. O(|E| s² + m s³).
     """
     m, s = start.factor.shape
     dtype = start.factor.dtype
     flat, width = _padded(partner.factor)
-    none = np.zeros((0, s + 1), dtype)
-    out = np.ascontiguousarray(np.column_stack([start.factor, start.bias]), dtype=dtype)
-    variance = np.empty((m, s + 1), dtype) if variances else none
+    d = s + offsets
+    none = np.zeros((0, d), dtype)
+    both = [start.factor, start.bias] if offsets else [start.factor]
+    out = np.ascontiguousarray(np.column_stack(both), dtype=dtype)
+    variance = np.empty((m, d), dtype) if variances else none
     mean = none if noise is None else np.empty_like(out)
     errors = np.empty(m)
     known = len(partner.bias_variance) > 0
@@ -76,13 +80,13 @@ def half_sweep(
         flat,
         width,
         s,
-        1,
+        int(offsets),
         _padded(partner.variance)[0] if known else flat[:0],
         partner.bias.astype(dtype),
         partner.bias_variance.astype(dtype) if known else np.zeros(len(partner.bias), dtype),
         np.ones(m, dtype) if ridge is None else ridge.astype(dtype),
         P.astype(dtype),
-        np.zeros(s + 1, dtype) if centre is None else (P @ centre).astype(dtype),
+        np.zeros(d, dtype) if centre is None else (P @ centre).astype(dtype),
         dtype.type(tau),
         dtype.type(jitter),
         none if noise is None else noise,
@@ -91,15 +95,16 @@ def half_sweep(
         variance,
         errors,
     )
-    found = _split(out)
+    found = _split(out, s)
     if variances:
-        spread = _split(variance)
+        spread = _split(variance, s)
         found = found._replace(variance=spread.factor, bias_variance=spread.bias)
-    return Swept(found, float(errors.sum()), found if noise is None else _split(mean))
+    return Swept(found, float(errors.sum()), found if noise is None else _split(mean, s))
 
 
-def _split(table: Array) -> Side:
-    return Side(np.ascontiguousarray(table[:, :-1]), np.ascontiguousarray(table[:, -1]))
+def _split(table: Array, s: int) -> Side:
+    bias = table[:, s] if table.shape[1] > s else np.zeros(len(table), table.dtype)
+    return Side(np.ascontiguousarray(table[:, :s]), np.ascontiguousarray(bias))
 
 
 def _padded(factor: Array) -> tuple[Array, int]:

@@ -1,0 +1,28 @@
+"""What every correction shares: the state it moves between, and its verbs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from pygeco.factors import Array, LowRank
+from pygeco.objectives.base import Objective, Span
+
+
+class State(NamedTuple):
+    """A matrix, R(A) + h(A), and the small problem over its spans where the correction has one.
+
+    `passes` counts the passes over the data since `start`.
+    """
+
+    A: LowRank
+    span: Span | None
+    value: float
+    objective: Objective
+    passes: int = 0
+
+
+class Correction(Protocol):
+    def start(self, objective: Objective, A: LowRank) -> State: ...
+    def solve(self, objective: Objective, A: LowRank) -> State: ...
+    def extend(self, state: State, u: Array, v: Array) -> State: ...
+    def shrink(self, state: State) -> State: ...

@@ -1,0 +1,188 @@
+"""The sweep: exact minimisation over one whole factor at a time (correction="sweep").
+
+A half-sweep minimises over span(U) × ℝⁿ, which contains span(U) × span(V): it lowers the
+objective at least as much as the paper's step 6, so Theorem 1 holds as it stands.
+
+With a trace norm the sweeps work on R(P Qᵀ) + α/2 (‖P‖² + ‖Q‖²), whose minimum over all
+factorisations P Qᵀ = A is R(A) + α‖A‖_tr, reached by the balanced one, P = U √s and Q = V √s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from pygeco.corrections_base import State
+from pygeco.directions import matmat, rmatmat
+from pygeco.factors import Array, LowRank
+from pygeco.objectives.base import Gradient, Objective, Sweepable
+from pygeco.penalties import Penalty, Trace
+
+SWEEPS = 1000
+PAYS = 0.1  # sweeps go on while each lowers the objective by this share
+ROUNDING = 1e-14
+PATIENCE = 10  # sweeps that do not bring A nearer to rest, by the share PROGRESS, before giving up
+PROGRESS = 1e-3
+REST = 0.1  # how near to rest the sweeps come, as a share of what one more pair promises
+LAST = 0.01  # below this excess, as a share of α, the last pairs are at hand: sweep to full rest
+DOUBLINGS = 60
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Half-sweeps over V, U and V after each new pair; more of them while they pay.
+
+    With `Trace` they go on until A rests, see `_unrest`: to `tolerance` of the objective, or far
+    below what a further pair promises.
+    """
+
+    penalty: Penalty | None = None
+    tolerance: float = 1e-6
+
+    def __post_init__(self) -> None:
+        if not (self.rests or self.penalty is None or self.penalty.quadratic is not None):
+            raise ValueError(
+                f"penalty: {self.penalty!r} has no form that separates over rows; use Ridge or "
+                "Trace with correction='sweep', or correction='core'."
+            )
+
+    @property
+    def rests(self) -> bool:
+        """Whether the penalty is a trace norm, with which sweeps go on until A rests."""
+        return isinstance(self.penalty, Trace) and self.penalty.alpha > 0
+
+    def start(self, objective: Objective, A: LowRank) -> State:
+        if not hasattr(objective, "half_sweep"):
+            raise ValueError(
+                f"correction: {type(objective).__name__} cannot be swept; use correction='core'."
+            )
+        A = A.svd()
+        return State(A, None, objective.value(A) + self._penalty(A), objective, 1)
+
+    def solve(self, objective: Objective, A: LowRank) -> State:
+        state = self.start(objective, A)
+        m, n = A.shape
+        return self._to_rest(state, np.zeros(m), np.zeros(n)) if self.rests else self._sweeps(state)
+
+    def extend(self, state: State, u: Array, v: Array) -> State:
+        if self.rests:
+            return self._to_rest(state, u, v)
+        return self._sweeps(state._replace(A=state.A.append(u, v)))
+
+    def shrink(self, state: State) -> State:
+        """The weakest singular value dropped, then half-sweeps at the lower rank."""
+        A = state.A.truncate(state.A.rank - 1)
+        value = state.objective.value(A) + self._penalty(A)
+        return self._sweeps(state._replace(A=A, value=value, passes=state.passes + 1))
+
+    def _sweeps(self, state: State) -> State:
+        """V, U, V, then U, V again while that pays. Never rises."""
+        state = self._better(state, self._half(state, state.A, "column"), 2)
+        for _ in range(SWEEPS):
+            before = state.value
+            A = self._half(state, self._half(state, state.A, "row"), "column")
+            state = self._better(state, A, 3)
+            if not state.value < (1 - PAYS) * before:
+                break
+        return state
+
+    def _to_rest(self, state: State, u: Array, v: Array) -> State:
+        """The pair added if it lowers R + α‖·‖_tr, sweeps until A rests, dead weight dropped."""
+        alpha = _alpha(self.penalty)
+        excess = float(u @ state.objective.gradient(state.A).matvec(v)) - alpha
+        if excess > 0:
+            state = self._seeded(state, u, v, excess)
+        near = REST * excess if excess > LAST * alpha else 0.0
+        least, idle = np.inf, 0
+        while idle < PATIENCE and state.A.rank and state.A.s[0] > 0.0:
+            A = self._half(state, self._half(state, state.A, "column"), "row")
+            G, trace_norm = state.objective.gradient(A), float(A.s.sum())
+            value = G.value + alpha * trace_norm
+            # The objective is flat where A nearly rests: there the unrest alone still tells.
+            if value > state.value * (1 + ROUNDING):
+                break
+            state = State(A, None, value, state.objective, state.passes + 6)
+            unrest = _unrest(G, A, alpha)
+            if unrest <= max(0.1 * self.tolerance * value, near * trace_norm):
+                break
+            least, idle = (unrest, 0) if unrest < (1 - PROGRESS) * least else (least, idle + 1)
+        return self._pruned(state)
+
+    def _seeded(self, state: State, u: Array, v: Array, excess: float) -> State:
+        """A − η u vᵀ: η = excess / β is sure to lower the objective, then doubled while it pays."""
+        step, best = excess / state.objective.smoothness, state
+        for _ in range(DOUBLINGS):
+            A = LowRank(
+                np.column_stack([state.A.U, u]),
+                np.append(state.A.s, -step),
+                np.column_stack([state.A.V, v]),
+            ).svd()
+            better = self._better(best, A, 1)
+            if better.value >= best.value:
+                break
+            best, step = better, 2 * step
+        return best
+
+    def _pruned(self, state: State) -> State:
+        """Without the weakest components that the objective is no worse without."""
+        while state.A.rank:
+            A = state.A.truncate(state.A.rank - 1)
+            value = state.objective.value(A) + self._penalty(A)
+            if value > state.value:
+                break
+            state = state._replace(A=A, value=value, passes=state.passes + 1)
+        return state
+
+    def _better(self, state: State, A: LowRank, passes: int) -> State:
+        """The state with A, where that does not raise the objective."""
+        value = state.objective.value(A) + self._penalty(A)
+        passes += state.passes
+        if value > state.value:
+            return state._replace(passes=passes)
+        return State(A, None, value, state.objective, passes)
+
+    def _half(self, state: State, A: LowRank, side: str) -> LowRank:
+        """The minimum over one factor ("column": V), as an orthonormal form again."""
+        objective = cast(Sweepable, state.objective)
+        B = A if side == "column" else A.T
+        fixed, start, ridge = self._split(B)
+        W = objective.half_sweep(fixed, start, side=side, ridge=ridge)
+        B = LowRank(fixed, np.ones(B.rank), W).svd()
+        return B if side == "column" else B.T
+
+    def _split(self, A: LowRank) -> _Split:
+        """A = fixed startᵀ, and the ridge on `start` that stands for the penalty."""
+        alpha = _alpha(self.penalty)
+        top = float(A.s[0]) if A.rank else 0.0
+        if not self.rests or top == 0.0:
+            return _Split(A.U, A.V * A.s, 0.0 if self.rests else alpha)
+        # Balanced, up to a factor that keeps the Grams' size apart from that of the data.
+        root = np.sqrt(A.s / top)
+        return _Split(A.U * root, A.V * (root * top), 0.5 * alpha / top)
+
+    def _penalty(self, A: LowRank) -> float:
+        return 0.0 if self.penalty is None else self.penalty.value(A.s)
+
+
+def _unrest(G: Gradient, A: LowRank, alpha: float) -> float:
+    """Σ s_k max(‖G v_k + α u_k‖, ‖Gᵀ u_k + α v_k‖): zero exactly where sweeps change nothing.
+
+    |⟨G, A⟩ + α‖A‖_tr| is never larger, but it can vanish by cancellation long before A rests.
+    """
+    left = np.linalg.norm(matmat(G, A.V) + alpha * A.U, axis=0)
+    right = np.linalg.norm(rmatmat(G, A.U) + alpha * A.V, axis=0)
+    return float(A.s @ np.maximum(left, right))
+
+
+class _Split(NamedTuple):
+    fixed: Array
+    start: Array
+    ridge: float
+
+
+def _alpha(penalty: Penalty | None) -> float:
+    if isinstance(penalty, Trace):
+        return penalty.alpha
+    return 0.0 if penalty is None or penalty.quadratic is None else penalty.quadratic

@@ -1,0 +1,187 @@
+"""The trace-norm path: min R(A) + α‖A‖_tr for a falling sequence of α, each with a duality gap.
+
+For the squared loss, R(A) = Σ w (A − y)² / Σ w, the dual of the problem is max −R*(Θ) over Θ on
+the observed cells with σ₁(Θ) ≤ α. At Θ = t ∇R(A) its value is t (2 − t) R(A) − t ⟨∇R(A), A⟩: no
+pass over the data beyond the gradient's own.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+from threadpoolctl import threadpool_limits
+
+from pygeco.directions import Lanczos
+from pygeco.factors import Array, LowRank
+from pygeco.losses import Squared
+from pygeco.objectives.entries import Entries
+from pygeco.objectives.scaled import scaled, to_scaled
+from pygeco.path import Stop
+from pygeco.penalties import Trace
+from pygeco.solver import Solver, minimize
+
+ROUNDING = 16 * np.finfo(float).eps
+
+
+class TraceStep(NamedTuple):
+    """The solution at one α.
+
+    The objective R(A) + α‖A‖_tr exceeds the global minimum by at most `gap`. `error` is the
+    root mean squared error on the validation cells, NaN without them.
+    """
+
+    alpha: float
+    A: LowRank
+    objective: float
+    gap: float
+    stop: Stop
+    error: float
+    seconds: float
+
+    @property
+    def rank(self) -> int:
+        return self.A.rank
+
+
+@dataclass(frozen=True, eq=False)
+class TracePath(Sequence[TraceStep]):
+    """One step for each α, the largest first. `best` is the one with the least validation error."""
+
+    steps: tuple[TraceStep, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> TraceStep: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[TraceStep]: ...
+    def __getitem__(self, index: int | slice) -> TraceStep | Sequence[TraceStep]:
+        return self.steps[index]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[TraceStep]:
+        return iter(self.steps)
+
+    @property
+    def best(self) -> TraceStep:
+        errors = [step.error for step in self.steps]
+        if np.isnan(errors).any():
+            raise ValueError("validation: no cells were given to trace_path, so none is best.")
+        return self.steps[int(np.argmin(errors))]
+
+    def __repr__(self) -> str:
+        lines = ["alpha        rank  objective     gap at most   error     stopped"]
+        lines += [
+            f"{t.alpha:<11.4g}  {t.rank:4d}  {t.objective:<12.6g}  {t.gap:<12.4g}  "
+            f"{t.error:<8.4g}  {t.stop.name}"
+            for t in self.steps
+        ]
+        return "\n".join(lines)
+
+
+class Dual(NamedTuple):
+    """The objective at A, how far above the minimum it may be, and a bound on σ₁(∇R(A))."""
+
+    objective: float
+    gap: float
+    sigma: float
+
+
+def duality_gap(
+    entries: Entries, A: LowRank, penalty: Trace, *, tolerance: float = 1e-7, seed: int = 0
+) -> Dual:
+    """R(A) + α‖A‖_tr minus a lower bound on its global minimum.
+
+    The dual point is t ∇R(A) with the best t ≤ α / σ₁, σ₁ bounded above: with probability at
+    least 0.999 over the random start, and surely when Lanczos ends by itself. Two passes for
+    the gradient, and those of Lanczos until σ₁ is known to `tolerance`.
+    """
+    if not isinstance(entries.loss, Squared):
+        raise ValueError(f"entries: the dual is known for the squared loss, not {entries.loss!r}.")
+    objective = scaled(_double(entries), penalty.gamma)
+    A = to_scaled(objective, A).svd()
+    with threadpool_limits(1, "blas"):
+        G = objective.gradient(A)
+        sigma = Lanczos(tolerance, 500)(G, np.random.default_rng(seed)).upper * (1 + ROUNDING)
+    value = G.value + penalty.value(A.s)
+    limit = penalty.alpha / sigma if sigma > 0 else np.inf
+    best = 1 - G.inner / (2 * G.value) if G.value > 0 else 1.0
+    t = float(np.clip(best, 0.0, limit))
+    dual = t * (2 - t) * G.value - t * G.inner
+    return Dual(value, max(0.0, value - dual) + ROUNDING * value, sigma)
+
+
+def trace_path(
+    entries: Entries,
+    *,
+    alphas: ArrayLike | None = None,
+    count: int = 20,
+    ratio: float = 1e-2,
+    rank: int | None = None,
+    gamma: float = 0.0,
+    validation: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+    solver: Solver | None = None,
+    random_state: int = 0,
+) -> TracePath:
+    """Minimise R(A) + α‖A‖_tr for each α, from the largest down, each from the last solution.
+
+    By default `count` values of α fall from α_max = σ₁(∇R(0)), where A = 0 is optimal, to
+    `ratio` α_max. `rank` limits the rank; a step that meets it stops with Stop.RANK, else with
+    Stop.OPTIMAL. `gamma` weights the norm, see `Trace`. `validation` is (rows, cols, values);
+    `path.best` has the least error there. Everything is computed in float64.
+    """
+    solver = Solver(correction="sweep") if solver is None else replace(solver, correction="sweep")
+    entries = _double(entries)
+    rank = min(entries.shape) if rank is None else rank
+    held = None if validation is None else _held(*validation)
+    grid = _grid(entries, gamma, count, ratio) if alphas is None else _given(alphas)
+    began, A, steps = time.perf_counter(), LowRank.zero(entries.shape), []
+    for alpha in grid:
+        penalty = Trace(float(alpha), gamma)
+        path = minimize(entries, rank, solver, penalty=penalty, start=A, random_state=random_state)
+        A = path.A if len(path) else A
+        dual = duality_gap(entries, A, penalty, tolerance=solver.tolerance / 10)
+        error = np.nan if held is None else _error(A, *held)
+        seconds = time.perf_counter() - began
+        steps.append(
+            TraceStep(float(alpha), A, dual.objective, dual.gap, path.stop, error, seconds)
+        )
+    return TracePath(tuple(steps))
+
+
+def _grid(entries: Entries, gamma: float, count: int, ratio: float) -> Array:
+    if not count >= 1:
+        raise ValueError(f"count: must be at least 1, not {count!r}.")
+    if not 0 < ratio < 1:
+        raise ValueError(f"ratio: must be between 0 and 1, not {ratio!r}.")
+    top = duality_gap(entries, LowRank.zero(entries.shape), Trace(0.0, gamma)).sigma
+    if not top > 0:
+        raise ValueError("entries: every value is zero, so A = 0 is optimal for each alpha.")
+    return top * np.geomspace(1.0, ratio, count)
+
+
+def _given(alphas: ArrayLike) -> Array:
+    grid = np.atleast_1d(np.asarray(alphas, dtype=float))
+    if grid.ndim != 1 or len(grid) == 0 or not (np.isfinite(grid).all() and grid.min() > 0):
+        raise ValueError("alphas: expected one or more finite numbers > 0.")
+    return np.sort(grid)[::-1]
+
+
+def _held(rows: ArrayLike, cols: ArrayLike, values: ArrayLike) -> tuple[Array, Array, Array]:
+    i, j, y = np.asarray(rows), np.asarray(cols), np.asarray(values, dtype=float)
+    if not (i.shape == j.shape == y.shape and y.ndim == 1 and len(y)):
+        raise ValueError("validation: expected (rows, cols, values) of one length, at least 1.")
+    return i, j, y
+
+
+def _error(A: LowRank, rows: Array, cols: Array, values: Array) -> float:
+    return float(np.sqrt(np.mean((A.entries(rows, cols) - values) ** 2)))
+
+
+def _double(entries: Entries) -> Entries:
+    return entries if entries.dtype == np.float64 else entries.standardised(0.0, 1.0, float)
