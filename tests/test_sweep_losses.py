@@ -21,7 +21,7 @@ def problem(name, shape=(25, 18), share=0.6, seed=0):
 
 
 @EVERY
-@pytest.mark.parametrize("penalty", [None, Ridge(0.003), Trace(0.003)], ids=["none", "ridge", "tr"])
+@pytest.mark.parametrize("penalty", [None, Ridge(0.003)], ids=["none", "ridge"])
 def test_a_sweep_falls_at_least_as_far_as_the_core(name, penalty):
     entries, _ = problem(name)
     start = Core(penalty).start(entries, LowRank.zero(entries.shape))
@@ -45,8 +45,9 @@ def test_path_never_rises_and_ends_stationary(name):
     assert np.all(np.diff(objectives) < 0)
     A = minimize(entries, 3, Solver(correction="core"), penalty=Ridge(alpha), random_state=0)[-1]
     assert path[-1].objective <= A.objective * (1 + 1e-6) + 1e-6
-    step, sweep = path[-1], Sweep(Ridge(alpha), rounds=150, steps=20)
-    A = sweep._sweep(sweep.start(entries, step.A)).A
+    A = path[-1].A
+    for _ in range(150):
+        A = Sweep(Ridge(alpha)).solve(entries, A).A
     G = entries.gradient(A)
     for v, u, s in zip(A.V.T, A.U.T, A.s, strict=True):
         np.testing.assert_allclose(G.matvec(v) + 2 * alpha * s * u, 0, atol=2e-4)
@@ -63,7 +64,7 @@ def test_half_sweep_is_least_squares():
         M = np.vstack([root[:, None] * fixed[rows[at]], lift])
         best = np.linalg.lstsq(M, np.append(root * y[at], np.zeros(3)), rcond=None)[0]
         np.testing.assert_allclose(found[j], best, rtol=1e-7, atol=1e-9)
-    with pytest.raises(ValueError, match="side: expected 'column' or 'row', not 'left'"):
+    with pytest.raises(ValueError, match="side: unknown name 'left'"):
         entries.half_sweep(fixed, np.zeros((18, 3)), side="left")
 
 
@@ -80,7 +81,7 @@ def test_trace_norm_by_sweeps_is_the_convex_optimum():
 
 
 def test_what_cannot_be_swept():
-    with pytest.raises(ValueError, match="only Ridge and Trace can be computed"):
+    with pytest.raises(ValueError, match="use Ridge or Trace"):
         Sweep(Schatten(0.1, 1.5))
     with pytest.raises(ValueError, match="use 'core', 'diagonal' or 'sweep'"):
         Solver(correction="sweeps")
@@ -90,5 +91,5 @@ def test_what_cannot_be_swept():
         lambda A: float(np.sum((A.to_dense() - Y) ** 2)),
         lambda A: 2 * (A.to_dense() - Y),
     )
-    with pytest.raises(TypeError, match="correction: this objective has no half-sweeps"):
+    with pytest.raises(ValueError, match="correction: Custom cannot be swept"):
         minimize(dense, 1, Solver(correction="sweep"), random_state=0)
