@@ -112,7 +112,11 @@ class Sweep:
 
     def _seeded(self, state: State, u: Array, v: Array, excess: float) -> State:
         """A − η u vᵀ: η = excess / β is sure to lower the objective, then doubled while it pays."""
-        step, best = excess / state.objective.smoothness, state
+        beta = state.objective.smoothness
+        # A loss of the user's own may not state β: then from a step far too short.
+        known = 0 < beta < np.inf
+        step = excess / beta if known else 1e-9 * max(state.value, excess) / excess
+        best = state
         for _ in range(DOUBLINGS):
             A = LowRank(
                 np.column_stack([state.A.U, u]),
