@@ -170,9 +170,8 @@ class Point:
     noise: float
 
     @classmethod
-    def at(
-        cls, A: LowRank, objective: Objective, solver: Solver, penalty: Penalty | None, run: Run
-    ) -> Point:
+    def at(cls, A: LowRank, run: Run) -> Point:
+        objective, solver, penalty = run.objective, run.solver, run.penalty
         rng = np.random.default_rng([run.seed, A.rank])
         G = objective.gradient(A)
         s = A.svd().s if solver.correction == "diagonal" else np.abs(A.s)
@@ -199,9 +198,53 @@ class Point:
 class Run(NamedTuple):
     """What stays the same for a whole run."""
 
+    objective: Objective
+    solver: Solver
+    correction: Correction
+    penalty: Penalty | None
+    rank: int
     seed: int
     noise: float
     began: float
+
+    @property
+    def rests(self) -> bool:
+        """Whether sweeps go on at the highest rank until the solution rests."""
+        return isinstance(self.correction, Sweep) and self.correction.rests
+
+    def advance(self, at: Point) -> tuple[Point, Step | None, Stop | None]:
+        """One more rank: the new point and its step, or none and the reason for it."""
+        solver = self.solver
+        excess = solver.excess(at.certificate, at.value)
+        if excess <= solver.tolerance * at.value:
+            return at, None, Stop.OPTIMAL
+        if at.pair.sigma == 0.0:
+            return at, None, Stop.STATIONARY
+        full = at.A.rank >= self.rank
+        growth = solver.grow(self.objective, self.correction, at, full)
+        point = Point.at(growth.state.A, self)
+        step = self.step(point, growth)
+        least = self.noise if step.rank > at.A.rank else 0.01 * solver.tolerance * at.value
+        fell = growth.state.value < at.value - max(self.noise, least)
+        # Near an optimum the objective is flat to the last bit, while the proof still sharpens.
+        if not (fell or solver.excess(point.certificate, point.value) < 0.9 * excess):
+            return at, None, Stop.RANK if full else Stop.STALLED
+        reason = solver.reason(step, at.value, self.rank)
+        more = reason is Stop.RANK and self.rests and not full
+        return point, step, None if more else reason
+
+    def step(self, point: Point, growth: Growth | None) -> Step:
+        """The step at a point; without a growth, that of a matrix to start from."""
+        return Step(
+            rank=point.A.rank,
+            objective=point.value,
+            A=original(self.objective, point.A),
+            certificate=point.certificate,
+            seconds=time.perf_counter() - self.began,
+            passes=(growth.passes if growth else 0) + point.pair.passes + 2,
+            direction=growth.direction if growth else "start",
+            replaced=growth.replaced if growth else 0,
+        )
 
 
 def minimize(
@@ -226,61 +269,33 @@ def minimize(
     rank = _check_rank(rank, objective.shape)
     steps = list(start.steps) if isinstance(start, Path) else []
     objective = objective if penalty is None else scaled(objective, penalty.gamma)
+    correction = corrections.named(solver.correction, penalty, solver.tolerance)
+    seed, began = _seed(start, random_state), time.perf_counter()
     with threadpool_limits(1, "blas"):  # the same bits however many threads BLAS would use
         A = to_scaled(objective, _first(start, objective.shape, solver))
         noise = NOISE * abs(objective.value(LowRank.zero(objective.shape)))
-        run = Run(_seed(start, random_state), noise, time.perf_counter())
-        correction = corrections.named(solver.correction, penalty, solver.tolerance)
-        if observer is not None:
-            observer.on_start(objective, rank)
-        rests = isinstance(correction, Sweep) and correction.rests
-        reason: Stop | None = Stop.RANK if A.rank >= rank and not rests else None
-        point = Point.at(A, objective, solver, penalty, run)
+        run = Run(objective, solver, correction, penalty, rank, seed, noise, began)
+        _tell(observer, "on_start", objective, rank)
+        point = Point.at(A, run)
         if A.rank and not steps:
-            steps.append(_step(point, None, run, original(objective, A)))
+            steps.append(run.step(point, None))
+        reason = Stop.RANK if A.rank >= rank and not run.rests else None
         while reason is None:
-            excess = solver.excess(point.certificate, point.value)
-            if excess <= solver.tolerance * point.value:
-                reason = Stop.OPTIMAL
-                break
-            if point.pair.sigma == 0.0:
-                reason = Stop.STATIONARY
-                break
-            full = point.A.rank >= rank
-            growth = solver.grow(objective, correction, point, full)
-            before, point = point, Point.at(growth.state.A, objective, solver, penalty, run)
-            step = _step(point, growth, run, original(objective, point.A))
-            least = noise if step.rank > before.A.rank else 0.01 * solver.tolerance * before.value
-            fell = growth.state.value < before.value - max(noise, least)
-            # Near an optimum the objective is flat to the last bit, while the proof still sharpens.
-            if not (fell or solver.excess(point.certificate, point.value) < 0.9 * excess):
-                reason = Stop.RANK if full else Stop.STALLED
+            point, step, reason = run.advance(point)
+            if step is None:
                 break
             steps = [*(t for t in steps if t.rank < step.rank), step]
-            if observer is not None:
-                observer.on_step(step)
-            reason = solver.reason(step, before.value, rank)
-            if reason is Stop.RANK and rests and not full:
-                reason = None
+            _tell(observer, "on_step", step)
             if callback is not None and callback(step) and reason is not Stop.RANK:
                 reason = Stop.CALLBACK
-        if observer is not None:
-            observer.on_stop(reason)
-    return Path(tuple(steps), reason, run.seed, objective.shape)
+        assert reason is not None
+        _tell(observer, "on_stop", reason)
+    return Path(tuple(steps), reason, seed, objective.shape)
 
 
-def _step(point: Point, growth: Growth | None, run: Run, A: LowRank) -> Step:
-    """The step at a point; without a growth, that of a matrix to start from."""
-    return Step(
-        rank=point.A.rank,
-        objective=point.value,
-        A=A,
-        certificate=point.certificate,
-        seconds=time.perf_counter() - run.began,
-        passes=(growth.passes if growth else 0) + point.pair.passes + 2,
-        direction=growth.direction if growth else "start",
-        replaced=growth.replaced if growth else 0,
-    )
+def _tell(observer: Observer | None, event: str, *what: object) -> None:
+    if observer is not None:
+        getattr(observer, event)(*what)
 
 
 @dataclass(frozen=True, eq=False)

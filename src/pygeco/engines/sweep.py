@@ -165,6 +165,45 @@ def _variances(M, d, lanes, out):
                 out[q * lanes + t] += M[(k * d + q) * lanes + t] * M[(k * d + q) * lanes + t]
 
 
+@njit(inline="always")
+def _draw(M, inverse, d, lanes, rows, first, noise, mean):
+    """The means to `mean`, and the noise added to row d, where L⁻ᵀ is still to come."""
+    for k in range(d):
+        for lane in range(rows):
+            at = (d * d + k) * lanes + lane
+            M[at + d * lanes] = M[at]
+            M[at] += noise[first + lane, k]
+    _back(M, d + 1, inverse, d, lanes)
+    for lane in range(rows):
+        for k in range(d):
+            mean[first + lane, k] = M[(d * d + d + k) * lanes + lane]
+
+
+@njit(inline="always")
+def _finish(M, inverse, d, lanes, rows, first, tau, total, out):
+    """The solutions to `out`; xᵀΛx / τ to the totals."""
+    # xᵀΛx = ‖Lᵀx‖², and Lᵀx stands in row d now: no second use of the Grams is needed.
+    for k in range(d):
+        for lane in range(rows):
+            total[lane] += M[(d * d + k) * lanes + lane] ** 2 / tau
+    _back(M, d, inverse, d, lanes)
+    for lane in range(rows):
+        for k in range(d):
+            out[first + lane, k] = M[(d * d + k) * lanes + lane]
+
+
+@njit(inline="always")
+def _error(x, d, prior, kept, weight, tau):
+    """What xᵀΛx / τ counts too much: 2 xᵀb and the prior's share."""
+    error = 0.0
+    for k in range(d):
+        own = 0.5 * prior[k, k] * x[k]
+        for q in range(k):
+            own += prior[k, q] * x[q]
+        error += 2 * x[k] * (kept[k] + weight * own / tau)
+    return error
+
+
 @njit(cache=True, parallel=True, fastmath=_FAST)
 def half_sweep(
     pointers, indices, values, weights, blocks,
@@ -216,23 +255,8 @@ def half_sweep(
             _add_prior(M, d, lanes, prior, shift, weight, pull, start)
             _factorise(M, inverse, d, lanes)
             if len(noise):
-                for k in range(d):
-                    for lane in range(rows):
-                        at = (d * d + k) * lanes + lane
-                        M[at + d * lanes] = M[at]
-                        M[at] += noise[first + lane, k]
-                _back(M, d + 1, inverse, d, lanes)
-                for lane in range(rows):
-                    for k in range(d):
-                        mean[first + lane, k] = M[(d * d + d + k) * lanes + lane]
-            # xᵀΛx = ‖Lᵀx‖², and Lᵀx stands in row d now: no second use of the Grams is needed.
-            for k in range(d):
-                for lane in range(rows):
-                    total[lane] += M[(d * d + k) * lanes + lane] ** 2 / tau
-            _back(M, d, inverse, d, lanes)
-            for lane in range(rows):
-                for k in range(d):
-                    out[first + lane, k] = M[(d * d + k) * lanes + lane]
+                _draw(M, inverse, d, lanes, rows, first, noise, mean)
+            _finish(M, inverse, d, lanes, rows, first, tau, total, out)
             if len(variance):
                 _invert(M, inverse, d, lanes)
                 _variances(M, d, lanes, own)
@@ -241,11 +265,5 @@ def half_sweep(
                         variance[first + lane, q] = own[q * lanes + lane]
                         total[lane] += own[q * lanes + lane] * diagonal[lane, q]
             for lane in range(rows):
-                error = total[lane]
-                for k in range(d):
-                    x = out[first + lane, k]
-                    own_prior = 0.5 * prior[k, k] * x
-                    for q in range(k):
-                        own_prior += prior[k, q] * out[first + lane, q]
-                    error -= 2 * x * (kept[lane, k] + weight[lane] * own_prior / tau)
-                errors[first + lane] = error
+                i = first + lane
+                errors[i] = total[lane] - _error(out[i], d, prior, kept[lane], weight[lane], tau)
