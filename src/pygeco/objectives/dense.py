@@ -21,8 +21,8 @@ from pygeco.objectives.convex_span import ConvexSpan
 from pygeco.objectives.dense_input import checked, relabelled
 from pygeco.objectives.dense_sweep import minimise_lines
 
-# Rows and columns of the part from which scales and thresholds are estimated.
-SAMPLE = 144
+# Rows and columns, at least and at most, of the part from which scales are estimated.
+SAMPLE = 128, 512
 
 
 class Dense:
@@ -184,13 +184,14 @@ class Dense:
     @cached_property
     def _part(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Some rows and columns, and which of their cells are observed."""
-        rng, size = np.random.default_rng(0), SAMPLE
+        rng = np.random.default_rng(0)
+        size = int(np.clip(np.sqrt(self.shape[0] * self.shape[1]) / 4, *SAMPLE))
         while True:
             i, j = (np.sort(rng.permutation(count)[:size]) for count in self.shape)
             seen = ~np.isnan(self.table.values[np.ix_(i, j)].astype(self.dtype))
             for w in self.table.weights:
                 seen &= w[np.ix_(i, j)] > 0
-            if np.count_nonzero(seen) >= SAMPLE or size >= max(self.shape):
+            if np.count_nonzero(seen) >= SAMPLE[0] or size >= max(self.shape):
                 return i, j, seen
             size *= 2
 
