@@ -251,7 +251,7 @@ def minimize(
             before, point = point, Point.at(growth.state.A, objective, solver, penalty, run)
             step = _step(point, growth, run, original(objective, point.A))
             least = noise if step.rank > before.A.rank else 0.01 * solver.tolerance * before.value
-            fell = growth.state.value < before.value - max(noise, least)
+            fell = point.value < before.value - max(noise, least)  # measured, not as the span says
             # Near an optimum the objective is flat to the last bit, while the proof still sharpens.
             if not (fell or solver.excess(point.certificate, point.value) < 0.9 * excess):
                 reason = Stop.RANK if full else Stop.STALLED
