@@ -115,9 +115,9 @@ class Power:
         log_size = 0.0  # log ‖Mᵏ x‖ / ‖x‖
         for k in range(1, self.iterations + 1):
             u, sigma = _unit(G.matvec(v))
-            if sigma == 0.0:
-                return _nothing(m, n, 2 * k - 1, "singular")
             v, size = _unit(G.rmatvec(u))
+            if sigma == 0.0 or size == 0.0:  # one alone: G is rounding of what should be zero
+                return _nothing(m, n, 2 * k, "singular")
             log_size += math.log(sigma) + math.log(size)
             upper = max(size, math.exp((log_size - log_c) / (2 * k))) * (1 + ROUNDING)
             if size >= (1 - self.tau) * upper:

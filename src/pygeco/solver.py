@@ -225,7 +225,7 @@ class Run(NamedTuple):
         point = Point.at(growth.state.A, self)
         step = self.step(point, growth)
         least = self.noise if step.rank > at.A.rank else 0.01 * solver.tolerance * at.value
-        fell = growth.state.value < at.value - max(self.noise, least)
+        fell = point.value < at.value - max(self.noise, least)  # measured, not as the span says
         # Near an optimum the objective is flat to the last bit, while the proof still sharpens.
         if not (fell or solver.excess(point.certificate, point.value) < 0.9 * excess):
             return at, None, Stop.RANK if full else Stop.STALLED

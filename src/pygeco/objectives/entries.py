@@ -269,7 +269,9 @@ class Entries:
         """Y ↦ S y and x ↦ Sᵀ x for the weighted targets S (Sᵀ and S when flipped)."""
 
         def through(cells: Cells) -> Product:
-            data = cells.values * cells.weights if len(cells.weights) else cells.values
+            # In float64: rounded to float32, the core would miss the minimum by as much.
+            w = cells.weights
+            data = cells.values * w.astype(float) if len(w) else cells.values
             return lambda x: product(cells, data, 1.0, x)
 
         pair = through(self.by_row), through(self.by_col)
