@@ -21,7 +21,7 @@ from pygeco.objectives.base import Gradient, Objective, Sweepable
 from pygeco.penalties import Penalty, Trace
 
 SWEEPS = 1000
-PAYS = 0.1  # sweeps go on while each lowers the objective by this share
+PAYS = 0.02  # sweeps go on while each lowers the objective by this share
 ROUNDING = 1e-14
 PATIENCE = 10  # sweeps that do not bring A nearer to rest, by the share PROGRESS, before giving up
 PROGRESS = 1e-3
