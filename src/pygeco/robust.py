@@ -243,11 +243,9 @@ def project(dense: Dense, fixed: Array, spread: float, *, side: str) -> Array:
 
 def _lagging(dense: Dense, columns: bool, P: Array, Q: Array) -> NDArray[np.int64]:
     """The columns (else rows) with far fewer cells inside the threshold than others have."""
-    inside, every = (
-        data.lines(columns, P, Q, Q[:, :0]).stiffness
-        for data in (dense, dense.with_loss(Squared()))
-    )
-    share = np.divide(2 * inside, every, out=np.ones_like(inside), where=every > 0)
+    inside = dense.lines(columns, P, Q, Q[:, :0]).stiffness
+    every = dense.counts()[int(columns)]
+    share = np.divide(inside, every, out=np.ones_like(inside), where=every > 0)
     return np.flatnonzero(share < LAG * np.median(share))
 
 

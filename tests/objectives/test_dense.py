@@ -7,7 +7,7 @@ import scipy.optimize
 
 from loss_cases import CASES
 from oracles import dense, random_low_rank
-from pygeco import Dense, Entries, LowRank, Solver, Trace, minimize
+from pygeco import Dense, Entries, LowRank, Ridge, Solver, Trace, minimize
 from pygeco.engines import tiles
 from pygeco.losses import Huber, Logistic, Ordinal, PseudoHuber, Squared
 
@@ -194,17 +194,19 @@ def line_objective(loss, y, fixed, lift):
 
 
 @pytest.mark.parametrize("side", ["column", "row"])
-@pytest.mark.parametrize("ridge", [0.0, 0.01])
+@pytest.mark.parametrize("ridge", [0.0, 0.01, "of its own"])
 @pytest.mark.parametrize("loss", [Squared(), Huber(0.6), PseudoHuber(0.6)], ids=lambda x: x.name)
 def test_half_sweep_solves_every_line(side, ridge, loss):
     Y = table(11, shape=(30, 24))
+    if ridge == "of its own":
+        ridge = np.geomspace(1e-4, 1e-1, 24 if side == "column" else 30)
     fixed = np.random.default_rng(12).standard_normal((30 if side == "column" else 24, 3))
     lines = Y.T if side == "column" else Y
     start = np.zeros((len(lines), 3))
     objective = Dense(Y, loss)
     W = objective.half_sweep(fixed, start, side=side, ridge=ridge)
-    lift = ridge * objective.total_weight
-    for w, y in zip(W, lines, strict=True):
+    lifts = np.broadcast_to(ridge, len(lines)) * objective.total_weight
+    for w, y, lift in zip(W, lines, lifts, strict=True):
         value = line_objective(loss, y, fixed, lift)
         oracle = scipy.optimize.minimize(value, w, method="BFGS", options={"gtol": 1e-9})
         assert value(w) <= oracle.fun + 1e-7 * max(1.0, abs(oracle.fun))
@@ -215,6 +217,34 @@ def test_half_sweep_of_the_squared_loss_is_least_squares():
     Y, fixed = rng.standard_normal((9, 7)), rng.standard_normal((9, 3))
     W = Dense(Y).half_sweep(fixed, np.ones((7, 3)), side="column")
     np.testing.assert_allclose(W.T, np.linalg.lstsq(fixed, Y)[0], atol=1e-12)
+    ridge = np.geomspace(1e-3, 1.0, 7)
+    W = Dense(Y).half_sweep(fixed, np.ones((7, 3)), side="column", ridge=ridge)
+    for w, y, lift in zip(W, Y.T, ridge * Y.size, strict=True):
+        expected = np.linalg.solve(fixed.T @ fixed + lift * np.eye(3), fixed.T @ y)
+        np.testing.assert_allclose(w, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("loss", "penalty"),
+    [("squared", Ridge(1e-3, gamma=0.5))]
+    + [(loss, h) for loss in ("squared", Huber(0.8)) for h in (None, Ridge(1e-3), Trace(1e-2))],
+)
+def test_sweeps_reach_what_they_reach_on_entries(loss, penalty):
+    Y = table(19, heavy=False, shape=(20, 16))
+    solver = Solver(correction="sweep")
+    ours = minimize(Dense(Y, loss), 3, solver, penalty=penalty, random_state=0)
+    theirs = minimize(Entries.from_dense(Y, loss=loss), 3, solver, penalty=penalty, random_state=0)
+    assert ours[0].objective == pytest.approx(theirs[0].objective, rel=1e-2)
+    assert ours[-1].objective == pytest.approx(theirs[-1].objective, rel=2e-2)
+
+
+def test_counts_are_the_weights_of_the_lines():
+    Y = table()
+    weights = np.random.default_rng(20).uniform(0.5, 2, SHAPE)
+    rows, cols = Dense(Y, Huber(1.0), sample_weight=weights).counts()
+    seen = np.where(np.isnan(Y), 0, weights)
+    np.testing.assert_allclose(rows, seen.sum(axis=1), atol=1e-12)
+    np.testing.assert_allclose(cols, seen.sum(axis=0), atol=1e-12)
 
 
 @pytest.mark.parametrize("loss", [Huber(0.3), Squared(), PseudoHuber(0.3)], ids=lambda x: x.name)

@@ -85,29 +85,40 @@ class Dense:
         """B ↦ R(U B Vᵀ) for the columns of A."""
         return replace(ConvexSpan.of(self, A), quadratic=isinstance(self.loss, Squared))
 
+    def counts(self) -> tuple[Array, Array]:
+        """The total weight of the observed cells of each row, and of each column."""
+        m, n = self.shape
+        none = np.zeros((m, 0)), np.zeros((n, 0))
+        flat = self.with_loss(Squared())
+        return (
+            flat.lines(False, *none, none[1]).stiffness / 2,
+            flat.lines(True, *none[::-1], none[0]).stiffness / 2,
+        )
+
     def half_sweep(
         self,
         fixed: Array,
         start: Array,
         *,
         side: str,
-        ridge: float = 0.0,
+        ridge: float | Array = 0.0,
         steps: int = 50,
         exact: bool = True,
     ) -> Array:
-        """Argmin over W of R(fixed Wᵀ) + ridge ‖W‖² (side="column"), or of R(W fixedᵀ) ("row").
+        """Argmin_W R(A) + Σ ridge_j ‖w_j‖², A = fixed Wᵀ; for side="row", A = W fixedᵀ.
 
-        From `start`; a row of W never gets worse. One product with Y for the squared loss on all
-        cells. Else at most `steps` passes of `minimise_lines`, cheaper ones if not `exact`.
+        From `start`; a row of W never gets worse, and one without any cell stays as it is. One
+        product with Y for the squared loss on all cells. Else at most `steps` passes of
+        `minimise_lines`, cheaper ones if not `exact`.
         """
         if side not in ("column", "row"):
             raise ValueError(f"side: expected 'column' or 'row', not {side!r}.")
         columns = side == "column"
-        lift = ridge * self.total_weight
-        if isinstance(self.loss, Squared) and self.complete:
+        lift = np.broadcast_to(np.asarray(ridge, dtype=float) * self.total_weight, (len(start),))
+        if isinstance(self.loss, Squared) and self.complete and np.ptp(lift) == 0.0:
             zero = np.zeros_like(start)
             force = -self.lines(columns, zero, fixed, fixed).sides
-            gram = 2 * (fixed.T @ fixed) + 2 * lift * np.eye(fixed.shape[1])
+            gram = 2 * (fixed.T @ fixed) + 2 * lift[0] * np.eye(fixed.shape[1])
             return np.asarray(np.linalg.lstsq(gram, force.T, rcond=None)[0].T)
         bound = self.loss.smoothness * self.heaviest
         lines = partial(self.lines, columns)

@@ -22,12 +22,12 @@ def minimise_lines(
     lines: Callable[..., Lines],
     fixed: Array,
     start: Array,
-    lift: float,
+    lift: Array,
     bound: float,
     steps: int,
     exact: bool,
 ) -> Array:
-    """Argmin over W of Σ w ℓ(⟨W_i, fixed_j⟩) + lift ‖W‖², every line i at once.
+    """Argmin over W of Σ w ℓ(⟨W_i, fixed_j⟩) + Σ lift_i ‖W_i‖², every line i at once.
 
     Iteratively reweighted least squares: with h = ℓ′/residual, Σ h (z − y)² / 2 lies above
     Huber's loss and touches it, so a step downhill on the one is downhill on the other. Each
@@ -44,7 +44,7 @@ def minimise_lines(
     def at(W: Array) -> tuple[Array, Array, Array]:
         found = lines(W, fixed, fixed, curved=curved)
         value = found.values + lift * np.sum(W * W, axis=1)
-        force = -found.sides - 2 * lift * W
+        force = -found.sides - 2 * lift[:, None] * W
         if curved:
             step = _solve(found.grams, force, 2 * lift)
         else:
@@ -71,7 +71,7 @@ def minimise_lines(
     return W
 
 
-def _solve(grams: Array, force: Array, lift: float) -> Array:
+def _solve(grams: Array, force: Array, lift: Array) -> Array:
     """Each line's own system; the jitter keeps an undetermined line in the span of its cells."""
     s = grams.shape[1]
     trace = np.trace(grams, axis1=1, axis2=2)
@@ -80,9 +80,9 @@ def _solve(grams: Array, force: Array, lift: float) -> Array:
     return np.linalg.solve(M, force[:, :, None])[:, :, 0]
 
 
-def _solve_scaled(M: Array, shares: Array, force: Array, lift: float) -> Array:
-    """(share_i M + lift)⁻¹ force_i: one eigendecomposition for all lines."""
+def _solve_scaled(M: Array, shares: Array, force: Array, lift: Array) -> Array:
+    """(share_i M + lift_i)⁻¹ force_i: one eigendecomposition for all lines."""
     values, vectors = np.linalg.eigh(M)
-    bends = shares[:, None] * np.maximum(values, 1e-12 * values[-1]) + lift
+    bends = shares[:, None] * np.maximum(values, 1e-12 * values[-1]) + lift[:, None]
     turned = force @ vectors
     return np.divide(turned, bends, out=np.zeros_like(turned), where=bends > 0) @ vectors.T
