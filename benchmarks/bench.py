@@ -95,6 +95,7 @@ def movielens() -> dict[str, Any] | None:
             }
         )
     _show_movielens(found)
+    MatrixCompletion(random_state=0).fit(make_ratings((60, 40), 1_000))
     began = time.perf_counter()
     model = MatrixCompletion(random_state=0).fit((rows, cols, values, shape))
     seconds, error = time.perf_counter() - began, -model.score(ratings.cells(ratings.test))

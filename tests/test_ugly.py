@@ -12,6 +12,8 @@ SOLVERS = [
     Solver(correction="diagonal", signs=True, replacements=2),
     Solver(correction="core", direction=Power(iterations=1)),
     Solver(correction="core", direction=Lanczos(tau=0.5, iterations=1)),
+    Solver(correction="core", refine=True),
+    Solver(correction="sweep"),
 ]
 NUMBERS = st.one_of(
     st.sampled_from([0.0, 1.0, -1.0, 1e-30, 1e30, 3.5]),
@@ -39,7 +41,7 @@ def cells(draw):
 
 
 @settings(
-    max_examples=150,
+    max_examples=200,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
