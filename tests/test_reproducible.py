@@ -43,12 +43,10 @@ def test_one_and_two_threads(name) -> None:
 
 
 def test_other_processes_and_other_numbers_of_blas_threads() -> None:
-    expected = [digest(fit(SOLVERS["paper"])), digest(fit(SOLVERS["core"], Ridge(1e-5)))]
-    expected.append(digest(fit(SOLVERS["core"], Trace(1e-4))))
-    for threads in ("1", "2"):
-        counts = dict.fromkeys(
-            ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), threads
-        )
+    found = set()
+    for threads in (None, "1", "2"):
+        names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+        counts = {} if threads is None else dict.fromkeys(names, threads)
         run = subprocess.run(
             [sys.executable, __file__],
             env=os.environ | counts,
@@ -56,7 +54,9 @@ def test_other_processes_and_other_numbers_of_blas_threads() -> None:
             text=True,
             check=True,
         )
-        assert run.stdout.split() == expected
+        found.add(run.stdout)
+    assert len(found) == 1
+    assert len(found.pop().split()) == 3
 
 
 if __name__ == "__main__":
