@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,21 +56,17 @@ class Recommending:
         left = (model.factors_.U * model.factors_.s).astype(np.float32)
         right = np.ascontiguousarray(model.factors_.V.T, dtype=np.float32)
         col = (model.biases_.mean + model.biases_.col).astype(np.float32)
-        flat = np.atleast_1d(index).reshape(-1)
-        found = np.empty((len(flat), wanted), np.int64)
-        scores = np.empty((len(flat), wanted), np.float32)
-        for at in range(0, len(flat), ROWS):
-            part = slice(at, at + ROWS)
-            table = left[flat[part]] @ right
+
+        def scores(flat: NDArray[Any]) -> Array:
+            table = left[flat] @ right
             table += col
             if exclude_seen:
-                self._hide_seen(table, flat[part])
-            top_k(table, found[part], scores[part])
-        scores += model.biases_.row[flat].astype(np.float32)[:, None]
-        answers = model._response(scores)
+                self._hide_seen(table, flat)
+            return table
+
+        found, best = _ranked(index, wanted, scores)
+        answers = model._response(best + model.biases_.row[index].astype(np.float32)[..., None])
         answers[found < 0] = -np.inf
-        if index.ndim == 0:
-            return Ranking(found[0], answers[0])
         return Ranking(found, answers)
 
     def similar(self, columns: ArrayLike, k: int = 10) -> Ranking:
@@ -81,18 +78,13 @@ class Recommending:
         V = (model.factors_.V * model.factors_.s).astype(np.float32)
         size = np.linalg.norm(V, axis=1, keepdims=True)
         V = V / np.where(size > 0, size, 1)
-        flat = np.atleast_1d(index).reshape(-1)
-        wanted = _count(k, n)
-        found = np.empty((len(flat), wanted), np.int64)
-        scores = np.empty((len(flat), wanted), np.float32)
-        for at in range(0, len(flat), ROWS):
-            part = slice(at, at + ROWS)
-            table = V[flat[part]] @ V.T
-            table[np.arange(len(table)), flat[part]] = -np.inf
-            top_k(table, found[part], scores[part])
-        if index.ndim == 0:
-            return Ranking(found[0], scores[0])
-        return Ranking(found, scores)
+
+        def scores(flat: NDArray[Any]) -> Array:
+            table = V[flat] @ V.T
+            table[np.arange(len(table)), flat] = -np.inf
+            return table
+
+        return Ranking(*_ranked(index, _count(k, n), scores))
 
     def explain(self, row: int, column: int, k: int = 5) -> Reasons:
         """Which of the row's known columns drive its prediction at `column`.
@@ -119,6 +111,18 @@ class Recommending:
         lines = np.repeat(np.arange(len(rows)), counts)
         starts = np.repeat(pointers[rows] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
         table[lines, indices[starts + np.arange(len(starts))]] = -np.inf
+
+
+def _ranked(
+    index: NDArray[Any], k: int, scores: Callable[[NDArray[Any]], Array]
+) -> tuple[NDArray[np.int64], Array]:
+    """The k best columns for each of `index` and their scores, a block of rows at a time."""
+    flat = index.reshape(-1)
+    found, best = np.empty((len(flat), k), np.int64), np.empty((len(flat), k), np.float32)
+    for at in range(0, len(flat), ROWS):
+        part = slice(at, at + ROWS)
+        top_k(scores(flat[part]), found[part], best[part])
+    return found.reshape(*index.shape, k), best.reshape(*index.shape, k)
 
 
 def _count(k: int, n: int) -> int:
