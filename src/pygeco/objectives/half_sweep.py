@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pygeco.engines.cells import Cells
 from pygeco.engines.simd import BYTES
 from pygeco.engines.sweep import half_sweep as kernel
+from pygeco.engines.sweep import tables
 from pygeco.factors import Array
 
 UNKNOWN: Array = np.zeros(0)
@@ -85,8 +86,7 @@ def half_sweep(
         partner.bias.astype(dtype),
         partner.bias_variance.astype(dtype) if known else np.zeros(len(partner.bias), dtype),
         np.ones(m, dtype) if ridge is None else ridge.astype(dtype),
-        P.astype(dtype),
-        np.zeros(d, dtype) if centre is None else (P @ centre).astype(dtype),
+        _prior_table(P, centre, s, dtype),
         dtype.type(tau),
         dtype.type(jitter),
         none if noise is None else noise,
@@ -100,6 +100,17 @@ def half_sweep(
         spread = _split(variance, s)
         found = found._replace(variance=spread.factor, bias_variance=spread.bias)
     return Swept(found, float(errors.sum()), found if noise is None else _split(mean, s))
+
+
+def _prior_table(P: Array, centre: Array | None, s: int, dtype: np.dtype[Any]) -> Array:
+    """P and P μ in the layout of a row's table."""
+    d = len(P)
+    row, stride, size = tables(s, d, BYTES // dtype.itemsize)
+    out = np.zeros((size // stride, stride), dtype)
+    out[:d, :d] = P
+    if centre is not None:
+        out[row, :d] = P @ centre
+    return out.reshape(-1)
 
 
 def _split(table: Array, s: int) -> Side:
