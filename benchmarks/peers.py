@@ -8,7 +8,8 @@ Each fit runs in a process of its own, after a small fit that compiles and loads
 needs. Seconds are those of the fit alone, the shortest of the repeats. Predictions are taken as
 they come, not clipped to the scale. Settings of the others are the ones with which they do best on
 MovieLens-1M; pygeco has none. CPU seconds count all cores of the process, and so miss Spark's. A
-package that is not installed is named and left out. Tables go to standard output and, as JSON, to benchmarks/out/.
+package that is not installed is named and left out. Tables go to standard output and, as
+JSON, to benchmarks/out/.
 """
 
 from __future__ import annotations
