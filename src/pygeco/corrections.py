@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pygeco.arrays import inner
 from pygeco.corrections_base import Correction, State
 from pygeco.corrections_sweep import Sweep
 from pygeco.descent import NEWTON_STEPS, descend
@@ -107,11 +108,11 @@ class Diagonal:
 
     def shrink(self, state: State) -> State:
         keep = np.delete(np.eye(state.A.rank), np.argmin(np.abs(state.A.s)), axis=1)
-        A = LowRank(state.A.U @ keep, state.A.s @ keep, state.A.V @ keep)
+        A = state.A.rotate(keep, state.A.s @ keep, keep)
         return self._solve(state, A, _span(state).rotate(keep, keep))
 
     def _solve(self, state: State, A: LowRank, span: Span) -> State:
-        lift = 2 * _alpha(self.penalty) * (A.U.T @ A.U) * (A.V.T @ A.V)
+        lift = 2 * _alpha(self.penalty) * inner(A.U, A.U) * inner(A.V, A.V)
 
         def newton(b: Array) -> tuple[Array, float]:
             slope, curvature = span.diagonal(b)
@@ -126,7 +127,9 @@ class Diagonal:
         return state._replace(A=LowRank(A.U, b, A.V), span=span, value=value)
 
     def _value(self, span: Span, A: LowRank) -> float:
-        ridge = _alpha(self.penalty) * float(A.s @ ((A.U.T @ A.U) * (A.V.T @ A.V)) @ A.s)
+        alpha, ridge = _alpha(self.penalty), 0.0
+        if alpha:
+            ridge = alpha * float(A.s @ (inner(A.U, A.U) * inner(A.V, A.V)) @ A.s)
         return span.value(np.diag(A.s)) + ridge
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from pygeco.arrays import host, scaled, zeros
 from pygeco.corrections_base import State
 from pygeco.directions import matmat, rmatmat
 from pygeco.factors import Array, LowRank
@@ -64,7 +65,9 @@ class Sweep:
     def solve(self, objective: Objective, A: LowRank) -> State:
         state = self.start(objective, A)
         m, n = A.shape
-        return self._to_rest(state, np.zeros(m), np.zeros(n)) if self.rests else self._sweeps(state)
+        if not self.rests:
+            return self._sweeps(state)
+        return self._to_rest(state, zeros(m, A.kind), zeros(n, A.kind))
 
     def extend(self, state: State, u: Array, v: Array) -> State:
         if self.rests:
@@ -153,7 +156,7 @@ class Sweep:
         B = A if side == "column" else A.T
         fixed, start, ridge = self._split(B)
         W = objective.half_sweep(fixed, start, side=side, ridge=ridge)
-        B = LowRank(fixed, np.ones(B.rank), W).svd()
+        B = LowRank.product(fixed, W).svd()
         return B if side == "column" else B.T
 
     def _split(self, A: LowRank) -> _Split:
@@ -161,10 +164,10 @@ class Sweep:
         alpha = _alpha(self.penalty)
         top = float(A.s[0]) if A.rank else 0.0
         if not self.rests or top == 0.0:
-            return _Split(A.U, A.V * A.s, 0.0 if self.rests else alpha)
+            return _Split(A.U, scaled(A.V, A.s), 0.0 if self.rests else alpha)
         # Balanced, up to a factor that keeps the Grams' size apart from that of the data.
         root = np.sqrt(A.s / top)
-        return _Split(A.U * root, A.V * (root * top), 0.5 * alpha / top)
+        return _Split(scaled(A.U, root), scaled(A.V, root * top), 0.5 * alpha / top)
 
     def _penalty(self, A: LowRank) -> float:
         return 0.0 if self.penalty is None else self.penalty.value(A.s)
@@ -177,7 +180,7 @@ def _unrest(G: Gradient, A: LowRank, alpha: float) -> float:
     """
     left = np.linalg.norm(matmat(G, A.V) + alpha * A.U, axis=0)
     right = np.linalg.norm(rmatmat(G, A.U) + alpha * A.V, axis=0)
-    return float(A.s @ np.maximum(left, right))
+    return float(A.s @ host(np.maximum(left, right)))
 
 
 class _Split(NamedTuple):

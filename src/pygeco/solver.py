@@ -12,6 +12,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from pygeco import corrections
+from pygeco.arrays import kind, moved
 from pygeco.certificates import Certificate
 from pygeco.corrections_base import Correction, State
 from pygeco.corrections_sweep import Sweep
@@ -272,8 +273,8 @@ def minimize(
     correction = corrections.named(solver.correction, penalty, solver.tolerance)
     seed, began = _seed(start, random_state), time.perf_counter()
     with threadpool_limits(1, "blas"):  # the same bits however many threads BLAS would use
-        A = to_scaled(objective, _first(start, objective.shape, solver))
-        noise = NOISE * abs(objective.value(LowRank.zero(objective.shape)))
+        A = to_scaled(objective, _first(start, objective, solver))
+        noise = NOISE * abs(objective.value(LowRank.zero(objective.shape, kind(objective))))
         run = Run(objective, solver, correction, penalty, rank, seed, noise, began)
         _tell(observer, "on_start", objective, rank)
         point = Point.at(A, run)
@@ -309,6 +310,10 @@ class _Sum:
     def shape(self) -> tuple[int, int]:
         return self.G.shape
 
+    @property
+    def kind(self) -> Array:
+        return self.extra.kind
+
     def matvec(self, x: Array) -> Array:
         return self.G.matvec(x) + self.extra.matvec(x)
 
@@ -333,11 +338,12 @@ def _check_rank(rank: int, shape: tuple[int, int]) -> int:
     return int(rank)
 
 
-def _first(start: LowRank | Path | None, shape: tuple[int, int], solver: Solver) -> LowRank:
+def _first(start: LowRank | Path | None, objective: Objective, solver: Solver) -> LowRank:
+    shape = objective.shape
     A = LowRank.zero(shape) if start is None else start.A if isinstance(start, Path) else start
     if A.shape != shape:
         raise ValueError(f"start: has shape {A.shape}, but the objective's is {shape}.")
-    A = A.astype(float)
+    A = moved(A, kind(objective)).astype(float)
     return A if solver.correction == "diagonal" or A.orthonormal else A.svd()
 
 

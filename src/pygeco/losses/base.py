@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pygeco.arrays import as_array
 from pygeco.factors import Array
 
 
@@ -26,6 +27,11 @@ class Loss:
     def smoothness(self) -> float:
         """L, the largest curvature; infinite where it is not known."""
         return math.inf
+
+    @property
+    def clipped(self) -> tuple[float, float] | None:
+        """(δ, scale) where ℓ′ is scale · clip(z − y, ±δ): engines have a fused pass for it."""
+        return None
 
     def value(self, z: Array, y: Array) -> Array:
         raise TypeError(f"loss: {type(self).__name__} has no `value(z, y)`; write one.")
@@ -55,7 +61,7 @@ class Loss:
 
     def targets(self, y: ArrayLike) -> Array:
         """Targets as the formulas want them; an error where they are outside the domain."""
-        return np.asarray(y)
+        return as_array(y)
 
     def response(self, z: Array) -> Array:
         """A prediction on the scale of the targets."""

@@ -38,6 +38,10 @@ class Squared(Regression):
     def smoothness(self) -> float:
         return 2.0
 
+    @property
+    def clipped(self) -> tuple[float, float]:
+        return math.inf, 2.0
+
     def value(self, z: Array, y: Array) -> Array:
         return (z - y) ** 2
 
@@ -70,6 +74,10 @@ class Huber(Regression):
     @property
     def smoothness(self) -> float:
         return 1.0
+
+    @property
+    def clipped(self) -> tuple[float, float]:
+        return self._delta, 1.0
 
     @property
     def _delta(self) -> float:
