@@ -33,6 +33,8 @@ class Dense:
     missing where Y is NaN or `mask` is False. `sample_weight` broadcasts to the shape of Y.
     """
 
+    correction = "sweep"  # what `Solver(correction="auto")` takes
+
     def __init__(
         self,
         Y: ArrayLike,
@@ -57,6 +59,11 @@ class Dense:
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.table.dtype
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether R ≥ 0 for sure."""
+        return self.loss.nonnegative
 
     @property
     def smoothness(self) -> float:

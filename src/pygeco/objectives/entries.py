@@ -39,6 +39,8 @@ class Entries:
     then counts as one cell, with the mean (or the last) of its weights.
     """
 
+    correction = "sweep"  # what `Solver(correction="auto")` takes
+
     def __init__(
         self,
         rows: ArrayLike,
@@ -109,6 +111,11 @@ class Entries:
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.by_row.values.dtype
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether R ≥ 0 for sure."""
+        return self.loss.nonnegative
 
     @property
     def smoothness(self) -> float:
@@ -257,12 +264,7 @@ class Entries:
     def _newton_sweep(
         self, fixed: Array, start: Array, columns: bool, ridge: float | Array
     ) -> Array:
-        if np.ndim(ridge):
-            raise ValueError(
-                f"penalty: weighted norms need the squared loss, not {self.loss!r}, with "
-                "correction='sweep'; use gamma=0 or correction='core'."
-            )
-        lift = float(ridge) * self.total_weight
+        lift = np.asarray(ridge, dtype=float).reshape(-1, 1) * self.total_weight
         return minimise_side(self, start, fixed, columns=columns, ridge=lift, steps=2)
 
     def target_products(self, flipped: bool) -> tuple[Product, Product]:
