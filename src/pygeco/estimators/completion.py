@@ -61,7 +61,8 @@ class MatrixCompletion(
         With the evidence: draw this many sweeps from the posterior and predict by their mean.
         30 are a good choice; fitting then takes a few times as long, and errs less.
     solver : Solver or None, default=None
-        The choices of the algorithm; `Solver.paper()` is the paper's experiment.
+        The choices of the algorithm; `Solver.paper()` is the paper's experiment. "auto"
+        corrections are sweeps with a penalty, and cores without one, which then err less.
     clip : bool, default=False
         Clip predictions to the range of the observed values, which can only help. Labels
         have no such range.
