@@ -41,10 +41,14 @@ class Predictions:
             self.entries, a * self.rows + b * other.rows, a * self.cols + b * other.cols
         )
 
+    def slopes_at(self, rows: Array) -> Array:
+        """w ℓ′(z, y) by row, for other predictions z."""
+        return _slopes(self.entries, self.entries.by_row, rows)
+
     @cached_property
     def slopes(self) -> Array:
-        """w ℓ′(z, y), by row."""
-        return _slopes(self.entries, self.entries.by_row, self.rows)
+        """w ℓ′(z, y) by row."""
+        return self.slopes_at(self.rows)
 
     @property
     def value(self) -> float:

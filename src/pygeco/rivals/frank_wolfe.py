@@ -22,11 +22,16 @@ class View(Protocol):
     """What the objective sees of A, moved towards other matrices without starting afresh."""
 
     def gradient(self) -> Gradient: ...
-    def best_step(self, S: LowRank) -> float:
-        """Argmin over γ in [0, 1] of R((1 − γ) A + γ S)."""
+    def toward(self, S: LowRank) -> Line: ...
 
-    def moved(self, S: LowRank, gamma: float) -> View:
-        """The view of (1 − γ) A + γ S."""
+
+class Line(Protocol):
+    """(1 − γ) A + γ S for γ in [0, 1]."""
+
+    def best(self) -> float:
+        """The γ with the least R."""
+
+    def at(self, gamma: float) -> View: ...
 
 
 def view_of_zero(objective: Objective) -> View:
@@ -46,18 +51,27 @@ class CellView:
     def gradient(self) -> Gradient:
         return self.z.gradient()
 
-    def best_step(self, S: LowRank) -> float:
-        to = Predictions.of(self.z.entries, S)
+    def toward(self, S: LowRank) -> CellLine:
+        return CellLine(self.z, Predictions.of(self.z.entries, S))
+
+
+@dataclass(frozen=True, eq=False)
+class CellLine:
+    start: Predictions
+    end: Predictions
+
+    def best(self) -> float:
+        step = self.end.rows - self.start.rows
 
         def slope(gamma: float) -> float:
-            return self.z.mix(1 - gamma, to, gamma).along(to.mix(1.0, self.z, -1.0))
+            return float(self.start.slopes_at(self.start.rows + gamma * step) @ step)
 
         if slope(1.0) <= 0:
             return 1.0
         return float(brentq(slope, 0.0, 1.0, xtol=PRECISION)) if slope(0.0) < 0 else 0.0
 
-    def moved(self, S: LowRank, gamma: float) -> CellView:
-        return CellView(self.z.mix(1 - gamma, Predictions.of(self.z.entries, S), gamma))
+    def at(self, gamma: float) -> CellView:
+        return CellView(self.start.mix(1 - gamma, self.end, gamma))
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,17 +84,27 @@ class MatrixView:
     def gradient(self) -> Gradient:
         return self.objective.gradient(self.A)
 
-    def best_step(self, S: LowRank) -> float:
+    def toward(self, S: LowRank) -> MatrixLine:
+        return MatrixLine(self.objective, self.A, S)
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixLine:
+    objective: Objective
+    start: LowRank
+    end: LowRank
+
+    def best(self) -> float:
         def value(gamma: float) -> float:
-            return self.objective.value(mixed(self.A, S, gamma))
+            return self.objective.value(mixed(self.start, self.end, gamma))
 
         inside = minimize_scalar(
             value, bounds=(0.0, 1.0), method="bounded", options={"xatol": PRECISION}
         ).x
         return float(min((0.0, inside, 1.0), key=value))
 
-    def moved(self, S: LowRank, gamma: float) -> MatrixView:
-        return MatrixView(self.objective, mixed(self.A, S, gamma))
+    def at(self, gamma: float) -> MatrixView:
+        return MatrixView(self.objective, mixed(self.start, self.end, gamma))
 
 
 def mixed(A: LowRank, S: LowRank, gamma: float) -> LowRank:

@@ -42,7 +42,8 @@ def _hazan(objective: Objective, rank: int, t: float, rng: np.random.Generator) 
         if pair.sigma == 0.0:
             return Stop.STATIONARY
         gamma = 2 / (k + 2)
-        view = view.moved(LowRank(-pair.u[:, None], np.array([t]), pair.v[:, None]), gamma)
+        S = LowRank(-pair.u[:, None], np.array([t]), pair.v[:, None])
+        view = view.toward(S).at(gamma)
         weights = np.append((1 - gamma) * weights, gamma * t)
         A = columns.grown(weights, -pair.u, pair.v)
         G = view.gradient()

@@ -54,10 +54,11 @@ def _js(
         if pair.sigma == 0.0:
             return Stop.STATIONARY
         S = LowRank(-pair.u[:, None], np.array([t]), pair.v[:, None])
-        gamma = view.best_step(S)
+        line = view.toward(S)
+        gamma = line.best()
         if gamma == 0.0:
             return Stop.STALLED
-        view = view.moved(S, gamma)
+        view = line.at(gamma)
         weights = np.append((1 - gamma) * weights, gamma * t)
         A = columns.grown(weights, -pair.u, pair.v)
         G = view.gradient()

@@ -20,6 +20,8 @@ from pygeco.rivals.base import Callback, Iterate, Iterates, Seed, follow, positi
 from pygeco.rivals.singular import shrunk
 from pygeco.solver import checked_rank
 
+DIVERGENT = 100.0  # the relative residual at which a run is given up
+
 
 def svt(
     objective: Objective,
@@ -36,8 +38,9 @@ def svt(
 
     A = D_τ(Z), Z ← Z + δ P_E(Y − A): Z lives on the observed cells, D_τ lowers its singular values
     by τ. One step an iteration, until the relative residual on the cells is at most `tolerance`.
-    Left open, τ = 5 √(mn) and δ = 1.2 mn/|E| are the paper's (section 5.1.2), for matrices whose
-    entries are of size one; Z starts at k₀ δ P_E(Y) (section 5.1.3). `rank` limits the rank.
+    Left open, τ = 5 √(mn) and δ = 1.2 mn/|E| are the paper's (section 5.1.2), for cells drawn
+    uniformly from a matrix with entries of size one; δ < 2 converges always (Theorem 4.2). Z starts
+    at k₀ δ P_E(Y) (section 5.1.3). `rank` limits the rank.
     """
     entries = squared_entries("SVT", objective)
     rank, cells = checked_rank(rank, entries.shape), math.prod(entries.shape)
@@ -71,6 +74,8 @@ def _svt(
         yield Iterate(A, entries.gradient(A), 4 + passes, trace_norm=float(A.s.sum()))
         if math.sqrt(rest.value / size) <= tolerance:
             return Stop.CONVERGED
+        if not rest.value <= DIVERGENT**2 * size:
+            return Stop.DIVERGED
         Z = _plus(Z, _times(rest, delta))
     return Stop.ITERATIONS
 
