@@ -289,11 +289,11 @@ def minimize(
     """
     solver = Solver() if solver is None else solver
     solver = replace(solver, correction=corrections.suited(solver.correction, objective, penalty))
-    rank = _check_rank(rank, objective.shape)
+    rank = checked_rank(rank, objective.shape)
     steps = list(start.steps) if isinstance(start, Path) else []
     objective = objective if penalty is None else scaled(objective, penalty.gamma)
     correction = corrections.named(solver.correction, penalty, solver.tolerance)
-    seed, began = _seed(start, random_state), time.perf_counter()
+    seed, began = seed_from(random_state, start), time.perf_counter()
     with threadpool_limits(1, "blas"):  # the same bits however many threads BLAS would use
         A = to_scaled(objective, _first(start, objective, solver))
         noise = NOISE * abs(objective.value(LowRank.zero(objective.shape, kind(objective))))
@@ -352,7 +352,8 @@ def _with_penalty(G: Gradient, A: LowRank, penalty: Penalty | None) -> Operator:
     return _Sum(G, LowRank(A.U, penalty.slope(A.s), A.V))
 
 
-def _check_rank(rank: int, shape: tuple[int, int]) -> int:
+def checked_rank(rank: int, shape: tuple[int, int]) -> int:
+    """The rank, if it is a whole number that the shape allows."""
     if not isinstance(rank, (int, np.integer)) or isinstance(rank, bool):
         raise ValueError(f"rank: expected an integer, not {rank!r}.")
     if not 1 <= rank <= min(shape):
@@ -369,7 +370,10 @@ def _first(start: LowRank | Path | None, objective: Objective, solver: Solver) -
     return A if solver.correction == "diagonal" or A.orthonormal else A.svd()
 
 
-def _seed(start: LowRank | Path | None, random_state: int | np.random.Generator | None) -> int:
+def seed_from(
+    random_state: int | np.random.Generator | None, start: LowRank | Path | None = None
+) -> int:
+    """The seed of a run: as given, that of the path it continues, or a fresh one."""
     if isinstance(start, Path) and random_state is None:
         return start.seed
     if isinstance(random_state, (int, np.integer)) and random_state >= 0:

@@ -124,6 +124,10 @@ class Entries:
         return isinstance(self.loss, Squared)
 
     @property
+    def weighted(self) -> bool:
+        return len(self.by_row.weights) > 0
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         return self.by_row.values.dtype
 
