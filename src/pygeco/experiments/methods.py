@@ -97,13 +97,14 @@ def soft(data: Halves) -> list[Point]:
     The first penalty at which the limit of the rank binds is the last: below it the solution is
     not the convex program's.
     """
+    most = min(SOFT_RANK, *data.train.shape)
     path = soft_impute(
         data.centred.train,
-        SOFT_RANK,
+        most,
         als=True,
         tolerance=1e-3,
         random_state=SEED,
-        callback=lambda step: step.rank == SOFT_RANK,
+        callback=lambda step: step.rank == most,
     )
     return [p for p in data.centred.points(path) if p.rank]
 

@@ -106,4 +106,6 @@ def _needed(ax: Any, sides: Sequence[int], cells: Sequence[float], exponent: flo
     bound = [cells[0] * (n / sides[0]) ** 1.5 for n in sides]
     ax.loglog(sides, bound, "--", color="#1d4ed8", label="n^1.5, Corollary 1")
     ax.set(title="cells that suffice", xlabel="side n")
+    ax.set_xticks(sides, [str(n) for n in sides])
+    ax.minorticks_off()
     ax.legend(frameon=False, fontsize=8)
