@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pygeco.directions import Lanczos
 from pygeco.estimators import MatrixCompletion
 from pygeco.experiments.tasks import Halves, Point
+from pygeco.factors import LowRank
 from pygeco.path import Path, Step
 from pygeco.rivals import admira, js, optspace, r1mp, soft_impute, svt
 from pygeco.solver import Solver, minimize
@@ -19,6 +21,7 @@ GECO_RANK = 15
 RANKS = (1, 2, 3, 4, 5, 7, 10)  # of methods that run anew for each rank
 JS_RANK = 200
 SOFT_RANK = 50
+SVT_RANK = 30
 PATIENCE = 40  # ranks without a better validation error before a trace bound is given up
 BOUNDS = tuple(2.0 ** (k / 2) for k in range(-4, 5))  # times √(mn) RMS(ratings): 1/4 to 4
 
@@ -92,15 +95,18 @@ def economic_pursuit(data: Halves) -> list[Point]:
 
 
 def soft(data: Halves) -> list[Point]:
-    """Soft-Impute by alternating least squares, over its own grid of penalties.
+    """Soft-Impute by alternating least squares, ten penalties from 0.6 to 0.1 of the largest.
 
-    The first penalty at which the limit of the rank binds is the last: below it the solution is
-    not the convex program's.
+    The first one at which the limit of the rank binds is the last: below it the solution is not
+    the convex program's.
     """
     most = min(SOFT_RANK, *data.train.shape)
+    start = data.centred.train.gradient(LowRank.zero(data.train.shape))
+    top = Lanczos()(start, np.random.default_rng(SEED)).sigma
     path = soft_impute(
         data.centred.train,
         most,
+        top * np.geomspace(0.6, 0.1, 10),
         als=True,
         tolerance=1e-3,
         random_state=SEED,
@@ -123,7 +129,15 @@ def subspaces(data: Halves) -> list[Point]:
 def thresholding(data: Halves) -> list[Point]:
     """SVT, whose step is safe below 2; τ on the scale of the ratings. It fits cells exactly."""
     tau = 5 * data.centred.spread
-    path = svt(data.centred.train, 30, tau=tau, delta=1.9, iterations=150, random_state=SEED)
+    path = svt(
+        data.centred.train,
+        SVT_RANK,
+        tau=tau,
+        delta=1.9,
+        iterations=150,
+        random_state=SEED,
+        callback=lambda step: step.rank == SVT_RANK,
+    )
     last = {step.rank: step for step in path if step.rank}
     return data.centred.points(last.values())
 

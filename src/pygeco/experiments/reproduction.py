@@ -25,10 +25,10 @@ def publish(curves: Sequence[Curve], folder: Path) -> list[Verdict]:
 def _panels(curves: Sequence[Curve]) -> dict[str, list[pictures.Line]]:
     panels: dict[str, list[pictures.Line]] = {}
     for curve in curves:
-        points = sorted(curve.points, key=lambda p: p.rank)
-        line = pictures.Line(
-            curve.job.method, curve.job.label, [p.rank for p in points], [p.test for p in points]
-        )
+        errors = {p.rank: p.test for p in curve.points}  # the last of each rank
+        ranks = sorted(errors)
+        tests = [errors[rank] for rank in ranks]
+        line = pictures.Line(curve.job.method, curve.job.label, ranks, tests)
         panels.setdefault(f"{curve.job.dataset}, {curve.job.split}", []).append(line)
     return panels
 

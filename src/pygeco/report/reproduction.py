@@ -11,6 +11,9 @@ STRONG = {"geco": "#c2410c", "js": "#1d4ed8", "js-centred": "#60a5fa", "default"
 FAINT = ("#a16207", "#7e22ce", "#be185d", "#0f766e", "#57534e", "#9333ea", "#b45309")
 
 
+TICKS = (1, 2, 5, 10, 20, 50, 100, 200)
+
+
 class Line(NamedTuple):
     """One method in one panel."""
 
@@ -33,6 +36,8 @@ def figure1(panels: Mapping[str, Sequence[Line]]) -> Any:
             _draw(ax, line, STRONG.get(line.name), faint)
         ax.set(title=title, xlabel="rank", ylabel="test RMSE", xscale="log")
         ax.set_ylim(*_range(lines))
+        ax.set_xticks(TICKS, [str(rank) for rank in TICKS])
+        ax.minorticks_off()
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(colors=INK)
         ax.grid(color=GRID, alpha=0.2)
