@@ -116,6 +116,7 @@ def test_the_bound_with_the_least_error_is_found(monkeypatch):
     assert methods.best_bound(data) == methods.BOUNDS[7]
     assert len(asked) == len(set(asked))
     valley = {bound: k for k, bound in enumerate(methods.BOUNDS)}
+    methods.best_bound.cache_clear()
     assert methods.best_bound(data) == methods.BOUNDS[0]
 
 

@@ -50,7 +50,9 @@ def reproduce(
             help="ml-100k, ml-1m, ml-10m; by default the first two, and 10M if it is here."
         ),
     ] = None,
-    more: Annotated[list[str] | None, typer.Argument(metavar="", hidden=True)] = None,
+    more: Annotated[
+        list[str] | None, typer.Argument(metavar="SETS", help="The same, without the option.")
+    ] = None,
     theory: Annotated[
         bool, typer.Option("--theory", help="Measure the theorems instead, or with --datasets too.")
     ] = False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from pygeco.estimators import MatrixCompletion
 from pygeco.experiments.tasks import Halves, Point
 from pygeco.factors import LowRank
 from pygeco.path import Path, Step
-from pygeco.rivals import admira, js, optspace, r1mp, soft_impute, svt
+from pygeco.rivals import admira, hazan, js, optspace, r1mp, soft_impute, svt
 from pygeco.solver import Solver, minimize
 
 SEED = 0
@@ -47,13 +48,25 @@ def js_raw(data: Halves) -> list[Point]:
     """JS on the ratings as they are, its trace bound chosen on a part of the cells to fit."""
     bound = best_bound(data.inner)
     path = js(data.train, JS_RANK, bound * data.spread, random_state=SEED)
-    return data.points(path, f"trace bound {bound:.3g} √(mn) RMS")
+    return data.points(path, _bound(bound))
 
 
 def js_centred(data: Halves) -> list[Point]:
     return js_raw(data.centred)
 
 
+def hazan_centred(data: Halves) -> list[Point]:
+    """Hazan with the trace bound of JS."""
+    bound = best_bound(data.centred.inner)
+    path = hazan(data.centred.train, JS_RANK, bound * data.centred.spread, random_state=SEED)
+    return data.centred.points(path, _bound(bound))
+
+
+def _bound(bound: float) -> str:
+    return f"trace bound {bound:.3g} √(mn) RMS"
+
+
+@lru_cache(maxsize=2)
 def best_bound(data: Halves) -> float:
     """The multiple in BOUNDS with the least validation error at any rank.
 
@@ -82,7 +95,7 @@ def _least_error(data: Halves, bound: float) -> float:
         return len(errors) - 1 - int(np.argmin(errors)) >= PATIENCE
 
     js(data.train, JS_RANK, bound, random_state=SEED, callback=watch)
-    return min(errors)
+    return min(errors, default=math.inf)
 
 
 def pursuit(data: Halves) -> list[Point]:
@@ -165,6 +178,7 @@ METHODS = {
         Method("js", "JS", js_raw),
         Method("geco-centred", "GECO (paper), centred", geco_centred),
         Method("js-centred", "JS, centred", js_centred),
+        Method("hazan", "Hazan, centred", hazan_centred),
         Method("r1mp", "R1MP, centred", pursuit),
         Method("er1mp", "economic R1MP, centred", economic_pursuit),
         Method("soft-impute", "Soft-Impute (ALS), centred", soft),
