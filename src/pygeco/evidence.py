@@ -32,6 +32,7 @@ FLOAT = np.float32  # the noise of the data is far above the rounding
 BLOCK = 24
 AGE = 6  # sweeps before directions may be dropped: many a late one needs that long to grow
 DEAD = 0.01  # the share of a direction that the data, not the prior, must say, on both sides
+SURE = 0.2  # the share from which on a direction lives for certain
 NEVER = 1e10  # the precision of an offset that is switched off
 
 
@@ -142,7 +143,7 @@ def fit_evidence(
     while True:
         before = now.rank
         now = _grow(data, now, min(block, rank - before), rng)
-        now = _settle(data, now, max_sweeps, tolerance, tell)
+        now = _settle(data, now, max_sweeps, tolerance, tell, grows=now.rank < rank)
         if now.rank < before + 0.9 * block or now.rank >= rank:
             return now
 
@@ -232,15 +233,21 @@ def pruned(now: Posterior) -> Posterior:
     """The directions that the data support, in the basis of the singular vectors of U Vᵀ."""
     if now.rank == 0:
         return now
+    rows, cols, support = _directions(now)
+    alive = support >= DEAD
+    if alive.all():
+        return now
+    return updated(replace(now, rows=rows.keep(alive), cols=cols.keep(alive)))
+
+
+def _directions(now: Posterior) -> tuple[Side, Side, Array]:
+    """Both sides in the basis of the singular vectors of U Vᵀ, and what supports each of those."""
     U, V = now.rows.factor.astype(float), now.cols.factor.astype(float)
     A = LowRank.product(U, V).svd()
     roots = np.sqrt(A.s)
     rows = _turned(now.rows, scaled(A.U, roots))
     cols = _turned(now.cols, scaled(A.V, roots))
-    alive = _support(rows, now.row_prior.some) * _support(cols, now.col_prior.some) >= DEAD
-    if alive.all():
-        return now
-    return updated(replace(now, rows=rows.keep(alive), cols=cols.keep(alive)))
+    return rows, cols, _support(rows, now.row_prior.some) * _support(cols, now.col_prior.some)
 
 
 def _turned(side: Side, factor: Array) -> Side:
@@ -311,9 +318,18 @@ def _widened(side: Side, factor: Array, variance: float) -> Side:
 
 
 def _settle(
-    data: Entries, now: Posterior, max_sweeps: int, tolerance: float, tell: _Teller
+    data: Entries,
+    now: Posterior,
+    max_sweeps: int,
+    tolerance: float,
+    tell: _Teller,
+    *,
+    grows: bool,
 ) -> Posterior:
-    """Sweeps at the present components until the error rests; dead directions are dropped."""
+    """Sweeps at the present components until the error rests; dead directions are dropped.
+
+    Where more can grow and every direction is well supported already, more will: it ends early.
+    """
     error, relax = np.inf, 0.0
     for count in range(max_sweeps):
         now, new = sweep(data, now, relax)
@@ -323,6 +339,8 @@ def _settle(
         fell = (error - new) / max(new, 1e-300)
         relax = 1.0 if fell > 0 and count else 0.0
         error = new
+        if grows and 0 < count < AGE and now.rank and _directions(now)[2].min() >= SURE:
+            return now
         if count >= AGE and count % 3 == 0:
             before, now = now.rank, pruned(now)
             relax = relax if now.rank == before else 0.0
