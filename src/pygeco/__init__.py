@@ -11,6 +11,7 @@ from pygeco.certificates import (
     guaranteed_gap_at_rank,
     guaranteed_rank,
 )
+from pygeco.container import ModelFileError
 from pygeco.directions import Lanczos, Power, Signs
 from pygeco.factors import LowRank
 from pygeco.objectives import Custom, Dense, Entries, Features, Quadratic, Sensing
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         QuadraticRegressor,
         ReducedRankRegressor,
         RobustPCA,
+        load,
     )
 
 __version__ = "0.1.0"
@@ -41,6 +43,7 @@ _LAZY = {
     "QuadraticRegressor": "pygeco.estimators",
     "ReducedRankRegressor": "pygeco.estimators",
     "RobustPCA": "pygeco.estimators",
+    "load": "pygeco.estimators",
 }
 
 __all__ = [
@@ -54,6 +57,7 @@ __all__ = [
     "LowRankClassifier",
     "LowRankImputer",
     "MatrixCompletion",
+    "ModelFileError",
     "Observer",
     "Path",
     "Power",
@@ -76,6 +80,7 @@ __all__ = [
     "guaranteed_gap",
     "guaranteed_gap_at_rank",
     "guaranteed_rank",
+    "load",
     "minimize",
     "trace_path",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,17 +13,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pygeco.estimators._fits import Fitted, along_path, by_evidence
-from pygeco.estimators._input import cell_index, entries_from
+from pygeco.estimators._input import entries_from
+from pygeco.estimators._tables import deviation_at, index_of, linear_at, located, predicted, taken
 from pygeco.estimators.recommending import Recommending, Seen
 from pygeco.evidence import Posterior, new_rows
 from pygeco.factors import Array
 from pygeco.losses import Loss, Squared, named
+from pygeco.modelfile import Saveable
 from pygeco.objectives import Entries
 from pygeco.objectives.biases import fit_biases, parts, with_scale
 from pygeco.objectives.rows import fold_in
 from pygeco.path import Step
 from pygeco.penalties import Penalty
 from pygeco.solver import Observer, Solver
+from pygeco.tables import is_table
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -31,7 +34,7 @@ def _has_probabilities(estimator: Any) -> bool:
 
 
 class MatrixCompletion(
-    Recommending, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    Saveable, Recommending, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     """Fill a matrix of which some cells are known, by a matrix of low rank.
 
@@ -89,6 +92,8 @@ class MatrixCompletion(
         compression into one low-rank matrix changed, root mean square at the fitted cells.
     loss_ : Loss
         The loss with what it left open estimated from the data.
+    row_ids_, column_ids_ : array or None
+        The sorted ids of rows and columns, where the fit was to a table.
     """
 
     def __init__(
@@ -119,14 +124,24 @@ class MatrixCompletion(
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        columns: Sequence[str | int] | None = None,
     ) -> MatrixCompletion:
-        """Fit to a sparse matrix (its stored cells), a dense array (its cells that are not NaN)
-        or a tuple (rows, cols, values[, shape]). All three give the same model.
+        """Fit to a sparse matrix (its stored cells), a dense array (its cells that are not NaN),
+        a tuple (rows, cols, values[, shape]), or a table of ratings. All give the same model.
 
-        `sample_weight` has one weight per value of a tuple, or per row of a matrix.
+        A table is anything with the Arrow stream interface (pandas, polars, pyarrow, DuckDB) whose
+        columns are called user, item and rating, or the like; `columns` names them otherwise. Its
+        ids may be of any type; the model keeps them, and then speaks of ids, not of positions.
+
+        `sample_weight` has one weight per value of a tuple or a table, or per row of a matrix.
         """
         penalty = self._penalty()
+        X, self.row_ids_, self.column_ids_, self.table_columns_ = taken(X, columns)
         entries = entries_from(
             self,
             X,
@@ -193,35 +208,49 @@ class MatrixCompletion(
         self.seen_ = Seen(entries.by_row.pointers, entries.by_row.indices, entries.by_row.values)
         self._n_features_out = len(self.components_)
 
-    def predict(self, rows: Any, cols: ArrayLike | None = None, *, return_std: bool = False) -> Any:
+    def predict(
+        self,
+        rows: Any,
+        cols: ArrayLike | None = None,
+        *,
+        return_std: bool = False,
+        unknown: str = "mean",
+    ) -> Any:
         """The values at cells (rows[t], cols[t]); given one matrix instead, its rows completed.
 
         On the scale of the observed values: a probability of the label 1 for the logistic loss,
         a mean count for Poisson, a mean level for the ordinal loss, the margin for the hinge.
+
+        A model fitted from a table takes ids, or one table of ids: the answer then is a table of
+        the same kind, with a column `prediction` (and `deviation` with `return_std`). There an id
+        that was not fitted stands for the average row or column (`unknown="mean"`), gives NaN
+        ("nan") or an error ("error").
         """
+        check_is_fitted(self)
+        if cols is None and self._asks(rows):
+            return predicted(self, rows, return_std, unknown)
         values = self._response(self.decision_function(rows, cols))
         return (values, self._deviation(rows, cols)) if return_std else values
 
     def _deviation(self, rows: Any, cols: ArrayLike | None) -> Array:
         """The standard deviation of a new observation at the cells."""
-        model = self.average_ or self.posterior_
-        if model is None or cols is None:
-            raise ValueError(
-                "return_std: needs rows and cols, and a model fitted with penalty='evidence'."
-            )
-        i, j = np.broadcast_arrays(np.asarray(rows), np.asarray(cols))
-        variance = model.variance(i.reshape(-1), j.reshape(-1)).reshape(i.shape)
-        return np.sqrt(variance).astype(self.factors_.U.dtype)
+        if cols is None:
+            raise ValueError("return_std: needs rows and cols; a matrix has none.")
+        return deviation_at(self, index_of(self, "rows", rows, 0), index_of(self, "cols", cols, 1))
+
+    def _asks(self, X: Any) -> bool:
+        """Whether X is a table of ids, which only a model fitted from a table understands."""
+        return self.row_ids_ is not None and is_table(X)
 
     def decision_function(self, rows: Any, cols: ArrayLike | None = None) -> Array:
         """The linear predictor ⟨u_i s, v_j⟩ + μ + b_i + c_j, for the same input as `predict`."""
         check_is_fitted(self)
+        if cols is None and self._asks(rows):
+            cells = located(self, rows)
+            return linear_at(self, cells.rows, cells.cols)
         if cols is None:
             return self._linear(self.transform(rows))
-        m, n = self.factors_.shape
-        i, j = cell_index("rows", rows, m), cell_index("cols", cols, n)
-        found = self.factors_.entries(i, j) + self.biases_.at(i, j)
-        return found.astype(self.factors_.U.dtype, copy=False)
+        return linear_at(self, index_of(self, "rows", rows, 0), index_of(self, "cols", cols, 1))
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, rows: Any, cols: ArrayLike | None = None) -> Array:
@@ -236,6 +265,9 @@ class MatrixCompletion(
         log-likelihood for the logistic and ordinal losses (and for Poisson, up to a constant).
         """
         check_is_fitted(self)
+        if self._asks(X):
+            cells = located(self, X)
+            return self._scored(linear_at(self, cells.rows, cells.cols), cells.values(self))
         held = entries_from(self, X, reset=False, loss=self.loss_)
         if held.shape[0] != self.factors_.shape[0]:
             raise ValueError(
@@ -243,7 +275,9 @@ class MatrixCompletion(
                 f"{self.factors_.shape[0]}; score compares cells of the fitted matrix."
             )
         rows = np.repeat(np.arange(held.shape[0]), held.by_row.counts())
-        z, y = self.decision_function(rows, held.by_row.indices), held.by_row.values
+        return self._scored(linear_at(self, rows, held.by_row.indices), held.by_row.values)
+
+    def _scored(self, z: Array, y: Array) -> float:
         if not self.loss_.regression:
             return -float(np.mean(self.loss_.value(z, y), dtype=float))
         error = self._response(z) - y
