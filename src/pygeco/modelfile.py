@@ -23,7 +23,7 @@ from pygeco import losses
 from pygeco.certificates import Certificate
 from pygeco.container import Contents, ModelFileError, read, read_tree, write
 from pygeco.directions import Lanczos, Power, Signs
-from pygeco.evidence import Gaussian, Posterior
+from pygeco.evidence import Gaussian, Posterior, Stage
 from pygeco.factors import LowRank
 from pygeco.objectives.biases import Biases
 from pygeco.objectives.half_sweep import Side
@@ -38,7 +38,7 @@ _RECORDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         *(Average, Biases, Certificate, Draw, Gaussian, Lanczos, LowRank, Path, Posterior, Power),
-        *(Schatten, Side, Signs, Solver, Step, Trace, losses.Multinomial),
+        *(Schatten, Side, Signs, Solver, Stage, Step, Trace, losses.Multinomial),
         *losses.LOSSES.values(),
     )
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from pygeco.estimators._checkpoint import Checkpoint, key_of, seed_of, without_time
 from pygeco.estimators._fits import Fitted, along_path, by_evidence
 from pygeco.estimators._input import entries_from
 from pygeco.estimators._tables import deviation_at, index_of, linear_at, located, predicted, taken
@@ -23,7 +25,6 @@ from pygeco.modelfile import Saveable
 from pygeco.objectives import Entries
 from pygeco.objectives.biases import fit_biases, parts, with_scale
 from pygeco.objectives.rows import fold_in
-from pygeco.path import Step
 from pygeco.penalties import Penalty
 from pygeco.solver import Observer, Solver
 from pygeco.tables import is_table
@@ -68,7 +69,7 @@ class MatrixCompletion(
     duplicates : "error", "mean", "sum" or "last", default="error"
         What to do with a cell that is given more than once.
     callback : callable or None, default=None
-        Called with each `Step`; a true answer stops the fit.
+        Called with each `Step`, with the evidence with each `Sweep`; a true answer stops the fit.
     observer : Observer or None, default=None
         Told of the start, of each step and of the stop.
     random_state : int, RandomState or None, default=None
@@ -107,7 +108,7 @@ class MatrixCompletion(
         solver: Solver | None = None,
         clip: bool = False,
         duplicates: str = "error",
-        callback: Callable[[Step], object] | None = None,
+        callback: Callable[[Any], object] | None = None,
         observer: Observer | None = None,
         random_state: Any = None,
     ) -> None:
@@ -130,6 +131,7 @@ class MatrixCompletion(
         *,
         sample_weight: ArrayLike | None = None,
         columns: Sequence[str | int] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
     ) -> MatrixCompletion:
         """Fit to a sparse matrix (its stored cells), a dense array (its cells that are not NaN),
         a tuple (rows, cols, values[, shape]), or a table of ratings. All give the same model.
@@ -139,6 +141,10 @@ class MatrixCompletion(
         ids may be of any type; the model keeps them, and then speaks of ids, not of positions.
 
         `sample_weight` has one weight per value of a tuple or a table, or per row of a matrix.
+
+        `checkpoint` is a file that keeps the state of the fit, after each rank or every second or
+        so between sweeps. A fit that was killed goes on from there when it is started again with
+        the same data and settings, and ends with the same bits. The file stays; delete it later.
         """
         penalty = self._penalty()
         X, self.row_ids_, self.column_ids_, self.table_columns_ = taken(X, columns)
@@ -155,8 +161,17 @@ class MatrixCompletion(
         self.range_ = self.loss_.bounds(entries.by_row.values)
         if penalty == "evidence":
             chosen = parts(True if self.biases == "auto" else self.biases)
-            seed = int(np.random.default_rng(self._seed()).integers(2**31))
-            found = by_evidence(entries, self.rank, chosen, int(self.posterior), seed)
+            store = self._store_at(checkpoint, entries, chosen)
+            seed = int(np.random.default_rng(seed_of(store, self._seed())).integers(2**31))
+            found = by_evidence(
+                entries,
+                self.rank,
+                chosen,
+                int(self.posterior),
+                seed,
+                callback=self.callback,
+                store=store,
+            )
         else:
             chosen = parts(False if self.biases == "auto" else self.biases)
             self.biases_ = fit_biases(entries, chosen)  # before the callback, which may predict
@@ -170,9 +185,17 @@ class MatrixCompletion(
                 seed=self._seed(),
                 callback=self.callback,
                 observer=self.observer,
+                store=self._store_at(checkpoint, entries, chosen),
             )
         self._store(found, entries, chosen)
         return self
+
+    def _store_at(self, path: Any, entries: Entries, chosen: tuple[str, ...]) -> Checkpoint | None:
+        if path is None:
+            return None
+        seed = self.random_state if isinstance(self.random_state, (int, np.integer)) else None
+        settings = (self.rank, self._penalty(), chosen, without_time(self.solver), seed)
+        return Checkpoint(path, key_of(entries, *settings))
 
     def _penalty(self) -> Any:
         """The penalty that "auto" stands for; an error where the evidence cannot be had."""
