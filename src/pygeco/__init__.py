@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         QuadraticRegressor,
         ReducedRankRegressor,
         RobustPCA,
+        evaluate,
         load,
     )
 
@@ -43,6 +44,7 @@ _LAZY = {
     "QuadraticRegressor": "pygeco.estimators",
     "ReducedRankRegressor": "pygeco.estimators",
     "RobustPCA": "pygeco.estimators",
+    "evaluate": "pygeco.estimators",
     "load": "pygeco.estimators",
 }
 
@@ -77,6 +79,7 @@ __all__ = [
     "TracePath",
     "TraceStep",
     "duality_gap",
+    "evaluate",
     "guaranteed_gap",
     "guaranteed_gap_at_rank",
     "guaranteed_rank",

@@ -29,6 +29,7 @@ NAMES = {
         *("rating", "ratings", "score", "scores", "stars", "value", "values", "overall", "y"),
         *("target", "label", "count", "counts", "plays", "playcount", "weight", "data"),
     ),
+    "title": ("title", "name", "itemtitle", "movietitle", "itemname", "moviename", "productname"),
 }
 
 

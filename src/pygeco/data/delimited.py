@@ -64,6 +64,8 @@ def read_delimited(file: Source, at: list[int]) -> Any:
             if "conversion error" in told or "UTF8" in told:
                 continue
             raise ReadError(f"{file.name}: {_sentence(told)}") from error
+        if any(pa.types.is_binary(column.type) for column in table.columns):
+            continue  # what pyarrow makes of text that is not UTF-8
         return _narrowed(table) if text_only else table
     raise ReadError(f"{file.name} is not text in UTF-8 or Latin-1; convert it.")
 

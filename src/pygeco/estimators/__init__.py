@@ -1,6 +1,7 @@
 """scikit-learn faces: validate, delegate, store."""
 
 from pygeco.estimators.completion import MatrixCompletion
+from pygeco.estimators.evaluation import Evaluation, evaluate
 from pygeco.estimators.imputer import LowRankImputer
 from pygeco.estimators.linear import LowRankClassifier, ReducedRankRegressor
 from pygeco.estimators.quadratic import QuadraticClassifier, QuadraticRegressor
@@ -8,6 +9,7 @@ from pygeco.estimators.robust import RobustPCA
 from pygeco.modelfile import describe, load  # once the classes above are known to it
 
 __all__ = [
+    "Evaluation",
     "LowRankClassifier",
     "LowRankImputer",
     "MatrixCompletion",
@@ -16,5 +18,6 @@ __all__ = [
     "ReducedRankRegressor",
     "RobustPCA",
     "describe",
+    "evaluate",
     "load",
 ]

@@ -17,6 +17,7 @@ from pygeco.estimators._checkpoint import Checkpoint, key_of, seed_of, without_t
 from pygeco.estimators._fits import Fitted, along_path, by_evidence
 from pygeco.estimators._input import entries_from
 from pygeco.estimators._tables import deviation_at, index_of, linear_at, located, predicted, taken
+from pygeco.estimators.exporting import Exporting
 from pygeco.estimators.recommending import Recommending, Seen
 from pygeco.evidence import Posterior, new_rows
 from pygeco.factors import Array
@@ -35,7 +36,12 @@ def _has_probabilities(estimator: Any) -> bool:
 
 
 class MatrixCompletion(
-    Saveable, Recommending, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    Exporting,
+    Saveable,
+    Recommending,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """Fill a matrix of which some cells are known, by a matrix of low rank.
 

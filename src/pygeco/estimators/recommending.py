@@ -56,7 +56,12 @@ class Recommending:
         """
         check_is_fitted(self)
         model: Any = self
-        index = index_of(model, "rows", rows, 0)
+        best = self._best(index_of(model, "rows", rows, 0), k, exclude_seen=exclude_seen)
+        return best._replace(columns=ids_at(model.column_ids_, best.columns))
+
+    def _best(self, index: NDArray[Any], k: int, *, exclude_seen: bool) -> Ranking:
+        """The same for positions, in positions."""
+        model: Any = self
         wanted = _count(k, model.factors_.shape[1])
         left = (model.factors_.U * model.factors_.s).astype(np.float32)
         right = np.ascontiguousarray(model.factors_.V.T, dtype=np.float32)
@@ -72,7 +77,7 @@ class Recommending:
         found, best = _ranked(index, wanted, scores)
         answers = model._response(best + model.biases_.row[index].astype(np.float32)[..., None])
         answers[found < 0] = -np.inf
-        return Ranking(ids_at(model.column_ids_, found), answers)
+        return Ranking(found, answers)
 
     def similar(self, columns: ArrayLike, k: int = 10) -> Ranking:
         """The k columns most like each given one: the cosine of their vectors, itself left out."""
