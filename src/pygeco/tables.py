@@ -72,9 +72,8 @@ def as_arrow(X: Any) -> Any:
 
 
 def names_of(X: Any) -> list[str]:
-    """The names of a table's columns, without reading it where that can be had."""
-    columns = getattr(X, "column_names", None) or getattr(X, "columns", None)
-    return [str(name) for name in (as_arrow(X).column_names if columns is None else columns)]
+    """The names of a table's columns, from what pyarrow, pandas, polars and DuckDB call them."""
+    return [str(name) for name in getattr(X, "column_names", None) or X.columns]
 
 
 def match_columns(names: Sequence[str], roles: Sequence[str]) -> list[int] | None:

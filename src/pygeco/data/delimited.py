@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 from pygeco.data.sources import ReadError, Source
@@ -77,26 +79,31 @@ def _read(file: Source, how: Sniffed, at: list[int], text_only: bool, encoding: 
     names = [f"c{k}" for k in range(len(how.names))]
     wanted = [names[k] for k in at]
     quoted = not doubled and b'"' in file.head
-    stream = pyarrow().PythonFile(_Single(file.file()), mode="r") if doubled else file.stream()
-    table = arrow_csv.read_csv(
-        stream,
-        read_options=arrow_csv.ReadOptions(
-            column_names=names,
-            skip_rows=int(how.header),
-            block_size=BLOCK,
-            encoding=encoding,
-        ),
-        parse_options=arrow_csv.ParseOptions(
-            delimiter=UNIT.decode() if doubled else how.separator,
-            quote_char=False if doubled else '"',
-            newlines_in_values=quoted,
-        ),
-        convert_options=arrow_csv.ConvertOptions(
-            include_columns=wanted,
-            column_types=dict.fromkeys(wanted, pyarrow().string()) if text_only else None,
-        ),
-    )
-    return table
+    with _single(file) if doubled else file.stream() as stream:
+        return arrow_csv.read_csv(
+            stream,
+            read_options=arrow_csv.ReadOptions(
+                column_names=names,
+                skip_rows=int(how.header),
+                block_size=BLOCK,
+                encoding=encoding,
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=UNIT.decode() if doubled else how.separator,
+                quote_char=False if doubled else '"',
+                newlines_in_values=quoted,
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                include_columns=wanted,
+                column_types=dict.fromkeys(wanted, pyarrow().string()) if text_only else None,
+            ),
+        )
+
+
+@contextmanager
+def _single(file: Source) -> Iterator[Any]:
+    with file.file() as raw, pyarrow().PythonFile(_Single(raw), mode="r") as stream:
+        yield stream
 
 
 def _narrowed(table: Any) -> Any:
@@ -131,10 +138,6 @@ class _Single(io.RawIOBase):
             self.rest = raw.replace(b"::", UNIT)
         given, self.rest = self.rest[:size], self.rest[size:]
         return given
-
-    def close(self) -> None:
-        self.file.close()
-        super().close()
 
 
 def _fields(line: str, separator: str) -> list[str]:

@@ -112,8 +112,10 @@ def _table(file: Source, layout: Layout, at: list[int]) -> Any:
 def _parquet(file: Source) -> Any:
     from pyarrow.parquet import ParquetFile
 
-    plain = file.path is not None and file.compression is None
-    return ParquetFile(file.path if plain else pyarrow().BufferReader(file.stream().read()))
+    if file.path is not None and file.compression is None:
+        return ParquetFile(file.path)
+    with file.stream() as stream:
+        return ParquetFile(pyarrow().BufferReader(stream.read()))
 
 
 def _parquet_names(file: Source) -> list[str]:
@@ -123,8 +125,8 @@ def _parquet_names(file: Source) -> list[str]:
 def _arrow(file: Source) -> Any:
     from pyarrow import ipc
 
-    pa = pyarrow()
-    data = pa.BufferReader(file.stream().read())
+    with file.stream() as stream:
+        data = pyarrow().BufferReader(stream.read())
     opener = ipc.open_file if file.head.startswith(b"ARROW1") else ipc.open_stream
     return opener(data).read_all()
 
@@ -132,7 +134,8 @@ def _arrow(file: Source) -> Any:
 def _json(file: Source) -> Any:
     from pyarrow import json
 
-    return json.read_json(file.stream())
+    with file.stream() as stream:
+        return json.read_json(stream)
 
 
 def _matrix(file: Source) -> Any:
@@ -166,6 +169,10 @@ def _guard(file: Source, read: Any) -> Any:
 def _chosen(layout: Layout, given: dict[str, Column | None]) -> list[int]:
     """A column for each role: as given, else by its name, else by position."""
     names = layout.names
+    if len(names) < len(given):
+        raise ColumnError(
+            f"has {len(names)} column(s), too few for {' and '.join(given)}; check the separator."
+        )
     fixed = {role: _given(role, it, names) for role, it in given.items() if it is not None}
     open_roles = [role for role in given if role not in fixed]
     found = {role: match_columns(names, [role]) for role in open_roles} if layout.named else {}
@@ -179,10 +186,6 @@ def _chosen(layout: Layout, given: dict[str, Column | None]) -> list[int]:
             f"line --{missing[0]}), one of {shown}."
         )
     free = [k for k in range(len(names)) if k not in at.values()]
-    if len(free) < len(missing):
-        raise ColumnError(
-            f"has {len(names)} column(s), too few for {' and '.join(given)}; check the separator."
-        )
     at |= dict(zip(missing, free, strict=False))
     places = [at[role] for role in given]
     if len(set(places)) < len(places):

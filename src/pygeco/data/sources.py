@@ -6,7 +6,8 @@ import io
 import lzma
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 from pygeco.tables import pyarrow
@@ -37,24 +38,29 @@ class Source(NamedTuple):
     content: bytes
     progress: Progress | None
 
-    def stream(self) -> Any:
+    @contextmanager
+    def stream(self) -> Iterator[Any]:
         """The bytes, decompressed, as pyarrow reads them."""
         pa = pyarrow()
-        if self.compression is None and self.progress is None:
-            return pa.BufferReader(self.content) if self.path is None else pa.OSFile(self.path)
-        raw = self._raw()
-        if self.compression == "xz":
-            return pa.PythonFile(lzma.open(raw), mode="r")
-        whole = pa.PythonFile(raw, mode="r")
-        return pa.CompressedInputStream(whole, self.compression) if self.compression else whole
+        with ExitStack() as stack:
+            raw = stack.enter_context(self._raw())
+            if self.compression == "xz":
+                raw = stack.enter_context(lzma.open(raw))
+            plain = self.compression in (None, "xz")
+            whole = stack.enter_context(pa.PythonFile(raw, mode="r"))
+            yield (
+                whole
+                if plain
+                else stack.enter_context(pa.CompressedInputStream(whole, self.compression))
+            )
 
-    def file(self) -> BinaryIO:
+    @contextmanager
+    def file(self) -> Iterator[BinaryIO]:
         """The bytes, decompressed, as a Python file."""
-        if self.compression is None:
-            return self._raw()
-        return io.BufferedReader(_Arrow(self.stream()), HEAD)
+        with self.stream() as stream, io.BufferedReader(_Arrow(stream), HEAD) as file:
+            yield file
 
-    def _raw(self) -> BinaryIO:
+    def _raw(self) -> Any:
         if self.path is None:
             return io.BytesIO(self.content)
         file = open(self.path, "rb")  # noqa: SIM115, closed with the stream

@@ -30,7 +30,9 @@ def write_table(table: Any, path: str | os.PathLike[str]) -> None:
         if packed is None:
             write_format(table, file, ending)
         else:
-            with pyarrow().CompressedOutputStream(pyarrow().PythonFile(file), packed) as out:
+            with pyarrow().CompressedOutputStream(
+                pyarrow().PythonFile(file, mode="w"), packed
+            ) as out:
                 write_format(table, out, ending)
 
 

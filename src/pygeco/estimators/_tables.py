@@ -67,6 +67,8 @@ def taken(X: Any, columns: Sequence[Column] | None) -> Taken:
         if columns is not None:
             raise ValueError(f"columns: only a table has columns, not a {type(X).__name__}.")
         return Taken(X)
+    if not hasattr(X, "columns"):  # a stream, which can be read once
+        X = as_arrow(X)
     at = _chosen(X, columns)
     if at is None:
         return Taken(X)
