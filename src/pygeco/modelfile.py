@@ -20,6 +20,7 @@ import scipy
 import scipy.sparse as sp
 
 from pygeco import losses
+from pygeco.arrays import foreign, host
 from pygeco.certificates import Certificate
 from pygeco.container import Contents, ModelFileError, read, read_tree, write
 from pygeco.directions import Lanczos, Power, Signs
@@ -44,8 +45,8 @@ _RECORDS: dict[str, type[Any]] = {
 }
 _MODELS: dict[str, type[Any]] = {}
 _SPARSE = {"csr": sp.csr_array, "csc": sp.csc_array, "coo": sp.coo_array}
-# Parameters that are functions or streams of the caller's: a file does not keep them.
-_DROPPED = ("callback", "observer")
+# Parameters that are functions of the caller's, or where a model was: a file does not keep them.
+_DROPPED = ("callback", "observer", "engine")
 
 
 def record(kind: type[T]) -> type[T]:
@@ -65,8 +66,8 @@ class Saveable:
     def save(self, path: str | os.PathLike[str]) -> Self:
         """Write the model to one file, whole or not at all; an existing file is replaced.
 
-        It keeps the settings (but for `callback`, `observer`, and a `random_state` that is not an
-        integer), everything that was fitted, ids, path and versions.
+        It keeps the settings (but for `callback`, `observer`, `engine`, and a `random_state` that
+        is not an integer), everything that was fitted, ids, path and versions.
         """
         save(self, path)
         return self
@@ -162,8 +163,8 @@ class Encoder:
             return int(value)
         if isinstance(value, (float, np.floating)):
             return float(value) if np.isfinite(value) else {"$": "float", "is": str(float(value))}
-        if isinstance(value, np.ndarray):
-            return self._array(value)
+        if isinstance(value, np.ndarray) or foreign(value):
+            return self._array(host(value))
         if isinstance(value, Stop):
             return {"$": "Stop", "is": value.name}
         if sp.issparse(value) and value.format in _SPARSE:

@@ -1,7 +1,7 @@
 """Data: synthetic makers and the readers of rating files."""
 
 from pygeco.data.files import Reading, read_ratings
-from pygeco.data.movielens import Ratings, data_folder, load_movielens
+from pygeco.data.movielens import Ratings, load_movielens
 from pygeco.data.sources import ReadError
 from pygeco.data.split import split_cells
 from pygeco.data.synthetic import make_low_rank, make_ratings
@@ -10,7 +10,6 @@ __all__ = [
     "Ratings",
     "ReadError",
     "Reading",
-    "data_folder",
     "load_movielens",
     "make_low_rank",
     "make_ratings",

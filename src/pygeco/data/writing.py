@@ -30,10 +30,10 @@ def write_table(table: Any, path: str | os.PathLike[str]) -> None:
         if packed is None:
             write_format(table, file, ending)
         else:
-            with pyarrow().CompressedOutputStream(
-                pyarrow().PythonFile(file, mode="w"), packed
-            ) as out:
+            whole = pyarrow().BufferOutputStream()
+            with pyarrow().CompressedOutputStream(whole, packed) as out:
                 write_format(table, out, ending)
+            file.write(whole.getvalue())
 
 
 def write_format(table: Any, file: BinaryIO | Any, ending: str) -> None:

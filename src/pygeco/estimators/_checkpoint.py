@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from pygeco.arrays import host
 from pygeco.container import ModelFileError
 from pygeco.modelfile import load_record, save_record
 from pygeco.objectives import Entries
@@ -63,7 +64,7 @@ def key_of(entries: Entries, *settings: Any) -> str:
     cells = entries.by_row
     found = hashlib.sha256(repr((entries.shape, entries.loss, settings)).encode())
     for part in (cells.pointers, cells.indices, cells.values, cells.weights):
-        found.update(np.ascontiguousarray(part).view(np.uint8).data)
+        found.update(np.ascontiguousarray(host(part)).view(np.uint8).data)
     return found.hexdigest()
 
 

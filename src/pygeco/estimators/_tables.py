@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pygeco.arrays import empty, host, on
 from pygeco.estimators._input import cell_index
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.biases import Biases
@@ -148,7 +149,7 @@ def linear_at(model: Any, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
     factors, biases = model.factors_, model.biases_
     if np.any(rows < 0) or np.any(cols < 0):
         U, V = (np.vstack([X, X.mean(axis=0, keepdims=True)]) for X in (factors.U, factors.V))
-        row, col = (np.append(x, x.mean()) for x in (biases.row, biases.col))
+        row, col = (np.hstack([x, x.mean(keepdims=True)]) for x in (biases.row, biases.col))
         factors, biases = LowRank(U, factors.s, V), Biases(biases.mean, row, col)
     found = factors.entries(rows, cols) + biases.at(rows, cols)
     return found.astype(factors.U.dtype, copy=False)
@@ -158,15 +159,16 @@ def deviation_at(model: Any, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
     """The standard deviation of a new observation; an unknown id has the spread of all."""
     if model.posterior_ is None:
         raise ValueError("return_std: needs a model fitted with penalty='evidence'.")
-    i, j = (index.reshape(-1) for index in np.broadcast_arrays(rows, cols))
+    like = model.factors_.kind
+    i, j = np.broadcast_arrays(on(rows, like), on(cols, like))
+    shape, i, j = i.shape, i.reshape(-1), j.reshape(-1)
     lost = (i < 0) | (j < 0)
-    out = np.empty(len(i))
+    out = empty(len(i), like)
     out[~lost] = (model.average_ or model.posterior_).variance(i[~lost], j[~lost])
     if lost.any():
         p = model.posterior_
         wide = replace(p, rows=_with_average(p.rows), cols=_with_average(p.cols))
         out[lost] = wide.variance(i[lost], j[lost])
-    shape = np.broadcast_shapes(rows.shape, cols.shape)
     return np.sqrt(out).reshape(shape).astype(model.factors_.U.dtype)
 
 
@@ -176,9 +178,9 @@ def _with_average(side: Side) -> Side:
     b, bw = side.bias, side.bias_variance
     return Side(
         np.vstack([X, X.mean(axis=0, keepdims=True)]),
-        np.append(b, b.mean()),
+        np.hstack([b, b.mean(keepdims=True)]),
         np.vstack([w, (w.mean(axis=0) + X.var(axis=0))[None]]),
-        np.append(bw, bw.mean() + b.var()),
+        np.hstack([bw, bw.mean(keepdims=True) + b.var()]),
     )
 
 
@@ -186,9 +188,9 @@ def predicted(model: Any, X: Any, return_std: bool, unknown: str) -> Any:
     """A table of ids with predictions, of the caller's kind; see `MatrixCompletion.predict`."""
     cells = located(model, X)
     lost = _lost(unknown, cells)
-    columns = {"prediction": model._response(linear_at(model, cells.rows, cells.cols))}
+    columns = {"prediction": host(model._response(linear_at(model, cells.rows, cells.cols)))}
     if return_std:
-        columns["deviation"] = deviation_at(model, cells.rows, cells.cols)
+        columns["deviation"] = host(deviation_at(model, cells.rows, cells.cols))
     if unknown == "nan":
         columns = {name: np.where(lost, np.nan, values) for name, values in columns.items()}
     return _answered(X, cells, columns)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pygeco import metrics
+from pygeco.arrays import host
 from pygeco.estimators._tables import deviation_at, linear_at, located
 from pygeco.metrics import Errors, Ranked
 
@@ -47,19 +48,19 @@ def evaluate(
         )
     cells = located(model, X)
     observed = cells.values(model)
-    predicted = model._response(linear_at(model, cells.rows, cells.cols))
+    predicted = host(model._response(linear_at(model, cells.rows, cells.cols)))
     covered = None
     if model.posterior_ is not None:
-        deviation = deviation_at(model, cells.rows, cells.cols)
+        deviation = host(deviation_at(model, cells.rows, cells.cols))
         covered = metrics.coverage(predicted, deviation, observed)
-    limit = float(np.mean(model.seen_.values, dtype=float)) if threshold is None else threshold
+    limit = float(model.seen_.values.mean(dtype=float)) if threshold is None else threshold
     known = (cells.rows >= 0) & (cells.cols >= 0)
     liked = known & (observed >= limit)
     users, row = np.unique(cells.rows[liked], return_inverse=True)
     lists = np.full((len(users), min(k, model.factors_.shape[1])), -1, np.int64)
     for at in range(0, len(users), 4096):
         part = slice(at, at + 4096)
-        lists[part] = model._best(users[part], k, exclude_seen=True).columns
+        lists[part] = host(model._best(users[part], k, exclude_seen=True).columns)
         if progress is not None:
             progress(min(1.0, (at + 4096) / len(users)))
     ranked = metrics.ranking(lists, row, cells.cols[liked])

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from pygeco.arrays import host
 from pygeco.factors import Array
 from pygeco.tables import pyarrow
 from pygeco.wholefile import whole_file
@@ -33,9 +34,10 @@ class Exporting:
         check_is_fitted(self)
         model: Any = self
         A, b = model.factors_, model.biases_
-        rows = np.column_stack([A.U * A.s, np.ones(len(A.U))])
-        columns = np.column_stack([A.V, b.col])
-        return Vectors(*(part.astype(np.float32) for part in (rows, columns, b.mean + b.row)))
+        rows = np.column_stack([host(A.left), np.ones(len(A.U))])
+        columns = np.column_stack([host(A.V), host(b.col)])
+        base = b.mean + host(b.row)
+        return Vectors(*(part.astype(np.float32) for part in (rows, columns, base)))
 
     def export(self, path: str | os.PathLike[str], side: str = "columns") -> None:
         """Write the factors, whole or not at all.
@@ -59,8 +61,9 @@ class Exporting:
     def _arrays(self) -> dict[str, Any]:
         model: Any = self
         A, b, v = model.factors_, model.biases_, self.vectors()
-        found = {"U": A.U, "s": A.s, "V": A.V, "mean": b.mean, "row_offset": b.row}
-        found |= {"column_offset": b.col, "row_vectors": v.rows, "column_vectors": v.columns}
+        found = {"U": host(A.U), "s": A.s, "V": host(A.V), "mean": b.mean}
+        found |= {"row_offset": host(b.row), "column_offset": host(b.col)}
+        found |= {"row_vectors": v.rows, "column_vectors": v.columns}
         for name, ids in (("row_ids", model.row_ids_), ("column_ids", model.column_ids_)):
             if ids is not None:
                 found[name] = ids.astype(str) if ids.dtype.kind == "O" else ids
@@ -79,7 +82,7 @@ class Exporting:
         table = pa.table(
             {
                 "id": np.arange(len(vectors)) if ids is None else pa.array(ids),
-                "offset": model.biases_.row if by_row else model.biases_.col,
+                "offset": host(model.biases_.row if by_row else model.biases_.col),
                 "vector": pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1]),
             }
         )
