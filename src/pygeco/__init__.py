@@ -11,6 +11,7 @@ from pygeco.certificates import (
     guaranteed_gap_at_rank,
     guaranteed_rank,
 )
+from pygeco.container import ModelFileError
 from pygeco.directions import Lanczos, Power, Signs
 from pygeco.factors import LowRank
 from pygeco.objectives import Custom, Dense, Entries, Features, Quadratic, Sensing
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
         QuadraticRegressor,
         ReducedRankRegressor,
         RobustPCA,
+        evaluate,
+        load,
     )
 
 __version__ = "0.1.0"
@@ -41,6 +44,8 @@ _LAZY = {
     "QuadraticRegressor": "pygeco.estimators",
     "ReducedRankRegressor": "pygeco.estimators",
     "RobustPCA": "pygeco.estimators",
+    "evaluate": "pygeco.estimators",
+    "load": "pygeco.estimators",
 }
 
 __all__ = [
@@ -54,6 +59,7 @@ __all__ = [
     "LowRankClassifier",
     "LowRankImputer",
     "MatrixCompletion",
+    "ModelFileError",
     "Observer",
     "Path",
     "Power",
@@ -73,9 +79,11 @@ __all__ = [
     "TracePath",
     "TraceStep",
     "duality_gap",
+    "evaluate",
     "guaranteed_gap",
     "guaranteed_gap_at_rank",
     "guaranteed_rank",
+    "load",
     "minimize",
     "trace_path",
 ]
