@@ -135,6 +135,14 @@ def cells_of(model: Any, data: Any = None, most: int = MOST) -> Cells:
         cols, values = entries.by_row.indices, entries.by_row.values
     if not len(values):
         raise ValueError("held_out: holds no cells; give at least one.")
+    for name, index, size in zip(
+        ("row", "column"), (rows, cols), model.factors_.shape, strict=True
+    ):
+        if index.min() < 0 or index.max() >= size:
+            wrong = index[(index < 0) | (index >= size)][0]
+            raise ValueError(
+                f"held_out: {name} {wrong} is outside 0 … {size - 1}, the fitted matrix."
+            )
     targets = model.loss_.targets(values)
     return _sampled(Cells(rows, cols, targets, len(targets), True), most)
 
@@ -142,10 +150,9 @@ def cells_of(model: Any, data: Any = None, most: int = MOST) -> Cells:
 def judge(model: Any, data: Any = None, most: int = MOST) -> Judged:
     """Predictions at the cells of `data`, or at the fitted ones. O(cells × rank)."""
     cells = cells_of(model, data, most)
-    z = model.decision_function(cells.rows, cells.cols)
-    deviation = None
-    if getattr(model, "average_", None) is not None or model.posterior_ is not None:
-        deviation = model.predict(cells.rows, cells.cols, return_std=True)[1].astype(float)
+    z = _linear(model, cells, model.factors_)
+    spread = model.average_ or model.posterior_
+    deviation = None if spread is None else np.sqrt(spread.variance(cells.rows, cells.cols))
     return Judged(
         cells,
         observed(model.loss_, cells.targets),
@@ -271,9 +278,12 @@ def _thinned(steps: list[Any], cells: int) -> list[Any]:
     return [steps[t] for t in np.unique(np.linspace(0, count - 1, allowed).round().astype(int))]
 
 
+def _linear(model: Any, cells: Cells, A: LowRank) -> Array:
+    return model.biases_.at(cells.rows, cells.cols) + A.entries(cells.rows, cells.cols)
+
+
 def _error(model: Any, cells: Cells, A: LowRank) -> float:
-    z = model.biases_.at(cells.rows, cells.cols) + A.entries(cells.rows, cells.cols)
-    return _mean_error(model, cells, z)
+    return _mean_error(model, cells, _linear(model, cells, A))
 
 
 def _growing(model: Any, cells: Cells) -> list[float]:

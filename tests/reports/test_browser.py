@@ -39,7 +39,7 @@ def browser():
 def reports(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
     evil = MatrixCompletion(2, penalty=None, random_state=0).fit(ratings()[0])
-    evil.row_ids_ = evil.col_ids_ = [EVIL] * 120
+    evil.row_ids_ = evil.column_ids_ = [EVIL] * 120
     models = {"evidence": by_evidence(), "path": by_path(), "evil": evil}
     return {
         name: pygeco.report(model, ratings()[1], output=folder / f"{name}.html").as_uri()

@@ -164,3 +164,10 @@ def test_names() -> None:
 def test_no_cells_is_told() -> None:
     with pytest.raises(ValueError, match="held_out: holds no cells"):
         diagnostics.judge(by_evidence(), ([], [], []))
+
+
+def test_cells_outside_the_matrix_are_told() -> None:
+    with pytest.raises(ValueError, match=r"held_out: column 80 is outside 0 … 79"):
+        diagnostics.judge(by_evidence(), ([1, 2], [3, 80], [1.0, 2.0]))
+    with pytest.raises(ValueError, match=r"held_out: row -1 is outside"):
+        diagnostics.judge(by_evidence(), ([-1, 2], [3, 4], [1.0, 2.0]))

@@ -37,7 +37,7 @@ def factors(
     ax.axhline(0, color=style.GRID, lw=1, zorder=0)
     ax.axvline(0, color=style.GRID, lw=1, zorder=0)
     ax.scatter(*X.T, s=9, color=style.TRAIN, alpha=0.35, linewidths=0)
-    ids = getattr(fit, "col_ids_" if side == "columns" else "row_ids_", None)
+    ids = getattr(fit, "column_ids_" if side == "columns" else "row_ids_", None)
     _name_outermost(ax, X, Names(side[:-1], ids, labels), count)
     style.finish(ax, f"component {components[0]}", f"component {components[1]}", grid=False)
     return ax

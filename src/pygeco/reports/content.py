@@ -26,7 +26,7 @@ Titles = Mapping[Any, str] | Sequence[str] | None
 def content(model: Any, held_out: Any, titles: Titles, heading: str | None) -> dict[str, Any]:
     """The values that the template asks for."""
     rows = Names("row", getattr(model, "row_ids_", None))
-    cols = Names("column", getattr(model, "col_ids_", None), titles)
+    cols = Names("column", getattr(model, "column_ids_", None), titles)
     cells = None if held_out is None else diagnostics.cells_of(model, held_out)
     judged = diagnostics.judge(model, cells)
     fitted = judged if cells is None else diagnostics.judge(model)

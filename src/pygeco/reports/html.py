@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pygeco.reports.content import Titles, content
-from pygeco.writing import whole
+from pygeco.wholefile import whole_file
 
 
 def report(
@@ -48,8 +48,8 @@ def report(
         )
     page = render(content(model, held_out, titles, heading))
     path = Path(output)
-    with whole(path) as part:
-        part.write_text(page, encoding="utf-8")
+    with whole_file(path) as file:
+        file.write(page.encode())
     return path
 
 
