@@ -8,6 +8,9 @@ from typing import Annotated
 import typer
 
 import pygeco
+from pygeco.cli.doctor import doctor
+from pygeco.cli.impute import impute
+from pygeco.cli.robust import robust
 
 app = typer.Typer(
     help="Low-rank matrices with a certificate, from any convex loss.",
@@ -44,3 +47,8 @@ def demo(
         message = f"cannot write to {output}: {error.strerror}."
         raise typer.BadParameter(message, param_hint="--output") from error
     run(output, rank, seed)
+
+
+app.command()(robust)
+app.command()(impute)
+app.command()(doctor)

@@ -5,6 +5,6 @@ ax.figure.savefig("path.png")
 """
 
 from pygeco.plot.completion import calibration, path, residuals, spectrum
-from pygeco.plot.maps import factors, frames
+from pygeco.plot.maps import factors, frames, parts
 
-__all__ = ["calibration", "factors", "frames", "path", "residuals", "spectrum"]
+__all__ = ["calibration", "factors", "frames", "parts", "path", "residuals", "spectrum"]

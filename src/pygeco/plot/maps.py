@@ -81,6 +81,43 @@ def frames(
     return axes
 
 
+def parts(model: Any, X: Any, *, axes: Any = None) -> Any:
+    """A matrix beside its low-rank part and its outliers, as pictures; returns the three axes.
+
+    `model` is a fitted `RobustPCA`. Matrices beyond a few hundred rows or columns are thinned, so
+    that a picture stays a picture.
+    """
+    if axes is None:
+        wide = float(np.clip(X.shape[1] / X.shape[0], 0.5, 2.0))
+        _, axes = style.pyplot().subplots(
+            1, 3, figsize=(8.4, 8.4 / 3 / wide + 0.5), layout="constrained"
+        )
+    rows, cols = (_spaced(size) for size in X.shape)
+    low, outliers = model.low_rank_, model.outliers_.tocsr()
+    inner = (low.U[rows] * low.s) @ low.V[cols].T
+    moved = outliers[rows][:, cols].toarray()
+    dark, light = np.quantile(inner, [0.01, 0.99])
+    size = max(float(np.quantile(np.abs(moved[moved != 0]), 0.95)) if moved.any() else 0.0, 1e-12)
+    grey = {"cmap": "viridis", "vmin": dark, "vmax": max(light, dark + 1e-12)}
+    spread = {"cmap": "RdBu_r", "vmin": -size, "vmax": size}
+    shown = (
+        ("data", np.asarray(X)[np.ix_(rows, cols)], grey),
+        ("low rank", inner, grey),
+        ("outliers", moved, spread),
+    )
+    for ax, (title, picture, look) in zip(axes, shown, strict=True):
+        ax.imshow(picture, aspect="auto", interpolation="nearest", **look)
+        ax.set_title(title, fontsize=9, color=style.INK, loc="left")
+        ax.set_xticks([])
+        ax.set_yticks([])
+        ax.spines[:].set_color(style.GRID)
+    return axes
+
+
+def _spaced(size: int, most: int = 400) -> Any:
+    return np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(int))
+
+
 def _range(X: Any) -> tuple[float, float]:
     """Black and white: all of a byte, else all but the wildest hundredth of the cells."""
     if X.dtype == np.uint8:
