@@ -88,7 +88,7 @@ def parts(model: Any, X: Any, *, axes: Any = None) -> Any:
     that a picture stays a picture.
     """
     if axes is None:
-        wide = float(np.clip(X.shape[1] / X.shape[0], 0.5, 2.0))
+        wide = float(np.clip(X.shape[1] / X.shape[0], 0.8, 2.0))
         _, axes = style.pyplot().subplots(
             1, 3, figsize=(8.4, 8.4 / 3 / wide + 0.5), layout="constrained"
         )
