@@ -7,8 +7,9 @@
 Each fit runs in a process of its own, after a small fit that compiles and loads what the package
 needs. Seconds are those of the fit alone, the shortest of the repeats. Predictions are taken as
 they come, not clipped to the scale. Settings of the others are the ones with which they do best on
-MovieLens-1M; pygeco has none. A package that is not installed is named and left out.
-Tables go to standard output and, as JSON, to benchmarks/out/.
+MovieLens-1M; pygeco has none. CPU seconds count all cores of the process, and so miss Spark's. A
+package that is not installed is named and left out. Tables go to standard output and, as
+JSON, to benchmarks/out/.
 """
 
 from __future__ import annotations
@@ -42,44 +43,51 @@ class Split(NamedTuple):
     shape: tuple[int, int]
 
 
-# A package: fits a split, and returns the seconds of the fit and the predictions.
-Fit = Callable[..., tuple[float, Array]]
+class Time(NamedTuple):
+    """Seconds on the clock, and of all cores of this process together."""
+
+    seconds: float
+    cpu: float
 
 
-def pygeco(split: Split, **settings: Any) -> tuple[float, Array]:
+# A package: fits a split, and returns the time of the fit and the predictions.
+Fit = Callable[..., tuple[Time, Array]]
+
+
+def pygeco(split: Split, **settings: Any) -> tuple[Time, Array]:
     from pygeco import MatrixCompletion
 
     model = MatrixCompletion(random_state=0, **settings)
-    seconds = _seconds(lambda: model.fit((split.rows, split.cols, split.values, split.shape)))
-    return seconds, model.predict(split.test_rows, split.test_cols)
+    took = _seconds(lambda: model.fit((split.rows, split.cols, split.values, split.shape)))
+    return took, model.predict(split.test_rows, split.test_cols)
 
 
-def cmfrec(split: Split, **settings: Any) -> tuple[float, Array]:
+def cmfrec(split: Split, **settings: Any) -> tuple[Time, Array]:
     import scipy.sparse as sp
     from cmfrec import CMF
 
     X = sp.coo_matrix((split.values, (split.rows, split.cols)), split.shape)
     model = CMF(verbose=False, nthreads=os.cpu_count(), **settings)
-    seconds = _seconds(lambda: model.fit(X))
-    return seconds, model.predict(split.test_rows, split.test_cols)
+    took = _seconds(lambda: model.fit(X))
+    return took, model.predict(split.test_rows, split.test_cols)
 
 
-def libmf(split: Split, **settings: Any) -> tuple[float, Array]:
+def libmf(split: Split, **settings: Any) -> tuple[Time, Array]:
     from libmf.mf import MF
 
     cells = np.column_stack([split.rows, split.cols, split.values]).astype(np.float32)
     penalty = settings.pop("penalty")
     model = MF(nr_threads=os.cpu_count(), lambda_p2=penalty, lambda_q2=penalty, lambda_p1=0.0,
                lambda_q1=0.0, quiet=True, **settings)  # fmt: skip
-    seconds = _seconds(lambda: model.fit(cells))
+    took = _seconds(lambda: model.fit(cells))
     P, Q = np.nan_to_num(model.p_factors()), np.nan_to_num(model.q_factors())
     known = (split.test_rows < len(P)) & (split.test_cols < len(Q))
     found = np.full(len(split.test_rows), split.values.mean())
     found[known] = _inner(P, Q, split.test_rows[known], split.test_cols[known])
-    return seconds, found
+    return took, found
 
 
-def lenskit(split: Split, **settings: Any) -> tuple[float, Array]:
+def lenskit(split: Split, **settings: Any) -> tuple[Time, Array]:
     import pandas as pd
     from lenskit.als import BiasedMFScorer
     from lenskit.data import from_interactions_df
@@ -88,7 +96,7 @@ def lenskit(split: Split, **settings: Any) -> tuple[float, Array]:
         pd.DataFrame({"user_id": split.rows, "item_id": split.cols, "rating": split.values})
     )
     model = BiasedMFScorer(**settings)
-    seconds = _seconds(lambda: model.train(data))
+    took = _seconds(lambda: model.train(data))
     users = data.users.numbers(split.test_rows, missing="negative")
     items = data.items.numbers(split.test_cols, missing="negative")
     bias = model.bias
@@ -99,10 +107,10 @@ def lenskit(split: Split, **settings: Any) -> tuple[float, Array]:
     both = u & i
     P, Q = np.asarray(model.user_embeddings), np.asarray(model.item_embeddings)
     found[both] += _inner(P, Q, users[both], items[both])
-    return seconds, found
+    return took, found
 
 
-def surprise(split: Split, **settings: Any) -> tuple[float, Array]:
+def surprise(split: Split, **settings: Any) -> tuple[Time, Array]:
     import pandas as pd
     from surprise import SVD, Dataset, Reader
 
@@ -110,7 +118,7 @@ def surprise(split: Split, **settings: Any) -> tuple[float, Array]:
     frame = pd.DataFrame({"u": split.rows, "i": split.cols, "r": split.values})
     data = Dataset.load_from_df(frame, reader).build_full_trainset()
     model = SVD(random_state=0, **settings)
-    seconds = _seconds(lambda: model.fit(data))
+    took = _seconds(lambda: model.fit(data))
     users, items = data._raw2inner_id_users, data._raw2inner_id_items
     u = np.array([users.get(t, -1) for t in split.test_rows.tolist()])
     i = np.array([items.get(t, -1) for t in split.test_cols.tolist()])
@@ -118,10 +126,10 @@ def surprise(split: Split, **settings: Any) -> tuple[float, Array]:
     found += np.where(i >= 0, model.bi[i], 0)
     both = (u >= 0) & (i >= 0)
     found[both] += _inner(model.pu, model.qi, u[both], i[both])
-    return seconds, found
+    return took, found
 
 
-def myfm(split: Split, **settings: Any) -> tuple[float, Array]:
+def myfm(split: Split, **settings: Any) -> tuple[Time, Array]:
     import scipy.sparse as sp
     from myfm import MyFMRegressor
 
@@ -136,13 +144,13 @@ def myfm(split: Split, **settings: Any) -> tuple[float, Array]:
     iterations = settings.pop("iterations")
     model = MyFMRegressor(random_seed=0, **settings)
     groups = [m, n]
-    seconds = _seconds(
+    took = _seconds(
         lambda: model.fit(X, split.values.astype(float), n_iter=iterations, group_shapes=groups)
     )
-    return seconds, model.predict(Z)
+    return took, model.predict(Z)
 
 
-def spark(split: Split, **settings: Any) -> tuple[float, Array]:
+def spark(split: Split, **settings: Any) -> tuple[Time, Array]:
     import pandas as pd
     from pyspark.ml.recommendation import ALS
     from pyspark.sql import SparkSession
@@ -164,24 +172,24 @@ def spark(split: Split, **settings: Any) -> tuple[float, Array]:
         table.count()
         als = ALS(seed=0, **settings)
         holder: list[Any] = []
-        seconds = _seconds(lambda: holder.append(als.fit(table)))
+        took = _seconds(lambda: holder.append(als.fit(table)))
     m, n = split.shape
     P, Q = np.zeros((m, als.getRank())), np.zeros((n, als.getRank()))
     for target, factors in ((P, holder[0].userFactors), (Q, holder[0].itemFactors)):
         read = factors.toPandas()
         target[read["id"].to_numpy()] = np.stack(read["features"].to_list())
-    return seconds, _inner(P, Q, split.test_rows, split.test_cols)
+    return took, _inner(P, Q, split.test_rows, split.test_cols)
 
 
-def fancyimpute(split: Split, **settings: Any) -> tuple[float, Array]:
+def fancyimpute(split: Split, **settings: Any) -> tuple[Time, Array]:
     from fancyimpute import SoftImpute
 
     X = np.full(split.shape, np.nan, np.float32)
     X[split.rows, split.cols] = split.values - split.values.mean()
     model = SoftImpute(verbose=False, init_fill_method="zero", **settings)
     holder: list[Array] = []
-    seconds = _seconds(lambda: holder.append(model.fit_transform(X)))
-    return seconds, holder[0][split.test_rows, split.test_cols] + split.values.mean()
+    took = _seconds(lambda: holder.append(model.fit_transform(X)))
+    return took, holder[0][split.test_rows, split.test_cols] + split.values.mean()
 
 
 def _inner(P: Array, Q: Array, rows: Array, cols: Array) -> Array:
@@ -191,10 +199,10 @@ def _inner(P: Array, Q: Array, rows: Array, cols: Array) -> Array:
     )  # fmt: skip
 
 
-def _seconds(fit: Callable[[], Any]) -> float:
-    began = time.perf_counter()
+def _seconds(fit: Callable[[], Any]) -> Time:
+    wall, cpu = time.perf_counter(), time.process_time()
     fit()
-    return time.perf_counter() - began
+    return Time(time.perf_counter() - wall, time.process_time() - cpu)
 
 
 ALS = {"userCol": "user", "itemCol": "item", "ratingCol": "rating", "coldStartStrategy": "nan"}
@@ -260,7 +268,9 @@ def run(name: str, only: list[str], repeats: int) -> list[dict[str, Any]]:
         file = Path(folder) / "split.npz"
         np.savez(file, **split._asdict(), truth=truth)
         print(f"{name}: {len(split.values):,} ratings, {split.shape[0]:,} × {split.shape[1]:,}")
-        print(f"{'package':<48} {'test RMSE':>9} {'seconds':>8} {'GiB':>6}", flush=True)
+        print(
+            f"{'package':<48} {'test RMSE':>9} {'seconds':>8} {'CPU s':>8} {'GiB':>6}", flush=True
+        )
         for number, (label, fit, _) in enumerate(FITS[name]):
             if only and fit.__name__ not in only:
                 continue
@@ -271,8 +281,8 @@ def run(name: str, only: list[str], repeats: int) -> list[dict[str, Any]]:
                 print(f"{label:<48} left out: {best['error']}", flush=True)
                 continue
             rows.append({"package": label, **best})
-            print(f"{label:<48} {best['rmse']:>9.4f} {best['seconds']:>8.2f} {best['gib']:>6.2f}",
-                  flush=True)  # fmt: skip
+            print(f"{label:<48} {best['rmse']:>9.4f} {best['seconds']:>8.2f} {best['cpu']:>8.2f} "
+                  f"{best['gib']:>6.2f}", flush=True)  # fmt: skip
     print()
     return rows
 
@@ -300,10 +310,10 @@ def child(name: str, number: int, file: str) -> None:
     small = Split(cells // 40, cells % 40, rng.integers(1, 6, 1_000).astype(np.float32),
                   cells[:10] // 40, cells[:10] % 40, (60, 40))  # fmt: skip
     fit(small, **settings)
-    seconds, found = fit(split, **settings)
+    took, found = fit(split, **settings)
     rmse = float(np.sqrt(np.mean((found - truth) ** 2)))
     gib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(json.dumps({"seconds": seconds, "rmse": rmse, "gib": gib}))
+    print(json.dumps({**took._asdict(), "rmse": rmse, "gib": gib}))
 
 
 def main() -> None:

@@ -8,11 +8,13 @@ adds a pair and minimises; `shrink` drops the weakest component and minimises ag
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
-from pygeco.corrections_base import Correction, State
-from pygeco.corrections_sweep import Sweep
+from pygeco.arrays import inner
+from pygeco.corrections_base import Correction, State, columns
+from pygeco.corrections_sweep import Sweep, sweeps
 from pygeco.descent import NEWTON_STEPS, descend
 from pygeco.factors import Array, LowRank
 from pygeco.linalg import solve_psd
@@ -37,9 +39,11 @@ class Core:
         return self._solve(state, A, _span(state))
 
     def extend(self, state: State, u: Array, v: Array) -> State:
-        A = state.A.append(u, v)
-        span = _span(state).append(A.U[:, -1], A.V[:, -1])
-        return self._solve(state._replace(passes=state.passes + 3), A, span)
+        A, span, passes = state.A, _span(state), state.passes
+        for x, y in columns(u, v):
+            A = A.append(x, y)
+            span, passes = span.append(A.U[:, -1], A.V[:, -1]), passes + 3
+        return self._solve(state._replace(passes=passes), A, span)
 
     def shrink(self, state: State) -> State:
         """The weakest singular value zeroed, then the core minimised again at the lower rank.
@@ -97,21 +101,19 @@ class Diagonal:
         return self._solve(state, A, _span(state))
 
     def extend(self, state: State, u: Array, v: Array) -> State:
-        A = LowRank(
-            np.column_stack([state.A.U, u]),
-            np.append(state.A.s, 0.0),
-            np.column_stack([state.A.V, v]),
-        )
-        span = _span(state).append(u, v)
-        return self._solve(state._replace(passes=state.passes + 3), A, span)
+        A, span, passes = state.A, _span(state), state.passes
+        for x, y in columns(u, v):
+            A = LowRank(np.column_stack([A.U, x]), np.append(A.s, 0.0), np.column_stack([A.V, y]))
+            span, passes = span.append(x, y), passes + 3
+        return self._solve(state._replace(passes=passes), A, span)
 
     def shrink(self, state: State) -> State:
         keep = np.delete(np.eye(state.A.rank), np.argmin(np.abs(state.A.s)), axis=1)
-        A = LowRank(state.A.U @ keep, state.A.s @ keep, state.A.V @ keep)
+        A = state.A.rotate(keep, state.A.s @ keep, keep)
         return self._solve(state, A, _span(state).rotate(keep, keep))
 
     def _solve(self, state: State, A: LowRank, span: Span) -> State:
-        lift = 2 * _alpha(self.penalty) * (A.U.T @ A.U) * (A.V.T @ A.V)
+        lift = 2 * _alpha(self.penalty) * inner(A.U, A.U) * inner(A.V, A.V)
 
         def newton(b: Array) -> tuple[Array, float]:
             slope, curvature = span.diagonal(b)
@@ -126,7 +128,9 @@ class Diagonal:
         return state._replace(A=LowRank(A.U, b, A.V), span=span, value=value)
 
     def _value(self, span: Span, A: LowRank) -> float:
-        ridge = _alpha(self.penalty) * float(A.s @ ((A.U.T @ A.U) * (A.V.T @ A.V)) @ A.s)
+        alpha, ridge = _alpha(self.penalty), 0.0
+        if alpha:
+            ridge = alpha * float(A.s @ (inner(A.U, A.U) * inner(A.V, A.V)) @ A.s)
         return span.value(np.diag(A.s)) + ridge
 
 
@@ -175,4 +179,20 @@ def named(name: str, penalty: Penalty | None, tolerance: float = 1e-6) -> Correc
         return Diagonal(penalty)
     if name == "sweep":
         return Sweep(penalty, tolerance)
-    raise ValueError(f"correction: unknown name {name!r}; use 'core', 'diagonal' or 'sweep'.")
+    raise ValueError(
+        f"correction: unknown name {name!r}; use 'auto', 'core', 'diagonal' or 'sweep'."
+    )
+
+
+def suited(name: str, objective: Objective, penalty: Penalty | None) -> str:
+    """What "auto" stands for: the sweep where the objective asks for it, and else the core.
+
+    The core too with a penalty that sweeps cannot have; and without any for labels, counts and
+    levels, since a row of few cells then has no minimum of its own.
+    """
+    if name != "auto":
+        return name
+    if getattr(objective, "correction", "core") != "sweep" or not sweeps(penalty):
+        return "core"
+    held = penalty is not None and penalty.value(np.ones(1)) > 0
+    return "sweep" if held or cast(Any, objective).loss.regression else "core"

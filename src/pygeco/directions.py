@@ -19,14 +19,19 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from pygeco.factors import Array
+from pygeco.arrays import Array, empty, kind, on, times, zeros
+from pygeco.linalg import qr
 
 ROUNDING = 1e-12  # what the arithmetic of a search may lose of σ₁
+TINY = 1e-140  # norms between this and its inverse have squares in range
+FIRST = 16  # vectors of a basis for which there is room at first
 NOTHING = 1e-14  # the share of a vector below which what is left of it is rounding
 
 
 class Operator(Protocol):
-    """What a direction may know of the gradient."""
+    """What a direction may know of the gradient. Its `kind`, if it has one, says of what kind the
+    vectors are that it takes.
+    """
 
     @property
     def shape(self) -> tuple[int, int]: ...
@@ -66,33 +71,34 @@ class Lanczos:
 
     def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
         m, n = G.shape
-        x = rng.standard_normal(n)
+        x = on(rng.standard_normal(n), kind(G))
         log_c = _log_component(x, self.confidence)
-        U: list[Array] = []
-        V = [x / np.linalg.norm(x)]
+        U, V = _Basis(m, self.iterations, x), _Basis(n, self.iterations + 1, x)
+        V.append(x / _norm(x))
         alphas: list[float] = []
         betas: list[float] = []
         passes, theta, upper = 0, 0.0, 0.0
         for _ in range(self.iterations):
-            p, alpha = _residual(G.matvec(V[-1]), U)
+            p, alpha = U.residual(G.matvec(V.last))
             passes += 1
             if alpha == 0.0:
                 upper = theta * (1 + ROUNDING)
                 break
-            w, beta = _residual(G.rmatvec(p), V)
+            w, beta = V.residual(G.rmatvec(p))
             passes += 1
-            U, V = [*U, p], [*V, w]
+            U.append(p)
+            V.append(w)
             alphas, betas = [*alphas, alpha], [*betas, beta]
             left, theta, right = _leading(alphas, betas)
-            complete = beta <= NOTHING * theta or len(U) == min(m, n)
+            complete = beta <= NOTHING * theta or U.size == min(m, n)
             # In complete spaces theta is exact, as far as the start can see.
             upper = theta * (1 + ROUNDING) if complete else _bound(alphas, betas, theta, log_c)
             if complete or theta >= (1 - self.tau) * upper:
                 break
-        if not U:
-            return _nothing(m, n, passes, "singular")
-        u, _ = _unit(np.column_stack(U) @ left)
-        v, _ = _unit(np.column_stack(V) @ right)
+        if not U.size:
+            return _nothing(G, passes, "singular")
+        u, _ = _unit(U.combined(left))
+        v, _ = _unit(V.combined(right))
         return Pair(u, v, theta, upper, passes, "singular", self.confidence)
 
 
@@ -108,16 +114,15 @@ class Power:
         _check(self.tau, self.iterations, self.confidence)
 
     def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
-        m, n = G.shape
-        x = rng.standard_normal(n)
+        x = on(rng.standard_normal(G.shape[1]), kind(G))
         log_c = _log_component(x, self.confidence)
-        v = x / np.linalg.norm(x)
+        v: Array = x / _norm(x)
         log_size = 0.0  # log ‖Mᵏ x‖ / ‖x‖
         for k in range(1, self.iterations + 1):
             u, sigma = _unit(G.matvec(v))
             v, size = _unit(G.rmatvec(u))
             if sigma == 0.0 or size == 0.0:  # one alone: G is rounding of what should be zero
-                return _nothing(m, n, 2 * k, "singular")
+                return _nothing(G, 2 * k, "singular")
             log_size += math.log(sigma) + math.log(size)
             upper = max(size, math.exp((log_size - log_c) / (2 * k))) * (1 + ROUNDING)
             if size >= (1 - self.tau) * upper:
@@ -140,8 +145,7 @@ class Signs:
         _check(0.0, self.iterations, 0.5)
 
     def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
-        m, n = G.shape
-        v = np.where(rng.random(n) < 0.5, -1.0, 1.0)
+        v = on(np.where(rng.random(G.shape[1]) < 0.5, -1.0, 1.0), kind(G))
         gain, passes = 0.0, 0
         for _ in range(self.iterations):
             u = np.sign(G.matvec(v))
@@ -154,7 +158,7 @@ class Signs:
         u, p = _unit(u)
         v, q = _unit(v)
         if p == 0.0 or q == 0.0:
-            return _nothing(m, n, passes, "signs")
+            return _nothing(G, passes, "signs")
         return Pair(u, v, gain / (p * q), math.inf, passes, "signs")
 
 
@@ -175,6 +179,10 @@ class Weighted:
 
     def rmatvec(self, y: Array) -> Array:
         return self.cols * self.G.rmatvec(self.rows * y)
+
+    @property
+    def kind(self) -> Array:
+        return self.rows
 
     def matmat(self, X: Array) -> Array:
         return self.rows[:, None] * matmat(self.G, self.cols[:, None] * X)
@@ -197,15 +205,16 @@ def leading_block(
     """
     m, n = G.shape
     width = min(count + 4, m, n)
-    Y: Array = rng.standard_normal((n, width))
+    Y: Array = on(rng.standard_normal((n, width)), kind(G))
     if start is not None:
         known = start[:, :width]
         Y = np.column_stack([known, Y[:, known.shape[1] :]]).astype(start.dtype)
     for _ in range(iterations):
-        X = np.linalg.qr(matmat(G, Y))[0]
-        Y = np.linalg.qr(rmatmat(G, X))[0]
-    X, s, Qt = np.linalg.svd(matmat(G, Y), full_matrices=False)
-    return X[:, :count], s[:count], (Y @ Qt.T)[:, :count]
+        X = qr(matmat(G, Y))[0]
+        Y = qr(rmatmat(G, X))[0]
+    X, R = qr(matmat(G, Y))
+    P, s, Qt = np.linalg.svd(R, full_matrices=False)
+    return times(X, P[:, :count]), s[:count], times(Y, Qt.T[:, :count])
 
 
 def matmat(G: Operator, X: Array) -> Array:
@@ -231,34 +240,62 @@ def _check(tau: float, iterations: int, confidence: float) -> None:
         raise ValueError(f"confidence: must be between 0 and 1, not {confidence!r}.")
 
 
+class _Basis:
+    """Orthonormal vectors, kept one after the other in one block of memory."""
+
+    def __init__(self, length: int, most: int, like: Array) -> None:
+        self.memory = empty((min(most, FIRST), length), like)
+        self.size = 0
+
+    def append(self, x: Array) -> None:
+        if self.size == len(self.memory):
+            self.memory = np.concatenate([self.memory, np.empty_like(self.memory)])
+        self.memory[self.size] = x
+        self.size += 1
+
+    @property
+    def last(self) -> Array:
+        return self.memory[self.size - 1]
+
+    def residual(self, x: Array) -> tuple[Array, float]:
+        """X minus its part in the span, taken twice, normalised, and its norm."""
+        before = _norm(x)
+        if self.size:
+            Q = self.memory[: self.size]
+            x = x - (Q @ x) @ Q
+            x = x - (Q @ x) @ Q
+        unit, size = _unit(x)
+        return (unit, size) if size > NOTHING * before else (unit, 0.0)
+
+    def combined(self, weights: Array) -> Array:
+        return on(weights, self.memory) @ self.memory[: self.size]
+
+
+def _norm(x: Array) -> float:
+    return math.sqrt(float(x @ x))
+
+
 def _unit(x: Array) -> tuple[Array, float]:
     """X / ‖x‖ and ‖x‖, without overflow or underflow; a zero vector stays zero."""
-    top = float(np.max(np.abs(x), initial=0.0))
+    size = _norm(x)
+    if TINY < size < 1 / TINY:
+        return x / size, size
+    top = float(np.max(np.abs(x))) if len(x) else 0.0
     if not top > 0.0:
         return x, 0.0
     y = x / top
-    size = float(np.linalg.norm(y))
+    size = _norm(y)
     return y / size, size * top
 
 
-def _residual(x: Array, basis: list[Array]) -> tuple[Array, float]:
-    """X minus its part in the span of an orthonormal basis, normalised, and its norm."""
-    before = float(np.linalg.norm(x))
-    if basis:
-        Q = np.column_stack(basis)
-        x = x - Q @ (Q.T @ x)
-        x = x - Q @ (Q.T @ x)
-    unit, size = _unit(x)
-    return (unit, size) if size > NOTHING * before else (unit, 0.0)
-
-
-def _nothing(m: int, n: int, passes: int, kind: str) -> Pair:
-    return Pair(np.zeros(m), np.zeros(n), 0.0, 0.0, passes, kind)
+def _nothing(G: Operator, passes: int, kind_: str) -> Pair:
+    m, n = G.shape
+    return Pair(zeros(m, kind(G)), zeros(n, kind(G)), 0.0, 0.0, passes, kind_)
 
 
 def _log_component(x: Array, confidence: float) -> float:
     """Log c: the start x has |⟨x, v₁⟩|/‖x‖ ≥ c with probability at least `confidence`."""
-    return math.log((1 - confidence) * math.sqrt(math.pi / 2) / float(np.linalg.norm(x)))
+    return math.log((1 - confidence) * math.sqrt(math.pi / 2) / _norm(x))
 
 
 def _leading(alphas: list[float], betas: list[float]) -> tuple[Array, float, Array]:

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.arrays import HOST, full, host, inner, moved, on, scaled, times, zeros
 from pygeco.directions import Weighted, leading_block
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.entries import Entries
@@ -35,7 +36,10 @@ NEVER = 1e10  # the precision of an offset that is switched off
 
 
 class Gaussian(NamedTuple):
-    """The prior of one side's vectors: precision (s + 1, s + 1) and centre, the offset last."""
+    """The prior of one side's vectors: precision (s + 1, s + 1) and centre, the offset last.
+
+    Both are on the host. `some` says which rows have data.
+    """
 
     precision: Array
     centre: Array
@@ -48,9 +52,10 @@ class Gaussian(NamedTuple):
         X = np.column_stack([side.factor, side.bias])[some].astype(float)
         W = np.column_stack([side.variance, side.bias_variance])[some]
         count, d = X.shape
-        centre = X.mean(axis=0) if count else np.zeros(d)
-        covariance = (X - centre).T @ (X - centre) / max(count, 1)
-        own = np.diag(covariance) + W.mean(axis=0, dtype=float) if count else np.ones(d)
+        middle = X.mean(axis=0) if count else zeros(d, X)
+        covariance = inner(X - middle, X - middle) / max(count, 1)
+        own = np.diag(covariance) + host(W.mean(axis=0, dtype=float)) if count else np.ones(d)
+        centre = host(middle)
         share = count / (count + d)
         covariance = share * covariance
         np.fill_diagonal(covariance, np.maximum(own, 1e-12))
@@ -88,13 +93,14 @@ class Posterior:
 
     def factors(self) -> LowRank:
         """The low-rank part on the data's own scale."""
-        ones = np.full(self.rank, self.scale)
-        return LowRank(self.rows.factor.astype(float), ones, self.cols.factor.astype(float)).svd()
+        scale = np.full(self.rank, self.scale)
+        return LowRank(self.rows.factor.astype(float), scale, self.cols.factor.astype(float)).svd()
 
     def variance(self, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
         """Var of a new observation at the cells: of its mean, and the noise."""
         r, c = self.rows, self.cols
-        out = np.full(len(rows), 1 / self.tau)
+        rows, cols = on(rows, r.bias), on(cols, r.bias)
+        out = full(len(rows), 1 / self.tau, r.bias)
         for at in range(0, len(out), 1 << 16):
             part = slice(at, at + (1 << 16))
             i, j = rows[part], cols[part]
@@ -189,7 +195,8 @@ def new_rows(model: Posterior, entries: Entries) -> Side:
     """The posterior means of rows that were not fitted, given their cells."""
     data = entries.standardised(model.mean, model.scale, FLOAT)
     m = entries.shape[0]
-    start = Side(np.zeros((m, model.rank), FLOAT), np.zeros(m, FLOAT))
+    like = model.cols.factor
+    start = Side(zeros((m, model.rank), like, FLOAT), zeros(m, like, FLOAT))
     p = model.row_prior
     return half_sweep(
         data.by_row, start, model.cols, prior=p.precision, centre=p.centre, tau=model.tau
@@ -200,7 +207,7 @@ def contributions(
     model: Posterior, cols: NDArray[Any], values: Array, target: int
 ) -> tuple[float, Array]:
     """A row's prediction at `target` as a sum: the base, and a part for each of its cells."""
-    c, p = model.cols, model.row_prior
+    c, p = moved(model.cols, HOST), model.row_prior
     Z = np.column_stack([c.factor, np.ones(len(c.bias))]).astype(float)
     rest = (values - model.mean) / model.scale - c.bias[cols]
     spread = np.append(c.variance[cols].sum(axis=0), 0.0)
@@ -226,10 +233,10 @@ def pruned(now: Posterior) -> Posterior:
     if now.rank == 0:
         return now
     U, V = now.rows.factor.astype(float), now.cols.factor.astype(float)
-    A = LowRank(U, np.ones(now.rank), V).svd()
+    A = LowRank.product(U, V).svd()
     roots = np.sqrt(A.s)
-    rows = _turned(now.rows, A.U * roots)
-    cols = _turned(now.cols, A.V * roots)
+    rows = _turned(now.rows, scaled(A.U, roots))
+    cols = _turned(now.cols, scaled(A.V, roots))
     alive = _support(rows, now.row_prior.some) * _support(cols, now.col_prior.some) >= DEAD
     if alive.all():
         return now
@@ -239,24 +246,24 @@ def pruned(now: Posterior) -> Posterior:
 def _turned(side: Side, factor: Array) -> Side:
     """The side in another basis; of the variances the diagonal, as always."""
     old = side.factor.astype(float)
-    gram = old.T @ old
-    turn = np.linalg.lstsq(gram, old.T @ factor, rcond=1e-7)[0]
-    variance = side.variance.astype(float) @ turn**2
+    turn = np.linalg.lstsq(inner(old, old), inner(old, factor), rcond=1e-7)[0]
+    variance = times(side.variance.astype(float), turn**2)
     return side._replace(factor=factor.astype(FLOAT), variance=variance.astype(FLOAT))
 
 
 def _support(side: Side, some: NDArray[np.bool_]) -> Array:
     """mean u² / mean (u² + w) per component: 1 where the data say all, 0 where the prior does."""
-    squares = np.mean(side.factor[some] ** 2, axis=0, dtype=float)
-    return squares / (squares + np.mean(side.variance[some], axis=0, dtype=float) + 1e-300)
+    squares = host(np.mean(side.factor[some] ** 2, axis=0, dtype=float))
+    return squares / (squares + host(np.mean(side.variance[some], axis=0, dtype=float)) + 1e-300)
 
 
 def _start(data: Entries, mean: float, scale: float, offsets: tuple[str, ...]) -> Posterior:
     """No component; the offsets by a few sweeps from a wide prior."""
     sides, priors = [], []
     for cells, name in ((data.by_row, "row"), (data.by_col, "column")):
-        groups = len(cells.pointers) - 1
-        nothing, zero = np.zeros((groups, 0), FLOAT), np.zeros(groups, FLOAT)
+        nothing, zero = (
+            zeros(shape, data.kind, FLOAT) for shape in ((cells.groups, 0), cells.groups)
+        )
         sides.append(Side(nothing, zero, nothing, zero))
         precision = np.array([[5.0 if name in offsets else NEVER]])
         priors.append(Gaussian(precision, np.zeros(1), cells.counts() > 0, name in offsets))
@@ -280,15 +287,15 @@ def _grow(data: Entries, now: Posterior, count: int, rng: np.random.Generator) -
     U, V = now.rows.factor.astype(float), now.cols.factor.astype(float)
     rest = data.shifted(now.rows.bias.astype(float), now.cols.bias.astype(float))
     by_row, by_col = (np.maximum(c.counts(), 1) ** -0.5 for c in (data.by_row, data.by_col))
-    G = Weighted(rest.gradient(LowRank(U, np.ones(now.rank), V)), by_row, by_col)
+    G = Weighted(rest.gradient(LowRank.product(U, V)), by_row, by_col)
     _, s, Y = leading_block(G, count, rng)
     # The gradient is −2 / Σ w times the residuals.
     size = np.maximum(0.25 * 0.5 * data.total_weight * s, 1e-6)
-    new = by_col[:, None] * Y
-    new = new * np.sqrt(size / np.maximum(np.mean(new * new, axis=0), 1e-300))
+    new: Array = by_col[:, None] * Y
+    new = scaled(new, np.sqrt(size / np.maximum(host(np.mean(new * new, axis=0)), 1e-300)))
     return replace(
         now,
-        rows=_widened(now.rows, np.zeros((m, count)), 0.0),
+        rows=_widened(now.rows, zeros((m, count), new), 0.0),
         cols=_widened(now.cols, new, 0.01),
         row_prior=now.row_prior.widened(size),
         col_prior=now.col_prior.widened(size),
@@ -296,7 +303,7 @@ def _grow(data: Entries, now: Posterior, count: int, rng: np.random.Generator) -
 
 
 def _widened(side: Side, factor: Array, variance: float) -> Side:
-    guess = np.full(factor.shape, variance, FLOAT)
+    guess = full(factor.shape, variance, factor, FLOAT)
     return side._replace(
         factor=np.column_stack([side.factor, factor.astype(FLOAT)]),
         variance=np.column_stack([side.variance, guess]),

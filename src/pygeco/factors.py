@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.floating[Any]]
+from pygeco.arrays import HOST, Array, empty, inner, on, ones, scaled, times, zeros
+from pygeco.linalg import qr
+
+__all__ = ["Array", "LowRank"]
+
+BLOCK = 1 << 16  # cells that are gathered at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,17 +23,24 @@ class LowRank:
 
     U (m, k) and V (n, k) have orthonormal columns unless the correction is diagonal, in
     which case the columns have norm one only; `svd()` gives the orthonormal form of either.
+    U and V are arrays of any kind, s is always on the host.
     """
 
     U: Array
     s: Array
     V: Array
+    on_host: ClassVar[tuple[str, ...]] = ("s",)
 
     @classmethod
-    def zero(cls, shape: tuple[int, int]) -> LowRank:
+    def zero(cls, shape: tuple[int, int], like: Array = HOST) -> LowRank:
         """The zero matrix: rank 0, the start of Algorithm 1."""
         m, n = shape
-        return cls(np.zeros((m, 0)), np.zeros(0), np.zeros((n, 0)))
+        return cls(zeros((m, 0), like), np.zeros(0), zeros((n, 0), like))
+
+    @classmethod
+    def product(cls, L: Array, R: Array) -> LowRank:
+        """L Rᵀ for any two factors; `svd()` makes their columns orthonormal."""
+        return cls(L, np.ones(L.shape[1]), R)
 
     @classmethod
     def from_dense(cls, A: ArrayLike, rank: int | None = None) -> LowRank:
@@ -49,10 +61,20 @@ class LowRank:
         return len(self.s)
 
     @property
+    def kind(self) -> Array:
+        """An array of the factors' kind."""
+        return self.U[:0]
+
+    @property
+    def left(self) -> Array:
+        """U diag(s), so that A = left Vᵀ."""
+        return scaled(self.U, self.s)
+
+    @property
     def orthonormal(self) -> bool:
         """Whether the columns of U and of V are orthonormal and s ≥ 0. O((m + n) k²)."""
         eye = np.eye(self.rank)
-        grams = (self.U.T @ self.U, self.V.T @ self.V)
+        grams = (inner(self.U, self.U), inner(self.V, self.V))
         return bool(
             np.all(self.s >= 0) and all(np.abs(g - eye).max(initial=0) < 1e-10 for g in grams)
         )
@@ -75,7 +97,7 @@ class LowRank:
 
     def rotate(self, P: Array, s: Array, Q: Array) -> LowRank:
         """`(U P) diag(s) (V Q)ᵀ`: step 8 of Algorithm 1."""
-        return LowRank(self.U @ P, s, self.V @ Q)
+        return LowRank(times(self.U, P), s, times(self.V, Q))
 
     def truncate(self, rank: int) -> LowRank:
         """The leading `rank` columns: the best approximation when the columns are orthonormal."""
@@ -87,41 +109,41 @@ class LowRank:
 
     def svd(self) -> LowRank:
         """The same matrix with orthonormal columns and s ≥ 0, largest first. O((m + n) k²)."""
-        Qu, Ru = np.linalg.qr(self.U)
-        Qv, Rv = np.linalg.qr(self.V)
+        Qu, Ru = qr(self.U)
+        Qv, Rv = qr(self.V)
         P, s, Qt = np.linalg.svd((Ru * self.s) @ Rv.T, full_matrices=False)
-        return LowRank(Qu @ P, s, Qv @ Qt.T)
+        return LowRank(times(Qu, P), s, times(Qv, Qt.T))
 
     def entries(self, rows: ArrayLike, cols: ArrayLike) -> Array:
         """`A[rows[t], cols[t]]` for each t. O(k) each, in blocks, so memory stays bounded."""
-        i, j = np.broadcast_arrays(np.asarray(rows), np.asarray(cols))
-        out = np.empty(i.shape, dtype=np.result_type(self.U, self.V))
+        i, j = np.broadcast_arrays(on(rows, self.U), on(cols, self.U))
+        out = empty(i.shape, self.U, np.result_type(self.U, self.V))
         flat, i, j = out.reshape(-1), i.reshape(-1), j.reshape(-1)
-        left = self.U * self.s
-        for at in range(0, len(flat), 1 << 16):
-            part = slice(at, at + (1 << 16))
+        left = self.left
+        for at in range(0, len(flat), BLOCK):
+            part = slice(at, at + BLOCK)
             flat[part] = np.einsum("tk,tk->t", left[i[part]], self.V[j[part]])
         return out
 
     def matvec(self, x: Array) -> Array:
         """`A x`. O((m + n) k)."""
-        return self.U @ (self.s * (self.V.T @ x))
+        return self.U @ (on(self.s, self.U) * (self.V.T @ x))
 
     def rmatvec(self, y: Array) -> Array:
         """`Aᵀ y`. O((m + n) k)."""
-        return self.V @ (self.s * (self.U.T @ y))
+        return self.V @ (on(self.s, self.U) * (self.U.T @ y))
 
     def matmat(self, X: Array) -> Array:
         """`A X` for a few columns."""
-        return self.U @ (self.s[:, None] * (self.V.T @ X))
+        return self.U @ (on(self.s, self.U)[:, None] * (self.V.T @ X))
 
     def rmatmat(self, Y: Array) -> Array:
         """`Aᵀ Y` for a few columns."""
-        return self.V @ (self.s[:, None] * (self.U.T @ Y))
+        return self.V @ (on(self.s, self.U)[:, None] * (self.U.T @ Y))
 
     def to_dense(self) -> Array:
         """The m × n matrix itself. Everything else in pygeco avoids it."""
-        return (self.U * self.s) @ self.V.T
+        return self.left @ self.V.T
 
     def astype(self, dtype: np.dtype[Any] | type) -> LowRank:
         return LowRank(self.U.astype(dtype), self.s.astype(dtype), self.V.astype(dtype))
@@ -145,7 +167,7 @@ def _orthonormal(Q: Array, x: Array) -> Array:
 def _candidates(x: Array, columns: int) -> Iterator[Array]:
     """X, then vectors of which one is outside any span of this many columns, if any is."""
     yield x
-    yield np.ones_like(x)
+    yield ones(len(x), x)
     for k in range(min(len(x), columns + 1)):
         axis = np.zeros_like(x)
         axis[k] = 1.0

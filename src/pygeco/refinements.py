@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.optimize
 
+from pygeco.arrays import HOST, host, moved
 from pygeco.directions import Operator
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.base import Objective
@@ -91,6 +92,7 @@ def _descend(
 ) -> Refined:
     if not (penalty is None or penalty.quadratic is not None or isinstance(penalty, Trace)):
         return Refined(A, c, 0)
+    like, A = A.kind, moved(A, HOST)  # SciPy's descent runs on the host
     symmetric = getattr(objective, "symmetric", False)
     signs = np.where(np.sum(A.U * A.V, axis=0) < 0, -1.0, 1.0) if symmetric else np.ones(A.rank)
     shapes = [A.U.shape] if symmetric else [A.U.shape, A.V.shape]
@@ -104,9 +106,11 @@ def _descend(
 
     def both(x: Array) -> tuple[float, Array]:
         L, R, free = unpack(x)
-        value, G, slope = evaluate(LowRank(L, np.ones(L.shape[1]), R), free)
+        there = moved(LowRank.product(L, R), like)
+        value, G, slope = evaluate(there, free)
         extra, left, right = _penalty(penalty, L, R)
-        left, right = left + _columns(G, R), right + _columns(G, L, transposed=True)
+        left = left + host(_columns(G, there.V))
+        right = right + host(_columns(G, there.U, transposed=True))
         parts = [left + right * signs] if symmetric else [left, right]
         return value + extra, np.concatenate([part.reshape(-1) for part in (*parts, slope)])
 
@@ -121,8 +125,8 @@ def _descend(
         options={"maxiter": ITERATIONS, "maxcor": 20, "ftol": tolerance, "gtol": 0.0},
     )
     L, R, free = unpack(found.x)
-    end = _eigenpairs(L, signs) if symmetric else LowRank(L, np.ones(L.shape[1]), R).svd()
-    return Refined(end, free, (1 + 2 * A.rank) * int(found.nfev))
+    end = _eigenpairs(L, signs) if symmetric else LowRank.product(L, R).svd()
+    return Refined(moved(end, like), free, (1 + 2 * A.rank) * int(found.nfev))
 
 
 def _penalty(penalty: Penalty | None, L: Array, R: Array) -> tuple[float, Array, Array]:

@@ -17,8 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from pygeco.arrays import full, host, on, scaled, times, zeros
 from pygeco.directions import leading_block
 from pygeco.factors import Array, LowRank
+from pygeco.linalg import qr
 from pygeco.losses import Huber, Loss, Squared
 from pygeco.objectives.dense import Dense
 
@@ -91,7 +93,7 @@ class Model:
         """The data as A sees them."""
         if self.location is None:
             return dense
-        return dense.shifted(np.zeros(dense.shape[0]), self.location)
+        return dense.shifted(zeros(dense.shape[0], dense.kind), self.location)
 
     def residuals(self, dense: Dense) -> Array:
         return np.abs(self.of(dense).residual_sample(self.A))
@@ -114,10 +116,10 @@ class Model:
         fixed, start = self._widened()
         W = dense.half_sweep(fixed, start, side="column", steps=steps, exact=False)
         half, T = self._with_columns(W)
-        U = self.A.U @ T.T
+        U = times(self.A.U, T.T)
         X = half.of(dense).half_sweep(half.A.V, U, side="row", steps=steps, exact=False)
-        moved = math.hypot(np.linalg.norm(W - start), np.linalg.norm(X - U))
-        return half._with_rows(X), moved
+        far = math.hypot(float(np.linalg.norm(W - start)), float(np.linalg.norm(X - U)))
+        return half._with_rows(X), far
 
     def rescued(self, dense: Dense, spread: float) -> tuple[Model, Late]:
         """With the lines that lag behind solved from afar, given the other side; and these lines.
@@ -131,7 +133,7 @@ class Model:
         if len(late):
             W[late] = project(dense.part(cols=late), fixed, spread, side="column")
         half, T = self._with_columns(W)
-        X, here = self.A.U @ T.T, half.of(dense)
+        X, here = times(self.A.U, T.T), half.of(dense)
         slow = _lagging(here, False, X, half.A.V)
         if len(slow):
             X[slow] = project(here.part(rows=slow), half.A.V, spread, side="row")
@@ -141,11 +143,11 @@ class Model:
         """The row side as the columns see it, and their start: the location is one more pair."""
         A = self.A
         if self.location is None:
-            return A.U, A.V * A.s
+            return A.U, scaled(A.V, A.s)
         root = math.sqrt(len(A.U))
         return (
-            np.column_stack([A.U, np.full(len(A.U), 1 / root)]),
-            np.column_stack([A.V * A.s, root * self.location]),
+            np.column_stack([A.U, full(len(A.U), 1 / root, A.U)]),
+            np.column_stack([scaled(A.V, A.s), root * self.location]),
         )
 
     def _with_columns(self, W: Array) -> tuple[Model, Array]:
@@ -153,12 +155,11 @@ class Model:
         location = None
         if self.location is not None:
             W, location = W[:, :-1], W[:, -1] / math.sqrt(len(self.A.U))
-        Q, T = np.linalg.qr(W)
+        Q, T = qr(W)
         return Model(LowRank(self.A.U, self.A.s, Q), location), T
 
     def _with_rows(self, X: Array) -> Model:
-        P, s, Rt = np.linalg.svd(X, full_matrices=False)
-        return Model(LowRank(P, s, self.A.V @ Rt.T), self.location)
+        return Model(LowRank.product(X, self.A.V).svd(), self.location)
 
 
 def fit_robust(
@@ -179,7 +180,8 @@ def fit_robust(
     """
     rng = np.random.default_rng(seed)
     with threadpool_limits(1, "blas"):
-        model = Model(LowRank.zero(dense.shape), dense.medians() if centre else None)
+        start = LowRank.zero(dense.shape, dense.kind)
+        model = Model(start, dense.medians() if centre else None)
         spread = model.scale(dense) or float(model.residuals(dense).mean()) or 1.0
         for size in np.linspace(0, rank, min(BLOCKS, rank) + 1).round().astype(int)[1:]:
             loss = schedule.first(model.scale(dense) or spread)
@@ -230,7 +232,7 @@ def project(dense: Dense, fixed: Array, spread: float, *, side: str) -> Array:
 
     Convex, so that the threshold's fall from the data's own spread only saves steps.
     """
-    W: Array = np.zeros((dense.shape[1 if side == "column" else 0], fixed.shape[1]))
+    W = zeros((dense.shape[1 if side == "column" else 0], fixed.shape[1]), fixed)
     loss = dense.loss
     if isinstance(loss, Huber) and loss.delta is not None:
         delta = THRESHOLD * spread
@@ -245,7 +247,7 @@ def _lagging(dense: Dense, columns: bool, P: Array, Q: Array) -> NDArray[np.int6
     """The columns (else rows) with far fewer cells inside the threshold than others have."""
     inside = dense.lines(columns, P, Q, Q[:, :0]).stiffness
     every = dense.counts()[int(columns)]
-    share = np.divide(inside, every, out=np.ones_like(inside), where=every > 0)
+    share = np.where(every > 0, inside / np.where(every > 0, every, 1.0), 1.0)
     return np.flatnonzero(share < LAG * np.median(share))
 
 
@@ -260,10 +262,10 @@ def _settled(model: Model) -> tuple[LowRank, Array]:
     """The same matrix with the middle of the scores moved into the location."""
     A = model.A
     if model.location is None:
-        return A, np.zeros(A.shape[1])
-    scores = A.U * A.s
-    middle = geometric_median(scores)
-    return LowRank(scores - middle, np.ones(A.rank), A.V).svd(), model.location + A.V @ middle
+        return A, zeros(A.shape[1], A.kind)
+    middle = geometric_median(host(A.left))
+    moved = LowRank.product(A.left - on(middle, A.kind), A.V).svd()
+    return moved, model.location + times(A.V, middle)
 
 
 def geometric_median(X: Array, steps: int = 100) -> Array:

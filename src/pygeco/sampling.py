@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.arrays import host, inner, on, zeros
 from pygeco.directions import leading_block
-from pygeco.engines.cells import Cells
+from pygeco.engines import Cells
 from pygeco.evidence import FLOAT, Gaussian, Posterior
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.entries import Entries
@@ -54,7 +55,9 @@ class Average:
 
     def variance(self, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
         """Var of a new observation at the cells: of the draws, and the mean noise."""
-        total, squares = np.zeros(len(rows)), np.zeros(len(rows))
+        like = self.row
+        rows, cols = on(rows, like), on(cols, like)
+        total, squares = zeros(len(rows), like), zeros(len(rows), like)
         for at in range(0, len(rows), 1 << 16):
             part = slice(at, at + (1 << 16))
             i, j = rows[part], cols[part]
@@ -121,8 +124,9 @@ def draw_gaussian(side: Side, prior: Gaussian, guess: Array, rng: np.random.Gene
     """
     X = np.column_stack([side.factor, side.bias])[prior.some].astype(float)
     count, d = X.shape
-    centre = X.mean(axis=0)
-    scatter = (X - centre).T @ (X - centre) + d * np.diag(np.diag(guess))
+    middle = X.mean(axis=0)
+    scatter = inner(X - middle, X - middle) + d * np.diag(np.diag(guess))
+    centre = host(middle)
     if not prior.offset:
         scatter[-1, :] = scatter[:, -1] = centre[-1] = 0.0
         scatter[-1, -1] = 1e-10
@@ -155,7 +159,7 @@ def _drawn(
         prior=prior.precision,
         centre=prior.centre,
         tau=tau,
-        noise=noise,
+        noise=on(noise, side.bias),
     )
     rest = FLOAT((1 - relax**2) ** 0.5)
 
@@ -171,7 +175,7 @@ def _drawn(
 
 def _widened(start: Posterior, rank: int, rng: np.random.Generator) -> Posterior:
     """More components, small and random: the sampler lets the data raise those that help."""
-    extra = rank - start.rank
+    extra, normal = rank - start.rank, rng.standard_normal
     rows, cols = start.rows, start.cols
     row_prior, col_prior = start.row_prior, start.col_prior
     if extra > 0:
@@ -182,7 +186,7 @@ def _widened(start: Posterior, rank: int, rng: np.random.Generator) -> Posterior
         rows, cols = (
             side._replace(
                 factor=np.column_stack(
-                    [side.factor, FLOAT(w**0.5) * rng.standard_normal((len(side.bias), extra))]
+                    [side.factor, on(FLOAT(w**0.5) * normal((len(side.bias), extra)), side.bias)]
                 ).astype(FLOAT)
             )
             for side, w in zip((rows, cols), weak, strict=True)
@@ -203,18 +207,19 @@ class _Running:
 
     def __init__(self, data: Entries, count: int, rng: np.random.Generator) -> None:
         m, n = data.shape
-        self.row, self.col = np.zeros(m), np.zeros(n)
+        like = data.kind
+        self.row, self.col = zeros(m, like), zeros(n, like)
         self.heavy = [np.sqrt(np.maximum(c.counts(), 1)) for c in (data.by_row, data.by_col)]
         self.weight = 1 / (2 * count)
         self.left: list[Array] = []
         self.right: list[Array] = []
         self.rng = rng
-        cells = rng.integers(data.size, size=CHECKED)
+        cells = on(rng.integers(data.size, size=CHECKED), like)
         self.at = (
             np.searchsorted(data.by_row.pointers, cells, "right") - 1,
             data.by_row.indices[cells],
         )
-        self.exact = np.zeros(CHECKED)
+        self.exact = zeros(CHECKED, like)
 
     def add(self, rows: Side, cols: Side) -> None:
         self.row += self.weight * rows.bias
@@ -226,7 +231,7 @@ class _Running:
         self.exact += self.weight * np.einsum("tk,tk->t", rows.factor[i], cols.factor[j])
         if sum(part.shape[1] for part in self.left) > WIDTH:
             A = self._compressed()
-            self.left, self.right = [(A.U * A.s).astype(FLOAT)], [A.V.astype(FLOAT)]
+            self.left, self.right = [A.left.astype(FLOAT)], [A.V.astype(FLOAT)]
 
     def result(self) -> tuple[LowRank, float]:
         """The mean at a low rank, and what compression changed, root mean square over cells."""

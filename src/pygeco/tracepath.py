@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
+from pygeco.arrays import host, moved
 from pygeco.directions import Lanczos
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Squared
@@ -104,7 +105,7 @@ def duality_gap(
     if not isinstance(entries.loss, Squared):
         raise ValueError(f"entries: the dual is known for the squared loss, not {entries.loss!r}.")
     objective = scaled(_double(entries), penalty.gamma)
-    A = to_scaled(objective, A).svd()
+    A = to_scaled(objective, moved(A, entries.kind)).svd()
     with threadpool_limits(1, "blas"):
         G = objective.gradient(A)
         sigma = Lanczos(tolerance, 500)(G, np.random.default_rng(seed)).upper * (1 + ROUNDING)
@@ -140,7 +141,7 @@ def trace_path(
     rank = min(entries.shape) if rank is None else rank
     held = None if validation is None else _held(*validation)
     grid = _grid(entries, gamma, count, ratio) if alphas is None else _given(alphas)
-    began, A, steps = time.perf_counter(), LowRank.zero(entries.shape), []
+    began, A, steps = time.perf_counter(), LowRank.zero(entries.shape, entries.kind), []
     for alpha in grid:
         penalty = Trace(float(alpha), gamma)
         path = minimize(entries, rank, solver, penalty=penalty, start=A, random_state=random_state)
@@ -159,7 +160,7 @@ def _grid(entries: Entries, gamma: float, count: int, ratio: float) -> Array:
         raise ValueError(f"count: must be at least 1, not {count!r}.")
     if not 0 < ratio < 1:
         raise ValueError(f"ratio: must be between 0 and 1, not {ratio!r}.")
-    top = duality_gap(entries, LowRank.zero(entries.shape), Trace(0.0, gamma)).sigma
+    top = duality_gap(entries, LowRank.zero(entries.shape, entries.kind), Trace(0.0, gamma)).sigma
     if not top > 0:
         raise ValueError("entries: every value is zero, so A = 0 is optimal for each alpha.")
     return top * np.geomspace(1.0, ratio, count)
@@ -180,7 +181,7 @@ def _held(rows: ArrayLike, cols: ArrayLike, values: ArrayLike) -> tuple[Array, A
 
 
 def _error(A: LowRank, rows: Array, cols: Array, values: Array) -> float:
-    return float(np.sqrt(np.mean((A.entries(rows, cols) - values) ** 2)))
+    return float(np.sqrt(np.mean((host(A.entries(rows, cols)) - values) ** 2)))
 
 
 def _double(entries: Entries) -> Entries:

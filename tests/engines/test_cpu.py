@@ -8,7 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from pygeco.engines import cpu
-from pygeco.engines.cells import BLOCKS, both_orders, cut
+from pygeco.engines.cells import BLOCKS, cut
+from pygeco.engines.host import ENGINE
 
 SHAPES = [(1, 1), (1, 40), (40, 1), (30, 50), (700, 20)]
 TYPES = [np.float32, np.float64]
@@ -23,7 +24,7 @@ def cells(shape, dtype=float, weights=False, seed=0, share=0.4):
     w = rng.uniform(0.5, 2.0, len(rows)).astype(dtype) if weights else None
     Y = sp.coo_array((y, (rows, cols)), shape).toarray().astype(float)
     W = sp.coo_array((np.ones(len(y)) if w is None else w, (rows, cols)), shape).toarray()
-    return both_orders(rows, cols, y, w, shape), Y, W
+    return ENGINE.both_orders(rows, cols, y, w, shape), Y, W
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -34,7 +35,9 @@ def test_orders_are_those_of_scipy(shape, index, dtype) -> None:
     rows, cols = (x.astype(index) for x in np.nonzero(rng.random(shape) < 0.5))
     values = rng.standard_normal(len(rows)).astype(dtype)
     shuffled = rng.permutation(len(rows))
-    by_row, by_col = both_orders(rows[shuffled], cols[shuffled], values[shuffled], None, shape)
+    by_row, by_col = ENGINE.both_orders(
+        rows[shuffled], cols[shuffled], values[shuffled], None, shape
+    )
     matrix = sp.coo_array((values, (rows, cols)), shape)
     for found, expected in ((by_row, matrix.tocsr()), (by_col, matrix.tocsc())):
         expected.sort_indices()
@@ -66,7 +69,7 @@ def test_residuals(shape, rank, weights, dtype) -> None:
     rng = np.random.default_rng(2)
     P, Q = rng.standard_normal((shape[0], rank)), rng.standard_normal((shape[1], rank))
     out, sums = np.empty_like(order.values), np.empty((len(order.blocks) - 1, 2))
-    cpu.residuals(*order, P, Q, out, sums)
+    cpu.residuals(*order[:5], P, Q, out, sums)
     Z = P @ Q.T
     R = np.where(W > 0, Z - Y, 0.0)
     at = np.repeat(np.arange(shape[0]), order.counts()), order.indices
@@ -111,7 +114,7 @@ def test_kernels_give_the_same_bits_for_any_number_of_threads() -> None:
         y, out = np.empty(900), np.empty_like(by_row.values)
         sums, crossed = np.empty((len(by_row.blocks) - 1, 2)), np.empty((700, 6))
         cpu.matvec(by_row.pointers, by_row.indices, by_row.values, by_row.blocks, 1.0, x, y)
-        cpu.residuals(*by_row, P, Q, out, sums)
+        cpu.residuals(*by_row[:5], P, Q, out, sums)
         cpu.cross_grams(
             by_col.pointers,
             by_col.indices,

@@ -1,12 +1,11 @@
 """Data: synthetic makers and the readers of rating sets."""
 
-from pygeco.data.movielens import Ratings, data_folder, load_movielens
+from pygeco.data.movielens import Ratings, load_movielens
 from pygeco.data.split import split_cells
 from pygeco.data.synthetic import make_low_rank, make_ratings
 
 __all__ = [
     "Ratings",
-    "data_folder",
     "load_movielens",
     "make_low_rank",
     "make_ratings",

@@ -1,7 +1,30 @@
 """Where passes over the data run. The solver never asks which engine it is on."""
 
+from __future__ import annotations
+
 import os
+from importlib import import_module
+from typing import Any
+
+from pygeco.engines.protocol import Cells, Engine, Table
+
+__all__ = ["Cells", "Engine", "Table", "chosen"]
 
 # OpenMP threads that spin while they wait starve each other where cores are shared: a product of
 # 10 µs then takes a scheduler's slice, 12 ms. OpenMP reads this when numba starts its threads.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+# Where each engine is: imported when chosen.
+ENGINES = {"cpu": "pygeco.engines.host", "cuda": "pygeco.engines.cuda"}
+
+
+def chosen(engine: str | Engine | None, *data: Any) -> Engine:
+    """The engine of this name; by default that of the data's own arrays, "cpu" for NumPy's."""
+    if engine is not None and not isinstance(engine, str):
+        return engine
+    if engine is None:
+        packages = {type(x).__module__.partition(".")[0] for x in data}
+        engine = "cuda" if "cupy" in packages else "cpu"
+    if engine not in ENGINES:
+        raise ValueError(f"engine: unknown name {engine!r}; use one of {sorted(ENGINES)} or None.")
+    return import_module(ENGINES[engine]).engine()

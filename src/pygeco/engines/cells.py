@@ -1,37 +1,17 @@
-"""Observed cells in one order: the arrays that the kernels take, and how they are made."""
+"""Observed cells in both orders, by numba, and the blocks in which its kernels work."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.engines import cpu
+from pygeco.engines.protocol import Cells, Engine
 from pygeco.factors import Array
 
 BLOCKS = 256
-
-
-class Cells(NamedTuple):
-    """Cells grouped by row (or by column): 4 bytes of index and one value each.
-
-    `weights` is empty where every cell counts once. `blocks` cuts the groups into fixed parts
-    with about equally many cells.
-    """
-
-    pointers: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    values: Array
-    weights: Array
-    blocks: NDArray[np.int64]
-
-    @property
-    def size(self) -> int:
-        return len(self.values)
-
-    def counts(self) -> NDArray[np.int64]:
-        return np.diff(self.pointers)
 
 
 def both_orders(
@@ -40,6 +20,7 @@ def both_orders(
     values: Array,
     weights: Array | None,
     shape: tuple[int, int],
+    engine: Engine,
 ) -> tuple[Cells, Cells]:
     """Triplets in any order to (by row, by column), each group sorted. O(|E|)."""
     payloads = [values] if weights is None else [values, weights]
@@ -53,7 +34,7 @@ def both_orders(
     for side in (0, 1):
         pointers, indices, y = orders[0][side]
         w = none if weights is None else orders[1][side][2]
-        both.append(Cells(pointers, indices, y, w, cut(pointers)))
+        both.append(Cells(pointers, indices, y, w, cut(pointers), engine))
     return both[0], both[1]
 
 

@@ -10,41 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple, Protocol
 
 import numpy as np
 from numba import get_num_threads
 from numpy.typing import NDArray
 
 from pygeco.engines import chunk_kernels as kernels
-from pygeco.engines.cells import Cells, cut
+from pygeco.engines.cells import cut
+from pygeco.engines.protocol import Cells, Formulas, Slopes, Systems
 from pygeco.factors import Array
 
 CHUNK = 1 << 15
-
-
-class Formulas(Protocol):
-    """What a pass needs of a loss."""
-
-    def value(self, z: Array, y: Array) -> Array: ...
-    def slope(self, z: Array, y: Array) -> Array: ...
-    def stiffness(self, z: Array, y: Array) -> Array: ...
-
-
-class Slopes(NamedTuple):
-    """W ℓ′(z, y) of each cell, Σ w ℓ and Σ w ℓ′ z."""
-
-    data: Array
-    value: float
-    inner: float
-
-
-class Systems(NamedTuple):
-    """Of each group: Σ w ℓ″ q qᵀ (s, s), Σ w ℓ′ q (s,) and Σ w ℓ."""
-
-    grams: Array
-    sides: Array
-    values: Array
 
 
 def total(cells: Cells, loss: Formulas, P: Array, Q: Array) -> float:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.engines import tile_kernels as kernels
+from pygeco.engines.protocol import Formulas, Lines, Table
 from pygeco.engines.threads import each
 from pygeco.factors import Array
 
@@ -28,40 +29,8 @@ SMALL = 1 << 18
 Evaluate = Callable[[Array, NDArray[Any], Array, Array], None]
 
 
-class Table(NamedTuple):
-    """Y (m, n) of any real type, with NaN for missing cells, and weights that broadcast to it.
-
-    Predictions are made in `dtype`. A cell of weight zero is missing too.
-    """
-
-    values: NDArray[Any]
-    weights: tuple[NDArray[Any], ...]
-    dtype: np.dtype[Any]
-
-    @property
-    def T(self) -> Table:
-        return self._replace(values=self.values.T, weights=tuple(w.T for w in self.weights))
-
-    def weight(self, i: slice, j: slice) -> Array | None:
-        """The weights of a tile, multiplied; None where every cell counts once."""
-        product = None
-        for w in self.weights:
-            tile = w[i, j].astype(self.dtype)
-            product = tile if product is None else product * tile
-        return product
-
-
-class Lines(NamedTuple):
-    """Of each line: Σ w ℓ′ x (k,), Σ w ℓ, Σ w h, and Σ w h x xᵀ (k, k) where asked for."""
-
-    sides: Array
-    values: Array
-    stiffness: Array
-    grams: Array
-
-
 def lines(
-    table: Table, evaluate: Evaluate, P: Array, Q: Array, X: Array, *, by_row: bool, curved: bool
+    table: Table, loss: Formulas, P: Array, Q: Array, X: Array, *, by_row: bool, curved: bool
 ) -> Lines:
     """Sums over the cells of each row (or column) at predictions P Qᵀ.
 
@@ -69,8 +38,9 @@ def lines(
     columns. O(m n (s + k)), and O(m n k²/2) more for the Grams.
     """
     if not table.values.flags.c_contiguous and table.values.flags.f_contiguous:
-        return lines(table.T, evaluate, Q, P, X, by_row=not by_row, curved=curved)
+        return lines(table.T, loss, Q, P, X, by_row=not by_row, curved=curved)
     P, Q, X = (np.ascontiguousarray(F, dtype=table.dtype) for F in (P, Q, X))
+    evaluate = _evaluator(loss, table.dtype)
     rows, cols = grid(table.values.shape)
     along, across = (rows, cols) if by_row else (cols, rows)
     # Where the lines make few parts, the tiles across are shared out too, in fixed runs.
@@ -215,3 +185,21 @@ def _unpacked(packed: Array, k: int, low: tuple[NDArray[Any], NDArray[Any]]) -> 
     grams[:, low[0], low[1]] = packed
     grams[:, low[1], low[0]] = packed
     return grams
+
+
+def _evaluator(loss: Formulas, dtype: np.dtype[Any]) -> Evaluate:
+    """The loss on a tile: fused where its slope is a clipped residual, else array formulas."""
+    if loss.clipped is not None:
+        delta, scale = (dtype.type(number) for number in loss.clipped)
+        return lambda z, y, value, bend: kernels.huber(z, y, delta, scale, value, bend)
+
+    def formulas(z: Array, y: NDArray[Any], value: Array, stiffness: Array) -> None:
+        y = y.astype(dtype)
+        missing = ~np.isfinite(y)
+        y[missing] = 1  # a target that every loss accepts
+        value[...], stiffness[...] = loss.value(z, y), loss.stiffness(z, y)
+        z[...] = loss.slope(z, y)
+        for tile in (z, value, stiffness):
+            tile[missing] = 0
+
+    return formulas

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from pygeco.arrays import as_array, foreign
 from pygeco.objectives import Entries
 
 
@@ -16,14 +17,10 @@ def entries_from(estimator: Any, X: Any, *, reset: bool, **settings: Any) -> Ent
     """Entries of a sparse matrix, a dense array with NaN, or (rows, cols, values[, shape])."""
     if isinstance(X, tuple):
         entries = _from_triplets(X, settings)
-        if reset:
-            estimator.n_features_in_ = entries.shape[1]
-        elif entries.shape[1] != estimator.n_features_in_:
-            raise ValueError(
-                f"X: has {entries.shape[1]} columns, but {type(estimator).__name__} was fitted "
-                f"with {estimator.n_features_in_}."
-            )
+        check_columns(estimator, entries.shape[1], reset=reset)
         return entries
+    if foreign(X) or (_sparse(X) and not sp.issparse(X)):
+        return _from_device(estimator, X, reset, settings)
     checked = validate_data(
         estimator,
         X,
@@ -41,6 +38,31 @@ def entries_from(estimator: Any, X: Any, *, reset: bool, **settings: Any) -> Ent
     return Entries.from_dense(checked, **settings)
 
 
+def _from_device(estimator: Any, X: Any, reset: bool, settings: dict[str, Any]) -> Entries:
+    """A device's own matrix, which scikit-learn's checks do not know."""
+    settings["row_weight"] = settings.pop("sample_weight", None)
+    entries = (
+        Entries.from_sparse(X, **settings) if _sparse(X) else Entries.from_dense(X, **settings)
+    )
+    check_columns(estimator, entries.shape[1], reset=reset)
+    return entries
+
+
+def _sparse(X: Any) -> bool:
+    return hasattr(X, "tocoo")
+
+
+def check_columns(estimator: Any, count: int, *, reset: bool) -> None:
+    """Keep the number of columns, or compare it with that of the fit."""
+    if reset:
+        estimator.n_features_in_ = count
+    elif count != estimator.n_features_in_:
+        raise ValueError(
+            f"X: has {count} columns, but {type(estimator).__name__} was fitted with "
+            f"{estimator.n_features_in_}."
+        )
+
+
 def _from_triplets(X: tuple[Any, ...], settings: dict[str, Any]) -> Entries:
     if len(X) == 3:
         rows, cols, values = X
@@ -53,10 +75,10 @@ def _from_triplets(X: tuple[Any, ...], settings: dict[str, Any]) -> Entries:
 
 def cell_index(name: str, given: ArrayLike, size: int) -> NDArray[Any]:
     """Row or column numbers, checked against the fitted matrix."""
-    index = np.asarray(given)
+    index = as_array(given)
     if index.dtype.kind not in "iu":
         raise ValueError(f"{name}: expected integers, not {index.dtype}.")
     if index.size and (index.min() < 0 or index.max() >= size):
-        wrong = index[(index < 0) | (index >= size)].flat[0]
+        wrong = int(index[(index < 0) | (index >= size)].reshape(-1)[0])
         raise ValueError(f"{name}: index {wrong} is outside 0 … {size - 1}, the fitted matrix.")
     return index

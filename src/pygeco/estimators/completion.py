@@ -12,6 +12,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from pygeco.arrays import answer, moved, on, ones
+from pygeco.engines import Engine
+from pygeco.engines import chosen as engine_named
 from pygeco.estimators._fits import Fitted, along_path, by_evidence
 from pygeco.estimators._input import cell_index, entries_from
 from pygeco.estimators.recommending import Recommending, Seen
@@ -58,7 +61,8 @@ class MatrixCompletion(
         With the evidence: draw this many sweeps from the posterior and predict by their mean.
         30 are a good choice; fitting then takes a few times as long, and errs less.
     solver : Solver or None, default=None
-        The choices of the algorithm; `Solver.paper()` is the paper's experiment.
+        The choices of the algorithm; `Solver.paper()` is the paper's experiment. "auto"
+        corrections are sweeps with a penalty, and cores without one, which then err less.
     clip : bool, default=False
         Clip predictions to the range of the observed values, which can only help. Labels
         have no such range.
@@ -68,6 +72,9 @@ class MatrixCompletion(
         Called with each `Step`; a true answer stops the fit.
     observer : Observer or None, default=None
         Told of the start, of each step and of the stop.
+    engine : "cpu", "cuda" or None, default=None
+        Where the passes over the data run, and where the model then is; `to` moves it. By default
+        where the data are: on the GPU for CuPy's arrays.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -104,6 +111,7 @@ class MatrixCompletion(
         duplicates: str = "error",
         callback: Callable[[Step], object] | None = None,
         observer: Observer | None = None,
+        engine: str | None = None,
         random_state: Any = None,
     ) -> None:
         self.rank = rank
@@ -116,6 +124,7 @@ class MatrixCompletion(
         self.duplicates = duplicates
         self.callback = callback
         self.observer = observer
+        self.engine = engine
         self.random_state = random_state
 
     def fit(
@@ -134,6 +143,7 @@ class MatrixCompletion(
             loss=named(self.loss),
             duplicates=self.duplicates,
             sample_weight=sample_weight,
+            engine=self.engine,
         )
         entries = with_scale(entries, named(self.loss))
         self.loss_ = entries.loss
@@ -184,14 +194,27 @@ class MatrixCompletion(
         self.posterior_, self.average_ = found.posterior, found.average
         self.total_weight_ = entries.total_weight
         self.factors_ = found.factors.astype(entries.dtype)
-        ones = [np.ones(entries.shape[1], entries.dtype)] if "row" in chosen else []
-        self.components_ = np.vstack([self.factors_.V.T, *ones])
+        rest = [ones((1, entries.shape[1]), entries.kind, entries.dtype)] if "row" in chosen else []
+        self.components_ = np.vstack([self.factors_.V.T, *rest])
         self.singular_values_ = self.factors_.s
         self.rank_ = self.factors_.rank
         self.n_iter_ = found.sweeps
         self.stop_reason_ = found.path.stop
         self.seen_ = Seen(entries.by_row.pointers, entries.by_row.indices, entries.by_row.values)
         self._n_features_out = len(self.components_)
+
+    def to(self, engine: str) -> MatrixCompletion:
+        """The same fitted model on another engine: "cpu" or "cuda". Moves it in place.
+
+        On either engine predictions are of the kind of the arrays that ask for them.
+        """
+        check_is_fitted(self)
+        like = engine_named(engine).kind
+        for name, value in vars(self).items():
+            if name.endswith("_") and name != "singular_values_":
+                setattr(self, name, moved(value, like))
+        self.engine = engine
+        return self
 
     def predict(self, rows: Any, cols: ArrayLike | None = None, *, return_std: bool = False) -> Any:
         """The values at cells (rows[t], cols[t]); given one matrix instead, its rows completed.
@@ -209,19 +232,21 @@ class MatrixCompletion(
             raise ValueError(
                 "return_std: needs rows and cols, and a model fitted with penalty='evidence'."
             )
-        i, j = np.broadcast_arrays(np.asarray(rows), np.asarray(cols))
+        i, j = np.broadcast_arrays(*(on(index, self.factors_.kind) for index in (rows, cols)))
         variance = model.variance(i.reshape(-1), j.reshape(-1)).reshape(i.shape)
-        return np.sqrt(variance).astype(self.factors_.U.dtype)
+        return answer(np.sqrt(variance).astype(self.factors_.U.dtype), rows, cols)
 
     def decision_function(self, rows: Any, cols: ArrayLike | None = None) -> Array:
         """The linear predictor ⟨u_i s, v_j⟩ + μ + b_i + c_j, for the same input as `predict`."""
         check_is_fitted(self)
         if cols is None:
-            return self._linear(self.transform(rows))
+            return answer(
+                self._linear(self.transform(rows)), *(rows if isinstance(rows, tuple) else (rows,))
+            )
         m, n = self.factors_.shape
         i, j = cell_index("rows", rows, m), cell_index("cols", cols, n)
         found = self.factors_.entries(i, j) + self.biases_.at(i, j)
-        return found.astype(self.factors_.U.dtype, copy=False)
+        return answer(found.astype(self.factors_.U.dtype, copy=False), rows, cols)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, rows: Any, cols: ArrayLike | None = None) -> Array:
@@ -236,14 +261,13 @@ class MatrixCompletion(
         log-likelihood for the logistic and ordinal losses (and for Poisson, up to a constant).
         """
         check_is_fitted(self)
-        held = entries_from(self, X, reset=False, loss=self.loss_)
+        held = entries_from(self, X, reset=False, loss=self.loss_, engine=self._engine)
         if held.shape[0] != self.factors_.shape[0]:
             raise ValueError(
                 f"X: has {held.shape[0]} rows, but the model was fitted with "
                 f"{self.factors_.shape[0]}; score compares cells of the fitted matrix."
             )
-        rows = np.repeat(np.arange(held.shape[0]), held.by_row.counts())
-        z, y = self.decision_function(rows, held.by_row.indices), held.by_row.values
+        z, y = self.decision_function(held.rows(), held.by_row.indices), held.by_row.values
         if not self.loss_.regression:
             return -float(np.mean(self.loss_.value(z, y), dtype=float))
         error = self._response(z) - y
@@ -257,7 +281,13 @@ class MatrixCompletion(
         """
         check_is_fitted(self)
         entries = entries_from(
-            self, X, reset=False, loss=self.loss_, duplicates=self.duplicates, allow_empty=True
+            self,
+            X,
+            reset=False,
+            loss=self.loss_,
+            duplicates=self.duplicates,
+            allow_empty=True,
+            engine=self._engine,
         )
         if self.posterior_ is not None:
             fitted = self._coordinates(self.posterior_, entries)
@@ -268,7 +298,8 @@ class MatrixCompletion(
                 offset=self.biases_.mean + self.biases_.col,
                 ridge=self._row_ridge(),
             )
-        return fitted.astype(entries.dtype, copy=False)
+        asked = X if isinstance(X, tuple) else (X,)
+        return answer(fitted.astype(entries.dtype, copy=False), *asked)
 
     def _coordinates(self, model: Posterior, entries: Entries) -> Array:
         """New rows' posterior means, in the basis of `components_`."""
@@ -284,7 +315,7 @@ class MatrixCompletion(
         column offsets, on the scale of the observed values.
         """
         check_is_fitted(self)
-        return self._response(self._linear(np.asarray(X)))
+        return answer(self._response(self._linear(on(X, self.components_))), X)
 
     def to_dense(self) -> Array:
         """The whole completed m × n matrix. Nothing else forms it."""
@@ -293,7 +324,13 @@ class MatrixCompletion(
         full = self.factors_.to_dense() + (b.mean + b.row[:, None] + b.col)
         return self._response(full.astype(self.factors_.U.dtype, copy=False))
 
+    @property
+    def _engine(self) -> Engine:
+        """Where the model is."""
+        return engine_named(None, self.factors_.U)
+
     def _linear(self, W: Array) -> Array:
+        W = on(W, self.components_)
         full = W @ self.components_ + (self.biases_.mean + self.biases_.col)
         return full.astype(np.result_type(W, self.components_), copy=False)
 

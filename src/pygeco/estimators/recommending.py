@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from pygeco.engines.ranking import top_k
+from pygeco.arrays import answer, contiguous, host, on
+from pygeco.engines import chosen
 from pygeco.estimators._input import cell_index
 from pygeco.evidence import contributions
 from pygeco.factors import Array
@@ -53,8 +54,8 @@ class Recommending:
         m, n = model.factors_.shape
         index = cell_index("rows", rows, m)
         wanted = _count(k, n)
-        left = (model.factors_.U * model.factors_.s).astype(np.float32)
-        right = np.ascontiguousarray(model.factors_.V.T, dtype=np.float32)
+        left = model.factors_.left.astype(np.float32)
+        right = contiguous(model.factors_.V.T, np.float32)
         col = (model.biases_.mean + model.biases_.col).astype(np.float32)
 
         def scores(flat: NDArray[Any]) -> Array:
@@ -64,10 +65,11 @@ class Recommending:
                 self._hide_seen(table, flat)
             return table
 
-        found, best = _ranked(index, wanted, scores)
-        answers = model._response(best + model.biases_.row[index].astype(np.float32)[..., None])
+        found, best = _ranked(index, wanted, scores, left)
+        own = model.biases_.row[on(index, left)].astype(np.float32)
+        answers = model._response(best + own[..., None])
         answers[found < 0] = -np.inf
-        return Ranking(found, answers)
+        return Ranking(answer(found, rows), answer(answers, rows))
 
     def similar(self, columns: ArrayLike, k: int = 10) -> Ranking:
         """The k columns most like each given one: the cosine of their vectors, itself left out."""
@@ -75,16 +77,16 @@ class Recommending:
         model: Any = self
         n = model.factors_.shape[1]
         index = cell_index("columns", columns, n)
-        V = (model.factors_.V * model.factors_.s).astype(np.float32)
+        V = model.factors_.T.left.astype(np.float32)
         size = np.linalg.norm(V, axis=1, keepdims=True)
         V = V / np.where(size > 0, size, 1)
 
         def scores(flat: NDArray[Any]) -> Array:
             table = V[flat] @ V.T
-            table[np.arange(len(table)), flat] = -np.inf
+            table[np.arange(len(table), like=flat), flat] = -np.inf
             return table
 
-        return Ranking(*_ranked(index, _count(k, n), scores))
+        return Ranking(*(answer(x, columns) for x in _ranked(index, _count(k, n), scores, V)))
 
     def explain(self, row: int, column: int, k: int = 5) -> Reasons:
         """Which of the row's known columns drive its prediction at `column`.
@@ -98,9 +100,12 @@ class Recommending:
         target = int(cell_index("column", column, model.factors_.shape[1]))
         if model.posterior_ is None:
             raise ValueError("row: explain needs a model fitted with penalty='evidence'.")
-        own = slice(model.seen_.pointers[i], model.seen_.pointers[i + 1])
-        cols = model.seen_.indices[own].astype(np.int64)
-        base, parts = contributions(model.posterior_, cols, model.seen_.values[own], target)
+        own = slice(int(model.seen_.pointers[i]), int(model.seen_.pointers[i + 1]))
+        cols, values = (
+            host(model.seen_.indices[own]).astype(np.int64),
+            host(model.seen_.values[own]),
+        )
+        base, parts = contributions(model.posterior_, cols, values, target)
         order = np.argsort(-np.abs(parts), kind="stable")[: max(0, k)]
         return Reasons(cols[order], parts[order], base)
 
@@ -108,21 +113,20 @@ class Recommending:
         model: Any = self
         pointers, indices, _ = model.seen_
         counts = pointers[rows + 1] - pointers[rows]
-        lines = np.repeat(np.arange(len(rows)), counts)
-        starts = np.repeat(pointers[rows] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
-        table[lines, indices[starts + np.arange(len(starts))]] = -np.inf
+        lines = np.repeat(np.arange(len(rows), like=rows), counts)
+        starts = np.repeat(pointers[rows] - (np.cumsum(counts) - counts), counts)
+        table[lines, indices[starts + np.arange(len(starts), like=rows)]] = -np.inf
 
 
 def _ranked(
-    index: NDArray[Any], k: int, scores: Callable[[NDArray[Any]], Array]
+    index: NDArray[Any], k: int, scores: Callable[[NDArray[Any]], Array], like: Array
 ) -> tuple[NDArray[np.int64], Array]:
     """The k best columns for each of `index` and their scores, a block of rows at a time."""
-    flat = index.reshape(-1)
-    found, best = np.empty((len(flat), k), np.int64), np.empty((len(flat), k), np.float32)
-    for at in range(0, len(flat), ROWS):
-        part = slice(at, at + ROWS)
-        top_k(scores(flat[part]), found[part], best[part])
-    return found.reshape(*index.shape, k), best.reshape(*index.shape, k)
+    flat, engine = on(index.reshape(-1), like), chosen(None, like)
+    blocks = [flat[at : at + ROWS] for at in range(0, len(flat), ROWS)] or [flat]
+    found, best = zip(*(engine.top_k(scores(block), k) for block in blocks), strict=True)
+    shape = (*index.shape, k)
+    return np.concatenate(found).reshape(shape), np.concatenate(best).reshape(shape)
 
 
 def _count(k: int, n: int) -> int:

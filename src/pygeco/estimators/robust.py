@@ -12,7 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from pygeco.arrays import answer, contiguous, foreign, moved, on, ones, zeros
+from pygeco.engines import chosen
 from pygeco.estimators._common import seed
+from pygeco.estimators._input import check_columns
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, named
 from pygeco.objectives.dense import Dense
@@ -55,6 +58,8 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         is reached, by less than a twentieth of the statistical error).
     max_iter : int, default=200
         The most sweeps after the growth.
+    engine : "cpu", "cuda" or None, default=None
+        Where the passes over the data run; by default where X is, on the GPU for CuPy's arrays.
     random_state : int, RandomState, Generator or None, default=None
         For the start vectors of the singular pairs.
 
@@ -102,6 +107,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         cutoff: float = 3.5,
         tol: float = 1e-6,
         max_iter: int = 200,
+        engine: str | None = None,
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
@@ -111,6 +117,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.cutoff = cutoff
         self.tol = tol
         self.max_iter = max_iter
+        self.engine = engine
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> RobustPCA:
@@ -118,7 +125,9 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         X = self._checked(X, reset=True)
         self._check_parameters(X.shape)
         with threadpool_limits(1, "blas"):  # the passes have threads of their own
-            self._fit(Dense(X), np.float32 if X.dtype == np.float32 else np.float64)
+            self._fit(
+                Dense(X, engine=self.engine), np.float32 if X.dtype == np.float32 else np.float64
+            )
         return self
 
     def _fit(self, dense: Dense, real: type) -> None:
@@ -139,7 +148,7 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self.components_: Array = np.ascontiguousarray(fit.A.V.T, dtype=real)
+        self.components_: Array = contiguous(fit.A.V.T, real)
         self.location_: Array = fit.location.astype(real)
         self.singular_values_: Array = fit.A.s.astype(real)
         whole = _together(fit.A, fit.location)
@@ -162,21 +171,34 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Coordinates in `components_`: each row's robust regression on them, by itself."""
         check_is_fitted(self)
         X = self._checked(X, reset=False)
-        if X.dtype.kind == "f" and np.isnan(X).all():
-            return np.zeros((len(X), self.n_components_), X.dtype)
+        if X.dtype.kind == "f" and bool(np.isnan(X).all()):
+            return zeros((len(X), self.n_components_), X, X.dtype)
         V = self.components_.T.astype(float)
-        dense = Dense(X, self.loss_).shifted(np.zeros(len(X)), self.location_.astype(float))
+        dense = Dense(X, self.loss_, engine=chosen(None, V))
+        dense = dense.shifted(zeros(len(X), V), self.location_.astype(float))
         with threadpool_limits(1, "blas"):
             W = project(dense, V, self.spread_, side="row")
-        return W.astype(np.float32 if X.dtype == np.float32 else np.float64)
+        return answer(W.astype(np.float32 if X.dtype == np.float32 else np.float64), X)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Coordinates times `components_`, plus the location."""
         check_is_fitted(self)
-        W = check_array(X, dtype=[np.float64, np.float32])
-        return np.asarray(W @ self.components_ + self.location_)
+        W = X if foreign(X) else check_array(X, dtype=[np.float64, np.float32])
+        return answer(on(W, self.components_) @ self.components_ + self.location_, X)
+
+    def to(self, engine: str) -> RobustPCA:
+        """The same fitted model on another engine: "cpu" or "cuda". Moves it in place."""
+        check_is_fitted(self)
+        like = chosen(engine).kind
+        for name in ("components_", "location_", "low_rank_"):
+            setattr(self, name, moved(getattr(self, name), like))
+        self.engine = engine
+        return self
 
     def _checked(self, X: Any, *, reset: bool) -> NDArray[Any]:
+        if foreign(X):  # scikit-learn's checks do not know a device's arrays; `Dense` has its own
+            check_columns(self, X.shape[1], reset=reset)
+            return X
         return validate_data(self, X, reset=reset, dtype=TYPES, ensure_all_finite="allow-nan")
 
     def _check_parameters(self, shape: tuple[int, int]) -> None:
@@ -201,9 +223,9 @@ class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
 def _together(A: LowRank, location: Array) -> LowRank:
     """A + 1 locationᵀ, of one more column where there is a location."""
-    if not np.any(location):
+    if not bool(np.any(location)):
         return A
-    ones = np.ones(A.shape[0])
+    constant = ones(A.shape[0], A.kind)
     return LowRank(
-        np.column_stack([A.U, ones]), np.append(A.s, 1.0), np.column_stack([A.V, location])
+        np.column_stack([A.U, constant]), np.append(A.s, 1.0), np.column_stack([A.V, location])
     ).svd()

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pygeco.arrays import as_array
 from pygeco.factors import Array
 
 
@@ -16,16 +17,23 @@ class Loss:
 
     A loss of your own needs `value` and `slope`, functions of two arrays of equal shape. It may
     state its `curvature` or its `smoothness`; without either, the curvature is measured.
-    `regression` says that z is itself a prediction of y.
+    `regression` says that z is itself a prediction of y, `nonnegative` that ℓ ≥ 0: a sum of such
+    losses bounds the trace norm of every better matrix, on which proofs of optimality rest.
     """
 
     name: ClassVar[str] = "loss"
     regression: bool = False
+    nonnegative: bool = False
 
     @property
     def smoothness(self) -> float:
         """L, the largest curvature; infinite where it is not known."""
         return math.inf
+
+    @property
+    def clipped(self) -> tuple[float, float] | None:
+        """(δ, scale) where ℓ′ is scale · clip(z − y, ±δ): engines have a fused pass for it."""
+        return None
 
     def value(self, z: Array, y: Array) -> Array:
         raise TypeError(f"loss: {type(self).__name__} has no `value(z, y)`; write one.")
@@ -55,7 +63,7 @@ class Loss:
 
     def targets(self, y: ArrayLike) -> Array:
         """Targets as the formulas want them; an error where they are outside the domain."""
-        return np.asarray(y)
+        return as_array(y)
 
     def response(self, z: Array) -> Array:
         """A prediction on the scale of the targets."""

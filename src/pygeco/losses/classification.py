@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pygeco.arrays import as_array, host
 from pygeco.factors import Array
 from pygeco.losses.base import Loss, inside, namespace, positive, sigmoid, softplus, xlogx
 
@@ -16,10 +17,10 @@ class Binary(Loss):
     """Targets −1 and +1 (0 and 1 are taken as such)."""
 
     def targets(self, y: ArrayLike) -> Array:
-        given = np.asarray(y)
+        given = as_array(y)
         ones = given == 1
         if not (np.all(ones | (given == -1)) or np.all(ones | (given == 0))):
-            labels = np.unique(given)
+            labels = host(np.unique(given))
             shown = ", ".join(f"{label:g}" for label in labels[:4])
             raise ValueError(
                 f"values: the {self.name} loss needs labels −1 and +1 (or 0 and 1), "
@@ -37,6 +38,7 @@ class Logistic(Binary):
     """ℓ = log(1 + e^(−yz)) for labels y = ±1. The response is P(y = 1)."""
 
     name = "logistic"
+    nonnegative = True
 
     @property
     def smoothness(self) -> float:
@@ -72,6 +74,7 @@ class SmoothedHinge(Binary):
 
     width: float = 1.0
     name = "smoothed-hinge"
+    nonnegative = True
 
     def __post_init__(self) -> None:
         positive("width", self.width)

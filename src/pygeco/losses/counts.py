@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
 from numpy.typing import ArrayLike
 
+from pygeco.arrays import as_array
 from pygeco.factors import Array
 from pygeco.losses.base import Loss, inside, namespace, xlogx
 
@@ -52,10 +52,11 @@ class Poisson(Loss):
         return inside(rate >= -1e-12, namespace(a).where(rate > top, far, xlogx(below) - below))
 
     def targets(self, y: ArrayLike) -> Array:
-        given = np.asarray(y)
+        given = as_array(y)
         if given.size and given.min() < 0:
+            least = float(given.min())
             raise ValueError(
-                f"values: the poisson loss needs counts ≥ 0, but the data hold {given.min():g}."
+                f"values: the poisson loss needs counts ≥ 0, but the data hold {least:g}."
             )
         return given
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from pygeco.arrays import host
 from pygeco.factors import Array
 from pygeco.losses.base import Loss
 
@@ -53,7 +54,7 @@ class Custom(Loss):
 
 def check(loss: Loss, y: Array) -> None:
     """Raise unless `loss` is finite, convex and agrees with its own slope near these targets."""
-    some = np.unique(np.asarray(y, dtype=float)[:: max(1, len(y) // 50)]) if len(y) else np.zeros(1)
+    some = host(np.unique(y[:: max(1, len(y) // 50)])).astype(float) if len(y) else np.zeros(1)
     reach = np.linspace(-3, 3, 23) + 0.0123
     z = np.add.outer(np.zeros(len(some)), reach * (1 + np.abs(some).max())).reshape(-1)
     targets = np.repeat(some, len(reach))

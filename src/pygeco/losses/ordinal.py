@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pygeco.arrays import as_array, host, on
 from pygeco.factors import Array
 from pygeco.losses.base import Loss, namespace, sigmoid, softplus
 
@@ -25,6 +26,7 @@ class Ordinal(Loss):
     levels: tuple[float, ...] | None = None
     thresholds: tuple[float, ...] | None = None
     name = "ordinal"
+    nonnegative = True
 
     def __post_init__(self) -> None:
         for name, given in (("levels", self.levels), ("thresholds", self.thresholds)):
@@ -49,7 +51,7 @@ class Ordinal(Loss):
         low, high = self._ends(z, y)
         _, thresholds = self._settled()
         gaps = [-math.log1p(-math.exp(-gap)) for gap in np.diff(thresholds)]
-        constant = namespace(z).asarray([0.0, *gaps, 0.0], dtype=z.dtype)
+        constant = on([0.0, *gaps, 0.0], z, z.dtype)
         return softplus(-high) + softplus(low) + constant[y.astype(np.int64)]
 
     def slope(self, z: Array, y: Array) -> Array:
@@ -65,15 +67,15 @@ class Ordinal(Loss):
         return self.curvature(z, y)
 
     def targets(self, y: ArrayLike) -> Array:
-        given = np.asarray(y)
+        given = as_array(y)
         kind = given.dtype if given.dtype.kind == "f" else np.dtype(float)
-        levels = np.asarray(self._levels(given), dtype=kind)
+        levels = on(self._levels(given), given, kind)
         at = np.minimum(np.searchsorted(levels, given), len(levels) - 1)
         wrong = levels[at] != given
         if np.any(wrong):
-            shown = ", ".join(f"{level:g}" for level in levels[:10])
+            shown = ", ".join(f"{level:g}" for level in host(levels[:10]))
             raise ValueError(
-                f"values: {given[wrong].flat[0]:g} is not one of the ordinal levels {shown}."
+                f"values: {float(given[wrong][0]):g} is not one of the ordinal levels {shown}."
             )
         return at.astype(kind)
 
@@ -84,7 +86,7 @@ class Ordinal(Loss):
             raise ValueError("values: the ordinal loss needs at least two different levels.")
         if self.thresholds is not None:
             return replace(self, levels=levels)
-        found, counts = np.unique(self.targets(y), return_counts=True)
+        found, counts = (host(x) for x in np.unique(self.targets(y), return_counts=True))
         share = np.full(len(levels), 0.5)  # a level without any cell keeps a small share
         share[found.astype(np.int64)] = counts
         below = np.cumsum(share)[:-1] / share.sum()
@@ -111,7 +113,7 @@ class Ordinal(Loss):
     def _levels(self, y: Any) -> tuple[float, ...]:
         if self.levels is not None:
             return self.levels
-        return tuple(float(level) for level in np.unique(np.asarray(y)))
+        return tuple(float(level) for level in host(np.unique(as_array(y))))
 
     def _settled(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         if self.levels is None or self.thresholds is None:
@@ -121,6 +123,6 @@ class Ordinal(Loss):
     def _ends(self, z: Array, y: Array) -> tuple[Array, Array]:
         """θ_(y−1) − z and θ_y − z; the outermost thresholds are infinite."""
         _, thresholds = self._settled()
-        theta = namespace(z).asarray((-math.inf, *thresholds, math.inf), dtype=z.dtype)
+        theta = on((-math.inf, *thresholds, math.inf), z, z.dtype)
         k = y.astype(np.int64)
         return theta[k] - z, theta[k + 1] - z

@@ -15,6 +15,7 @@ class Regression(Loss):
     """A function of z − y with its minimum at zero."""
 
     regression = True
+    nonnegative = True
 
     def stiffness(self, z: Array, y: Array) -> Array:
         """ℓ″, held above a tenth of ℓ′/(z − y), the curvature of reweighted least squares.
@@ -37,6 +38,10 @@ class Squared(Regression):
     @property
     def smoothness(self) -> float:
         return 2.0
+
+    @property
+    def clipped(self) -> tuple[float, float]:
+        return math.inf, 2.0
 
     def value(self, z: Array, y: Array) -> Array:
         return (z - y) ** 2
@@ -70,6 +75,10 @@ class Huber(Regression):
     @property
     def smoothness(self) -> float:
         return 1.0
+
+    @property
+    def clipped(self) -> tuple[float, float]:
+        return self._delta, 1.0
 
     @property
     def _delta(self) -> float:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.arrays import HOST, full, on, ones, zeros
 from pygeco.descent import descend
-from pygeco.engines import cpu
-from pygeco.engines.cells import Cells
+from pygeco.engines import Cells
 from pygeco.factors import Array
 from pygeco.losses import Loss, Squared, robust_scale
 from pygeco.objectives.entries import Entries
@@ -28,11 +28,11 @@ class Biases:
     col: Array
 
     @classmethod
-    def none(cls, shape: tuple[int, int]) -> Biases:
-        return cls(0.0, np.zeros(shape[0]), np.zeros(shape[1]))
+    def none(cls, shape: tuple[int, int], like: Array = HOST) -> Biases:
+        return cls(0.0, zeros(shape[0], like), zeros(shape[1], like))
 
     def at(self, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
-        return self.mean + self.row[rows] + self.col[cols]
+        return self.mean + self.row[on(rows, self.row)] + self.col[on(cols, self.col)]
 
 
 def parts(biases: bool | str | tuple[str, ...]) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def fit_biases(entries: Entries, chosen: tuple[str, ...], rounds: int = 100) -> 
     """Argmin Σ w ℓ(μ + b_i + c_j, y), the parts in turn until they rest. O(|E|) a round."""
     if not entries.squared:
         return _by_loss(entries, chosen, rounds)
-    biases = Biases.none(entries.shape)
+    biases = Biases.none(entries.shape, entries.kind)
     by_row, by_col = entries.by_row, entries.by_col
     y = by_row.values.astype(float)
     if "global" in chosen:
@@ -70,7 +70,7 @@ def fit_biases(entries: Entries, chosen: tuple[str, ...], rounds: int = 100) -> 
             biases = replace(biases, col=_means(by_col, biases.mean, biases.row))
         if "row" in chosen:
             biases = replace(biases, row=_means(by_row, biases.mean, biases.col))
-        moved = np.abs(biases.row - before.row).max() + np.abs(biases.col - before.col).max()
+        moved = float(np.abs(biases.row - before.row).max() + np.abs(biases.col - before.col).max())
         if len(chosen) < 2 or moved <= 1e-9 * max(1e-300, float(np.abs(y).max())):
             break
     return biases
@@ -106,8 +106,8 @@ def _by_loss(entries: Entries, chosen: tuple[str, ...], rounds: int) -> Biases:
 
     def side(start: Array, other: Array, columns: bool) -> Array:
         shift = (mean + other, 0 * start) if columns else (mean + 0 * start, other)
-        here, ones = entries.shifted(*shift), np.ones((len(other), 1))
-        found = minimise_side(here, start[:, None], ones, columns=columns, ridge=ridge, steps=2)
+        here, constant = entries.shifted(*shift), ones((len(other), 1), other)
+        found = minimise_side(here, start[:, None], constant, columns=columns, ridge=ridge, steps=2)
         return found[:, 0]
 
     for _ in range(rounds):
@@ -117,8 +117,8 @@ def _by_loss(entries: Entries, chosen: tuple[str, ...], rounds: int) -> Biases:
         if "row" in chosen:
             row = side(row, col, False)
         # The change of a prediction, root mean square over the cells.
-        moved = entries.by_row.counts() @ (row - before[0]) ** 2
-        moved += entries.by_col.counts() @ (col - before[1]) ** 2
+        moved = float(entries.by_row.counts() @ (row - before[0]) ** 2)
+        moved += float(entries.by_col.counts() @ (col - before[1]) ** 2)
         if moved <= 1e-10 * max(1.0, mean * mean) * entries.size:
             break
     return Biases(mean, row, col)
@@ -127,14 +127,15 @@ def _by_loss(entries: Entries, chosen: tuple[str, ...], rounds: int) -> Biases:
 def _constant(entries: Entries) -> float:
     """Argmin_μ Σ w ℓ(μ, y)."""
     m, n = entries.shape
-    ones = np.ones((n, 1))
+    like = entries.kind
+    constant = ones((n, 1), like)
 
     def value(mu: Array) -> float:
-        return entries.total_loss(False, np.full((m, 1), mu[0]), ones)
+        return entries.total_loss(False, full((m, 1), mu[0], like), constant)
 
     def newton(mu: Array) -> tuple[Array, float]:
-        found = entries.systems(False, np.full((m, 1), mu[0]), ones)
-        slope, bend = found.sides.sum(), found.grams.sum()
+        found = entries.systems(False, full((m, 1), mu[0], like), constant)
+        slope, bend = float(found.sides.sum()), float(found.grams.sum())
         step = np.array([-slope / bend if bend > 0 else 0.0])
         return step, -float(slope * step[0])
 
@@ -143,13 +144,11 @@ def _constant(entries: Entries) -> float:
 
 def _means(cells: Cells, mean: float, other: Array) -> Array:
     """The weighted mean of y − μ − other over each group; zero for an empty group."""
-    groups = len(cells.pointers) - 1
-    ones = np.ones(len(other))
-    total, count, shift = np.empty(groups), np.empty(groups), np.empty(groups)
+    constant = ones(len(other), other)
     w = cells.weights if len(cells.weights) else np.ones_like(cells.values)
-    for data, x, out in ((cells.values * w, ones, total), (w, ones, count), (w, other, shift)):
-        cpu.matvec(cells.pointers, cells.indices, data, cells.blocks, 1.0, x, out)
+    total, count, shift = (
+        cells.engine.product(cells, data, 1.0, x)
+        for data, x in ((cells.values * w, constant), (w, constant), (w, other))
+    )
     some = count > 0
-    out = np.zeros(groups)
-    out[some] = (total[some] - shift[some]) / count[some] - mean
-    return out
+    return np.where(some, (total - shift) / np.where(some, count, 1.0) - mean, 0.0)

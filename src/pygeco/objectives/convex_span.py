@@ -12,7 +12,8 @@ from typing import Protocol
 
 import numpy as np
 
-from pygeco.engines.separable import Systems
+from pygeco.arrays import host, inner, times
+from pygeco.engines.protocol import Systems
 from pygeco.factors import Array, LowRank
 from pygeco.linalg import solve_psd
 from pygeco.objectives import kronecker
@@ -56,7 +57,7 @@ class ConvexSpan:
 
     def rotate(self, P: Array, Q: Array) -> ConvexSpan:
         p, q = (Q, P) if self.flipped else (P, Q)
-        return replace(self, X=self.X @ p, Y=self.Y @ q, memory={})
+        return replace(self, X=times(self.X, p), Y=times(self.Y, q), memory={})
 
     def value(self, B: Array) -> float:
         """One pass, O(|E| s)."""
@@ -110,7 +111,7 @@ class ConvexSpan:
 
     def diagonal(self, b: Array) -> tuple[Array, Array]:
         local = self._local(np.diag(b))
-        curvature = np.einsum("jkl,jk,jl->kl", local.grams, self.Y, self.Y) / self._total
+        curvature = host(np.einsum("jkl,jk,jl->kl", local.grams, self.Y, self.Y)) / self._total
         return np.diag(self._slope(local)).copy(), curvature
 
     @property
@@ -123,7 +124,7 @@ class ConvexSpan:
 
     def _moved(self, B: Array) -> Array:
         """P with z = ⟨P_j, x_i⟩: the shorter side's factor, times the core."""
-        return self.Y @ self._inside(B).T
+        return times(self.Y, self._inside(B).T)
 
     def _local(self, B: Array) -> Systems:
         """The Newton systems of the shorter side's groups at this core."""
@@ -137,4 +138,4 @@ class ConvexSpan:
         return self.objective.systems(not self.flipped, self._moved(B), self.X, curved=curved)
 
     def _slope(self, local: Systems) -> Array:
-        return self._inside(local.sides.T @ self.Y) / self._total
+        return self._inside(inner(local.sides, self.Y)) / self._total

@@ -11,18 +11,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from pygeco.engines import tiles
-from pygeco.engines.separable import Systems
-from pygeco.engines.tile_kernels import huber
-from pygeco.engines.tiles import Evaluate, Lines
+from pygeco.arrays import host, inner, on, ones, scaled, times, zeros
+from pygeco.engines import Engine, chosen
+from pygeco.engines.protocol import Lines, Systems
 from pygeco.factors import Array, LowRank
-from pygeco.losses import Huber, Loss, Squared, prepared
+from pygeco.losses import Loss, Squared, prepared
 from pygeco.objectives.convex_span import ConvexSpan
 from pygeco.objectives.dense_input import checked, relabelled
 from pygeco.objectives.dense_sweep import minimise_lines
 
 # Rows and columns, at least and at most, of the part from which scales are estimated.
 SAMPLE = 128, 512
+EPSILON = float(np.finfo(float).eps)
 
 
 class Dense:
@@ -31,7 +31,11 @@ class Dense:
     Y may have any real type; it is read in tiles as it is, so that memory over the input stays
     bounded. Small integers and float32 are worked in float32, the rest in float64. A cell is
     missing where Y is NaN or `mask` is False. `sample_weight` broadcasts to the shape of Y.
+    `engine` says where passes over the cells run: "cpu", or "cuda" for a GPU; by default where Y
+    is already.
     """
+
+    correction = "sweep"  # what `Solver(correction="auto")` takes
 
     def __init__(
         self,
@@ -40,23 +44,39 @@ class Dense:
         *,
         mask: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
+        engine: str | Engine | None = None,
     ) -> None:
-        self.table = checked(Y, mask, sample_weight)
+        self.table = checked(Y, mask, sample_weight, chosen(engine, Y))
         self.shape: tuple[int, int] = self.table.values.shape
         self.offset: tuple[Array, Array] | None = None
-        self.total_weight, self.heaviest, infinite = tiles.census(self.table)
+        self.total_weight, self.heaviest, infinite = self.engine.census(self.table)
         if infinite:
             raise ValueError(f"Y: {infinite} cells are infinite; mark them as NaN to leave out.")
         if not self.total_weight > 0:
             raise ValueError("Y: no observed cell; at least one is needed.")
-        i, j, seen = self._part
-        self.loss, _ = prepared(loss, self.table.values[np.ix_(i, j)][seen].astype(self.dtype))
+        _, _, seen, y = self._part
+        self.loss, _ = prepared(loss, y[seen])
         if type(self.loss).targets is not Loss.targets:  # labels or levels, not numbers
             self.table = self.table._replace(values=relabelled(self.loss, self.table))
 
     @property
+    def engine(self) -> Engine:
+        """Where the passes over the cells run."""
+        return self.table.engine
+
+    @property
+    def kind(self) -> Array:
+        """An array of the kind that the passes take."""
+        return self.engine.kind
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         return self.table.dtype
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether R ≥ 0 for sure."""
+        return self.loss.nonnegative
 
     @property
     def smoothness(self) -> float:
@@ -71,11 +91,11 @@ class Dense:
 
     def value(self, A: LowRank) -> float:
         """R(A). One pass, O(m n s)."""
-        return self.total_loss(False, A.U * A.s, A.V) / self.total_weight
+        return self.total_loss(False, A.left, A.V) / self.total_weight
 
     def gradient(self, A: LowRank) -> DenseGradient:
         """∇R(A) = w ℓ′(A, Y) / Σ w, made again tile by tile at each product. O(m n s)."""
-        left = A.U * A.s
+        left = A.left
         found = self.lines(False, left, A.V, A.V)
         value = float(found.values.sum()) / self.total_weight
         inner = float(np.sum(found.sides * left)) / self.total_weight
@@ -88,7 +108,7 @@ class Dense:
     def counts(self) -> tuple[Array, Array]:
         """The total weight of the observed cells of each row, and of each column."""
         m, n = self.shape
-        none = np.zeros((m, 0)), np.zeros((n, 0))
+        none = zeros((m, 0), self.kind), zeros((n, 0), self.kind)
         flat = self.with_loss(Squared())
         return (
             flat.lines(False, *none, none[1]).stiffness / 2,
@@ -114,12 +134,12 @@ class Dense:
         if side not in ("column", "row"):
             raise ValueError(f"side: expected 'column' or 'row', not {side!r}.")
         columns = side == "column"
-        lift = np.broadcast_to(np.asarray(ridge, dtype=float) * self.total_weight, (len(start),))
-        if isinstance(self.loss, Squared) and self.complete and np.ptp(lift) == 0.0:
+        lift = np.broadcast_to(on(ridge, start, float) * self.total_weight, (len(start),))
+        if isinstance(self.loss, Squared) and self.complete and float(np.ptp(lift)) == 0.0:
             zero = np.zeros_like(start)
             force = -self.lines(columns, zero, fixed, fixed).sides
-            gram = 2 * (fixed.T @ fixed) + 2 * lift[0] * np.eye(fixed.shape[1])
-            return np.asarray(np.linalg.lstsq(gram, force.T, rcond=None)[0].T)
+            gram = 2 * inner(fixed, fixed) + 2 * float(lift[0]) * np.eye(fixed.shape[1])
+            return times(force, np.linalg.pinv(gram, rcond=EPSILON * len(gram), hermitian=True))
         bound = self.loss.smoothness * self.heaviest
         lines = partial(self.lines, columns)
         return minimise_lines(lines, fixed, start, lift, bound, steps, exact)
@@ -152,36 +172,37 @@ class Dense:
 
     def residual_sample(self, A: LowRank) -> Array:
         """y − z at a fixed part of the cells, from which a scale is estimated."""
-        i, j, seen = self._part
-        z = (A.U[i] * A.s) @ A.V[j].T
+        i, j, seen, y = self._part
+        z = scaled(A.U[i], A.s) @ A.V[j].T
         if self.offset is not None:
             z += self.offset[0][i][:, None] + self.offset[1][j]
-        return np.asarray((self.table.values[np.ix_(i, j)] - z)[seen])
+        return (y - z)[seen]
 
     def medians(self) -> Array:
         """The median of each column's observed cells; zero where there is none."""
-        return tiles.medians(self.table)
+        return self.engine.medians(self.table)
 
     def outliers(self, A: LowRank, threshold: float) -> sp.csr_array:
         """Y − A where that is larger than the threshold, (m, n) sparse."""
-        P, Q = self.widened(False, A.U * A.s, A.V)
-        i, j, r = tiles.beyond(self.table, P, Q, threshold)
-        return sp.csr_array((r, (i, j)), shape=self.shape)
+        P, Q = self.widened(False, A.left, A.V)
+        i, j, r = self.engine.beyond(self.table, P, Q, threshold)
+        starts = np.searchsorted(i, np.arange(self.shape[0] + 1, like=i))
+        return sp.csr_array((host(r), host(j), host(starts)), shape=self.shape)
 
     def widened(self, columns: bool, P: Array, Q: Array) -> tuple[Array, Array]:
         """P and Q with the offset as two more columns; P goes with the columns, else the rows."""
         if self.offset is None:
             return P, Q
         own, other = self.offset[::-1] if columns else self.offset
-        ones_own, ones_other = np.ones(len(P)), np.ones(len(Q))
+        ones_own, ones_other = ones(len(P), P), ones(len(Q), Q)
         return np.column_stack([P, own, ones_own]), np.column_stack([Q, ones_other, other])
 
     def lines(self, columns: bool, P: Array, Q: Array, X: Array, *, curved: bool = False) -> Lines:
         """Sums over each column (else row) at z = ⟨P_i, Q_j⟩ plus the offset. X goes with Q."""
         P, Q = self.widened(columns, P, Q)
         P, Q = (Q, P) if columns else (P, Q)
-        evaluate = _evaluator(self.loss, self.dtype)
-        return tiles.lines(self.table, evaluate, P, Q, X, by_row=not columns, curved=curved)
+        by_row = not columns
+        return self.engine.lines(self.table, self.loss, P, Q, X, by_row=by_row, curved=curved)
 
     def total_loss(self, columns: bool, P: Array, Q: Array) -> float:
         """Σ w ℓ at z = ⟨P_i, Q_j⟩ plus the offset, i a column (else a row)."""
@@ -193,17 +214,20 @@ class Dense:
         return Systems(found.grams, found.sides, found.values)
 
     @cached_property
-    def _part(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Some rows and columns, and which of their cells are observed."""
+    def _part(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Array]:
+        """Some rows and columns, which of their cells are observed, and the values there."""
         rng = np.random.default_rng(0)
         size = int(np.clip(np.sqrt(self.shape[0] * self.shape[1]) / 4, *SAMPLE))
         while True:
-            i, j = (np.sort(rng.permutation(count)[:size]) for count in self.shape)
-            seen = ~np.isnan(self.table.values[np.ix_(i, j)].astype(self.dtype))
+            chosen = (np.sort(rng.permutation(count)[:size]) for count in self.shape)
+            i, j = (on(index, self.kind) for index in chosen)
+            at = np.ix_(i, j)
+            y = self.table.values[at].astype(self.dtype)
+            seen = ~np.isnan(y)
             for w in self.table.weights:
-                seen &= w[np.ix_(i, j)] > 0
-            if np.count_nonzero(seen) >= SAMPLE[0] or size >= max(self.shape):
-                return i, j, seen
+                seen &= w[at] > 0
+            if int(np.count_nonzero(seen)) >= SAMPLE[0] or size >= max(self.shape):
+                return i, j, seen, y
             size *= 2
 
 
@@ -221,6 +245,10 @@ class DenseGradient:
     def shape(self) -> tuple[int, int]:
         return self.objective.shape
 
+    @property
+    def kind(self) -> Array:
+        return self.objective.kind
+
     def matmat(self, X: Array) -> Array:
         found = self.objective.lines(False, self.left, self.right, X)
         return found.sides / self.objective.total_weight
@@ -234,24 +262,3 @@ class DenseGradient:
 
     def rmatvec(self, y: Array) -> Array:
         return self.rmatmat(y[:, None])[:, 0]
-
-
-def _evaluator(loss: Loss, dtype: np.dtype[Any]) -> Evaluate:
-    """The loss on a tile: fused for the squared and Huber's, array formulas for any other."""
-    real = dtype.type
-    if isinstance(loss, Squared):
-        return lambda z, y, value, stiffness: huber(z, y, real(np.inf), real(2), value, stiffness)
-    if isinstance(loss, Huber) and loss.delta is not None:
-        delta = real(loss.delta)
-        return lambda z, y, value, stiffness: huber(z, y, delta, real(1), value, stiffness)
-
-    def formulas(z: Array, y: NDArray[Any], value: Array, stiffness: Array) -> None:
-        y = y.astype(dtype)
-        missing = ~np.isfinite(y)
-        y[missing] = 1  # a target that every loss accepts
-        value[...], stiffness[...] = loss.value(z, y), loss.stiffness(z, y)
-        z[...] = loss.slope(z, y)
-        for tile in (z, value, stiffness):
-            tile[missing] = 0
-
-    return formulas

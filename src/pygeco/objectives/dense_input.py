@@ -7,25 +7,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pygeco.engines import tiles
-from pygeco.engines.tiles import Table
+from pygeco.arrays import full, on
+from pygeco.engines import Engine, Table
 from pygeco.factors import Array
 from pygeco.losses import Loss
 
+ROWS = 256  # that are relabelled at once
 
-def checked(Y: ArrayLike, mask: ArrayLike | None, sample_weight: ArrayLike | None) -> Table:
+
+def checked(
+    Y: ArrayLike, mask: ArrayLike | None, sample_weight: ArrayLike | None, engine: Engine
+) -> Table:
     """Values in their own type, mask and weights, and the type to work in."""
-    values = _values(Y)
-    weights = (_mask(mask, values.shape), _weights(sample_weight, values.shape))
+    values = _values(Y, engine.kind)
+    weights = (_mask(mask, values), _weights(sample_weight, values))
     # float32 where it holds the values exactly
     working = np.float32 if np.can_cast(values.dtype, np.float32) else np.float64
-    return Table(values, tuple(w for w in weights if w is not None), np.dtype(working))
+    return Table(values, tuple(w for w in weights if w is not None), np.dtype(working), engine)
 
 
 def relabelled(loss: Loss, table: Table) -> Array:
     """The targets as the loss wants them: the one case in which Y is copied."""
-    out = np.full(table.values.shape, np.nan, table.dtype)
-    for i in tiles.parts(len(out), tiles.ROWS):
+    out = full(table.values.shape, np.nan, table.values, table.dtype)
+    for first in range(0, len(out), ROWS):
+        i = slice(first, first + ROWS)
         y = table.values[i].astype(table.dtype)
         seen = ~np.isnan(y)
         for w in table.weights:
@@ -34,8 +39,8 @@ def relabelled(loss: Loss, table: Table) -> Array:
     return out
 
 
-def _values(Y: ArrayLike) -> NDArray[Any]:
-    values = np.asarray(Y)
+def _values(Y: ArrayLike, like: Array) -> NDArray[Any]:
+    values = on(Y, like)
     if values.ndim != 2:
         raise ValueError(f"Y: expected a 2-dimensional array, got {values.ndim} dimension(s).")
     if values.dtype.kind not in "fiub":
@@ -49,10 +54,10 @@ def _values(Y: ArrayLike) -> NDArray[Any]:
     return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
-def _mask(mask: ArrayLike | None, shape: tuple[int, int]) -> NDArray[Any] | None:
+def _mask(mask: ArrayLike | None, values: NDArray[Any]) -> NDArray[Any] | None:
     if mask is None:
         return None
-    given = np.asarray(mask)
+    given, shape = on(mask, values), values.shape
     if given.dtype != bool or given.shape != shape:
         raise ValueError(
             f"mask: expected booleans of shape {shape}, True where a cell is observed, "
@@ -61,10 +66,10 @@ def _mask(mask: ArrayLike | None, shape: tuple[int, int]) -> NDArray[Any] | None
     return given
 
 
-def _weights(sample_weight: ArrayLike | None, shape: tuple[int, int]) -> NDArray[Any] | None:
+def _weights(sample_weight: ArrayLike | None, values: NDArray[Any]) -> NDArray[Any] | None:
     if sample_weight is None:
         return None
-    w = np.asarray(sample_weight)
+    w, shape = on(sample_weight, values), values.shape
     if w.dtype.kind not in "fiub" or not np.all(np.isfinite(w)) or w.min() < 0:
         raise ValueError("sample_weight: weights must be finite numbers ≥ 0.")
     try:

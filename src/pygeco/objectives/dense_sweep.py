@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pygeco.engines.tiles import Lines
+from pygeco.arrays import inner, on, ones, times
+from pygeco.engines.protocol import Lines
 from pygeco.factors import Array
 
 # Up to this many columns each line's own system costs little more than the pass itself.
@@ -38,7 +39,7 @@ def minimise_lines(
     """
     s = fixed.shape[1]
     curved = s <= DIRECT or (exact and s * s * len(start) <= ROOM)
-    FtF = fixed.T @ fixed
+    FtF = inner(fixed, fixed)
     least = SAFE * bound * len(fixed) if np.isfinite(bound) else 0.0
 
     def at(W: Array) -> tuple[Array, Array, Array]:
@@ -52,7 +53,7 @@ def minimise_lines(
             step = _solve_scaled(FtF, share, force, 2 * lift)
         return value, step, np.sum(step * force, axis=1)
 
-    W, t = start, np.ones(len(start))
+    W, t = start, ones(len(start), start)
     value, step, fall = at(W)
     if steps == 1:
         return W + step
@@ -76,13 +77,14 @@ def _solve(grams: Array, force: Array, lift: Array) -> Array:
     s = grams.shape[1]
     trace = np.trace(grams, axis1=1, axis2=2)
     jitter = np.where(trace > 0, 1e-12 * trace / max(1, s), 1.0) + lift
-    M = grams + jitter[:, None, None] * np.eye(s)
+    M = grams + jitter[:, None, None] * on(np.eye(s), grams)
     return np.linalg.solve(M, force[:, :, None])[:, :, 0]
 
 
 def _solve_scaled(M: Array, shares: Array, force: Array, lift: Array) -> Array:
     """(share_i M + lift_i)⁻¹ force_i: one eigendecomposition for all lines."""
     values, vectors = np.linalg.eigh(M)
-    bends = shares[:, None] * np.maximum(values, 1e-12 * values[-1]) + lift[:, None]
-    turned = force @ vectors
-    return np.divide(turned, bends, out=np.zeros_like(turned), where=bends > 0) @ vectors.T
+    values = on(np.maximum(values, 1e-12 * values[-1]), force)
+    bends = shares[:, None] * values + lift[:, None]
+    bent = bends > 0
+    return times(times(force, vectors) * bent / np.where(bent, bends, 1.0), vectors.T)

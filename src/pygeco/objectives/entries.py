@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from pygeco.engines import cpu, separable
-from pygeco.engines.cells import Cells, both_orders
-from pygeco.engines.separable import Systems
+from pygeco.arrays import as_array, host, on, ones, zeros
+from pygeco.engines import Cells, Engine, chosen
+from pygeco.engines.protocol import Residuals, Systems
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, Squared, named, prepared
 from pygeco.objectives.base import Span
@@ -37,7 +37,12 @@ class Entries:
     Cells are kept row-wise and column-wise: per cell and order, 4 bytes of index and one value.
     A cell given more than once is an error unless `duplicates` says "mean", "sum" or "last"; it
     then counts as one cell, with the mean (or the last) of its weights.
+
+    `engine` says where passes over the cells run: "cpu", or "cuda" for a GPU; by default where the
+    values are already.
     """
+
+    correction = "sweep"  # what `Solver(correction="auto")` takes
 
     def __init__(
         self,
@@ -50,12 +55,14 @@ class Entries:
         sample_weight: ArrayLike | None = None,
         duplicates: str = "error",
         allow_empty: bool = False,
+        engine: str | Engine | None = None,
     ) -> None:
         by_row, by_col, self.shape = observed(
             rows,
             cols,
             values,
             shape,
+            engine=chosen(engine, rows, cols, values),
             sample_weight=sample_weight,
             duplicates=duplicates,
             allow_empty=allow_empty,
@@ -75,7 +82,7 @@ class Entries:
         coo = X.tocoo()
         if np.iscomplexobj(coo.data):
             raise ValueError("X: complex values are not supported; pass a real matrix.")
-        rows, cols = coo.coords
+        rows, cols = coo.row, coo.col
         weight = None if row_weight is None else row_weight[rows]
         return cls(rows, cols, coo.data, coo.shape, sample_weight=weight, **settings)
 
@@ -84,7 +91,7 @@ class Entries:
         cls, X: ArrayLike, *, row_weight: Array | None = None, **settings: Any
     ) -> Entries:
         """The cells of a dense array that are not NaN."""
-        dense = np.asarray(X)
+        dense = as_array(X)
         if dense.ndim != 2:
             raise ValueError(f"X: expected a 2-dimensional array, got {dense.ndim} dimension(s).")
         if dense.dtype.kind not in "fiub":
@@ -92,9 +99,19 @@ class Entries:
         if dense.dtype.kind == "f":
             rows, cols = np.nonzero(~np.isnan(dense))
         else:
-            rows, cols = (index.reshape(-1) for index in np.indices(dense.shape))
+            rows, cols = (on(index.reshape(-1), dense) for index in np.indices(dense.shape))
         weight = None if row_weight is None else row_weight[rows]
         return cls(rows, cols, dense[rows, cols], dense.shape, sample_weight=weight, **settings)
+
+    @property
+    def engine(self) -> Engine:
+        """Where the passes over the cells run."""
+        return self.by_row.engine
+
+    @property
+    def kind(self) -> Array:
+        """An array of the kind that the passes take."""
+        return self.engine.kind
 
     @property
     def size(self) -> int:
@@ -107,8 +124,17 @@ class Entries:
         return isinstance(self.loss, Squared)
 
     @property
+    def weighted(self) -> bool:
+        return len(self.by_row.weights) > 0
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         return self.by_row.values.dtype
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether R ≥ 0 for sure."""
+        return self.loss.nonnegative
 
     @property
     def smoothness(self) -> float:
@@ -120,7 +146,7 @@ class Entries:
     def value_at_zero(self) -> float:
         """R(0); Σ w y² / Σ w for the squared loss."""
         if not self.squared:
-            return self.value(LowRank.zero(self.shape))
+            return self.value(LowRank.zero(self.shape, self.kind))
         y = self.by_row.values.astype(float, copy=False)
         w = self.by_row.weights
         return float(np.dot(y * w if len(w) else y, y)) / self.total_weight
@@ -128,12 +154,12 @@ class Entries:
     def value(self, A: LowRank) -> float:
         """R(A). One pass, O(|E| s)."""
         if not self.squared:
-            return self.total_loss(False, A.U * A.s, A.V) / self.total_weight
-        return self._pass(self.by_row, A.U * A.s, A.V)[1] / self.total_weight
+            return self.total_loss(False, A.left, A.V) / self.total_weight
+        return self._pass(self.by_row, A.left, A.V).squares / self.total_weight
 
     def gradient(self, A: LowRank) -> EntriesGradient:
         """∇R(A), sparse: w ℓ′(A_ij, y_ij) / Σ w on E. Two passes, O(|E| s)."""
-        left = A.U * A.s
+        left = A.left
         if not self.squared:
             return self._slopes(left, A.V)
         rows, squares, inner = self._pass(self.by_row, left, A.V)
@@ -168,10 +194,10 @@ class Entries:
             return start.astype(float)
         swept = half_sweep(
             cells,
-            Side(start.astype(self.dtype), np.zeros(rows)),
-            Side(fixed.astype(self.dtype), np.zeros(len(fixed))),
+            Side(start.astype(self.dtype), zeros(rows, start)),
+            Side(fixed.astype(self.dtype), zeros(len(fixed), fixed)),
             prior=np.ones(s),
-            ridge=np.broadcast_to(np.asarray(ridge, dtype=float) * self.total_weight, (rows,)),
+            ridge=np.broadcast_to(on(ridge, start, float) * self.total_weight, (rows,)),
             jitter=PULL[self.dtype.char],
             offsets=False,
         )
@@ -185,19 +211,19 @@ class Entries:
             old = self.offset or (0.0, 0.0)
             moved.offset = (old[0] + row, old[1] + col)
             return moved
-        ones_row, ones_col = np.ones(len(row)), np.ones(len(col))
+        ones_row, ones_col = ones(len(row), row), ones(len(col), col)
         left, right = np.column_stack([row, ones_row]), np.column_stack([ones_col, col])
         for name, P, Q in (("by_row", left, right), ("by_col", right, left)):
             cells: Cells = getattr(self, name)
             unweighted = cells._replace(weights=cells.weights[:0])
-            setattr(moved, name, cells._replace(values=-self._pass(unweighted, P, Q)[0]))
+            setattr(moved, name, cells._replace(values=-self._pass(unweighted, P, Q).data))
         return moved
 
     def squared_error(self, rows: Side, cols: Side) -> float:
         """Σ w (y − b_i − c_j − ⟨u_i, v_j⟩)². One pass."""
-        P = np.column_stack([rows.factor, rows.bias, np.ones(len(rows.bias))])
-        Q = np.column_stack([cols.factor, np.ones(len(cols.bias)), cols.bias])
-        return self._pass(self.by_row, P.astype(float), Q.astype(float))[1]
+        P = np.column_stack([rows.factor, rows.bias, ones(len(rows.bias), rows.bias)])
+        Q = np.column_stack([cols.factor, ones(len(cols.bias), cols.bias), cols.bias])
+        return self._pass(self.by_row, P.astype(float), Q.astype(float)).squares
 
     def standardised(self, mean: float, scale: float, dtype: type) -> Entries:
         """The same cells with (y − mean) / scale as targets, in another precision."""
@@ -214,9 +240,10 @@ class Entries:
         part = copy.copy(self)
         part.__dict__.pop("value_at_zero", None)
         cells = self.by_row
-        rows = np.repeat(np.arange(self.shape[0], dtype=np.int32), cells.counts())[mask]
+        mask = on(mask, cells.values)
+        rows = self.rows()[mask]
         weights = cells.weights[mask] if len(cells.weights) else None
-        part.by_row, part.by_col = both_orders(
+        part.by_row, part.by_col = self.engine.both_orders(
             rows, cells.indices[mask], cells.values[mask], weights, self.shape
         )
         w = part.by_row.weights
@@ -230,6 +257,11 @@ class Entries:
         other.loss = loss
         return other
 
+    def rows(self) -> NDArray[np.int32]:
+        """The row of each cell, row by row."""
+        every = np.arange(self.shape[0], dtype=np.int32, like=self.by_row.indices)
+        return np.repeat(every, self.by_row.counts())
+
     def cells(self, columns: bool) -> Cells:
         """The cells grouped by column, or by row."""
         return self.by_col if columns else self.by_row
@@ -240,29 +272,24 @@ class Entries:
             return P, Q
         own, other = self.offset[::-1] if columns else self.offset
         return (
-            np.column_stack([P, own, np.ones(len(P))]),
-            np.column_stack([Q, np.ones(len(Q)), other]),
+            np.column_stack([P, own, ones(len(P), P)]),
+            np.column_stack([Q, ones(len(Q), Q), other]),
         )
 
     def total_loss(self, columns: bool, P: Array, Q: Array) -> float:
         """Σ w ℓ at z = ⟨P_i, Q_j⟩ plus the offset, i a column (else a row) and j the other side."""
-        return separable.total(self.cells(columns), self.loss, *self.widened(columns, P, Q))
+        return self.engine.total(self.cells(columns), self.loss, *self.widened(columns, P, Q))
 
     def systems(self, columns: bool, P: Array, Q: Array, *, curved: bool = True) -> Systems:
         """The Newton system of each column (else row) in its own P_i, at the same z."""
         wide = self.widened(columns, P, Q)
         size = Q.shape[1]
-        return separable.systems(self.cells(columns), self.loss, *wide, size, curved=curved)
+        return self.engine.systems(self.cells(columns), self.loss, *wide, size, curved=curved)
 
     def _newton_sweep(
         self, fixed: Array, start: Array, columns: bool, ridge: float | Array
     ) -> Array:
-        if np.ndim(ridge):
-            raise ValueError(
-                f"penalty: weighted norms need the squared loss, not {self.loss!r}, with "
-                "correction='sweep'; use gamma=0 or correction='core'."
-            )
-        lift = float(ridge) * self.total_weight
+        lift = np.asarray(ridge, dtype=float).reshape(-1, 1) * self.total_weight
         return minimise_side(self, start, fixed, columns=columns, ridge=lift, steps=2)
 
     def target_products(self, flipped: bool) -> tuple[Product, Product]:
@@ -272,31 +299,27 @@ class Entries:
             # In float64: rounded to float32, the core would miss the minimum by as much.
             w = cells.weights
             data = cells.values * w.astype(float) if len(w) else cells.values
-            return lambda x: product(cells, data, 1.0, x)
+            return lambda x: self.engine.product(cells, data, 1.0, x)
 
         pair = through(self.by_row), through(self.by_col)
         return pair[::-1] if flipped else pair
 
     def _slopes(self, left: Array, right: Array) -> EntriesGradient:
         """The gradient of any loss: the slopes of the cells, in both orders."""
-        rows = separable.slopes(self.by_row, self.loss, *self.widened(False, left, right))
-        cols = separable.slopes(
+        rows = self.engine.slopes(self.by_row, self.loss, *self.widened(False, left, right))
+        cols = self.engine.slopes(
             self.by_col, self.loss, *self.widened(True, right, left), sums=False
         )
         scale = 1.0 / self.total_weight
         G = EntriesGradient(self, rows.data, cols.data, scale, scale * rows.value, 0.0)
         inner = scale * rows.inner
         if self.offset is not None:  # the pass saw A plus the offset
-            inner -= float(self.offset[0] @ G.matvec(np.ones(self.shape[1])))
-            inner -= float(self.offset[1] @ G.rmatvec(np.ones(self.shape[0])))
+            inner -= float(self.offset[0] @ G.matvec(ones(self.shape[1], self.kind)))
+            inner -= float(self.offset[1] @ G.rmatvec(ones(self.shape[0], self.kind)))
         return replace(G, inner=inner)
 
-    def _pass(self, cells: Cells, P: Array, Q: Array) -> tuple[Array, float, float]:
-        out = np.empty_like(cells.values)
-        sums = np.empty((len(cells.blocks) - 1, 2))
-        P, Q = np.ascontiguousarray(P), np.ascontiguousarray(Q)
-        cpu.residuals(*cells, P, Q, out, sums)
-        return out, float(sums[:, 0].sum()), float(sums[:, 1].sum())
+    def _pass(self, cells: Cells, P: Array, Q: Array) -> Residuals:
+        return self.engine.residuals(cells, P, Q)
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,34 +337,23 @@ class EntriesGradient:
     def shape(self) -> tuple[int, int]:
         return self.objective.shape
 
+    @property
+    def kind(self) -> Array:
+        return self.objective.kind
+
     def matvec(self, x: Array) -> Array:
-        return product(self.objective.by_row, self.by_row, self.scale, x)
+        return self.objective.engine.product(self.objective.by_row, self.by_row, self.scale, x)
 
     def rmatvec(self, y: Array) -> Array:
-        return product(self.objective.by_col, self.by_col, self.scale, y)
+        return self.objective.engine.product(self.objective.by_col, self.by_col, self.scale, y)
 
     def matmat(self, X: Array) -> Array:
-        return products(self.objective.by_row, self.by_row, self.scale, X)
+        return self.objective.engine.products(self.objective.by_row, self.by_row, self.scale, X)
 
     def rmatmat(self, Y: Array) -> Array:
-        return products(self.objective.by_col, self.by_col, self.scale, Y)
+        return self.objective.engine.products(self.objective.by_col, self.by_col, self.scale, Y)
 
     def to_sparse(self) -> sp.csr_array:
         cells = self.objective.by_row
-        return sp.csr_array((self.scale * self.by_row, cells.indices, cells.pointers), self.shape)
-
-
-def product(cells: Cells, data: Array, scale: float, x: Array) -> Array:
-    """Scale · S x, where S has `data` at the cells. O(|E|)."""
-    out = np.empty(len(cells.pointers) - 1)
-    x = np.ascontiguousarray(x, dtype=float)
-    cpu.matvec(cells.pointers, cells.indices, data, cells.blocks, scale, x, out)
-    return out
-
-
-def products(cells: Cells, data: Array, scale: float, X: Array) -> Array:
-    """Scale · S X for a few columns at once. O(|E| k), in the precision of the data."""
-    out = np.empty((len(cells.pointers) - 1, X.shape[1]), data.dtype)
-    X = np.ascontiguousarray(X, dtype=data.dtype)
-    cpu.matmat(cells.pointers, cells.indices, data, cells.blocks, scale, X, out)
-    return out.astype(float)
+        data, indices, pointers = (host(x) for x in (self.by_row, cells.indices, cells.pointers))
+        return sp.csr_array((self.scale * data, indices, pointers), self.shape)

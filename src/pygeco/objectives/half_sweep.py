@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.engines.cells import Cells
-from pygeco.engines.simd import BYTES
-from pygeco.engines.sweep import half_sweep as kernel
+from pygeco.arrays import contiguous, on, zeros
+from pygeco.engines.protocol import Cells, Ridges
 from pygeco.factors import Array
 
 UNKNOWN: Array = np.zeros(0)
@@ -30,8 +29,8 @@ class Side(NamedTuple):
     def keep(self, columns: NDArray[np.bool_]) -> Side:
         """The same with these components only."""
         return self._replace(
-            factor=np.ascontiguousarray(self.factor[:, columns]),
-            variance=np.ascontiguousarray(self.variance[:, columns]),
+            factor=np.ascontiguousarray(self.factor[:, on(columns, self.factor)]),
+            variance=np.ascontiguousarray(self.variance[:, on(columns, self.factor)]),
         )
 
 
@@ -63,55 +62,32 @@ def half_sweep(
     standard normals (m, s + 1) draws the rows from their posteriors. Without `offsets`, b_i = 0
     and s + 1 is s in all these shapes. O(|E| s² + m s³).
     """
-    m, s = start.factor.shape
-    dtype = start.factor.dtype
-    flat, width = _padded(partner.factor)
-    d = s + offsets
-    none = np.zeros((0, d), dtype)
+    s, dtype = start.rank, start.factor.dtype
     both = [start.factor, start.bias] if offsets else [start.factor]
-    out = np.ascontiguousarray(np.column_stack(both), dtype=dtype)
-    variance = np.empty((m, d), dtype) if variances else none
-    mean = none if noise is None else np.empty_like(out)
-    errors = np.empty(m)
     known = len(partner.bias_variance) > 0
     P = np.diag(prior) if prior.ndim == 1 else prior
-    kernel(
-        *cells,
-        flat,
-        width,
-        s,
-        int(offsets),
-        _padded(partner.variance)[0] if known else flat[:0],
-        partner.bias.astype(dtype),
-        partner.bias_variance.astype(dtype) if known else np.zeros(len(partner.bias), dtype),
-        np.ones(m, dtype) if ridge is None else ridge.astype(dtype),
-        P.astype(dtype),
-        np.zeros(d, dtype) if centre is None else (P @ centre).astype(dtype),
-        dtype.type(tau),
-        dtype.type(jitter),
-        none if noise is None else noise,
-        out,
-        mean,
-        variance,
-        errors,
+    ridges = Ridges(
+        partner=partner.factor.astype(dtype, copy=False),
+        bias=partner.bias,
+        variance=partner.variance if known else None,
+        bias_variance=partner.bias_variance if known else None,
+        ridge=ridge,
+        prior=P,
+        shift=np.zeros(len(P)) if centre is None else P @ centre,
+        tau=tau,
+        jitter=jitter,
+        noise=noise,
+        offsets=offsets,
     )
-    found = _split(out, s)
-    if variances:
-        spread = _split(variance, s)
+    table = contiguous(np.column_stack(both), dtype)
+    solved = cells.engine.half_sweep(cells, table, ridges, variances=variances)
+    found = _split(solved.out, s)
+    if solved.variance is not None:
+        spread = _split(solved.variance, s)
         found = found._replace(variance=spread.factor, bias_variance=spread.bias)
-    return Swept(found, float(errors.sum()), found if noise is None else _split(mean, s))
+    return Swept(found, solved.error, found if solved.mean is None else _split(solved.mean, s))
 
 
 def _split(table: Array, s: int) -> Side:
-    bias = table[:, s] if table.shape[1] > s else np.zeros(len(table), table.dtype)
+    bias = table[:, s] if table.shape[1] > s else zeros(len(table), table, table.dtype)
     return Side(np.ascontiguousarray(table[:, :s]), np.ascontiguousarray(bias))
-
-
-def _padded(factor: Array) -> tuple[Array, int]:
-    """The rows, each padded with zeros to whole vectors, one after the other."""
-    lanes = BYTES // factor.itemsize
-    n, s = factor.shape
-    width = max(1, -(-s // lanes)) * lanes
-    out = np.zeros((n, width), factor.dtype)
-    out[:, :s] = factor
-    return out.reshape(-1), width

@@ -1,6 +1,7 @@
 """The matrix K = Σ_j G_j ⊗ y_j y_jᵀ on cores, from its small Grams.
 
-G (n, k, k), Y (n, t); K acts on C (k, t) as Σ_j G_j C y_j y_jᵀ.
+G (n, k, k), Y (n, t); K acts on C (k, t) as Σ_j G_j C y_j y_jᵀ. G and Y are of any kind, cores are
+on the host.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
+from pygeco.arrays import host, inner, times
 from pygeco.factors import Array
 
 GROUPS = 8192
@@ -48,7 +50,7 @@ def matrix(grams: Array, Y: Array) -> Array:
     half = np.zeros((len(a), len(p)))
     for first in range(0, len(Y), GROUPS):
         part = slice(first, first + GROUPS)
-        half += grams[part][:, a, b].T @ (Y[part][:, p] * Y[part][:, q])
+        half += inner(grams[part][:, a, b], Y[part][:, p] * Y[part][:, q])
     by_gram = np.empty((k, k, len(p)))
     by_gram[a, b] = by_gram[b, a] = half
     K = np.empty((k, t, k, t))
@@ -59,8 +61,8 @@ def matrix(grams: Array, Y: Array) -> Array:
 
 def product(grams: Array, Y: Array, C: Array) -> Array:
     """K C through the Grams. O(n k²)."""
-    moved = Y @ C.T
-    return np.matmul(grams, moved[:, :, None])[:, :, 0].T @ Y
+    moved = times(Y, C.T)
+    return inner(np.matmul(grams, moved[:, :, None])[:, :, 0], Y)
 
 
 def largest(grams: Array) -> float:
@@ -73,10 +75,10 @@ def conjugate_gradients(
 ) -> Array:
     """(K + lift I)⁻¹ force, preconditioned by the Kronecker product of the mean Grams."""
     traces = np.trace(grams, axis1=1, axis2=2)
-    share = traces.sum() or 1.0
-    left = grams.sum(axis=0)
+    share = float(traces.sum()) or 1.0
+    left = host(grams.sum(axis=0))
     left += (lift + 1e-12 * share) * np.eye(len(left))
-    right = (Y * (traces / share)[:, None]).T @ Y
+    right = inner(Y * (traces / share)[:, None], Y)
     right += 1e-12 * np.eye(len(right))
     solve_left, solve_right = scipy.linalg.cho_factor(left), scipy.linalg.cho_factor(right)
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pygeco.engines.cells import Cells, both_orders
+from pygeco.arrays import contiguous, on, ones
+from pygeco.engines import Cells, Engine
 from pygeco.factors import Array
 
 
@@ -17,20 +18,21 @@ def observed(
     values: ArrayLike,
     shape: tuple[int, int] | None,
     *,
+    engine: Engine,
     sample_weight: ArrayLike | None,
     duplicates: str,
     allow_empty: bool,
 ) -> tuple[Cells, Cells, tuple[int, int]]:
     """The cells by row and by column, and the shape, which is the smallest one by default."""
-    y = _values(values, allow_empty)
-    i, j, shape = _indices(rows, cols, len(y), shape)
+    y = _values(values, allow_empty, engine.kind)
+    i, j, shape = _indices(rows, cols, y, shape)
     w = _weights(sample_weight, y)
-    by_row, by_col = _unique(*both_orders(i, j, y, w, shape), duplicates, shape)
+    by_row, by_col = _unique(*engine.both_orders(i, j, y, w, shape), duplicates, shape)
     return by_row, by_col, shape
 
 
-def _values(values: ArrayLike, allow_empty: bool) -> Array:
-    y = np.asarray(values)
+def _values(values: ArrayLike, allow_empty: bool, like: Array) -> Array:
+    y = on(values, like)
     if y.dtype.kind not in "fiub":
         raise ValueError(f"values: expected real numbers, not {y.dtype}.")
     if y.ndim != 1:
@@ -43,24 +45,25 @@ def _values(values: ArrayLike, allow_empty: bool) -> Array:
     if len(bad):
         raise ValueError(
             f"values: {len(bad)} of {len(y)} observed values are NaN or infinity (the first at "
-            f"position {bad[0]}); drop those cells."
+            f"position {int(bad[0])}); drop those cells."
         )
     return np.ascontiguousarray(y)
 
 
 def _indices(
-    rows: ArrayLike, cols: ArrayLike, count: int, shape: tuple[int, int] | None
+    rows: ArrayLike, cols: ArrayLike, y: Array, shape: tuple[int, int] | None
 ) -> tuple[NDArray[Any], NDArray[Any], tuple[int, int]]:
-    sides = []
+    sides, count = [], len(y)
     shape = None if shape is None else _shape(shape)
     for axis, (name, given) in enumerate((("rows", rows), ("cols", cols))):
-        index = np.asarray(given)
+        index = on(given, y)
         if index.dtype.kind not in "iu":
             raise ValueError(f"{name}: expected integers, not {index.dtype}.")
         if index.shape != (count,):
             raise ValueError(f"{name}: expected {count} indices, one per value, not {index.shape}.")
-        size = int(index.max(initial=-1)) + 1 if shape is None else shape[axis]
-        if count and (index.min() < 0 or index.max() >= size):
+        top = int(index.max()) if count else -1
+        size = top + 1 if shape is None else shape[axis]
+        if count and (int(index.min()) < 0 or top >= size):
             wrong = index[(index < 0) | (index >= size)][0]
             raise ValueError(f"{name}: index {wrong} is outside 0 … {size - 1}; see `shape`.")
         if size > np.iinfo(np.int32).max:
@@ -81,10 +84,10 @@ def _shape(given: tuple[int, int]) -> tuple[int, int]:
 def _weights(sample_weight: ArrayLike | None, y: Array) -> Array | None:
     if sample_weight is None:
         return None
-    given = np.asarray(sample_weight)
+    given = on(sample_weight, y)
     if given.dtype.kind not in "fiub":
         raise ValueError(f"sample_weight: expected real numbers, not {given.dtype}.")
-    w = np.ascontiguousarray(given, dtype=y.dtype)
+    w = contiguous(given, y.dtype)
     if w.shape != y.shape:
         raise ValueError(f"sample_weight: expected shape {y.shape}, one per value, not {w.shape}.")
     if not (np.all(np.isfinite(w)) and w.min() >= 0 and w.max() > 0):
@@ -104,19 +107,19 @@ def _unique(
     again = again[starts != again]  # the first cell of a row may repeat the last row's column
     if not len(again):
         return by_row, by_col
-    rows = np.repeat(np.arange(shape[0]), by_row.counts())
+    rows = np.repeat(np.arange(shape[0], like=by_row.indices), by_row.counts())
     if duplicates == "error":
-        i, j = rows[again[0]], by_row.indices[again[0]]
+        i, j = int(rows[again[0]]), int(by_row.indices[again[0]])
         raise ValueError(
             f"values: cell ({i}, {j}) is given more than once ({len(again)} repeats in all); "
             'remove repeats or pass duplicates="mean", "sum" or "last".'
         )
-    first = np.ones(by_row.size, bool)
+    first = ones(by_row.size, by_row.values, bool)
     first[again] = False
     at = np.flatnonzero(first)
     w = by_row.weights if len(by_row.weights) else None
     y, heavier = _merged(by_row.values, w, at, duplicates)
-    return both_orders(rows[at], by_row.indices[at], y, heavier, shape)
+    return by_row.engine.both_orders(rows[at], by_row.indices[at], y, heavier, shape)
 
 
 def _merged(

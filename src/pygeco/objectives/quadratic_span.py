@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.linalg
 
-from pygeco.engines import cpu, separable
+from pygeco.arrays import contiguous, empty, host, inner, times
 from pygeco.factors import Array, LowRank
 from pygeco.linalg import solve_psd
 from pygeco.objectives import kronecker
@@ -32,6 +32,7 @@ class QuadraticSpan:
 
     X is the factor of the longer side and Y that of the shorter one; `flipped` says that the
     longer side is the columns. grams (len(Y), k, k); H[k, l, p, q] = Σ_j G_j[k, l] Y_jp Y_jq.
+    X, Y and the Grams are where the data are; H and b are on the host.
     A change of basis moves H and b at once; X, Y and the Grams wait in `turn_x` and `turn_y`
     until a pair is appended. The two sides may have different numbers of columns.
     """
@@ -53,13 +54,14 @@ class QuadraticSpan:
         m, n = objective.shape
         flipped = m < n
         X, Y = (A.V, A.U) if flipped else (A.U, A.V)
-        grams, sides = separable.moments(objective.by_row if flipped else objective.by_col, X)
+        cells = objective.by_row if flipped else objective.by_col
+        grams, sides = objective.engine.moments(cells, X)
         k, t = X.shape[1], Y.shape[1]
         H = None
         if k <= DIRECT:
             H = kronecker.matrix(grams, Y).reshape(k, t, k, t).transpose(0, 2, 1, 3)
         eyes = np.eye(k), np.eye(t)
-        return cls(objective, flipped, X, Y, grams, *eyes, H, b=sides.T @ Y)
+        return cls(objective, flipped, X, Y, grams, *eyes, H, b=inner(sides, Y))
 
     def append(self, u: Array, v: Array) -> QuadraticSpan:
         """The problem with one more pair: |E| s for the Grams, two products, n s³ for the sum."""
@@ -68,10 +70,9 @@ class QuadraticSpan:
         s = old.X.shape[1]
         X, Y = np.column_stack([old.X, x]), np.column_stack([old.Y, y])
         cells = self.objective.by_row if self.flipped else self.objective.by_col
-        fresh = np.empty((len(Y), s + 1))
-        x = np.ascontiguousarray(x)
-        cpu.cross_grams(cells.pointers, cells.indices, cells.weights, cells.blocks, X, x, fresh)
-        grams = np.empty((len(Y), s + 1, s + 1))
+        x = contiguous(x)
+        fresh = self.objective.engine.cross_grams(cells, X, x)
+        grams = empty((len(Y), s + 1, s + 1), Y)
         grams[:, :s, :s] = old.grams
         grams[:, s, :] = fresh
         grams[:, :, s] = fresh
@@ -125,7 +126,7 @@ class QuadraticSpan:
     def diagonal(self, b: Array) -> tuple[Array, Array]:
         if self.H is None:
             turned = self._turned()
-            H = np.einsum("jkl,jk,jl->kl", turned.grams, turned.Y, turned.Y)
+            H = host(np.einsum("jkl,jk,jl->kl", turned.grams, turned.Y, turned.Y))
         else:
             H = np.einsum("klkl->kl", self.H)
         H = H * (2 / self._total)
@@ -157,12 +158,12 @@ class QuadraticSpan:
         eye_x, eye_y = np.eye(s), np.eye(self.turn_y.shape[1])
         if np.array_equal(self.turn_x, eye_x) and np.array_equal(self.turn_y, eye_y):
             return self
-        halfway = (self.grams.reshape(-1, k) @ self.turn_x).reshape(-1, k, s).swapaxes(1, 2)
+        halfway = times(self.grams.reshape(-1, k), self.turn_x).reshape(-1, k, s).swapaxes(1, 2)
         return replace(
             self,
-            X=self.X @ self.turn_x,
-            Y=self.Y @ self.turn_y,
-            grams=(halfway.reshape(-1, k) @ self.turn_x).reshape(-1, s, s),
+            X=times(self.X, self.turn_x),
+            Y=times(self.Y, self.turn_y),
+            grams=times(halfway.reshape(-1, k), self.turn_x).reshape(-1, s, s),
             turn_x=eye_x,
             turn_y=eye_y,
         )
@@ -173,11 +174,11 @@ class QuadraticSpan:
         H = np.empty((s + 1,) * 4)
         if self.H is not None:
             H[:s, :s, :s, :s] = self.H
-        last = (self.grams.reshape(n, s * s).T @ (Y * Y[:, s:])).reshape(s, s, s + 1)
+        last = inner(self.grams.reshape(n, s * s), Y * Y[:, s:]).reshape(s, s, s + 1)
         H[:s, :s, s, :] = last
         H[:s, :s, :, s] = last
         outer = (Y[:, :, None] * Y[:, None, :]).reshape(n, -1)
-        border = (fresh.T @ outer).reshape(s + 1, s + 1, s + 1)
+        border = inner(fresh, outer).reshape(s + 1, s + 1, s + 1)
         H[s, :, :, :] = border
         H[:, s, :, :] = border
         return H
@@ -188,8 +189,8 @@ class QuadraticSpan:
         b = np.empty((s + 1, s + 1))
         b[:s, :s] = self.b
         to_long, to_short = self.objective.target_products(self.flipped)
-        b[:, s] = X.T @ to_long(y)
-        b[s, :] = Y.T @ to_short(x)
+        b[:, s] = inner(X, to_long(y))
+        b[s, :] = inner(Y, to_short(x))
         return b
 
 

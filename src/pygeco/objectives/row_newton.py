@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pygeco.engines import separable
+from pygeco.arrays import on, ones
 from pygeco.factors import Array
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def minimise_side(
     """
     P, Q = entries.widened(columns, start, fixed)
     cells, s = entries.cells(columns), fixed.shape[1]
-    out = np.array(start, dtype=float)
-    lift = np.broadcast_to(np.asarray(ridge, dtype=float), out.shape)
+    out = start.astype(float)
+    lift = np.broadcast_to(on(ridge, out, float), out.shape)
     block = max(1, ROOM // max(1, s * s))
     for first in range(0, len(out), block):
         part = slice(first, min(first + block, len(out)))
@@ -61,7 +61,7 @@ class _Rows:
     def minimise(self, W: Array, steps: int) -> Array:
         value, grams, force = self._at(W)
         step, fall = self._newton(grams, force, slice(None))
-        t = np.ones(len(W))
+        t = ones(len(W), W)
         rounding = max(1e-12, float(np.finfo(self.Q.dtype).eps))
         open_ = fall > rounding * np.abs(value)
         for _ in range(steps):
@@ -80,7 +80,7 @@ class _Rows:
     def _at(self, W: Array) -> tuple[Array, Array, Array]:
         """Each row's objective, its Gram, and minus its slope."""
         P = np.column_stack([W, self.extra])
-        found = separable.systems(self.cells, self.loss, P, self.Q, W.shape[1])
+        found = self.cells.engine.systems(self.cells, self.loss, P, self.Q, W.shape[1])
         value = found.values + np.sum(self.lift * W * W, axis=1)
         return value, found.grams, -found.sides - 2 * self.lift * W
 
@@ -91,7 +91,7 @@ class _Rows:
         # Relative to the trace: where fewer cells than columns leave a row undetermined, the
         # step stays in the span of its cells.
         jitter = np.where(trace > 0, 1e-10 * trace / s, 1.0)
-        M = grams + np.eye(s) * (2 * self.lift[rows] + jitter[:, None])[:, None, :]
+        M = grams + on(np.eye(s), grams) * (2 * self.lift[rows] + jitter[:, None])[:, None, :]
         step = np.linalg.solve(M, force[:, :, None])[:, :, 0]
         return step, np.sum(step * force, axis=1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.engines import cpu
+from pygeco.arrays import on, zeros
 from pygeco.factors import Array
 from pygeco.objectives.entries import Entries
 from pygeco.objectives.row_newton import minimise_side
@@ -22,20 +22,15 @@ def fold_in(entries: Entries, V: Array, *, offset: Array, ridge: ArrayLike) -> A
     """
     cells, s = entries.by_row, V.shape[1]
     if not entries.squared:
-        start = np.zeros((entries.shape[0], s))
-        moved = entries.shifted(np.zeros(len(start)), offset)
+        start = zeros((entries.shape[0], s), V)
+        moved = entries.shifted(zeros(len(start), V), offset)
         return minimise_side(moved, start, V, ridge=ridge)
-    V, offset = np.ascontiguousarray(V), np.ascontiguousarray(offset, dtype=float)
-    out = np.zeros((entries.shape[0], s))
-    lift = np.eye(s) * np.asarray(ridge, dtype=float)
+    out = zeros((entries.shape[0], s), V)
+    lift = on(np.eye(s) * np.asarray(ridge, dtype=float), V)
     for first in range(0, len(out), ROWS):
-        count = min(ROWS, len(out) - first)
-        grams, sides = np.empty((count, s, s)), np.empty((count, s))
-        cpu.row_systems(
-            cells.pointers, cells.indices, cells.values, cells.weights,
-            first, offset, V, grams, sides,
-        )  # fmt: skip
-        out[first : first + count] = _solve(grams + lift, sides)
+        part = slice(first, min(first + ROWS, len(out)))
+        found = entries.engine.row_systems(cells, part, offset, V)
+        out[part] = _solve(found.grams + lift, found.sides)
     return out
 
 
@@ -43,6 +38,7 @@ def _solve(grams: Array, sides: Array) -> Array:
     """Least-norm solutions of a stack of positive semidefinite systems."""
     values, vectors = np.linalg.eigh(grams)
     floor = values[:, -1:] * (grams.shape[-1] * np.finfo(float).eps)
-    inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > floor)
+    keep = values > floor
+    inverse = keep / np.where(keep, values, 1.0)
     turned = np.einsum("tkq,tk->tq", vectors, sides) * inverse
     return np.einsum("tkq,tq->tk", vectors, turned)

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from pygeco.arrays import kind
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.base import Gradient, Objective, Span, Sweepable
 
@@ -26,6 +27,14 @@ class Scaled:
     @property
     def shape(self) -> tuple[int, int]:
         return self.objective.shape
+
+    @property
+    def kind(self) -> Array:
+        return kind(self.objective)
+
+    @property
+    def nonnegative(self) -> bool:
+        return bool(getattr(self.objective, "nonnegative", False))
 
     @property
     def smoothness(self) -> float:
@@ -65,6 +74,10 @@ class ScaledGradient:
     @property
     def shape(self) -> tuple[int, int]:
         return self.G.shape
+
+    @property
+    def kind(self) -> Array:
+        return self.rows
 
     @property
     def value(self) -> float:

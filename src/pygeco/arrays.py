@@ -1,0 +1,107 @@
+"""Arrays of any kind: NumPy's, or those of a device.
+
+NumPy's functions and operators give, for arrays of another kind, that kind (NEP 13 and 18). What
+makes an array from nothing, or from numbers of the host, must be told of which kind: it is here.
+
+One rule says what lives where: m, n or |E| numbers are kept where the data are; singular values,
+cores and priors, s or s² numbers, stay on the host, where small algebra is fastest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.floating[Any]]
+
+HOST: Array = np.zeros(0)
+
+
+def kind(x: Any) -> Array:
+    """An array of the kind that an objective or an operator works with; NumPy's by default."""
+    return getattr(x, "kind", HOST)
+
+
+def foreign(x: Any) -> bool:
+    """Whether x is an array of a device: NumPy's functions dispatch to it, and `get` fetches it."""
+    return not isinstance(x, np.ndarray) and hasattr(x, "__array_function__") and hasattr(x, "get")
+
+
+def as_array(x: ArrayLike) -> NDArray[Any]:
+    """X as it is where it is an array of any kind, else as one of NumPy's."""
+    return x if foreign(x) else np.asarray(x)  # type: ignore[return-value]
+
+
+def on(x: ArrayLike, like: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
+    """Numbers of the host, or an array of that kind already, as an array like `like`."""
+    return np.asarray(x, dtype=dtype, like=like)
+
+
+def host(x: Any) -> NDArray[Any]:
+    """The numbers of an array of any kind as a NumPy array."""
+    return x.get() if foreign(x) else np.asarray(x)
+
+
+def answer(x: Any, *asked: Any) -> Any:
+    """An answer of the kind in which it was asked for: on the host, unless by a device's arrays."""
+    return x if any(foreign(given) for given in asked) else host(x)
+
+
+def empty(shape: int | tuple[int, ...], like: NDArray[Any], dtype: Any = float) -> NDArray[Any]:
+    return np.empty(shape, dtype, like=like)
+
+
+def zeros(shape: int | tuple[int, ...], like: NDArray[Any], dtype: Any = float) -> NDArray[Any]:
+    return np.zeros(shape, dtype, like=like)
+
+
+def full(shape: int | tuple[int, ...], value: float, like: NDArray[Any], dtype: Any = float) -> Any:
+    out = empty(shape, like, dtype)
+    out[...] = value
+    return out
+
+
+def ones(shape: int | tuple[int, ...], like: NDArray[Any], dtype: Any = float) -> NDArray[Any]:
+    return full(shape, 1.0, like, dtype)
+
+
+def contiguous(x: Array, dtype: Any = None) -> NDArray[Any]:
+    """The same numbers, row after row in memory."""
+    return x.astype(x.dtype if dtype is None else dtype, order="C", copy=False)
+
+
+def times(X: Array, B: Array) -> Array:
+    """X B for a tall X of any kind and a small B of the host."""
+    return X @ on(B, X)
+
+
+def scaled(X: Array, s: Array) -> Array:
+    """X diag(s) for a tall X of any kind and a small s of the host."""
+    return X * on(s, X)
+
+
+def inner(X: Array, Y: Array) -> Array:
+    """XᵀY of two tall arrays, on the host."""
+    return host(X.T @ Y)
+
+
+def moved(x: Any, like: NDArray[Any]) -> Any:
+    """The same object with its large arrays of another kind.
+
+    Goes into dataclasses, named tuples, tuples and lists. A class names in `on_host` the fields
+    that stay on the host.
+    """
+    stay = getattr(type(x), "on_host", ())
+    if is_dataclass(x) and not isinstance(x, type):
+        names = [f.name for f in fields(x) if f.init and f.name not in stay]
+        return replace(x, **{name: moved(getattr(x, name), like) for name in names})
+    if hasattr(x, "_fields"):
+        return x._replace(**{n: moved(getattr(x, n), like) for n in x._fields if n not in stay})
+    if isinstance(x, (tuple, list)):
+        return type(x)(moved(part, like) for part in x)
+    if (isinstance(x, np.ndarray) or foreign(x)) and x.ndim:
+        return host(x) if isinstance(like, np.ndarray) else on(x, like)
+    return x
