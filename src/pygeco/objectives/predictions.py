@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from pygeco.engines import cpu
-from pygeco.engines.cells import Cells
+from pygeco.engines.protocol import Cells
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.entries import Entries, EntriesGradient
 
