@@ -7,7 +7,7 @@ trace norm, of any rank, fits better than that. A ridge keeps it tight.
 
 from pathlib import Path
 
-from pygeco import MatrixCompletion, Ridge, Solver, plot
+from pygeco import MatrixCompletion, Ridge, plot
 from pygeco.data import make_ratings, split_cells
 
 
@@ -19,7 +19,6 @@ def main(output: Path) -> None:
         8,
         biases=True,
         penalty=Ridge(2e-5),
-        solver=Solver(correction="sweep"),
         random_state=0,
     ).fit((rows[fitted], cols[fitted], values[fitted], shape))
     ax = plot.path(model, (rows[held], cols[held], values[held]))
