@@ -11,6 +11,7 @@ from pygeco.certificates import (
     guaranteed_gap_at_rank,
     guaranteed_rank,
 )
+from pygeco.container import ModelFileError
 from pygeco.directions import Lanczos, Power, Signs
 from pygeco.factors import LowRank
 from pygeco.objectives import Custom, Dense, Entries, Features, Quadratic, Sensing
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
         QuadraticRegressor,
         ReducedRankRegressor,
         RobustPCA,
+        evaluate,
+        load,
     )
     from pygeco.reports import report
 
@@ -44,6 +47,8 @@ _LAZY = {
     "ReducedRankRegressor": "pygeco.estimators",
     "RobustPCA": "pygeco.estimators",
     "report": "pygeco.reports",
+    "evaluate": "pygeco.estimators",
+    "load": "pygeco.estimators",
 }
 
 __all__ = [
@@ -57,6 +62,7 @@ __all__ = [
     "LowRankClassifier",
     "LowRankImputer",
     "MatrixCompletion",
+    "ModelFileError",
     "Observer",
     "Path",
     "Power",
@@ -76,9 +82,11 @@ __all__ = [
     "TracePath",
     "TraceStep",
     "duality_gap",
+    "evaluate",
     "guaranteed_gap",
     "guaranteed_gap_at_rank",
     "guaranteed_rank",
+    "load",
     "minimize",
     "plot",
     "report",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Logistic, Loss, Ordinal, SmoothedHinge
 from pygeco.objectives import Entries
+from pygeco.tables import is_table
 
 MOST = 1_000_000  # cells looked at: beyond these, a random million says the same
 WORK = 10**9  # cells × components that a curve may cost: more ranks than that are thinned
@@ -119,13 +120,21 @@ class Names:
 
 
 def cells_of(model: Any, data: Any = None, most: int = MOST) -> Cells:
-    """The cells of `data` (as `fit` takes it), or those that the model was fitted to."""
+    """The cells of `data` (as `fit` takes it), or those that the model was fitted to.
+
+    Of a table, the cells whose ids the model knows.
+    """
     if data is None:
         pointers, cols, targets = model.seen_
         rows = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
         return _sampled(Cells(rows, cols, targets, len(targets), False), most)
     if isinstance(data, Cells):
         return data
+    if is_table(data) and model.row_ids_ is not None:
+        rows, cols, targets = model.known_cells(data)
+        if not len(targets):
+            raise ValueError("held_out: none of its cells has a row and a column that were fitted.")
+        return _sampled(Cells(rows, cols, targets, len(targets), True), most)
     if isinstance(data, tuple):
         rows, cols, values = (np.asarray(part) for part in data[:3])
     else:
@@ -145,6 +154,19 @@ def cells_of(model: Any, data: Any = None, most: int = MOST) -> Cells:
             )
     targets = model.loss_.targets(values)
     return _sampled(Cells(rows, cols, targets, len(targets), True), most)
+
+
+def unseen(model: Any, data: Any) -> Cells:
+    """The cells of `data` that the model was not fitted to; none may be left. O(cells log |E|)."""
+    cells = cells_of(model, data, most=2**62)
+    n = model.factors_.shape[1]
+    pointers, cols, _ = model.seen_
+    seen = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers)) * n + cols  # sorted
+    asked = cells.rows.astype(np.int64) * n + cells.cols
+    at = np.minimum(np.searchsorted(seen, asked), len(seen) - 1)
+    new = seen[at] != asked
+    part = (cells.rows[new], cells.cols[new], cells.targets[new])
+    return _sampled(Cells(*part, int(new.sum()), True), MOST)
 
 
 def judge(model: Any, data: Any = None, most: int = MOST) -> Judged:

@@ -119,6 +119,24 @@ class Sweep(NamedTuple):
     seconds: float
 
 
+class Stage(NamedTuple):
+    """Where a fit stands after a sweep: all that the rest of it depends on.
+
+    `before` is the rank before the last block, `age` the sweeps since, `generator` the state of
+    the random numbers.
+    """
+
+    now: Posterior
+    before: int
+    generator: dict[str, Any]
+    age: int = 0
+    error: float = np.inf
+    relax: float = 0.0
+    sweeps: int = 0
+    seconds: float = 0.0
+    stopped: bool = False
+
+
 def fit_evidence(
     entries: Entries,
     *,
@@ -129,22 +147,32 @@ def fit_evidence(
     max_sweeps: int = 60,
     tolerance: float = 1e-3,
     watch: Callable[[Sweep], object] | None = None,
+    start: Stage | None = None,
+    keep: Callable[[Stage], object] | None = None,
 ) -> Posterior:
     """The posterior at the rank that the evidence chooses, at most `rank`.
 
     Sweeps until the expected error falls by less than `tolerance` a sweep. While nearly every
-    component of the last block is alive then, another block is grown.
+    component of the last block is alive then, another block is grown. `watch` is told of each
+    sweep, and stops the fit by a true answer. `keep` gets stages; to `start` from one leads to the
+    same bits as never having stopped there.
     """
     rng = np.random.default_rng(seed)
     data, mean, scale = standardised(entries, "global" in offsets)
-    tell = _Teller(watch)
-    now = _start(data, mean, scale, offsets)
+    watcher = _Watcher(watch, keep, time.perf_counter() - (start.seconds if start else 0.0))
+    at = start
     while True:
-        before = now.rank
-        now = _grow(data, now, min(block, rank - before), rng)
-        now = _settle(data, now, max_sweeps, tolerance, tell)
-        if now.rank < before + 0.9 * block or now.rank >= rank:
-            return now
+        if at is None or at is not start:
+            now = at.now if at else _start(data, mean, scale, offsets)
+            grown = _grow(data, now, min(block, rank - now.rank), rng)
+            state = dict(rng.bit_generator.state)
+            at = Stage(grown, now.rank, state, sweeps=at.sweeps if at else 0)
+        else:
+            rng.bit_generator.state = at.generator
+        at = _settle(data, at, max_sweeps, tolerance, watcher)
+        small = at.now.rank < at.before + 0.9 * block
+        if at.stopped or small or at.now.rank >= rank:
+            return at.now
 
 
 def standardised(entries: Entries, centre: bool) -> tuple[Entries, float, float]:
@@ -311,34 +339,51 @@ def _widened(side: Side, factor: Array, variance: float) -> Side:
 
 
 def _settle(
-    data: Entries, now: Posterior, max_sweeps: int, tolerance: float, tell: _Teller
-) -> Posterior:
+    data: Entries, at: Stage, max_sweeps: int, tolerance: float, watcher: _Watcher
+) -> Stage:
     """Sweeps at the present components until the error rests; dead directions are dropped."""
-    error, relax = np.inf, 0.0
-    for count in range(max_sweeps):
-        now, new = sweep(data, now, relax)
+    for count in range(at.age, max_sweeps):
+        now, new = sweep(data, at.now, at.relax)
         if count:
             now = updated(now)
-        tell(now)
-        fell = (error - new) / max(new, 1e-300)
+        stopped = watcher.told(now, at.sweeps + 1)
+        fell = (at.error - new) / max(new, 1e-300)
         relax = 1.0 if fell > 0 and count else 0.0
-        error = new
         if count >= AGE and count % 3 == 0:
             before, now = now.rank, pruned(now)
             relax = relax if now.rank == before else 0.0
-        if count >= AGE and abs(fell) < tolerance:
+        at = at._replace(
+            now=now,
+            age=count + 1,
+            error=new,
+            relax=relax,
+            sweeps=at.sweeps + 1,
+            seconds=watcher.seconds(),
+            stopped=stopped,
+        )
+        if stopped or (count >= AGE and abs(fell) < tolerance):
             break
-    return sweep(data, pruned(now))[0]
+        watcher.keep(at)
+    return at._replace(now=sweep(data, pruned(at.now))[0])
 
 
-class _Teller:
-    """Counts sweeps and time for the one who watches."""
+class _Watcher:
+    """Time, and those who watch: one is told of sweeps, one keeps stages."""
 
-    def __init__(self, watch: Callable[[Sweep], object] | None) -> None:
-        self.watch, self.count, self.began = watch, 0, time.perf_counter()
+    def __init__(
+        self,
+        watch: Callable[[Sweep], object] | None,
+        keep: Callable[[Stage], object] | None,
+        began: float,
+    ) -> None:
+        self.watch, self.began = watch, began
+        self.keep: Callable[[Stage], object] = keep or (lambda _: None)
 
-    def __call__(self, now: Posterior) -> None:
-        self.count += 1
-        if self.watch is not None:
-            noise = now.scale * now.tau**-0.5
-            self.watch(Sweep(self.count, now.rank, noise, time.perf_counter() - self.began))
+    def seconds(self) -> float:
+        return time.perf_counter() - self.began
+
+    def told(self, now: Posterior, sweeps: int) -> bool:
+        """Whether the fit is to stop."""
+        if self.watch is None:
+            return False
+        return bool(self.watch(Sweep(sweeps, now.rank, now.scale * now.tau**-0.5, self.seconds())))

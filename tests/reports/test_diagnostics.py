@@ -1,6 +1,7 @@
 """The numbers behind the pictures, against plain NumPy."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -171,3 +172,29 @@ def test_cells_outside_the_matrix_are_told() -> None:
         diagnostics.judge(by_evidence(), ([1, 2], [3, 80], [1.0, 2.0]))
     with pytest.raises(ValueError, match=r"held_out: row -1 is outside"):
         diagnostics.judge(by_evidence(), ([-1, 2], [3, 4], [1.0, 2.0]))
+
+
+def test_fitted_cells_are_told_from_new_ones() -> None:
+    fitted, held = ratings()
+    both = tuple(np.concatenate(pair) for pair in zip(fitted[:3], held[:3], strict=True))
+    found = diagnostics.unseen(by_path(), both)
+    assert sorted(zip(found.rows, found.cols, strict=True)) == sorted(zip(*held[:2], strict=True))
+    assert found.total == len(held[2])
+    assert found.held_out
+    assert diagnostics.unseen(by_path(), fitted).total == 0
+
+
+def test_tables_are_judged_by_their_ids() -> None:
+    rows, cols, values, _ = ratings()[0]
+    names = np.array([f"u{k:03}" for k in range(120)])
+    table = pd.DataFrame({"user": names[rows], "item": cols * 10, "rating": values})
+    model = MatrixCompletion(3, penalty=None, random_state=0).fit(table)
+    i, j, y, _ = ratings()[1]
+    held = pd.DataFrame({"user": [*names[i], "new"], "item": [*(j * 10), 30], "rating": [*y, 1.0]})
+    judged = diagnostics.judge(model, held)
+    known = np.isin(i, rows) & np.isin(j, cols)
+    assert len(judged.observed) == known.sum()  # the new id is left out
+    expected = model.predict(names[i[known]], j[known] * 10)
+    assert np.allclose(judged.predicted, expected, atol=1e-5)
+    with pytest.raises(ValueError, match="held_out: none of its cells"):
+        diagnostics.judge(model, pd.DataFrame({"user": ["u000"], "item": [1], "rating": [1.0]}))

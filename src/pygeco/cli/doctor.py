@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from pygeco.cli.console import Voice
+from pygeco.cli.options import Json
 
-from pygeco.cli import screen
 
-
-def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
+def doctor(as_json: Json = False) -> None:
     """Show versions, threads, GPU, cache and the speed of the passes, and say what to fix."""
     from pygeco import health
     from pygeco.engines.health import cache, threads
 
-    load = health.load()
-    with screen.working("measuring the passes"):
+    voice, load = Voice(as_json), health.load()
+    with voice.busy("measuring the passes"):
         speeds = health.speeds()
     used, layer = threads()
     kept, versions, devices = cache(), health.versions(), health.gpu()
@@ -30,7 +27,7 @@ def doctor(
         "speeds": {name: round(value, 2) for name, value in speeds._asdict().items()},
         "advice": health.advice(versions, used, health.cores(), kept, devices, load),
     }
-    screen.answer(found, _lines(found), as_json)
+    voice.result(found, "\n".join(_lines(found)))
 
 
 def _lines(found: dict[str, Any]) -> list[str]:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from pygeco.cli import screen
+from pygeco.cli.console import Voice, check_output, told, writing
+from pygeco.cli.options import Json
 
 
 def impute(
@@ -20,19 +21,21 @@ def impute(
         float | None, typer.Option(min=0, help="Ridge; chosen by held-out cells if not given.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the held-out cells.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Fill the missing cells of a table from a low-rank model of its columns of numbers.
 
     Known cells stay as they are, and so do columns of other kinds.
     """
-    with screen.sentences():
-        _run(table, output, rank, alpha, seed, as_json)
+    with told("impute"):
+        _run(table, output, rank, alpha, seed, Voice(as_json))
 
 
 def _run(
-    source: Path, output: Path, rank: int | None, alpha: float | None, seed: int, as_json: bool
+    source: Path, output: Path, rank: int | None, alpha: float | None, seed: int, voice: Voice
 ) -> None:
+    import time
+
     import numpy as np
 
     from pygeco.data.matrices import TABLES, read_table, write_table
@@ -42,14 +45,15 @@ def _run(
     for path in (source, output):
         if path.suffix.lower() not in TABLES:
             raise ValueError(f"{path}: expected a table ending in {', '.join(TABLES)}.")
-    clock = screen.Clock()
-    with screen.working(f"reading {source.name}"):
+    check_output(output)
+    began = time.perf_counter()
+    with voice.busy(f"reading {source.name}"):
         table = read_table(source)
     holes = np.isnan(table.values)
     model = LowRankImputer(rank, alpha=alpha, random_state=seed)
-    with screen.working(f"filling {int(holes.sum()):,} cells"):
+    with voice.busy(f"filling {int(holes.sum()):,} cells"):
         filled = model.fit_transform(table.values) if holes.any() else table.values
-    with whole_file(output) as file:
+    with writing(output), whole_file(output) as file:
         write_table(file, table.filled(filled), output, table.named)
     values = {
         "rows": len(holes),
@@ -58,13 +62,13 @@ def _run(
         "filled": int(holes.sum()),
         "rank": model.n_components_ if holes.any() else None,
         "alpha": model.alpha_ if holes.any() else None,
-        "seconds": round(clock(), 3),
+        "seconds": round(time.perf_counter() - began, 3),
         "output": str(output),
     }
-    screen.answer(values, _lines(values, holes.size), as_json)
+    voice.result(values, _text(values, holes.size))
 
 
-def _lines(found: dict[str, object], cells: int) -> list[str]:
+def _text(found: dict[str, object], cells: int) -> str:
     lines = [
         f"{found['rows']:,} rows, {found['columns']} columns of numbers; "
         f"{found['filled']:,} of {cells:,} cells were missing."
@@ -74,4 +78,4 @@ def _lines(found: dict[str, object], cells: int) -> list[str]:
         lines.append(f"left as they are: {', '.join(others)}.")
     if found["rank"] is not None:
         lines.append(f"filled from {found['rank']} components, ridge {found['alpha']:g}.")
-    return [*lines, f"written: {found['output']} ({found['seconds']} s)"]
+    return "\n".join([*lines, f"written: {found['output']} ({found['seconds']} s)"])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import typer
 
-from pygeco.cli import screen
+from pygeco.cli.console import OutputError, Voice, told, writing
+from pygeco.cli.options import Json
 
 Write = Callable[[BinaryIO], None]
 
@@ -36,54 +40,71 @@ def robust(
         float, typer.Option(min=0.1, help="An outlier is off by this many deviations.")
     ] = 3.5,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the start vectors.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Split data into a low-rank part and outliers; missing cells are allowed.
 
     Writes the factors, the outliers, the low-rank part in the form of the input, and a picture.
     """
-    with screen.sentences():
-        _run(source, output, rank, cutoff, seed, as_json)
+    with told("robust"):
+        _run(source, output, rank, cutoff, seed, Voice(as_json))
 
 
-def _run(source: Path, output: Path, rank: int, cutoff: float, seed: int, as_json: bool) -> None:
+def _run(source: Path, output: Path, rank: int, cutoff: float, seed: int, voice: Voice) -> None:
     from pygeco.estimators import RobustPCA
-    from pygeco.wholefile import whole_file
 
-    clock, warnings = screen.Clock(), list[str]()
-    with screen.working(f"reading {source.name}") as progress:
+    began = time.perf_counter()
+    _check_folder(output)
+    with voice.progress(f"reading {source.name}") as progress:
         given = _read(source, progress)
-    output.mkdir(parents=True, exist_ok=True)
     model = RobustPCA(rank, cutoff=cutoff, random_state=seed)
     size = f"{given.X.shape[0]:,} × {given.X.shape[1]:,}"
-    with screen.working(f"splitting {size} cells"), screen.told(warnings):
+    with voice.busy(f"splitting {size} cells"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         model.fit(given.X)
-    written = []
-    with screen.working("writing"):
-        for name, write in _results(model, given).items():
-            path = output / name
-            path.parent.mkdir(exist_ok=True)
-            with whole_file(path) as file:
-                write(file)
-            written.append(path)
-    m, n = given.X.shape
+    with voice.progress("writing") as progress:
+        written = _write(output, _results(model, given), progress)
     values = {
         "kind": given.kind,
-        "rows": m,
-        "columns": n,
+        "rows": given.X.shape[0],
+        "columns": given.X.shape[1],
         "rank": rank,
         "noise": model.scale_,
         "threshold": model.threshold_,
         "outliers": int(model.outliers_.nnz),
         "sweeps": model.n_iter_,
-        "seconds": round(clock(), 3),
-        "warnings": warnings,
+        "seconds": round(time.perf_counter() - began, 3),
+        "warnings": sorted({str(one.message) for one in caught}),
         "written": [str(path) for path in written],
     }
-    screen.answer(values, _lines(values, output), as_json)
+    voice.result(values, "\n".join(_lines(values, output)))
 
 
-def _read(source: Path, progress: Callable[[int, int], object]) -> Given:
+def _check_folder(output: Path) -> None:
+    """Fail before the work where the results could not be written after it."""
+    there = next(path for path in (output, *output.absolute().parents) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise OutputError(f"cannot write to {output}: {there} is no folder that takes files.")
+
+
+def _write(
+    output: Path, results: dict[str, Write], progress: Callable[[float], object]
+) -> list[Path]:
+    from pygeco.wholefile import whole_file
+
+    written: list[Path] = []
+    for name, write in results.items():
+        path = output / name
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(path) as file:
+                write(file)
+        written.append(path)
+        progress(len(written) / len(results))
+    return written
+
+
+def _read(source: Path, progress: Callable[[float], object]) -> Given:
     from pygeco.data.matrices import ARRAYS, TABLES, read_array, read_table
     from pygeco.data.pictures import VIDEOS, read_film
 

@@ -10,7 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from pygeco.data.sources import ReadError
 from pygeco.factors import Array
+from pygeco.tables import pyarrow
 
 TABLES = (".csv", ".tsv", ".txt", ".parquet")
 ARRAYS = (".npy", ".npz", ".mtx")
@@ -28,7 +30,7 @@ class Table(NamedTuple):
 
     def filled(self, values: Array) -> Any:
         """The table with the missing cells of its number columns taken from `values`."""
-        pa = _pyarrow()
+        pa = pyarrow()
         table = self.arrow
         for k, name in enumerate(self.names):
             missing = np.isnan(self.values[:, k])
@@ -40,7 +42,7 @@ class Table(NamedTuple):
 
     def with_values(self, values: Array) -> Any:
         """The table with all of its number columns replaced."""
-        pa = _pyarrow()
+        pa = pyarrow()
         table = self.arrow
         for k, name in enumerate(self.names):
             column = pa.array(np.ascontiguousarray(values[:, k]))
@@ -63,10 +65,10 @@ def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
             found = _only(found, source) if kind == ".npz" else found
     except (ValueError, EOFError) as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else "it is damaged"
-        raise ValueError(f"{path} cannot be read: {first.rstrip('.')}.") from error
+        raise ReadError(f"{path} cannot be read: {first.rstrip('.')}.") from error
     array = np.asarray(found)
     if array.ndim not in (2, 3) or array.dtype.kind not in "fiub" or 0 in array.shape:
-        raise ValueError(
+        raise ReadError(
             f"{path} holds an array of shape {array.shape} and type {array.dtype}; give a matrix "
             "of real numbers, or frames (time, height, width)."
         )
@@ -80,7 +82,7 @@ def _only(archive: Any, path: Path) -> Any:
         if "format" in names and "shape" in names:
             return sp.load_npz(path).toarray()
         if len(names) != 1:
-            raise ValueError(f"it holds {len(names)} arrays; save the one to use by itself")
+            raise ReadError(f"it holds {len(names)} arrays; save the one to use by itself")
         return archive[names[0]]
 
 
@@ -90,18 +92,18 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     Columns of numbers are found; empty cells, NA, NaN, null, ? and - are missing.
     """
     source = Path(path)
-    pa = _pyarrow()
+    pa = pyarrow()
     try:
         table, named = _parquet(source) if source.suffix.lower() == ".parquet" else _text(source)
     except pa.ArrowException as error:
         first = str(error).strip().splitlines()[0].rstrip(".")
-        raise ValueError(f"{path} cannot be read: {first}.") from error
+        raise ReadError(f"{path} cannot be read: {first}.") from error
     if len(set(table.column_names)) < table.num_columns:
-        raise ValueError(f"{path}: two columns have the same name; rename one.")
+        raise ReadError(f"{path}: two columns have the same name; rename one.")
     numbers = [f.name for f in table.schema if _is_number(f.type)]
     if not numbers or not table.num_rows:
         shown = ", ".join(repr(name) for name in table.column_names[:8]) or "none"
-        raise ValueError(f"{path} has no column of numbers (its columns: {shown}).")
+        raise ReadError(f"{path} has no column of numbers (its columns: {shown}).")
     columns = [table.column(name).cast(pa.float64()) for name in numbers]
     values = np.column_stack([column.to_numpy(zero_copy_only=False) for column in columns])
     others = [name for name in table.column_names if name not in numbers]
@@ -134,7 +136,7 @@ def _text(path: Path) -> tuple[Any, bool]:
     with path.open("rb") as file:
         first = file.readline(1 << 20).decode(errors="replace").strip("\r\n\ufeff")
     if not first.strip():
-        raise ValueError(f"{path} starts with an empty line; give a table with columns.")
+        raise ReadError(f"{path} starts with an empty line; give a table with columns.")
     separator = max(",;\t|", key=first.count)
     named = any(not _numeric(cell) for cell in first.split(separator))
     table = csv.read_csv(
@@ -158,15 +160,5 @@ def _numeric(cell: str) -> bool:
 
 
 def _is_number(kind: Any) -> bool:
-    t = _pyarrow().types
+    t = pyarrow().types
     return bool(t.is_integer(kind) or t.is_floating(kind) or t.is_decimal(kind) or t.is_null(kind))
-
-
-def _pyarrow() -> Any:
-    try:
-        import pyarrow
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "tables and files need an extra; run: pip install 'pygeco[files]'", name="pyarrow"
-        ) from error
-    return pyarrow

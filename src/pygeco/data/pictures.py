@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.data.sources import Progress, ReadError
+
 VIDEOS = (".avi", ".mp4", ".mkv", ".mov", ".webm", ".mpg", ".mpeg", ".m4v", ".wmv", ".gif")
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
 Bytes = NDArray[np.uint8]
-# Told how many frames have been read, and of how many (0 where the file does not say).
-Progress = Callable[[int, int], object]
 
 
 class Film(NamedTuple):
@@ -68,22 +68,22 @@ def _video(path: Path, progress: Progress | None) -> Film:
         for frame in _decoded(film, path):
             pictures.append(frame.to_ndarray(format="gray"))
             if progress is not None:
-                progress(len(pictures), int(stream.frames))
+                progress(len(pictures) / max(int(stream.frames), len(pictures)))
     if not pictures:
-        raise ValueError(f"{path} has no frames; give another video.")
+        raise ReadError(f"{path} has no frames; give another video.")
     return _stacked(pictures, [f"frame {t}" for t in range(len(pictures))], path, rate)
 
 
 def _folder(path: Path, progress: Progress | None) -> Film:
     files = sorted(one for one in path.iterdir() if one.suffix.lower() in IMAGES)
     if not files:
-        raise ValueError(f"{path} holds no images ({', '.join(IMAGES)}); give another folder.")
+        raise ReadError(f"{path} holds no images ({', '.join(IMAGES)}); give another folder.")
     pictures = []
     for file in files:
         with _opened(file) as image:
             pictures.append(next(_decoded(image, file)).to_ndarray(format="gray"))
         if progress is not None:
-            progress(len(pictures), len(files))
+            progress(len(pictures) / len(files))
     return _stacked(pictures, [file.name for file in files], path, 5.0)
 
 
@@ -91,7 +91,7 @@ def _stacked(pictures: list[Bytes], names: list[str], path: Path, rate: float) -
     shape = pictures[0].shape
     for name, picture in zip(names, pictures, strict=True):
         if picture.shape != shape:
-            raise ValueError(
+            raise ReadError(
                 f"{path}: {name} has {picture.shape[1]} × {picture.shape[0]} pixels, {names[0]} "
                 f"{shape[1]} × {shape[0]}; all pictures must be of one size."
             )
@@ -106,10 +106,10 @@ def _opened(path: Path) -> Any:
     except av.FFmpegError as error:
         if isinstance(error, OSError) and not path.exists():
             raise FileNotFoundError(2, "No such file or directory", str(path)) from error
-        raise ValueError(f"{path} cannot be decoded: {error.strerror}.") from error
+        raise ReadError(f"{path} cannot be decoded: {error.strerror}.") from error
     if not film.streams.video:
         film.close()
-        raise ValueError(f"{path} has no pictures in it; give a video or an image.")
+        raise ReadError(f"{path} has no pictures in it; give a video or an image.")
     return film
 
 
@@ -118,7 +118,7 @@ def _decoded(film: Any, path: Path) -> Iterator[Any]:
     try:
         yield from film.decode(video=0)
     except av.FFmpegError as error:
-        raise ValueError(f"{path} cannot be decoded: {error.strerror}.") from error
+        raise ReadError(f"{path} cannot be decoded: {error.strerror}.") from error
 
 
 def _av() -> Any:
