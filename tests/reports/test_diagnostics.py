@@ -196,5 +196,6 @@ def test_tables_are_judged_by_their_ids() -> None:
     assert len(judged.observed) == known.sum()  # the new id is left out
     expected = model.predict(names[i[known]], j[known] * 10)
     assert np.allclose(judged.predicted, expected, atol=1e-5)
+    halves = pd.DataFrame({"user": ["u000", "new"], "item": [1, 30], "rating": [1.0, 2.0]})
     with pytest.raises(ValueError, match="held_out: none of its cells"):
-        diagnostics.judge(model, pd.DataFrame({"user": ["u000"], "item": [1], "rating": [1.0]}))
+        diagnostics.judge(model, halves)

@@ -25,8 +25,9 @@ Titles = Mapping[Any, str] | Sequence[str] | None
 
 def content(model: Any, held_out: Any, titles: Titles, heading: str | None) -> dict[str, Any]:
     """The values that the template asks for."""
-    rows = Names("row", getattr(model, "row_ids_", None))
-    cols = Names("column", getattr(model, "column_ids_", None), titles)
+    words_for = getattr(model, "table_columns_", None) or ("row", "column")
+    rows = Names(words_for[0], getattr(model, "row_ids_", None))
+    cols = Names(words_for[1], getattr(model, "column_ids_", None), titles)
     cells = None if held_out is None else diagnostics.cells_of(model, held_out)
     judged = diagnostics.judge(model, cells)
     fitted = judged if cells is None else diagnostics.judge(model)
@@ -55,6 +56,7 @@ def content(model: Any, held_out: Any, titles: Titles, heading: str | None) -> d
         "quantiles": _quantiles(judged) if scale else [],
         "components": _components(model, cols, support),
         "support": support,
+        "kinds": (rows.kind, cols.kind),
         "worst": _worst(judged, rows, cols),
         "held_out": held_out is not None,
         **_reproduction(model),
