@@ -85,7 +85,9 @@ def test_every_truncation_is_found(small) -> None:
 def test_foreign_files(tmp_path, content) -> None:
     path = tmp_path / "other"
     path.write_bytes(content)
-    with pytest.raises(ModelFileError, match="is not a pygeco file; give a file that `save` wrote"):
+    with pytest.raises(
+        ModelFileError, match="is not a pygeco file; give one that `geco fit` or `save` wrote"
+    ):
         container.read(path)
 
 

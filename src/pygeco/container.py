@@ -105,7 +105,7 @@ def _opened(path: str | os.PathLike[str]) -> tuple[_Header, memoryview]:
         if len(prefix) < PREFIX.size or not prefix.startswith(MAGIC):
             whole = MAGIC[: len(prefix)] != prefix[: len(MAGIC)] or not prefix
             what = "is not a pygeco file" if whole else "is cut short"
-            raise ModelFileError(f"{name} {what}; give a file that `save` wrote.")
+            raise ModelFileError(f"{name} {what}; give one that `geco fit` or `save` wrote.")
         _, version, crc, length, told = PREFIX.unpack(prefix)
         if version > VERSION:
             raise ModelFileError(

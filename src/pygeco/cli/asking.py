@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -33,7 +33,7 @@ def predict(
         bool, typer.Option("--std", help="Add the standard deviation of a new rating.")
     ] = False,
     unknown: Annotated[
-        str, typer.Option(help="Ids that were not fitted: mean, nan or error.")
+        Literal["mean", "nan", "error"], typer.Option(help="What to do with ids not fitted.")
     ] = "mean",
     as_json: Json = False,
 ) -> None:

@@ -52,7 +52,12 @@ def told(command: str, interrupted: str = "interrupted.") -> Iterator[None]:
     except (ModuleNotFoundError, EngineError) as error:
         _fail(command, str(error), MISSING)
     except ValueError as error:
-        _fail(command, str(error), USAGE)
+        _fail(command, _as_options(str(error)), USAGE)
+
+
+def _as_options(sentence: str) -> str:
+    """Arguments of Python's as the options that they are here."""
+    return sentence.replace("duplicates=", "--duplicates ").replace("unknown=", "--unknown ")
 
 
 def _fail(command: str, sentence: str, code: int) -> None:

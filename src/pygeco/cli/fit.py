@@ -5,14 +5,25 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from pygeco.cli.console import EngineError, Voice, check_output, told, writing
 from pygeco.cli.options import Item, Json, Rating, User
 
-LOSSES = "squared, huber, pseudo-huber, log-cosh, absolute, quantile, logistic, smoothed-hinge, "
+Loss = Literal[
+    "squared",
+    "huber",
+    "pseudo-huber",
+    "log-cosh",
+    "absolute",
+    "quantile",
+    "logistic",
+    "smoothed-hinge",
+    "poisson",
+    "ordinal",
+]
 
 
 @dataclass(frozen=True)
@@ -47,7 +58,7 @@ def fit(
     item: Item = None,
     rating: Rating = None,
     rank: Annotated[str, typer.Option(help="The highest rank, or auto.")] = "auto",
-    loss: Annotated[str, typer.Option(help=LOSSES + "poisson or ordinal.")] = "squared",
+    loss: Annotated[Loss, typer.Option(help="What is minimised.")] = "squared",
     penalty: Annotated[
         str, typer.Option(help="auto, evidence, none, ridge:ALPHA or trace:ALPHA.")
     ] = "auto",
@@ -60,9 +71,12 @@ def fit(
     ] = None,
     test: Annotated[Path | None, typer.Option(help="File of ratings to predict instead.")] = None,
     duplicates: Annotated[
-        str, typer.Option(help="A pair given twice: error, mean, sum or last.")
+        Literal["error", "mean", "sum", "last"],
+        typer.Option(help="What to do with a pair of user and item that is given twice."),
     ] = "error",
-    engine: Annotated[str, typer.Option(help="cpu, cuda or dask.")] = "cpu",
+    engine: Annotated[
+        Literal["cpu", "cuda", "dask"], typer.Option(help="Where to compute.")
+    ] = "cpu",
     time_limit: Annotated[
         str | None, typer.Option(help="Stop after this time: 90, 90s, 10m or 1h.")
     ] = None,
@@ -115,7 +129,12 @@ def _run(plan: Plan, voice: Voice) -> None:
     model = MatrixCompletion(**plan.settings)
     _prepare_checkpoint(plan, voice)
     with writing(plan.checkpoint), Watch(voice, model, held, plan.limit) as watch:
-        model.set_params(callback=watch).fit(table, checkpoint=plan.checkpoint)
+        try:
+            model.set_params(callback=watch).fit(table, checkpoint=plan.checkpoint)
+        except ValueError:
+            if not plan.resume:
+                plan.checkpoint.unlink(missing_ok=True)
+            raise
     model.set_params(callback=None)
     with writing(plan.output):
         model.save(plan.output)
@@ -206,16 +225,21 @@ def _penalty(text: str) -> Any:
 
 
 def _engine(name: str) -> dict[str, Any]:
-    """Settings for the engine; a sentence where it is not there."""
-    from pygeco.estimators import MatrixCompletion
+    """Settings for the engine; a sentence where it cannot be had."""
+    from pygeco.engines import chosen
 
-    if name not in ("cpu", "cuda", "dask"):
-        raise ValueError(f"--engine: expected cpu, cuda or dask, not {name!r}.")
-    if "engine" in MatrixCompletion().get_params():
-        return {"engine": name}
-    if name != "cpu":
-        raise EngineError(f"this version has no {name} engine; use --engine cpu.")
-    return {}
+    if name == "cpu":
+        return {}
+    try:
+        chosen(name)
+    except ValueError:
+        raise EngineError(f"--engine: this version has no {name}; use --engine cpu.") from None
+    except (ImportError, RuntimeError) as error:
+        why = str(error).rstrip(".")
+        raise EngineError(
+            f"--engine: {name} cannot be used here ({why}); use --engine cpu."
+        ) from error
+    return {"engine": name}
 
 
 def seconds(text: str) -> float:

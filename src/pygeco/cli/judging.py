@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -127,7 +127,9 @@ def _short(value: Any) -> str:
 def export(
     model: Model,
     output: Annotated[Path, typer.Option("--output", "-o", help="A .npz or a .parquet file.")],
-    side: Annotated[str, typer.Option(help="For .parquet: items or users.")] = "items",
+    side: Annotated[
+        Literal["items", "users"], typer.Option(help="Whose vectors go into a .parquet file.")
+    ] = "items",
     as_json: Json = False,
 ) -> None:
     """Write the factors for other programs.
@@ -136,18 +138,12 @@ def export(
     inner product of a user's with an item's ranks items: the last coordinate is the item's offset.
     """
     with told("export"):
-        from pygeco.tables import pyarrow
-
-        sides = {"items": "columns", "users": "rows"}
-        if side not in sides:
-            raise ValueError(f"--side: expected items or users, not {side!r}.")
         if output.suffix not in (".npz", ".parquet"):
             raise ValueError(f"--output: must end in .npz or .parquet, unlike {output.name!r}.")
         check_output(output)
-        pyarrow()
         fitted = opened(model)
         with writing(output):
-            fitted.export(output, sides[side])
+            fitted.export(output, "columns" if side == "items" else "rows")
         m, n = fitted.factors_.shape
         values = {"output": str(output), "users": m, "items": n, "rank": fitted.rank_}
         what = "factors" if output.suffix == ".npz" else f"vectors of the {side}"

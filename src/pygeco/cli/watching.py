@@ -12,6 +12,7 @@ from pygeco.cli.console import Voice
 from pygeco.estimators._tables import located
 from pygeco.evidence import Sweep
 from pygeco.path import Step
+from pygeco.sampling import Drawn
 
 SHOWN = 15  # the last lines of the table
 
@@ -57,13 +58,23 @@ class Watch:
                 self.live.update(self._table(""))
             self.live.stop()
 
-    def __call__(self, told: Step | Sweep) -> bool:
+    def __call__(self, told: Step | Sweep | Drawn) -> bool:
+        if isinstance(told, Drawn):
+            self._draws(told)
+            return False
         self.times.append(time.monotonic() - self.began)
         if self.live is not None:
             self.lines.append(self._line(told))
             self.live.update(self._table(self._left(told)))
         self.out_of_time = self.limit is not None and self.times[-1] >= self.limit
         return self.out_of_time
+
+    def _draws(self, told: Drawn) -> None:
+        now = time.monotonic() - self.began
+        left = (now - self.times[-1]) * (told.total - told.done) / told.done
+        if self.live is not None and self.lines:
+            shown = f"posterior draw {told.done} of {told.total}, about {left:.0f} s left"
+            self.live.update(self._table(shown))
 
     def _line(self, told: Step | Sweep) -> list[str]:
         if isinstance(told, Sweep):

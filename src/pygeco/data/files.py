@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -69,9 +68,9 @@ def read_columns(
         raise ColumnError(f"{file.name}: {error}") from None
     names = [layout.names[k] for k in at]
     table = _table(file, layout, at).rename_columns(roles)
-    table, skipped = _whole_rows(table)
     if "rating" in roles:
         table = _with_numbers(file, table, names[roles.index("rating")])
+    table, skipped = _whole_rows(table)
     if not table.num_rows:
         raise ReadError(f"{file.name} has no row with {' and '.join(roles)}; give another file.")
     return Reading(table, _words(file, layout, at, roles, table.num_rows, skipped))
@@ -173,7 +172,7 @@ def _chosen(layout: Layout, given: dict[str, Column | None]) -> list[int]:
         raise ColumnError(
             f"has {len(names)} column(s), too few for {' and '.join(given)}; check the separator."
         )
-    fixed = {role: _given(role, it, names) for role, it in given.items() if it is not None}
+    fixed = {role: _given(role, it, layout) for role, it in given.items() if it is not None}
     open_roles = [role for role in given if role not in fixed]
     found = {role: match_columns(names, [role]) for role in open_roles} if layout.named else {}
     by_name = {role: at[0] for role, at in found.items() if at and at[0] not in fixed.values()}
@@ -193,11 +192,17 @@ def _chosen(layout: Layout, given: dict[str, Column | None]) -> list[int]:
     return places
 
 
-def _given(role: str, given: Column, names: Sequence[str]) -> int:
+def _given(role: str, given: Column, layout: Layout) -> int:
+    names = layout.names
     if isinstance(given, str) and given not in names and given.isdecimal():
         if 1 <= int(given) <= len(names):
             return int(given) - 1
         raise ColumnError(f"{role}: there is no column {given}; there are {len(names)}.")
+    if isinstance(given, str) and not layout.named and given not in names:
+        raise ColumnError(
+            f"{role}: there is no column {given!r}, for the file has no header; give a number from "
+            f"1 to {len(names)}."
+        )
     return column_at(role, given, names)
 
 
@@ -223,12 +228,13 @@ def _with_numbers(file: Source, table: Any, name: str) -> Any:
     try:
         if pa.types.is_string(column.type):
             column = pa.compute.utf8_trim_whitespace(column)
+            column = pa.compute.if_else(pa.compute.equal(column, ""), None, column)
         values = column.cast(pa.float64())
     except pa.ArrowException as error:
         raise ReadError(f"{file.name}: {not_a_number(column, name)}") from error
-    numbers = values.to_numpy()
+    numbers = values.to_numpy()  # NaN where there is none
     short = numbers.astype(np.float32)
-    kept = short if np.array_equal(short, numbers) else numbers
+    kept = short if np.array_equal(short, numbers, equal_nan=True) else numbers
     return table.set_column(table.column_names.index("rating"), "rating", pa.array(kept))
 
 

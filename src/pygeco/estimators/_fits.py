@@ -45,7 +45,7 @@ def by_evidence(
     posterior: int,
     seed: int,
     *,
-    callback: Callable[[Sweep], object] | None = None,
+    callback: Callable[[Any], object] | None = None,
     store: Checkpoint | None = None,
 ) -> Fitted:
     """Empirical Bayes; then, if asked for, draws from the posterior and their mean."""
@@ -61,9 +61,14 @@ def by_evidence(
             scale * found.rows.bias.astype(float),
             scale * found.cols.bias.astype(float),
         )
-        if posterior:
+        if posterior and stop is not Stop.CALLBACK:
             average = sample_posterior(
-                entries, found, posterior, rank=2 * found.rank + 4, seed=seed
+                entries,
+                found,
+                posterior,
+                rank=2 * found.rank + 4,
+                seed=seed,
+                watch=callback,
             )
             factors = average.factors
             biases = Biases(average.mean, average.row, average.col)

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays import empty, host, on
-from pygeco.estimators._input import cell_index
+from pygeco.estimators._input import cell_index, entries_from
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.biases import Biases
+from pygeco.objectives.entries import Entries
 from pygeco.objectives.half_sweep import Side
+from pygeco.objectives.observed import RepeatedCellError
 from pygeco.tables import (
     Coded,
     Column,
@@ -79,6 +81,21 @@ def taken(X: Any, columns: Sequence[Column] | None) -> Taken:
     values = numbers(table.column(at[2]), names[2])
     shape = (len(rows.ids), len(cols.ids))
     return Taken((rows.codes, cols.codes, values, shape), rows.ids, cols.ids, names)
+
+
+def fitted_entries(
+    model: Any, X: Any, columns: Sequence[Column] | None, **settings: Any
+) -> Entries:
+    """The cells to fit; the model keeps their ids, or that there are none."""
+    X, model.row_ids_, model.column_ids_, model.table_columns_ = taken(X, columns)
+    try:
+        return entries_from(model, X, reset=True, **settings)
+    except RepeatedCellError as error:
+        if model.row_ids_ is None:
+            raise
+        i, j = error.cell
+        pair = model.row_ids_[[i]].tolist()[0], model.column_ids_[[j]].tolist()[0]
+        raise RepeatedCellError(pair, error.repeats, "X: the pair") from None
 
 
 def _chosen(X: Any, columns: Sequence[Column] | None) -> list[int] | None:

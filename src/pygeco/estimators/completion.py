@@ -19,7 +19,14 @@ from pygeco.engines import chosen as engine_named
 from pygeco.estimators._checkpoint import Checkpoint, key_of, seed_of, without_time
 from pygeco.estimators._fits import Fitted, along_path, by_evidence
 from pygeco.estimators._input import entries_from
-from pygeco.estimators._tables import deviation_at, index_of, linear_at, located, predicted, taken
+from pygeco.estimators._tables import (
+    deviation_at,
+    fitted_entries,
+    index_of,
+    linear_at,
+    located,
+    predicted,
+)
 from pygeco.estimators.exporting import Exporting
 from pygeco.estimators.recommending import Recommending, Seen
 from pygeco.evidence import Posterior, new_rows
@@ -83,6 +90,7 @@ class MatrixCompletion(
         What to do with a cell that is given more than once.
     callback : callable or None, default=None
         Called with each `Step`, with the evidence with each `Sweep`; a true answer stops the fit.
+        Posterior draws tell it how far they are.
     observer : Observer or None, default=None
         Told of the start, of each step and of the stop.
     engine : "cpu", "cuda" or None, default=None
@@ -165,11 +173,10 @@ class MatrixCompletion(
         the same data and settings, and ends with the same bits. The file stays; delete it later.
         """
         penalty = self._penalty()
-        X, self.row_ids_, self.column_ids_, self.table_columns_ = taken(X, columns)
-        entries = entries_from(
+        entries = fitted_entries(
             self,
             X,
-            reset=True,
+            columns,
             loss=named(self.loss),
             duplicates=self.duplicates,
             sample_weight=sample_weight,
