@@ -10,8 +10,12 @@ import typer
 import pygeco
 from pygeco.cli.asking import predict, recommend, similar
 from pygeco.cli.console import EXIT_CODES
+from pygeco.cli.doctor import doctor
 from pygeco.cli.fit import fit
+from pygeco.cli.impute import impute
 from pygeco.cli.judging import evaluate, export, inspect
+from pygeco.cli.report import report
+from pygeco.cli.robust import robust
 
 app = typer.Typer(
     help="Low-rank matrices with a certificate, from any convex loss.",
@@ -32,7 +36,10 @@ def root(
         raise typer.Exit
 
 
-for command in (fit, predict, recommend, similar, evaluate, inspect, export):
+for command in (
+    *(fit, predict, recommend, similar, evaluate, inspect, export),
+    *(report, robust, impute, doctor),
+):
     app.command(epilog=EXIT_CODES)(command)
 
 
