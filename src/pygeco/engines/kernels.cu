@@ -1,0 +1,502 @@
+// Passes over observed cells, and the small systems of a half-sweep.
+//
+// The engine compiles this file for the GPU when it is first used. A short shim (tests/engines/) lets
+// a C++ compiler make a CPU twin of it, in which a block's threads run as coroutines: the kernels'
+// index arithmetic is tested without a GPU.
+//
+// Cells are grouped (by row, say). Groups are cut into pieces of consecutive cells: piece p has the
+// cells starts[p] ... starts[p + 1] - 1, group i the pieces first[i] ... first[i + 1] - 1. A warp works
+// on one piece and writes partial sums of its own, which are added in order: the same bits each time.
+
+typedef long long i64;
+
+#define WARP 32
+#define LANE (threadIdx.x % WARP)
+#define WARP_INDEX ((i64)blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP)
+
+#ifndef CPU_TWIN
+__device__ __forceinline__ double shuffle_xor(double x, int mask) { return __shfl_xor_sync(~0u, x, mask); }
+__device__ __forceinline__ double shuffle(double x, int lane) { return __shfl_sync(~0u, x, lane); }
+__device__ __forceinline__ int shuffle(int x, int lane) { return __shfl_sync(~0u, x, lane); }
+__device__ __forceinline__ void warp_barrier() { __syncwarp(); }
+
+// c += a b for a (16, 4), b (4, 8), c (16, 8). With g = lane / 4 and t = lane % 4 a lane holds
+// a0 = a[g][t], a1 = a[g + 8][t], b = b[t][g], c = c[g][2t], c[g][2t + 1], c[g + 8][2t], c[g + 8][2t + 1].
+__device__ __forceinline__ void multiply(double* c, double a0, double a1, double b) {
+#if __CUDA_ARCH__ >= 900
+    asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+        : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3]) : "d"(a0), "d"(a1), "d"(b));
+#else
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+        : "+d"(c[0]), "+d"(c[1]) : "d"(a0), "d"(b));
+    asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+        : "+d"(c[2]), "+d"(c[3]) : "d"(a1), "d"(b));
+#endif
+}
+#endif
+
+__device__ __forceinline__ double warp_sum(double x) {
+    for (int mask = WARP / 2; mask; mask /= 2) x += shuffle_xor(x, mask);
+    return x;
+}
+
+// Four numbers that are read at once.
+template <typename T> struct __align__(4 * sizeof(T)) Four { T at[4]; };
+
+// out[p] = scale * sum of data[e] x[indices[e]] over piece p; without x, of data[e].
+template <typename D>
+__global__ void matvec(i64 pieces, const i64* starts, const int* indices, const D* data, double scale,
+                       const double* x, double* out) {
+    const i64 p = WARP_INDEX;
+    if (p >= pieces) return;
+    const i64 stop = starts[p + 1];
+    double total = 0;
+    i64 e = starts[p] + LANE;
+    for (; e + 3 * WARP < stop; e += 4 * WARP) {  // four loads in flight hide their latency
+        double part[4];
+#pragma unroll
+        for (int t = 0; t < 4; ++t) {
+            const double d = data[e + t * WARP];
+            part[t] = x ? d * x[indices[e + t * WARP]] : d;
+        }
+        total += (part[0] + part[1]) + (part[2] + part[3]);
+    }
+    for (; e < stop; e += WARP) total += x ? data[e] * x[indices[e]] : (double)data[e];
+    total = warp_sum(total);
+    if (LANE == 0) out[p] = scale * total;
+}
+
+// out[p, c] = sum of a X[j, c] over piece p, j the other side of the cell and a = data[e] x[j]; without
+// data or x they count as 1. A warp takes 32 columns, those of blockIdx.y.
+template <typename D, typename T>
+__global__ void matmat(i64 pieces, const i64* starts, const int* indices, const D* data, const T* x,
+                       int columns, const T* X, T* out) {
+    const i64 p = WARP_INDEX;
+    if (p >= pieces) return;
+    const int c = blockIdx.y * WARP + LANE;
+    const i64 stop = starts[p + 1];
+    T total = 0;
+    for (i64 e = starts[p]; e < stop; e += WARP) {
+        const bool inside = e + LANE < stop;
+        const int own = inside ? indices[e + LANE] : 0;
+        const double a = inside ? (data ? (double)data[e + LANE] : 1.0) * (x ? (double)x[own] : 1.0) : 0.0;
+        const int count = stop - e < WARP ? (int)(stop - e) : WARP;
+        for (int t = 0; t < count; ++t) {
+            const i64 j = shuffle(own, t);
+            const T factor = (T)shuffle(a, t);
+            if (c < columns) total += factor * X[j * columns + c];
+        }
+    }
+    if (c < columns) out[p * columns + c] = total;
+}
+
+// out[i, c] = scale * sum of partial[p, c] over the pieces of group i, in order.
+template <typename T>
+__global__ void add_pieces(i64 groups, const i64* first, int columns, double scale, const T* partial, T* out) {
+    const i64 at = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= groups * columns) return;
+    const i64 i = at / columns, c = at % columns;
+    double total = 0;
+    for (i64 p = first[i]; p < first[i + 1]; ++p) total += partial[p * columns + c];
+    out[at] = (T)(scale * total);
+}
+
+// z = <P_i, Q_j> for the cells of pieces begin ... begin + pieces - 1; groups[p] is the group of a piece.
+// Without values out[e - base] = z. Else out = w (z - y), and sums[p] gets the sums of w (z - y)^2 and of
+// w (z - y) z. Eight lanes share a cell.
+template <typename T>
+__global__ void predictions(i64 begin, i64 pieces, const i64* starts, const int* groups, const int* indices,
+                            const T* values, const T* weights, int s, const T* P, const T* Q, i64 base,
+                            T* out, double* sums) {
+    const i64 p = begin + WARP_INDEX;
+    if (p >= begin + pieces) return;
+    const int part = LANE % 8, place = LANE / 8;
+    const T* own = P + (i64)groups[p] * s;
+    const i64 stop = starts[p + 1];
+    double squares = 0, inner = 0;
+    for (i64 e = starts[p]; e < stop; e += 4) {
+        const i64 at = e + place;
+        const bool inside = at < stop;
+        T z = 0;
+        if (inside) {
+            const T* other = Q + (i64)indices[at] * s;
+            for (int k = part; k < s; k += 8) z += own[k] * other[k];
+        }
+        double whole = z;
+        for (int mask = 4; mask; mask /= 2) whole += shuffle_xor(whole, mask);
+        if (inside && part == 0) {
+            if (!values) {
+                out[at - base] = (T)whole;
+            } else {
+                const double r = whole - values[at];
+                const double wr = weights ? r * weights[at] : r;
+                out[at - base] = (T)wr;
+                squares += wr * r;
+                inner += wr * whole;
+            }
+        }
+    }
+    if (!values) return;
+    squares = warp_sum(squares);
+    inner = warp_sum(inner);
+    if (LANE == 0) {
+        sums[2 * p] = squares;
+        sums[2 * p + 1] = inner;
+    }
+}
+
+// Where a tile of a lower triangle of 8 x 8 tiles is kept: row by row.
+__device__ __forceinline__ i64 tile_at(int r, int c) { return (i64)r * (r + 1) / 2 + c; }
+
+// What a piece leaves for its group's system, one number after the other: the lower triangle of the
+// Gram in 8 x 8 tiles, then sides, sums and spread (8 blocks numbers each), then four totals.
+__device__ __forceinline__ i64 piece_size(int blocks) { return 64 * tile_at(blocks, 0) + 24 * blocks + 4; }
+
+// Partial systems of pieces begin ... begin + pieces - 1. q_j is row j of Q (n, 8 blocks), w = h[e] or 1,
+// r = y[e] - bias[j], g = w r; where `plain`, g = y[e]. Gram = sum w q q', sides = sum g q,
+// sums = sum w q, spread = sum w W_j, totals = sum w r^2, sum g, sum w, sum w bias_variance[j].
+//
+// The Gram is made by matrix instructions in double precision. Four cells go into one: a lane loads the
+// entries (8 b + lane / 4) of cell (lane % 4), which serve as left and as right operand alike. A warp
+// makes the tiles of `rows` x `cols` blocks from (8 row0, 8 col0) on: all of the triangle where TRIANGLE,
+// else the square number blockIdx.y of the triangle of squares.
+template <typename D, typename F, typename R, int ROWS, int COLS, bool TRIANGLE>
+__global__ void grams(i64 begin, i64 pieces, const i64* starts, const int* indices, const D* h, const D* y,
+                      const F* bias, const F* bias_variance, bool plain, int blocks, const F* Q,
+                      const F* W, R* out) {
+    const i64 piece = WARP_INDEX;
+    if (piece >= pieces) return;
+    int row0 = 0, col0 = 0;
+    if (!TRIANGLE) {
+        int square = blockIdx.y, line = 0;
+        while (square > line) square -= ++line;
+        row0 = line * ROWS;
+        col0 = square * COLS;
+    }
+    const int g = LANE / 4, t = LANE % 4;
+    const i64 width = 8 * (i64)blocks, stop = starts[begin + piece + 1];
+    const bool first = col0 == 0;
+    double acc[ROWS / 2][COLS][4] = {};
+    R sides[ROWS] = {}, sums[ROWS] = {}, spread[ROWS] = {};
+    double totals[4] = {};
+    i64 e = starts[begin + piece] + t;
+    int j = e < stop ? indices[e] : 0;
+    for (i64 from = starts[begin + piece]; from < stop; from += 4, e += 4) {
+        const bool inside = e < stop;
+        const F* q = Q + j * width + g;
+        F a[ROWS], b[COLS];
+#pragma unroll
+        for (int k = 0; k < ROWS; ++k) a[k] = inside && row0 + k < blocks ? q[8 * (row0 + k)] : (F)0;
+#pragma unroll
+        for (int k = 0; k < COLS; ++k)
+            b[k] = TRIANGLE ? a[k] : inside && col0 + k < blocks ? q[8 * (col0 + k)] : (F)0;
+        const double w = inside ? (h ? (double)h[e] : 1.0) : 0.0;
+        double side = 0;
+        if (first && inside) {
+            const double r = y[e] - (bias ? (double)bias[j] : 0.0);
+            side = plain ? r : w * r;
+            if (g == 0) {
+                totals[0] += w * r * r;
+                totals[1] += side;
+                totals[2] += w;
+                if (bias_variance) totals[3] += w * bias_variance[j];
+            }
+        }
+        if (first) {
+#pragma unroll
+            for (int k = 0; k < ROWS; ++k) {
+                sides[k] += (R)side * (R)a[k];
+                sums[k] += (R)w * (R)a[k];
+            }
+            if (W && inside) {
+                const F* v = W + j * width + g;
+#pragma unroll
+                for (int k = 0; k < ROWS; ++k)
+                    if (row0 + k < blocks) spread[k] += (R)w * (R)v[8 * (row0 + k)];
+            }
+        }
+        j = e + 4 < stop ? indices[e + 4] : 0;
+#pragma unroll
+        for (int c = 0; c < COLS; ++c) {
+            const double right = h ? w * b[c] : (double)b[c];
+#pragma unroll
+            for (int k = 0; k < ROWS / 2; ++k)
+                if (!TRIANGLE || c <= 2 * k + 1) multiply(acc[k][c], a[2 * k], a[2 * k + 1], right);
+        }
+    }
+    R* place = out + piece * piece_size(blocks);
+#pragma unroll
+    for (int k = 0; k < ROWS; ++k)
+#pragma unroll
+        for (int c = 0; c < COLS; ++c) {
+            const int r = row0 + k, l = col0 + c;
+            if ((TRIANGLE && c > k) || l > r || r >= blocks) continue;
+            R* tile = place + 64 * tile_at(r, l) + 8 * g + 2 * t;
+            tile[0] = (R)acc[k / 2][c][2 * (k % 2)];
+            tile[1] = (R)acc[k / 2][c][2 * (k % 2) + 1];
+        }
+    if (!first) return;
+    place += 64 * tile_at(blocks, 0);
+#pragma unroll
+    for (int k = 0; k < ROWS; ++k) {
+        double three[3] = {(double)sides[k], (double)sums[k], (double)spread[k]};
+#pragma unroll
+        for (int n = 0; n < 3; ++n) {
+            for (int mask = 2; mask; mask /= 2) three[n] += shuffle_xor(three[n], mask);
+            if (t == 0 && row0 + k < blocks) place[n * width + 8 * (row0 + k) + g] = (R)three[n];
+        }
+    }
+#pragma unroll
+    for (int n = 0; n < 4; ++n) {
+        for (int mask = 2; mask; mask /= 2) totals[n] += shuffle_xor(totals[n], mask);
+        if (LANE == 0 && row0 == 0) place[3 * width + n] = (R)totals[n];
+    }
+}
+
+// The sum of one number over the pieces of a group, in order.
+template <typename R>
+__device__ __forceinline__ double gathered(const R* parts, i64 count, i64 size, i64 at) {
+    double total = 0;
+    for (i64 p = 0; p < count; ++p) total += parts[p * size + at];
+    return total;
+}
+
+// Grams (groups, s, s), sides (groups, s) and plain sums of groups begin ... in full, from their pieces.
+template <typename R>
+__global__ void unpack(i64 begin, i64 groups, const i64* first, int s, int blocks, const R* parts, R* grams,
+                       R* sides) {
+    const i64 at = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    const i64 own = (i64)s * (s + 1);
+    if (at >= groups * own) return;
+    const i64 i = at / own;
+    const int k = (int)(at % own) / (s + 1), q = (int)(at % own) % (s + 1);
+    const i64 from = first[begin + i] - first[begin], count = first[begin + i + 1] - first[begin + i];
+    const i64 size = piece_size(blocks);
+    const R* mine = parts + from * size;
+    if (q == s) {
+        sides[i * s + k] = (R)gathered(mine, count, size, 64 * tile_at(blocks, 0) + k);
+    } else {
+        const int r = k > q ? k : q, c = k > q ? q : k;
+        const i64 place = 64 * tile_at(r / 8, c / 8) + 8 * (r % 8) + c % 8;
+        grams[(i * s + k) * s + q] = (R)gathered(mine, count, size, place);
+    }
+}
+
+// y := L^-T y for the factor L in M, column by column; y has d numbers.
+template <typename T>
+__device__ __forceinline__ void back_substitute(const T* M, int ld, int d, const T* inverse, T* y) {
+    for (int k = d - 1; k >= 0; --k) {
+        const T x = y[k] * inverse[k];
+        warp_barrier();
+        if (LANE == 0) y[k] = x;
+        for (int q = LANE; q < k; q += WARP) y[q] -= M[q * ld + k] * x;
+        warp_barrier();
+    }
+}
+
+// Cholesky of M (d, d), L[k][q] at M[q ld + k], four columns at a time; row d, the right side, becomes
+// L^-1 b on the way. inverse[k] = 1 / L[k][k].
+template <typename T>
+__device__ __forceinline__ void factorise(T* M, int ld, int d, T* inverse) {
+    for (int k0 = 0; k0 < d; k0 += 4) {
+        const int wide = d - k0 < 4 ? d - k0 : 4;
+        for (int i = k0 + LANE; i <= d; i += WARP) {
+            T sum[4] = {};
+#pragma unroll 4
+            for (int q = 0; q < k0; ++q) {
+                const Four<T> other = *(const Four<T>*)(M + q * ld + k0);
+                const T mine = M[q * ld + i];
+#pragma unroll
+                for (int n = 0; n < 4; ++n) sum[n] += mine * other.at[n];
+            }
+            for (int n = 0; n < wide; ++n)
+                if (i >= k0 + n) M[(k0 + n) * ld + i] -= sum[n];
+        }
+        warp_barrier();
+        for (int n = 0; n < wide; ++n) {
+            T* column = M + (k0 + n) * ld;
+            const T pivot = column[k0 + n];
+            const T scale = 1 / sqrt(pivot > (T)1e-30 ? pivot : (T)1e-30);
+            warp_barrier();
+            if (LANE == 0) inverse[k0 + n] = scale;
+            for (int i = k0 + n + LANE; i <= d; i += WARP) column[i] *= scale;
+            warp_barrier();
+            for (int o = n + 1; o < wide; ++o)
+                for (int i = k0 + o + LANE; i <= d; i += WARP)
+                    M[(k0 + o) * ld + i] -= column[i] * column[k0 + o];
+            warp_barrier();
+        }
+    }
+}
+
+// The diagonal of (L L')^-1 to variance, and its product with `diagonal`. Column q of L^-1 is made by
+// one lane; L^-1[k][q] is kept at M[k ld + q], in the half that L leaves free.
+template <typename T>
+__device__ __forceinline__ double variances(T* M, int ld, int d, const T* inverse, const T* diagonal,
+                                            T* variance) {
+    double spread = 0;
+    for (int q = LANE; q < d; q += WARP) {
+        const int q0 = q - LANE;
+        T v = inverse[q] * inverse[q];
+        for (int k0 = q0; k0 < d; k0 += 4) {
+            T sum[4] = {}, z[4];
+#pragma unroll 4
+            for (int p = q0; p < k0; ++p) {
+                const Four<T> row = *(const Four<T>*)(M + p * ld + k0);
+                const T known = p > q ? M[p * ld + q] : p == q ? inverse[q] : (T)0;
+#pragma unroll
+                for (int n = 0; n < 4; ++n) sum[n] += row.at[n] * known;
+            }
+#pragma unroll
+            for (int n = 0; n < 4; ++n) {
+                const int k = k0 + n;
+                z[n] = k == q ? inverse[q] : (T)0;
+                if (k <= q || k >= d) continue;
+#pragma unroll
+                for (int o = 0; o < 4; ++o)
+                    if (o < n) sum[n] += M[(k0 + o) * ld + k] * z[o];
+                z[n] = -inverse[k] * sum[n];
+                M[k * ld + q] = z[n];
+                v += z[n] * z[n];
+            }
+        }
+        variance[q] = v;
+        spread += (double)v * diagonal[q];
+    }
+    return spread;
+}
+
+// The ridge systems of groups begin ... begin + groups - 1, each solved by one warp; see `Ridges`.
+//
+// `out` (groups in all, d) holds the start on entry and the solution then, errors[i] the sum of
+// w E[(y - yhat)^2]. prior (d, d) is symmetric. `memory`, where it is not null, replaces shared memory,
+// `room` numbers of type T for each warp.
+template <typename T>
+__global__ void solve(i64 begin, i64 groups, const i64* first, int s, int blocks, int offset, const T* parts,
+                      const T* ridge, const T* prior, const T* shift, double tau, double jitter,
+                      const T* noise, i64 room, T* memory, T* out, T* mean, T* variance, double* errors) {
+    extern __shared__ double shared[];
+    const i64 warps = (i64)gridDim.x * (blockDim.x / WARP);
+    T* M = memory ? memory + WARP_INDEX * room : (T*)shared + (threadIdx.x / WARP) * room;
+    const int d = s + offset, ld = (d + 4) / 4 * 4, tall = (d + 3) / 4 * 4;
+    T *inverse = M + (i64)tall * ld, *y = inverse + tall, *diagonal = y + tall, *kept = diagonal + tall;
+    const i64 size = piece_size(blocks), tiles = 64 * tile_at(blocks, 0), width = 8 * blocks;
+    for (i64 at = WARP_INDEX; at < groups; at += warps) {
+        const i64 i = begin + at, count = first[i + 1] - first[i];
+        const T* mine = parts + (first[i] - first[begin]) * size;
+        const T weight = ridge ? ridge[i] : (T)1;
+        const double heavy = gathered(mine, count, size, tiles + 3 * width + 2);
+        double trace = 0;
+        for (int k = LANE; k < d; k += WARP) {
+            const bool last = k >= s;
+            const double own = last ? heavy : gathered(mine, count, size, 64 * tile_at(k / 8, k / 8) + 9 * (k % 8));
+            diagonal[k] = (T)(last ? own : own + gathered(mine, count, size, tiles + 2 * width + k));
+            kept[k] = (T)gathered(mine, count, size, last ? tiles + 3 * width + 1 : tiles + k);
+            if (!last) trace += own;
+        }
+        const T pull = s ? (T)(jitter * tau * warp_sum(trace) / s) : (T)0;
+        for (int k = 0; k < d; ++k)
+            for (int q = LANE; q <= k; q += WARP) {
+                double own;
+                if (k == q) own = diagonal[k];
+                else if (k >= s) own = gathered(mine, count, size, tiles + width + q);
+                else own = gathered(mine, count, size, 64 * tile_at(k / 8, q / 8) + 8 * (k % 8) + q % 8);
+                M[q * ld + k] = (T)tau * (T)own + weight * prior[k * d + q] + (k == q ? pull : (T)0);
+            }
+        for (int k = LANE; k < d; k += WARP)
+            M[k * ld + d] = (T)tau * kept[k] + weight * shift[k] + pull * out[i * d + k];
+        warp_barrier();
+        factorise(M, ld, d, inverse);
+        for (int k = LANE; k < d; k += WARP) y[k] = M[k * ld + d];
+        warp_barrier();
+        if (noise) {
+            back_substitute(M, ld, d, inverse, y);
+            for (int k = LANE; k < d; k += WARP) {
+                mean[i * d + k] = y[k];
+                y[k] = M[k * ld + d] + noise[i * d + k];
+            }
+            warp_barrier();
+        }
+        // x' Lambda x = |L' x|^2, and L' x stands in y now: no second use of the Gram is needed.
+        double total = 0;
+        for (int k = LANE; k < d; k += WARP) total += (double)y[k] * y[k] / tau;
+        warp_barrier();
+        back_substitute(M, ld, d, inverse, y);
+        for (int k = LANE; k < d; k += WARP) {
+            out[i * d + k] = y[k];
+            double own = 0.5 * prior[k * d + k] * y[k];
+            for (int q = 0; q < k; ++q) own += (double)prior[q * d + k] * y[q];
+            total -= 2 * y[k] * (kept[k] + weight * own / tau);
+        }
+        if (variance) total += variances(M, ld, d, inverse, diagonal, variance + i * d);
+        total = warp_sum(total);
+        if (LANE == 0) {
+            const double squares = gathered(mine, count, size, tiles + 3 * width);
+            errors[i] = total + squares + gathered(mine, count, size, tiles + 3 * width + 3);
+        }
+        warp_barrier();
+    }
+}
+
+// z := scale clip(z - y, +-delta), value := scale loss, stiffness := slope / residual, for a tile of
+// `rows` x `cols` cells of which y, of any type, has rows of `stride`; NaN in y is a missing cell.
+template <typename T, typename Y>
+__global__ void huber(i64 rows, i64 cols, i64 stride, T delta, T scale, const Y* y, T* z, T* value,
+                      T* stiffness) {
+    for (i64 at = (i64)blockIdx.x * blockDim.x + threadIdx.x; at < rows * cols;
+         at += (i64)gridDim.x * blockDim.x) {
+        const T r = z[at] - (T)y[at / cols * stride + at % cols];
+        const T size = r < 0 ? -r : r;
+        const T near = size < delta ? size : delta;
+        const bool seen = r == r;
+        z[at] = seen ? scale * (r > 0 ? near : -near) : (T)0;
+        value[at] = seen ? scale * near * (size - near / 2) : (T)0;
+        stiffness[at] = seen ? scale * (size > delta ? near / size : (T)1) : (T)0;
+    }
+}
+
+// Numbers in their order as unsigned integers.
+template <typename T> struct Key;
+template <> struct Key<float> { typedef unsigned int type; };
+template <> struct Key<double> { typedef unsigned long long type; };
+
+template <typename T>
+__device__ __forceinline__ typename Key<T>::type key_of(T x) {
+    typename Key<T>::type bits;
+    memcpy(&bits, &x, sizeof(bits));
+    const typename Key<T>::type sign = (typename Key<T>::type)1 << (8 * sizeof(T) - 1);
+    return bits & sign ? ~bits : bits | sign;
+}
+
+// The median of the observed cells of each column of y (rows, cols), zero where there is none; NaN and
+// weight zero are missing cells. A thread finds its column's two middle keys bit by bit.
+template <typename T, typename Y>
+__global__ void medians(i64 rows, i64 cols, const Y* y, const T* weights, double* out) {
+    const i64 j = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (j >= cols) return;
+    i64 seen = 0;
+    for (i64 i = 0; i < rows; ++i) {
+        const T x = (T)y[i * cols + j];
+        seen += x == x && (!weights || weights[i * cols + j] > 0);
+    }
+    double total = 0;
+    for (int half = 0; half < 2; ++half) {
+        const i64 rank = half ? seen / 2 : (seen > 0 ? seen - 1 : 0) / 2;
+        typename Key<T>::type found = 0;
+        for (int bit = 8 * sizeof(T) - 1; bit >= 0; --bit) {
+            const typename Key<T>::type next = found | (typename Key<T>::type)1 << bit;
+            i64 below = 0;
+            for (i64 i = 0; i < rows; ++i) {
+                const T x = (T)y[i * cols + j];
+                below += x == x && (!weights || weights[i * cols + j] > 0) && key_of(x) < next;
+            }
+            if (below <= rank) found = next;
+        }
+        const typename Key<T>::type sign = (typename Key<T>::type)1 << (8 * sizeof(T) - 1);
+        const typename Key<T>::type bits = found & sign ? found ^ sign : ~found;
+        T x;
+        memcpy(&x, &bits, sizeof(x));
+        total += x;
+    }
+    out[j] = seen ? total / 2 : 0.0;
+}
