@@ -34,7 +34,7 @@ from pygeco.factors import Array
 # Bytes of partial sums, and cells of one run of a loss's formulas, that are in memory at once.
 ROOM, CELLS = 4 << 30, 1 << 27
 TRIANGLE = 8  # blocks of eight columns whose whole Gram one warp keeps in its registers
-SHARED = 96 << 10  # bytes of shared memory that a block takes at most, where it has a choice
+SHARED = 32 << 10  # bytes of shared memory that a block takes at most, where it has a choice
 MOST_SHARED = 220 << 10
 SPARE_WARPS = 2048  # where systems do not fit in shared memory
 
@@ -129,10 +129,10 @@ class Cuda:
         sums: Array | None,
     ) -> None:  # fmt: skip
         """Predictions of a run of pieces; with `sums`, residuals."""
-        P, Q = (contiguous(F, cells.values.dtype) for F in (P, Q))
         plain, count = sums is None, run.stop - run.start
+        P, Q = (contiguous(F, cells.values.dtype if plain else float) for F in (P, Q))
         self.launch(
-            f"predictions<{number(out)}>", threads(32 * count),
+            f"predictions<{number(out)}, {number(P)}>", threads(32 * count),
             np.int64(run.start), np.int64(count), pieces.starts, pieces.groups, cells.indices,
             NULL if plain else cells.values,
             NULL if plain or not len(cells.weights) else cells.weights,
@@ -229,11 +229,12 @@ class Cuda:
         while warps > 1 and warps * room * size > SHARED:
             warps //= 2
         shared, memory, most = warps * room * size, NULL, -(-groups // warps)
-        if shared > MOST_SHARED:
+        fits = shared <= MOST_SHARED
+        if not fits:
             shared, most = 0, min(most, SPARE_WARPS)
             memory = empty(most * room, out, out.dtype)
         self.launch(
-            f"solve<{number(out)}>", ((most,), (32 * warps,)),
+            f"solve<{number(out)}, {'true' if fits else 'false'}>", ((most,), (32 * warps,)),
             np.int64(part.start), np.int64(groups), pieces.first, np.int32(s), np.int32(blocks),
             np.int32(d - s), parts, NULL if ridge is None else ridge, prior, shift,
             np.float64(ridges.tau), np.float64(ridges.jitter), NULL if noise is None else noise,

@@ -103,38 +103,49 @@ __global__ void add_pieces(i64 groups, const i64* first, int columns, double sca
 
 // z = <P_i, Q_j> for the cells of pieces begin ... begin + pieces - 1; groups[p] is the group of a piece.
 // Without values out[e - base] = z. Else out = w (z - y), and sums[p] gets the sums of w (z - y)^2 and of
-// w (z - y) z. Eight lanes share a cell.
-template <typename T>
+// w (z - y) z. Eight lanes share eight cells; at the end each has the sum for its own.
+template <typename T, typename F>
 __global__ void predictions(i64 begin, i64 pieces, const i64* starts, const int* groups, const int* indices,
-                            const T* values, const T* weights, int s, const T* P, const T* Q, i64 base,
-                            T* out, double* sums) {
+                            const T* values, const T* weights, int s, const F* __restrict__ P,
+                            const F* __restrict__ Q, i64 base, T* out, double* sums) {
     const i64 p = begin + WARP_INDEX;
     if (p >= begin + pieces) return;
-    const int part = LANE % 8, place = LANE / 8;
-    const T* own = P + (i64)groups[p] * s;
+    const int part = LANE % 8;
+    const F* own = P + (i64)groups[p] * s;
     const i64 stop = starts[p + 1];
     double squares = 0, inner = 0;
-    for (i64 e = starts[p]; e < stop; e += 4) {
-        const i64 at = e + place;
-        const bool inside = at < stop;
-        T z = 0;
-        if (inside) {
-            const T* other = Q + (i64)indices[at] * s;
-            for (int k = part; k < s; k += 8) z += own[k] * other[k];
+    for (i64 e = starts[p] + LANE; e - LANE < stop; e += WARP) {
+        const bool inside = e < stop;
+        const int mine = inside ? indices[e] : 0;
+        const F* other[8];
+        F z[8] = {};
+#pragma unroll
+        for (int t = 0; t < 8; ++t) other[t] = Q + (i64)shuffle(mine, LANE - part + t) * s;
+        for (int k = part; k < s; k += 8) {
+            const F u = own[k];
+#pragma unroll
+            for (int t = 0; t < 8; ++t) z[t] += u * other[t][k];
         }
-        double whole = z;
-        for (int mask = 4; mask; mask /= 2) whole += shuffle_xor(whole, mask);
-        if (inside && part == 0) {
-            if (!values) {
-                out[at - base] = (T)whole;
-            } else {
-                const double r = whole - values[at];
-                const double wr = weights ? r * weights[at] : r;
-                out[at - base] = (T)wr;
-                squares += wr * r;
-                inner += wr * whole;
+#pragma unroll
+        for (int half = 4; half; half /= 2) {
+            const bool up = part & half;
+#pragma unroll
+            for (int t = 0; t < half; ++t) {
+                const F give = up ? z[t] : z[t + half];
+                z[t] = (up ? z[t + half] : z[t]) + (F)shuffle_xor((double)give, half);
             }
         }
+        if (!inside) continue;
+        const double whole = z[0];
+        if (!values) {
+            out[e - base] = (T)whole;
+            continue;
+        }
+        const double r = whole - values[e];
+        const double wr = weights ? r * weights[e] : r;
+        out[e - base] = (T)wr;
+        squares += wr * r;
+        inner += wr * whole;
     }
     if (!values) return;
     squares = warp_sum(squares);
@@ -152,6 +163,20 @@ __device__ __forceinline__ i64 tile_at(int r, int c) { return (i64)r * (r + 1) /
 // Gram in 8 x 8 tiles, then sides, sums and spread (8 blocks numbers each), then four totals.
 __device__ __forceinline__ i64 piece_size(int blocks) { return 64 * tile_at(blocks, 0) + 24 * blocks + 4; }
 
+// The entries of one cell's q that a lane holds, for the rows and the columns of its part of the Gram.
+template <typename F, int ROWS, int COLS, bool TRIANGLE> struct Gathered {
+    F a[ROWS], b[TRIANGLE ? 1 : COLS];
+    __device__ __forceinline__ void load(const F* q, bool inside, int row0, int col0, int blocks) {
+#pragma unroll
+        for (int k = 0; k < ROWS; ++k) a[k] = inside && row0 + k < blocks ? q[8 * (row0 + k)] : (F)0;
+        if (TRIANGLE) return;
+#pragma unroll
+        for (int k = 0; k < COLS; ++k)
+            b[TRIANGLE ? 0 : k] = inside && col0 + k < blocks ? q[8 * (col0 + k)] : (F)0;
+    }
+    __device__ __forceinline__ F right(int c) const { return TRIANGLE ? a[c] : b[TRIANGLE ? 0 : c]; }
+};
+
 // Partial systems of pieces begin ... begin + pieces - 1. q_j is row j of Q (n, 8 blocks), w = h[e] or 1,
 // r = y[e] - bias[j], g = w r; where `plain`, g = y[e]. Gram = sum w q q', sides = sum g q,
 // sums = sum w q, spread = sum w W_j, totals = sum w r^2, sum g, sum w, sum w bias_variance[j].
@@ -161,9 +186,10 @@ __device__ __forceinline__ i64 piece_size(int blocks) { return 64 * tile_at(bloc
 // makes the tiles of `rows` x `cols` blocks from (8 row0, 8 col0) on: all of the triangle where TRIANGLE,
 // else the square number blockIdx.y of the triangle of squares.
 template <typename D, typename F, typename R, int ROWS, int COLS, bool TRIANGLE>
-__global__ void grams(i64 begin, i64 pieces, const i64* starts, const int* indices, const D* h, const D* y,
-                      const F* bias, const F* bias_variance, bool plain, int blocks, const F* Q,
-                      const F* W, R* out) {
+__global__ void grams(i64 begin, i64 pieces, const i64* __restrict__ starts,
+                      const int* __restrict__ indices, const D* __restrict__ h, const D* __restrict__ y,
+                      const F* __restrict__ bias, const F* __restrict__ bias_variance, bool plain,
+                      int blocks, const F* __restrict__ Q, const F* __restrict__ W, R* __restrict__ out) {
     const i64 piece = WARP_INDEX;
     if (piece >= pieces) return;
     int row0 = 0, col0 = 0;
@@ -179,50 +205,47 @@ __global__ void grams(i64 begin, i64 pieces, const i64* starts, const int* indic
     double acc[ROWS / 2][COLS][4] = {};
     R sides[ROWS] = {}, sums[ROWS] = {}, spread[ROWS] = {};
     double totals[4] = {};
-    i64 e = starts[begin + piece] + t;
-    int j = e < stop ? indices[e] : 0;
-    for (i64 from = starts[begin + piece]; from < stop; from += 4, e += 4) {
+    const i64 start = starts[begin + piece];
+    i64 e = start + t;
+    // The next cell is loaded while this one is multiplied: a gather takes as long as that.
+    int j = e < stop ? indices[e] : 0, later = e + 4 < stop ? indices[e + 4] : 0;
+    Gathered<F, ROWS, COLS, TRIANGLE> now, next;
+    now.load(Q + j * width + g, e < stop, row0, col0, blocks);
+    for (i64 from = start; from < stop; from += 4, e += 4) {
         const bool inside = e < stop;
-        const F* q = Q + j * width + g;
-        F a[ROWS], b[COLS];
-#pragma unroll
-        for (int k = 0; k < ROWS; ++k) a[k] = inside && row0 + k < blocks ? q[8 * (row0 + k)] : (F)0;
-#pragma unroll
-        for (int k = 0; k < COLS; ++k)
-            b[k] = TRIANGLE ? a[k] : inside && col0 + k < blocks ? q[8 * (col0 + k)] : (F)0;
+        next.load(Q + later * width + g, e + 4 < stop, row0, col0, blocks);
         const double w = inside ? (h ? (double)h[e] : 1.0) : 0.0;
-        double side = 0;
         if (first && inside) {
             const double r = y[e] - (bias ? (double)bias[j] : 0.0);
-            side = plain ? r : w * r;
+            const double side = plain ? r : w * r;
             if (g == 0) {
                 totals[0] += w * r * r;
                 totals[1] += side;
                 totals[2] += w;
                 if (bias_variance) totals[3] += w * bias_variance[j];
             }
-        }
-        if (first) {
 #pragma unroll
             for (int k = 0; k < ROWS; ++k) {
-                sides[k] += (R)side * (R)a[k];
-                sums[k] += (R)w * (R)a[k];
+                sides[k] += (R)side * (R)now.a[k];
+                sums[k] += (R)w * (R)now.a[k];
             }
-            if (W && inside) {
+            if (W) {
                 const F* v = W + j * width + g;
 #pragma unroll
                 for (int k = 0; k < ROWS; ++k)
                     if (row0 + k < blocks) spread[k] += (R)w * (R)v[8 * (row0 + k)];
             }
         }
-        j = e + 4 < stop ? indices[e + 4] : 0;
+        j = later;
+        later = e + 8 < stop ? indices[e + 8] : 0;
 #pragma unroll
         for (int c = 0; c < COLS; ++c) {
-            const double right = h ? w * b[c] : (double)b[c];
+            const double right = h ? w * now.right(c) : (double)now.right(c);
 #pragma unroll
             for (int k = 0; k < ROWS / 2; ++k)
-                if (!TRIANGLE || c <= 2 * k + 1) multiply(acc[k][c], a[2 * k], a[2 * k + 1], right);
+                if (!TRIANGLE || c <= 2 * k + 1) multiply(acc[k][c], now.a[2 * k], now.a[2 * k + 1], right);
         }
+        now = next;
     }
     R* place = out + piece * piece_size(blocks);
 #pragma unroll
@@ -257,6 +280,7 @@ __global__ void grams(i64 begin, i64 pieces, const i64* starts, const int* indic
 template <typename R>
 __device__ __forceinline__ double gathered(const R* parts, i64 count, i64 size, i64 at) {
     double total = 0;
+#pragma unroll 4
     for (i64 p = 0; p < count; ++p) total += parts[p * size + at];
     return total;
 }
@@ -366,45 +390,61 @@ __device__ __forceinline__ double variances(T* M, int ld, int d, const T* invers
     return spread;
 }
 
+// The numbers of all pieces of a group added to those of its first, in order.
+template <typename T>
+__device__ __forceinline__ void add_to_first(T* parts, i64 count, i64 size) {
+    if (count == 1) return;
+    for (i64 at = LANE; at < size; at += WARP) parts[at] = (T)gathered(parts, count, size, at);
+    warp_barrier();
+}
+
 // The ridge systems of groups begin ... begin + groups - 1, each solved by one warp; see `Ridges`.
 //
 // `out` (groups in all, d) holds the start on entry and the solution then, errors[i] the sum of
-// w E[(y - yhat)^2]. prior (d, d) is symmetric. `memory`, where it is not null, replaces shared memory,
-// `room` numbers of type T for each warp.
-template <typename T>
-__global__ void solve(i64 begin, i64 groups, const i64* first, int s, int blocks, int offset, const T* parts,
-                      const T* ridge, const T* prior, const T* shift, double tau, double jitter,
-                      const T* noise, i64 room, T* memory, T* out, T* mean, T* variance, double* errors) {
+// w E[(y - yhat)^2]. prior (d, d) is symmetric. A warp has `room` numbers of shared memory, or, where that
+// is too small, of `memory`.
+template <typename T, bool SHARED>
+__global__ void solve(i64 begin, i64 groups, const i64* first, int s, int blocks, int offset, T* parts,
+                      const T* __restrict__ ridge, const T* __restrict__ prior, const T* __restrict__ shift,
+                      double tau, double jitter, const T* __restrict__ noise, i64 room, T* memory, T* out,
+                      T* mean, T* variance, double* errors) {
     extern __shared__ double shared[];
     const i64 warps = (i64)gridDim.x * (blockDim.x / WARP);
-    T* M = memory ? memory + WARP_INDEX * room : (T*)shared + (threadIdx.x / WARP) * room;
+    T* M = SHARED ? (T*)shared + (threadIdx.x / WARP) * room : memory + WARP_INDEX * room;
     const int d = s + offset, ld = (d + 4) / 4 * 4, tall = (d + 3) / 4 * 4;
-    T *inverse = M + (i64)tall * ld, *y = inverse + tall, *diagonal = y + tall, *kept = diagonal + tall;
-    const i64 size = piece_size(blocks), tiles = 64 * tile_at(blocks, 0), width = 8 * blocks;
+    T *inverse = M + tall * ld, *y = inverse + tall, *diagonal = y + tall, *kept = diagonal + tall;
+    const i64 size = piece_size(blocks), width = 8 * blocks;
     for (i64 at = WARP_INDEX; at < groups; at += warps) {
-        const i64 i = begin + at, count = first[i + 1] - first[i];
-        const T* mine = parts + (first[i] - first[begin]) * size;
+        const i64 i = begin + at;
+        T* mine = parts + (first[i] - first[begin]) * size;
+        add_to_first(mine, first[i + 1] - first[i], size);
         const T weight = ridge ? ridge[i] : (T)1;
-        const double heavy = gathered(mine, count, size, tiles + 3 * width + 2);
+        const T *sides = mine + 64 * tile_at(blocks, 0), *sums = sides + width, *spread = sums + width;
+        const T* totals = spread + width;
         double trace = 0;
         for (int k = LANE; k < d; k += WARP) {
-            const bool last = k >= s;
-            const double own = last ? heavy : gathered(mine, count, size, 64 * tile_at(k / 8, k / 8) + 9 * (k % 8));
-            diagonal[k] = (T)(last ? own : own + gathered(mine, count, size, tiles + 2 * width + k));
-            kept[k] = (T)gathered(mine, count, size, last ? tiles + 3 * width + 1 : tiles + k);
-            if (!last) trace += own;
+            const T own = k < s ? mine[64 * tile_at(k / 8, k / 8) + 9 * (k % 8)] : totals[2];
+            diagonal[k] = k < s ? own + spread[k] : own;
+            kept[k] = k < s ? sides[k] : totals[1];
+            if (k < s) trace += own;
         }
         const T pull = s ? (T)(jitter * tau * warp_sum(trace) / s) : (T)0;
-        for (int k = 0; k < d; ++k)
-            for (int q = LANE; q <= k; q += WARP) {
-                double own;
-                if (k == q) own = diagonal[k];
-                else if (k >= s) own = gathered(mine, count, size, tiles + width + q);
-                else own = gathered(mine, count, size, 64 * tile_at(k / 8, q / 8) + 8 * (k % 8) + q % 8);
-                M[q * ld + k] = (T)tau * (T)own + weight * prior[k * d + q] + (k == q ? pull : (T)0);
+        int row = 0, col = 0;
+#pragma unroll 4
+        for (i64 tile = 0; tile < tile_at(blocks, 0); ++tile) {
+#pragma unroll
+            for (int n = LANE; n < 64; n += WARP) {
+                const int k = 8 * row + n / 8, q = 8 * col + n % 8;
+                const T own = mine[64 * tile + n];
+                if (q < k && k < s) M[q * ld + k] = (T)tau * own + weight * prior[k * d + q];
             }
-        for (int k = LANE; k < d; k += WARP)
+            if (++col > row) ++row, col = 0;
+        }
+        for (int k = LANE; k < d; k += WARP) {
+            M[k * ld + k] = (T)tau * diagonal[k] + weight * prior[k * d + k] + pull;
+            if (offset && k < s) M[k * ld + s] = (T)tau * sums[k] + weight * prior[s * d + k];
             M[k * ld + d] = (T)tau * kept[k] + weight * shift[k] + pull * out[i * d + k];
+        }
         warp_barrier();
         factorise(M, ld, d, inverse);
         for (int k = LANE; k < d; k += WARP) y[k] = M[k * ld + d];
@@ -431,8 +471,7 @@ __global__ void solve(i64 begin, i64 groups, const i64* first, int s, int blocks
         if (variance) total += variances(M, ld, d, inverse, diagonal, variance + i * d);
         total = warp_sum(total);
         if (LANE == 0) {
-            const double squares = gathered(mine, count, size, tiles + 3 * width);
-            errors[i] = total + squares + gathered(mine, count, size, tiles + 3 * width + 3);
+            errors[i] = total + totals[0] + totals[3];
         }
         warp_barrier();
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ PIECES, SHORTEST, LONGEST = 1 << 16, 256, 1 << 14
 class Pieces(NamedTuple):
     """Piece p has the cells starts[p] … starts[p + 1] − 1, group i the pieces first[i] …
     first[i + 1] − 1, at least one; groups[p] is the group of piece p. `split` says that some
-    group has several.
+    group has several; `known` keeps the runs that were asked for.
     """
 
     starts: NDArray[np.int64]
@@ -26,6 +26,7 @@ class Pieces(NamedTuple):
     total: int
     length: int
     split: bool
+    known: dict[int, list[tuple[slice, slice]]]
 
 
 def cut(pointers: NDArray[np.int64]) -> Pieces:
@@ -40,11 +41,17 @@ def cut(pointers: NDArray[np.int64]) -> Pieces:
     starts = empty(count + 1, pointers, np.int64)
     starts[:count] = pointers[own] + (np.arange(count, like=pointers) - first[own]) * length
     starts[count] = pointers[-1]
-    return Pieces(starts, first, own, count, length, count > groups)
+    return Pieces(starts, first, own, count, length, count > groups, {})
 
 
-def runs(pieces: Pieces, most: Any) -> Iterator[tuple[slice, slice]]:
+def runs(pieces: Pieces, most: int) -> list[tuple[slice, slice]]:
     """Groups and their pieces in runs of at most `most` pieces (or of one group)."""
+    if most not in pieces.known:
+        pieces.known[most] = list(_runs(pieces, most))
+    return pieces.known[most]
+
+
+def _runs(pieces: Pieces, most: int) -> Iterator[tuple[slice, slice]]:
     groups = len(pieces.first) - 1
     if pieces.total <= most:
         yield slice(0, groups), slice(0, pieces.total)
