@@ -44,9 +44,8 @@ class Cuda:
 
     name = "cuda"
 
-    def __init__(self) -> None:
-        self.launch = Launcher()
-        self.kind: Array = self.launch.cupy.zeros(0)
+    def __init__(self, launch: Any, kind: Array) -> None:
+        self.launch, self.kind = launch, kind
 
     def both_orders(
         self,
@@ -57,13 +56,13 @@ class Cuda:
         shape: tuple[int, int],
     ) -> tuple[Cells, Cells]:
         self.launch.check_room(len(values), values.dtype.itemsize * (1 if weights is None else 2))
-        argsort = self.launch.cupy.argsort  # stable, so repeats stay in their order
-        order = argsort(rows.astype(np.int64) * shape[1] + cols)
+        # Stable, so that repeats stay in their order.
+        order = np.argsort(rows.astype(np.int64) * shape[1] + cols, kind="stable")
         i, j = (index.astype(np.int32)[order] for index in (rows, cols))
         data = [x[order] for x in ([values] if weights is None else [values, weights])]
         by_row = self._cells(i, j, data, shape[0])
         del order
-        order = argsort(j)
+        order = np.argsort(j, kind="stable")
         return by_row, self._cells(j[order], i[order], [x[order] for x in data], shape[1])
 
     def _cells(self, major: Any, minor: Any, data: list[Array], groups: int) -> Cells:
@@ -96,15 +95,16 @@ class Cuda:
     def _matmat(self, cells: Cells, data: Array | None, x: Array | None, X: Array) -> Array:
         """Σ data x_j X_j over each group, in the precision of X."""
         pieces, k = cells.blocks, X.shape[1]
+        if k == 0:
+            return zeros((cells.groups, 0), X, X.dtype)
         out = empty((pieces.total, k), X, X.dtype)
-        if k:
-            grid, block = threads(32 * pieces.total)
-            self.launch(
-                f"matmat<{number(cells.values)}, {number(X)}>", ((grid[0], -(-k // 32)), block),
-                np.int64(pieces.total), pieces.starts, cells.indices,
-                NULL if data is None else data, NULL if x is None else x, np.int32(k), X, out,
-            )  # fmt: skip
-        return self._summed(pieces, out, 1.0) if pieces.split and k else out
+        grid, block = threads(32 * pieces.total)
+        self.launch(
+            f"matmat<{number(cells.values)}, {number(X)}>", ((grid[0], -(-k // 32)), block),
+            np.int64(pieces.total), pieces.starts, cells.indices,
+            NULL if data is None else data, NULL if x is None else x, np.int32(k), X, out,
+        )  # fmt: skip
+        return self._summed(pieces, out, 1.0) if pieces.split else out
 
     def _summed(self, pieces: Pieces, partial: Array, scale: float) -> Array:
         """The pieces of each group, added in order."""
@@ -142,7 +142,7 @@ class Cuda:
     def row_systems(self, cells: Cells, part: slice, offset: Array, V: Array) -> Systems:
         pieces = cut(cells.pointers[part.start : part.stop + 1])
         weights = cells.weights if len(cells.weights) else None
-        V, offset = V.astype(float), contiguous(offset, float)
+        V, offset = V.astype(float), _lengthened(offset.astype(float))
         found = self._systems(cells, pieces, weights, cells.values, offset, V, plain=False)
         return Systems(*found, zeros(0, V))
 
@@ -162,7 +162,9 @@ class Cuda:
         Q = _padded(Q, blocks)
         grams, sides = empty((groups, s, s), Q), empty((groups, s), Q)
         for part, run in runs(pieces, ROOM // (8 * piece_size(blocks))):
-            parts = self._parts(cells, pieces, run, h, y, bias, None, plain, Q, None, np.float64)
+            parts = self._parts(
+                cells, pieces, run, h, y, bias, None, plain, Q, None, False, np.float64
+            )
             count = part.stop - part.start
             if s:
                 self.launch(
@@ -175,21 +177,22 @@ class Cuda:
     def _parts(
         self, cells: Cells, pieces: Pieces, run: slice, h: Array | None, y: Array,
         bias: Array | None, bias_variance: Array | None, plain: bool, Q: Array,
-        W: Array | None, real: Any,
+        W: Array | None, offset: bool, real: Any,
     ) -> Array:  # fmt: skip
-        """The partial systems of a run of pieces."""
+        """The partial systems of a run of pieces; with `offset` what an offset needs too."""
         blocks, count = Q.shape[1] // 8, run.stop - run.start
         out = empty(count * piece_size(blocks), Q, real)
         even = blocks + blocks % 2
         shape = f"{even}, {blocks}, true" if blocks <= TRIANGLE else "4, 4, false"
+        shape += f", {_bool(h is not None)}, {_bool(offset)}"
         squares = 1 if blocks <= TRIANGLE else -(-blocks // 4) * (-(-blocks // 4) + 1) // 2
         grid, block = threads(32 * count, 64)
         self.launch(
             f"grams<{number(y)}, {number(Q)}, {number(out)}, {shape}>", ((grid[0], squares), block),
             np.int64(run.start), np.int64(count), pieces.starts, cells.indices,
             NULL if h is None else h, y, NULL if bias is None else bias,
-            NULL if bias_variance is None else bias_variance, np.bool_(plain), np.int32(blocks), Q,
-            NULL if W is None else W, out,
+            NULL if bias_variance is None else bias_variance, np.bool_(plain), np.int32(blocks),
+            np.int32(len(Q) - 1), Q, NULL if W is None else W, out,
         )  # fmt: skip
         return out
 
@@ -199,10 +202,14 @@ class Cuda:
         blocks = max(1, -(-s // 8))
         Q = _padded(ridges.partner, blocks)
         W = None if ridges.variance is None else _padded(ridges.variance.astype(real), blocks)
-        bias, bias_variance, ridge, noise = (
-            None if x is None else contiguous(x, real)
-            for x in (ridges.bias, ridges.bias_variance, ridges.ridge, ridges.noise)
+        bias, bias_variance = (
+            None if x is None else _lengthened(x.astype(real))
+            for x in (ridges.bias, ridges.bias_variance)
         )
+        ridge, noise = (
+            None if x is None else contiguous(x, real) for x in (ridges.ridge, ridges.noise)
+        )
+        offset = ridges.offsets or W is not None
         lower = np.tril(ridges.prior)
         prior = on(lower + np.tril(lower, -1).T, Q, real)
         out, errors = start.copy(), empty(m, start)
@@ -211,8 +218,9 @@ class Cuda:
         weights = cells.weights if len(cells.weights) else None
         for part, run in runs(pieces, ROOM // (real.itemsize * piece_size(blocks))):
             parts = self._parts(
-                cells, pieces, run, weights, cells.values, bias, bias_variance, False, Q, W, real
-            )
+                cells, pieces, run, weights, cells.values, bias, bias_variance, False, Q, W, offset,
+                real,
+            )  # fmt: skip
             self._solve(
                 pieces, part, d, s, blocks, parts, ridge, prior, on(ridges.shift, Q, real), ridges,
                 noise, out, mean, variance, errors,
@@ -234,7 +242,7 @@ class Cuda:
             shared, most = 0, min(most, SPARE_WARPS)
             memory = empty(most * room, out, out.dtype)
         self.launch(
-            f"solve<{number(out)}, {'true' if fits else 'false'}>", ((most,), (32 * warps,)),
+            f"solve<{number(out)}, {_bool(fits)}>", ((most,), (32 * warps,)),
             np.int64(part.start), np.int64(groups), pieces.first, np.int32(s), np.int32(blocks),
             np.int32(d - s), parts, NULL if ridge is None else ridge, prior, shift,
             np.float64(ridges.tau), np.float64(ridges.jitter), NULL if noise is None else noise,
@@ -321,12 +329,21 @@ def system_room(d: int) -> int:
 
 
 def _padded(factor: Array, blocks: int) -> Array:
-    """The rows with zeros up to whole blocks of eight columns."""
-    if factor.shape[1] == 8 * blocks:
-        return contiguous(factor)
-    out = zeros((len(factor), 8 * blocks), factor, factor.dtype)
-    out[:, : factor.shape[1]] = factor
+    """The rows with zeros up to whole blocks of eight columns, and one more row of zeros."""
+    out = zeros((len(factor) + 1, 8 * blocks), factor, factor.dtype)
+    out[:-1, : factor.shape[1]] = factor
     return out
+
+
+def _lengthened(x: Array) -> Array:
+    """One more zero, for the row of zeros."""
+    out = zeros(len(x) + 1, x, x.dtype)
+    out[:-1] = x
+    return out
+
+
+def _bool(x: bool) -> str:
+    return "true" if x else "false"
 
 
 def _alone(cells: Cells) -> Cells:
@@ -373,4 +390,5 @@ def engine() -> Cuda:
             "engine: 'cuda' needs an NVIDIA GPU and its driver, and none is visible; "
             "use engine='cpu'."
         )
-    return Cuda()
+    launch = Launcher()
+    return Cuda(launch, launch.cupy.zeros(0))

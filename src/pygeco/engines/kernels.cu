@@ -19,6 +19,8 @@ __device__ __forceinline__ double shuffle_xor(double x, int mask) { return __shf
 __device__ __forceinline__ double shuffle(double x, int lane) { return __shfl_sync(~0u, x, lane); }
 __device__ __forceinline__ int shuffle(int x, int lane) { return __shfl_sync(~0u, x, lane); }
 __device__ __forceinline__ void warp_barrier() { __syncwarp(); }
+__device__ __forceinline__ float inverse_root(float x) { return rsqrtf(x); }
+__device__ __forceinline__ double inverse_root(double x) { return rsqrt(x); }
 
 // c += a b for a (16, 4), b (4, 8), c (16, 8). With g = lane / 4 and t = lane % 4 a lane holds
 // a0 = a[g][t], a1 = a[g + 8][t], b = b[t][g], c = c[g][2t], c[g][2t + 1], c[g + 8][2t], c[g + 8][2t + 1].
@@ -166,30 +168,31 @@ __device__ __forceinline__ i64 piece_size(int blocks) { return 64 * tile_at(bloc
 // The entries of one cell's q that a lane holds, for the rows and the columns of its part of the Gram.
 template <typename F, int ROWS, int COLS, bool TRIANGLE> struct Gathered {
     F a[ROWS], b[TRIANGLE ? 1 : COLS];
-    __device__ __forceinline__ void load(const F* q, bool inside, int row0, int col0, int blocks) {
+    __device__ __forceinline__ void load(const F* q, int row0, int col0, int blocks) {
 #pragma unroll
-        for (int k = 0; k < ROWS; ++k) a[k] = inside && row0 + k < blocks ? q[8 * (row0 + k)] : (F)0;
+        for (int k = 0; k < ROWS; ++k)
+            a[k] = (TRIANGLE ? k < COLS : row0 + k < blocks) ? q[8 * (row0 + k)] : (F)0;
         if (TRIANGLE) return;
 #pragma unroll
-        for (int k = 0; k < COLS; ++k)
-            b[TRIANGLE ? 0 : k] = inside && col0 + k < blocks ? q[8 * (col0 + k)] : (F)0;
+        for (int k = 0; k < COLS; ++k) b[TRIANGLE ? 0 : k] = col0 + k < blocks ? q[8 * (col0 + k)] : (F)0;
     }
     __device__ __forceinline__ F right(int c) const { return TRIANGLE ? a[c] : b[TRIANGLE ? 0 : c]; }
 };
 
-// Partial systems of pieces begin ... begin + pieces - 1. q_j is row j of Q (n, 8 blocks), w = h[e] or 1,
-// r = y[e] - bias[j], g = w r; where `plain`, g = y[e]. Gram = sum w q q', sides = sum g q,
-// sums = sum w q, spread = sum w W_j, totals = sum w r^2, sum g, sum w, sum w bias_variance[j].
+// Partial systems of pieces begin ... begin + pieces - 1. q_j is row j of Q (n + 1, 8 blocks), whose last
+// row is zero, w = h[e], or 1 unless HEAVY, r = y[e] - bias[j], g = w r; where `plain`, g = y[e].
+// Gram = sum w q q', sides = sum g q, totals[0] = sum w r^2. With OFFSET also sums = sum w q,
+// spread = sum w W_j, and totals[1 ... 3] = sum g, sum w, sum w bias_variance[j]; else they are zero.
 //
 // The Gram is made by matrix instructions in double precision. Four cells go into one: a lane loads the
 // entries (8 b + lane / 4) of cell (lane % 4), which serve as left and as right operand alike. A warp
-// makes the tiles of `rows` x `cols` blocks from (8 row0, 8 col0) on: all of the triangle where TRIANGLE,
-// else the square number blockIdx.y of the triangle of squares.
-template <typename D, typename F, typename R, int ROWS, int COLS, bool TRIANGLE>
-__global__ void grams(i64 begin, i64 pieces, const i64* __restrict__ starts,
-                      const int* __restrict__ indices, const D* __restrict__ h, const D* __restrict__ y,
-                      const F* __restrict__ bias, const F* __restrict__ bias_variance, bool plain,
-                      int blocks, const F* __restrict__ Q, const F* __restrict__ W, R* __restrict__ out) {
+// makes the tiles of ROWS x COLS blocks from (8 row0, 8 col0) on: all of the triangle where TRIANGLE, else
+// the square number blockIdx.y of the triangle of squares.
+template <typename D, typename F, typename R, int ROWS, int COLS, bool TRIANGLE, bool HEAVY, bool OFFSET>
+__global__ void grams(i64 begin, i64 pieces, const i64* __restrict__ starts, const int* __restrict__ indices,
+                      const D* __restrict__ h, const D* __restrict__ y, const F* __restrict__ bias,
+                      const F* __restrict__ bias_variance, bool plain, int blocks, int zero,
+                      const F* __restrict__ Q, const F* __restrict__ W, R* __restrict__ out) {
     const i64 piece = WARP_INDEX;
     if (piece >= pieces) return;
     int row0 = 0, col0 = 0;
@@ -200,47 +203,48 @@ __global__ void grams(i64 begin, i64 pieces, const i64* __restrict__ starts,
         col0 = square * COLS;
     }
     const int g = LANE / 4, t = LANE % 4;
-    const i64 width = 8 * (i64)blocks, stop = starts[begin + piece + 1];
+    const i64 width = 8 * (i64)blocks, start = starts[begin + piece], stop = starts[begin + piece + 1];
     const bool first = col0 == 0;
     double acc[ROWS / 2][COLS][4] = {};
-    R sides[ROWS] = {}, sums[ROWS] = {}, spread[ROWS] = {};
+    R sides[ROWS] = {}, sums[OFFSET ? ROWS : 1] = {}, spread[OFFSET ? ROWS : 1] = {};
     double totals[4] = {};
-    const i64 start = starts[begin + piece];
     i64 e = start + t;
     // The next cell is loaded while this one is multiplied: a gather takes as long as that.
-    int j = e < stop ? indices[e] : 0, later = e + 4 < stop ? indices[e + 4] : 0;
+    int j = e < stop ? indices[e] : zero, later = e + 4 < stop ? indices[e + 4] : zero;
     Gathered<F, ROWS, COLS, TRIANGLE> now, next;
-    now.load(Q + j * width + g, e < stop, row0, col0, blocks);
+    now.load(Q + j * width + g, row0, col0, blocks);
+    D target = start < stop ? y[e < stop ? e : stop - 1] : (D)0;
+#pragma unroll 2
     for (i64 from = start; from < stop; from += 4, e += 4) {
-        const bool inside = e < stop;
-        next.load(Q + later * width + g, e + 4 < stop, row0, col0, blocks);
-        const double w = inside ? (h ? (double)h[e] : 1.0) : 0.0;
-        if (first && inside) {
-            const double r = y[e] - (bias ? (double)bias[j] : 0.0);
-            const double side = plain ? r : w * r;
-            if (g == 0) {
-                totals[0] += w * r * r;
-                totals[1] += side;
-                totals[2] += w;
-                if (bias_variance) totals[3] += w * bias_variance[j];
-            }
+        next.load(Q + later * width + g, row0, col0, blocks);
+        const D next_target = y[e + 4 < stop ? e + 4 : stop - 1];
+        const double w = HEAVY ? (double)h[e < stop ? e : stop - 1] : 1.0;
+        if (first) {
+            const double r = target - (bias ? (double)bias[j] : 0.0);
+            const double side = plain || !HEAVY ? r : w * r;
+            if (e < stop) totals[0] += w * r * r;
 #pragma unroll
-            for (int k = 0; k < ROWS; ++k) {
-                sides[k] += (R)side * (R)now.a[k];
-                sums[k] += (R)w * (R)now.a[k];
-            }
-            if (W) {
+            for (int k = 0; k < ROWS; ++k) sides[k] += (R)side * (R)now.a[k];
+            if (OFFSET) {
+                if (e < stop) {
+                    totals[1] += side;
+                    totals[2] += w;
+                    if (bias_variance) totals[3] += w * bias_variance[j];
+                }
+#pragma unroll
+                for (int k = 0; k < ROWS; ++k) sums[OFFSET ? k : 0] += (R)w * (R)now.a[k];
                 const F* v = W + j * width + g;
 #pragma unroll
                 for (int k = 0; k < ROWS; ++k)
-                    if (row0 + k < blocks) spread[k] += (R)w * (R)v[8 * (row0 + k)];
+                    if (W && row0 + k < blocks) spread[OFFSET ? k : 0] += (R)w * (R)v[8 * (row0 + k)];
             }
         }
         j = later;
-        later = e + 8 < stop ? indices[e + 8] : 0;
+        later = e + 8 < stop ? indices[e + 8] : zero;
+        target = next_target;
 #pragma unroll
         for (int c = 0; c < COLS; ++c) {
-            const double right = h ? w * now.right(c) : (double)now.right(c);
+            const double right = HEAVY ? w * now.right(c) : (double)now.right(c);
 #pragma unroll
             for (int k = 0; k < ROWS / 2; ++k)
                 if (!TRIANGLE || c <= 2 * k + 1) multiply(acc[k][c], now.a[2 * k], now.a[2 * k + 1], right);
@@ -262,7 +266,8 @@ __global__ void grams(i64 begin, i64 pieces, const i64* __restrict__ starts,
     place += 64 * tile_at(blocks, 0);
 #pragma unroll
     for (int k = 0; k < ROWS; ++k) {
-        double three[3] = {(double)sides[k], (double)sums[k], (double)spread[k]};
+        double three[3] = {(double)sides[k], 0, 0};
+        if (OFFSET) three[1] = sums[OFFSET ? k : 0], three[2] = spread[OFFSET ? k : 0];
 #pragma unroll
         for (int n = 0; n < 3; ++n) {
             for (int mask = 2; mask; mask /= 2) three[n] += shuffle_xor(three[n], mask);
@@ -306,50 +311,104 @@ __global__ void unpack(i64 begin, i64 groups, const i64* first, int s, int block
     }
 }
 
-// y := L^-T y for the factor L in M, column by column; y has d numbers.
+// The four numbers M[at] ... M[at + 3], at a multiple of four.
+template <typename T>
+__device__ __forceinline__ Four<T> four(const T* M, int at) { return *(const Four<T>*)(M + at); }
+
+// y := L^-T y for the factor L in M, four unknowns at a time; y has room for `tall` numbers.
 template <typename T>
 __device__ __forceinline__ void back_substitute(const T* M, int ld, int d, const T* inverse, T* y) {
-    for (int k = d - 1; k >= 0; --k) {
-        const T x = y[k] * inverse[k];
+    for (int k0 = (d - 1) / 4 * 4; k0 >= 0; k0 -= 4) {
+        T x[4];
+#pragma unroll
+        for (int n = 3; n >= 0; --n) {
+            x[n] = k0 + n < d ? y[k0 + n] : (T)0;
+#pragma unroll
+            for (int o = 3; o > n; --o)
+                if (k0 + o < d) x[n] -= M[(k0 + n) * ld + k0 + o] * x[o];
+            if (k0 + n < d) x[n] *= inverse[k0 + n];
+        }
         warp_barrier();
-        if (LANE == 0) y[k] = x;
-        for (int q = LANE; q < k; q += WARP) y[q] -= M[q * ld + k] * x;
+        for (int q = LANE; q < k0 + 4; q += WARP) {
+            if (q >= k0) {
+                y[q] = q == k0 ? x[0] : q == k0 + 1 ? x[1] : q == k0 + 2 ? x[2] : x[3];
+                continue;
+            }
+            const Four<T> row = four(M, q * ld + k0);
+            T sum = 0;
+#pragma unroll
+            for (int n = 0; n < 4; ++n)
+                if (k0 + n < d) sum += row.at[n] * x[n];
+            y[q] -= sum;
+        }
         warp_barrier();
     }
 }
 
+// Columns k0 ... k0 + 3 of the factor, from their Schur complement in place: the small triangle by every
+// lane for itself, then each row by one lane.
+template <typename T>
+__device__ __forceinline__ void factorise_panel(T* M, int ld, int d, int k0, T* inverse) {
+    T L[4][4], root[4];
+#pragma unroll
+    for (int n = 0; n < 4; ++n) {
+#pragma unroll
+        for (int o = 0; o <= n; ++o) L[n][o] = M[(k0 + o) * ld + k0 + n];
+#pragma unroll
+        for (int o = 0; o <= n; ++o) {
+            T sum = L[n][o];
+#pragma unroll
+            for (int p = 0; p < o; ++p) sum -= L[n][p] * L[o][p];
+            if (o < n) L[n][o] = sum * root[o];
+            else root[n] = inverse_root(sum > (T)1e-30 ? sum : (T)1e-30);
+        }
+    }
+    warp_barrier();
+    for (int i = k0 + LANE; i <= d; i += WARP) {
+        T row[4];
+#pragma unroll
+        for (int n = 0; n < 4; ++n) {
+            if (k0 + n >= d) break;
+            row[n] = M[(k0 + n) * ld + i];
+#pragma unroll
+            for (int o = 0; o < n; ++o) row[n] -= row[o] * L[n][o];
+            row[n] *= root[n];
+            if (i >= k0 + n) M[(k0 + n) * ld + i] = row[n];
+        }
+    }
+#pragma unroll
+    for (int n = 0; n < 4; ++n)
+        if (LANE == n && k0 + n < d) inverse[k0 + n] = root[n];
+    warp_barrier();
+}
+
 // Cholesky of M (d, d), L[k][q] at M[q ld + k], four columns at a time; row d, the right side, becomes
-// L^-1 b on the way. inverse[k] = 1 / L[k][k].
+// L^-1 b on the way. inverse[k] = 1 / L[k][k]. A lane takes two rows at once.
 template <typename T>
 __device__ __forceinline__ void factorise(T* M, int ld, int d, T* inverse) {
     for (int k0 = 0; k0 < d; k0 += 4) {
-        const int wide = d - k0 < 4 ? d - k0 : 4;
-        for (int i = k0 + LANE; i <= d; i += WARP) {
-            T sum[4] = {};
+        for (int i = k0 + LANE; i <= d; i += 2 * WARP) {
+            const int other = i + WARP <= d ? i + WARP : i;
+            T sum[4] = {}, more[4] = {};
 #pragma unroll 4
             for (int q = 0; q < k0; ++q) {
-                const Four<T> other = *(const Four<T>*)(M + q * ld + k0);
-                const T mine = M[q * ld + i];
+                const Four<T> top = four(M, q * ld + k0);
+                const T mine = M[q * ld + i], second = M[q * ld + other];
 #pragma unroll
-                for (int n = 0; n < 4; ++n) sum[n] += mine * other.at[n];
+                for (int n = 0; n < 4; ++n) {
+                    sum[n] += mine * top.at[n];
+                    more[n] += second * top.at[n];
+                }
             }
-            for (int n = 0; n < wide; ++n)
+#pragma unroll
+            for (int n = 0; n < 4; ++n) {
+                if (k0 + n >= d) break;
                 if (i >= k0 + n) M[(k0 + n) * ld + i] -= sum[n];
+                if (other != i) M[(k0 + n) * ld + other] -= more[n];
+            }
         }
         warp_barrier();
-        for (int n = 0; n < wide; ++n) {
-            T* column = M + (k0 + n) * ld;
-            const T pivot = column[k0 + n];
-            const T scale = 1 / sqrt(pivot > (T)1e-30 ? pivot : (T)1e-30);
-            warp_barrier();
-            if (LANE == 0) inverse[k0 + n] = scale;
-            for (int i = k0 + n + LANE; i <= d; i += WARP) column[i] *= scale;
-            warp_barrier();
-            for (int o = n + 1; o < wide; ++o)
-                for (int i = k0 + o + LANE; i <= d; i += WARP)
-                    M[(k0 + o) * ld + i] -= column[i] * column[k0 + o];
-            warp_barrier();
-        }
+        factorise_panel(M, ld, d, k0, inverse);
     }
 }
 
@@ -366,7 +425,7 @@ __device__ __forceinline__ double variances(T* M, int ld, int d, const T* invers
             T sum[4] = {}, z[4];
 #pragma unroll 4
             for (int p = q0; p < k0; ++p) {
-                const Four<T> row = *(const Four<T>*)(M + p * ld + k0);
+                const Four<T> row = four(M, p * ld + k0);
                 const T known = p > q ? M[p * ld + q] : p == q ? inverse[q] : (T)0;
 #pragma unroll
                 for (int n = 0; n < 4; ++n) sum[n] += row.at[n] * known;
