@@ -55,6 +55,9 @@ class Gaussian(NamedTuple):
     some: NDArray[np.bool_]
     offset: bool
 
+    def on_host(self) -> tuple[str, ...]:
+        return "precision", "centre"
+
     @classmethod
     def of(cls, side: Side, some: NDArray[np.bool_], offset: bool) -> Gaussian:
         """The most likely one, over rows with data; shrunk to its diagonal where these are few."""
