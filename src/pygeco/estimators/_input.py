@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from pygeco.arrays import as_array, foreign
 from pygeco.objectives import Entries
@@ -36,6 +36,18 @@ def entries_from(estimator: Any, X: Any, *, reset: bool, **settings: Any) -> Ent
     if sp.issparse(checked):
         return Entries.from_sparse(checked, **settings)
     return Entries.from_dense(checked, **settings)
+
+
+def cells_from(X: Any, **settings: Any) -> Entries:
+    """The same where X need not have the columns of a fit."""
+    if isinstance(X, tuple):
+        return _from_triplets(X, settings)
+    weights = settings.pop("sample_weight", None)
+    if not (foreign(X) or _sparse(X)):
+        X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
+    if weights is not None:
+        settings["row_weight"] = np.asarray(weights, dtype=float)
+    return Entries.from_sparse(X, **settings) if _sparse(X) else Entries.from_dense(X, **settings)
 
 
 def _from_device(estimator: Any, X: Any, reset: bool, settings: dict[str, Any]) -> Entries:

@@ -250,6 +250,43 @@ class Entries:
         part.total_weight = float(w.sum(dtype=float)) if len(w) else float(part.size)
         return part
 
+    @property
+    def T(self) -> Entries:
+        """The transposed matrix: the same cells, rows and columns exchanged."""
+        other = copy.copy(self)
+        other.by_row, other.by_col, other.shape = self.by_col, self.by_row, self.shape[::-1]
+        other.offset = None if self.offset is None else self.offset[::-1]
+        return other
+
+    def within(self, shape: tuple[int, int]) -> Entries:
+        """The same cells in a matrix with more rows or columns, which are empty."""
+        part = copy.copy(self)
+        cells = self.by_row
+        part.shape = shape
+        part.by_row, part.by_col = self.engine.both_orders(
+            self.rows(),
+            cells.indices,
+            cells.values,
+            cells.weights if len(cells.weights) else None,
+            shape,
+        )
+        return part
+
+    def some(self, rows: NDArray[Any]) -> Entries:
+        """These rows alone, in this order; all columns stay."""
+        part = copy.copy(self)
+        part.__dict__.pop("value_at_zero", None)
+        place = np.full(self.shape[0], -1, dtype=np.int32, like=self.by_row.indices)
+        place[rows] = np.arange(len(rows), dtype=np.int32, like=self.by_row.indices)
+        where = place[self.rows()]
+        mask, cells = where >= 0, self.by_row
+        weights = cells.weights[mask] if len(cells.weights) else None
+        part.shape = (len(rows), self.shape[1])
+        part.by_row, part.by_col = self.engine.both_orders(
+            where[mask], cells.indices[mask], cells.values[mask], weights, part.shape
+        )
+        return part
+
     def with_loss(self, loss: Loss) -> Entries:
         """The same cells and targets under another loss."""
         other = copy.copy(self)
