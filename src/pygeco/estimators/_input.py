@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from pygeco.arrays import as_array, foreign
+from pygeco.estimators.cell_list import CellList
 from pygeco.objectives import Entries
 
 
 def entries_from(estimator: Any, X: Any, *, reset: bool, **settings: Any) -> Entries:
-    """Entries of a sparse matrix, a dense array with NaN, or (rows, cols, values[, shape])."""
+    """Entries of a sparse matrix, a dense array with NaN, (rows, cols, values[, shape]), cells."""
+    X = X.triplets if isinstance(X, CellList) else X
     if isinstance(X, tuple):
         entries = _from_triplets(X, settings)
         check_columns(estimator, entries.shape[1], reset=reset)
@@ -40,6 +42,7 @@ def entries_from(estimator: Any, X: Any, *, reset: bool, **settings: Any) -> Ent
 
 def cells_from(X: Any, **settings: Any) -> Entries:
     """The same where X need not have the columns of a fit."""
+    X = X.triplets if isinstance(X, CellList) else X
     if isinstance(X, tuple):
         return _from_triplets(X, settings)
     weights = settings.pop("sample_weight", None)

@@ -27,6 +27,7 @@ from pygeco.estimators._tables import (
     located,
     predicted,
 )
+from pygeco.estimators.cell_list import CellList
 from pygeco.estimators.exporting import Exporting
 from pygeco.estimators.folding import Linear, Sizes, fold
 from pygeco.estimators.partial import Updating
@@ -295,7 +296,8 @@ class MatrixCompletion(
         return_std: bool = False,
         unknown: str = "mean",
     ) -> Any:
-        """The values at cells (rows[t], cols[t]); given one matrix instead, its rows completed.
+        """The values at cells (rows[t], cols[t]), or at those of `pygeco.cells(...)`; given one
+        matrix instead, its rows completed.
 
         On the scale of the observed values: a probability of the label 1 for the logistic loss,
         a mean count for Poisson, a mean level for the ordinal loss, the margin for the hinge.
@@ -306,6 +308,8 @@ class MatrixCompletion(
         ("nan") or an error ("error").
         """
         check_is_fitted(self)
+        if isinstance(rows, CellList):
+            rows, cols = rows.rows, rows.cols
         if cols is None and self._asks(rows):
             return predicted(self, rows, return_std, unknown)
         values = self._response(self.decision_function(rows, cols))
@@ -331,6 +335,8 @@ class MatrixCompletion(
     def decision_function(self, rows: Any, cols: ArrayLike | None = None) -> Array:
         """The linear predictor ⟨u_i s, v_j⟩ + μ + b_i + c_j, for the same input as `predict`."""
         check_is_fitted(self)
+        if isinstance(rows, CellList):
+            rows, cols = rows.rows, rows.cols
         if cols is None and self._asks(rows):
             cells = located(self, rows)
             return linear_at(self, cells.rows, cells.cols)
