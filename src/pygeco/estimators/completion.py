@@ -68,7 +68,7 @@ class MatrixCompletion(
     ----------
     rank : int or "auto", default="auto"
         The highest rank. "auto" leaves it to the evidence or, without that, to a tenth of the
-        cells held out, after which all cells are fitted at the rank that did best.
+        cells held out, after which all cells are fitted at the rank that did best; see `refit`.
     loss : str or Loss, default="squared"
         "squared", "huber", "pseudo-huber", "log-cosh", "absolute", "quantile", "logistic",
         "smoothed-hinge", "poisson", "ordinal", or an object from `pygeco.losses`. Labels are −1/+1
@@ -86,6 +86,9 @@ class MatrixCompletion(
     solver : Solver or None, default=None
         The choices of the algorithm; `Solver.paper()` is the paper's experiment. "auto"
         corrections are sweeps with a penalty, and cores without one, which then err less.
+    refit : bool, default=True
+        Where held-out cells choose the rank: whether all cells are fitted then. If not, the model
+        is the one that chose it, at half the cost, and knows nothing of the tenth.
     clip : bool, default=False
         Clip predictions to the range of the observed values, which can only help. Labels
         have no such range.
@@ -133,6 +136,7 @@ class MatrixCompletion(
         biases: bool | str | tuple[str, ...] = "auto",
         posterior: int = 0,
         solver: Solver | None = None,
+        refit: bool = True,
         clip: bool = False,
         duplicates: str = "error",
         callback: Callable[[Any], object] | None = None,
@@ -146,6 +150,7 @@ class MatrixCompletion(
         self.biases = biases
         self.posterior = posterior
         self.solver = solver
+        self.refit = refit
         self.clip = clip
         self.duplicates = duplicates
         self.callback = callback
@@ -213,6 +218,7 @@ class MatrixCompletion(
                 penalty=penalty,
                 seed=self._seed(),
                 callback=self.callback,
+                refit=bool(self.refit),
                 observer=self.observer,
                 store=self._store_at(checkpoint, entries, chosen),
             )
