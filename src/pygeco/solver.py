@@ -241,8 +241,10 @@ class Run(NamedTuple):
             return at, None, Stop.STATIONARY
         full = at.A.rank >= self.rank
         growth = solver.grow(self.objective, self.correction, at, self.rank - at.A.rank)
-        point = Point.at(growth.state.A, self)
-        step = self.step(point, growth)
+        # Through the unscaled matrix, which is what a path keeps and is continued from.
+        A = original(self.objective, growth.state.A)
+        point = Point.at(to_scaled(self.objective, A), self)
+        step = self.step(point, A, growth)
         least = self.noise if step.rank > at.A.rank else 0.01 * solver.tolerance * at.value
         fell = point.value < at.value - max(self.noise, least)  # measured, not as the span says
         # Near an optimum the objective is flat to the last bit, while the proof still sharpens.
@@ -255,12 +257,12 @@ class Run(NamedTuple):
         more = reason is Stop.RANK and self.rests and not full
         return point, step, None if more else reason
 
-    def step(self, point: Point, growth: Growth | None) -> Step:
+    def step(self, point: Point, A: LowRank, growth: Growth | None = None) -> Step:
         """The step at a point; without a growth, that of a matrix to start from."""
         return Step(
             rank=point.A.rank,
             objective=point.value,
-            A=original(self.objective, point.A),
+            A=A,
             certificate=point.certificate,
             seconds=time.perf_counter() - self.began,
             passes=(growth.passes if growth else 0) + point.pair.passes + 2,
@@ -295,13 +297,13 @@ def minimize(
     correction = corrections.named(solver.correction, penalty, solver.tolerance)
     seed, began = seed_from(random_state, start), time.perf_counter()
     with threadpool_limits(1, "blas"):  # the same bits however many threads BLAS would use
-        A = to_scaled(objective, _first(start, objective, solver))
+        A = _first(start, objective, solver)
         noise = NOISE * abs(objective.value(LowRank.zero(objective.shape, kind(objective))))
         run = Run(objective, solver, correction, penalty, rank, seed, noise, began)
         _tell(observer, "on_start", objective, rank)
-        point = Point.at(A, run)
+        point = Point.at(to_scaled(objective, A), run)
         if A.rank and not steps:
-            steps.append(run.step(point, None))
+            steps.append(run.step(point, A))
         reason = Stop.RANK if A.rank >= rank and not run.rests else None
         while reason is None:
             point, step, reason = run.advance(point)

@@ -5,6 +5,7 @@ import http.server
 import io
 import threading
 import zipfile
+from functools import cache
 
 import pytest
 
@@ -14,6 +15,7 @@ from pygeco.data.archives import ARCHIVES
 RATINGS = "1::40::3::9\n5::2::4::9\n"
 
 
+@cache  # a zip carries the time of its making
 def packed() -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as file:

@@ -8,9 +8,18 @@ from typing import Annotated
 import typer
 
 import pygeco
+from pygeco.cli.asking import predict, recommend, similar
+from pygeco.cli.console import EXIT_CODES
+from pygeco.cli.doctor import doctor
+from pygeco.cli.fit import fit
+from pygeco.cli.impute import impute
+from pygeco.cli.judging import evaluate, export, inspect
+from pygeco.cli.report import report
+from pygeco.cli.robust import robust
 
 app = typer.Typer(
     help="Low-rank matrices with a certificate, from any convex loss.",
+    epilog=EXIT_CODES,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -25,6 +34,13 @@ def root(
     if version:
         print(f"pygeco {pygeco.__version__}")
         raise typer.Exit
+
+
+for command in (
+    *(fit, predict, recommend, similar, evaluate, inspect, export),
+    *(report, robust, impute, doctor),
+):
+    app.command(epilog=EXIT_CODES)(command)
 
 
 @app.command()

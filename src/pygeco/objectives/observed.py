@@ -12,6 +12,17 @@ from pygeco.engines import Cells, Engine
 from pygeco.factors import Array
 
 
+class RepeatedCellError(ValueError):
+    """A cell is given more than once; `cell` is the first such, `repeats` how many there are."""
+
+    def __init__(self, cell: tuple[Any, Any], repeats: int, name: str = "values: cell") -> None:
+        super().__init__(
+            f"{name} ({cell[0]}, {cell[1]}) is given more than once ({repeats} repeats in all); "
+            'remove repeats or pass duplicates="mean", "sum" or "last".'
+        )
+        self.cell, self.repeats = cell, repeats
+
+
 def observed(
     rows: ArrayLike,
     cols: ArrayLike,
@@ -47,7 +58,7 @@ def _values(values: ArrayLike, allow_empty: bool, like: Array) -> Array:
             f"values: {len(bad)} of {len(y)} observed values are NaN or infinity (the first at "
             f"position {int(bad[0])}); drop those cells."
         )
-    return np.ascontiguousarray(y)
+    return contiguous(y)
 
 
 def _indices(
@@ -68,7 +79,7 @@ def _indices(
             raise ValueError(f"{name}: index {wrong} is outside 0 … {size - 1}; see `shape`.")
         if size > np.iinfo(np.int32).max:
             raise ValueError(f"shape: at most 2³¹ − 1 {name} are supported, not {size}.")
-        sides.append((np.ascontiguousarray(index), size))
+        sides.append((contiguous(index), size))
     (i, m), (j, n) = sides
     return i, j, (m, n)
 
@@ -110,10 +121,7 @@ def _unique(
     rows = np.repeat(np.arange(shape[0], like=by_row.indices), by_row.counts())
     if duplicates == "error":
         i, j = int(rows[again[0]]), int(by_row.indices[again[0]])
-        raise ValueError(
-            f"values: cell ({i}, {j}) is given more than once ({len(again)} repeats in all); "
-            'remove repeats or pass duplicates="mean", "sum" or "last".'
-        )
+        raise RepeatedCellError((i, j), len(again))
     first = ones(by_row.size, by_row.values, bool)
     first[again] = False
     at = np.flatnonzero(first)
