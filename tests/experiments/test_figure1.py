@@ -133,16 +133,21 @@ def test_runs_are_kept_whole(home):
 def test_wrong_names_and_missing_data_are_told_before_anything_runs(home, monkeypatch):
     wrong = run("--datasets", "ml-100k", "netflix", "-o", home / "out")
     assert wrong.exit_code == 2
-    assert "unknown netflix" in wrong.output
+    assert "geco reproduce: --datasets: unknown netflix; use some of ml-100k" in wrong.output
     away = archives.ARCHIVES["ml-1m"]._replace(url="http://127.0.0.1:1/ml-1m.zip")
     monkeypatch.setitem(archives.ARCHIVES, "ml-1m", away)
     missing = run("--datasets", "ml-1m", "-o", home / "out")
-    assert missing.exit_code == 2
+    assert missing.exit_code == 3
+    assert "geco reproduce: ml-1m could not be downloaded" in missing.output
     assert "PYGECO_DATA" in missing.output
     assert not (home / "out").exists()
     both = run("-o", home / "out")  # the default needs ml-1m too, and not ml-10m
-    assert both.exit_code == 2
+    assert both.exit_code == 3
     assert "ml-10m" not in both.output
+    (home / "file").write_text("")
+    unwritable = run("--datasets", "ml-100k", "-o", home / "file" / "out")
+    assert unwritable.exit_code == 4
+    assert "geco reproduce: cannot write" in unwritable.output
 
 
 def test_theory_alone_needs_no_ratings(tmp_path, monkeypatch):
