@@ -34,18 +34,17 @@ def reproduce(
     already are not repeated: an interrupted command goes on, another folder starts afresh.
     """
     with told("reproduce", "interrupted; the same command goes on from here."):
-        given = [*(datasets or []), *(more or [])]
-        chosen = _present(given) if given or not theory else []
+        voice, given = Voice(), [*(datasets or []), *(more or [])]
+        chosen = _present(given, voice) if given or not theory else []
         with writing(output):
             output.mkdir(parents=True, exist_ok=True)
-        voice = Voice()
         if chosen:
             _figure(output, chosen, voice)
         if theory:
             _theorems(output, voice)
 
 
-def _present(given: list[str]) -> list[str]:
+def _present(given: list[str], voice: Voice) -> list[str]:
     """The sets to run, all on this machine by now; one that cannot be had is told at once."""
     from pygeco.data import ReadError, archives
     from pygeco.experiments.tasks import DATASETS
@@ -58,7 +57,8 @@ def _present(given: list[str]) -> list[str]:
     chosen = [name for name in DATASETS if name in given] or list(DATASETS[:2])
     try:
         for name in chosen:
-            archives.folder_of(name)
+            with voice.busy(f"looking for {name}"):
+                archives.folder_of(name)
     except OSError as error:
         raise ReadError(str(error)) from error
     return chosen if given or not archives.here("ml-10m") else [*chosen, "ml-10m"]
@@ -80,7 +80,8 @@ def _figure(output: Path, datasets: list[str], voice: Voice) -> None:
     for verdict in verdicts:
         holds = "holds" if verdict.holds else "does NOT hold"
         print(f"{verdict.claim}, {verdict.data}: {holds} ({verdict.numbers})")
-    print(f"\nThe account is {output / 'account.md'}; the figure and the numbers are beside it.")
+    print(f"\nThe account is {output / 'account.md'}, the numbers are beside it.")
+    _picture(output / "figure1.png")
 
 
 def _theorems(output: Path, voice: Voice) -> None:
@@ -103,7 +104,15 @@ def _theorems(output: Path, voice: Voice) -> None:
     )
     with writing(output):
         said = theory.publish([gap for found in bounds for gap in found], cells, output)
-    print(f"\n{said}\nThe figure and the numbers are in {output}.")
+    print(f"\n{said}\nThe numbers are {output / 'theory.csv'}.")
+    _picture(output / "theory.png")
+
+
+def _picture(file: Path) -> None:
+    if file.is_file():
+        print(f"picture: {file}")
+    else:
+        print("no picture: it needs an extra; run: pip install 'pygeco[plot]'.")
 
 
 def _watched(
