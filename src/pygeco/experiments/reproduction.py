@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pygeco.experiments import pictures
 from pygeco.experiments.account import account
 from pygeco.experiments.claims import Verdict, verdicts
 from pygeco.experiments.figure1 import Curve, write
+from pygeco.plot import reproduction as pictures
 
 
 def publish(curves: Sequence[Curve], folder: Path) -> list[Verdict]:

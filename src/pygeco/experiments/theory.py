@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from pygeco.certificates import guaranteed_gap, guaranteed_gap_at_rank
 from pygeco.data import make_low_rank
 from pygeco.directions import Lanczos, Operator, Pair
-from pygeco.experiments import pictures
 from pygeco.experiments.reproduction import draw
 from pygeco.factors import LowRank
 from pygeco.objectives import Entries
+from pygeco.plot import reproduction as pictures
 from pygeco.solver import Solver, minimize
 
 TAUS = (0.0, 0.3, 0.6, 0.9)
