@@ -21,6 +21,7 @@ from pygeco.solver import Observer, Solver, minimize
 from pygeco.tracepath import TracePath, TraceStep, duality_gap, trace_path
 
 if TYPE_CHECKING:
+    from pygeco import plot
     from pygeco.estimators import (
         LowRankClassifier,
         LowRankImputer,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         evaluate,
         load,
     )
+    from pygeco.reports import report
 
 __version__ = "0.1.0"
 
@@ -44,6 +46,7 @@ _LAZY = {
     "QuadraticRegressor": "pygeco.estimators",
     "ReducedRankRegressor": "pygeco.estimators",
     "RobustPCA": "pygeco.estimators",
+    "report": "pygeco.reports",
     "evaluate": "pygeco.estimators",
     "load": "pygeco.estimators",
 }
@@ -85,11 +88,15 @@ __all__ = [
     "guaranteed_rank",
     "load",
     "minimize",
+    "plot",
+    "report",
     "trace_path",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "plot":
+        return import_module("pygeco.plot")
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'pygeco' has no attribute {name!r}")

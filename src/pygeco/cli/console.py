@@ -139,6 +139,20 @@ class Voice:
             if bar.live.is_started:
                 bar.stop()
 
+    @contextmanager
+    def busy(self, what: str) -> Iterator[None]:
+        """A line with the time so far, on a terminal, for work whose end is not known."""
+        if not self.live:
+            yield
+            return
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+        with Progress(*columns, console=Console(stderr=True), transient=True) as line:
+            line.add_task(what, total=None)
+            yield
+
 
 def _plain(value: Any) -> Any:
     """Values as JSON has them: no NaN, no NumPy."""

@@ -301,6 +301,12 @@ class MatrixCompletion(
         i, j = index_of(self, "rows", rows, 0), index_of(self, "cols", cols, 1)
         return answer(deviation_at(self, i, j), rows, cols)
 
+    def known_cells(self, X: Any) -> tuple[Any, Any, Array]:
+        """Rows, columns (positions) and targets of a table's cells whose ids were fitted."""
+        cells = located(self, X)
+        known = (cells.rows >= 0) & (cells.cols >= 0)
+        return cells.rows[known], cells.cols[known], cells.values(self)[known]
+
     def _asks(self, X: Any) -> bool:
         """Whether X is a table of ids, which only a model fitted from a table understands."""
         return self.row_ids_ is not None and is_table(X)
