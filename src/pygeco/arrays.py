@@ -91,10 +91,10 @@ def inner(X: Array, Y: Array) -> Array:
 def moved(x: Any, like: NDArray[Any]) -> Any:
     """The same object with its large arrays of another kind.
 
-    Goes into dataclasses, named tuples, tuples and lists. A class names in `on_host` the fields
-    that stay on the host.
+    Goes into dataclasses, named tuples, tuples and lists; `on_host()` of an object names the fields
+    that stay.
     """
-    stay = getattr(type(x), "on_host", ())
+    stay = x.on_host() if hasattr(x, "on_host") else ()
     if is_dataclass(x) and not isinstance(x, type):
         names = [f.name for f in fields(x) if f.init and f.name not in stay]
         return replace(x, **{name: moved(getattr(x, name), like) for name in names})

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.arrays import HOST, Array, empty, inner, on, ones, scaled, times, zeros
+from pygeco.arrays import HOST, Array, contiguous, empty, inner, on, ones, scaled, times, zeros
 from pygeco.linalg import qr
 
 __all__ = ["Array", "LowRank"]
@@ -29,7 +29,9 @@ class LowRank:
     U: Array
     s: Array
     V: Array
-    on_host: ClassVar[tuple[str, ...]] = ("s",)
+
+    def on_host(self) -> tuple[str, ...]:
+        return ("s",)
 
     @classmethod
     def zero(cls, shape: tuple[int, int], like: Array = HOST) -> LowRank:
@@ -102,9 +104,9 @@ class LowRank:
     def truncate(self, rank: int) -> LowRank:
         """The leading `rank` columns: the best approximation when the columns are orthonormal."""
         return LowRank(
-            np.ascontiguousarray(self.U[:, :rank]),
+            contiguous(self.U[:, :rank]),
             self.s[:rank],
-            np.ascontiguousarray(self.V[:, :rank]),
+            contiguous(self.V[:, :rank]),
         )
 
     def svd(self) -> LowRank:

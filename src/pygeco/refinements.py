@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.optimize
 
-from pygeco.arrays import HOST, host, moved
+from pygeco.arrays import HOST, contiguous, host, moved
 from pygeco.directions import Operator
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.base import Objective
@@ -147,7 +147,7 @@ def _columns(G: Any, X: Array, *, transposed: bool = False) -> Array:
     if block is not None:
         return block(X)
     product = G.rmatvec if transposed else G.matvec
-    return np.column_stack([product(np.ascontiguousarray(x)) for x in X.T])
+    return np.column_stack([product(contiguous(x)) for x in X.T])
 
 
 def _eigenpairs(L: Array, signs: Array) -> LowRank:

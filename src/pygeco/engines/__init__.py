@@ -16,6 +16,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # Where each engine is: imported when chosen.
 ENGINES = {"cpu": "pygeco.engines.host", "cuda": "pygeco.engines.cuda"}
+# The engine for the arrays of a package.
+KINDS = {"cupy": "cuda"}
 
 
 def chosen(engine: str | Engine | None, *data: Any) -> Engine:
@@ -24,7 +26,7 @@ def chosen(engine: str | Engine | None, *data: Any) -> Engine:
         return engine
     if engine is None:
         packages = {type(x).__module__.partition(".")[0] for x in data}
-        engine = "cuda" if "cupy" in packages else "cpu"
+        engine = next((name for package, name in KINDS.items() if package in packages), "cpu")
     if engine not in ENGINES:
         raise ValueError(f"engine: unknown name {engine!r}; use one of {sorted(ENGINES)} or None.")
     return import_module(ENGINES[engine]).engine()

@@ -26,6 +26,7 @@ from pygeco.engines.simd import (
     gram_tile,
     place,
     project,
+    quadratic_form,
     scale_row,
     solve_four,
     solve_one,
@@ -186,18 +187,6 @@ def _finish(M, inverse, d, d4, stride, lanes, rows, first, tau, total, out):
             out[first + lane, k] = M[(d4 * stride + k) * lanes + lane]
 
 
-@njit(inline="always")
-def _error(x, d, prior, stride, kept, weight, tau):
-    """What xᵀΛx / τ counts too much: 2 xᵀb and the prior's share."""
-    error = 0.0
-    for k in range(d):
-        own = 0.5 * prior[k * stride + k] * x[k]
-        for q in range(k):
-            own += prior[k * stride + q] * x[q]
-        error += 2 * x[k] * (kept[k] + weight * own / tau)
-    return error
-
-
 @njit(cache=True, parallel=True, fastmath=_FAST)
 def half_sweep(
     pointers, indices, values, weights, blocks,
@@ -260,7 +249,11 @@ def half_sweep(
                         if q < width:
                             diagonal += spread[lane * width + q]
                         total[lane] += own[q * lanes + lane] * diagonal
+            # What xᵀΛx / τ counts too much: 2 xᵀb and the prior's share.
+            quadratic_form(M, d4 * stride, prior, stride, d, own)
             for lane in range(rows):
-                i = first + lane
                 kept = G[lane * size + d4 * stride : lane * size + (d4 + 1) * stride]
-                errors[i] = total[lane] - _error(out[i], d, prior, stride, kept, weight[lane], tau)
+                error = total[lane] - weight[lane] * own[lane] / tau
+                for k in range(d):
+                    error -= 2 * out[first + lane, k] * kept[k]
+                errors[first + lane] = error

@@ -29,8 +29,8 @@ class Side(NamedTuple):
     def keep(self, columns: NDArray[np.bool_]) -> Side:
         """The same with these components only."""
         return self._replace(
-            factor=np.ascontiguousarray(self.factor[:, on(columns, self.factor)]),
-            variance=np.ascontiguousarray(self.variance[:, on(columns, self.factor)]),
+            factor=contiguous(self.factor[:, on(columns, self.factor)]),
+            variance=contiguous(self.variance[:, on(columns, self.factor)]),
         )
 
 
@@ -90,4 +90,4 @@ def half_sweep(
 
 def _split(table: Array, s: int) -> Side:
     bias = table[:, s] if table.shape[1] > s else zeros(len(table), table, table.dtype)
-    return Side(np.ascontiguousarray(table[:, :s]), np.ascontiguousarray(bias))
+    return Side(contiguous(table[:, :s]), contiguous(bias))

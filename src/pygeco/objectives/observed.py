@@ -58,7 +58,7 @@ def _values(values: ArrayLike, allow_empty: bool, like: Array) -> Array:
             f"values: {len(bad)} of {len(y)} observed values are NaN or infinity (the first at "
             f"position {int(bad[0])}); drop those cells."
         )
-    return np.ascontiguousarray(y)
+    return contiguous(y)
 
 
 def _indices(
@@ -79,7 +79,7 @@ def _indices(
             raise ValueError(f"{name}: index {wrong} is outside 0 … {size - 1}; see `shape`.")
         if size > np.iinfo(np.int32).max:
             raise ValueError(f"shape: at most 2³¹ − 1 {name} are supported, not {size}.")
-        sides.append((np.ascontiguousarray(index), size))
+        sides.append((contiguous(index), size))
     (i, m), (j, n) = sides
     return i, j, (m, n)
 

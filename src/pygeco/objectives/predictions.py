@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
-from pygeco.engines import cpu
-from pygeco.engines.protocol import Cells
+from pygeco.arrays import zeros
+from pygeco.engines import Cells
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.entries import Entries, EntriesGradient
 
@@ -28,12 +26,9 @@ class Predictions:
     @classmethod
     def of(cls, entries: Entries, A: LowRank) -> Predictions:
         """O(|E| s)."""
-        left = A.U * A.s
-        return cls(
-            entries,
-            _at_cells(entries.by_row, left, A.V),
-            _at_cells(entries.by_col, A.V, left),
-        )
+        left = A.left
+        rows, cols = _at_cells(entries.by_row, left, A.V), _at_cells(entries.by_col, A.V, left)
+        return cls(entries, rows, cols)
 
     def mix(self, a: float, other: Predictions, b: float) -> Predictions:
         """The predictions of a A + b A′. O(|E|)."""
@@ -71,12 +66,8 @@ class Predictions:
 
 def _at_cells(cells: Cells, P: Array, Q: Array) -> Array:
     """⟨P_i, Q_j⟩ at the cells: the residuals of zero targets."""
-    out = np.empty(cells.size)
-    none, sums = np.zeros(0), np.empty((len(cells.blocks) - 1, 2))
-    P, Q = np.ascontiguousarray(P, dtype=float), np.ascontiguousarray(Q, dtype=float)
-    zeros = np.zeros(cells.size)
-    cpu.residuals(cells.pointers, cells.indices, zeros, none, cells.blocks, P, Q, out, sums)
-    return out
+    nothing = zeros(cells.size, cells.values)
+    return cells.engine.residuals(cells._replace(values=nothing, weights=nothing[:0]), P, Q).data
 
 
 def _slopes(entries: Entries, cells: Cells, z: Array) -> Array:

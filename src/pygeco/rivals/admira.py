@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from pygeco.corrections import Diagonal
-from pygeco.engines import separable
 from pygeco.factors import LowRank
 from pygeco.linalg import solve_psd
 from pygeco.objectives import Entries
@@ -69,6 +68,6 @@ def least_squares(objective: Objective, atoms: LowRank) -> LowRank:
     """Argmin over s of R(Σ s_k u_k v_kᵀ). O(|E| s²)."""
     if not (isinstance(objective, Entries) and objective.squared):
         return Diagonal().solve(objective, atoms).A
-    grams, sides = separable.moments(objective.by_col, atoms.U)
+    grams, sides = objective.engine.moments(objective.by_col, atoms.U)
     H = np.einsum("jkl,jk,jl->kl", grams, atoms.V, atoms.V)
     return LowRank(atoms.U, solve_psd(H, np.sum(sides * atoms.V, axis=0)), atoms.V)

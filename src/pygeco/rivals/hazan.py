@@ -1,6 +1,6 @@
 """Hazan's algorithm: fixed steps, and singular vectors that sharpen as it goes.
 
-E. Hazan, "Sparse approximate solutions to semidefinite programs", LATIN 2008, Algorithm 2, on the
+E. Hazan, "Sparse approximate solutions to semidefinite programs", LATIN 2008, on the
 lift by which Jaggi and Sulovský (ICML 2010) bring it to the trace norm; see `pygeco.rivals.js`.
 """
 

@@ -1,7 +1,7 @@
 """OptSpace: a spectral start, then descent over the subspaces.
 
 R. H. Keshavan, A. Montanari and S. Oh, "Matrix completion from a few entries", IEEE Transactions on
-Information Theory 56 (2010), section I.B and Algorithm 1 there; arXiv:0901.3150.
+Information Theory 56 (2010), the algorithm "Spectral Matrix Completion"; arXiv:0901.3150.
 """
 
 from __future__ import annotations

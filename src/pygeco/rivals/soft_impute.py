@@ -111,7 +111,7 @@ class Shrinking:
 @dataclass(frozen=True, eq=False)
 class Alternating:
     """softImpute-ALS: with A = U diag(s) Vᵀ and X the filled matrix, Vᵀ ← diag(s/(s + λ)) UᵀX
-    for orthonormal U, then U likewise, each made orthonormal again by a thin SVD.
+    for orthonormal U, then U likewise, orthonormal again by an SVD after each.
     """
 
     objective: Objective
@@ -130,23 +130,18 @@ class Alternating:
         return LowRank(U, np.maximum(np.append(A.s, np.zeros(extra)), least), V)
 
     def sweep(self, A: LowRank, alpha: float, rng: np.random.Generator) -> Triplets:
-        filled, weight = self._filled(A), _share(A, alpha / self.objective.smoothness)
-        Q, s, Pt = np.linalg.svd(rmatmat(filled, A.U) * weight, full_matrices=False)
-        A = LowRank(A.U @ Pt.T, s, Q)
-        filled, weight = self._filled(A), _share(A, alpha / self.objective.smoothness)
-        P, s, Qt = np.linalg.svd(matmat(filled, A.V) * weight, full_matrices=False)
-        return Triplets(LowRank(P, s, A.V @ Qt.T), 4)
+        A = LowRank.product(A.U, rmatmat(self._filled(A), A.U) * self._share(A, alpha)).svd()
+        A = LowRank.product(matmat(self._filled(A), A.V) * self._share(A, alpha), A.V).svd()
+        return Triplets(A, 4)
 
     def clean(self, A: LowRank, alpha: float) -> LowRank:
         """The filled matrix on the span of V, its singular values lowered by λ (step 5)."""
-        P, s, Qt = np.linalg.svd(matmat(self._filled(A), A.V), full_matrices=False)
-        lowered = s - alpha / self.objective.smoothness
-        kept = int(np.count_nonzero(lowered > 0))
-        return LowRank(P, lowered, A.V @ Qt.T).truncate(kept)
+        A = LowRank.product(matmat(self._filled(A), A.V), A.V).svd()
+        lowered = A.s - alpha / self.objective.smoothness
+        return LowRank(A.U, lowered, A.V).truncate(int(np.count_nonzero(lowered > 0)))
 
     def _filled(self, A: LowRank) -> Moved:
         return Moved(A, self.objective.gradient(A), self.objective.smoothness)
 
-
-def _share(A: LowRank, ridge: float) -> Array:
-    return A.s / (A.s + ridge)
+    def _share(self, A: LowRank, alpha: float) -> Array:
+        return A.s / (A.s + alpha / self.objective.smoothness)

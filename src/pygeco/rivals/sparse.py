@@ -55,7 +55,7 @@ def fcfgs(X: ArrayLike, y: ArrayLike, size: int, loss: str | Loss = "squared") -
     The coordinate with the largest |∂f| is chosen, then f is minimised over all that are. For
     every w̄, f(w_k) − f(w̄) ≤ 2 β ‖w̄‖₁² / k (S. Shalev-Shwartz, N. Srebro and T. Zhang, "Trading
     accuracy for sparsity in optimization problems with sparsity constraints", SIAM Journal on
-    Optimization 20 (2010), section 2.3 and Theorem 2.7). X (N, n), `size` ≤ min(N, n).
+    Optimization 20 (2010), section 2). X (N, n), `size` ≤ min(N, n).
     """
     f = Risk(*_checked(X, y, loss))
     w: Array = np.zeros(f.X.shape[1])

@@ -1,0 +1,394 @@
+"""The engine "cuda": passes on one GPU, by CuPy and the kernels of `kernels.cu`.
+
+CuPy is imported when the engine is chosen, and only here and in `launch`. Arrays stay on the GPU
+between passes. Reductions go by fixed pieces of the data, so the same GPU gives the same bits.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays import contiguous, empty, host, on, zeros
+from pygeco.engines import cuda_tables as tables
+from pygeco.engines.launch import NULL, Launcher, number, threads
+from pygeco.engines.pieces import Pieces, cut, runs
+from pygeco.engines.protocol import (
+    Cells,
+    Formulas,
+    Lines,
+    Residuals,
+    Ridges,
+    Slopes,
+    Solved,
+    Systems,
+    Table,
+)
+from pygeco.factors import Array
+
+# Bytes of partial sums, and cells of one run of a loss's formulas, that are in memory at once.
+ROOM, CELLS = 4 << 30, 1 << 27
+TRIANGLE = 8  # blocks of eight columns whose whole Gram one warp keeps in its registers
+SHARED = 32 << 10  # bytes of shared memory that a block takes at most, where it has a choice
+MOST_SHARED = 220 << 10
+SPARE_WARPS = 2048  # where systems do not fit in shared memory
+
+
+class Cuda:
+    """See `Engine`."""
+
+    name = "cuda"
+
+    def __init__(self, launch: Any, kind: Array) -> None:
+        self.launch, self.kind = launch, kind
+
+    def both_orders(
+        self,
+        rows: NDArray[Any],
+        cols: NDArray[Any],
+        values: Array,
+        weights: Array | None,
+        shape: tuple[int, int],
+    ) -> tuple[Cells, Cells]:
+        self.launch.check_room(len(values), values.dtype.itemsize * (1 if weights is None else 2))
+        # Stable, so that repeats stay in their order.
+        order = np.argsort(rows.astype(np.int64) * shape[1] + cols, kind="stable")
+        i, j = (index.astype(np.int32)[order] for index in (rows, cols))
+        data = [x[order] for x in ([values] if weights is None else [values, weights])]
+        by_row = self._cells(i, j, data, shape[0])
+        del order
+        order = np.argsort(j, kind="stable")
+        return by_row, self._cells(j[order], i[order], [x[order] for x in data], shape[1])
+
+    def _cells(self, major: Any, minor: Any, data: list[Array], groups: int) -> Cells:
+        """Cells that are sorted already."""
+        pointers = np.searchsorted(major, np.arange(groups + 1, dtype=np.int32, like=major))
+        none = data[0][:0]
+        values, weights = data[0], data[1] if len(data) > 1 else none
+        pointers = pointers.astype(np.int64)
+        return Cells(pointers, minor, values, weights, cut(pointers), self)
+
+    def product(self, cells: Cells, data: Array, scale: float, x: Array | None) -> Array:
+        pieces: Pieces = cells.blocks
+        x = None if x is None else contiguous(x, float)
+        out = empty(pieces.total, data)
+        self.launch(
+            f"matvec<{number(data)}>", threads(32 * pieces.total),
+            np.int64(pieces.total), pieces.starts, cells.indices, data,
+            np.float64(1.0 if pieces.split else scale), NULL if x is None else x, out,
+        )  # fmt: skip
+        return self._summed(pieces, out[:, None], scale)[:, 0] if pieces.split else out
+
+    def products(self, cells: Cells, data: Array, scale: float, X: Array) -> Array:
+        found = self._matmat(cells, data, None, contiguous(X, data.dtype))
+        return scale * found.astype(float)
+
+    def cross_grams(self, cells: Cells, X: Array, x: Array) -> Array:
+        weights = cells.weights if len(cells.weights) else None
+        return self._matmat(cells, weights, contiguous(x, float), contiguous(X, float))
+
+    def _matmat(self, cells: Cells, data: Array | None, x: Array | None, X: Array) -> Array:
+        """Σ data x_j X_j over each group, in the precision of X."""
+        pieces, k = cells.blocks, X.shape[1]
+        if k == 0:
+            return zeros((cells.groups, 0), X, X.dtype)
+        out = empty((pieces.total, k), X, X.dtype)
+        grid, block = threads(32 * pieces.total)
+        self.launch(
+            f"matmat<{number(cells.values)}, {number(X)}>", ((grid[0], -(-k // 32)), block),
+            np.int64(pieces.total), pieces.starts, cells.indices,
+            NULL if data is None else data, NULL if x is None else x, np.int32(k), X, out,
+        )  # fmt: skip
+        return self._summed(pieces, out, 1.0) if pieces.split else out
+
+    def _summed(self, pieces: Pieces, partial: Array, scale: float) -> Array:
+        """The pieces of each group, added in order."""
+        groups, k = len(pieces.first) - 1, partial.shape[1]
+        out = empty((groups, k), partial, partial.dtype)
+        self.launch(
+            f"add_pieces<{number(partial)}>", threads(groups * k),
+            np.int64(groups), pieces.first, np.int32(k), np.float64(scale), partial, out,
+        )  # fmt: skip
+        return out
+
+    def residuals(self, cells: Cells, P: Array, Q: Array) -> Residuals:
+        pieces: Pieces = cells.blocks
+        sums = empty((pieces.total, 2), cells.values)
+        out = np.empty_like(cells.values)
+        self._predict(cells, pieces, slice(0, pieces.total), P, Q, out, 0, sums)
+        squares, inner = host(sums.sum(axis=0))
+        return Residuals(out, float(squares), float(inner))
+
+    def _predict(
+        self, cells: Cells, pieces: Pieces, run: slice, P: Array, Q: Array, out: Array, base: int,
+        sums: Array | None,
+    ) -> None:  # fmt: skip
+        """Predictions of a run of pieces; with `sums`, residuals."""
+        plain, count = sums is None, run.stop - run.start
+        P, Q = (contiguous(F, cells.values.dtype if plain else float) for F in (P, Q))
+        self.launch(
+            f"predictions<{number(out)}, {number(P)}>", threads(32 * count),
+            np.int64(run.start), np.int64(count), pieces.starts, pieces.groups, cells.indices,
+            NULL if plain else cells.values,
+            NULL if plain or not len(cells.weights) else cells.weights,
+            np.int32(P.shape[1]), P, Q, np.int64(base), out, NULL if plain else sums,
+        )  # fmt: skip
+
+    def row_systems(self, cells: Cells, part: slice, offset: Array, V: Array) -> Systems:
+        pieces = cut(cells.pointers[part.start : part.stop + 1])
+        weights = cells.weights if len(cells.weights) else None
+        V, offset = V.astype(float), _lengthened(offset.astype(float))
+        found = self._systems(cells, pieces, weights, cells.values, offset, V, plain=False)
+        return Systems(*found, zeros(0, V))
+
+    def moments(self, cells: Cells, Q: Array) -> tuple[Array, Array]:
+        weights = cells.weights if len(cells.weights) else None
+        return self._systems(
+            cells, cells.blocks, weights, cells.values, None, Q.astype(float), plain=False
+        )
+
+    def _systems(
+        self, cells: Cells, pieces: Pieces, h: Array | None, y: Array, bias: Array | None,
+        Q: Array, *, plain: bool,
+    ) -> tuple[Array, Array]:  # fmt: skip
+        """Grams and sides of each group in full, in float64; `h` and `y` go with all cells."""
+        groups, s = len(pieces.first) - 1, Q.shape[1]
+        blocks = max(1, -(-s // 8))
+        Q = _padded(Q, blocks)
+        grams, sides = empty((groups, s, s), Q), empty((groups, s), Q)
+        for part, run in runs(pieces, ROOM // (8 * piece_size(blocks))):
+            parts = self._parts(
+                cells, pieces, run, h, y, bias, None, plain, Q, None, False, np.float64
+            )
+            count = part.stop - part.start
+            if s:
+                self.launch(
+                    "unpack<double>", threads(count * s * (s + 1)),
+                    np.int64(part.start), np.int64(count), pieces.first, np.int32(s),
+                    np.int32(blocks), parts, grams[part], sides[part],
+                )  # fmt: skip
+        return grams, sides
+
+    def _parts(
+        self, cells: Cells, pieces: Pieces, run: slice, h: Array | None, y: Array,
+        bias: Array | None, bias_variance: Array | None, plain: bool, Q: Array,
+        W: Array | None, offset: bool, real: Any,
+    ) -> Array:  # fmt: skip
+        """The partial systems of a run of pieces; with `offset` what an offset needs too."""
+        blocks, count = Q.shape[1] // 8, run.stop - run.start
+        out = empty(count * piece_size(blocks), Q, real)
+        even = blocks + blocks % 2
+        shape = f"{even}, {blocks}, true" if blocks <= TRIANGLE else "4, 4, false"
+        shape += f", {_bool(h is not None)}, {_bool(offset)}"
+        squares = 1 if blocks <= TRIANGLE else -(-blocks // 4) * (-(-blocks // 4) + 1) // 2
+        grid, block = threads(32 * count, 64)
+        self.launch(
+            f"grams<{number(y)}, {number(Q)}, {number(out)}, {shape}>", ((grid[0], squares), block),
+            np.int64(run.start), np.int64(count), pieces.starts, cells.indices,
+            NULL if h is None else h, y, NULL if bias is None else bias,
+            NULL if bias_variance is None else bias_variance, np.bool_(plain), np.int32(blocks),
+            np.int32(len(Q) - 1), Q, NULL if W is None else W, out,
+        )  # fmt: skip
+        return out
+
+    def half_sweep(self, cells: Cells, start: Array, ridges: Ridges, *, variances: bool) -> Solved:
+        pieces, (m, d), real = cells.blocks, start.shape, start.dtype
+        s = ridges.partner.shape[1]
+        blocks = max(1, -(-s // 8))
+        Q = _padded(ridges.partner, blocks)
+        W = None if ridges.variance is None else _padded(ridges.variance.astype(real), blocks)
+        bias, bias_variance = (
+            None if x is None else _lengthened(x.astype(real))
+            for x in (ridges.bias, ridges.bias_variance)
+        )
+        ridge, noise = (
+            None if x is None else contiguous(x, real) for x in (ridges.ridge, ridges.noise)
+        )
+        offset = ridges.offsets or W is not None
+        lower = np.tril(ridges.prior)
+        prior = on(lower + np.tril(lower, -1).T, Q, real)
+        out, errors = start.copy(), empty(m, start)
+        mean = None if noise is None else np.empty_like(out)
+        variance = np.empty_like(out) if variances else None
+        weights = cells.weights if len(cells.weights) else None
+        for part, run in runs(pieces, ROOM // (real.itemsize * piece_size(blocks))):
+            parts = self._parts(
+                cells, pieces, run, weights, cells.values, bias, bias_variance, False, Q, W, offset,
+                real,
+            )  # fmt: skip
+            self._solve(
+                pieces, part, d, s, blocks, parts, ridge, prior, on(ridges.shift, Q, real), ridges,
+                noise, out, mean, variance, errors,
+            )  # fmt: skip
+        return Solved(out, mean, variance, float(errors.sum()))
+
+    def _solve(
+        self, pieces: Pieces, part: slice, d: int, s: int, blocks: int, parts: Array,
+        ridge: Array | None, prior: Array, shift: Array, ridges: Ridges, noise: Array | None,
+        out: Array, mean: Array | None, variance: Array | None, errors: Array,
+    ) -> None:  # fmt: skip
+        groups, size = part.stop - part.start, out.dtype.itemsize
+        room, warps = system_room(d), 4
+        while warps > 1 and warps * room * size > SHARED:
+            warps //= 2
+        shared, memory, most = warps * room * size, NULL, -(-groups // warps)
+        fits = shared <= MOST_SHARED
+        if not fits:
+            shared, most = 0, min(most, SPARE_WARPS)
+            memory = empty(most * room, out, out.dtype)
+        self.launch(
+            f"solve<{number(out)}, {_bool(fits)}>", ((most,), (32 * warps,)),
+            np.int64(part.start), np.int64(groups), pieces.first, np.int32(s), np.int32(blocks),
+            np.int32(d - s), parts, NULL if ridge is None else ridge, prior, shift,
+            np.float64(ridges.tau), np.float64(ridges.jitter), NULL if noise is None else noise,
+            np.int64(room), memory, out, NULL if mean is None else mean,
+            NULL if variance is None else variance, errors, shared=shared,
+        )  # fmt: skip
+
+    def total(self, cells: Cells, loss: Formulas, P: Array, Q: Array) -> float:
+        sums = [
+            np.sum(_times(loss.value(z, y), w), dtype=float)
+            for _, _, z, y, w in self._predicted(cells, P, Q)
+        ]
+        return float(sum(sums))
+
+    def slopes(
+        self, cells: Cells, loss: Formulas, P: Array, Q: Array, *, sums: bool = True
+    ) -> Slopes:
+        out = np.empty_like(cells.values)
+        value, inner = [], []
+        for _, at, z, y, w in self._predicted(cells, P, Q):
+            out[at] = g = _times(loss.slope(z, y), w)
+            if sums:
+                value.append(np.sum(_times(loss.value(z, y), w), dtype=float))
+                inner.append(np.sum(g * z, dtype=float))
+        return Slopes(out, float(sum(value)), float(sum(inner)))
+
+    def systems(
+        self, cells: Cells, loss: Formulas, P: Array, Q: Array, size: int, *, curved: bool = True
+    ) -> Systems:
+        here = _alone(cells)
+        g, h, value = (np.empty_like(here.values) for _ in range(3))
+        for _, at, z, y, w in self._predicted(here, P, Q):
+            g[at], value[at] = _times(loss.slope(z, y), w), _times(loss.value(z, y), w)
+            if curved:
+                h[at] = _times(loss.stiffness(z, y), w)
+        values = self.product(here, value, 1.0, None)
+        if not curved:
+            sides = self._matmat(here, g, None, contiguous(Q[:, :size], float))
+            return Systems(zeros((len(sides), 0, 0), sides), sides, values)
+        Q = Q[:, :size].astype(here.values.dtype)
+        return Systems(*self._systems(here, here.blocks, h, g, None, Q, plain=True), values)
+
+    def _predicted(self, cells: Cells, P: Array, Q: Array) -> Any:
+        """Run by run: groups, cells, and the predictions, targets and weights there."""
+        pieces: Pieces = cells.blocks
+        for part, run in runs(pieces, max(1, CELLS // pieces.length)):
+            whole = run == slice(0, pieces.total)
+            at = slice(0, cells.size) if whole else _bounds(pieces.starts, run)
+            z = empty(at.stop - at.start, cells.values, cells.values.dtype)
+            self._predict(cells, pieces, run, P, Q, z, at.start, None)
+            yield part, at, z, cells.values[at], cells.weights[at]
+
+    def lines(
+        self, table: Table, loss: Formulas, P: Array, Q: Array, X: Array, *,
+        by_row: bool, curved: bool,
+    ) -> Lines:  # fmt: skip
+        return tables.lines(self.launch, table, loss, P, Q, X, by_row=by_row, curved=curved)
+
+    def beyond(self, table: Table, P: Array, Q: Array, threshold: float) -> tuple[Array, ...]:
+        return tables.beyond(table, P, Q, threshold)
+
+    def medians(self, table: Table) -> Array:
+        return tables.medians(self.launch, table)
+
+    def census(self, table: Table) -> tuple[float, float, int]:
+        return tables.census(table)
+
+    def top_k(self, scores: Array, k: int) -> tuple[NDArray[np.int64], Array]:
+        found = np.argsort(-scores, axis=1, kind="stable")[:, :k].astype(np.int64)
+        values = scores[np.arange(len(scores), like=found)[:, None], found]
+        found[values == -np.inf] = -1
+        return found, values
+
+
+def piece_size(blocks: int) -> int:
+    """Numbers that a piece leaves for its group's system, as in the kernels."""
+    return 32 * blocks * (blocks + 1) + 24 * blocks + 4
+
+
+def system_room(d: int) -> int:
+    """Numbers of memory for one system of d unknowns while it is solved, as in the kernels."""
+    ld, tall = (d + 4) // 4 * 4, (d + 3) // 4 * 4
+    return tall * ld + 4 * tall
+
+
+def _padded(factor: Array, blocks: int) -> Array:
+    """The rows with zeros up to whole blocks of eight columns, and one more row of zeros."""
+    out = zeros((len(factor) + 1, 8 * blocks), factor, factor.dtype)
+    out[:-1, : factor.shape[1]] = factor
+    return out
+
+
+def _lengthened(x: Array) -> Array:
+    """One more zero, for the row of zeros."""
+    out = zeros(len(x) + 1, x, x.dtype)
+    out[:-1] = x
+    return out
+
+
+def _bool(x: bool) -> str:
+    return "true" if x else "false"
+
+
+def _alone(cells: Cells) -> Cells:
+    """A run of groups, whose pointers are part of all, with cells and pieces of its own."""
+    if len(cells.pointers) == len(cells.blocks.first):
+        return cells
+    first, last = (int(x) for x in host(cells.pointers[[0, -1]]))
+    pointers, at = cells.pointers - first, slice(first, last)
+    return Cells(
+        pointers,
+        cells.indices[at],
+        cells.values[at],
+        cells.weights[at],
+        cut(pointers),
+        cells.engine,
+    )
+
+
+def _bounds(starts: NDArray[np.int64], run: slice) -> slice:
+    first, last = host(starts[[run.start, run.stop]])
+    return slice(int(first), int(last))
+
+
+def _times(x: Array, w: Array) -> Array:
+    return x * w if len(w) else x
+
+
+def visible() -> int:
+    """The number of GPUs, asked of the driver itself: CuPy need not be there."""
+    try:
+        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return 0
+    return count.value
+
+
+@cache
+def engine() -> Cuda:
+    if not visible():
+        raise RuntimeError(
+            "engine: 'cuda' needs an NVIDIA GPU and its driver, and none is visible; "
+            "use engine='cpu'."
+        )
+    launch = Launcher()
+    return Cuda(launch, launch.cupy.zeros(0))

@@ -1,0 +1,347 @@
+"""The laws of an engine, against dense NumPy: one body for "cpu", for the CPU twin of "cuda" and,
+where there is a GPU, for "cuda" itself.
+"""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from pygeco import losses
+from pygeco.arrays import host, moved, on
+from pygeco.engines import chosen, cuda, pieces
+from pygeco.engines.protocol import Ridges, Table
+from twin import twin_engine
+
+SHAPES = [(1, 1), (1, 60), (30, 1), (23, 31)]
+TYPES = [np.float32, np.float64]
+gpu = pytest.mark.skipif(not cuda.visible(), reason="no GPU")
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory):
+    return twin_engine(tmp_path_factory.mktemp("twin"))
+
+
+@pytest.fixture(params=["cpu", "twin", pytest.param("cuda", marks=gpu)])
+def engine(request, monkeypatch):
+    if request.param != "twin":
+        return chosen(request.param)
+    # Small pieces and little room, so that groups are split and worked in several runs.
+    monkeypatch.setattr(pieces, "SHORTEST", 32)
+    monkeypatch.setattr(cuda, "ROOM", 1 << 14)
+    monkeypatch.setattr(cuda, "CELLS", 1 << 7)
+    return request.getfixturevalue("twin")
+
+
+class Problem:
+    """Cells in an engine's arrays, and the same as dense arrays Y and W, zero where unobserved."""
+
+    def __init__(self, engine, shape, dtype, weights, columns=False, seed=0):
+        rng = self.rng = np.random.default_rng(seed)
+        seen = rng.random(shape) < 0.6
+        seen[0, 0] = True
+        rows, cols = np.nonzero(seen)
+        order = rng.permutation(len(rows))
+        rows, cols = rows[order], cols[order]
+        y = rng.standard_normal(len(rows)).astype(dtype)
+        w = rng.uniform(0.5, 2.0, len(rows)).astype(dtype) if weights else None
+        self.engine, self.dtype = engine, dtype
+        given = [None if x is None else on(x, engine.kind) for x in (rows, cols, y, w)]
+        both = engine.both_orders(*given, shape)
+        self.cells = both[int(columns)]
+        Y, W = np.zeros(shape), np.zeros(shape)
+        Y[rows, cols], W[rows, cols] = y, 1.0 if w is None else w
+        self.Y, self.W = (Y.T, W.T) if columns else (Y, W)
+        self.groups, self.others = self.Y.shape
+
+    def normal(self, *shape, dtype=float):
+        x = self.rng.standard_normal(shape).astype(dtype)
+        return x, on(x, self.engine.kind)
+
+    def at_cells(self, dense):
+        """The numbers at the cells, in their order."""
+        counts = np.diff(host(self.cells.pointers))
+        return dense[np.repeat(np.arange(self.groups), counts), host(self.cells.indices)]
+
+    def close(self, found, expected, digits=None):
+        digits = {np.float32: 4, np.float64: 10}[self.dtype] if digits is None else digits
+        scale = max(1.0, float(np.abs(expected).max(initial=0.0)))
+        np.testing.assert_allclose(host(found), expected, rtol=0, atol=scale * 10.0**-digits)
+
+
+@pytest.fixture(params=[(shape, columns) for shape in SHAPES for columns in (False, True)], ids=str)
+def problem(request, engine):
+    def make(dtype=np.float64, weights=True):
+        return Problem(engine, request.param[0], dtype, weights, request.param[1])
+
+    return make
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_orders_are_sorted_and_hold_every_cell(problem, dtype) -> None:
+    p = problem(dtype)
+    pointers, indices = host(p.cells.pointers), host(p.cells.indices)
+    assert pointers.dtype == np.int64
+    assert indices.dtype == np.int32
+    np.testing.assert_array_equal(np.diff(pointers), np.count_nonzero(p.W, axis=1))
+    np.testing.assert_array_equal(indices, np.nonzero(p.W)[1])
+    np.testing.assert_array_equal(host(p.cells.values), p.Y[p.W > 0].astype(dtype))
+    np.testing.assert_array_equal(host(p.cells.weights), p.W[p.W > 0].astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_products(problem, dtype) -> None:
+    p = problem(dtype)
+    x, x_here = p.normal(p.others)
+    p.close(p.engine.product(p.cells, p.cells.values, 0.5, x_here), 0.5 * p.Y @ x, 10)
+    for k in (1, 5, 37):
+        X, X_here = p.normal(p.others, k)
+        p.close(p.engine.products(p.cells, p.cells.values, 0.5, X_here), 0.5 * p.Y @ X)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_residuals(problem, dtype, weights) -> None:
+    p = problem(dtype, weights)
+    for s in (0, 1, 5, 19):
+        (P, P_here), (Q, Q_here) = p.normal(p.groups, s), p.normal(p.others, s)
+        Z = P @ Q.T
+        found = p.engine.residuals(p.cells, P_here, Q_here)
+        p.close(found.data, p.at_cells(p.W * (Z - p.Y)), 5 if dtype is np.float32 else 10)
+        p.close([found.squares], [np.sum(p.W * (Z - p.Y) ** 2)], 9)
+        p.close([found.inner], [np.sum(p.W * (Z - p.Y) * Z)], 9)
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_grams(problem, weights) -> None:
+    for dtype in TYPES:
+        p = problem(dtype, weights)
+        for s in (0, 1, 8, 11):
+            (Q, Q_here), (x, x_here) = p.normal(p.others, s), p.normal(p.others)
+            crossed = p.engine.cross_grams(p.cells, Q_here, x_here)
+            p.close(crossed, np.einsum("ij,j,jk->ik", p.W, x, Q), 10)
+            grams, sides = p.engine.moments(p.cells, Q_here)
+            expected = np.einsum("ij,jk,jl->ikl", p.W, Q, Q)
+            p.close(grams, expected, 10)
+            p.close(sides, (p.W * p.Y) @ Q, 10)
+            part = slice(p.groups // 3, p.groups)
+            found = p.engine.row_systems(p.cells, part, x_here, Q_here)
+            p.close(found.grams, expected[part], 10)
+            p.close(found.sides, ((p.W * (p.Y - x)) @ Q)[part], 10)
+
+
+@pytest.mark.parametrize("loss", [losses.Huber(0.7), losses.LogCosh()], ids=["huber", "log-cosh"])
+@pytest.mark.parametrize("weights", [False, True])
+def test_any_loss(problem, loss, weights) -> None:
+    for dtype in TYPES:
+        p = problem(dtype, weights)
+        (P, P_here), (Q, Q_here) = p.normal(p.groups, 6), p.normal(p.others, 6)
+        Z = P @ Q.T
+        value, slope = p.W * loss.value(Z, p.Y), p.W * loss.slope(Z, p.Y)
+        bend = p.W * loss.stiffness(Z, p.Y)
+        p.close([p.engine.total(p.cells, loss, P_here, Q_here)], [value.sum()])
+        found = p.engine.slopes(p.cells, loss, P_here, Q_here)
+        p.close(found.data, p.at_cells(slope))
+        p.close([found.value, found.inner], [value.sum(), np.sum(slope * Z)])
+        for size in (4, 6):
+            some = Q[:, :size]
+            found = p.engine.systems(p.cells, loss, P_here, Q_here, size)
+            p.close(found.sides, slope @ some)
+            p.close(found.values, value.sum(axis=1))
+            if dtype is np.float64:  # in float32 a cell near the kink may fall on its other side
+                p.close(found.grams, np.einsum("ij,jk,jl->ikl", bend, some, some))
+            flat = p.engine.systems(p.cells, loss, P_here, Q_here, size, curved=False)
+            p.close(flat.sides, slope @ some)
+        part = slice(p.groups // 2, p.groups)
+        run = p.cells._replace(pointers=p.cells.pointers[part.start : part.stop + 1])
+        found = p.engine.systems(run, loss, P_here[part], Q_here, 6)
+        p.close(found.sides, (slope @ Q)[part])
+
+
+def solved(p, s, ridges, start, W, spread):
+    """Every group's system, by NumPy's solver."""
+    P = np.column_stack([ridges.partner, np.ones((p.others, int(ridges.offsets)))])
+    out, variances, error = [], [], 0.0
+    for i in range(p.groups):
+        gram = (P * W[i][:, None]).T @ P
+        more = np.zeros(P.shape[1])
+        more[:s] = W[i] @ spread
+        r = p.Y[i] - ridges.bias
+        curvature = gram + np.diag(more)
+        system = ridges.tau * curvature + ridges.ridge[i] * ridges.prior
+        side = ridges.tau * P.T @ (W[i] * r) + ridges.ridge[i] * ridges.shift
+        x = np.linalg.solve(system, side)
+        covariance = np.linalg.inv(system)
+        out.append(x)
+        variances.append(np.diag(covariance))
+        error += W[i] @ ((r - P @ x) ** 2 + ridges.bias_variance) + x @ (more * x)
+        error += np.diag(covariance) @ np.diag(curvature)
+    return np.array(out), np.array(variances), error
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("offsets", [False, True])
+@pytest.mark.parametrize("s", [0, 1, 7, 9, 34, 67])
+@pytest.mark.parametrize("columns", [False, True])
+def test_half_sweeps(engine, s, offsets, weights, columns) -> None:
+    if s + offsets == 0:
+        return
+    for dtype in TYPES:
+        p = Problem(engine, (13, 40), dtype, weights, columns)
+        d = s + offsets
+        factor = p.rng.standard_normal((p.others, s)).astype(dtype)
+        spread = p.rng.uniform(0, 0.2, (p.others, s)).astype(dtype)
+        bias, other = p.rng.standard_normal(p.others), p.rng.uniform(0, 0.1, p.others)
+        A = p.rng.standard_normal((d, d + 3))
+        plain = Ridges(
+            factor, bias, spread, other, p.rng.uniform(0.5, 2, p.groups), A @ A.T / d + np.eye(d),
+            p.rng.standard_normal(d), 1.7, 0.0, None, offsets,
+        )  # fmt: skip
+        here = moved(plain, engine.kind)._replace(prior=plain.prior, shift=plain.shift)
+        start = on(np.zeros((p.groups, d), dtype), engine.kind)
+        found = engine.half_sweep(p.cells, start, here, variances=True)
+        out, variances, error = solved(p, s, plain, start, p.W, spread)
+        digits = 3 if dtype is np.float32 else 9
+        p.close(found.out, out, digits)
+        p.close(found.variance, variances, digits)
+        p.close([found.error / error], [1.0], digits)
+        # A draw is the mean plus L⁻ᵀ noise, so its covariance is Λ⁻¹: here, for unit noise.
+        noise = on(p.rng.standard_normal((p.groups, d)).astype(dtype), engine.kind)
+        drawn = engine.half_sweep(p.cells, start, here._replace(noise=noise), variances=False)
+        p.close(drawn.mean, out, digits)
+        again = engine.half_sweep(p.cells, start, here._replace(noise=-noise), variances=False)
+        p.close((host(drawn.out) + host(again.out)) / 2, out, digits)
+        assert drawn.variance is None
+        assert float(np.abs(host(drawn.out) - out).max()) > 1e-3
+
+
+@pytest.mark.parametrize("columns", [False, True])
+def test_a_singular_system_stays_near_its_start(engine, columns) -> None:
+    p = Problem(engine, (6, 8), np.float64, False, columns)
+    factor = np.zeros((p.others, 3))
+    factor[:, 0] = 1.0  # two of three unknowns are free
+    begin, begin_here = p.normal(p.groups, 3)
+    ridges = Ridges(
+        on(factor, engine.kind), None, None, None, None, np.zeros((3, 3)), np.zeros(3), 1.0, 1e-10,
+        None, False,
+    )  # fmt: skip
+    found = host(engine.half_sweep(p.cells, begin_here, ridges, variances=False).out)
+    some = p.W.sum(axis=1) > 0
+    np.testing.assert_allclose(found[some, 1:], begin[some, 1:], rtol=1e-6)
+    mean = p.Y.sum(axis=1)[some] / p.W.sum(axis=1)[some]
+    np.testing.assert_allclose(found[some, 0], mean, atol=1e-8)
+
+
+def table(engine, values, *weights):
+    working = np.float32 if np.can_cast(values.dtype, np.float32) else np.float64
+    here = tuple(on(np.broadcast_to(w, values.shape), engine.kind) for w in weights)
+    return Table(on(values, engine.kind), here, np.dtype(working), engine)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.float32, np.float64])
+@pytest.mark.parametrize("loss", [losses.Squared(), losses.Huber(0.7), losses.LogCosh()], ids=str)
+@pytest.mark.parametrize("weights", [False, True])
+def test_lines_of_a_table(engine, kind, loss, weights) -> None:
+    rng = np.random.default_rng(0)
+    Y = (10 * rng.random((17, 29))).astype(kind)
+    seen = np.ones(Y.shape)
+    if np.dtype(kind).kind == "f":
+        seen[rng.random(Y.shape) < 0.2] = 0
+        Y[seen == 0] = np.nan
+    w = (
+        rng.uniform(0.0, 2.0, (17, 1)) * (rng.random((17, 1)) < 0.8)
+        if weights
+        else np.ones((17, 1))
+    )
+    data = table(engine, Y, *((w,) if weights else ()))
+    P, Q = rng.standard_normal((17, 3)), rng.standard_normal((29, 3))
+    W, target, Z = w * seen, np.where(seen > 0, Y, 1.0), P @ Q.T
+    value, slope = W * loss.value(Z, target), W * loss.slope(Z, target)
+    secant = np.abs(slope) / np.maximum(np.abs(Z - target), 1e-300)
+    fused = loss.clipped is not None
+    bend = secant if fused else W * loss.stiffness(Z, target)
+    for by_row in (True, False):
+        for k in (0, 4):
+            X = rng.standard_normal((29 if by_row else 17, k))
+            here = (on(F, engine.kind) for F in (P, Q, X))
+            found = engine.lines(data, loss, *here, by_row=by_row, curved=True)
+            axis = int(by_row)
+            turned = slope if by_row else slope.T
+            heavy = bend if by_row else bend.T
+            expected = (
+                turned @ X, value.sum(axis), bend.sum(axis), np.einsum("ij,jk,jl->ikl", heavy, X, X)
+            )  # fmt: skip
+            for part, known in zip(found, expected, strict=True):
+                scale = max(1.0, np.abs(known).max(initial=0.0))
+                np.testing.assert_allclose(host(part), known, rtol=0, atol=3e-5 * scale)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.float32, np.float64])
+@pytest.mark.parametrize("weights", [False, True])
+def test_medians_census_and_outliers_of_a_table(engine, kind, weights) -> None:
+    rng = np.random.default_rng(1)
+    for rows in (1, 2, 9, 10):
+        Y = np.round(20 * rng.standard_normal((rows, 12)) + (100 if kind is np.uint8 else 0))
+        Y = Y.astype(kind)
+        if kind is not np.uint8:
+            Y[rng.random(Y.shape) < 0.3] = np.nan
+            Y[:, 3] = np.nan
+        w = (rng.random(Y.shape) < 0.7).astype(float) * 1.5 if weights else np.ones(Y.shape)
+        data = table(engine, Y, *((w,) if weights else ()))
+        seen = ~np.isnan(Y.astype(float)) & (w > 0)
+        columns = [Y[seen[:, j], j].astype(float) for j in range(12)]
+        expected = [np.median(column) if len(column) else 0.0 for column in columns]
+        np.testing.assert_allclose(host(engine.medians(data)), expected, rtol=1e-6)
+        total, heaviest, infinite = engine.census(data)
+        assert total == pytest.approx(np.sum(w * seen))
+        assert heaviest == pytest.approx(np.max(w * seen, initial=0.0))
+        assert infinite == 0
+        zero = on(np.zeros((rows, 1)), engine.kind), on(np.zeros((12, 1)), engine.kind)
+        i, j, r = (host(x) for x in engine.beyond(data, *zero, 15.0))
+        far = seen & (np.abs(np.nan_to_num(Y.astype(float))) > 15)
+        np.testing.assert_array_equal([i, j], np.nonzero(far))
+        np.testing.assert_allclose(r, Y[far], rtol=1e-6)
+    wild = np.array([[1.0, np.inf], [np.nan, -np.inf]], np.float32)
+    assert engine.census(table(engine, wild))[2] == 2
+
+
+def test_top_k(engine) -> None:
+    scores = np.array([[3, 1, 3, 2], [-np.inf, 5, -np.inf, -np.inf]], np.float32)
+    found, values = (host(x) for x in engine.top_k(on(scores, engine.kind), 3))
+    np.testing.assert_array_equal(found, [[0, 2, 3], [1, -1, -1]])
+    np.testing.assert_array_equal(values, [[3, 3, 2], [5, -np.inf, -np.inf]])
+
+
+def test_pieces_cover_every_cell_once() -> None:
+    rng = np.random.default_rng(0)
+    for groups in (1, 7, 300):
+        counts = rng.geometric(0.002, groups) - 1
+        counts[0] = 0
+        pointers = 5 + np.concatenate([[0], np.cumsum(counts)])
+        cut = pieces.cut(pointers)
+        lengths = np.diff(cut.starts)
+        assert lengths.max(initial=0) <= cut.length
+        assert cut.starts[0] == 5
+        assert cut.starts[-1] == pointers[-1]
+        np.testing.assert_array_equal(cut.starts[cut.first], pointers)
+        np.testing.assert_array_equal(np.add.reduceat(lengths, cut.first[:-1]), counts)
+        for most in (1, 3, 10**6):
+            groups_of, pieces_of = zip(*pieces.runs(cut, most), strict=True)
+            assert groups_of[0].start == pieces_of[0].start == 0
+            assert groups_of[-1].stop == groups
+            assert all(a.stop == b.start for a, b in pairwise(groups_of))
+            assert all(
+                cut.first[g.stop] == p.stop for g, p in zip(groups_of, pieces_of, strict=True)
+            )
+            assert all(p.stop - p.start <= max(most, cut.first[g.stop] - cut.first[g.start])
+                       for g, p in zip(groups_of, pieces_of, strict=True))  # fmt: skip
+
+
+@pytest.mark.skipif(bool(cuda.visible()), reason="there is a GPU")
+def test_without_a_gpu_the_error_is_clear_and_cupy_is_left_alone() -> None:
+    import sys
+
+    with pytest.raises(RuntimeError, match="engine: 'cuda' needs an NVIDIA GPU and its driver"):
+        chosen("cuda")
+    assert "cupy" not in sys.modules
