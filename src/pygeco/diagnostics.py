@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from pygeco.arrays import host, on
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Logistic, Loss, Ordinal, SmoothedHinge
 from pygeco.objectives import Entries
@@ -125,7 +126,7 @@ def cells_of(model: Any, data: Any = None, most: int = MOST) -> Cells:
     Of a table, the cells whose ids the model knows.
     """
     if data is None:
-        pointers, cols, targets = model.seen_
+        pointers, cols, targets = (host(part) for part in model.seen_)
         rows = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
         return _sampled(Cells(rows, cols, targets, len(targets), False), most)
     if isinstance(data, Cells):
@@ -160,7 +161,7 @@ def unseen(model: Any, data: Any) -> Cells:
     """The cells of `data` that the model was not fitted to; none may be left. O(cells log |E|)."""
     cells = cells_of(model, data, most=2**62)
     n = model.factors_.shape[1]
-    pointers, cols, _ = model.seen_
+    pointers, cols, _ = (host(part) for part in model.seen_)
     seen = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers)) * n + cols  # sorted
     asked = cells.rows.astype(np.int64) * n + cells.cols
     at = np.minimum(np.searchsorted(seen, asked), len(seen) - 1)
@@ -174,7 +175,10 @@ def judge(model: Any, data: Any = None, most: int = MOST) -> Judged:
     cells = cells_of(model, data, most)
     z = _linear(model, cells, model.factors_)
     spread = model.average_ or model.posterior_
-    deviation = None if spread is None else np.sqrt(spread.variance(cells.rows, cells.cols))
+    deviation = None
+    if spread is not None:
+        i, j = (on(index, model.factors_.U) for index in (cells.rows, cells.cols))
+        deviation = np.sqrt(host(spread.variance(i, j)))
     return Judged(
         cells,
         observed(model.loss_, cells.targets),
@@ -263,8 +267,8 @@ def components(model: Any, count: int = 6, extremes: int = 6, support: int = 1) 
     turned so that the column farthest from zero is at the top. Columns with fewer than `support`
     fitted cells are left out of the extremes.
     """
-    A, cells = model.factors_.svd(), cells_of(model)
-    enough = np.bincount(model.seen_.indices, minlength=A.shape[1]) >= support
+    A, cells = hosted(model.factors_).svd(), cells_of(model)
+    enough = counts(model) >= support
     allowed = np.flatnonzero(enough)
     found = []
     for k in range(min(count, A.rank)):
@@ -280,6 +284,16 @@ def components(model: Any, count: int = 6, extremes: int = 6, support: int = 1) 
         bottom = [(int(j), float(weight[j])) for j in order[: min(each, len(order) - each)]]
         found.append(Component(k + 1, effect, float(A.s[k]), top, bottom))
     return found
+
+
+def hosted(A: LowRank) -> LowRank:
+    """The same matrix with its factors on the host."""
+    return LowRank(host(A.U), A.s, host(A.V))
+
+
+def counts(model: Any) -> NDArray[np.int64]:
+    """The fitted cells of each column."""
+    return np.bincount(host(model.seen_.indices), minlength=model.factors_.shape[1])
 
 
 def _sampled(cells: Cells, most: int) -> Cells:
@@ -301,7 +315,8 @@ def _thinned(steps: list[Any], cells: int) -> list[Any]:
 
 
 def _linear(model: Any, cells: Cells, A: LowRank) -> Array:
-    return model.biases_.at(cells.rows, cells.cols) + A.entries(cells.rows, cells.cols)
+    z = model.biases_.at(cells.rows, cells.cols) + A.entries(cells.rows, cells.cols)
+    return host(z)
 
 
 def _error(model: Any, cells: Cells, A: LowRank) -> float:
@@ -310,8 +325,8 @@ def _error(model: Any, cells: Cells, A: LowRank) -> float:
 
 def _growing(model: Any, cells: Cells) -> list[float]:
     """The errors of the leading 0, 1, 2, … components of the fitted matrix."""
-    A = model.factors_.svd()
-    z = model.biases_.at(cells.rows, cells.cols).astype(float)
+    A = hosted(model.factors_).svd()
+    z = host(model.biases_.at(cells.rows, cells.cols)).astype(float)
     errors = [_mean_error(model, cells, z)]
     for u, s, v in zip(A.U.T, A.s, A.V.T, strict=True):
         z += (s * u)[cells.rows] * v[cells.cols]

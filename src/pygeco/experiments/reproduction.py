@@ -9,7 +9,7 @@ from typing import Any
 from pygeco.experiments.account import account
 from pygeco.experiments.claims import Verdict, verdicts
 from pygeco.experiments.figure1 import Curve, write
-from pygeco.report import reproduction as pictures
+from pygeco.plot import reproduction as pictures
 
 
 def publish(curves: Sequence[Curve], folder: Path) -> list[Verdict]:

@@ -17,7 +17,7 @@ from pygeco.directions import Lanczos, Operator, Pair
 from pygeco.experiments.reproduction import draw
 from pygeco.factors import LowRank
 from pygeco.objectives import Entries
-from pygeco.report import reproduction as pictures
+from pygeco.plot import reproduction as pictures
 from pygeco.solver import Solver, minimize
 
 TAUS = (0.0, 0.3, 0.6, 0.9)
