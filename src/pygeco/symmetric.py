@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pygeco.arrays import kind, zeros
 from pygeco.directions import Direction, Operator, Pair, leading_block, matmat
 from pygeco.factors import Array
 from pygeco.objectives.base import Objective
@@ -57,7 +58,8 @@ def further(G: Operator, objective: Objective, count: int, rng: np.random.Genera
     """`count` singular pairs after the first, u = ±v where only symmetric matrices count."""
     if count <= 0:
         m, n = G.shape
-        return Further(np.zeros((m, 0)), np.zeros((n, 0)), 0)
+        like = kind(objective)
+        return Further(zeros((m, 0), like), zeros((n, 0), like), 0)
     U, _, V = leading_block(G, count + 1, rng)
     if not getattr(objective, "symmetric", False):
         return Further(U[:, 1:], V[:, 1:], 7)
