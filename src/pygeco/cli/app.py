@@ -46,13 +46,13 @@ for command in (
 
 @app.command()
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the picture.")] = Path(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
         "geco-demo"
     ),
     rank: Annotated[int, typer.Option(min=1, max=50, help="The highest rank.")] = 10,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the ratings and of the fit.")] = 0,
 ) -> None:
-    """Fit synthetic ratings rank by rank, and draw test error against rank."""
+    """Fit synthetic ratings rank by rank; draw the test error, and write a report."""
     from pygeco.cli.demo import run
 
     try:
