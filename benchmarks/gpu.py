@@ -171,8 +171,9 @@ def path_of(shape: tuple[int, int], cells: int, rank: int, wanted: str) -> dict[
     """The path by sweeps, after the data are on the device."""
     pool = cp.get_default_memory_pool()
     pool.free_all_blocks()
-    small = Entries(*synthetic((3000, 2000), 100_000))
-    minimize(small, min(rank, 50), Solver(correction="sweep"), random_state=0)
+    small = Entries(*synthetic((6000, 3000), 2_000_000))
+    warm = minimize(small, rank, Solver(correction="sweep"), random_state=0)
+    print(f"compiled up to rank {warm[-1].rank}: {warm[-1].seconds:.1f} s")
     data = synthetic(shape, cells)
     cp.cuda.Device().synchronize()
     began = time.perf_counter()

@@ -62,6 +62,9 @@ class Host:
         cpu.residuals(*cells[:5], P, Q, out, sums)
         return Residuals(out, float(sums[:, 0].sum()), float(sums[:, 1].sum()))
 
+    def transposed(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
+        return None
+
     def cross_grams(self, cells: Cells, X: Array, x: Array) -> Array:
         out = np.empty((cells.groups, X.shape[1]))
         x = np.ascontiguousarray(x)

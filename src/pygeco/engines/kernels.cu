@@ -19,6 +19,7 @@ __device__ __forceinline__ double shuffle_xor(double x, int mask) { return __shf
 __device__ __forceinline__ double shuffle(double x, int lane) { return __shfl_sync(~0u, x, lane); }
 __device__ __forceinline__ int shuffle(int x, int lane) { return __shfl_sync(~0u, x, lane); }
 __device__ __forceinline__ void warp_barrier() { __syncwarp(); }
+template <typename T> __device__ __forceinline__ T load_once(const T* p) { return __ldcs(p); }
 __device__ __forceinline__ float inverse_root(float x) { return rsqrtf(x); }
 __device__ __forceinline__ double inverse_root(double x) { return rsqrt(x); }
 
@@ -45,21 +46,22 @@ __device__ __forceinline__ double warp_sum(double x) {
 // Four numbers that are read at once.
 template <typename T> struct __align__(4 * sizeof(T)) Four { T at[4]; };
 
-// out[p] = scale * sum of data[e] x[indices[e]] over piece p; without x, of data[e].
+// out[p] = scale * sum of data[e] x[indices[e]] over the cells starts[p] ... stops[p] - 1; without x, of
+// data[e].
 template <typename D>
-__global__ void matvec(i64 pieces, const i64* starts, const int* indices, const D* data, double scale,
-                       const double* x, double* out) {
+__global__ void matvec(i64 pieces, const i64* starts, const i64* stops, const int* indices, const D* data,
+                       double scale, const double* x, double* out) {
     const i64 p = WARP_INDEX;
     if (p >= pieces) return;
-    const i64 stop = starts[p + 1];
+    const i64 stop = stops[p];
     double total = 0;
     i64 e = starts[p] + LANE;
     for (; e + 3 * WARP < stop; e += 4 * WARP) {  // four loads in flight hide their latency
         double part[4];
 #pragma unroll
         for (int t = 0; t < 4; ++t) {
-            const double d = data[e + t * WARP];
-            part[t] = x ? d * x[indices[e + t * WARP]] : d;
+            const double d = load_once(data + e + t * WARP);
+            part[t] = x ? d * x[load_once(indices + e + t * WARP)] : d;
         }
         total += (part[0] + part[1]) + (part[2] + part[3]);
     }

@@ -171,6 +171,11 @@ class Engine(Protocol):
     def residuals(self, cells: Cells, P: Array, Q: Array) -> Residuals:
         """z = ⟨P_i, Q_j⟩. O(|E| s)."""
 
+    def transposed(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
+        """Numbers of the cells by row in the order by column; None where it is as well to make
+        them again.
+        """
+
     def cross_grams(self, cells: Cells, X: Array, x: Array) -> Array:
         """Σ_{i ∈ E_j} w x_i X_i of each group j: what a new column adds to the Grams. O(|E| s)."""
 
