@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
@@ -46,6 +47,9 @@ class Cuda:
 
     def __init__(self, launch: Any, kind: Array) -> None:
         self.launch, self.kind = launch, kind
+
+    def session(self) -> AbstractContextManager[object]:
+        return self.launch.guard()
 
     def both_orders(
         self,

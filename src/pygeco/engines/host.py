@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,9 @@ class Host:
 
     name = "cpu"
     kind = HOST
+
+    def session(self) -> AbstractContextManager[object]:
+        return nullcontext()
 
     def both_orders(
         self,

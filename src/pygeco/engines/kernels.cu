@@ -392,7 +392,7 @@ __device__ __forceinline__ void factorise(T* M, int ld, int d, T* inverse) {
         for (int i = k0 + LANE; i <= d; i += 2 * WARP) {
             const int other = i + WARP <= d ? i + WARP : i;
             T sum[4] = {}, more[4] = {};
-#pragma unroll 4
+#pragma unroll 8
             for (int q = 0; q < k0; ++q) {
                 const Four<T> top = four(M, q * ld + k0);
                 const T mine = M[q * ld + i], second = M[q * ld + other];
@@ -525,9 +525,10 @@ __global__ void solve(i64 begin, i64 groups, const i64* first, int s, int blocks
         back_substitute(M, ld, d, inverse, y);
         for (int k = LANE; k < d; k += WARP) {
             out[i * d + k] = y[k];
-            double own = 0.5 * prior[k * d + k] * y[k];
-            for (int q = 0; q < k; ++q) own += (double)prior[q * d + k] * y[q];
-            total -= 2 * y[k] * (kept[k] + weight * own / tau);
+            T own = (T)0.5 * prior[k * d + k] * y[k];
+#pragma unroll 4
+            for (int q = 0; q < k; ++q) own += prior[q * d + k] * y[q];
+            total -= 2 * (double)y[k] * (kept[k] + weight * (double)own / tau);
         }
         if (variance) total += variances(M, ld, d, inverse, diagonal, variance + i * d);
         total = warp_sum(total);

@@ -14,7 +14,7 @@ from pygeco.arrays import contiguous, empty, host, zeros
 PIECES, SHORTEST, LONGEST = 1 << 16, 256, 1 << 14
 # Numbers of the other side that a processor's cache holds, and the cells of a group that a range of
 # so many needs to be worth its while.
-RANGE, WORTH = 1 << 14, 64
+RANGE, WORTH = 3 << 13, 64
 
 
 class Ranges(NamedTuple):

@@ -6,6 +6,7 @@ An objective has one engine, chosen once, from the data or by name; nothing belo
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -151,6 +152,9 @@ class Engine(Protocol):
     @property
     def kind(self) -> Array:
         """An array of the kind that the passes take and give."""
+
+    def session(self) -> AbstractContextManager[object]:
+        """What holds while the engine works: on a GPU, errors that say what would fit in it."""
 
     def both_orders(
         self,

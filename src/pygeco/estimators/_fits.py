@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from pygeco.certificates import Certificate
 from pygeco.directions import Lanczos
+from pygeco.engines import session
 from pygeco.evidence import Posterior, Sweep, fit_evidence
 from pygeco.factors import LowRank
 from pygeco.objectives import Entries
@@ -43,7 +43,7 @@ def by_evidence(
     limit = min(MOST, *entries.shape) if rank == "auto" else _checked(rank, entries.shape)
     log: list[Sweep] = []
     average = None
-    with threadpool_limits(1, "blas"):  # the same bits however many threads BLAS would use
+    with session(entries):
         found = fit_evidence(entries, rank=limit, offsets=offsets, seed=seed, watch=log.append)
         scale = found.scale
         factors = found.factors()
