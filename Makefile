@@ -1,12 +1,13 @@
 # make demo   sets up .venv and runs the main job on synthetic ratings
 # make test   sets up .venv and runs lint, types and all tests
 # make bench  prints the growth and speed tables
+# make bench-peers  installs the other packages in .venv-peers and prints the table beside pygeco
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONWARNINGS ?=
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench bench-peers clean
 demo: $(VENV)/ready
 	$(BIN)/geco demo --output geco-demo
 
@@ -22,10 +23,24 @@ lint: $(VENV)/ready
 bench: $(VENV)/ready
 	$(BIN)/python benchmarks/bench.py
 
+bench-peers: .venv-peers/ready
+	.venv-peers/bin/python benchmarks/peers.py
+
+# A peer that cannot be built here is left out of the table, which says so.
+.venv-peers/ready: benchmarks/peers.txt pyproject.toml
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install -q --disable-pip-version-check -e .
+	for peer in $$(grep -v '^#' benchmarks/peers.txt); do \
+		.venv-peers/bin/python -m pip install -q --disable-pip-version-check "$$peer" || true; \
+	done
+	.venv-peers/bin/python -m pip install -q --disable-pip-version-check \
+		--no-build-isolation --no-deps cmfrec || true
+	touch $@
+
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist geco-demo
+	rm -rf $(VENV) .venv-peers build dist geco-demo

@@ -14,8 +14,8 @@ def test_blocks_run(capsys) -> None:
         exec(compile(block, str(README), "exec"), names)
     printed = capsys.readouterr().out
     assert "rank  objective     gap at most" in printed
-    assert "RANK: the rank asked for is reached" in printed
-    assert [step.rank for step in names["path"]] == [1, 2, 3, 4, 5, 6]
+    assert "OPTIMAL: proved" in printed
+    assert [step.rank for step in names["path"]] == [1, 2, 3, 4, 5]
 
 
 def test_links_to_files_are_there() -> None:

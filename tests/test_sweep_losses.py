@@ -83,7 +83,7 @@ def test_trace_norm_by_sweeps_is_the_convex_optimum():
 def test_what_cannot_be_swept():
     with pytest.raises(ValueError, match="use Ridge or Trace"):
         Sweep(Schatten(0.1, 1.5))
-    with pytest.raises(ValueError, match="use 'core', 'diagonal' or 'sweep'"):
+    with pytest.raises(ValueError, match="use 'auto', 'core', 'diagonal' or 'sweep'"):
         Solver(correction="sweeps")
     Y = np.arange(12.0).reshape(4, 3)
     dense = Custom(

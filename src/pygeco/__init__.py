@@ -11,6 +11,7 @@ from pygeco.certificates import (
     guaranteed_gap_at_rank,
     guaranteed_rank,
 )
+from pygeco.container import ModelFileError
 from pygeco.directions import Lanczos, Power, Signs
 from pygeco.factors import LowRank
 from pygeco.objectives import Custom, Dense, Entries, Features, Quadratic, Sensing
@@ -20,6 +21,7 @@ from pygeco.solver import Observer, Solver, minimize
 from pygeco.tracepath import TracePath, TraceStep, duality_gap, trace_path
 
 if TYPE_CHECKING:
+    from pygeco import plot
     from pygeco.estimators import (
         LowRankClassifier,
         LowRankImputer,
@@ -28,7 +30,10 @@ if TYPE_CHECKING:
         QuadraticRegressor,
         ReducedRankRegressor,
         RobustPCA,
+        evaluate,
+        load,
     )
+    from pygeco.reports import report
 
 __version__ = "0.1.0"
 
@@ -41,6 +46,9 @@ _LAZY = {
     "QuadraticRegressor": "pygeco.estimators",
     "ReducedRankRegressor": "pygeco.estimators",
     "RobustPCA": "pygeco.estimators",
+    "report": "pygeco.reports",
+    "evaluate": "pygeco.estimators",
+    "load": "pygeco.estimators",
 }
 
 __all__ = [
@@ -54,6 +62,7 @@ __all__ = [
     "LowRankClassifier",
     "LowRankImputer",
     "MatrixCompletion",
+    "ModelFileError",
     "Observer",
     "Path",
     "Power",
@@ -73,15 +82,21 @@ __all__ = [
     "TracePath",
     "TraceStep",
     "duality_gap",
+    "evaluate",
     "guaranteed_gap",
     "guaranteed_gap_at_rank",
     "guaranteed_rank",
+    "load",
     "minimize",
+    "plot",
+    "report",
     "trace_path",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "plot":
+        return import_module("pygeco.plot")
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'pygeco' has no attribute {name!r}")

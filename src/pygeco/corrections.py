@@ -8,12 +8,13 @@ adds a pair and minimises; `shrink` drops the weakest component and minimises ag
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
 from pygeco.arrays import inner
-from pygeco.corrections_base import Correction, State
-from pygeco.corrections_sweep import Sweep
+from pygeco.corrections_base import Correction, State, columns
+from pygeco.corrections_sweep import Sweep, sweeps
 from pygeco.descent import NEWTON_STEPS, descend
 from pygeco.factors import Array, LowRank
 from pygeco.linalg import solve_psd
@@ -38,9 +39,11 @@ class Core:
         return self._solve(state, A, _span(state))
 
     def extend(self, state: State, u: Array, v: Array) -> State:
-        A = state.A.append(u, v)
-        span = _span(state).append(A.U[:, -1], A.V[:, -1])
-        return self._solve(state._replace(passes=state.passes + 3), A, span)
+        A, span, passes = state.A, _span(state), state.passes
+        for x, y in columns(u, v):
+            A = A.append(x, y)
+            span, passes = span.append(A.U[:, -1], A.V[:, -1]), passes + 3
+        return self._solve(state._replace(passes=passes), A, span)
 
     def shrink(self, state: State) -> State:
         """The weakest singular value zeroed, then the core minimised again at the lower rank.
@@ -98,13 +101,11 @@ class Diagonal:
         return self._solve(state, A, _span(state))
 
     def extend(self, state: State, u: Array, v: Array) -> State:
-        A = LowRank(
-            np.column_stack([state.A.U, u]),
-            np.append(state.A.s, 0.0),
-            np.column_stack([state.A.V, v]),
-        )
-        span = _span(state).append(u, v)
-        return self._solve(state._replace(passes=state.passes + 3), A, span)
+        A, span, passes = state.A, _span(state), state.passes
+        for x, y in columns(u, v):
+            A = LowRank(np.column_stack([A.U, x]), np.append(A.s, 0.0), np.column_stack([A.V, y]))
+            span, passes = span.append(x, y), passes + 3
+        return self._solve(state._replace(passes=passes), A, span)
 
     def shrink(self, state: State) -> State:
         keep = np.delete(np.eye(state.A.rank), np.argmin(np.abs(state.A.s)), axis=1)
@@ -178,4 +179,20 @@ def named(name: str, penalty: Penalty | None, tolerance: float = 1e-6) -> Correc
         return Diagonal(penalty)
     if name == "sweep":
         return Sweep(penalty, tolerance)
-    raise ValueError(f"correction: unknown name {name!r}; use 'core', 'diagonal' or 'sweep'.")
+    raise ValueError(
+        f"correction: unknown name {name!r}; use 'auto', 'core', 'diagonal' or 'sweep'."
+    )
+
+
+def suited(name: str, objective: Objective, penalty: Penalty | None) -> str:
+    """What "auto" stands for: the sweep where the objective asks for it, and else the core.
+
+    The core too with a penalty that sweeps cannot have; and without any for labels, counts and
+    levels, since a row of few cells then has no minimum of its own.
+    """
+    if name != "auto":
+        return name
+    if getattr(objective, "correction", "core") != "sweep" or not sweeps(penalty):
+        return "core"
+    held = penalty is not None and penalty.value(np.ones(1)) > 0
+    return "sweep" if held or cast(Any, objective).loss.regression else "core"

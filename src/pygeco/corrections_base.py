@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol
+
+import numpy as np
 
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.base import Objective, Span
@@ -24,5 +27,12 @@ class State(NamedTuple):
 class Correction(Protocol):
     def start(self, objective: Objective, A: LowRank) -> State: ...
     def solve(self, objective: Objective, A: LowRank) -> State: ...
-    def extend(self, state: State, u: Array, v: Array) -> State: ...
+    def extend(self, state: State, u: Array, v: Array) -> State:
+        """With the pair (u, v), or with several, the columns of (m, k) and (n, k)."""
+
     def shrink(self, state: State) -> State: ...
+
+
+def columns(u: Array, v: Array) -> Iterator[tuple[Array, Array]]:
+    """The pairs, one by one, of vectors or of matrices."""
+    return zip(np.reshape(u, (len(u), -1)).T, np.reshape(v, (len(v), -1)).T, strict=True)

@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from pygeco.arrays import host, scaled, zeros
-from pygeco.corrections_base import State
+from pygeco.corrections_base import State, columns
 from pygeco.directions import matmat, rmatmat
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.base import Gradient, Objective, Sweepable
@@ -43,7 +43,7 @@ class Sweep:
     tolerance: float = 1e-6
 
     def __post_init__(self) -> None:
-        if not (self.rests or self.penalty is None or self.penalty.quadratic is not None):
+        if not sweeps(self.penalty):
             raise ValueError(
                 f"penalty: {self.penalty!r} has no form that separates over rows; use Ridge or "
                 "Trace with correction='sweep', or correction='core'."
@@ -72,7 +72,10 @@ class Sweep:
     def extend(self, state: State, u: Array, v: Array) -> State:
         if self.rests:
             return self._to_rest(state, u, v)
-        return self._sweeps(state._replace(A=state.A.append(u, v)))
+        A = state.A
+        for x, y in columns(u, v):
+            A = A.append(x, y)
+        return self._sweeps(state._replace(A=A))
 
     def shrink(self, state: State) -> State:
         """The weakest singular value dropped, then half-sweeps at the lower rank."""
@@ -87,28 +90,29 @@ class Sweep:
             before = state.value
             A = self._half(state, self._half(state, state.A, "row"), "column")
             state = self._better(state, A, 3)
-            if not state.value < (1 - PAYS) * before:
+            if not before - state.value > PAYS * abs(before):
                 break
         return state
 
     def _to_rest(self, state: State, u: Array, v: Array) -> State:
-        """The pair added if it lowers R + α‖·‖_tr, sweeps until A rests, dead weight dropped."""
-        alpha = _alpha(self.penalty)
-        excess = float(u @ state.objective.gradient(state.A).matvec(v)) - alpha
-        if excess > 0:
-            state = self._seeded(state, u, v, excess)
-        near = REST * excess if excess > LAST * alpha else 0.0
+        """Pairs added that lower R + α‖·‖_tr, sweeps until A rests, dead weight dropped."""
+        alpha, most = _alpha(self.penalty), 0.0
+        for x, y in columns(u, v):
+            excess = float(x @ state.objective.gradient(state.A).matvec(y)) - alpha
+            if excess > 0:
+                state, most = self._seeded(state, x, y, excess), max(most, excess)
+        near = REST * most if most > LAST * alpha else 0.0
         least, idle = np.inf, 0
         while idle < PATIENCE and state.A.rank and state.A.s[0] > 0.0:
             A = self._half(state, self._half(state, state.A, "column"), "row")
             G, trace_norm = state.objective.gradient(A), float(A.s.sum())
             value = G.value + alpha * trace_norm
             # The objective is flat where A nearly rests: there the unrest alone still tells.
-            if value > state.value * (1 + ROUNDING):
+            if value > state.value + ROUNDING * abs(state.value):
                 break
             state = State(A, None, value, state.objective, state.passes + 6)
             unrest = _unrest(G, A, alpha)
-            if unrest <= max(0.1 * self.tolerance * value, near * trace_norm):
+            if unrest <= max(0.1 * self.tolerance * abs(value), near * trace_norm):
                 break
             least, idle = (unrest, 0) if unrest < (1 - PROGRESS) * least else (least, idle + 1)
         return self._pruned(state)
@@ -187,6 +191,11 @@ class _Split(NamedTuple):
     fixed: Array
     start: Array
     ridge: float
+
+
+def sweeps(penalty: Penalty | None) -> bool:
+    """Whether the penalty separates over rows: none, a ridge, or a trace norm."""
+    return penalty is None or isinstance(penalty, Trace) or penalty.quadratic is not None
 
 
 def _alpha(penalty: Penalty | None) -> float:

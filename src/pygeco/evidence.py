@@ -24,14 +24,23 @@ from numpy.typing import NDArray
 
 from pygeco.arrays import HOST, full, host, inner, moved, on, scaled, times, zeros
 from pygeco.directions import Weighted, leading_block
+from pygeco.engines import Cells
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.entries import Entries
-from pygeco.objectives.half_sweep import Side, half_sweep
+from pygeco.objectives.half_sweep import Side, Swept, half_sweep
 
 FLOAT = np.float32  # the noise of the data is far above the rounding
-BLOCK = 24
+BLOCK = 4, 24  # components that are grown at once, at least and at most
+CELLS = 3  # cells of a row or column, on average, for each of them
+BOLD = 4  # sweeps by which a block is fitted before variances count, where cells are that few
+SURER = 10.0  # how much the precision of the noise may rise in them
+LIVELY = 0.75  # the share of a block that must live for another one
 AGE = 6  # sweeps before directions may be dropped: many a late one needs that long to grow
 DEAD = 0.01  # the share of a direction that the data, not the prior, must say, on both sides
+SURE = 0.2  # the share from which on a direction lives for certain
+FAINT = 0.03  # the same at the end, when late ones have had their time
+FADES = 0.08  # the share of its support that a false direction loses in three sweeps
+ROUNDING = 1e-6
 NEVER = 1e10  # the precision of an offset that is switched off
 
 
@@ -122,32 +131,67 @@ class Sweep(NamedTuple):
     seconds: float
 
 
+class Stage(NamedTuple):
+    """Where a fit stands after a sweep: all that the rest of it depends on.
+
+    `before` is the rank before the last block, `age` the sweeps since, `generator` the state of
+    the random numbers.
+    """
+
+    now: Posterior
+    before: int
+    generator: dict[str, Any]
+    age: int = 0
+    error: float = np.inf
+    relax: float = 0.0
+    sweeps: int = 0
+    seconds: float = 0.0
+    stopped: bool = False
+
+
 def fit_evidence(
     entries: Entries,
     *,
     rank: int,
     offsets: tuple[str, ...] = ("global", "row", "column"),
     seed: int = 0,
-    block: int = BLOCK,
+    block: int | None = None,
     max_sweeps: int = 60,
     tolerance: float = 1e-3,
     watch: Callable[[Sweep], object] | None = None,
+    start: Stage | None = None,
+    keep: Callable[[Stage], object] | None = None,
 ) -> Posterior:
     """The posterior at the rank that the evidence chooses, at most `rank`.
 
-    Sweeps until the expected error falls by less than `tolerance` a sweep. While nearly every
-    component of the last block is alive then, another block is grown.
+    Sweeps until the expected error falls by less than `tolerance` a sweep. While most components
+    of the last block are alive then, another block is grown. A block is as large as the cells
+    allow: where rows have few, the variances of many new components would drown all of them.
+    `watch` is told of each sweep, and stops the fit by a true answer. `keep` gets stages; to
+    `start` from one leads to the same bits as never having stopped there.
     """
     rng = np.random.default_rng(seed)
     data, mean, scale = standardised(entries, "global" in offsets)
-    tell = _Teller(watch)
-    now = _start(data, mean, scale, offsets)
+    room = data.size / (CELLS * sum(data.shape))
+    bold = BOLD if room < BLOCK[1] else 0
+    block = int(np.clip(room, *BLOCK)) if block is None else block
+    watcher = _Watcher(watch, keep, time.perf_counter() - (start.seconds if start else 0.0))
+    at = start
     while True:
-        before = now.rank
-        now = _grow(data, now, min(block, rank - before), rng)
-        now = _settle(data, now, max_sweeps, tolerance, tell)
-        if now.rank < before + 0.9 * block or now.rank >= rank:
-            return now
+        if at is None or at is not start:
+            now = at.now if at else _start(data, mean, scale, offsets)
+            grown = _bold(data, _grow(data, now, min(block, rank - now.rank), rng), bold)
+            state = dict(rng.bit_generator.state)
+            at = Stage(grown, now.rank, state, sweeps=at.sweeps if at else 0)
+        else:
+            rng.bit_generator.state = at.generator
+        grows = not bold and at.now.rank < rank
+        at = _settle(data, at, max_sweeps, tolerance, watcher, grows=grows)
+        if at.stopped:
+            return at.now
+        at = at._replace(now=_lasting(data, at.now)) if bold else at
+        if at.now.rank < at.before + LIVELY * block or at.now.rank >= rank:
+            return at.now
 
 
 def standardised(entries: Entries, centre: bool) -> tuple[Entries, float, float]:
@@ -165,25 +209,8 @@ def sweep(data: Entries, now: Posterior, relax: float = 0.0) -> tuple[Posterior,
 
     `relax` carries the columns on along their last move: exact alternating steps are short.
     """
-    p, q = now.row_prior, now.col_prior
-    rows = half_sweep(
-        data.by_row,
-        now.rows,
-        now.cols,
-        prior=p.precision,
-        centre=p.centre,
-        tau=now.tau,
-        variances=True,
-    ).side
-    cols, error, _ = half_sweep(
-        data.by_col,
-        now.cols,
-        rows,
-        prior=q.precision,
-        centre=q.centre,
-        tau=now.tau,
-        variances=True,
-    )
+    rows = _half(data.by_row, now.rows, now.cols, now.row_prior, now.tau).side
+    cols, error, _ = _half(data.by_col, now.cols, rows, now.col_prior, now.tau)
     if relax:
         step = FLOAT(relax)
         cols = cols._replace(
@@ -192,6 +219,12 @@ def sweep(data: Entries, now: Posterior, relax: float = 0.0) -> tuple[Posterior,
         )
     tau = data.total_weight / max(error, 1e-9 * data.total_weight)
     return replace(now, rows=rows, cols=cols, tau=tau), error
+
+
+def _half(cells: Cells, side: Side, partner: Side, prior: Gaussian, tau: float) -> Swept:
+    return half_sweep(
+        cells, side, partner, prior=prior.precision, centre=prior.centre, tau=tau, variances=True
+    )
 
 
 def new_rows(model: Posterior, entries: Entries) -> Side:
@@ -231,19 +264,41 @@ def updated(now: Posterior) -> Posterior:
     )
 
 
-def pruned(now: Posterior) -> Posterior:
+def pruned(now: Posterior, dead: float = DEAD) -> Posterior:
     """The directions that the data support, in the basis of the singular vectors of U Vᵀ."""
     if now.rank == 0:
         return now
+    turned, support = _supported(now)
+    return _kept(now, turned, support >= dead)
+
+
+def _lasting(data: Entries, now: Posterior) -> Posterior:
+    """Without the directions that fade: the error rests long before false ones are gone."""
+    if now.rank == 0:
+        return now
+    before, later = _supported(now)[1], now
+    for _ in range(3):
+        later = updated(sweep(data, later)[0])
+    turned, support = _supported(later)
+    return sweep(data, _kept(later, turned, support >= (1 - FADES) * before))[0]
+
+
+def _supported(now: Posterior) -> tuple[Posterior, Array]:
+    """The basis of the singular vectors of U Vᵀ, and how far the data support each of them."""
     U, V = now.rows.factor.astype(float), now.cols.factor.astype(float)
     A = LowRank.product(U, V).svd()
     roots = np.sqrt(A.s)
     rows = _turned(now.rows, scaled(A.U, roots))
     cols = _turned(now.cols, scaled(A.V, roots))
-    alive = _support(rows, now.row_prior.some) * _support(cols, now.col_prior.some) >= DEAD
+    support = _support(rows, now.row_prior.some) * _support(cols, now.col_prior.some)
+    s = host(A.s)
+    return replace(now, rows=rows, cols=cols), np.where(s > ROUNDING * s[0], support, 0.0)
+
+
+def _kept(now: Posterior, turned: Posterior, alive: NDArray[np.bool_]) -> Posterior:
     if alive.all():
         return now
-    return updated(replace(now, rows=rows.keep(alive), cols=cols.keep(alive)))
+    return updated(replace(now, rows=turned.rows.keep(alive), cols=turned.cols.keep(alive)))
 
 
 def _turned(side: Side, factor: Array) -> Side:
@@ -313,35 +368,82 @@ def _widened(side: Side, factor: Array, variance: float) -> Side:
     )
 
 
+def _bold(data: Entries, now: Posterior, sweeps: int) -> Posterior:
+    """Sweeps as if the other side were known, so that new components can rise.
+
+    With its variances from the start, they rise slowly where rows have few cells, and the prior
+    drowns true ones with the rest, which costs up to a tenth of the error. From above it takes
+    the false ones alone.
+    """
+    most = SURER * now.tau
+    for _ in range(sweeps if now.rank else 0):
+        u, v = (Side(side.factor, side.bias) for side in (now.rows, now.cols))
+        rows = _half(data.by_row, u, v, now.row_prior, now.tau).side
+        cols = _half(data.by_col, v, Side(rows.factor, rows.bias), now.col_prior, now.tau).side
+        error = max(data.squared_error(rows, cols), 1e-9 * data.total_weight)
+        tau = min(data.total_weight / error, most)
+        now = updated(replace(now, rows=rows, cols=cols, tau=tau))
+    return now
+
+
 def _settle(
-    data: Entries, now: Posterior, max_sweeps: int, tolerance: float, tell: _Teller
-) -> Posterior:
-    """Sweeps at the present components until the error rests; dead directions are dropped."""
-    error, relax = np.inf, 0.0
-    for count in range(max_sweeps):
-        now, new = sweep(data, now, relax)
+    data: Entries,
+    at: Stage,
+    max_sweeps: int,
+    tolerance: float,
+    watcher: _Watcher,
+    *,
+    grows: bool,
+) -> Stage:
+    """Sweeps at the present components until the error rests; dead directions are dropped.
+
+    Where more can grow and every direction is well supported already, more will: it ends early.
+    """
+    for count in range(at.age, max_sweeps):
+        now, new = sweep(data, at.now, at.relax)
         if count:
             now = updated(now)
-        tell(now)
-        fell = (error - new) / max(new, 1e-300)
+        stopped = watcher.told(now, at.sweeps + 1)
+        fell = (at.error - new) / max(new, 1e-300)
         relax = 1.0 if fell > 0 and count else 0.0
-        error = new
+        early = grows and 0 < count < AGE and now.rank and _supported(now)[1].min() >= SURE
         if count >= AGE and count % 3 == 0:
             before, now = now.rank, pruned(now)
             relax = relax if now.rank == before else 0.0
-        if count >= AGE and abs(fell) < tolerance:
+        at = at._replace(
+            now=now,
+            age=count + 1,
+            error=new,
+            relax=relax,
+            sweeps=at.sweeps + 1,
+            seconds=watcher.seconds(),
+            stopped=stopped,
+        )
+        if early and not stopped:
+            return at
+        if stopped or (count >= AGE and abs(fell) < tolerance):
             break
-    return sweep(data, pruned(now))[0]
+        watcher.keep(at)
+    return at._replace(now=sweep(data, pruned(at.now, FAINT))[0])
 
 
-class _Teller:
-    """Counts sweeps and time for the one who watches."""
+class _Watcher:
+    """Time, and those who watch: one is told of sweeps, one keeps stages."""
 
-    def __init__(self, watch: Callable[[Sweep], object] | None) -> None:
-        self.watch, self.count, self.began = watch, 0, time.perf_counter()
+    def __init__(
+        self,
+        watch: Callable[[Sweep], object] | None,
+        keep: Callable[[Stage], object] | None,
+        began: float,
+    ) -> None:
+        self.watch, self.began = watch, began
+        self.keep: Callable[[Stage], object] = keep or (lambda _: None)
 
-    def __call__(self, now: Posterior) -> None:
-        self.count += 1
-        if self.watch is not None:
-            noise = now.scale * now.tau**-0.5
-            self.watch(Sweep(self.count, now.rank, noise, time.perf_counter() - self.began))
+    def seconds(self) -> float:
+        return time.perf_counter() - self.began
+
+    def told(self, now: Posterior, sweeps: int) -> bool:
+        """Whether the fit is to stop."""
+        if self.watch is None:
+            return False
+        return bool(self.watch(Sweep(sweeps, now.rank, now.scale * now.tau**-0.5, self.seconds())))

@@ -21,6 +21,9 @@ class Stop(Enum):
     OPTIMAL = "proved: no matrix of any rank has a lower objective, up to `tolerance`"
     TIME = "the time limit is reached; continue from this path with more time"
     EVIDENCE = "the evidence supports no further component"
+    CONVERGED = "the iterates have come to rest, to the tolerance"
+    ITERATIONS = "the iterations are used up; allow more of them for a closer fit"
+    DIVERGED = "the iterates grow without bound; take a smaller step"
     CALLBACK = "the callback asked to stop"
     STATIONARY = "the gradient is zero: this is a global minimum, and more rank cannot help"
     STALLED = "no direction lowers the objective in this precision; the fit is as good as it gets"
@@ -85,8 +88,8 @@ class Path(Sequence[Step]):
         return self.steps[-1].A if self.steps else LowRank.zero(self.shape)
 
     def at(self, rank: int) -> Step:
-        """The step of this rank."""
-        for step in self.steps:
+        """The step of this rank; the last one, where several have it."""
+        for step in reversed(self.steps):
             if step.rank == rank:
                 return step
         ranks = [step.rank for step in self.steps]

@@ -10,6 +10,7 @@ average to what a hundred independent draws do.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -70,8 +71,22 @@ class Average:
         return self.scale**2 * (np.maximum(spread, 0.0) + self.noise)
 
 
+class Drawn(NamedTuple):
+    """How far the draws are, for those who watch."""
+
+    done: int
+    total: int
+    noise: float
+
+
 def sample_posterior(
-    entries: Entries, start: Posterior, count: int, *, rank: int, seed: int = 0
+    entries: Entries,
+    start: Posterior,
+    count: int,
+    *,
+    rank: int,
+    seed: int = 0,
+    watch: Callable[[Drawn], object] | None = None,
 ) -> Average:
     """`count` sweeps from `start`, with at least `rank` components, averaged."""
     rng = np.random.default_rng([seed, 1])
@@ -103,6 +118,8 @@ def sample_posterior(
             col_prior=col_prior,
             tau=rng.gamma(data.total_weight / 2, 2 / error),
         )
+        if watch is not None:
+            watch(Drawn(t + BURN + 1, count + BURN, start.scale * now.tau**-0.5))
     A, error = average.result()
     scale = start.scale
     return Average(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -23,7 +23,7 @@ from pygeco.objectives.scaled import original, scaled, to_scaled
 from pygeco.path import Path, Step, Stop
 from pygeco.penalties import Penalty
 from pygeco.refinements import refine
-from pygeco.symmetric import suited
+from pygeco.symmetric import further, suited
 
 # A decrease smaller than this share of R(0) is rounding, not progress.
 NOISE = 1e-13
@@ -47,7 +47,10 @@ class Solver:
     signs         try the sign-alternation pair too at each growth; the larger decrease wins (2.1.1)
     replacements  q, the replacement attempts at each rank (2.1.2)
     correction    "core" (all s × s cores), "diagonal" (2.1.4), or "sweep": every row of V and of U
-                  by itself, in turn, which fits closer at the same rank
+                  by itself, in turn, which fits closer at the same rank. "auto" is the sweep for
+                  `Entries` and `Dense` where the penalty allows it, and else the core
+    pairs         singular pairs that a step adds, at most, while that many are still wanted twice
+                  over: fewer steps to the same rank, each with its certificate
     refine        descend over both factors too at each rank (L-BFGS): spans move, rank does not
     target        stop when the objective is at or below this
     progress      stop when a rank lowers the objective by less than this share of it
@@ -59,7 +62,8 @@ class Solver:
     direction: Direction = field(default_factory=Lanczos)
     signs: bool = False
     replacements: int = 0
-    correction: str = "core"
+    correction: str = "auto"
+    pairs: int = 1
     refine: bool = False
     target: float | None = None
     progress: float | None = None
@@ -70,27 +74,40 @@ class Solver:
     def __post_init__(self) -> None:
         if self.replacements < 0:
             raise ValueError(f"replacements: must be at least 0, not {self.replacements!r}.")
+        if not isinstance(self.pairs, (int, np.integer)) or self.pairs < 1:
+            raise ValueError(f"pairs: expected an integer of at least 1, not {self.pairs!r}.")
         if not self.tolerance > 0:
             raise ValueError(f"tolerance: must be positive, not {self.tolerance!r}.")
-        corrections.named(self.correction, None)
+        if self.correction != "auto":
+            corrections.named(self.correction, None)
 
     @classmethod
     def paper(cls) -> Solver:
         """The experiment of section 5: 30 power iterations, signs, q = 20, the full core."""
-        return cls(direction=Power(tau=0.0, iterations=30), signs=True, replacements=20)
+        direction = Power(tau=0.0, iterations=30)
+        return cls(direction=direction, signs=True, replacements=20, correction="core")
 
-    def grow(self, objective: Objective, correction: Correction, at: Point, full: bool) -> Growth:
-        """One rank of Algorithm 1, steps 5 to 8, and the replacements that follow it."""
+    def grow(self, objective: Objective, correction: Correction, at: Point, left: int) -> Growth:
+        """One step of Algorithm 1, steps 5 to 8, and the replacements that follow it.
+
+        `left` is how much the rank may still grow.
+        """
         pairs = [at.pair]
-        if full:  # a pair of zeros: the correction comes to rest at this rank
+        if left <= 0:  # a pair of zeros: the correction comes to rest at this rank
             pairs = [at.pair._replace(u=0 * at.pair.u, v=0 * at.pair.v)]
         elif self.signs:
             pairs.append(suited(Signs(), objective)(at.gradient, at.rng))
+        more = further(at.gradient, objective, min(self.pairs, (left + 1) // 2) - 1, at.rng)
         before = correction.start(objective, at.A)
-        states = [correction.extend(before, pair.u, pair.v) for pair in pairs]
+        states = [
+            correction.extend(
+                before, np.column_stack([pair.u, more.U]), np.column_stack([pair.v, more.V])
+            )
+            for pair in pairs
+        ]
         best = min(range(len(pairs)), key=lambda t: states[t].value)
         passes = before.passes + sum(state.passes - before.passes for state in states)
-        passes += sum(pair.passes for pair in pairs[1:])
+        passes += sum(pair.passes for pair in pairs[1:]) + more.passes
         growth = Growth(states[best], pairs[best].kind, 0, passes)
         growth = self._replace(objective, correction, growth, at)
         return self._refine(objective, correction, growth, at) if self.refine else growth
@@ -123,14 +140,8 @@ class Solver:
         state = min(growth.state, correction.solve(objective, refined.A), key=lambda s: s.value)
         return growth._replace(state=state, passes=growth.passes + refined.passes)
 
-    def excess(self, certificate: Certificate, value: float) -> float:
-        """How far the objective may be above its global minimum; sweeps imply R ≥ 0."""
-        return certificate.excess(value) if self.correction == "sweep" else math.inf
-
     def reason(self, step: Step, before: float, rank: int) -> Stop | None:
         """The first stop rule that holds after this step."""
-        if self.excess(step.certificate, step.objective) <= self.tolerance * step.objective:
-            return Stop.OPTIMAL
         if self.target is not None and step.objective <= self.target:
             return Stop.TARGET
         if self.gap is not None and step.gap <= self.gap:
@@ -213,33 +224,45 @@ class Run(NamedTuple):
         """Whether sweeps go on at the highest rank until the solution rests."""
         return isinstance(self.correction, Sweep) and self.correction.rests
 
+    def excess(self, at: Point) -> float:
+        """How far the objective may be above its global minimum; known where R ≥ 0."""
+        proves = isinstance(self.correction, Sweep) and getattr(
+            self.objective, "nonnegative", False
+        )
+        return at.certificate.excess(at.value) if proves else math.inf
+
     def advance(self, at: Point) -> tuple[Point, Step | None, Stop | None]:
         """One more rank: the new point and its step, or none and the reason for it."""
         solver = self.solver
-        excess = solver.excess(at.certificate, at.value)
+        excess = self.excess(at)
         if excess <= solver.tolerance * at.value:
             return at, None, Stop.OPTIMAL
         if at.pair.sigma == 0.0:
             return at, None, Stop.STATIONARY
         full = at.A.rank >= self.rank
-        growth = solver.grow(self.objective, self.correction, at, full)
-        point = Point.at(growth.state.A, self)
-        step = self.step(point, growth)
+        growth = solver.grow(self.objective, self.correction, at, self.rank - at.A.rank)
+        # Through the unscaled matrix, which is what a path keeps and is continued from.
+        A = original(self.objective, growth.state.A)
+        point = Point.at(to_scaled(self.objective, A), self)
+        step = self.step(point, A, growth)
         least = self.noise if step.rank > at.A.rank else 0.01 * solver.tolerance * at.value
         fell = point.value < at.value - max(self.noise, least)  # measured, not as the span says
         # Near an optimum the objective is flat to the last bit, while the proof still sharpens.
-        if not (fell or solver.excess(point.certificate, point.value) < 0.9 * excess):
+        now = self.excess(point)
+        if not (fell or now < 0.9 * excess):
             return at, None, Stop.RANK if full else Stop.STALLED
+        if now <= solver.tolerance * point.value:
+            return point, step, Stop.OPTIMAL
         reason = solver.reason(step, at.value, self.rank)
         more = reason is Stop.RANK and self.rests and not full
         return point, step, None if more else reason
 
-    def step(self, point: Point, growth: Growth | None) -> Step:
+    def step(self, point: Point, A: LowRank, growth: Growth | None = None) -> Step:
         """The step at a point; without a growth, that of a matrix to start from."""
         return Step(
             rank=point.A.rank,
             objective=point.value,
-            A=original(self.objective, point.A),
+            A=A,
             certificate=point.certificate,
             seconds=time.perf_counter() - self.began,
             passes=(growth.passes if growth else 0) + point.pair.passes + 2,
@@ -267,19 +290,20 @@ def minimize(
     start, of each step and of the reason for the stop.
     """
     solver = Solver() if solver is None else solver
-    rank = _check_rank(rank, objective.shape)
+    solver = replace(solver, correction=corrections.suited(solver.correction, objective, penalty))
+    rank = checked_rank(rank, objective.shape)
     steps = list(start.steps) if isinstance(start, Path) else []
     objective = objective if penalty is None else scaled(objective, penalty.gamma)
     correction = corrections.named(solver.correction, penalty, solver.tolerance)
-    seed, began = _seed(start, random_state), time.perf_counter()
+    seed, began = seed_from(random_state, start), time.perf_counter()
     with session(objective):
-        A = to_scaled(objective, _first(start, objective, solver))
+        A = _first(start, objective, solver)
         noise = NOISE * abs(objective.value(LowRank.zero(objective.shape, kind(objective))))
         run = Run(objective, solver, correction, penalty, rank, seed, noise, began)
         _tell(observer, "on_start", objective, rank)
-        point = Point.at(A, run)
+        point = Point.at(to_scaled(objective, A), run)
         if A.rank and not steps:
-            steps.append(run.step(point, None))
+            steps.append(run.step(point, A))
         reason = Stop.RANK if A.rank >= rank and not run.rests else None
         while reason is None:
             point, step, reason = run.advance(point)
@@ -330,7 +354,8 @@ def _with_penalty(G: Gradient, A: LowRank, penalty: Penalty | None) -> Operator:
     return _Sum(G, LowRank(A.U, penalty.slope(A.s), A.V))
 
 
-def _check_rank(rank: int, shape: tuple[int, int]) -> int:
+def checked_rank(rank: int, shape: tuple[int, int]) -> int:
+    """The rank, if it is a whole number that the shape allows."""
     if not isinstance(rank, (int, np.integer)) or isinstance(rank, bool):
         raise ValueError(f"rank: expected an integer, not {rank!r}.")
     if not 1 <= rank <= min(shape):
@@ -347,7 +372,10 @@ def _first(start: LowRank | Path | None, objective: Objective, solver: Solver) -
     return A if solver.correction == "diagonal" or A.orthonormal else A.svd()
 
 
-def _seed(start: LowRank | Path | None, random_state: int | np.random.Generator | None) -> int:
+def seed_from(
+    random_state: int | np.random.Generator | None, start: LowRank | Path | None = None
+) -> int:
+    """The seed of a run: as given, that of the path it continues, or a fresh one."""
     if isinstance(start, Path) and random_state is None:
         return start.seed
     if isinstance(random_state, (int, np.integer)) and random_state >= 0:

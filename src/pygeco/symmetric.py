@@ -1,12 +1,15 @@
-"""Step 4 where only symmetric matrices count: a pair u = ±v."""
+"""Step 4 where only symmetric matrices count, a pair u = ±v; and several pairs at once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from pygeco.directions import Direction, Operator, Pair
+from pygeco.arrays import kind, zeros
+from pygeco.directions import Direction, Operator, Pair, leading_block, matmat
+from pygeco.factors import Array
 from pygeco.objectives.base import Objective
 
 
@@ -41,3 +44,26 @@ class Symmetric:
 def suited(direction: Direction, objective: Objective) -> Direction:
     """The direction itself, or its symmetric pairs where only symmetric matrices count."""
     return Symmetric(direction) if getattr(objective, "symmetric", False) else direction
+
+
+class Further(NamedTuple):
+    """Pairs that follow the leading one, as columns, and the passes that they took."""
+
+    U: Array
+    V: Array
+    passes: int
+
+
+def further(G: Operator, objective: Objective, count: int, rng: np.random.Generator) -> Further:
+    """`count` singular pairs after the first, u = ±v where only symmetric matrices count."""
+    if count <= 0:
+        m, n = G.shape
+        return Further(zeros((m, 0), kind(G)), zeros((n, 0), kind(G)), 0)
+    U, _, V = leading_block(G, count + 1, rng)
+    if not getattr(objective, "symmetric", False):
+        return Further(U[:, 1:], V[:, 1:], 7)
+    T = V.T @ matmat(G, V)
+    values, E = np.linalg.eigh((T + T.T) / 2)
+    order = np.argsort(-np.abs(values))[1:]
+    W = V @ E[:, order]
+    return Further(W * np.sign(values[order]), W, 8)

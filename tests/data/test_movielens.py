@@ -1,9 +1,12 @@
 """The loader, on small files of its own; the real sets are in tests/test_paper.py."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from pygeco.data import load_movielens
+from pygeco.data import load_movielens, movielens
 
 
 @pytest.fixture
@@ -16,6 +19,7 @@ def folder(tmp_path, monkeypatch):
     (small / "ub.base").write_text("7\t3\t5\t88\n2\t9\t1\t88\n")
     (small / "ub.test").write_text("7\t9\t2\t88\n")
     (large / "ratings.dat").write_text("1::40::3::9\n5::2::4::9\n")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path
 
 
@@ -41,10 +45,43 @@ def test_official_split(folder) -> None:
 def test_errors_say_what_to_do(folder, monkeypatch) -> None:
     with pytest.raises(ValueError, match=r"^name: unknown set 'netflix'; use one of"):
         load_movielens("netflix")
-    with pytest.raises(ValueError, match=r"^split: 'ub' is not a split of ml-1m"):
+    with pytest.raises(ValueError, match=r"^split: 'ub' is not a split of ml-1m, which has none"):
         load_movielens("ml-1m", "ub")
+    with pytest.raises(
+        ValueError, match=r"^split: 'ub' is not a split of ml-10m, which has \('ra'"
+    ):
+        load_movielens("ml-10m", "ub")
+    (folder / "ml-10M100K").mkdir()
     with pytest.raises(FileNotFoundError, match=r"ratings\.dat is missing; unpack"):
         load_movielens("ml-10m")
     monkeypatch.delenv("PYGECO_DATA")
-    with pytest.raises(FileNotFoundError, match=r"^PYGECO_DATA is not set; point it at"):
-        load_movielens("ml-1m")
+    with pytest.raises(FileNotFoundError, match=r"^ml-1m is not on this machine; unpack https"):
+        load_movielens("ml-1m", download=False)
+
+
+def test_the_ten_million_set_and_its_own_split(folder) -> None:
+    """rb: the 11th to 20th rating of each user, as GroupLens' allbut.pl takes them."""
+    lines = [f"{user}::{item}::{0.5 * (item % 10 + 1)}::9" for user in (3, 8) for item in range(25)]
+    (folder / "ml-10M100K").mkdir()
+    (folder / "ml-10M100K" / "ratings.dat").write_text("\n".join(lines[::2] + lines[1::2]))
+    ratings = load_movielens("ml-10m", "rb")
+    assert ratings.shape == (2, 25)
+    assert ratings.values.min() == 0.5
+    for user in (0, 1):
+        mine = ratings.test & (ratings.rows == user)
+        file_order = ratings.items[ratings.cols[ratings.rows == user]]
+        assert list(ratings.items[ratings.cols[mine]]) == list(file_order[10:20])
+    first = load_movielens("ml-10m", "ra")
+    assert not (first.test & ratings.test).any()
+    assert first.test.sum() == ratings.test.sum() == 20
+
+
+def test_places_are_those_of_the_official_files() -> None:
+    """ub.test of MovieLens-100K is what its own rule takes from u.data."""
+    home = Path(os.environ.get("PYGECO_DATA") or ".")
+    if not (home / "ml-100k" / "u.data").is_file():
+        pytest.skip("ml-100k is not here; point PYGECO_DATA at the folder that holds it")
+    table = movielens._read(home / "ml-100k" / "u.data")
+    held = movielens._read(home / "ml-100k" / "ub.test")
+    mine = table[movielens._places(table[:, 0], 11, 20)]
+    assert {tuple(row) for row in mine.tolist()} == {tuple(row) for row in held.tolist()}

@@ -79,7 +79,7 @@ def test_matrix_completion_without_a_dense_matrix():
         slopes = 2 * (A.entries(rows, cols) - y) / len(y)
         return sp.csr_array((slopes, (rows, cols)), (9, 7))
 
-    solver = Solver(direction=Exact())
+    solver = Solver(direction=Exact(), correction="core")
     custom = minimize(Custom((9, 7), value, gradient), 3, solver, random_state=0)
     built_in = minimize(Entries(rows, cols, y, (9, 7)), 3, solver, random_state=0)
     np.testing.assert_allclose(

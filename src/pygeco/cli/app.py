@@ -8,9 +8,18 @@ from typing import Annotated
 import typer
 
 import pygeco
+from pygeco.cli.asking import predict, recommend, similar
+from pygeco.cli.console import EXIT_CODES
+from pygeco.cli.doctor import doctor
+from pygeco.cli.fit import fit
+from pygeco.cli.impute import impute
+from pygeco.cli.judging import evaluate, export, inspect
+from pygeco.cli.report import report
+from pygeco.cli.robust import robust
 
 app = typer.Typer(
     help="Low-rank matrices with a certificate, from any convex loss.",
+    epilog=EXIT_CODES,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -27,6 +36,13 @@ def root(
         raise typer.Exit
 
 
+for command in (
+    *(fit, predict, recommend, similar, evaluate, inspect, export),
+    *(report, robust, impute, doctor),
+):
+    app.command(epilog=EXIT_CODES)(command)
+
+
 @app.command()
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the picture.")] = Path(
@@ -38,9 +54,48 @@ def demo(
     """Fit synthetic ratings rank by rank, and draw test error against rank."""
     from pygeco.cli.demo import run
 
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"cannot write to {output}: {error.strerror}."
-        raise typer.BadParameter(message, param_hint="--output") from error
+    _make(output)
     run(output, rank, seed)
+
+
+@app.command()
+def reproduce(
+    datasets: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="ml-100k, ml-1m, ml-10m; by default the first two, and 10M if it is here."
+        ),
+    ] = None,
+    more: Annotated[
+        list[str] | None, typer.Argument(metavar="SETS", help="The same, without the option.")
+    ] = None,
+    theory: Annotated[
+        bool, typer.Option("--theory", help="Measure the theorems instead, or with --datasets too.")
+    ] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
+        "geco-reproduce"
+    ),
+) -> None:
+    """Run the paper's experiment again: figure, numbers, and which of its claims hold.
+
+    Ratings come from PYGECO_DATA, from the cache, or from GroupLens. A run that was interrupted
+    goes on where it stopped; another folder starts afresh.
+    """
+    from pygeco.cli import reproduce as command
+
+    given = [*(datasets or []), *(more or [])]
+    chosen = command.checked(given) if given or not theory else []
+    _make(output)
+    if chosen:
+        command.figure(output, chosen)
+    if theory:
+        command.theorems(output)
+
+
+def _make(folder: Path) -> None:
+    """The folder for results, or a sentence on why it cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"cannot write to {folder}: {error.strerror}."
+        raise typer.BadParameter(message, param_hint="--output") from error

@@ -51,7 +51,7 @@ def _picture(model: MatrixCompletion, errors: list[float], output: Path) -> None
         print("no picture: it needs an extra; run: pip install 'pygeco[plot]'.")
         return
     matplotlib.use("Agg")
-    from pygeco.report import plot
+    from pygeco import plot
 
     target = output / "path.png"
     plot.path(model.path_, errors).figure.savefig(target, dpi=150)

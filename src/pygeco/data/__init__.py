@@ -1,14 +1,18 @@
-"""Data: synthetic makers and the readers of rating sets."""
+"""Data: synthetic makers and the readers of rating files."""
 
-from pygeco.data.movielens import Ratings, data_folder, load_movielens
+from pygeco.data.files import Reading, read_ratings
+from pygeco.data.movielens import Ratings, load_movielens
+from pygeco.data.sources import ReadError
 from pygeco.data.split import split_cells
 from pygeco.data.synthetic import make_low_rank, make_ratings
 
 __all__ = [
     "Ratings",
-    "data_folder",
+    "ReadError",
+    "Reading",
     "load_movielens",
     "make_low_rank",
     "make_ratings",
+    "read_ratings",
     "split_cells",
 ]

@@ -1,22 +1,20 @@
-"""MovieLens rating files in GroupLens' own layout, found through PYGECO_DATA."""
+"""MovieLens rating files in GroupLens' own layout."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.data.archives import folder_of
 from pygeco.factors import Array
 
-FILES = {
-    "ml-100k": ("ml-100k/u.data", "\t"),
-    "ml-1m": ("ml-1m/ratings.dat", "::"),
-    "ml-10m": ("ml-10M100K/ratings.dat", "::"),
-}
-SPLITS = ("u1", "ua", "ub")
+FILES = {"ml-100k": "u.data", "ml-1m": "ratings.dat", "ml-10m": "ratings.dat"}
+SPLITS = {"ml-100k": ("u1", "ua", "ub"), "ml-1m": (), "ml-10m": ("ra", "rb")}
+# GroupLens' script allbut.pl: the test cells are these of each user's ratings, in file order.
+PLACES = {"ra": (1, 10), "rb": (11, 20)}
 
 
 class Ratings(NamedTuple):
@@ -35,35 +33,27 @@ class Ratings(NamedTuple):
         return self.rows[mask], self.cols[mask], self.values[mask], self.shape
 
 
-def data_folder() -> Path:
-    """The folder that PYGECO_DATA names."""
-    given = os.environ.get("PYGECO_DATA")
-    if not given:
-        raise FileNotFoundError(
-            "PYGECO_DATA is not set; point it at the folder that holds ml-100k/ or ml-1m/ "
-            "as unpacked from GroupLens' archives (grouplens.org/datasets/movielens)."
-        )
-    return Path(given)
-
-
-def load_movielens(name: str, split: str | None = None) -> Ratings:
+def load_movielens(name: str, split: str | None = None, *, download: bool = True) -> Ratings:
     """MovieLens by name: "ml-100k", "ml-1m" or "ml-10m".
 
-    `split` is one of the official splits of ml-100k ("u1", "ua", "ub"); without it the test
-    cells are a random tenth (seed 0) of the rows in file order.
+    The files come from the folder that PYGECO_DATA names, else from the cache (pygeco/ in
+    XDG_CACHE_HOME or ~/.cache), else, with `download`, from GroupLens' archive into the cache.
+    `split` is an official split, "u1", "ua" or "ub" of ml-100k and "ra" or "rb" of ml-10m; without
+    it the test cells are a random tenth (seed 0) of the rows in file order.
     """
     if name not in FILES:
         raise ValueError(f"name: unknown set {name!r}; use one of {sorted(FILES)}.")
-    path, separator = FILES[name]
-    folder = data_folder()
-    if split is None:
-        table = _read(folder / path, separator)
+    if split is not None and split not in SPLITS[name]:
+        known = f"has {SPLITS[name]}" if SPLITS[name] else "has none"
+        raise ValueError(f"split: {split!r} is not a split of {name}, which {known}.")
+    folder = folder_of(name, download=download)
+    if split is None or split in PLACES:
+        table = _read(folder / FILES[name])
         test = np.random.default_rng(0).random(len(table)) < 0.1
+        if split is not None:
+            test = _places(table[:, 0], *PLACES[split])
     else:
-        if name != "ml-100k" or split not in SPLITS:
-            raise ValueError(f"split: {split!r} is not a split of {name}; ml-100k has {SPLITS}.")
-        base = _read(folder / f"ml-100k/{split}.base", separator)
-        held = _read(folder / f"ml-100k/{split}.test", separator)
+        base, held = (_read(folder / f"{split}.{part}") for part in ("base", "test"))
         table = np.concatenate([base, held])
         test = np.arange(len(table)) >= len(base)
     users, rows = np.unique(table[:, 0].astype(np.int64), return_inverse=True)
@@ -79,9 +69,20 @@ def load_movielens(name: str, split: str | None = None) -> Ratings:
     )
 
 
-def _read(path: Path, separator: str) -> Array:
+def _places(users: Array, first: int, last: int) -> NDArray[np.bool_]:
+    """Whether a rating is the first-th to last-th of its user, counted from 1 in file order."""
+    order = np.argsort(users, kind="stable")
+    starts = np.flatnonzero(np.diff(users[order], prepend=-1))
+    counts = np.diff(np.append(starts, len(users)))
+    place = np.empty(len(users), np.int64)
+    place[order] = np.arange(len(users)) - np.repeat(starts, counts) + 1
+    return (first <= place) & (place <= last)
+
+
+def _read(path: Path) -> Array:
+    """The numbers of a file, four a line; fields are parted by tabs or by "::"."""
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing; unpack GroupLens' archive so that it exists.")
-    text = path.read_text(encoding="ascii").replace(separator, " ")
-    table: Array = np.array(text.split(), dtype=float).reshape(-1, 4)
+    text = path.read_text(encoding="ascii").replace("::", " ")
+    table: Array = np.fromstring(text, sep=" ").reshape(-1, 4)
     return table

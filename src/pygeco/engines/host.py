@@ -24,7 +24,7 @@ from pygeco.engines.protocol import (
 )
 from pygeco.engines.ranking import top_k
 from pygeco.engines.simd import BYTES
-from pygeco.engines.sweep import half_sweep
+from pygeco.engines.sweep import half_sweep, tables
 from pygeco.factors import Array
 
 
@@ -117,8 +117,7 @@ class Host:
             zero if ridges.bias is None else ridges.bias.astype(dtype),
             zero if ridges.bias_variance is None else ridges.bias_variance.astype(dtype),
             np.ones(m, dtype) if ridges.ridge is None else ridges.ridge.astype(dtype),
-            ridges.prior.astype(dtype),
-            ridges.shift.astype(dtype),
+            _prior_table(ridges, s, dtype),
             dtype.type(ridges.tau),
             dtype.type(ridges.jitter),
             none if ridges.noise is None else ridges.noise,
@@ -168,3 +167,13 @@ def _padded(factor: Array) -> tuple[Array, int]:
     out = np.zeros((n, width), factor.dtype)
     out[:, :s] = factor
     return out.reshape(-1), width
+
+
+def _prior_table(ridges: Ridges, s: int, dtype: np.dtype[Any]) -> Array:
+    """The prior and the shift in the layout of a row's table."""
+    d = len(ridges.prior)
+    row, stride, size = tables(s, d, BYTES // dtype.itemsize)
+    out = np.zeros((size // stride, stride), dtype)
+    out[:d, :d] = ridges.prior
+    out[row, :d] = ridges.shift
+    return out.reshape(-1)

@@ -1,8 +1,9 @@
-"""Five inner loops on whole vector registers, as LLVM instructions inside numba.
+"""Inner loops on whole vector registers, as LLVM instructions inside numba.
 
 Numba cannot keep an array of sums in registers, and tests for overlapping arrays at every short
 loop. These functions say what is meant: sums live in vectors of 64 bytes (`lanes` numbers), and
 LLVM splits them where the machine's registers are narrower. All take flat arrays and offsets.
+The last three work on `lanes` systems at once: number t of a vector belongs to system t.
 """
 
 from __future__ import annotations
@@ -14,19 +15,26 @@ from numba.extending import intrinsic
 
 BYTES = 64
 TILE = 8  # rows of a Gram tile: as many sums as hide the latency of a multiply-add
+SIDE = 4  # rows and columns of a block of the Cholesky factor: 16 sums, in registers
 
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 _CONTRACT = ("contract",)
 
 
-class _Vectors:
-    """Loads and stores of one vector type at offsets of flat arrays."""
+def _whole(number: int) -> ir.Constant:
+    return ir.Constant(_I64, number)
 
-    def __init__(self, context, builder, dtype):
+
+class _Vectors:
+    """Loads, stores and arithmetic of one vector type at offsets of flat arrays."""
+
+    def __init__(self, context, builder, dtype, lanes=None):
         self.context, self.builder = context, builder
         self.size = dtype.bitwidth // 8
-        self.lanes = BYTES // self.size
-        self.vector = ir.VectorType(context.get_value_type(dtype), self.lanes)
+        self.lanes = lanes or BYTES // self.size
+        self.scalar = context.get_value_type(dtype)
+        self.vector = ir.VectorType(self.scalar, self.lanes)
+        self.zero = ir.Constant(self.vector, [0.0] * self.lanes)
 
     def data(self, kind, array):
         return self.context.make_array(kind)(self.context, self.builder, array).data
@@ -40,68 +48,139 @@ class _Vectors:
     def store(self, value, data, offset):
         self.builder.store(value, self.at(data, offset), align=self.size)
 
+    def offset(self, base, number):
+        return self.builder.add(base, _whole(number))
+
+    def scaled(self, offset):
+        """Of an offset that counts vectors, the one that counts numbers."""
+        return self.builder.mul(offset, _whole(self.lanes))
+
     def spread(self, scalar):
         nothing = ir.Constant(self.vector, ir.Undefined)
         one = self.builder.insert_element(nothing, scalar, ir.Constant(_I32, 0))
         mask = ir.Constant(ir.VectorType(_I32, self.lanes), [0] * self.lanes)
         return self.builder.shuffle_vector(one, nothing, mask)
 
+    def spread_at(self, data, offset):
+        return self.spread(self.builder.load(self.builder.gep(data, [offset])))
+
     def fused(self, a, b, c):
         """A multiply-add, c + a b, as one instruction where there is one."""
         product = self.builder.fmul(a, b, flags=_CONTRACT)
         return self.builder.fadd(c, product, flags=_CONTRACT)
 
+    def reduced(self, a, b, c):
+        """The same with c − a b."""
+        product = self.builder.fmul(a, b, flags=_CONTRACT)
+        return self.builder.fsub(c, product, flags=_CONTRACT)
 
-@intrinsic
-def gram_tile(typing_context, X, width, count, k, q, G):
-    """G[k:k+8, q:q+lanes] += X[:count, k:k+8]ᵀ X[:count, q:q+lanes]; rows have `width` numbers."""
+    def sqrt(self, value):
+        kind = ir.FunctionType(self.vector, [self.vector])
+        name = f"llvm.sqrt.v{self.lanes}f{8 * self.size}"
+        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
+        return self.builder.call(function, [value])
+
+    def variables(self, values):
+        """Places for these vectors, which LLVM turns into registers."""
+        places = [cgutils.alloca_once(self.builder, self.vector) for _ in values]
+        for place, value in zip(places, values, strict=True):
+            self.builder.store(value, place)
+        return places
+
+
+def _tile(X, G, halves):
+    """The type and the code of a Gram tile whose columns fill one vector, or a half of it."""
 
     def generate(context, builder, signature, args):
-        v = _Vectors(context, builder, X.dtype)
+        v = _Vectors(context, builder, X.dtype, BYTES * 8 // X.dtype.bitwidth // halves)
         source, target = v.data(X, args[0]), v.data(G, args[5])
-        width, count, k, q = args[1:5]
+        width, count, k, q, stride = args[1], args[2], args[3], args[4], args[6]
         places = []
         for t in range(TILE):
-            row = builder.mul(builder.add(k, ir.Constant(_I64, t)), width)
-            places.append(builder.add(row, q))
-        sums = [cgutils.alloca_once(builder, v.vector) for _ in places]
-        for total, place in zip(sums, places, strict=True):
-            builder.store(v.load(target, place), total)
+            places.append(builder.add(builder.mul(v.offset(k, t), stride), q))
+        sums = v.variables([v.load(target, place) for place in places])
         with cgutils.for_range(builder, count) as loop:
             row = builder.mul(loop.index, width)
             right = v.load(source, builder.add(row, q))
             left = builder.add(row, k)
             for t, total in enumerate(sums):
-                at = builder.gep(source, [builder.add(left, ir.Constant(_I64, t))])
-                spread = v.spread(builder.load(at))
+                spread = v.spread_at(source, v.offset(left, t))
                 builder.store(v.fused(spread, right, builder.load(total)), total)
         for total, place in zip(sums, places, strict=True):
             v.store(builder.load(total), target, place)
         return context.get_dummy_value()
 
     i = types.int64
-    return types.void(X, i, i, i, i, G), generate
+    return types.void(X, i, i, i, i, G, i), generate
 
 
 @intrinsic
-def project(typing_context, X, width, count, q, factors, out):
-    """out[q:q+lanes] += Σ_{t < count} factors[t] X[t, q:q+lanes]."""
+def gram_tile(typing_context, X, width, count, k, q, G, stride):
+    """G[k:k+8, q:q+lanes] += X[:count, k:k+8]ᵀ X[:count, q:q+lanes].
+
+    Rows of X have `width` numbers, those of G `stride`.
+    """
+    return _tile(X, G, 1)
+
+
+@intrinsic
+def gram_half(typing_context, X, width, count, k, q, G, stride):
+    """The same for half as many columns: what the upper rows of a diagonal block need."""
+    return _tile(X, G, 2)
+
+
+@intrinsic
+def project(typing_context, X, width, count, q, a, b, out, a_at, b_at):
+    """out[a_at + q:][:lanes] += Σ_{t < count} a[t] X[t, q:q+lanes], and the same for b.
+
+    Rows go in pairs, which hides the latency: where the count is odd, a and b must hold a zero
+    beyond it, and X finite numbers.
+    """
 
     def generate(context, builder, signature, args):
         v = _Vectors(context, builder, X.dtype)
-        source, factors, target = v.data(X, args[0]), v.data(X, args[4]), v.data(X, args[5])
+        source, left, right, target = (v.data(X, args[t]) for t in (0, 4, 5, 6))
         width, count, q = args[1:4]
-        total = cgutils.alloca_once(builder, v.vector)
-        builder.store(v.load(target, q), total)
+        places = [builder.add(place, q) for place in args[7:9]]
+        sums = v.variables([v.load(target, place) for place in places] + [v.zero, v.zero])
+        pairs = builder.udiv(v.offset(count, 1), _whole(2))
+        with cgutils.for_range(builder, pairs) as loop:
+            for half in (0, 1):
+                t = v.offset(builder.mul(loop.index, _whole(2)), half)
+                row = v.load(source, builder.add(builder.mul(t, width), q))
+                for factors, total in zip((left, right), sums[2 * half :], strict=False):
+                    moved = v.fused(v.spread_at(factors, t), row, builder.load(total))
+                    builder.store(moved, total)
+        for place, one, two in zip(places, sums[:2], sums[2:], strict=True):
+            v.store(builder.fadd(builder.load(one), builder.load(two)), target, place)
+        return context.get_dummy_value()
+
+    i = types.int64
+    return types.void(X, i, i, i, X, X, X, i, i), generate
+
+
+@intrinsic
+def gather_sum(typing_context, P, indices, start, count, width, q, factors, out):
+    """out[q:q+lanes] += Σ_{t < count} factors[t]² P[indices[start + t], q:q+lanes]."""
+
+    def generate(context, builder, signature, args):
+        v = _Vectors(context, builder, P.dtype)
+        source, places = v.data(P, args[0]), v.data(indices, args[1])
+        start, count, width, q = args[2:6]
+        factors, target = v.data(P, args[6]), v.data(P, args[7])
+        (total,) = v.variables([v.load(target, q)])
         with cgutils.for_range(builder, count) as loop:
-            row = v.load(source, builder.add(builder.mul(loop.index, width), q))
-            scale = v.spread(builder.load(builder.gep(factors, [loop.index])))
+            j = builder.load(builder.gep(places, [builder.add(start, loop.index)]))
+            j = builder.zext(j, _I64) if j.type.width < 64 else j
+            row = v.load(source, builder.add(builder.mul(j, width), q))
+            root = builder.load(builder.gep(factors, [loop.index]))
+            scale = v.spread(builder.fmul(root, root))
             builder.store(v.fused(scale, row, builder.load(total)), total)
         v.store(builder.load(total), target, q)
         return context.get_dummy_value()
 
     i = types.int64
-    return types.void(X, i, i, i, X, X), generate
+    return types.void(P, indices, i, i, i, i, P, P), generate
 
 
 @intrinsic
@@ -112,8 +191,8 @@ def scale_row(typing_context, source, source_at, factor, target, target_at, coun
         v = _Vectors(context, builder, target.dtype)
         data, out = v.data(source, args[0]), v.data(target, args[3])
         scale = v.spread(args[2])
-        with cgutils.for_range(builder, builder.udiv(args[5], ir.Constant(_I64, v.lanes))) as loop:
-            t = builder.mul(loop.index, ir.Constant(_I64, v.lanes))
+        with cgutils.for_range(builder, builder.udiv(args[5], _whole(v.lanes))) as loop:
+            t = v.scaled(loop.index)
             row = builder.fmul(v.load(data, builder.add(args[1], t)), scale)
             v.store(row, out, builder.add(args[4], t))
         return context.get_dummy_value()
@@ -122,26 +201,137 @@ def scale_row(typing_context, source, source_at, factor, target, target_at, coun
     return types.void(source, i, target.dtype, target, i, i), generate
 
 
+def _transposed(v, rows):
+    """As many vectors as there are lanes, transposed: log₂ steps of exchanges between pairs."""
+    step = 1
+    while step < v.lanes:
+        low = [t if not t & step else v.lanes + t - step for t in range(v.lanes)]
+        high = [t + step if not t & step else v.lanes + t for t in range(v.lanes)]
+        masks = [ir.Constant(ir.VectorType(_I32, v.lanes), mask) for mask in (low, high)]
+        new = list(rows)
+        for t in range(v.lanes):
+            if not t & step:
+                for mask, at in zip(masks, (t, t + step), strict=True):
+                    new[at] = v.builder.shuffle_vector(rows[t], rows[t + step], mask)
+        rows, step = new, 2 * step
+    return rows
+
+
 @intrinsic
-def subtract_dot(typing_context, M, at, a, b, count):
-    """M[at] −= Σ_{t < count} M[a + t] M[b + t], each a vector; offsets count vectors."""
+def place(typing_context, G, size, source, M, target, tau, ridge, prior):
+    """M[target + q, t] = τ G[t size + source + q] + ridge[t] prior[source + q] for q, t < lanes.
+
+    System t's numbers, one after the other, go to lane t of as many vectors.
+    """
 
     def generate(context, builder, signature, args):
-        v = _Vectors(context, builder, M.dtype)
-        data, lanes = v.data(M, args[0]), ir.Constant(_I64, v.lanes)
-        at, a, b = (builder.mul(x, lanes) for x in args[1:4])
-        total = cgutils.alloca_once(builder, v.vector)
-        builder.store(v.load(data, at), total)
-        with cgutils.for_range(builder, args[4]) as loop:
-            t = builder.mul(loop.index, lanes)
-            x, y = v.load(data, builder.add(a, t)), v.load(data, builder.add(b, t))
-            product = builder.fmul(x, y, flags=_CONTRACT)
-            builder.store(builder.fsub(builder.load(total), product, flags=_CONTRACT), total)
-        v.store(builder.load(total), data, at)
+        v = _Vectors(context, builder, G.dtype)
+        data, out = v.data(G, args[0]), v.data(M, args[3])
+        weights, given = v.load(v.data(G, args[6]), _whole(0)), v.data(G, args[7])
+        source, target, tau = args[2], v.scaled(args[4]), v.spread(args[5])
+        rows = []
+        for t in range(v.lanes):
+            rows.append(v.load(data, builder.add(builder.mul(args[1], _whole(t)), source)))
+        for q, row in enumerate(_transposed(v, rows)):
+            own = builder.fmul(weights, v.spread_at(given, v.offset(source, q)))
+            v.store(v.fused(tau, row, own), out, v.offset(target, q * v.lanes))
         return context.get_dummy_value()
 
     i = types.int64
-    return types.void(M, i, i, i, i), generate
+    return types.void(G, i, i, M, i, G.dtype, G, G), generate
+
+
+def _block(v, A, a, stride, rows, M, m, first, count):
+    """A[a + i stride + count + j] − Σ_{first ≤ t < count} A[a + i stride + t] M[m + j stride + t].
+
+    For i < rows and j < SIDE, as a table of vectors. Offsets count vectors.
+    """
+    builder = v.builder
+    above = [builder.add(a, builder.mul(stride, _whole(i))) for i in range(rows)]
+    left = [builder.add(m, builder.mul(stride, _whole(j))) for j in range(SIDE)]
+    start = [
+        v.load(A, v.scaled(v.offset(builder.add(row, count), j)))
+        for row in above
+        for j in range(SIDE)
+    ]
+    sums = v.variables(start)
+    with cgutils.for_range(builder, builder.sub(count, first)) as loop:
+        t = builder.add(loop.index, first)
+        factors = [v.load(M, v.scaled(builder.add(row, t))) for row in left]
+        for i, row in enumerate(above):
+            own = v.load(A, v.scaled(builder.add(row, t)))
+            for total, factor in zip(sums[i * SIDE :], factors, strict=False):
+                builder.store(v.reduced(own, factor, builder.load(total)), total)
+    found = [builder.load(total) for total in sums]
+    return above, left, [found[i * SIDE : (i + 1) * SIDE] for i in range(rows)]
+
+
+def _solve(A, M, rows):
+    """The type and the code of `solve_four` and `solve_one`."""
+
+    def generate(context, builder, signature, args):
+        v = _Vectors(context, builder, M.dtype)
+        source, factor, inverse = v.data(A, args[0]), v.data(M, args[2]), v.data(M, args[4])
+        a, stride, first, count = args[1], args[3], args[5], args[6]
+        m = builder.mul(count, stride)
+        above, left, C = _block(v, source, a, stride, rows, factor, m, first, count)
+        for j in range(SIDE):
+            scale = v.load(inverse, v.scaled(v.offset(count, j)))
+            corner = [
+                v.load(factor, v.scaled(v.offset(builder.add(left[j], count), t))) for t in range(j)
+            ]
+            for i in range(rows):
+                for t in range(j):
+                    C[i][j] = v.reduced(C[i][t], corner[t], C[i][j])
+                C[i][j] = builder.fmul(C[i][j], scale)
+                v.store(C[i][j], source, v.scaled(v.offset(builder.add(above[i], count), j)))
+        return context.get_dummy_value()
+
+    i = types.int64
+    return types.void(A, i, M, i, M, i, i), generate
+
+
+@intrinsic
+def solve_four(typing_context, A, a, M, stride, inverse, first, count):
+    """Columns count … count + 3 of four rows X of A, in their place: X Lᵀ = B there.
+
+    The rows lie at a, a + stride, …; L's at 0, stride, … of M, with 1 / L_kk in `inverse`.
+    Columns before `first` of X are zero, those before `count` are known. Offsets count vectors.
+    """
+    return _solve(A, M, SIDE)
+
+
+@intrinsic
+def solve_one(typing_context, A, a, M, stride, inverse, first, count):
+    """The same for one row."""
+    return _solve(A, M, 1)
+
+
+@intrinsic
+def factor_corner(typing_context, M, stride, inverse, count):
+    """The Cholesky factor of the diagonal block at `count`, and 1 / L_kk into `inverse`."""
+
+    def generate(context, builder, signature, args):
+        v = _Vectors(context, builder, M.dtype)
+        data, stride, inverse, count = v.data(M, args[0]), args[1], v.data(M, args[2]), args[3]
+        at = builder.mul(count, stride)
+        above, _, C = _block(v, data, at, stride, SIDE, data, at, _whole(0), count)
+        tiny = ir.Constant(v.vector, [1e-30] * v.lanes)
+        one = ir.Constant(v.vector, [1.0] * v.lanes)
+        for j in range(SIDE):
+            for i in range(j, SIDE):
+                for t in range(j):
+                    C[i][j] = v.reduced(C[i][t], C[j][t], C[i][j])
+            positive = builder.select(builder.fcmp_ordered(">", C[j][j], tiny), C[j][j], tiny)
+            scale = builder.fdiv(one, v.sqrt(positive))
+            v.store(scale, inverse, v.scaled(v.offset(count, j)))
+            for i in range(j + 1, SIDE):
+                C[i][j] = builder.fmul(C[i][j], scale)
+                v.store(C[i][j], data, v.scaled(v.offset(builder.add(above[i], count), j)))
+        return context.get_dummy_value()
+
+    i = types.int64
+    return types.void(M, i, M, i), generate
 
 
 @intrinsic
@@ -150,15 +340,43 @@ def subtract_multiple(typing_context, M, at, source, factor, count):
 
     def generate(context, builder, signature, args):
         v = _Vectors(context, builder, M.dtype)
-        data, lanes = v.data(M, args[0]), ir.Constant(_I64, v.lanes)
-        at, source, factor = (builder.mul(x, lanes) for x in args[1:4])
+        data = v.data(M, args[0])
+        at, source, factor = (v.scaled(x) for x in args[1:4])
         scale = v.load(data, factor)
         with cgutils.for_range(builder, args[4]) as loop:
-            t = builder.mul(loop.index, lanes)
+            t = v.scaled(loop.index)
             here = builder.add(at, t)
-            product = builder.fmul(v.load(data, builder.add(source, t)), scale, flags=_CONTRACT)
-            v.store(builder.fsub(v.load(data, here), product, flags=_CONTRACT), data, here)
+            moved = v.reduced(v.load(data, builder.add(source, t)), scale, v.load(data, here))
+            v.store(moved, data, here)
         return context.get_dummy_value()
 
     i = types.int64
     return types.void(M, i, i, i, i), generate
+
+
+@intrinsic
+def quadratic_form(typing_context, M, at, P, stride, size, out):
+    """out = xᵀ P x for the vectors x = M[at : at + size]; of P, flat, the lower half is read."""
+
+    def generate(context, builder, signature, args):
+        v = _Vectors(context, builder, M.dtype)
+        data, prior, target = v.data(M, args[0]), v.data(P, args[2]), v.data(M, args[5])
+        at, stride, size = args[1], args[3], args[4]
+        total, inner = v.variables([v.zero, v.zero])
+        half = ir.Constant(v.vector, [0.5] * v.lanes)
+        with cgutils.for_range(builder, size) as rows:
+            row = builder.mul(rows.index, stride)
+            own = v.load(data, v.scaled(builder.add(at, rows.index)))
+            diagonal = v.spread_at(prior, builder.add(row, rows.index))
+            builder.store(builder.fmul(builder.fmul(half, diagonal), own), inner)
+            with cgutils.for_range(builder, rows.index) as columns:
+                x = v.load(data, v.scaled(builder.add(at, columns.index)))
+                factor = v.spread_at(prior, builder.add(row, columns.index))
+                builder.store(v.fused(factor, x, builder.load(inner)), inner)
+            builder.store(v.fused(own, builder.load(inner), builder.load(total)), total)
+        whole = builder.load(total)
+        v.store(builder.fadd(whole, whole), target, _whole(0))
+        return context.get_dummy_value()
+
+    i = types.int64
+    return types.void(M, i, P, i, i, M), generate

@@ -4,6 +4,9 @@ For row i with cells E_i, partners P_j and targets r_e = y_e − offset_j the sy
 Λ_i = ridge_i prior + τ Σ_j w_e (P_j P_jᵀ + diag(W_j)),  b_i = ridge_i shift + τ Σ_j w_e r_e P_j.
 Partners are gathered into a block and multiplied as tiles; the systems of `lanes` rows are then
 factorised together, one row a lane. |E| s² + m s³/3 multiply-adds.
+
+A row's table G holds Σ w P Pᵀ in its first s rows, then Σ w P where there is an offset, then
+nothing up to a multiple of four, d4, and Σ w r P in row d4. M holds the tables of `lanes` rows.
 """
 
 from __future__ import annotations
@@ -15,16 +18,32 @@ from numba import njit, prange
 
 from pygeco.engines.simd import (
     BYTES,
+    SIDE,
     TILE,
+    factor_corner,
+    gather_sum,
+    gram_half,
     gram_tile,
+    place,
     project,
+    quadratic_form,
     scale_row,
-    subtract_dot,
+    solve_four,
+    solve_one,
     subtract_multiple,
 )
 
 CHUNK = 128  # partners gathered at once: with s = 64 floats they fill half of a 64 KiB cache
 _FAST = {"reassoc", "contract", "nsz"}
+
+
+@njit
+def tables(s, d, lanes):
+    """The row of the right side, the stride and the size of a row's table."""
+    d4 = -(-d // SIDE) * SIDE
+    stride = -(-d // lanes) * lanes
+    height = -(-s // TILE) * TILE
+    return d4, stride, max(d4 + 2, height) * stride
 
 
 @njit(inline="always")
@@ -41,173 +60,137 @@ def _gather(indices, values, weights, start, count, P, width, offset, X, factors
         plain += root * r
         heavy += root * root
         scale_row(P, np.int64(j) * width, root, X, t * width, width)
+    factors[np.uint64(count)] = roots[np.uint64(count)] = 0
     totals[0] += squares
     totals[1] += plain
     totals[2] += heavy
 
 
 @njit(inline="always")
-def _gather_variances(indices, start, count, W, width, roots, offset_variance, X, totals):
-    """√w W_j into X; Σ w Var(offset_j) into the totals."""
-    offsets = 0.0
+def _offset_variance(indices, start, count, roots, variance):
+    """Σ w Var(offset_j)."""
+    total = 0.0
     for t in range(count):
-        j = np.uint32(indices[np.uint64(start + t)])
         root = roots[np.uint64(t)]
-        offsets += root * root * offset_variance[j]
-        scale_row(W, np.int64(j) * width, root, X, t * width, width)
-    totals[0] += offsets
+        total += root * root * variance[np.uint32(indices[np.uint64(start + t)])]
+    return total
 
 
 @njit(inline="always")
 def _accumulate(
-    indices, values, weights, start, stop, P, W, width, height, offset, offset_variance,
-    X, factors, roots, G, sides, sums, spread, totals,
+    indices, values, weights, start, stop, P, W, width, s, bias, offset, offset_variance,
+    X, factors, roots, table, stride, d4, spread, totals,
 ):  # fmt: skip
-    """One row's Gram, right side and sums, a chunk of its cells at a time."""
+    """One row's table, its Σ w W and its sums, a chunk of its cells at a time."""
     lanes = BYTES // P.itemsize
-    G[:] = 0
-    sides[:] = 0
-    sums[:] = 0
+    height = -(-s // TILE) * TILE
+    sides, sums = d4 * stride, (s if bias else d4 + 1) * stride
+    table[:] = 0
     spread[:] = 0
     totals[:] = 0
-    for at in range(start, stop, CHUNK):
-        count = min(CHUNK, stop - at)
-        _gather(indices, values, weights, at, count, P, width, offset, X, factors, roots, totals)
+    for first in range(start, stop, CHUNK):
+        count = min(CHUNK, stop - first)
+        _gather(indices, values, weights, first, count, P, width, offset, X, factors, roots, totals)
         for q in range(0, width, lanes):
-            project(X, width, count, q, factors, sides)
-            project(X, width, count, q, roots, sums)
-            for k in range(q, height, TILE):
-                gram_tile(X, width, count, k, q, G)
+            project(X, width, count, q, factors, roots, table, sides, sums)
+            whole = q
+            if lanes == 2 * TILE:
+                gram_half(X, width, count, q, q, table, stride)
+                whole += TILE
+            for k in range(whole, height, TILE):
+                gram_tile(X, width, count, k, q, table, stride)
         if len(W):
-            _gather_variances(indices, at, count, W, width, roots, offset_variance, X, totals)
+            totals[0] += _offset_variance(indices, first, count, roots, offset_variance)
             for q in range(0, width, lanes):
-                project(X, width, count, q, roots, spread)
-
-
-@njit(inline="always")
-def _place(M, lane, lanes, s, bias, G, width, sides, sums, spread, totals, tau):
-    """One row's τ Σ w P Pᵀ into its lane, row-wise from 0, and τ Σ w r P as row d."""
-    d = s + bias
-    for k in range(s):
-        for q in range(k):
-            M[(k * d + q) * lanes + lane] = tau * G[k * width + q]
-        M[(k * d + k) * lanes + lane] = tau * (G[k * width + k] + spread[k])
-        M[(d * d + k) * lanes + lane] = tau * sides[k]
+                gather_sum(W, indices, first, count, width, q, roots, spread)
     if bias:
-        for q in range(s):
-            M[(s * d + q) * lanes + lane] = tau * sums[q]
-        M[(s * d + s) * lanes + lane] = tau * totals[2]
-        M[(d * d + s) * lanes + lane] = tau * totals[1]
+        table[s * stride + s] = totals[2]
+        table[sides + s] = totals[1]
 
 
 @njit(inline="always")
-def _add_prior(M, d, lanes, prior, shift, ridge, pull, start):
-    """ridge · prior and pull · I to the systems, ridge · shift and pull · start to the sides."""
+def _assemble(G, size, M, d, d4, stride, lanes, tau, ridge, prior, rows, spread, width, pull):
+    """M = τ tables + ridge prior, one row a lane; variances and the pull go to the diagonal."""
     for k in range(d):
-        for q in range(k + 1):
-            for t in range(lanes):
-                M[(k * d + q) * lanes + t] += ridge[t] * prior[k, q]
-        for t in range(lanes):
-            M[(k * d + k) * lanes + t] += pull[t]
-            M[(d * d + k) * lanes + t] += ridge[t] * shift[k] + pull[t] * start[t, k]
+        for q in range(0, k + 1, lanes):
+            place(G, size, k * stride + q, M, k * stride + q, tau, ridge, prior)
+    for q in range(0, d, lanes):
+        place(G, size, d4 * stride + q, M, d4 * stride + q, tau, ridge, prior)
+    for lane in range(rows):
+        for k in range(d):
+            own = spread[lane * width + k] if k < width else G.dtype.type(0)
+            M[(k * stride + k) * lanes + lane] += tau * own + pull[lane]
 
 
 @njit(inline="always")
-def _factorise(M, inverse, d, lanes):
-    """Cholesky of `lanes` systems; the right sides, as row d, become L⁻¹ b on the way."""
-    for k in range(d + 1):
-        for q in range(min(k, d)):
-            at = k * d + q
-            subtract_dot(M, at, k * d, q * d, q)
-            for t in range(lanes):
-                M[at * lanes + t] *= inverse[q * lanes + t]
-        if k < d:
-            at = k * d + k
-            subtract_dot(M, at, k * d, k * d, k)
-            for t in range(lanes):
-                inverse[k * lanes + t] = 1 / math.sqrt(max(M[at * lanes + t], M.dtype.type(1e-30)))
+def _factorise(M, inverse, d4, stride):
+    """Cholesky of `lanes` systems by blocks; the right sides, as row d4, become L⁻¹ b."""
+    for k in range(0, d4, SIDE):
+        for q in range(0, k, SIDE):
+            solve_four(M, k * stride, M, stride, inverse, 0, q)
+        factor_corner(M, stride, inverse, k)
+    for q in range(0, d4, SIDE):
+        solve_one(M, d4 * stride, M, stride, inverse, 0, q)
 
 
 @njit(inline="always")
-def _back(M, row, inverse, d, lanes):
+def _back(M, row, inverse, d, stride, lanes):
     """L⁻ᵀ times a row, in its place."""
     for k in range(d - 1, -1, -1):
-        at = row * d + k
+        at = row * stride + k
         for t in range(lanes):
             M[at * lanes + t] *= inverse[k * lanes + t]
-        subtract_multiple(M, row * d, k * d, at, k)
+        subtract_multiple(M, row * stride, k * stride, at, k)
 
 
 @njit(inline="always")
-def _invert(M, inverse, d, lanes):
-    """L⁻¹ in the place of L. Row d + 1 is scratch."""
-    scratch = (d + 1) * d
-    for k in range(d):
-        for q in range(k * lanes):
-            M[scratch * lanes + q] = M[k * d * lanes + q]
-            M[k * d * lanes + q] = 0
-        for q in range(k):
-            subtract_multiple(M, k * d, q * d, scratch + q, q + 1)
-        for q in range(k):
-            for t in range(lanes):
-                M[(k * d + q) * lanes + t] *= inverse[k * lanes + t]
-        for t in range(lanes):
-            M[(k * d + k) * lanes + t] = inverse[k * lanes + t]
-
-
-@njit(inline="always")
-def _variances(M, d, lanes, out):
-    """out[q] = Σ_k L⁻¹[k, q]², the diagonal of Λ⁻¹, from L⁻¹ in M."""
+def _variances(M, inverse, d4, stride, lanes, Z, out):
+    """out[q] = Σ_k L⁻¹[k, q]², the diagonal of Λ⁻¹; Z takes four columns of L⁻¹ at a time."""
     out[:] = 0
-    for k in range(d):
-        for q in range(k + 1):
+    for q in range(0, d4, SIDE):
+        Z[:] = 0
+        for i in range(SIDE):
             for t in range(lanes):
-                out[q * lanes + t] += M[(k * d + q) * lanes + t] * M[(k * d + q) * lanes + t]
+                Z[(i * stride + q + i) * lanes + t] = 1
+        for k in range(q, d4, SIDE):
+            solve_four(Z, 0, M, stride, inverse, q, k)
+        for i in range(SIDE):
+            for k in range(q, d4):
+                for t in range(lanes):
+                    out[(q + i) * lanes + t] += Z[(i * stride + k) * lanes + t] ** 2
 
 
 @njit(inline="always")
-def _draw(M, inverse, d, lanes, rows, first, noise, mean):
-    """The means to `mean`, and the noise added to row d, where L⁻ᵀ is still to come."""
+def _draw(M, inverse, d, d4, stride, lanes, rows, first, noise, mean):
+    """The means to `mean`, and the noise added to row d4, where L⁻ᵀ is still to come."""
     for k in range(d):
         for lane in range(rows):
-            at = (d * d + k) * lanes + lane
-            M[at + d * lanes] = M[at]
+            at = (d4 * stride + k) * lanes + lane
+            M[at + stride * lanes] = M[at]
             M[at] += noise[first + lane, k]
-    _back(M, d + 1, inverse, d, lanes)
+    _back(M, d4 + 1, inverse, d, stride, lanes)
     for lane in range(rows):
         for k in range(d):
-            mean[first + lane, k] = M[(d * d + d + k) * lanes + lane]
+            mean[first + lane, k] = M[((d4 + 1) * stride + k) * lanes + lane]
 
 
 @njit(inline="always")
-def _finish(M, inverse, d, lanes, rows, first, tau, total, out):
+def _finish(M, inverse, d, d4, stride, lanes, rows, first, tau, total, out):
     """The solutions to `out`; xᵀΛx / τ to the totals."""
-    # xᵀΛx = ‖Lᵀx‖², and Lᵀx stands in row d now: no second use of the Grams is needed.
+    # xᵀΛx = ‖Lᵀx‖², and Lᵀx stands in row d4 now: no second use of the Grams is needed.
     for k in range(d):
         for lane in range(rows):
-            total[lane] += M[(d * d + k) * lanes + lane] ** 2 / tau
-    _back(M, d, inverse, d, lanes)
+            total[lane] += M[(d4 * stride + k) * lanes + lane] ** 2 / tau
+    _back(M, d4, inverse, d, stride, lanes)
     for lane in range(rows):
         for k in range(d):
-            out[first + lane, k] = M[(d * d + k) * lanes + lane]
-
-
-@njit(inline="always")
-def _error(x, d, prior, kept, weight, tau):
-    """What xᵀΛx / τ counts too much: 2 xᵀb and the prior's share."""
-    error = 0.0
-    for k in range(d):
-        own = 0.5 * prior[k, k] * x[k]
-        for q in range(k):
-            own += prior[k, q] * x[q]
-        error += 2 * x[k] * (kept[k] + weight * own / tau)
-    return error
+            out[first + lane, k] = M[(d4 * stride + k) * lanes + lane]
 
 
 @njit(cache=True, parallel=True, fastmath=_FAST)
 def half_sweep(
     pointers, indices, values, weights, blocks,
-    P, width, s, bias, W, offset, offset_variance, ridge, prior, shift, tau, jitter, noise,
+    P, width, s, bias, W, offset, offset_variance, ridge, prior, tau, jitter, noise,
     out, mean, variance, errors,
 ):  # fmt: skip
     """Solve every row's system into `out` (m, s + bias), which holds the start on entry.
@@ -216,54 +199,61 @@ def half_sweep(
     last unknown whose partner is the constant 1, d = s + bias. W, like P, holds the partners'
     variances, and `variance` (m, d) takes the rows' own; both are empty where there are none.
     A `noise` of standard normals draws from the posterior; its mean then goes to `mean`. `jitter`
-    pulls a singular system to its start. Of `prior` (d, d) the lower half is read. errors_i is
-    Σ w E[(y − ŷ)²] over the row.
+    pulls a singular system to its start. `prior` is a table like a row's own, flat, with the shift
+    as its row d4; its lower half is read. errors_i is Σ w E[(y − ŷ)²] over the row.
     """
     lanes = BYTES // P.itemsize
     d = s + bias
-    height = -(-s // TILE) * TILE
+    d4, stride, size = tables(s, d, lanes)
     for b in prange(len(blocks) - 1):
-        X = np.empty(CHUNK * width, P.dtype)
-        factors, roots = np.empty(CHUNK, P.dtype), np.empty(CHUNK, P.dtype)
-        G = np.empty(width * width, P.dtype)
-        sides, sums = np.empty(width, P.dtype), np.empty(width, P.dtype)
-        spread = np.empty(width, P.dtype)
-        M = np.zeros((d + 2) * d * lanes, P.dtype)
-        inverse = np.empty(d * lanes, P.dtype)
-        diagonal, kept = np.empty((lanes, d)), np.empty((lanes, d))
-        own = np.empty(d * lanes, P.dtype)
+        X = np.zeros((CHUNK + 1) * width, P.dtype)
+        factors, roots = np.empty(CHUNK + 1, P.dtype), np.empty(CHUNK + 1, P.dtype)
+        G, spread = np.zeros(lanes * size, P.dtype), np.zeros(lanes * width, P.dtype)
+        M, Z = np.zeros((d4 + 2) * stride * lanes, P.dtype), np.empty(4 * stride * lanes, P.dtype)
+        inverse, own = np.empty(d4 * lanes, P.dtype), np.empty(d4 * lanes, P.dtype)
         total, totals = np.empty(lanes), np.empty(3)
         weight, pull = np.ones(lanes, P.dtype), np.zeros(lanes, P.dtype)
-        start = np.zeros((lanes, d), P.dtype)
+        for k in range(d, d4):
+            M[(k * stride + k) * lanes : (k * stride + k + 1) * lanes] = 1
         for first in range(blocks[b], blocks[b + 1], lanes):
             rows = min(lanes, blocks[b + 1] - first)
             for lane in range(rows):
                 i = first + lane
+                table = G[lane * size : (lane + 1) * size]
                 _accumulate(
-                    indices, values, weights, pointers[i], pointers[i + 1], P, W, width, height,
-                    offset, offset_variance, X, factors, roots, G, sides, sums, spread, totals,
+                    indices, values, weights, pointers[i], pointers[i + 1], P, W, width, s, bias,
+                    offset, offset_variance, X, factors, roots, table, stride, d4,
+                    spread[lane * width : (lane + 1) * width], totals,
                 )  # fmt: skip
-                _place(M, lane, lanes, s, bias, G, width, sides, sums, spread, totals, tau)
                 total[lane], weight[lane], pull[lane] = totals[0], ridge[i], 0
-                for k in range(s):
-                    diagonal[lane, k], kept[lane, k] = G[k * width + k] + spread[k], sides[k]
-                    pull[lane] += jitter * tau * G[k * width + k] / s
-                if bias:
-                    diagonal[lane, s], kept[lane, s] = totals[2], totals[1]
-                for k in range(d):
-                    start[lane, k] = out[i, k]
-            _add_prior(M, d, lanes, prior, shift, weight, pull, start)
-            _factorise(M, inverse, d, lanes)
+                if jitter:
+                    for k in range(s):
+                        pull[lane] += jitter * tau * table[k * stride + k] / s
+            _assemble(
+                G, size, M, d, d4, stride, lanes, tau, weight, prior, rows, spread, width, pull
+            )
+            if jitter:
+                for lane in range(rows):
+                    for k in range(d):
+                        M[(d4 * stride + k) * lanes + lane] += pull[lane] * out[first + lane, k]
+            _factorise(M, inverse, d4, stride)
             if len(noise):
-                _draw(M, inverse, d, lanes, rows, first, noise, mean)
-            _finish(M, inverse, d, lanes, rows, first, tau, total, out)
+                _draw(M, inverse, d, d4, stride, lanes, rows, first, noise, mean)
+            _finish(M, inverse, d, d4, stride, lanes, rows, first, tau, total, out)
             if len(variance):
-                _invert(M, inverse, d, lanes)
-                _variances(M, d, lanes, own)
+                _variances(M, inverse, d4, stride, lanes, Z, own)
                 for lane in range(rows):
                     for q in range(d):
                         variance[first + lane, q] = own[q * lanes + lane]
-                        total[lane] += own[q * lanes + lane] * diagonal[lane, q]
+                        diagonal = G[lane * size + q * stride + q]
+                        if q < width:
+                            diagonal += spread[lane * width + q]
+                        total[lane] += own[q * lanes + lane] * diagonal
+            # What xᵀΛx / τ counts too much: 2 xᵀb and the prior's share.
+            quadratic_form(M, d4 * stride, prior, stride, d, own)
             for lane in range(rows):
-                i = first + lane
-                errors[i] = total[lane] - _error(out[i], d, prior, kept[lane], weight[lane], tau)
+                kept = G[lane * size + d4 * stride : lane * size + (d4 + 1) * stride]
+                error = total[lane] - weight[lane] * own[lane] / tau
+                for k in range(d):
+                    error -= 2 * out[first + lane, k] * kept[k]
+                errors[first + lane] = error

@@ -1,12 +1,15 @@
 """scikit-learn faces: validate, delegate, store."""
 
 from pygeco.estimators.completion import MatrixCompletion
+from pygeco.estimators.evaluation import Evaluation, evaluate
 from pygeco.estimators.imputer import LowRankImputer
 from pygeco.estimators.linear import LowRankClassifier, ReducedRankRegressor
 from pygeco.estimators.quadratic import QuadraticClassifier, QuadraticRegressor
 from pygeco.estimators.robust import RobustPCA
+from pygeco.modelfile import describe, load  # once the classes above are known to it
 
 __all__ = [
+    "Evaluation",
     "LowRankClassifier",
     "LowRankImputer",
     "MatrixCompletion",
@@ -14,4 +17,7 @@ __all__ = [
     "QuadraticRegressor",
     "ReducedRankRegressor",
     "RobustPCA",
+    "describe",
+    "evaluate",
+    "load",
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -12,21 +13,35 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from pygeco.arrays import answer, moved, on, ones
+from pygeco.arrays import answer, host, moved, on, ones
 from pygeco.engines import Engine
 from pygeco.engines import chosen as engine_named
+from pygeco.estimators._checkpoint import Checkpoint, key_of, seed_of, without_time
 from pygeco.estimators._fits import Fitted, along_path, by_evidence
-from pygeco.estimators._input import cell_index, entries_from
+from pygeco.estimators._input import entries_from
+from pygeco.estimators._tables import (
+    deviation_at,
+    fitted_entries,
+    index_of,
+    linear_at,
+    located,
+    predicted,
+)
+from pygeco.estimators.exporting import Exporting
 from pygeco.estimators.recommending import Recommending, Seen
 from pygeco.evidence import Posterior, new_rows
 from pygeco.factors import Array
 from pygeco.losses import Loss, Squared, named
+from pygeco.modelfile import Saveable
 from pygeco.objectives import Entries
 from pygeco.objectives.biases import fit_biases, parts, with_scale
 from pygeco.objectives.rows import fold_in
-from pygeco.path import Step
 from pygeco.penalties import Penalty
 from pygeco.solver import Observer, Solver
+from pygeco.tables import is_table
+
+# What `to` leaves where it is.
+ON_HOST = ("singular_values_", "row_ids_", "column_ids_")
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -34,7 +49,12 @@ def _has_probabilities(estimator: Any) -> bool:
 
 
 class MatrixCompletion(
-    Recommending, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    Exporting,
+    Saveable,
+    Recommending,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
 ):
     """Fill a matrix of which some cells are known, by a matrix of low rank.
 
@@ -61,14 +81,16 @@ class MatrixCompletion(
         With the evidence: draw this many sweeps from the posterior and predict by their mean.
         30 are a good choice; fitting then takes a few times as long, and errs less.
     solver : Solver or None, default=None
-        The choices of the algorithm; `Solver.paper()` is the paper's experiment.
+        The choices of the algorithm; `Solver.paper()` is the paper's experiment. "auto"
+        corrections are sweeps with a penalty, and cores without one, which then err less.
     clip : bool, default=False
         Clip predictions to the range of the observed values, which can only help. Labels
         have no such range.
     duplicates : "error", "mean", "sum" or "last", default="error"
         What to do with a cell that is given more than once.
     callback : callable or None, default=None
-        Called with each `Step`; a true answer stops the fit.
+        Called with each `Step`, with the evidence with each `Sweep`; a true answer stops the fit.
+        Posterior draws tell it how far they are.
     observer : Observer or None, default=None
         Told of the start, of each step and of the stop.
     engine : "cpu", "cuda" or None, default=None
@@ -95,6 +117,8 @@ class MatrixCompletion(
         compression into one low-rank matrix changed, root mean square at the fitted cells.
     loss_ : Loss
         The loss with what it left open estimated from the data.
+    row_ids_, column_ids_ : array or None
+        The sorted ids of rows and columns, where the fit was to a table.
     """
 
     def __init__(
@@ -108,7 +132,7 @@ class MatrixCompletion(
         solver: Solver | None = None,
         clip: bool = False,
         duplicates: str = "error",
-        callback: Callable[[Step], object] | None = None,
+        callback: Callable[[Any], object] | None = None,
         observer: Observer | None = None,
         engine: str | None = None,
         random_state: Any = None,
@@ -127,18 +151,32 @@ class MatrixCompletion(
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        columns: Sequence[str | int] | None = None,
+        checkpoint: str | PathLike[str] | None = None,
     ) -> MatrixCompletion:
-        """Fit to a sparse matrix (its stored cells), a dense array (its cells that are not NaN)
-        or a tuple (rows, cols, values[, shape]). All three give the same model.
+        """Fit to a sparse matrix (its stored cells), a dense array (its cells that are not NaN),
+        a tuple (rows, cols, values[, shape]), or a table of ratings. All give the same model.
 
-        `sample_weight` has one weight per value of a tuple, or per row of a matrix.
+        A table is anything with the Arrow stream interface (pandas, polars, pyarrow, DuckDB) whose
+        columns are called user, item and rating, or the like; `columns` names them otherwise. Its
+        ids may be of any type; the model keeps them, and then speaks of ids, not of positions.
+
+        `sample_weight` has one weight per value of a tuple or a table, or per row of a matrix.
+
+        `checkpoint` is a file that keeps the state of the fit, after each rank or every second or
+        so between sweeps. A fit that was killed goes on from there when it is started again with
+        the same data and settings, and ends with the same bits. The file stays; delete it later.
         """
         penalty = self._penalty()
-        entries = entries_from(
+        entries = fitted_entries(
             self,
             X,
-            reset=True,
+            columns,
             loss=named(self.loss),
             duplicates=self.duplicates,
             sample_weight=sample_weight,
@@ -149,8 +187,17 @@ class MatrixCompletion(
         self.range_ = self.loss_.bounds(entries.by_row.values)
         if penalty == "evidence":
             chosen = parts(True if self.biases == "auto" else self.biases)
-            seed = int(np.random.default_rng(self._seed()).integers(2**31))
-            found = by_evidence(entries, self.rank, chosen, int(self.posterior), seed)
+            store = self._store_at(checkpoint, entries, chosen)
+            seed = int(np.random.default_rng(seed_of(store, self._seed())).integers(2**31))
+            found = by_evidence(
+                entries,
+                self.rank,
+                chosen,
+                int(self.posterior),
+                seed,
+                callback=self.callback,
+                store=store,
+            )
         else:
             chosen = parts(False if self.biases == "auto" else self.biases)
             self.biases_ = fit_biases(entries, chosen)  # before the callback, which may predict
@@ -164,9 +211,17 @@ class MatrixCompletion(
                 seed=self._seed(),
                 callback=self.callback,
                 observer=self.observer,
+                store=self._store_at(checkpoint, entries, chosen),
             )
         self._store(found, entries, chosen)
         return self
+
+    def _store_at(self, path: Any, entries: Entries, chosen: tuple[str, ...]) -> Checkpoint | None:
+        if path is None:
+            return None
+        seed = self.random_state if isinstance(self.random_state, (int, np.integer)) else None
+        settings = (self.rank, self._penalty(), chosen, without_time(self.solver), seed)
+        return Checkpoint(path, key_of(entries, *settings))
 
     def _penalty(self) -> Any:
         """The penalty that "auto" stands for; an error where the evidence cannot be had."""
@@ -210,42 +265,64 @@ class MatrixCompletion(
         check_is_fitted(self)
         like = engine_named(engine).kind
         for name, value in vars(self).items():
-            if name.endswith("_") and name != "singular_values_":
+            if name.endswith("_") and name not in ON_HOST:
                 setattr(self, name, moved(value, like))
         self.engine = engine
         return self
 
-    def predict(self, rows: Any, cols: ArrayLike | None = None, *, return_std: bool = False) -> Any:
+    def predict(
+        self,
+        rows: Any,
+        cols: ArrayLike | None = None,
+        *,
+        return_std: bool = False,
+        unknown: str = "mean",
+    ) -> Any:
         """The values at cells (rows[t], cols[t]); given one matrix instead, its rows completed.
 
         On the scale of the observed values: a probability of the label 1 for the logistic loss,
         a mean count for Poisson, a mean level for the ordinal loss, the margin for the hinge.
+
+        A model fitted from a table takes ids, or one table of ids: the answer then is a table of
+        the same kind, with a column `prediction` (and `deviation` with `return_std`). There an id
+        that was not fitted stands for the average row or column (`unknown="mean"`), gives NaN
+        ("nan") or an error ("error").
         """
+        check_is_fitted(self)
+        if cols is None and self._asks(rows):
+            return predicted(self, rows, return_std, unknown)
         values = self._response(self.decision_function(rows, cols))
         return (values, self._deviation(rows, cols)) if return_std else values
 
     def _deviation(self, rows: Any, cols: ArrayLike | None) -> Array:
         """The standard deviation of a new observation at the cells."""
-        model = self.average_ or self.posterior_
-        if model is None or cols is None:
-            raise ValueError(
-                "return_std: needs rows and cols, and a model fitted with penalty='evidence'."
-            )
-        i, j = np.broadcast_arrays(*(on(index, self.factors_.kind) for index in (rows, cols)))
-        variance = model.variance(i.reshape(-1), j.reshape(-1)).reshape(i.shape)
-        return answer(np.sqrt(variance).astype(self.factors_.U.dtype), rows, cols)
+        if cols is None:
+            raise ValueError("return_std: needs rows and cols; a matrix has none.")
+        i, j = index_of(self, "rows", rows, 0), index_of(self, "cols", cols, 1)
+        return answer(deviation_at(self, i, j), rows, cols)
+
+    def known_cells(self, X: Any) -> tuple[Any, Any, Array]:
+        """Rows, columns (positions) and targets of a table's cells whose ids were fitted."""
+        cells = located(self, X)
+        known = (cells.rows >= 0) & (cells.cols >= 0)
+        return cells.rows[known], cells.cols[known], cells.values(self)[known]
+
+    def _asks(self, X: Any) -> bool:
+        """Whether X is a table of ids, which only a model fitted from a table understands."""
+        return self.row_ids_ is not None and is_table(X)
 
     def decision_function(self, rows: Any, cols: ArrayLike | None = None) -> Array:
         """The linear predictor ⟨u_i s, v_j⟩ + μ + b_i + c_j, for the same input as `predict`."""
         check_is_fitted(self)
+        if cols is None and self._asks(rows):
+            cells = located(self, rows)
+            return linear_at(self, cells.rows, cells.cols)
         if cols is None:
             return answer(
                 self._linear(self.transform(rows)), *(rows if isinstance(rows, tuple) else (rows,))
             )
-        m, n = self.factors_.shape
-        i, j = cell_index("rows", rows, m), cell_index("cols", cols, n)
-        found = self.factors_.entries(i, j) + self.biases_.at(i, j)
-        return answer(found.astype(self.factors_.U.dtype, copy=False), rows, cols)
+        i, j = index_of(self, "rows", rows, 0), index_of(self, "cols", cols, 1)
+        return answer(linear_at(self, i, j), rows, cols)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, rows: Any, cols: ArrayLike | None = None) -> Array:
@@ -260,13 +337,19 @@ class MatrixCompletion(
         log-likelihood for the logistic and ordinal losses (and for Poisson, up to a constant).
         """
         check_is_fitted(self)
+        if self._asks(X):
+            cells = located(self, X)
+            return self._scored(host(linear_at(self, cells.rows, cells.cols)), cells.values(self))
         held = entries_from(self, X, reset=False, loss=self.loss_, engine=self._engine)
         if held.shape[0] != self.factors_.shape[0]:
             raise ValueError(
                 f"X: has {held.shape[0]} rows, but the model was fitted with "
                 f"{self.factors_.shape[0]}; score compares cells of the fitted matrix."
             )
-        z, y = self.decision_function(held.rows(), held.by_row.indices), held.by_row.values
+        z = linear_at(self, held.rows(), held.by_row.indices)
+        return self._scored(z, held.by_row.values)
+
+    def _scored(self, z: Array, y: Array) -> float:
         if not self.loss_.regression:
             return -float(np.mean(self.loss_.value(z, y), dtype=float))
         error = self._response(z) - y

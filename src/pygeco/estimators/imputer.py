@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from pygeco.estimators._common import seed
 from pygeco.factors import Array, LowRank
+from pygeco.modelfile import Saveable
 from pygeco.objectives.dense import Dense
 from pygeco.path import Path
 from pygeco.penalties import Ridge, Schatten
@@ -24,7 +25,7 @@ ALPHAS = (0.01, 0.1, 0.3, 1.0)
 HELD = 0.1
 
 
-class LowRankImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Fill NaN by a low-rank model of the standardised columns; known cells stay as they are.
 
     Columns are brought to mean 0 and deviation 1, so that their units do not matter. A missing

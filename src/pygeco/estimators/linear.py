@@ -13,11 +13,12 @@ from pygeco.estimators import _common
 from pygeco.factors import Array
 from pygeco.losses import Logistic, Loss, Multinomial
 from pygeco.losses import named as loss_named
+from pygeco.modelfile import Saveable
 from pygeco.objectives import Features
 from pygeco.solver import Solver, minimize
 
 
-class _LowRankLinear(BaseEstimator):
+class _LowRankLinear(Saveable, BaseEstimator):
     """z = x Aᵀ + b with rank(A) ≤ r, from one path of GECO."""
 
     def _minimise(self, objective: Features, dtype: Any) -> None:

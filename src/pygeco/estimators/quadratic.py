@@ -16,13 +16,14 @@ from pygeco.estimators import _common
 from pygeco.factors import Array
 from pygeco.losses import Loss, sigmoid
 from pygeco.losses import named as loss_named
+from pygeco.modelfile import Saveable
 from pygeco.objectives import Quadratic
 from pygeco.objectives.checked import weights
 from pygeco.refinements import Free
 from pygeco.solver import Solver
 
 
-class _QuadraticForms(BaseEstimator):
+class _QuadraticForms(Saveable, BaseEstimator):
     """K functions xᵀAx + wᵀx + b with rank(A) ≤ r, each fitted alone on standardised features."""
 
     def _fit_forms(self, X: Any, targets: list[Any], sample_weight: ArrayLike | None) -> None:

@@ -11,28 +11,33 @@ from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays import answer, contiguous, host, on
 from pygeco.engines import chosen
-from pygeco.estimators._input import cell_index
+from pygeco.estimators._tables import ids_at, index_of
 from pygeco.evidence import contributions
 from pygeco.factors import Array
+from pygeco.modelfile import record
 
 ROWS = 1024  # rows scored at once: with 10⁴ columns, 40 MB
 
 
 class Ranking(NamedTuple):
-    """Columns, best first, and their scores; −1 and −inf where there are not enough."""
+    """Columns (or their ids), best first, and their scores.
 
-    columns: NDArray[np.int64]
+    Where there are not enough: −inf, and −1, or None among ids that are text.
+    """
+
+    columns: NDArray[Any]
     scores: Array
 
 
 class Reasons(NamedTuple):
     """How much each column that the row has rated adds to a prediction, strongest first."""
 
-    columns: NDArray[np.int64]
+    columns: NDArray[Any]
     contributions: Array
     base: float
 
 
+@record
 class Seen(NamedTuple):
     """The fitted cells, row by row."""
 
@@ -47,13 +52,19 @@ class Recommending:
     def recommend(self, rows: ArrayLike, k: int = 10, *, exclude_seen: bool = True) -> Ranking:
         """The k columns with the highest prediction for each row, best first.
 
-        One row gives 1-dimensional arrays. Scores are predictions, as `predict` gives them.
+        One row gives 1-dimensional arrays. Scores are predictions, as `predict` gives them. A
+        model fitted from a table takes and gives ids.
         """
         check_is_fitted(self)
         model: Any = self
-        m, n = model.factors_.shape
-        index = cell_index("rows", rows, m)
-        wanted = _count(k, n)
+        best = self._best(index_of(model, "rows", rows, 0), k, exclude_seen=exclude_seen)
+        columns, scores = (answer(x, rows) for x in best)
+        return Ranking(ids_at(model.column_ids_, columns), scores)
+
+    def _best(self, index: NDArray[Any], k: int, *, exclude_seen: bool) -> Ranking:
+        """The same for positions, in positions, where the model is."""
+        model: Any = self
+        wanted = _count(k, model.factors_.shape[1])
         left = model.factors_.left.astype(np.float32)
         right = contiguous(model.factors_.V.T, np.float32)
         col = (model.biases_.mean + model.biases_.col).astype(np.float32)
@@ -69,14 +80,13 @@ class Recommending:
         own = model.biases_.row[on(index, left)].astype(np.float32)
         answers = model._response(best + own[..., None])
         answers[found < 0] = -np.inf
-        return Ranking(answer(found, rows), answer(answers, rows))
+        return Ranking(found, answers)
 
     def similar(self, columns: ArrayLike, k: int = 10) -> Ranking:
         """The k columns most like each given one: the cosine of their vectors, itself left out."""
         check_is_fitted(self)
         model: Any = self
-        n = model.factors_.shape[1]
-        index = cell_index("columns", columns, n)
+        index = index_of(model, "columns", columns, 1)
         V = model.factors_.T.left.astype(np.float32)
         size = np.linalg.norm(V, axis=1, keepdims=True)
         V = V / np.where(size > 0, size, 1)
@@ -86,9 +96,10 @@ class Recommending:
             table[np.arange(len(table), like=flat), flat] = -np.inf
             return table
 
-        return Ranking(*(answer(x, columns) for x in _ranked(index, _count(k, n), scores, V)))
+        found, best = (answer(x, columns) for x in _ranked(index, _count(k, len(V)), scores, V))
+        return Ranking(ids_at(model.column_ids_, found), best)
 
-    def explain(self, row: int, column: int, k: int = 5) -> Reasons:
+    def explain(self, row: Any, column: Any, k: int = 5) -> Reasons:
         """Which of the row's known columns drive its prediction at `column`.
 
         A row's vector is linear in its cells, so the prediction is a sum: `base`, which the offset
@@ -96,8 +107,8 @@ class Recommending:
         """
         check_is_fitted(self)
         model: Any = self
-        i = int(cell_index("row", row, model.factors_.shape[0]))
-        target = int(cell_index("column", column, model.factors_.shape[1]))
+        i = int(index_of(model, "row", row, 0))
+        target = int(index_of(model, "column", column, 1))
         if model.posterior_ is None:
             raise ValueError("row: explain needs a model fitted with penalty='evidence'.")
         own = slice(int(model.seen_.pointers[i]), int(model.seen_.pointers[i + 1]))
@@ -107,7 +118,7 @@ class Recommending:
         )
         base, parts = contributions(model.posterior_, cols, values, target)
         order = np.argsort(-np.abs(parts), kind="stable")[: max(0, k)]
-        return Reasons(cols[order], parts[order], base)
+        return Reasons(ids_at(model.column_ids_, cols[order]), parts[order], base)
 
     def _hide_seen(self, table: Array, rows: NDArray[Any]) -> None:
         model: Any = self

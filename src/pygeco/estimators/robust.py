@@ -18,6 +18,7 @@ from pygeco.estimators._common import seed
 from pygeco.estimators._input import check_columns
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, named
+from pygeco.modelfile import Saveable
 from pygeco.objectives.dense import Dense
 from pygeco.robust import Schedule, fit_robust, project
 
@@ -25,7 +26,7 @@ from pygeco.robust import Schedule, fit_robust, project
 TYPES = [np.float64, np.float32, np.uint8, np.int8, np.int16, np.uint16]
 
 
-class RobustPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """X = low rank + sparse outliers + noise, from data that may have missing cells.
 
     Huber's loss under a rank constraint (the paper's section 4). By default its threshold follows

@@ -17,11 +17,13 @@ class Loss:
 
     A loss of your own needs `value` and `slope`, functions of two arrays of equal shape. It may
     state its `curvature` or its `smoothness`; without either, the curvature is measured.
-    `regression` says that z is itself a prediction of y.
+    `regression` says that z is itself a prediction of y, `nonnegative` that ℓ ≥ 0: a sum of such
+    losses bounds the trace norm of every better matrix, on which proofs of optimality rest.
     """
 
     name: ClassVar[str] = "loss"
     regression: bool = False
+    nonnegative: bool = False
 
     @property
     def smoothness(self) -> float:

@@ -38,6 +38,7 @@ class Logistic(Binary):
     """ℓ = log(1 + e^(−yz)) for labels y = ±1. The response is P(y = 1)."""
 
     name = "logistic"
+    nonnegative = True
 
     @property
     def smoothness(self) -> float:
@@ -73,6 +74,7 @@ class SmoothedHinge(Binary):
 
     width: float = 1.0
     name = "smoothed-hinge"
+    nonnegative = True
 
     def __post_init__(self) -> None:
         positive("width", self.width)

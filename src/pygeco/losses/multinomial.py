@@ -23,6 +23,7 @@ class Multinomial(Loss):
 
     classes: tuple[Any, ...] | None = None
     name = "multinomial"
+    nonnegative = True
 
     @property
     def smoothness(self) -> float:

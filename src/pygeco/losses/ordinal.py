@@ -26,6 +26,7 @@ class Ordinal(Loss):
     levels: tuple[float, ...] | None = None
     thresholds: tuple[float, ...] | None = None
     name = "ordinal"
+    nonnegative = True
 
     def __post_init__(self) -> None:
         for name, given in (("levels", self.levels), ("thresholds", self.thresholds)):

@@ -15,6 +15,7 @@ class Regression(Loss):
     """A function of z − y with its minimum at zero."""
 
     regression = True
+    nonnegative = True
 
     def stiffness(self, z: Array, y: Array) -> Array:
         """ℓ″, held above a tenth of ℓ′/(z − y), the curvature of reweighted least squares.

@@ -35,6 +35,8 @@ class Dense:
     is already.
     """
 
+    correction = "sweep"  # what `Solver(correction="auto")` takes
+
     def __init__(
         self,
         Y: ArrayLike,
@@ -70,6 +72,11 @@ class Dense:
     @property
     def dtype(self) -> np.dtype[Any]:
         return self.table.dtype
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether R ≥ 0 for sure."""
+        return self.loss.nonnegative
 
     @property
     def smoothness(self) -> float:

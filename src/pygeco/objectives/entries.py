@@ -42,6 +42,8 @@ class Entries:
     values are already.
     """
 
+    correction = "sweep"  # what `Solver(correction="auto")` takes
+
     def __init__(
         self,
         rows: ArrayLike,
@@ -122,8 +124,17 @@ class Entries:
         return isinstance(self.loss, Squared)
 
     @property
+    def weighted(self) -> bool:
+        return len(self.by_row.weights) > 0
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         return self.by_row.values.dtype
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether R ≥ 0 for sure."""
+        return self.loss.nonnegative
 
     @property
     def smoothness(self) -> float:
@@ -280,12 +291,7 @@ class Entries:
     def _newton_sweep(
         self, fixed: Array, start: Array, columns: bool, ridge: float | Array
     ) -> Array:
-        if np.ndim(ridge):
-            raise ValueError(
-                f"penalty: weighted norms need the squared loss, not {self.loss!r}, with "
-                "correction='sweep'; use gamma=0 or correction='core'."
-            )
-        lift = float(ridge) * self.total_weight
+        lift = np.asarray(ridge, dtype=float).reshape(-1, 1) * self.total_weight
         return minimise_side(self, start, fixed, columns=columns, ridge=lift, steps=2)
 
     def target_products(self, flipped: bool) -> tuple[Product, Product]:

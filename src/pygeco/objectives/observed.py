@@ -12,6 +12,17 @@ from pygeco.engines import Cells, Engine
 from pygeco.factors import Array
 
 
+class RepeatedCellError(ValueError):
+    """A cell is given more than once; `cell` is the first such, `repeats` how many there are."""
+
+    def __init__(self, cell: tuple[Any, Any], repeats: int, name: str = "values: cell") -> None:
+        super().__init__(
+            f"{name} ({cell[0]}, {cell[1]}) is given more than once ({repeats} repeats in all); "
+            'remove repeats or pass duplicates="mean", "sum" or "last".'
+        )
+        self.cell, self.repeats = cell, repeats
+
+
 def observed(
     rows: ArrayLike,
     cols: ArrayLike,
@@ -110,10 +121,7 @@ def _unique(
     rows = np.repeat(np.arange(shape[0], like=by_row.indices), by_row.counts())
     if duplicates == "error":
         i, j = int(rows[again[0]]), int(by_row.indices[again[0]])
-        raise ValueError(
-            f"values: cell ({i}, {j}) is given more than once ({len(again)} repeats in all); "
-            'remove repeats or pass duplicates="mean", "sum" or "last".'
-        )
+        raise RepeatedCellError((i, j), len(again))
     first = ones(by_row.size, by_row.values, bool)
     first[again] = False
     at = np.flatnonzero(first)

@@ -33,6 +33,10 @@ class Scaled:
         return kind(self.objective)
 
     @property
+    def nonnegative(self) -> bool:
+        return bool(getattr(self.objective, "nonnegative", False))
+
+    @property
     def smoothness(self) -> float:
         return self.objective.smoothness * float(self.rows.max() * self.cols.max()) ** 2
 

@@ -1,0 +1,207 @@
+"""`geco predict`, `geco recommend`, `geco similar`: questions to a model file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import typer
+
+from pygeco.cli.console import Voice, check_output, told, writing
+from pygeco.cli.options import Count, Item, Json, Model, Titles, User
+
+BLOCK = 1 << 20  # pairs predicted at once
+USERS = 4096  # users ranked at once
+
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", help="File to write: .csv, .tsv, .parquet, .arrow or .jsonl; else CSV."
+    ),
+]
+
+
+def predict(
+    model: Model,
+    pairs: Annotated[Path, typer.Argument(help="File with users and items; - is standard input.")],
+    output: Output = None,
+    user: User = None,
+    item: Item = None,
+    std: Annotated[
+        bool, typer.Option("--std", help="Add the standard deviation of a new rating.")
+    ] = False,
+    unknown: Annotated[
+        Literal["mean", "nan", "error"], typer.Option(help="What to do with ids not fitted.")
+    ] = "mean",
+    as_json: Json = False,
+) -> None:
+    """Predict the rating of each pair of user and item in a file.
+
+    An id that the model does not know counts as the average user or item, unless --unknown says
+    otherwise.
+    """
+    with told("predict"):
+        from pygeco.data.files import read_columns
+
+        _check(output)
+        voice, fitted = Voice(as_json), opened(model)
+        with voice.progress(f"reading {pairs.name}") as bar:
+            reading = read_columns(str(pairs), {"user": user, "item": item}, bar)
+        voice.note(reading.found)
+        parts = []
+        with voice.progress("predicting") as bar:
+            for at in range(0, reading.table.num_rows, BLOCK):
+                part = reading.table.slice(at, BLOCK)
+                parts.append(fitted.predict(part, return_std=std, unknown=unknown))
+                bar(min(1.0, (at + BLOCK) / reading.table.num_rows))
+        import pyarrow as pa
+
+        give(pa.concat_tables(parts), output, voice)
+
+
+def recommend(
+    model: Model,
+    user: Annotated[
+        list[str] | None, typer.Option("--user", help="A user's id; may be given again.")
+    ] = None,
+    everyone: Annotated[bool, typer.Option("--all", help="Every user that was fitted.")] = False,
+    k: Count = 10,
+    titles: Titles = None,
+    include_seen: Annotated[
+        bool, typer.Option("--include-seen", help="Also items that the user has rated.")
+    ] = False,
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """The k items with the highest predicted rating for a user, best first."""
+    with told("recommend"):
+        if bool(user) == everyone:
+            raise ValueError("--user: name one or more users, or give --all.")
+        _check(output)
+        voice, fitted = Voice(as_json), opened(model)
+        ids = fitted.row_ids_ if everyone else _ids(fitted.row_ids_, user or [], "--user")
+        found, scores = [], []
+        with voice.progress("ranking") as bar:
+            for at in range(0, len(ids), USERS):
+                best = fitted.recommend(ids[at : at + USERS], k, exclude_seen=not include_seen)
+                found.append(best.columns)
+                scores.append(best.scores)
+                bar(min(1.0, (at + USERS) / len(ids)))
+        table = _ranked(ids, "user", np.concatenate(found), np.concatenate(scores), "prediction")
+        give(_titled(table, fitted, titles), output, voice)
+
+
+def similar(
+    model: Model,
+    item: Annotated[str, typer.Argument(help="The item's id.")],
+    k: Count = 10,
+    titles: Titles = None,
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """The k items most like one: the cosine of their vectors."""
+    with told("similar"):
+        _check(output)
+        fitted = opened(model)
+        ids = _ids(fitted.column_ids_, [item], "ITEM")
+        best = fitted.similar(ids, k)
+        table = _ranked(ids, "to", best.columns, best.scores, "similarity")
+        give(_titled(table.drop_columns(["to"]), fitted, titles), output, Voice(as_json))
+
+
+def opened(path: Path) -> Any:
+    """The model, of the kind that knows users and items."""
+    from pygeco import ModelFileError, load
+
+    model = load(path, mmap=True)
+    if getattr(model, "row_ids_", None) is None:
+        raise ModelFileError(
+            f"{path} holds a {type(model).__name__} without users and items; use one that "
+            "`geco fit` wrote."
+        )
+    return model
+
+
+def _check(output: Path | None) -> None:
+    from pygeco.data.writing import check_ending
+
+    check_output(output)
+    if output is not None:
+        check_ending(output)
+
+
+def _ids(known: Any, texts: list[str], option: str) -> Any:
+    from pygeco.tables import parsed_ids, positions
+
+    wanted = parsed_ids(known, texts)
+    lost = positions(known, wanted) < 0
+    if lost.any():
+        wrong = texts[int(np.argmax(lost))]
+        raise ValueError(
+            f"{option}: the model does not know {wrong!r}; it has {len(known):,} ids from "
+            f"{known[0]!s} to {known[-1]!s}."
+        )
+    return wanted
+
+
+def _ranked(ids: Any, name: str, found: Any, scores: Any, score: str) -> Any:
+    import pyarrow as pa
+
+    flat = np.isfinite(scores).reshape(-1)
+    k = scores.shape[1]
+    columns = {
+        name: np.repeat(np.asarray(ids), k)[flat],
+        "place": np.tile(np.arange(1, k + 1), len(scores))[flat],
+        "item": found.reshape(-1)[flat],
+        score: scores.reshape(-1)[flat],
+    }
+    return pa.table({key: pa.array(values) for key, values in columns.items()})
+
+
+def _titled(table: Any, model: Any, path: Path | None) -> Any:
+    """The table with a column of titles."""
+    if path is None:
+        return table
+    import pyarrow as pa
+
+    from pygeco.data.titles import read_titles
+    from pygeco.tables import positions
+
+    titles = np.array([*read_titles(path, model.column_ids_), None], dtype=object)[:-1]
+    at = positions(model.column_ids_, table.column("item").to_numpy(zero_copy_only=False))
+    return table.append_column("title", pa.array(titles[at]))
+
+
+def give(table: Any, output: Path | None, voice: Voice) -> None:
+    """The table to a file, or to standard output: JSON, CSV, or aligned on a terminal."""
+    from pygeco.data.writing import write_format, write_table
+
+    if output is not None:
+        with writing(output):
+            write_table(table, output)
+        if voice.as_json:
+            voice.result({"output": str(output), "rows": table.num_rows}, "")
+        voice.note(f"{table.num_rows:,} rows in {output}.")
+    elif voice.as_json:
+        voice.result({"rows": table.to_pylist()}, "")
+    elif voice.live and table.num_rows <= 1000:
+        _show(table)
+    else:
+        sys.stdout.flush()
+        write_format(table, sys.stdout.buffer, ".csv")
+        sys.stdout.buffer.flush()
+
+
+def _show(table: Any) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    shown = Table(box=None)
+    for name in table.column_names:
+        shown.add_column(name, justify="left" if name == "title" else "right")
+    for row in table.to_pylist():
+        cells = (f"{it:.3f}" if isinstance(it, float) else str(it) for it in row.values())
+        shown.add_row(*cells)
+    Console(markup=False).print(shown)

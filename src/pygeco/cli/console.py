@@ -1,0 +1,169 @@
+"""Words on the terminal: results to standard output, all else to standard error; exit codes."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+USAGE, INPUT, OUTPUT, MISSING, INTERRUPTED = 2, 3, 4, 5, 130
+EXIT_CODES = (
+    "Exit codes: 0 done; 2 a wrong option, column or id; 3 a file that cannot be read; "
+    "4 a file that cannot be written; 5 an engine or extra that is not installed; 130 interrupted."
+)
+
+
+class OutputError(OSError):
+    """A file that cannot be written."""
+
+
+class EngineError(RuntimeError):
+    """An engine that is not there."""
+
+
+@contextmanager
+def told(command: str, interrupted: str = "interrupted.") -> Iterator[None]:
+    """Errors that a user can make as one sentence and an exit code, without a traceback."""
+    from pygeco import ModelFileError
+    from pygeco.data import ReadError
+
+    try:
+        yield
+    except BrokenPipeError:  # the reader, `head` for one, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit from None
+    except KeyboardInterrupt:
+        _fail(command, interrupted, INTERRUPTED)
+    except OutputError as error:
+        _fail(command, str(error), OUTPUT)
+    except (ReadError, ModelFileError) as error:
+        _fail(command, str(error), INPUT)
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        _fail(command, f"cannot read {what}; check the path.", INPUT)
+    except (ModuleNotFoundError, EngineError) as error:
+        _fail(command, str(error), MISSING)
+    except ValueError as error:
+        _fail(command, _as_options(str(error)), USAGE)
+
+
+def _as_options(sentence: str) -> str:
+    """Arguments of Python's as the options that they are here."""
+    return sentence.replace("duplicates=", "--duplicates ").replace("unknown=", "--unknown ")
+
+
+def _fail(command: str, sentence: str, code: int) -> None:
+    print(f"geco {command}: {' '.join(sentence.split())}", file=sys.stderr)
+    raise typer.Exit(code)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Errors of the system while a file is written, as a sentence about it."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        reason = error.strerror or str(error)
+        raise OutputError(
+            f"cannot write {path}: {reason}; choose another place with -o."
+        ) from error
+
+
+def check_output(path: Path | None) -> None:
+    """Fail before the work where the result could not be written after it."""
+    if path is None:
+        return
+    folder = path.parent
+    if path.is_dir():
+        raise OutputError(f"cannot write {path}: it is a folder; give the name of a file with -o.")
+    if not folder.is_dir():
+        raise OutputError(f"cannot write {path}: there is no folder {folder}; make it first.")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise OutputError(f"cannot write {path}: permission denied; choose another place with -o.")
+
+
+class Voice:
+    """What to print where. On a terminal, notes and progress go to standard error."""
+
+    def __init__(self, as_json: bool = False) -> None:
+        self.as_json = as_json
+        self.live = not as_json and sys.stdout.isatty() and sys.stderr.isatty()
+
+    def note(self, text: str) -> None:
+        """Something worth knowing, on a terminal only."""
+        if self.live:
+            print(text, file=sys.stderr, flush=True)
+
+    def result(self, values: dict[str, Any], text: str) -> None:
+        """The answer: an object for machines, or text for people."""
+        print(json.dumps(_plain(values), ensure_ascii=False) if self.as_json else text, flush=True)
+
+    @contextmanager
+    def progress(self, what: str) -> Iterator[Callable[[float], None]]:
+        """A bar with the time left, shown on a terminal once a second has passed."""
+        if not self.live:
+            yield lambda share: None
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TimeRemainingColumn(compact=True),
+            TextColumn("left"),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        task = bar.add_task(what, total=1.0)
+        began = time.monotonic()
+
+        def tell(share: float) -> None:
+            if not bar.live.is_started and time.monotonic() - began > 1 and share < 1:
+                bar.start()
+            bar.update(task, completed=share)
+
+        try:
+            yield tell
+        finally:
+            if bar.live.is_started:
+                bar.stop()
+
+    @contextmanager
+    def busy(self, what: str) -> Iterator[None]:
+        """A line with the time so far, on a terminal, for work whose end is not known."""
+        if not self.live:
+            yield
+            return
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+        with Progress(*columns, console=Console(stderr=True), transient=True) as line:
+            line.add_task(what, total=None)
+            yield
+
+
+def _plain(value: Any) -> Any:
+    """Values as JSON has them: no NaN, no NumPy."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return str(value)

@@ -1,0 +1,53 @@
+"""`geco doctor`: is this machine set up well?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pygeco.cli.console import Voice
+from pygeco.cli.options import Json
+
+
+def doctor(as_json: Json = False) -> None:
+    """Show versions, threads, GPU, cache and the speed of the passes, and say what to fix."""
+    from pygeco import health
+    from pygeco.engines.health import cache, threads
+
+    voice, load = Voice(as_json), health.load()
+    with voice.busy("measuring the passes"):
+        speeds = health.speeds()
+    used, layer = threads()
+    kept, versions, devices = cache(), health.versions(), health.gpu()
+    found: dict[str, Any] = {
+        "versions": versions,
+        "cores": health.cores(),
+        "threads": {"kernels": used, "layer": layer, "blas": health.blas()},
+        "gpu": devices,
+        "cache": kept._asdict(),
+        "speeds": {name: round(value, 2) for name, value in speeds._asdict().items()},
+        "advice": health.advice(versions, used, health.cores(), kept, devices, load),
+    }
+    voice.result(found, "\n".join(_lines(found)))
+
+
+def _lines(found: dict[str, Any]) -> list[str]:
+    speeds, cache, gpu = found["speeds"], found["cache"], found["gpu"]
+    listed = ", ".join(
+        f"{name} {version}" for name, version in found["versions"].items() if version
+    )
+    devices = "; ".join(gpu["devices"]) or "none"
+    return [
+        f"versions  {listed}",
+        f"cores     {found['cores']}; kernels run on {found['threads']['kernels']} threads "
+        f"({found['threads']['layer']})",
+        f"BLAS      {'; '.join(found['threads']['blas']) or 'not found'}",
+        f"GPU       {devices}; CuPy {gpu['cupy'] or 'not installed'}",
+        f"cache     {cache['folder']} ({cache['megabytes']:.1f} MB, "
+        f"{'writable' if cache['writable'] else 'not writable'}): {cache['hits']} kernels found, "
+        f"{cache['misses']} compiled",
+        f"matvec    {speeds['matvec']:.1f} GB/s, where a plain read does {speeds['read']:.1f}",
+        f"sweep     {speeds['sweep']:.0f} GFLOP/s at rank 32, where sgemm does "
+        f"{speeds['sgemm']:.0f}",
+        *(f"fix       {line}" for line in found["advice"]),
+        *([] if found["advice"] else ["all well: nothing to fix."]),
+    ]

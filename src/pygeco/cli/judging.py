@@ -1,0 +1,150 @@
+"""`geco evaluate`, `geco inspect`, `geco export`: what a model is worth, holds, and gives away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from pygeco.cli.asking import opened
+from pygeco.cli.console import Voice, check_output, told, writing
+from pygeco.cli.options import Count, Item, Json, Model, Rating, User
+
+
+def evaluate(
+    model: Model,
+    ratings: Annotated[Path, typer.Argument(help="Ratings that were not fitted.")],
+    user: User = None,
+    item: Item = None,
+    rating: Rating = None,
+    k: Count = 10,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Ratings from here on are relevant; default: the fitted mean."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """RMSE, MAE and coverage of 90% intervals; precision, recall and NDCG of the first k.
+
+    Users and items that the model does not know count in the errors, as the average one, and not
+    in the rankings. Lists leave out what the user had rated in the fit.
+    """
+    with told("evaluate"):
+        from pygeco.data.files import read_columns
+        from pygeco.estimators import evaluate as judged
+
+        voice, fitted = Voice(as_json), opened(model)
+        with voice.progress(f"reading {ratings.name}") as bar:
+            columns: dict[str, Any] = {"user": user, "item": item, "rating": rating}
+            reading = read_columns(str(ratings), columns, bar)
+        voice.note(reading.found)
+        with voice.progress("ranking") as bar:
+            e = judged(fitted, reading.table, k=k, threshold=threshold, progress=bar)
+        values = e.errors._asdict() | {"coverage": e.coverage, "unknown": e.unknown}
+        values |= e.ranking._asdict() | {"threshold": e.threshold}
+        voice.result(values, _judgement(e))
+
+
+def _judgement(e: Any) -> str:
+    lines = [
+        f"RMSE          {e.errors.rmse:.4f}   95% interval {e.errors.low:.4f} to "
+        f"{e.errors.high:.4f}, {e.errors.cells:,} ratings",
+        f"MAE           {e.errors.mae:.4f}",
+    ]
+    if e.coverage is not None:
+        lines.append(f"coverage      {e.coverage:.1%}   of the ratings in their 90% intervals")
+    r = e.ranking
+    if r.users:
+        lines += [
+            f"precision@{r.k:<3} {r.precision:.4f}   of {r.users:,} users with a rating of at "
+            f"least {e.threshold:.4g}",
+            f"recall@{r.k:<3}    {r.recall:.4f}",
+            f"NDCG@{r.k:<3}      {r.ndcg:.4f}",
+        ]
+    if e.unknown:
+        lines.append(f"unknown       {e.unknown:,}   ratings with a new user or item")
+    return "\n".join(lines)
+
+
+def inspect(model: Model, as_json: Json = False) -> None:
+    """What a model file holds: kind, size, path, settings, versions. Checks every checksum."""
+    with told("inspect"):
+        from pygeco import load
+        from pygeco.estimators import describe
+
+        about, fitted = describe(model), load(model)
+        settings = fitted.get_params(deep=False)
+        path = getattr(fitted, "path_", None)
+        values = about | {
+            "bytes": model.stat().st_size,
+            "settings": {name: _short(it) for name, it in settings.items()},
+            "fitted": {
+                name: _short(it)
+                for name, it in sorted(vars(fitted).items())
+                if name not in settings
+            },
+            "path": [
+                {"rank": s.rank, "objective": s.objective, "gap": s.gap, "seconds": s.seconds}
+                for s in path or ()
+            ],
+        }
+        lines = [
+            f"{model}: {about['model']}, {values['bytes']:,} bytes, every checksum is right",
+            f"saved {about['saved']} with "
+            + ", ".join(f"{name} {number}" for name, number in about["versions"].items()),
+            *_block("settings", values["settings"]),
+            *_block("fitted", values["fitted"]),
+        ]
+        if path is not None:
+            lines += ["path", *(f"  {line}" for line in repr(path).splitlines())]
+        Voice(as_json).result(values, "\n".join(lines))
+
+
+def _block(head: str, values: dict[str, str]) -> list[str]:
+    width = max((len(name) for name in values), default=0)
+    return [head, *(f"  {name:<{width}}  {text}" for name, text in values.items())]
+
+
+def _short(value: Any) -> str:
+    """A value in one line."""
+    if isinstance(value, (str, int, float, bool)) or value is None:
+        return repr(value)
+    shape = getattr(value, "shape", None)
+    kind = type(value).__name__
+    if shape is not None:
+        size = " × ".join(str(side) for side in shape)
+        some = ""
+        if kind == "ndarray" and value.ndim == 1 and len(value):
+            some = f", {value[0]} … {value[-1]}"
+        return f"{kind} {size}{some}"
+    if hasattr(value, "_fields") or hasattr(value, "__dataclass_fields__"):
+        text = repr(value)
+        return text if len(text) <= 60 and "\n" not in text else kind
+    return str(value)[:60].splitlines()[0] if str(value) else kind
+
+
+def export(
+    model: Model,
+    output: Annotated[Path, typer.Option("--output", "-o", help="A .npz or a .parquet file.")],
+    side: Annotated[
+        Literal["items", "users"], typer.Option(help="Whose vectors go into a .parquet file.")
+    ] = "items",
+    as_json: Json = False,
+) -> None:
+    """Write the factors for other programs.
+
+    .npz holds everything. .parquet has id, offset and vector of one side, the vectors so that the
+    inner product of a user's with an item's ranks items: the last coordinate is the item's offset.
+    """
+    with told("export"):
+        if output.suffix not in (".npz", ".parquet"):
+            raise ValueError(f"--output: must end in .npz or .parquet, unlike {output.name!r}.")
+        check_output(output)
+        fitted = opened(model)
+        with writing(output):
+            fitted.export(output, "columns" if side == "items" else "rows")
+        m, n = fitted.factors_.shape
+        values = {"output": str(output), "users": m, "items": n, "rank": fitted.rank_}
+        what = "factors" if output.suffix == ".npz" else f"vectors of the {side}"
+        Voice(as_json).result(values, f"{what}, rank {fitted.rank_}: {output}")

@@ -1,0 +1,28 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Model = Annotated[Path, typer.Argument(help="A model file that `geco fit` wrote.")]
+User = Annotated[
+    str | None,
+    typer.Option("--user", help="Column of the users: its name, or its number from 1."),
+]
+Item = Annotated[
+    str | None,
+    typer.Option("--item", help="Column of the items: its name, or its number from 1."),
+]
+Rating = Annotated[
+    str | None,
+    typer.Option("--rating", help="Column of the ratings: its name, or its number from 1."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
+Titles = Annotated[
+    Path | None,
+    typer.Option(help="File with the titles of the items, such as MovieLens' movies.dat."),
+]
+Count = Annotated[int, typer.Option("-k", "--count", min=1, help="How many items.")]

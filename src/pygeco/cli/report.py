@@ -1,0 +1,63 @@
+"""`geco report`: one HTML page about a model file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pygeco.cli.asking import opened
+from pygeco.cli.console import Voice, check_output, told, writing
+from pygeco.cli.options import Item, Json, Model, Rating, Titles, User
+
+
+def report(
+    model: Model,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path(
+        "report.html"
+    ),
+    ratings: Annotated[
+        Path | None,
+        typer.Option(help="Ratings that were not fitted; errors are measured on these."),
+    ] = None,
+    user: User = None,
+    item: Item = None,
+    rating: Rating = None,
+    titles: Titles = None,
+    heading: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a self-contained HTML page: path, certificate, errors, components, worst cells.
+
+    Of --ratings, those that were fitted are left out: after `geco fit --holdout` the file that was
+    fitted will do. Without it everything is measured on the fitted cells, and the page says so.
+    """
+    with told("report"):
+        import pygeco
+        from pygeco import diagnostics
+        from pygeco.data.files import read_columns
+        from pygeco.data.titles import read_titles
+
+        check_output(output)
+        voice, fitted = Voice(as_json), opened(model)
+        held = None
+        if ratings is not None:
+            columns: dict[str, Any] = {"user": user, "item": item, "rating": rating}
+            with voice.progress(f"reading {ratings.name}") as bar:
+                reading = read_columns(str(ratings), columns, bar)
+            voice.note(reading.found)
+            held = diagnostics.unseen(fitted, reading.table)
+            if not held.total:
+                raise ValueError(
+                    f"--ratings: the model was fitted to every rating of {ratings.name}; give "
+                    "others, or hold some out with geco fit --holdout 0.1."
+                )
+        names = None if titles is None else read_titles(titles, fitted.column_ids_)
+        with voice.busy("looking at the model"), writing(output):
+            pygeco.report(fitted, held, output=output, titles=names, heading=heading)
+        size = output.stat().st_size
+        voice.result(
+            {"output": str(output), "bytes": size, "held_out": held.total if held else 0},
+            f"{output}: {size:,} bytes; open it in a browser.",
+        )

@@ -1,0 +1,237 @@
+"""`geco robust`: a matrix, a table, a video or a folder of images = low rank + outliers."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, NamedTuple
+
+import typer
+
+from pygeco.cli.console import OutputError, Voice, told, writing
+from pygeco.cli.options import Json
+
+Write = Callable[[BinaryIO], None]
+
+
+class Given(NamedTuple):
+    """What was read: cells (samples in rows), and the picture of a row where it is one."""
+
+    X: Any
+    kind: str
+    shape: tuple[int, int] | None = None
+    source: Any = None
+
+
+def robust(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="npy, npz, mtx, csv, tsv or Parquet; a video; or a folder of images.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")],
+    rank: Annotated[int, typer.Option(min=1, help="The rank, location apart.")] = 3,
+    cutoff: Annotated[
+        float, typer.Option(min=0.1, help="An outlier is off by this many deviations.")
+    ] = 3.5,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the start vectors.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Split data into a low-rank part and outliers; missing cells are allowed.
+
+    Writes the factors, the outliers, the low-rank part in the form of the input, and a picture.
+    """
+    with told("robust"):
+        _run(source, output, rank, cutoff, seed, Voice(as_json))
+
+
+def _run(source: Path, output: Path, rank: int, cutoff: float, seed: int, voice: Voice) -> None:
+    from pygeco.estimators import RobustPCA
+
+    began = time.perf_counter()
+    _check_folder(output)
+    with voice.progress(f"reading {source.name}") as progress:
+        given = _read(source, progress)
+    model = RobustPCA(rank, cutoff=cutoff, random_state=seed)
+    size = f"{given.X.shape[0]:,} × {given.X.shape[1]:,}"
+    with voice.busy(f"splitting {size} cells"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(given.X)
+    with voice.progress("writing") as progress:
+        written = _write(output, _results(model, given), progress)
+    values = {
+        "kind": given.kind,
+        "rows": given.X.shape[0],
+        "columns": given.X.shape[1],
+        "rank": rank,
+        "noise": model.scale_,
+        "threshold": model.threshold_,
+        "outliers": int(model.outliers_.nnz),
+        "sweeps": model.n_iter_,
+        "seconds": round(time.perf_counter() - began, 3),
+        "warnings": sorted({str(one.message) for one in caught}),
+        "written": [str(path) for path in written],
+    }
+    voice.result(values, "\n".join(_lines(values, output)))
+
+
+def _check_folder(output: Path) -> None:
+    """Fail before the work where the results could not be written after it."""
+    there = next(path for path in (output, *output.absolute().parents) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise OutputError(f"cannot write to {output}: {there} is no folder that takes files.")
+
+
+def _write(
+    output: Path, results: dict[str, Write], progress: Callable[[float], object]
+) -> list[Path]:
+    from pygeco.wholefile import whole_file
+
+    written: list[Path] = []
+    for name, write in results.items():
+        path = output / name
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(path) as file:
+                write(file)
+        written.append(path)
+        progress(len(written) / len(results))
+    return written
+
+
+def _read(source: Path, progress: Callable[[float], object]) -> Given:
+    from pygeco.data.matrices import ARRAYS, TABLES, read_array, read_table
+    from pygeco.data.pictures import VIDEOS, read_film
+
+    kind = source.suffix.lower()
+    if source.is_dir() or kind in VIDEOS:
+        film = read_film(source, progress)
+        return Given(film.pixels, "images" if source.is_dir() else "video", film.shape, film)
+    if kind in TABLES:
+        table = read_table(source)
+        return Given(table.values, "table", None, table)
+    if kind not in ARRAYS:
+        known = ", ".join((*ARRAYS, *TABLES, *VIDEOS))
+        raise ValueError(f"{source}: expected a folder of images or a file ending in {known}.")
+    array = read_array(source)
+    if array.ndim == 2:
+        return Given(array, "matrix")
+    return Given(array.reshape(len(array), -1), "matrix", array.shape[1:])
+
+
+def _results(model: Any, given: Given) -> dict[str, Write]:
+    """What to write, by name."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    low = model.low_rank_
+    results: dict[str, Write] = {
+        "factors.npz": lambda file: np.savez(file, U=low.U, s=low.s, V=low.V),
+        "outliers.npz": lambda file: sp.save_npz(file, model.outliers_.tocsr()),
+    }
+    if given.kind == "matrix":
+        results["low_rank.npy"] = lambda file: np.save(file, low.to_dense())
+    elif given.kind == "table":
+        results |= _tables(model, given.source)
+    else:
+        results |= _films(model, given)
+    picture = _picture(model, given)
+    return results if picture is None else results | {"picture.png": picture}
+
+
+def _tables(model: Any, table: Any) -> dict[str, Write]:
+    """The low-rank part as a table like the one given, and a list of the outliers."""
+    import pyarrow as pa
+
+    from pygeco.data.matrices import write_table
+
+    low = model.low_rank_
+    cells = model.outliers_.tocoo()
+    rows, cols = cells.coords
+    expected = low.entries(rows, cols)
+    listed = pa.table(
+        {
+            "row": rows + 1,
+            "column": [table.names[k] for k in cols],
+            "value": expected + cells.data,
+            "expected": expected,
+        }
+    )
+    whole = table.with_values(low.to_dense())
+    return {
+        "low_rank.csv": lambda file: write_table(file, whole, Path("x.csv"), table.named),
+        "outliers.csv": lambda file: write_table(file, listed, Path("x.csv")),
+    }
+
+
+def _films(model: Any, given: Given) -> dict[str, Write]:
+    """The background, and what moves before it in white on black: a video, or images."""
+    import numpy as np
+
+    from pygeco.data.pictures import write_image, write_video
+
+    low, moved = model.low_rank_, model.outliers_.tocsr()
+    left = low.U * low.s
+
+    def background(t: int) -> Any:
+        return np.clip(np.rint(left[t] @ low.V.T), 0, 255).astype(np.uint8).reshape(given.shape)
+
+    def foreground(t: int) -> Any:
+        strong = 2 * np.abs(moved[[t]].toarray()[0])
+        return np.clip(strong, 0, 255).astype(np.uint8).reshape(given.shape)
+
+    names, rate = given.source.names, given.source.rate
+    parts = {"low_rank": background, "outliers": foreground}
+
+    def image(folder: str, t: int) -> Write:
+        return lambda file: write_image(file, parts[folder](t))
+
+    def video(name: str) -> Write:
+        return lambda file: write_video(file, map(parts[name], range(len(names))), rate)
+
+    if given.kind == "video":
+        return {f"{name}.mp4": video(name) for name in parts}
+    return {
+        f"{folder}/{Path(name).stem}.png": image(folder, t)
+        for folder in parts
+        for t, name in enumerate(names)
+    }
+
+
+def _picture(model: Any, given: Given) -> Write | None:
+    """Frames, or the matrix itself, with both parts beside it; none without matplotlib."""
+    try:
+        import matplotlib as mpl
+    except ModuleNotFoundError:
+        return None
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    from pygeco import plot
+
+    if given.shape is None:
+        axes = plot.parts(model, given.X)
+    else:
+        axes = plot.frames(model, given.X, given.shape)
+    figure = axes.flat[0].figure
+    plt.close(figure)  # it still draws; pyplot lets go of it
+    return lambda file: figure.savefig(file, dpi=120, format="png")
+
+
+def _lines(found: dict[str, Any], output: Path) -> list[str]:
+    cells = found["rows"] * found["columns"]
+    what = {"video": "frames × pixels", "images": "images × pixels"}.get(found["kind"], "cells")
+    shown = sorted({Path(name).relative_to(output).parts[0] for name in found["written"]})
+    return [
+        f"{found['rows']:,} × {found['columns']:,} {what}: rank {found['rank']}, "
+        f"{found['sweeps']} sweeps, noise {found['noise']:.4g}.",
+        f"{found['outliers']:,} outliers ({found['outliers'] / cells:.2%} of the cells), off by "
+        f"more than {found['threshold']:.4g}.",
+        *found["warnings"],
+        f"written to {output}: {', '.join(shown)} ({found['seconds']} s)",
+    ]

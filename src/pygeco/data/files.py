@@ -1,0 +1,250 @@
+"""Ratings from files: delimited text, Parquet, Arrow, JSON lines, Matrix Market."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from pygeco.data.delimited import read_delimited, sniffed
+from pygeco.data.sources import Progress, ReadError, Source, opened
+from pygeco.tables import Column, ColumnError, column_at, match_columns, not_a_number, pyarrow
+
+ROLES = ("user", "item", "rating")
+
+
+class Reading(NamedTuple):
+    """A table with one column for each role asked for, and what was found, in words."""
+
+    table: Any
+    found: str
+
+
+class Layout(NamedTuple):
+    """What a file is: its format in words, its columns, and whether they have names."""
+
+    kind: str
+    words: str
+    names: list[str]
+    named: bool = True
+
+
+def read_ratings(
+    source: str | os.PathLike[str] | BinaryIO,
+    *,
+    user: Column | None = None,
+    item: Column | None = None,
+    rating: Column | None = None,
+    progress: Progress | None = None,
+) -> Reading:
+    """The ratings in a file as a pyarrow table with columns user, item and rating.
+
+    CSV, TSV and text separated by ";", "|", spaces or "::", Parquet, Arrow IPC, JSON lines or
+    Matrix Market, recognised by content, as is gzip, bzip2, xz, zstd or lz4 around it; "-" is
+    standard input. Columns are given by name, by number from 0, or by text like "2" that counts
+    from 1; others are found by their usual names or, in a file without names, are the first three.
+    Ids keep their type. Rows without an id or a rating are left out, and `found` says how many.
+    `MatrixCompletion().fit(reading.table)` takes it from there.
+    """
+    given = {"user": user, "item": item, "rating": rating}
+    return read_columns(source, given, progress)
+
+
+def read_columns(
+    source: str | os.PathLike[str] | BinaryIO,
+    given: dict[str, Column | None],
+    progress: Progress | None = None,
+) -> Reading:
+    """The same for any roles, the keys of `given`."""
+    file = opened(source, progress)
+    if not file.head.strip():
+        raise ReadError(f"{file.name} is empty; give a file with ratings.")
+    layout = _layout(file)
+    roles = list(given)
+    try:
+        at = _chosen(layout, given)
+    except ColumnError as error:
+        raise ColumnError(f"{file.name}: {error}") from None
+    names = [layout.names[k] for k in at]
+    table = _table(file, layout, at).rename_columns(roles)
+    if "rating" in roles:
+        table = _with_numbers(file, table, names[roles.index("rating")])
+    table, skipped = _whole_rows(table)
+    if not table.num_rows:
+        raise ReadError(f"{file.name} has no row with {' and '.join(roles)}; give another file.")
+    return Reading(table, _words(file, layout, at, roles, table.num_rows, skipped))
+
+
+def _layout(file: Source) -> Layout:
+    head = file.head
+    if head.startswith(b"PAR1"):
+        return Layout("parquet", "Parquet", _guard(file, _parquet_names))
+    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return Layout("arrow", "Arrow", _guard(file, lambda file: _arrow(file).schema.names))
+    if head.startswith(b"%%MatrixMarket"):
+        return Layout("matrix", "Matrix Market", list(ROLES))
+    if head.lstrip().startswith(b"{"):
+        return Layout("json", "JSON lines", _guard(file, lambda file: _json(file).column_names))
+    if head.lstrip().startswith(b"["):
+        raise ReadError(f"{file.name} is one JSON array; write one object a line instead.")
+    if b"\x00" in head:
+        raise ReadError(
+            f"{file.name} is not text in UTF-8, nor Parquet or Arrow; convert it to one of these."
+        )
+    text = sniffed(file)
+    return Layout("text", text.words, text.names, text.header)
+
+
+def _table(file: Source, layout: Layout, at: list[int]) -> Any:
+    """The chosen columns, in the order of `at`."""
+    if layout.kind == "text":
+        return read_delimited(file, at)
+    if layout.kind == "matrix":
+        return _guard(file, _matrix).select(at)
+    if layout.kind == "parquet":
+        names = [layout.names[k] for k in at]
+        return _guard(file, lambda file: _parquet(file).read(columns=names).select(names))
+    return _guard(file, _json if layout.kind == "json" else _arrow).select(at)
+
+
+def _parquet(file: Source) -> Any:
+    from pyarrow.parquet import ParquetFile
+
+    if file.path is not None and file.compression is None:
+        return ParquetFile(file.path)
+    with file.stream() as stream:
+        return ParquetFile(pyarrow().BufferReader(stream.read()))
+
+
+def _parquet_names(file: Source) -> list[str]:
+    return list(_parquet(file).schema_arrow.names)
+
+
+def _arrow(file: Source) -> Any:
+    from pyarrow import ipc
+
+    with file.stream() as stream:
+        data = pyarrow().BufferReader(stream.read())
+    opener = ipc.open_file if file.head.startswith(b"ARROW1") else ipc.open_stream
+    return opener(data).read_all()
+
+
+def _json(file: Source) -> Any:
+    from pyarrow import json
+
+    with file.stream() as stream:
+        return json.read_json(stream)
+
+
+def _matrix(file: Source) -> Any:
+    """Rows and columns counted from 1, as the format does."""
+    from scipy.io import mmread
+    from scipy.sparse import coo_array
+
+    pa = pyarrow()
+    with file.file() as stream:
+        found = mmread(stream, spmatrix=False)
+    if isinstance(found, np.ndarray):
+        rows, cols = (index.reshape(-1) for index in np.indices(found.shape))
+        values = found.reshape(-1)
+    else:
+        cells = coo_array(found)
+        (rows, cols), values = cells.coords, cells.data
+    return pa.table({"user": rows + 1, "item": cols + 1, "rating": values})
+
+
+def _guard(file: Source, read: Any) -> Any:
+    """What `read` gives, or one sentence."""
+    try:
+        return read(file)
+    except (pyarrow().ArrowException, ValueError, EOFError) as error:
+        if isinstance(error, ReadError):
+            raise
+        first = str(error).strip().splitlines()[0].rstrip(".")
+        raise ReadError(f"{file.name} cannot be read: {first}.") from error
+
+
+def _chosen(layout: Layout, given: dict[str, Column | None]) -> list[int]:
+    """A column for each role: as given, else by its name, else by position."""
+    names = layout.names
+    if len(names) < len(given):
+        raise ColumnError(
+            f"has {len(names)} column(s), too few for {' and '.join(given)}; check the separator."
+        )
+    fixed = {role: _given(role, it, layout) for role, it in given.items() if it is not None}
+    open_roles = [role for role in given if role not in fixed]
+    found = {role: match_columns(names, [role]) for role in open_roles} if layout.named else {}
+    by_name = {role: at[0] for role, at in found.items() if at and at[0] not in fixed.values()}
+    missing = [role for role in open_roles if role not in by_name]
+    at = fixed | by_name
+    if missing and layout.named and (by_name or not len(given) <= len(names) <= len(given) + 1):
+        shown = ", ".join(repr(name) for name in names[:12]) + (", …" if len(names) > 12 else "")
+        raise ColumnError(
+            f"no column looks like the {missing[0]}; name it with {missing[0]}= (on the command "
+            f"line --{missing[0]}), one of {shown}."
+        )
+    free = [k for k in range(len(names)) if k not in at.values()]
+    at |= dict(zip(missing, free, strict=False))
+    places = [at[role] for role in given]
+    if len(set(places)) < len(places):
+        raise ColumnError(f"{' and '.join(given)} must be different columns.")
+    return places
+
+
+def _given(role: str, given: Column, layout: Layout) -> int:
+    names = layout.names
+    if isinstance(given, str) and given not in names and given.isdecimal():
+        if 1 <= int(given) <= len(names):
+            return int(given) - 1
+        raise ColumnError(f"{role}: there is no column {given}; there are {len(names)}.")
+    if isinstance(given, str) and not layout.named and given not in names:
+        raise ColumnError(
+            f"{role}: there is no column {given!r}, for the file has no header; give a number from "
+            f"1 to {len(names)}."
+        )
+    return column_at(role, given, names)
+
+
+def _whole_rows(table: Any) -> tuple[Any, int]:
+    """The rows in which nothing is missing, and how many are not among them."""
+    pc = pyarrow().compute
+    lost = None
+    for column in table.columns:
+        missing = pc.is_null(column, nan_is_null=True)
+        if pyarrow().types.is_string(column.type):
+            missing = pc.or_(missing, pc.equal(column, ""))
+        lost = missing if lost is None else pc.or_(lost, missing)
+    if not pc.any(lost).as_py():
+        return table, 0
+    whole = table.filter(pc.invert(lost))
+    return whole, table.num_rows - whole.num_rows
+
+
+def _with_numbers(file: Source, table: Any, name: str) -> Any:
+    """The ratings as float32 where that changes none of them, else float64."""
+    pa = pyarrow()
+    column = table.column("rating")
+    try:
+        if pa.types.is_string(column.type):
+            column = pa.compute.utf8_trim_whitespace(column)
+            column = pa.compute.if_else(pa.compute.equal(column, ""), None, column)
+        values = column.cast(pa.float64())
+    except pa.ArrowException as error:
+        raise ReadError(f"{file.name}: {not_a_number(column, name)}") from error
+    numbers = values.to_numpy()  # NaN where there is none
+    short = numbers.astype(np.float32)
+    kept = short if np.array_equal(short, numbers, equal_nan=True) else numbers
+    return table.set_column(table.column_names.index("rating"), "rating", pa.array(kept))
+
+
+def _words(
+    file: Source, layout: Layout, at: list[int], roles: list[str], rows: int, skipped: int
+) -> str:
+    def called(k: int) -> str:
+        return repr(layout.names[k]) if layout.named else f"column {k + 1}"
+
+    packed = f", {file.compression}" if file.compression else ""
+    parts = ", ".join(f"{role} = {called(k)}" for role, k in zip(roles, at, strict=True))
+    left = f"; {skipped:,} rows with a missing value are left out" if skipped else ""
+    return f"{file.name} ({layout.words}{packed}): {parts}; {rows:,} rows{left}."

@@ -1,0 +1,164 @@
+"""Matrices and tables of numbers in files: npy, npz, mtx, csv, tsv, Parquet."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from pygeco.data.sources import ReadError
+from pygeco.factors import Array
+from pygeco.tables import pyarrow
+
+TABLES = (".csv", ".tsv", ".txt", ".parquet")
+ARRAYS = (".npy", ".npz", ".mtx")
+MISSING = ["", "NA", "N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "?", "-"]
+
+
+class Table(NamedTuple):
+    """The columns of numbers of a table (NaN for missing cells), and the whole of it."""
+
+    values: Array
+    names: list[str]
+    others: list[str]
+    arrow: Any
+    named: bool
+
+    def filled(self, values: Array) -> Any:
+        """The table with the missing cells of its number columns taken from `values`."""
+        pa = pyarrow()
+        table = self.arrow
+        for k, name in enumerate(self.names):
+            missing = np.isnan(self.values[:, k])
+            if missing.any():
+                kind = np.float32 if table.schema.field(name).type == pa.float32() else np.float64
+                new = np.where(missing, values[:, k], self.values[:, k]).astype(kind)
+                table = table.set_column(table.column_names.index(name), name, pa.array(new))
+        return table
+
+    def with_values(self, values: Array) -> Any:
+        """The table with all of its number columns replaced."""
+        pa = pyarrow()
+        table = self.arrow
+        for k, name in enumerate(self.names):
+            column = pa.array(np.ascontiguousarray(values[:, k]))
+            table = table.set_column(table.column_names.index(name), name, column)
+        return table
+
+
+def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """The matrix in a file of numpy or scipy, or in Matrix Market's format; 2 or 3 dimensions."""
+    source = Path(path)
+    kind = source.suffix.lower()
+    try:
+        if kind == ".mtx":
+            from scipy.io import mmread
+
+            found = mmread(source, spmatrix=False)
+            found = found.toarray() if sp.issparse(found) else found
+        else:
+            found = np.load(source, allow_pickle=False)
+            found = _only(found, source) if kind == ".npz" else found
+    except (ValueError, EOFError) as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else "it is damaged"
+        raise ReadError(f"{path} cannot be read: {first.rstrip('.')}.") from error
+    array = np.asarray(found)
+    if array.ndim not in (2, 3) or array.dtype.kind not in "fiub" or 0 in array.shape:
+        raise ReadError(
+            f"{path} holds an array of shape {array.shape} and type {array.dtype}; give a matrix "
+            "of real numbers, or frames (time, height, width)."
+        )
+    return array
+
+
+def _only(archive: Any, path: Path) -> Any:
+    """The one array of an npz archive, or the sparse matrix that scipy put there."""
+    with archive:
+        names = archive.files
+        if "format" in names and "shape" in names:
+            return sp.load_npz(path).toarray()
+        if len(names) != 1:
+            raise ReadError(f"it holds {len(names)} arrays; save the one to use by itself")
+        return archive[names[0]]
+
+
+def read_table(path: str | os.PathLike[str]) -> Table:
+    """A table from text (separated by , ; | or tabs) or Parquet.
+
+    Columns of numbers are found; empty cells, NA, NaN, null, ? and - are missing.
+    """
+    source = Path(path)
+    pa = pyarrow()
+    try:
+        table, named = _parquet(source) if source.suffix.lower() == ".parquet" else _text(source)
+    except pa.ArrowException as error:
+        first = str(error).strip().splitlines()[0].rstrip(".")
+        raise ReadError(f"{path} cannot be read: {first}.") from error
+    if len(set(table.column_names)) < table.num_columns:
+        raise ReadError(f"{path}: two columns have the same name; rename one.")
+    numbers = [f.name for f in table.schema if _is_number(f.type)]
+    if not numbers or not table.num_rows:
+        shown = ", ".join(repr(name) for name in table.column_names[:8]) or "none"
+        raise ReadError(f"{path} has no column of numbers (its columns: {shown}).")
+    columns = [table.column(name).cast(pa.float64()) for name in numbers]
+    values = np.column_stack([column.to_numpy(zero_copy_only=False) for column in columns])
+    others = [name for name in table.column_names if name not in numbers]
+    return Table(values, numbers, others, table, named)
+
+
+def write_table(file: BinaryIO, table: Any, path: Path, named: bool = True) -> None:
+    """The table in the format that the name of `path` says."""
+    if path.suffix.lower() == ".parquet":
+        from pyarrow.parquet import write_table as write
+
+        write(table, file)
+        return
+    from pyarrow.csv import WriteOptions, write_csv
+
+    separator = "\t" if path.suffix.lower() in (".tsv", ".txt") else ","
+    write_csv(table, file, WriteOptions(include_header=named, delimiter=separator))
+
+
+def _parquet(path: Path) -> tuple[Any, bool]:
+    from pyarrow.parquet import read_table as read
+
+    with path.open("rb") as file:
+        return read(file), True
+
+
+def _text(path: Path) -> tuple[Any, bool]:
+    from pyarrow import csv
+
+    with path.open("rb") as file:
+        first = file.readline(1 << 20).decode(errors="replace").strip("\r\n\ufeff")
+    if not first.strip():
+        raise ReadError(f"{path} starts with an empty line; give a table with columns.")
+    separator = max(",;\t|", key=first.count)
+    named = any(not _numeric(cell) for cell in first.split(separator))
+    table = csv.read_csv(
+        path,
+        csv.ReadOptions(autogenerate_column_names=not named),
+        csv.ParseOptions(delimiter=separator),
+        csv.ConvertOptions(null_values=MISSING),
+    )
+    return table, named
+
+
+def _numeric(cell: str) -> bool:
+    text = cell.strip().strip('"')
+    if text in MISSING:
+        return True
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_number(kind: Any) -> bool:
+    t = pyarrow().types
+    return bool(t.is_integer(kind) or t.is_floating(kind) or t.is_decimal(kind) or t.is_null(kind))

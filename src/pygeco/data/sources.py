@@ -1,0 +1,127 @@
+"""Where bytes come from: a path, standard input or an open file, compressed or not."""
+
+from __future__ import annotations
+
+import io
+import lzma
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, BinaryIO, NamedTuple
+
+from pygeco.tables import pyarrow
+
+HEAD = 1 << 16
+MAGICS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+# Told the share of the bytes that have been read, now and then.
+Progress = Callable[[float], object]
+
+
+class ReadError(ValueError):
+    """A file that cannot be understood; the text says what to do about it."""
+
+
+class Source(NamedTuple):
+    """Bytes that can be read again from the start, and the first of them."""
+
+    name: str
+    head: bytes
+    compression: str | None
+    path: str | None
+    content: bytes
+    progress: Progress | None
+
+    @contextmanager
+    def stream(self) -> Iterator[Any]:
+        """The bytes, decompressed, as pyarrow reads them."""
+        pa = pyarrow()
+        with ExitStack() as stack:
+            raw = stack.enter_context(self._raw())
+            if self.compression == "xz":
+                raw = stack.enter_context(lzma.open(raw))
+            plain = self.compression in (None, "xz")
+            whole = stack.enter_context(pa.PythonFile(raw, mode="r"))
+            yield (
+                whole
+                if plain
+                else stack.enter_context(pa.CompressedInputStream(whole, self.compression))
+            )
+
+    @contextmanager
+    def file(self) -> Iterator[BinaryIO]:
+        """The bytes, decompressed, as a Python file."""
+        with self.stream() as stream, io.BufferedReader(_Arrow(stream), HEAD) as file:
+            yield file
+
+    def _raw(self) -> Any:
+        if self.path is None:
+            return io.BytesIO(self.content)
+        file = open(self.path, "rb")  # noqa: SIM115, closed with the stream
+        return file if self.progress is None else _Counting(file, self.progress)
+
+
+def opened(source: str | os.PathLike[str] | BinaryIO, progress: Progress | None = None) -> Source:
+    """A path, "-" for standard input, or a binary file; the last two are read at once."""
+    if isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-":
+        path = os.fspath(source)
+        with open(path, "rb") as file:
+            first = file.read(8)
+        name, content = os.path.basename(path), b""
+    else:
+        stdin = isinstance(source, (str, os.PathLike))
+        file = sys.stdin.buffer if stdin else source  # type: ignore[assignment]
+        name, path, content = "standard input" if stdin else "the file", None, file.read()
+        first = content[:8]
+    if first.startswith(b"PK\x03\x04"):
+        raise ReadError(f"{name} is a zip archive; unpack it and give the file inside.")
+    kind = next((kind for magic, kind in MAGICS.items() if first.startswith(magic)), None)
+    found = Source(name, b"", kind, path, content, None)
+    return found._replace(head=_head(found), progress=progress)
+
+
+def _head(source: Source) -> bytes:
+    try:
+        with source.file() as file:
+            return file.read(HEAD)
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise ReadError(
+            f"{source.name} looks compressed ({source.compression}) but cannot be unpacked."
+        ) from error
+
+
+class _Arrow(io.RawIOBase):
+    """A pyarrow stream as a raw Python file."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream_in = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.stream_in.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Counting(io.BufferedReader):
+    """A file that tells how much of it has been read."""
+
+    def __init__(self, file: BinaryIO, progress: Progress) -> None:
+        super().__init__(file)  # type: ignore[arg-type]
+        self.total = max(1, os.fstat(file.fileno()).st_size)
+        self.progress = progress
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(size)
+        self.progress(min(1.0, self.tell() / self.total))
+        return data

@@ -1,0 +1,157 @@
+"""Checkpoints: what a killed fit needs to end with the same bits as one that was not killed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pygeco.arrays import host
+from pygeco.container import ModelFileError
+from pygeco.modelfile import load_record, save_record
+from pygeco.objectives import Entries
+from pygeco.objectives.base import Objective
+from pygeco.path import Path, Step, Stop
+from pygeco.solver import Observer, Solver, minimize
+
+PAUSE = 1.0  # seconds between two checkpoints, at least
+SHARE = 0.1  # of the time, at most, goes into writing them
+
+
+class Checkpoint:
+    """Named parts of a fit's state in one file, replaced whole each time.
+
+    The file belongs to one set of cells and settings; with others it is an error.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], key: str) -> None:
+        self.path, self.key = os.fspath(path), key
+        self.parts: dict[str, Any] = {}
+        self.next = 0.0
+        if os.path.exists(self.path):
+            found = load_record(self.path)
+            if not isinstance(found, dict) or "key" not in found:
+                raise ModelFileError(f"{self.path} is not a checkpoint; give another path.")
+            if found["key"] != key:
+                raise ValueError(
+                    f"checkpoint: {self.path} belongs to other data or settings; delete it or "
+                    "give another path."
+                )
+            self.parts = found
+        else:
+            self.keep(key=key)  # an unwritable path is told before the fit
+
+    def keep(self, **parts: Any) -> None:
+        """Write at once."""
+        began = time.perf_counter()
+        self.parts |= parts
+        save_record(self.parts, self.path)
+        ended = time.perf_counter()
+        self.next = ended + max(PAUSE, (ended - began) / SHARE)
+
+    def keep_now_and_then(self, **parts: Any) -> None:
+        """Write, unless that was done a moment ago."""
+        if time.perf_counter() >= self.next:
+            self.keep(**parts)
+
+
+def key_of(entries: Entries, *settings: Any) -> str:
+    """A hash of the cells and of the settings that decide the bits of a fit."""
+    cells = entries.by_row
+    found = hashlib.sha256(repr((entries.shape, entries.loss, settings)).encode())
+    for part in (cells.pointers, cells.indices, cells.values, cells.weights):
+        found.update(np.ascontiguousarray(host(part)).view(np.uint8).data)
+    return found.hexdigest()
+
+
+def seed_of(store: Checkpoint | None, seed: Any) -> Any:
+    """The seed that the checkpoint holds; a new one is drawn and kept there."""
+    if store is None:
+        return seed
+    if "seed" not in store.parts:
+        whole = isinstance(seed, (int, np.integer))
+        store.keep(seed=int(seed) if whole else int(np.random.default_rng(seed).integers(2**63)))
+    return store.parts["seed"]
+
+
+def without_time(solver: Solver | None) -> Solver | None:
+    """The solver as far as it decides bits."""
+    return None if solver is None else replace(solver, time_limit=None)
+
+
+def resumable(
+    store: Checkpoint | None,
+    name: str,
+    objective: Objective,
+    rank: int,
+    solver: Solver | None,
+    *,
+    seed: Any,
+    observer: Observer | None = None,
+    **settings: Any,
+) -> Path:
+    """`minimize`, its path kept in the checkpoint after each rank, and continued from there.
+
+    The last rank kept is taken again, so that the rules for stopping see it.
+    """
+    if store is None:
+        return minimize(objective, rank, solver, random_state=seed, observer=observer, **settings)
+    kept = kept_steps(store, name)
+    seconds = kept[-1].seconds if kept else 0.0
+    keeper = _Keeper(store, name, kept, seconds, seed, observer)
+    start = Path(kept, Stop.TIME, seed, objective.shape) if kept else None
+    path = minimize(
+        objective, rank, solver, start=start, random_state=seed, observer=keeper, **settings
+    )
+    steps = (*path.steps[: len(kept)], *(_later(step, seconds) for step in path.steps[len(kept) :]))
+    return replace(path, steps=steps)
+
+
+def kept_steps(store: Checkpoint | None, name: str) -> tuple[Step, ...]:
+    """The steps that a continued fit does not take again."""
+    path = store.parts.get(name) if store else None
+    return () if path is None else path.steps[:-1]
+
+
+def _later(step: Step, seconds: float) -> Step:
+    return replace(step, seconds=step.seconds + seconds)
+
+
+class _Keeper:
+    """An observer that keeps the path so far, and passes everything on."""
+
+    def __init__(
+        self,
+        store: Checkpoint,
+        name: str,
+        kept: tuple[Step, ...],
+        seconds: float,
+        seed: int,
+        observer: Observer | None,
+    ) -> None:
+        self.store, self.name, self.steps, self.seconds = store, name, kept, seconds
+        self.seed, self.observer = seed, observer
+
+    def on_start(self, objective: Objective, rank: int) -> None:
+        self.shape = objective.shape
+        if self.observer is not None:
+            self.observer.on_start(objective, rank)
+
+    def on_step(self, step: Step) -> None:
+        before = (t for t in self.steps if t.rank < step.rank)
+        self.steps = (*before, _later(step, self.seconds))
+        path = Path(self.steps, Stop.TIME, self.seed, self.shape)
+        self.store.keep_now_and_then(**{self.name: path})
+        if self.observer is not None:
+            self.observer.on_step(step)
+
+    def on_stop(self, reason: Stop) -> None:
+        if self.steps:
+            path = Path(self.steps, reason, self.seed, self.shape)
+            self.store.keep(**{self.name: path})
+        if self.observer is not None:
+            self.observer.on_stop(reason)

@@ -1,0 +1,190 @@
+"""The methods of the figure: each takes a split and gives errors against rank."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from pygeco.directions import Lanczos
+from pygeco.estimators import MatrixCompletion
+from pygeco.experiments.tasks import Halves, Point
+from pygeco.factors import LowRank
+from pygeco.path import Path, Step
+from pygeco.rivals import admira, hazan, js, optspace, r1mp, soft_impute, svt
+from pygeco.solver import Solver, minimize
+
+SEED = 0
+GECO_RANK = 15
+RANKS = (1, 2, 3, 4, 5, 7, 10)  # of methods that run anew for each rank
+JS_RANK = 200
+SOFT_RANK = 50
+SVT_RANK = 30
+PATIENCE = 40  # ranks without a better validation error before a trace bound is given up
+BOUNDS = tuple(2.0 ** (k / 2) for k in range(-4, 5))  # times √(mn) RMS(ratings): 1/4 to 4
+
+
+class Method(NamedTuple):
+    """A name for files, a label for people, and how to run it."""
+
+    name: str
+    label: str
+    run: Callable[[Halves], list[Point]]
+
+
+def geco(data: Halves) -> list[Point]:
+    """Section 5 of the paper, on the ratings as they are."""
+    return data.points(minimize(data.train, GECO_RANK, Solver.paper(), random_state=SEED))
+
+
+def geco_centred(data: Halves) -> list[Point]:
+    return geco(data.centred)
+
+
+def js_raw(data: Halves) -> list[Point]:
+    """JS on the ratings as they are, its trace bound chosen on a part of the cells to fit."""
+    bound = best_bound(data.inner)
+    path = js(data.train, JS_RANK, bound * data.spread, random_state=SEED)
+    return data.points(path, _bound(bound))
+
+
+def js_centred(data: Halves) -> list[Point]:
+    return js_raw(data.centred)
+
+
+def hazan_centred(data: Halves) -> list[Point]:
+    """Hazan with the trace bound of JS."""
+    bound = best_bound(data.centred.inner)
+    path = hazan(data.centred.train, JS_RANK, bound * data.centred.spread, random_state=SEED)
+    return data.centred.points(path, _bound(bound))
+
+
+def _bound(bound: float) -> str:
+    return f"trace bound {bound:.3g} √(mn) RMS"
+
+
+@lru_cache(maxsize=2)
+def best_bound(data: Halves) -> float:
+    """The multiple in BOUNDS with the least validation error at any rank.
+
+    The error is a valley in the bound: walk down from the middle, and stop when it rises.
+    """
+    found: dict[int, float] = {}
+
+    def error(k: int) -> float:
+        if not 0 <= k < len(BOUNDS):
+            return math.inf
+        if k not in found:
+            found[k] = _least_error(data, BOUNDS[k] * data.spread)
+        return found[k]
+
+    at = len(BOUNDS) // 2
+    while (better := min((at - 1, at, at + 1), key=error)) != at:
+        at = better
+    return BOUNDS[at]
+
+
+def _least_error(data: Halves, bound: float) -> float:
+    errors: list[float] = []
+
+    def watch(step: Step) -> bool:
+        errors.append(data.error(step.A))
+        return len(errors) - 1 - int(np.argmin(errors)) >= PATIENCE
+
+    js(data.train, JS_RANK, bound, random_state=SEED, callback=watch)
+    return min(errors, default=math.inf)
+
+
+def pursuit(data: Halves) -> list[Point]:
+    return data.centred.points(r1mp(data.centred.train, 30, random_state=SEED))
+
+
+def economic_pursuit(data: Halves) -> list[Point]:
+    path = r1mp(data.centred.train, 50, economic=True, random_state=SEED)
+    return data.centred.points(path)
+
+
+def soft(data: Halves) -> list[Point]:
+    """Soft-Impute by alternating least squares, ten penalties from 0.6 to 0.1 of the largest.
+
+    The first one at which the limit of the rank binds is the last: below it the solution is not
+    the convex program's.
+    """
+    most = min(SOFT_RANK, *data.train.shape)
+    start = data.centred.train.gradient(LowRank.zero(data.train.shape))
+    top = Lanczos()(start, np.random.default_rng(SEED)).sigma
+    path = soft_impute(
+        data.centred.train,
+        most,
+        top * np.geomspace(0.6, 0.1, 10),
+        als=True,
+        tolerance=1e-3,
+        random_state=SEED,
+        callback=lambda step: step.rank == most,
+    )
+    return [p for p in data.centred.points(path) if p.rank]
+
+
+def atoms(data: Halves) -> list[Point]:
+    return _each_rank(data.centred, lambda d, r: admira(d.train, r, random_state=SEED))
+
+
+def subspaces(data: Halves) -> list[Point]:
+    return _each_rank(
+        data.centred,
+        lambda d, r: optspace(d.train, r, iterations=100, tolerance=1e-3, random_state=SEED),
+    )
+
+
+def thresholding(data: Halves) -> list[Point]:
+    """SVT, whose step is safe below 2; τ on the scale of the ratings. It fits cells exactly."""
+    tau = 5 * data.centred.spread
+    path = svt(
+        data.centred.train,
+        SVT_RANK,
+        tau=tau,
+        delta=1.9,
+        iterations=150,
+        random_state=SEED,
+        callback=lambda step: step.rank == SVT_RANK,
+    )
+    last = {step.rank: step for step in path if step.rank}
+    return data.centred.points(last.values())
+
+
+def default(data: Halves) -> list[Point]:
+    """MatrixCompletion() at given ranks, and at the one that the evidence chooses."""
+    points = []
+    for rank in (*RANKS, 15, 20, "auto"):
+        model = MatrixCompletion(rank, random_state=SEED).fit(data.triplets())
+        offsets = model.biases_.mean + model.biases_.row, model.biases_.col
+        judged = Halves(data.train.shifted(*offsets), data.test.shifted(*offsets))
+        note = "rank left to the evidence" if rank == "auto" else ""
+        points += judged.points(model.path_, note)
+    return points
+
+
+def _each_rank(data: Halves, fit: Callable[[Halves, int], Path]) -> list[Point]:
+    return [point for rank in RANKS for point in data.points(fit(data, rank)[-1:])]
+
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method("geco", "GECO (paper)", geco),
+        Method("js", "JS", js_raw),
+        Method("geco-centred", "GECO (paper), centred", geco_centred),
+        Method("js-centred", "JS, centred", js_centred),
+        Method("hazan", "Hazan, centred", hazan_centred),
+        Method("r1mp", "R1MP, centred", pursuit),
+        Method("er1mp", "economic R1MP, centred", economic_pursuit),
+        Method("soft-impute", "Soft-Impute (ALS), centred", soft),
+        Method("admira", "ADMiRA, centred", atoms),
+        Method("optspace", "OptSpace, centred", subspaces),
+        Method("svt", "SVT, centred", thresholding),
+        Method("default", "pygeco's default", default),
+    )
+}

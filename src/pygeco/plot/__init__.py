@@ -1,0 +1,10 @@
+"""Pictures of a fit (matplotlib, an extra). Each function draws on axes and returns them.
+
+ax = pygeco.plot.path(model, held_out)
+ax.figure.savefig("path.png")
+"""
+
+from pygeco.plot.completion import calibration, path, residuals, spectrum
+from pygeco.plot.maps import factors, frames, parts
+
+__all__ = ["calibration", "factors", "frames", "parts", "path", "residuals", "spectrum"]

@@ -1,0 +1,65 @@
+"""The look that the pictures share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pygeco.factors import LowRank
+from pygeco.path import Path
+
+INK, MUTED, GRID = "#22303c", "#5d6b78", "#d8dee4"
+TRAIN, TEST, PROOF = "#1d4ed8", "#c2410c", "#0f766e"
+
+
+def factors(fit: Any) -> LowRank:
+    if isinstance(fit, LowRank):
+        return fit
+    if isinstance(fit, Path):
+        return fit.A
+    found = getattr(fit, "factors_", getattr(fit, "low_rank_", None))
+    if found is None:
+        raise ValueError(f"fit: expected a fitted model, a Path or a LowRank, not {fit!r}.")
+    return found
+
+
+def pyplot() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "pictures need matplotlib; run: pip install 'pygeco[plot]'", name="matplotlib"
+        ) from error
+    return plt
+
+
+def axes(ax: Any, size: tuple[float, float] = (6.4, 4.0)) -> Any:
+    if ax is not None:
+        return ax
+    return pyplot().subplots(figsize=size, layout="constrained")[1]
+
+
+def note(ax: Any, text: str) -> None:
+    """A line under the axis label: what the picture says, in numbers."""
+    ax.annotate(
+        text, (0.5, 0), xytext=(0, -38), xycoords="axes fraction", textcoords="offset points",
+        ha="center", va="top", fontsize=8.5, color=MUTED, annotation_clip=False,
+    )  # fmt: skip
+
+
+def whole_numbers(ax: Any) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def finish(ax: Any, x: str, y: str, *, legend: bool = False, grid: bool = True) -> None:
+    ax.set_xlabel(x, color=INK)
+    ax.set_ylabel(y, color=INK)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(GRID)
+    ax.tick_params(colors=MUTED, labelsize=9, length=3)
+    if grid:
+        ax.grid(axis="y", color=GRID, lw=0.7)
+        ax.set_axisbelow(True)
+    if legend:
+        ax.legend(frameon=False, fontsize=9, labelcolor=INK)

@@ -1,0 +1,146 @@
+"""The data of the charts, as the page's script draws them, and of the tables beside them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pygeco.diagnostics import Bins, Curve, Judged
+from pygeco.reports.words import number
+
+Chart = dict[str, Any]
+
+
+def path(found: Curve) -> Chart:
+    """Error against rank; under it, what the certificate leaves possible."""
+    series = [_series("fitted cells", "a", found.fitted)]
+    if found.held_out is not None:
+        series.append(_series("held-out cells", "b", found.held_out))
+    columns = [("rank" if found.refitted else "components", [str(rank) for rank in found.ranks])]
+    columns += [(one["name"], [number(y) for y in one["y"]]) for one in series]
+    if found.gaps is not None and found.objectives is not None and found.seconds is not None:
+        columns += [
+            ("objective", [number(y) for y in found.objectives]),
+            ("gap at most", [number(y) for y in found.gaps]),
+            ("seconds", [f"{y:.2f}" for y in found.seconds]),
+        ]
+    axis = "rank" if found.refitted else "leading components kept"
+    return _chart("path", axis, found.measure, found.ranks, series, columns, whole=True)
+
+
+def certificate(found: Curve) -> Chart | None:
+    """The gap beside the objective, rank by rank."""
+    if found.gaps is None or found.objectives is None:
+        return None
+    series = [
+        _series("objective", "a", found.objectives),
+        _series("gap at most", "c", found.gaps),
+    ]
+    columns = [("rank", [str(rank) for rank in found.ranks])]
+    columns += [(one["name"], [number(y) for y in one["y"]]) for one in series]
+    return _chart(
+        "certificate", "rank", "objective", found.ranks, series, columns, whole=True, zero=True
+    )
+
+
+def calibration(found: Bins) -> Chart:
+    """Mean observation against mean prediction, with intervals, and the diagonal."""
+    low, high = found.observed - found.half_width, found.observed + found.half_width
+    points = _series("mean observation", "a", found.observed, kind="points")
+    points |= {"low": _plain(low), "high": _plain(high)}
+    line = _series("right on average", "muted", found.predicted)
+    columns = [
+        ("mean prediction", [number(x) for x in found.predicted]),
+        ("mean observation", [number(y) for y in found.observed]),
+        (
+            "95 % interval",
+            [f"{number(a)} to {number(b)}" for a, b in zip(low, high, strict=True)],
+        ),
+        ("cells", [f"{count:,}" for count in found.counts]),
+    ]
+    return _chart(
+        "calibration",
+        "mean prediction",
+        "mean observation",
+        found.predicted,
+        [line, points],
+        columns,
+    )
+
+
+def residuals(judged: Judged, bins: int = 40) -> Chart:
+    """The distribution of observed − predicted; the ends hold what lies beyond them."""
+    r = judged.residuals
+    edge = max(float(np.quantile(np.abs(r), 0.998)), 1e-9)
+    counts, edges = np.histogram(np.clip(r, -edge, edge), bins, (-edge, edge))
+    middles = (edges[1:] + edges[:-1]) / 2
+    spread = max(float(r.std()), 1e-12)
+    bell = np.exp(-0.5 * ((middles - r.mean()) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))
+    expected = bell * len(r) * (edges[1] - edges[0])
+    series = [
+        _series("cells", "a", counts, kind="bars"),
+        _series("Gaussian of the same spread", "muted", expected),
+    ]
+    columns = [
+        (
+            "observed − predicted",
+            [f"{number(a, 3)} to {number(b, 3)}" for a, b in pairwise(edges)],
+        ),
+        ("cells", [f"{count:,}" for count in counts]),
+    ]
+    return _chart("residuals", "observed − predicted", "cells", middles, series, columns, zero=True)
+
+
+def spectrum(s: Any) -> Chart:
+    """Singular values."""
+    numbers = np.arange(1, len(s) + 1)
+    share = np.cumsum(s**2) / max(float(np.sum(s**2)), 1e-300)
+    columns = [
+        ("component", [str(k) for k in numbers]),
+        ("singular value", [number(float(x)) for x in s]),
+        ("share of the squares so far", [f"{x:.1%}" for x in share]),
+    ]
+    bars = [_series("singular value", "a", s, kind="bars")]
+    return _chart(
+        "spectrum", "component", "singular value", numbers, bars, columns, whole=True, zero=True
+    )
+
+
+def _chart(
+    name: str,
+    x_label: str,
+    y_label: str,
+    x: Any,
+    series: list[Chart],
+    columns: list[tuple[str, list[str]]],
+    *,
+    whole: bool = False,
+    zero: bool = False,
+) -> Chart:
+    """`say` is what a reader is told at each point, and `columns` the table of the same numbers."""
+    say = [
+        ", ".join(f"{head}: {cells[t]}" for head, cells in columns)
+        for t in range(len(columns[0][1]))
+    ]
+    return {
+        "name": name,
+        "xLabel": x_label,
+        "yLabel": y_label,
+        "x": _plain(x),
+        "series": series,
+        "say": say,
+        "whole": whole,
+        "zero": zero,
+        "columns": columns,
+    }
+
+
+def _series(name: str, tone: str, y: Any, kind: str = "line") -> Chart:
+    return {"name": name, "tone": tone, "kind": kind, "y": _plain(y)}
+
+
+def _plain(values: Any) -> list[float | None]:
+    """Python numbers, rounded to what a chart can show; nothing where there is none."""
+    return [float(f"{value:.6g}") if np.isfinite(value) else None for value in values]

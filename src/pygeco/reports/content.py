@@ -1,0 +1,169 @@
+"""Everything that the page says, gathered from a model."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from pygeco import diagnostics
+from pygeco.diagnostics import Judged, Names
+from pygeco.reports import charts, words
+from pygeco.reports.words import number
+
+PACKAGES = ("pygeco", "numpy", "scipy", "scikit-learn", "numba")
+QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+SUPPORT = 20  # fitted cells that a column needs to be named among a component's extremes
+
+Titles = Mapping[Any, str] | Sequence[str] | None
+
+
+def content(model: Any, held_out: Any, titles: Titles, heading: str | None) -> dict[str, Any]:
+    """The values that the template asks for."""
+    words_for = getattr(model, "table_columns_", None) or ("row", "column")
+    rows = Names(words_for[0], getattr(model, "row_ids_", None))
+    cols = Names(words_for[1], getattr(model, "column_ids_", None), titles)
+    cells = None if held_out is None else diagnostics.cells_of(model, held_out)
+    judged = diagnostics.judge(model, cells)
+    fitted = judged if cells is None else diagnostics.judge(model)
+    found = diagnostics.curve(model, cells)
+    scale = diagnostics.comparable(model.loss_)
+    drawn = {
+        "path": charts.path(found),
+        "certificate": charts.certificate(found),
+        "spectrum": charts.spectrum(model.factors_.svd().s.astype(float)),
+        "calibration": charts.calibration(diagnostics.calibration(judged)) if scale else None,
+        "residuals": charts.residuals(judged) if scale else None,
+    }
+    support = _support(model)
+    covered = diagnostics.coverage(judged)
+    return {
+        "heading": heading or f"Matrix completion of rank {model.factors_.rank}",
+        "tiles": _tiles(model, fitted, judged, scale),
+        "summary": words.fitted(model, len(model.seen_.values)),
+        "stop": str(model.stop_reason_.advice),
+        "charts": {name: chart for name, chart in drawn.items() if chart is not None},
+        "path_words": words.curve(found),
+        "certificate_words": words.certificate(model),
+        "judged_on": words.error(judged),
+        "coverage": [(f"{level:.0%}", f"{share:.1%}") for level, share in covered],
+        "coverage_words": words.coverage(covered),
+        "quantiles": _quantiles(judged) if scale else [],
+        "components": _components(model, cols, support),
+        "support": support,
+        "kinds": (rows.kind, cols.kind),
+        "worst": _worst(judged, rows, cols),
+        "held_out": held_out is not None,
+        **_reproduction(model),
+    }
+
+
+def _tiles(model: Any, fitted: Judged, judged: Judged, scale: bool) -> list[dict[str, str]]:
+    """The few numbers that a reader looks for first."""
+    tiles = []
+    if model.loss_.regression and scale:
+        if judged.cells.held_out:
+            wide = number(judged.half_width, 3)
+            tiles += [
+                _tile("RMSE, held out", number(judged.rmse), f"± {wide}, 95 % interval"),
+                _tile("mean absolute error", number(judged.mae), "held out"),
+            ]
+        tiles.append(_tile("RMSE, fitted", number(fitted.rmse), words.error(fitted)))
+    else:
+        if judged.cells.held_out:
+            tiles.append(_tile("mean loss, held out", number(float(judged.losses.mean())), ""))
+        tiles.append(_tile("mean loss, fitted", number(float(fitted.losses.mean())), ""))
+    m, n = model.factors_.shape
+    tiles.append(_tile("rank", str(model.factors_.rank), f"of a {m:,} × {n:,} matrix"))
+    seconds = model.path_[-1].seconds
+    tiles.append(_tile("fitted in", f"{number(seconds, 3)} s", f"{model.n_iter_} rounds"))
+    return tiles
+
+
+def _tile(label: str, value: str, note: str) -> dict[str, str]:
+    return {"label": label, "value": value, "note": note}
+
+
+def _quantiles(judged: Judged) -> list[tuple[str, str]]:
+    values = np.quantile(judged.residuals, QUANTILES)
+    return [(f"{q:.0%}", number(float(v), 3)) for q, v in zip(QUANTILES, values, strict=True)]
+
+
+def _support(model: Any) -> int:
+    """The cells that a column needs to be shown: SUPPORT where enough columns have as many."""
+    counts = np.bincount(model.seen_.indices, minlength=model.factors_.shape[1])
+    return SUPPORT if int((counts >= SUPPORT).sum()) >= SUPPORT else 1
+
+
+def _components(model: Any, cols: Names, support: int) -> list[dict[str, Any]]:
+    """The strongest components with their extreme columns, as bars of at most 100."""
+    shown = []
+    for part in diagnostics.components(model, support=support):
+        ends = [abs(weight) for _, weight in part.top + part.bottom]
+        most = max(ends, default=1.0) or 1.0
+        shown.append(
+            {
+                "number": part.number,
+                "effect": number(part.effect, 3),
+                **{
+                    side: [
+                        {
+                            "name": cols[j],
+                            "weight": f"{weight:+.2f}",
+                            "bar": round(100 * abs(weight) / most),
+                        }
+                        for j, weight in getattr(part, side)
+                    ]
+                    for side in ("top", "bottom")
+                },
+            }
+        )
+    return shown
+
+
+def _worst(judged: Judged, rows: Names, cols: Names) -> list[dict[str, str]]:
+    cells = judged.cells
+    return [
+        {
+            "row": rows[int(cells.rows[t])],
+            "col": cols[int(cells.cols[t])],
+            "observed": number(float(judged.observed[t])),
+            "predicted": number(float(judged.predicted[t]), 3),
+            "off": f"{judged.residuals[t]:+.2f}",
+            "deviations": ""
+            if judged.deviation is None
+            else f"{abs(judged.residuals[t]) / judged.deviation[t]:.1f}",
+        }
+        for t in diagnostics.worst(judged)
+    ]
+
+
+def _reproduction(model: Any) -> dict[str, Any]:
+    settings = model.get_params(deep=False)
+    # The data and the watchers are no part of the recipe.
+    shown = {k: v for k, v in settings.items() if k not in ("callback", "observer", "checkpoint")}
+    if not isinstance(shown.get("random_state"), (int, np.integer)):
+        shown["random_state"] = model.path_.seed
+    given = ", ".join(f"{name}={value!r}" for name, value in shown.items())
+    return {
+        "settings": [(name, repr(value)) for name, value in shown.items()],
+        "code": f"{type(model).__name__}({given}).fit(cells)",
+        "versions": [("Python", platform.python_version()), *_versions()],
+        "machine": f"{platform.system()} {platform.machine()}, {sys.byteorder}-endian",
+        "written": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    }
+
+
+def _versions() -> list[tuple[str, str]]:
+    found = []
+    for name in PACKAGES:
+        try:
+            found.append((name, version(name)))
+        except PackageNotFoundError:
+            continue
+    return found

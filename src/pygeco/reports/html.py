@@ -1,0 +1,85 @@
+"""One self-contained HTML file that tells what was fitted and how well.
+
+The template needs loops and escaping by default: ids and titles come from files that others wrote.
+That is Jinja's autoescape (string.Template has neither). The page also forbids itself, by a content
+security policy with the hashes of its own script and style, to run or to load anything else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from base64 import b64encode
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pygeco.reports.content import Titles, content
+from pygeco.wholefile import whole_file
+
+
+def report(
+    model: Any,
+    held_out: Any = None,
+    *,
+    output: str | os.PathLike[str] = "report.html",
+    titles: Titles = None,
+    heading: str | None = None,
+) -> Path:
+    """Write the report of a fitted `MatrixCompletion` to one HTML file, and return its path.
+
+    Parameters
+    ----------
+    model : MatrixCompletion
+        Fitted. Its own cells are those that it was fitted to.
+    held_out : cells as `fit` takes them, or None
+        Errors, calibration and the worst cells are judged on these; without them on the fitted
+        cells, and the report says so.
+    output : path, default="report.html"
+        Written whole or not at all.
+    titles : dict from id to title, or one title per column, or None
+    heading : str or None
+        The title of the page.
+    """
+    if not all(hasattr(model, name) for name in ("factors_", "path_", "seen_", "loss_")):
+        raise ValueError(
+            f"model: a report needs a fitted MatrixCompletion, not {type(model).__name__}; "
+            "call fit first."
+        )
+    page = render(content(model, held_out, titles, heading))
+    path = Path(output)
+    with whole_file(path) as file:
+        file.write(page.encode())
+    return path
+
+
+def render(values: dict[str, Any]) -> str:
+    """The page with these values in it."""
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "the report needs jinja2; run: pip install 'pygeco[report]'", name="jinja2"
+        ) from error
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    style, script = _part("report.css"), _part("report.js")
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{_hash(style)}'; "
+        f"script-src 'sha256-{_hash(script)}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    drawn = {
+        name: {key: part for key, part in chart.items() if key != "columns"}
+        for name, chart in values["charts"].items()
+    }
+    template = environment.from_string(_part("report.html.j2"))
+    return template.render(style=style, script=script, policy=policy, drawn=drawn, **values)
+
+
+def _part(name: str) -> str:
+    return files("pygeco.reports").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,98 @@
+"""What every rival shares: iterates in, a path out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from typing import NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from pygeco.certificates import Certificate
+from pygeco.directions import Lanczos, Pair
+from pygeco.factors import LowRank
+from pygeco.objectives import Entries
+from pygeco.objectives.base import Gradient, Objective
+from pygeco.path import Path, Step, Stop
+from pygeco.solver import seed_from
+
+Callback = Callable[[Step], object]
+Seed = int | np.random.Generator | None
+
+
+class Iterate(NamedTuple):
+    """A matrix on the way, its gradient, and the passes over the data since the last one.
+
+    `pair` is the gradient's leading pair and `trace_norm` that of A (or a bound that is the
+    algorithm's own), where the algorithm knows them anyway.
+    """
+
+    A: LowRank
+    gradient: Gradient
+    passes: int
+    pair: Pair | None = None
+    trace_norm: float | None = None
+    kind: str = "singular"
+
+
+Iterates = Generator[Iterate, None, Stop]
+
+
+def follow(
+    objective: Objective,
+    algorithm: Callable[[np.random.Generator], Iterates],
+    random_state: Seed,
+    callback: Callback | None,
+) -> Path:
+    """Run an algorithm to its end, one `Step` for each iterate, each with its certificate."""
+    seed, began = seed_from(random_state), time.perf_counter()
+    rng, own = np.random.default_rng([seed, 0]), np.random.default_rng([seed, 1])
+    iterates = algorithm(rng)
+    steps: list[Step] = []
+    with threadpool_limits(1, "blas"):  # the same bits however many threads BLAS would use
+        while True:
+            try:
+                at = next(iterates)
+            except StopIteration as end:
+                return Path(tuple(steps), end.value, seed, objective.shape)
+            steps.append(_step(at, own, began))
+            if callback is not None and callback(steps[-1]):
+                return Path(tuple(steps), Stop.CALLBACK, seed, objective.shape)
+
+
+def _step(at: Iterate, rng: np.random.Generator, began: float) -> Step:
+    G, pair = at.gradient, at.pair
+    passes = at.passes
+    if pair is None:
+        pair = Lanczos()(G, rng)
+        passes += pair.passes
+    size = float(at.A.svd().s.sum()) if at.trace_norm is None else at.trace_norm
+    certificate = Certificate(pair.sigma, pair.upper, G.inner, size, pair.confidence)
+    seconds = time.perf_counter() - began
+    return Step(at.A.rank, G.value, at.A, certificate, seconds, passes, at.kind, 0)
+
+
+def squared_entries(name: str, objective: Objective) -> Entries:
+    """The objective, if it is the plain mean squared error over observed cells."""
+    if not (isinstance(objective, Entries) and objective.squared and not objective.weighted):
+        raise ValueError(
+            f"objective: {name} is made for the squared loss over observed cells without "
+            f"weights; give it Entries(rows, cols, values), not {objective!r}."
+        )
+    return objective
+
+
+def checked_count(rank: int) -> int:
+    """The number of rank-one terms, which the shape does not limit."""
+    whole = isinstance(rank, (int, np.integer)) and not isinstance(rank, bool)
+    if not whole or rank < 1:
+        raise ValueError(f"rank: expected an integer of at least 1, not {rank!r}.")
+    return int(rank)
+
+
+def positive(name: str, value: float) -> float:
+    """The value, if it is a number above zero."""
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{name}: must be a finite number > 0, not {value!r}.")
+    return float(value)

@@ -1,0 +1,67 @@
+"""JS: a nuclear-norm constraint by rank-one steps.
+
+M. Jaggi and M. Sulovský, "A simple algorithm for nuclear norm regularized problems", ICML 2010: the
+algorithm that the GECO paper compares itself with.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pygeco.directions import Direction, Pair
+from pygeco.factors import LowRank
+from pygeco.objectives.base import Gradient, Objective
+from pygeco.path import Path, Stop
+from pygeco.rivals.base import Callback, Iterate, Iterates, Seed, checked_count, follow, positive
+from pygeco.rivals.frank_wolfe import Columns, approx_ev, curvature, view_of_zero
+
+
+def js(
+    objective: Objective,
+    rank: int,
+    trace_norm: float,
+    *,
+    direction: Direction | None = None,
+    random_state: Seed = None,
+    callback: Callback | None = None,
+) -> Path:
+    """Min R(A) such that ‖A‖_tr ≤ t, one rank-one step a rank: Algorithm 2 of the paper.
+
+    The problem is lifted: with Z = [[·, A], [Aᵀ, ·]] ⪰ 0 of size m + n, ‖A‖_tr ≤ t is tr Z ≤ 2t.
+    The leading eigenvector x of the lift of −∇R is (−u, v)/√2, u and v the leading singular
+    vectors of ∇R(A). So Z ← (1 − γ) Z + 2t γ x xᵀ is, on its block, A ← (1 − γ) A − γ t u vᵀ; γ is
+    the best in [0, 1]. A step's `gap` is the Frank–Wolfe duality gap ⟨∇R, A⟩ + σ₁ t, which bounds
+    R(A) − min R. The pair of step k is ApproxEV(∇R, C/k²), as in `hazan`, unless a `direction` is
+    given. O(|E|) a step beyond the search for it, whatever the rank.
+    """
+    rank, t = checked_count(rank), positive("trace_norm", trace_norm)
+    return follow(
+        objective, lambda rng: _js(objective, rank, t, direction, rng), random_state, callback
+    )
+
+
+def _js(
+    objective: Objective, rank: int, t: float, direction: Direction | None, rng: np.random.Generator
+) -> Iterates:
+    C = curvature(objective, t)
+
+    def search(G: Gradient, k: int) -> Pair:
+        return approx_ev(G, C / (t * k**2), rng) if direction is None else direction(G, rng)
+
+    view, weights, columns = view_of_zero(objective), np.zeros(0), Columns(objective.shape, rank)
+    pair = search(view.gradient(), 1)
+    for k in range(1, rank + 1):
+        if pair.sigma == 0.0:
+            return Stop.STATIONARY
+        S = LowRank(-pair.u[:, None], np.array([t]), pair.v[:, None])
+        line = view.toward(S)
+        gamma = line.best()
+        if gamma == 0.0:
+            return Stop.STALLED
+        view = line.at(gamma)
+        weights = np.append((1 - gamma) * weights, gamma * t)
+        A = columns.grown(weights, -pair.u, pair.v)
+        G = view.gradient()
+        pair = search(G, k + 1)
+        yield Iterate(A, G, 6 + pair.passes, pair, t)
+    return Stop.RANK

@@ -1,0 +1,86 @@
+"""R1MP: orthogonal rank-one matrix pursuit.
+
+Z. Wang, M.-J. Lai, Z. Lu, W. Fan, H. Davulcu and J. Ye, "Orthogonal rank-one matrix pursuit for low
+rank matrix completion", SIAM Journal on Scientific Computing 37 (2015); arXiv:1404.1377.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pygeco.corrections import Diagonal
+from pygeco.directions import Direction, Lanczos
+from pygeco.factors import LowRank
+from pygeco.linalg import solve_psd
+from pygeco.objectives.base import Objective
+from pygeco.objectives.predictions import Predictions
+from pygeco.path import Path, Stop
+from pygeco.rivals.base import (
+    Callback,
+    Iterate,
+    Iterates,
+    Seed,
+    checked_count,
+    follow,
+    squared_entries,
+)
+from pygeco.rivals.frank_wolfe import Columns
+
+
+def r1mp(
+    objective: Objective,
+    rank: int,
+    *,
+    economic: bool = False,
+    direction: Direction | None = None,
+    random_state: Seed = None,
+    callback: Callback | None = None,
+) -> Path:
+    """One leading pair of the residual a rank, and least squares over the weights of the pairs.
+
+    Plain (Algorithm 1): all weights anew at each rank, for any objective; it is GECO with diagonal
+    cores and exact pairs. Economic (Algorithm 2): A ← a A + b u vᵀ, two weights, O(|E|) beyond the
+    search. Both: R(A_k) ≤ (1 − 1/min(m, n))^k R(0) for the squared loss without weights (Theorems
+    3.1 and 4.1).
+    """
+    rank = checked_count(rank)
+    search = Lanczos(tau=0.01, iterations=100) if direction is None else direction
+    loop = _economic if economic else _plain
+    return follow(objective, lambda rng: loop(objective, rank, search, rng), random_state, callback)
+
+
+def _plain(
+    objective: Objective, rank: int, search: Direction, rng: np.random.Generator
+) -> Iterates:
+    weights = Diagonal()
+    state = weights.start(objective, LowRank.zero(objective.shape))
+    pair = search(objective.gradient(state.A), rng)
+    for _ in range(rank):
+        if pair.sigma == 0.0:
+            return Stop.STATIONARY
+        state = weights.extend(state, pair.u, pair.v)
+        G = objective.gradient(state.A)
+        pair = search(G, rng)
+        yield Iterate(state.A, G, 5 + pair.passes, pair)
+    return Stop.RANK
+
+
+def _economic(
+    objective: Objective, rank: int, search: Direction, rng: np.random.Generator
+) -> Iterates:
+    entries = squared_entries("the economic R1MP", objective)
+    y, s, columns = entries.by_row.values, np.zeros(0), Columns(entries.shape, rank)
+    z = Predictions.of(entries, LowRank.zero(entries.shape))
+    pair = search(z.gradient(), rng)
+    for _ in range(rank):
+        if pair.sigma == 0.0:
+            return Stop.STATIONARY
+        new = Predictions.of(entries, LowRank(pair.u[:, None], np.ones(1), pair.v[:, None]))
+        D = np.column_stack([z.rows, new.rows])
+        a, b = solve_psd(D.T @ D, D.T @ y).tolist()
+        z, s = z.mix(a, new, b), np.append(a * s, b)
+        A = columns.grown(s, pair.u, pair.v)
+        G = z.gradient()
+        pair = search(G, rng)
+        yield Iterate(A, G, 4 + pair.passes, pair)
+    return Stop.RANK

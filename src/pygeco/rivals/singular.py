@@ -1,0 +1,97 @@
+"""Leading singular triplets of an operator (ARPACK, through SciPy), and shrinkage by them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, svds
+
+from pygeco.directions import Operator, matmat, rmatmat
+from pygeco.factors import Array, LowRank
+
+Product = Callable[[Array], Array]
+
+
+class Triplets(NamedTuple):
+    """The leading triplets, largest first, and the products with the operator that they took."""
+
+    A: LowRank
+    passes: int
+
+
+def leading(G: Operator, count: int, rng: np.random.Generator) -> Triplets:
+    """The leading `count` triplets to the last digits, from products with G and Gᵀ."""
+    m, n = G.shape
+    short = min(m, n)
+    if 2 * count >= short:  # ARPACK finds a part of the triplets, not all of them
+        dense = matmat(G, np.eye(n)) if n <= m else rmatmat(G, np.eye(m)).T
+        return Triplets(LowRank.from_dense(dense, min(count, short)), short)
+    products = [0]
+
+    def counted(product: Product) -> Product:
+        def run(x: Array) -> Array:
+            products[0] += 1
+            return product(np.ravel(x))
+
+        return run
+
+    operator = LinearOperator(G.shape, counted(G.matvec), counted(G.rmatvec), dtype=float)
+    U, s, Vt = svds(operator, count, v0=rng.standard_normal(short))
+    order = np.argsort(-s)
+    return Triplets(LowRank(U[:, order], s[order], Vt[order].T.copy()), products[0])
+
+
+def shrunk(
+    G: Operator, threshold: float, guess: int, most: int, rng: np.random.Generator
+) -> Triplets:
+    """D_τ(G) = Σ max(σ − τ, 0) u vᵀ, its rank at most `most`.
+
+    `guess` triplets are computed, then five more at a time until one is below the threshold
+    (Cai, Candès and Shen 2010, section 5.1.1).
+    """
+    count, passes = min(guess, most), 0
+    while True:
+        A, more = leading(G, count, rng)
+        passes += more
+        if count == most or A.s[-1] <= threshold:
+            break
+        count = min(count + 5, most)
+    kept = int(np.count_nonzero(A.s > threshold))
+    A = A.truncate(kept)
+    return Triplets(LowRank(A.U, A.s - threshold, A.V), passes)
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """A − G/β: a low-rank matrix minus a sparse one, never formed."""
+
+    A: LowRank
+    G: Operator
+    beta: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.A.shape
+
+    def matvec(self, x: Array) -> Array:
+        return self.A.matvec(x) - self.G.matvec(x) / self.beta
+
+    def rmatvec(self, y: Array) -> Array:
+        return self.A.rmatvec(y) - self.G.rmatvec(y) / self.beta
+
+    def matmat(self, X: Array) -> Array:
+        return self.A.matmat(X) - matmat(self.G, X) / self.beta
+
+    def rmatmat(self, Y: Array) -> Array:
+        return self.A.rmatmat(Y) - rmatmat(self.G, Y) / self.beta
+
+
+def distance(A: LowRank, B: LowRank) -> float:
+    """‖A − B‖_F from the factors. O((m + n) k²)."""
+    both = LowRank(
+        np.column_stack([A.U, B.U]), np.concatenate([A.s, -B.s]), np.column_stack([A.V, B.V])
+    )
+    return float(np.linalg.norm(both.svd().s))

@@ -1,0 +1,147 @@
+"""Soft-Impute, and its form by alternating least squares.
+
+R. Mazumder, T. Hastie and R. Tibshirani, "Spectral regularization algorithms for learning large
+incomplete matrices", JMLR 11 (2010), Algorithm 1. T. Hastie, R. Mazumder, J. D. Lee and R. Zadeh,
+"Matrix completion and low-rank SVD via fast alternating least squares", JMLR 16 (2015),
+Algorithm 3.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pygeco.directions import Lanczos, matmat, rmatmat
+from pygeco.factors import Array, LowRank
+from pygeco.objectives.base import Objective
+from pygeco.path import Path, Stop
+from pygeco.rivals.base import Callback, Iterate, Iterates, Seed, follow
+from pygeco.rivals.singular import Moved, Triplets, distance, shrunk
+from pygeco.solver import checked_rank
+
+
+class Form(Protocol):
+    """How A moves at one α: a start, sweeps until it rests, and what is handed out."""
+
+    def start(self, A: LowRank, alpha: float, rng: np.random.Generator) -> LowRank: ...
+    def sweep(self, A: LowRank, alpha: float, rng: np.random.Generator) -> Triplets: ...
+    def clean(self, A: LowRank, alpha: float) -> LowRank: ...
+
+
+def soft_impute(
+    objective: Objective,
+    rank: int,
+    alphas: ArrayLike | None = None,
+    *,
+    als: bool = False,
+    iterations: int = 500,
+    tolerance: float = 1e-5,
+    random_state: Seed = None,
+    callback: Callback | None = None,
+) -> Path:
+    """Min R(A) + α‖A‖_tr for each α, the largest first, each from the last solution.
+
+    A ← D_{α/β}(A − ∇R(A)/β): for the squared loss, unknown cells are filled from A and singular
+    values lowered; the papers' λ is α|E|/2. With `als`, ridge regressions for V and for U, of
+    `rank` columns, stand for D, and no singular vectors are sought. One step an α, which ends
+    when ‖A′ − A‖_F ≤ `tolerance` ‖A‖_F. Left open, ten α fall from σ₁(∇R(0))/2 to a hundredth of
+    that. `rank` limits the rank; where it binds, the solution is not the convex optimum.
+    """
+    rank = checked_rank(rank, objective.shape)
+    grid = None if alphas is None else np.sort(np.atleast_1d(np.asarray(alphas, float)))[::-1]
+    if grid is not None and not (grid.ndim == 1 and len(grid) and np.all(grid > 0)):
+        raise ValueError("alphas: expected one or more numbers > 0.")
+    form: Form = Alternating(objective, rank) if als else Shrinking(objective, rank)
+
+    def algorithm(rng: np.random.Generator) -> Iterates:
+        return _soft_impute(objective, form, grid, iterations, tolerance, rng)
+
+    return follow(objective, algorithm, random_state, callback)
+
+
+def _soft_impute(
+    objective: Objective,
+    form: Form,
+    grid: Array | None,
+    iterations: int,
+    tolerance: float,
+    rng: np.random.Generator,
+) -> Iterates:
+    A, stop = LowRank.zero(objective.shape), Stop.CONVERGED
+    if grid is None:
+        top = Lanczos(0.01)(objective.gradient(A), rng).sigma
+        grid = np.geomspace(0.5, 0.005, 10) * top
+    for alpha in grid.tolist():
+        A, passes = form.start(A, alpha, rng), 0
+        for _ in range(iterations):
+            before, (A, more) = A, form.sweep(A, alpha, rng)
+            passes += 2 + more
+            if distance(A, before) <= tolerance * np.linalg.norm(A.s):
+                break
+        else:
+            stop = Stop.ITERATIONS
+        solution = form.clean(A, alpha)
+        size = float(solution.s.sum())
+        yield Iterate(solution, objective.gradient(solution), passes + 2, trace_norm=size)
+    return stop
+
+
+@dataclass(frozen=True, eq=False)
+class Shrinking:
+    """Soft-Impute proper: the filled matrix, its leading singular values lowered."""
+
+    objective: Objective
+    rank: int
+
+    def start(self, A: LowRank, alpha: float, rng: np.random.Generator) -> LowRank:
+        return A
+
+    def sweep(self, A: LowRank, alpha: float, rng: np.random.Generator) -> Triplets:
+        beta = self.objective.smoothness
+        filled = Moved(A, self.objective.gradient(A), beta)
+        return shrunk(filled, alpha / beta, A.rank + 2, self.rank, rng)
+
+    def clean(self, A: LowRank, alpha: float) -> LowRank:
+        return A
+
+
+@dataclass(frozen=True, eq=False)
+class Alternating:
+    """softImpute-ALS: with A = U diag(s) Vᵀ and X the filled matrix, Vᵀ ← diag(s/(s + λ)) UᵀX
+    for orthonormal U, then U likewise, orthonormal again by an SVD after each.
+    """
+
+    objective: Objective
+    rank: int
+
+    def start(self, A: LowRank, alpha: float, rng: np.random.Generator) -> LowRank:
+        """`rank` columns: those of A, and random ones; all with weight enough to grow again."""
+        least = 0.1 * alpha / self.objective.smoothness
+        extra = self.rank - A.rank
+        sides = (
+            np.linalg.qr(np.column_stack([Q, rng.standard_normal((len(Q), extra))]))[0]
+            for Q in (A.U, A.V)
+        )
+        U, V = sides
+        U[:, : A.rank], V[:, : A.rank] = A.U, A.V  # QR may have turned their signs
+        return LowRank(U, np.maximum(np.append(A.s, np.zeros(extra)), least), V)
+
+    def sweep(self, A: LowRank, alpha: float, rng: np.random.Generator) -> Triplets:
+        A = LowRank.product(A.U, rmatmat(self._filled(A), A.U) * self._share(A, alpha)).svd()
+        A = LowRank.product(matmat(self._filled(A), A.V) * self._share(A, alpha), A.V).svd()
+        return Triplets(A, 4)
+
+    def clean(self, A: LowRank, alpha: float) -> LowRank:
+        """The filled matrix on the span of V, its singular values lowered by λ (step 5)."""
+        A = LowRank.product(matmat(self._filled(A), A.V), A.V).svd()
+        lowered = A.s - alpha / self.objective.smoothness
+        return LowRank(A.U, lowered, A.V).truncate(int(np.count_nonzero(lowered > 0)))
+
+    def _filled(self, A: LowRank) -> Moved:
+        return Moved(A, self.objective.gradient(A), self.objective.smoothness)
+
+    def _share(self, A: LowRank, alpha: float) -> Array:
+        return A.s / (A.s + alpha / self.objective.smoothness)

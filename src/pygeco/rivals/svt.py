@@ -1,0 +1,96 @@
+"""SVT: singular value thresholding.
+
+J.-F. Cai, E. J. Candès and Z. Shen, "A singular value thresholding algorithm for matrix
+completion", SIAM Journal on Optimization 20 (2010), Algorithm 1; arXiv:0810.3286.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pygeco.directions import Lanczos
+from pygeco.factors import LowRank
+from pygeco.objectives import Entries
+from pygeco.objectives.base import Objective
+from pygeco.objectives.entries import EntriesGradient
+from pygeco.path import Path, Stop
+from pygeco.rivals.base import Callback, Iterate, Iterates, Seed, follow, positive, squared_entries
+from pygeco.rivals.singular import shrunk
+from pygeco.solver import checked_rank
+
+DIVERGENT = 100.0  # the relative residual at which a run is given up
+
+
+def svt(
+    objective: Objective,
+    rank: int,
+    *,
+    tau: float | None = None,
+    delta: float | None = None,
+    iterations: int = 500,
+    tolerance: float = 1e-4,
+    random_state: Seed = None,
+    callback: Callback | None = None,
+) -> Path:
+    """Min τ‖A‖_tr + ‖A‖²_F / 2 such that A = Y on the observed cells (equation 2.8), by Uzawa.
+
+    A = D_τ(Z), Z ← Z + δ P_E(Y − A): Z lives on the observed cells, D_τ lowers its singular values
+    by τ. One step an iteration, until the relative residual on the cells is at most `tolerance`.
+    Left open, τ = 5 √(mn) and δ = 1.2 mn/|E| are the paper's (section 5.1.2), for cells drawn
+    uniformly from a matrix with entries of size one; δ < 2 converges always (Theorem 4.2). Z starts
+    at k₀ δ P_E(Y) (section 5.1.3). `rank` limits the rank.
+    """
+    entries = squared_entries("SVT", objective)
+    rank, cells = checked_rank(rank, entries.shape), math.prod(entries.shape)
+    threshold = positive("tau", 5 * math.sqrt(cells) if tau is None else tau)
+    step = positive("delta", 1.2 * cells / entries.size if delta is None else delta)
+
+    def algorithm(rng: np.random.Generator) -> Iterates:
+        return _svt(entries, rank, threshold, step, iterations, tolerance, rng)
+
+    return follow(entries, algorithm, random_state, callback)
+
+
+def _svt(
+    entries: Entries,
+    rank: int,
+    tau: float,
+    delta: float,
+    iterations: int,
+    tolerance: float,
+    rng: np.random.Generator,
+) -> Iterates:
+    A = LowRank.zero(entries.shape)
+    start = _residual(entries, A)
+    size = start.value
+    if size == 0.0:
+        return Stop.STATIONARY
+    Z = _times(start, delta * math.ceil(tau / (delta * Lanczos(0.01)(start, rng).upper)))
+    for _ in range(iterations):
+        A, passes = shrunk(Z, tau, A.rank + 1, rank, rng)
+        rest = _residual(entries, A)
+        yield Iterate(A, entries.gradient(A), 4 + passes, trace_norm=float(A.s.sum()))
+        if math.sqrt(rest.value / size) <= tolerance:
+            return Stop.CONVERGED
+        if not rest.value <= DIVERGENT**2 * size:
+            return Stop.DIVERGED
+        Z = _plus(Z, _times(rest, delta))
+    return Stop.ITERATIONS
+
+
+def _residual(entries: Entries, A: LowRank) -> EntriesGradient:
+    """P_E(Y − A) in float64, with its mean square as `value`."""
+    G = entries.gradient(A)
+    return EntriesGradient(
+        entries, -G.by_row.astype(float), -G.by_col.astype(float), 1.0, G.value, 0.0
+    )
+
+
+def _times(Z: EntriesGradient, a: float) -> EntriesGradient:
+    return EntriesGradient(Z.objective, a * Z.by_row, a * Z.by_col, 1.0, 0.0, 0.0)
+
+
+def _plus(Z: EntriesGradient, W: EntriesGradient) -> EntriesGradient:
+    return EntriesGradient(Z.objective, Z.by_row + W.by_row, Z.by_col + W.by_col, 1.0, 0.0, 0.0)

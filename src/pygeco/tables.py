@@ -1,0 +1,202 @@
+"""Tables of ratings (any object with the Arrow stream interface): columns, ids, values.
+
+pyarrow is imported when a table is met. Ids may be integers, numbers, text, dates, times or
+booleans; a fit keeps them as a sorted NumPy array, text as objects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Column = str | int
+# What columns are called, in lower case and without signs between words.
+NAMES = {
+    "user": (
+        *("user", "userid", "users", "uid", "u", "row", "rows", "rowid", "i", "reviewer"),
+        *("reviewerid", "customer", "customerid", "member", "memberid", "account", "visitorid"),
+    ),
+    "item": (
+        *("item", "itemid", "items", "iid", "column", "columns", "col", "cols", "j", "movie"),
+        *("movieid", "film", "product", "productid", "asin", "parentasin", "isbn", "book"),
+        *("bookid", "song", "songid", "track", "trackid", "artist", "artistid", "game", "gameid"),
+    ),
+    "rating": (
+        *("rating", "ratings", "score", "scores", "stars", "value", "values", "overall", "y"),
+        *("target", "label", "count", "counts", "plays", "playcount", "weight", "data"),
+    ),
+    "title": ("title", "name", "itemtitle", "movietitle", "itemname", "moviename", "productname"),
+}
+
+
+class ColumnError(ValueError):
+    """A column that was asked for is not there, or none looks right."""
+
+
+class Coded(NamedTuple):
+    """Cell t belongs to ids[codes[t]]; ids are sorted and each occurs."""
+
+    codes: NDArray[np.int32]
+    ids: NDArray[Any]
+
+
+def is_table(X: Any) -> bool:
+    """Whether X speaks the Arrow stream interface, as pandas, polars, pyarrow and DuckDB do."""
+    return hasattr(X, "__arrow_c_stream__")
+
+
+def pyarrow() -> Any:
+    """pyarrow with what this package uses of it, or a sentence about the extra."""
+    try:
+        import pyarrow
+        import pyarrow.compute
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "tables and files need an extra; run: pip install 'pygeco[files]'", name="pyarrow"
+        ) from error
+    return pyarrow
+
+
+def as_arrow(X: Any) -> Any:
+    """X as a pyarrow table."""
+    pa = pyarrow()
+    try:
+        return X if isinstance(X, pa.Table) else pa.table(X)
+    except pa.ArrowException as error:
+        first = str(error).strip().splitlines()[0]
+        raise ValueError(f"X: the table cannot be read as Arrow columns: {first}") from error
+
+
+def names_of(X: Any) -> list[str]:
+    """The names of a table's columns, from what pyarrow, pandas, polars and DuckDB call them."""
+    return [str(name) for name in getattr(X, "column_names", None) or X.columns]
+
+
+def match_columns(names: Sequence[str], roles: Sequence[str]) -> list[int] | None:
+    """The columns whose names say that they are users, items and so on; None unless all do."""
+    plain = [re.sub(r"[^a-z0-9]", "", name.lower()) for name in names]
+    found = []
+    for role in roles:
+        known = [name for name in NAMES[role] if name in plain]
+        if not known:
+            return None
+        found.append(plain.index(known[0]))
+    return found if len(set(found)) == len(found) else None
+
+
+def column_at(argument: str, given: Column, names: Sequence[str]) -> int:
+    """The position of a column given by its name or its position (from 0)."""
+    if isinstance(given, str):
+        if given in names:
+            return list(names).index(given)
+        alike = [at for at, name in enumerate(names) if name.lower() == given.lower()]
+        if len(alike) == 1:
+            return alike[0]
+    elif 0 <= given < len(names):
+        return int(given)
+    shown = ", ".join(repr(name) for name in names[:12]) + (", …" if len(names) > 12 else "")
+    raise ColumnError(f"{argument}: there is no column {given!r}; the columns are {shown}.")
+
+
+def coded(column: Any, name: str) -> Coded:
+    """Codes and sorted ids of an Arrow column without missing values."""
+    pa = pyarrow()
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    missing = pa.compute.is_null(column, nan_is_null=True)
+    if pa.compute.any(missing).as_py():
+        at = pa.compute.index(missing, True).as_py()
+        raise ValueError(f"column {name!r}: row {at + 1} has no id; remove rows without one.")
+    encoded = _comparable(column, name).dictionary_encode().unify_dictionaries()
+    if not encoded.num_chunks:
+        return Coded(np.zeros(0, np.int32), np.zeros(0, np.int64))
+    ids = _to_numpy(encoded.chunk(0).dictionary)
+    order = np.argsort(ids, kind="stable")
+    place = np.empty(len(ids), np.int32)
+    place[order] = np.arange(len(ids), dtype=np.int32)
+    codes = [place[np.asarray(chunk.indices)] for chunk in encoded.chunks]
+    return Coded(np.concatenate(codes), ids[order])
+
+
+def _comparable(column: Any, name: str) -> Any:
+    """The column itself, or as text where NumPy has no such type."""
+    t = pyarrow().types
+    known = (t.is_integer, t.is_floating, t.is_boolean, t.is_date, t.is_timestamp)
+    if any(kind(column.type) for kind in known):
+        return column
+    try:
+        return column.cast("string")
+    except pyarrow().ArrowException as error:
+        raise ValueError(
+            f"column {name!r}: ids of type {column.type} are not supported; make them text."
+        ) from error
+
+
+def _to_numpy(dictionary: Any) -> NDArray[Any]:
+    t = pyarrow().types
+    if t.is_string(dictionary.type):
+        return np.array([*dictionary.to_pylist(), None], dtype=object)[:-1]
+    return dictionary.to_numpy(zero_copy_only=False)
+
+
+def numbers(column: Any, name: str) -> NDArray[Any]:
+    """The values of an Arrow column: float32 as it is, anything else that is a number float64."""
+    pa = pyarrow()
+    try:
+        kind = pa.float32() if column.type == pa.float32() else pa.float64()
+        cast = column.cast(kind)
+    except pa.ArrowException as error:
+        raise ValueError(not_a_number(column, name)) from error
+    if cast.null_count:
+        at = pa.compute.index(pa.compute.is_null(cast), True).as_py()
+        raise ValueError(f"column {name!r}: row {at + 1} has no value; remove rows without one.")
+    return np.asarray(cast.to_numpy())
+
+
+def not_a_number(column: Any, name: str) -> str:
+    """A sentence about the first value that is not a number."""
+    for at, value in enumerate(value for chunk in column.chunks for value in chunk.to_pylist()):
+        try:
+            float(value if value is not None else 0)
+        except (TypeError, ValueError):
+            return (
+                f"column {name!r}: expected numbers, but row {at + 1} says {value!r}; "
+                "name the column that holds the ratings, or correct that row."
+            )
+    return f"column {name!r}: values of type {column.type} are not numbers; convert them."
+
+
+def positions(ids: NDArray[Any], wanted: ArrayLike) -> NDArray[np.int64]:
+    """Where each wanted id is among the sorted ids; −1 for one that is not."""
+    asked = np.asarray(wanted, dtype=object if ids.dtype.kind == "O" else None)
+    alike = ids.dtype.kind == "O" or _kind(asked) == _kind(ids)
+    if not len(ids) or not alike or not asked.size:
+        return np.full(asked.shape, -1, np.int64)
+    if ids.dtype.kind == "O":
+        text = np.array([isinstance(one, str) for one in asked.flat]).reshape(asked.shape)
+        asked = np.where(text, asked, "")
+    at = np.minimum(np.searchsorted(ids, asked), len(ids) - 1)
+    known = np.asarray(ids[at] == asked, dtype=bool)
+    if ids.dtype.kind == "O":
+        known &= text
+    return np.where(known, at, -1)
+
+
+def _kind(array: NDArray[Any]) -> str:
+    return "n" if array.dtype.kind in "iuf" else array.dtype.kind
+
+
+def parsed_ids(ids: NDArray[Any], texts: Sequence[str]) -> NDArray[Any]:
+    """Ids written as text, in the type of the model's own; one that cannot be stays unknown."""
+    if ids.dtype.kind == "O":
+        return np.array([*texts, None], dtype=object)[:-1]
+    try:
+        if ids.dtype.kind == "b":
+            return np.array([{"true": True, "false": False}[text.lower()] for text in texts])
+        return np.array(list(texts), dtype=ids.dtype)
+    except (KeyError, ValueError, OverflowError):
+        return np.array(list(texts), dtype=str)

@@ -1,0 +1,69 @@
+"""Every mistake that a user can make: one sentence, its exit code, and no file changed."""
+
+from importlib.util import find_spec
+
+import pytest
+
+from cli_cases import run
+
+
+def files_in(folder) -> dict:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+WRONG = [
+    (("fit", "nothing.csv", "-o", "x"), 3, "cannot read nothing.csv: No such file"),
+    (("fit", ".", "-o", "x"), 3, "cannot read .: Is a directory"),
+    (("fit", "ratings.csv", "-o", "no/x"), 4, "there is no folder no; make it first"),
+    (("fit", "ratings.csv", "-o", "."), 4, "it is a folder; give the name of a file with -o"),
+    (("fit", "ratings.csv", "-o", "x", "--user", "uid"), 2, "there is no column 'uid'; the"),
+    (("fit", "text.csv", "-o", "x"), 3, "expected numbers, but row 2 says 'good'"),
+    (("fit", "empty.csv", "-o", "x"), 3, "empty.csv is empty; give a file with ratings"),
+    (("fit", "twice.csv", "-o", "x"), 2, "the pair (1, a) is given more than once"),
+    (("fit", "ratings.csv", "-o", "x", "--rank", "0"), 2, "--rank: expected auto or a whole"),
+    (("fit", "ratings.csv", "-o", "x", "--rank", "99"), 2, "rank: must be between 1 and"),
+    (("fit", "ratings.csv", "-o", "x", "--engine", "dask"), 5, "use --engine cpu"),
+    (("fit", "ratings.csv", "-o", "x", "--engine", "cuda"), 5, "use --engine cpu"),
+    (("fit", "ratings.csv", "-o", "x", "--penalty", "l1:2"), 2, "--penalty: expected auto"),
+    (("fit", "ratings.csv", "-o", "x", "--time-limit", "soon"), 2, "--time-limit: expected a time"),
+    (("fit", "ratings.csv", "-o", "x", "--loss", "logistic"), 2, "labels"),
+    (("fit", "ratings.csv", "-o", "x", "--holdout", "0.1", "--test", "t"), 2, "choose one"),
+    (("recommend", "m.geco", "--user", "999"), 2, "the model does not know '999'; it has"),
+    (("recommend", "m.geco", "--user", "bob"), 2, "the model does not know 'bob'; it has"),
+    (("recommend", "m.geco"), 2, "--user: name one or more users, or give --all"),
+    (("recommend", "ratings.csv", "--user", "1"), 3, "ratings.csv is not a pygeco file"),
+    (("recommend", "nothing", "--user", "1"), 3, "cannot read nothing: No such file"),
+    (("recommend", "cut.geco", "--user", "1"), 3, "cut.geco is damaged"),
+    (("recommend", "m.geco", "--user", "1", "--titles", "no.csv"), 3, "cannot read no.csv"),
+    (("similar", "m.geco", "film-x"), 2, "the model does not know 'film-x'"),
+    (("predict", "m.geco", "ratings.csv", "-o", "x.doc"), 2, "the ending says the format"),
+    (("predict", "m.geco", "ratings.csv", "-o", "no/x.csv"), 4, "there is no folder no"),
+    (("predict", "m.geco", "new.csv", "--unknown", "error"), 2, "pass --unknown 'mean' or 'nan'"),
+    (("evaluate", "m.geco", "text.csv"), 3, "expected numbers, but row 2 says 'good'"),
+    (("inspect", "cut.geco"), 3, "cut.geco is damaged: it has"),
+    (("export", "m.geco", "-o", "x.txt"), 2, "must end in .npz or .parquet"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "code", "message"), WRONG)
+def test_mistakes_are_told_in_one_sentence_and_change_no_file(
+    arguments, code, message, home, tmp_path, monkeypatch
+) -> None:
+    if arguments[-1] == "cuda" and find_spec("cupy"):
+        pytest.skip("there is a GPU's library here")
+    monkeypatch.chdir(tmp_path)
+    for name in ("ratings.csv", "m.geco"):
+        (tmp_path / name).write_bytes((home / name).read_bytes())
+    (tmp_path / "cut.geco").write_bytes((home / "m.geco").read_bytes()[:-100])
+    (tmp_path / "text.csv").write_text("user,item,rating\n1,film-1,3\n2,film-2,good\n")
+    (tmp_path / "twice.csv").write_text("user,item,rating\n1,a,3\n1,a,4\n")
+    (tmp_path / "new.csv").write_text("user,item\n1,film-1\n2,never\n")
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "x").write_text("what was there before")
+    before = files_in(tmp_path)
+    result = run(*arguments, code=code)
+    assert message in result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"geco {arguments[0]}: ")
+    assert result.stderr.count("\n") == 1
+    assert files_in(tmp_path) == before

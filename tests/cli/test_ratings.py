@@ -1,0 +1,239 @@
+"""`geco fit` and the commands that ask a model, as a user calls them."""
+
+import gzip
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+import pygeco
+from cli_cases import frame, run
+from pygeco import MatrixCompletion, evaluate
+from pygeco.cli.fit import seconds
+from pygeco.data import make_ratings
+
+GECO = [sys.executable, "-c", "from pygeco.cli import main; main()"]
+
+
+def test_the_model_is_that_of_python(home) -> None:
+    model = pygeco.load(home / "m.geco")
+    plain = MatrixCompletion(3, random_state=0).fit(frame())
+    np.testing.assert_array_equal(model.to_dense(), plain.to_dense())
+
+
+def test_predictions_to_a_file_and_to_the_screen(home, tmp_path) -> None:
+    model = pygeco.load(home / "m.geco")
+    wanted = model.predict(frame(), return_std=True)
+    run("predict", home / "m.geco", home / "ratings.csv", "-o", tmp_path / "p.parquet", "--std")
+    found = pq.read_table(tmp_path / "p.parquet").to_pandas()
+    np.testing.assert_array_equal(found.prediction, wanted.prediction)
+    np.testing.assert_array_equal(found.deviation, wanted.deviation)
+    assert found.item.tolist() == wanted.item.tolist()
+    shown = run("predict", home / "m.geco", home / "some.csv").stdout.splitlines()
+    assert shown[0] == '"user","item","prediction"'
+    assert len(shown) == 301
+    packed = gzip.compress(b"film-1\t5\nfilm-2\t6\n")
+    swapped = run("predict", home / "m.geco", "-", "--user", 2, "--item", 1, stdin=packed)
+    assert len(swapped.stdout.splitlines()) == 3
+
+
+def test_recommendations(home, tmp_path) -> None:
+    model = pygeco.load(home / "m.geco")
+    told = json.loads(
+        run(
+            *("recommend", home / "m.geco", "--user", 7, "--user", 9, "-k", 3, "--json"),
+            *("--titles", home / "titles.csv"),
+        ).stdout
+    )["rows"]
+    best = model.recommend([7, 9], 3)
+    assert [row["item"] for row in told] == best.columns.reshape(-1).tolist()
+    assert [row["place"] for row in told] == [1, 2, 3] * 2
+    assert all(row["title"] == f"The {row['item'][5:]}th Film" for row in told)
+    run("recommend", home / "m.geco", "--all", "-k", 2, "-o", tmp_path / "all.csv")
+    every = pd.read_csv(tmp_path / "all.csv")
+    assert every.user.nunique() == len(model.row_ids_)
+    seen = set(map(tuple, frame()[["user", "item"]].to_numpy()))
+    assert not seen & set(map(tuple, every[["user", "item"]].to_numpy()))
+    again = run("recommend", home / "m.geco", "--user", 7, "-k", 50, "--include-seen")
+    assert len(again.stdout.splitlines()) == 51
+
+
+def test_similar_items(home) -> None:
+    near = run("similar", home / "m.geco", "film-3", "-k", 4).stdout.splitlines()
+    assert near[0] == '"place","item","similarity"'
+    wanted = pygeco.load(home / "m.geco").similar("film-3", 4).columns
+    assert [line.split(",")[1].strip('"') for line in near[1:]] == wanted.tolist()
+
+
+def test_evaluation_agrees_with_python(home) -> None:
+    model = pygeco.load(home / "m.geco")
+    told = json.loads(run("evaluate", home / "m.geco", home / "some.csv", "--json").stdout)
+    e = evaluate(model, frame().iloc[:300])
+    assert told["rmse"] == e.errors.rmse
+    assert told["coverage"] == e.coverage
+    assert told["ndcg"] == e.ranking.ndcg
+    text = run("evaluate", home / "m.geco", home / "some.csv", "-k", 5).stdout
+    for word in ("RMSE", "MAE", "coverage", "precision@5", "recall@5", "NDCG@5"):
+        assert word in text
+
+
+def test_inspection(home) -> None:
+    text = run("inspect", home / "m.geco").stdout
+    for word in ("MatrixCompletion", "every checksum is right", f"pygeco {pygeco.__version__}",
+                 "row_ids_", "gap at most", "stopped: "):  # fmt: skip
+        assert word in text
+    told = json.loads(run("inspect", home / "m.geco", "--json").stdout)
+    assert told["path"][0]["rank"] == 3
+    assert told["settings"]["rank"] == "3"
+
+
+def test_exports(home, tmp_path) -> None:
+    model = pygeco.load(home / "m.geco")
+    run("export", home / "m.geco", "-o", tmp_path / "f.npz")
+    with np.load(tmp_path / "f.npz") as found:
+        np.testing.assert_array_equal(found["U"], model.factors_.U)
+        assert found["column_ids"].tolist() == model.column_ids_.tolist()
+        product = found["row_vectors"] @ found["column_vectors"].T
+    for side, ids in (("items", model.column_ids_), ("users", model.row_ids_)):
+        run("export", home / "m.geco", "-o", tmp_path / "f.parquet", "--side", side)
+        table = pq.read_table(tmp_path / "f.parquet")
+        assert table.column("id").to_pylist() == ids.tolist()
+    base = model.biases_.mean + model.biases_.row
+    np.testing.assert_allclose(product + base[:, None], model.to_dense(), rtol=1e-5)
+
+
+def test_held_out_error(home, tmp_path) -> None:
+    told = json.loads(
+        run("fit", home / "ratings.csv", "-o", tmp_path / "m", "--rank", 2, "--holdout", "0.2",
+            "--json").stdout
+    )  # fmt: skip
+    held = told["held_out"]
+    assert 200 < held["cells"] < 400
+    assert held["low"] < held["rmse"] < held["high"]
+    assert told["ratings"] + held["cells"] == 1500
+    tested = run("fit", home / "ratings.csv", "-o", tmp_path / "m", "--rank", 2, "--test",
+                 home / "some.csv")  # fmt: skip
+    assert "over 300 ratings." in tested.output
+    assert "held-out RMSE" in tested.output
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--loss", "huber", "--rank", "2"),
+        ("--penalty", "none", "--rank", "2"),
+        ("--penalty", "ridge:1e-4", "--rank", "2"),
+        ("--penalty", "trace:1e-3", "--rank", "2"),
+        ("--rank", "2", "--posterior", "2"),
+    ],
+)
+def test_other_models(options, home, tmp_path) -> None:
+    told = json.loads(
+        run("fit", home / "some.csv", "-o", tmp_path / "m", "--json", *options).stdout
+    )
+    assert told["rank"] >= 1
+    assert told["path"][-1]["objective"] > 0
+    run("recommend", tmp_path / "m", "--user", 80, "-k", 1)
+
+
+def test_time_limit_and_resume(home, tmp_path) -> None:
+    model, checkpoint = tmp_path / "m", tmp_path / "m.checkpoint"
+    fit = ("fit", home / "ratings.csv", "-o", model, "--rank", "8", "--penalty", "none")
+    told = run(*fit, "--time-limit", "0.001").output
+    assert "stopped: the time limit is reached; --resume continues." in told
+    assert "rank 1 from" in told
+    assert checkpoint.exists()
+    assert "rank 8 from" in run(*fit, "--resume").output
+    assert not checkpoint.exists()
+    resumed = pygeco.load(model)
+    assert "rank 8 from" in run(*fit).output
+    np.testing.assert_array_equal(pygeco.load(model).to_dense(), resumed.to_dense())
+    run(*fit, "--time-limit", "0.001")
+    other = run(*fit, "--resume", "--seed", "5", code=2)
+    assert "belongs to other data or settings; delete it" in other.output
+    assert checkpoint.exists()
+
+
+def test_times() -> None:
+    assert [seconds(text) for text in ("90", "1.5s", "10m", "1h")] == [90, 1.5, 600, 3600]
+
+
+def test_help_names_options_and_exit_codes() -> None:
+    text = run("fit", "--help").output
+    for option in ("--output", "--user", "--item", "--rating", "--rank", "--loss", "--holdout",
+                   "--test", "--engine", "--time-limit", "--resume", "--json"):  # fmt: skip
+        assert option in text
+    assert "Exit codes: 0 done; 2 a wrong option" in " ".join(text.split())
+
+
+def on_a_terminal(*arguments) -> str:
+    """What a person sees: the command on a pseudo-terminal."""
+    leader, follower = pty.openpty()
+    child = subprocess.Popen(
+        [*GECO, *map(str, arguments)],
+        stdout=follower,
+        stderr=follower,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "120"},
+    )
+    os.close(follower)
+    shown = b""
+    while True:
+        try:
+            part = os.read(leader, 1 << 16)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+    assert child.wait() == 0
+    os.close(leader)
+    return shown.decode()
+
+
+def test_a_terminal_shows_a_live_table_and_a_pipe_does_not(home, tmp_path) -> None:
+    fit = ("fit", home / "ratings.csv", "-o", tmp_path / "m", "--rank", "4", "--penalty", "none",
+           "--holdout", "0.1")  # fmt: skip
+    shown = on_a_terminal(*fit)
+    for word in ("objective", "gap at most", "held-out RMSE", "seconds", "user = 'user'"):
+        assert word in shown
+    piped = subprocess.run([*GECO, *map(str, fit)], capture_output=True, check=True, text=True)
+    assert piped.stderr == ""
+    assert "gap at most" not in piped.stdout
+    assert "\x1b" not in piped.stdout
+
+
+def test_interrupted_and_continued(home, tmp_path) -> None:
+    rows, cols, values, _ = make_ratings((1500, 900), 60_000)
+    pd.DataFrame({"user": rows, "item": cols, "rating": values}).to_csv(
+        tmp_path / "r.csv", index=False
+    )
+    fit = [*GECO, "fit", str(tmp_path / "r.csv"), "-o", str(tmp_path / "m"), "--rank", "60",
+           "--penalty", "none"]  # fmt: skip
+    child = subprocess.Popen(fit, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "m.checkpoint").exists() and child.poll() is None:
+        time.sleep(0.05)
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    _, told = child.communicate()
+    assert child.returncode == 130
+    assert told == "geco fit: interrupted; the same command with --resume continues.\n"
+    assert (tmp_path / "m.checkpoint").exists()
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_reader_that_has_seen_enough(home) -> None:
+    command = " ".join([f"'{part}'" for part in [*GECO, "predict", str(home / "m.geco")]])
+    done = subprocess.run(
+        f"{command} '{home / 'ratings.csv'}' | head -1",
+        shell=True, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == '"user","item","prediction"\n'
+    assert done.stderr == ""

@@ -1,0 +1,156 @@
+"""geco reproduce as a whole, on small rating files of its own."""
+
+import csv
+import math
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from pygeco import Entries, Solver, minimize
+from pygeco.cli.app import app
+from pygeco.data import archives, make_ratings
+from pygeco.experiments import figure1, methods, tasks
+from pygeco.experiments.figure1 import Job
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """MovieLens-100K in its layout, but small; few ranks for every method."""
+    rows, cols, values, _ = make_ratings((60, 40), 1100, seed=1)
+    lines = [f"{i + 1}\t{j + 1}\t{y:g}\t0" for i, j, y in zip(rows, cols, values, strict=True)]
+    folder = tmp_path / "data" / "ml-100k"
+    folder.mkdir(parents=True)
+    (folder / "u.data").write_text("\n".join(lines))
+    (folder / "ub.base").write_text("\n".join(lines[:1000]))
+    (folder / "ub.test").write_text("\n".join(lines[1000:]))
+    monkeypatch.setenv("PYGECO_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name, few in (("JS_RANK", 6), ("GECO_RANK", 6), ("RANKS", (1, 5)), ("PATIENCE", 3)):
+        monkeypatch.setattr(methods, name, few)
+    figure1._halves.cache_clear()
+    yield tmp_path
+    figure1._halves.cache_clear()
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["reproduce", *map(str, arguments)])
+
+
+def test_everything_is_written_and_a_second_run_goes_on(home, monkeypatch):
+    out = home / "out"
+    done = run("--datasets", "ml-100k", "-o", out)
+    assert done.exit_code == 0, done.output
+    jobs = figure1.planned(["ml-100k"])
+    assert {job.split for job in jobs} == {"half", "ub"}
+    assert len(jobs) == 2 * len(methods.METHODS)
+    assert len(list((out / "runs").iterdir())) == len(jobs)
+    assert (out / "figure1.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (out / "figure1.svg").read_text(encoding="utf-8")
+    account = (out / "account.md").read_text(encoding="utf-8")
+    for method in methods.METHODS.values():
+        assert f"| {method.label} |" in account
+    assert "![Test RMSE against rank](figure1.png)" in account
+    assert "a rank of at most 10 is enough for GECO | ml-100k (ub)" in account
+    with (out / "numbers.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {(r["split"], r["method"]) for r in rows} == {job[1:] for job in jobs}
+
+    (out / "runs" / "ml-100k-ub-js.csv").unlink()
+    ran = []
+    real = methods.METHODS["js"].run
+    for name, method in methods.METHODS.items():
+        counted = method._replace(run=lambda data, name=name: ran.append(name) or real(data))
+        monkeypatch.setitem(methods.METHODS, name, counted)
+    before = (out / "numbers.csv").read_text().splitlines()
+    assert run("--datasets", "ml-100k", "-o", out).exit_code == 0
+    assert ran == ["js"]
+    after = (out / "numbers.csv").read_text().splitlines()
+    assert [line.rsplit(",", 3)[0] for line in after] == [line.rsplit(",", 3)[0] for line in before]
+
+
+def test_errors_are_those_of_the_fit(home):
+    data = tasks.load("ml-100k", "ub")
+    text = (home / "data" / "ml-100k" / "ub.test").read_text().replace("\t", " ").split()
+    held = np.array(text, float).reshape(-1, 4)
+    assert data.test.size == len(held) == 100
+    points = methods.geco(data)
+    path = minimize(data.train, 6, Solver.paper(), random_state=0)
+    for point, step in zip(points, path, strict=True):
+        assert point.train == pytest.approx(math.sqrt(step.objective))
+        A = step.A.to_dense()
+        cells = data.test.rows(), data.test.by_row.indices
+        error = np.sqrt(np.mean((A[cells] - data.test.by_row.values) ** 2))
+        assert point.test == pytest.approx(error, rel=1e-5)
+    mean = data.train.by_row.values.mean(dtype=float)
+    np.testing.assert_allclose(
+        data.centred.train.by_row.values, data.train.by_row.values - mean, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        data.centred.test.by_row.values, data.test.by_row.values - mean, atol=1e-6
+    )
+
+
+def test_the_half_and_the_validation_part(home):
+    data = tasks.load("ml-100k", "half")
+    assert data.test.size == int((np.random.default_rng(0).random(1100) < 0.5).sum())
+    assert data.train.size + data.test.size == 1100
+    inner = data.inner
+    assert inner.train.size + inner.test.size == data.train.size
+    assert 0.05 < inner.test.size / data.train.size < 0.15
+    rows, cols, values, shape = data.triplets()
+    again = Entries(rows, cols, values, shape)
+    assert np.array_equal(again.by_col.values, data.train.by_col.values)
+
+
+def test_the_bound_with_the_least_error_is_found(monkeypatch):
+    valley = {bound: abs(k - 7) for k, bound in enumerate(methods.BOUNDS)}
+    asked = []
+    data = tasks.Halves(Entries([0], [0], [2.0], (1, 1)), Entries([0], [0], [2.0], (1, 1)))
+
+    def error(_, bound):
+        asked.append(bound)
+        return valley[bound / 2.0]
+
+    monkeypatch.setattr(methods, "_least_error", error)
+    assert methods.best_bound(data) == methods.BOUNDS[7]
+    assert len(asked) == len(set(asked))
+    valley = {bound: k for k, bound in enumerate(methods.BOUNDS)}
+    methods.best_bound.cache_clear()
+    assert methods.best_bound(data) == methods.BOUNDS[0]
+
+
+def test_runs_are_kept_whole(home):
+    job = Job("ml-100k", "half", "er1mp")
+    first = figure1.curve(job, home)
+    assert figure1.curve(job, home) == first
+    assert first.error(1) == first.points[0].test
+    assert math.isnan(first.error(10**6))
+    assert first.best.test == min(point.test for point in first.points)
+    assert str(job) == "ml-100k (half): economic R1MP, centred"
+
+
+def test_wrong_names_and_missing_data_are_told_before_anything_runs(home, monkeypatch):
+    wrong = run("--datasets", "ml-100k", "netflix", "-o", home / "out")
+    assert wrong.exit_code == 2
+    assert "unknown netflix" in wrong.output
+    away = archives.ARCHIVES["ml-1m"]._replace(url="http://127.0.0.1:1/ml-1m.zip")
+    monkeypatch.setitem(archives.ARCHIVES, "ml-1m", away)
+    missing = run("--datasets", "ml-1m", "-o", home / "out")
+    assert missing.exit_code == 2
+    assert "PYGECO_DATA" in missing.output
+    assert not (home / "out").exists()
+    both = run("-o", home / "out")  # the default needs ml-1m too, and not ml-10m
+    assert both.exit_code == 2
+    assert "ml-10m" not in both.output
+
+
+def test_theory_alone_needs_no_ratings(tmp_path, monkeypatch):
+    monkeypatch.setattr("pygeco.experiments.theory.TAUS", (0.0, 0.9))
+    monkeypatch.setattr("pygeco.experiments.theory.SIDES", (12, 16))
+    monkeypatch.setattr("pygeco.experiments.theory.GRID", 2.0)
+    monkeypatch.delenv("PYGECO_DATA", raising=False)
+    done = run("--theory", "-o", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert "0 of 40 gaps exceed a bound" in done.output
+    assert {file.name for file in tmp_path.iterdir()} == {"theory.csv", "theory.png", "theory.svg"}

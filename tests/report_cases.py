@@ -1,0 +1,38 @@
+"""Fitted models for the tests of pictures and reports."""
+
+from functools import cache
+
+import numpy as np
+
+from pygeco import MatrixCompletion, Ridge, Solver
+from pygeco.data import make_ratings, split_cells
+
+
+@cache
+def ratings():
+    """Fitted and held-out triplets of one small matrix."""
+    rows, cols, values, shape = make_ratings((120, 80), 3000, rank=2, seed=3)
+    held = split_cells(len(values), 0.2, 1)
+    part = [(rows[mask], cols[mask], values[mask], shape) for mask in (~held, held)]
+    return part[0], part[1]
+
+
+@cache
+def by_evidence():
+    return MatrixCompletion(random_state=0).fit(ratings()[0])
+
+
+@cache
+def by_path():
+    return MatrixCompletion(
+        5, solver=Solver(correction="sweep"), penalty=Ridge(1e-4), biases=True, random_state=0
+    ).fit(ratings()[0])
+
+
+@cache
+def by_labels():
+    rows, cols, values, shape = ratings()[0]
+    labels = np.where(values > 3.5, 1.0, 0.0)
+    return MatrixCompletion(2, loss="logistic", biases=True, random_state=0).fit(
+        (rows, cols, labels, shape)
+    )

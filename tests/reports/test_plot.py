@@ -1,0 +1,160 @@
+"""Each picture draws what it says, on the axes given, and returns them."""
+
+import builtins
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from pygeco import MatrixCompletion, RobustPCA, diagnostics, plot
+from report_cases import by_evidence, by_labels, by_path, ratings
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+
+@pytest.fixture(autouse=True)
+def _close():
+    yield
+    plt.close("all")
+
+
+def lines(ax):
+    return {line.get_label(): np.asarray(line.get_ydata()) for line in ax.get_lines()}
+
+
+def texts(ax):
+    return " ".join(text.get_text() for text in ax.texts)
+
+
+def test_path_draws_both_errors_and_the_floor() -> None:
+    model, held = by_path(), ratings()[1]
+    ax = plot.path(model, held)
+    found = diagnostics.curve(model, held)
+    assert np.allclose(lines(ax)["fitted cells"], found.fitted)
+    assert np.allclose(lines(ax)["held-out cells"], found.held_out)
+    best = int(found.held_out.argmin())
+    assert f"lowest at {found.ranks[best]}: {found.held_out[best]:.4g}" in texts(ax)
+    floor = np.sqrt(np.maximum(0, found.objectives - found.gaps))
+    shown = lines(ax).get("no matrix is below this*")
+    assert shown is not None
+    assert np.allclose(shown, floor)
+    assert np.all(shown <= lines(ax)["fitted cells"] + 1e-6)
+    low, high = ax.get_ylim()
+    for series in (found.fitted, found.held_out):
+        assert low < series.min()
+        assert series.max() < high
+
+
+def test_path_takes_a_path_and_a_list_of_errors() -> None:
+    path = by_path().path_
+    errors = [1.0, 0.9, 0.8, 0.85, 0.95]
+    ax = plot.path(path, errors)
+    assert np.allclose(lines(ax)["held-out cells"], errors)
+    assert "lowest at 3: 0.8" in texts(ax)
+    assert np.allclose(lines(plot.path(by_path(), errors))["held-out cells"], errors)
+    with pytest.raises(ValueError, match="held_out: has 2 errors for 5 ranks"):
+        plot.path(path, [1.0, 2.0])
+
+
+def test_path_of_the_evidence_says_that_it_cuts() -> None:
+    ax = plot.path(by_evidence(), ratings()[1])
+    assert ax.get_xlabel() == "leading components kept"
+    assert "no matrix is below this*" not in lines(ax)
+
+
+def test_spectrum_has_the_singular_values() -> None:
+    for fit in (by_path(), by_path().path_, by_path().factors_):
+        heights = [bar.get_height() for bar in plot.spectrum(fit).patches]
+        expected = np.linalg.svd(by_path().factors_.to_dense(), compute_uv=False)[: len(heights)]
+        assert np.allclose(heights, expected, rtol=1e-4)
+    with pytest.raises(ValueError, match="fit: expected a fitted model"):
+        plot.spectrum(MatrixCompletion())
+
+
+def test_residuals_have_mass_one() -> None:
+    ax = plot.residuals(by_evidence(), ratings()[1])
+    area = sum(bar.get_height() * bar.get_width() for bar in ax.patches)
+    assert area == pytest.approx(1.0)
+    judged = diagnostics.judge(by_evidence(), ratings()[1])
+    assert f"root mean square {judged.rmse:.4g}" in texts(ax)
+
+
+def test_calibration_draws_the_bins() -> None:
+    ax = plot.calibration(by_evidence(), ratings()[1], bins=6)
+    found = diagnostics.calibration(diagnostics.judge(by_evidence(), ratings()[1]), 6)
+    points = ax.containers[0].lines[0]
+    assert np.allclose(points.get_xdata(), found.predicted)
+    assert np.allclose(points.get_ydata(), found.observed)
+    assert "90 % intervals hold" in texts(ax)
+    plot.calibration(by_labels())
+
+
+def test_factors_names_the_outermost_columns() -> None:
+    titles = [f"film <{j}>" for j in range(80)]
+    ax = plot.factors(by_path(), labels=titles, count=5)
+    A = by_path().factors_.svd()
+    X = (A.V * A.s)[:, :2]
+    outermost = int(np.argmax(np.hypot(*(X / np.abs(X).max(axis=0)).T)))
+    assert f"film <{outermost}>" in texts(ax)
+    assert len(ax.texts) == 5
+    assert len(plot.factors(by_path(), (2, 1), side="rows", count=3).texts) == 3
+    with pytest.raises(ValueError, match="components: 9 is not between"):
+        plot.factors(by_path(), (1, 9))
+    with pytest.raises(ValueError, match="side: expected"):
+        plot.factors(by_path(), side="left")
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_frames_shows_three_pictures_a_frame(dtype) -> None:
+    rng = np.random.default_rng(0)
+    film = np.full((12, 48), 100.0)
+    film[np.arange(12), rng.integers(0, 48, 12)] = 250.0
+    film = (film + rng.integers(0, 3, film.shape)).astype(dtype)
+    model = RobustPCA(1, random_state=0).fit(film)
+    axes = plot.frames(model, film, (6, 8), [2, 7])
+    assert axes.shape == (2, 3)
+    given, background, moved = (ax.images[0].get_array().data for ax in axes[1])
+    assert np.array_equal(given.reshape(-1), film[7])
+    assert np.allclose(background.reshape(-1), model.low_rank_.to_dense()[7], atol=1e-2)
+    assert np.flatnonzero(moved).tolist() == np.flatnonzero(film[7] > 200).tolist()
+    assert plot.frames(model, film, (6, 8)).shape == (3, 3)
+
+
+def test_pictures_go_where_they_are_told() -> None:
+    _, axes = plt.subplots(1, 5)
+    drawn = [
+        plot.path(by_path(), ax=axes[0]),
+        plot.spectrum(by_path(), ax=axes[1]),
+        plot.residuals(by_path(), ax=axes[2]),
+        plot.calibration(by_path(), ax=axes[3]),
+        plot.factors(by_path(), ax=axes[4]),
+    ]
+    assert all(one is given for one, given in zip(drawn, axes, strict=True))
+    assert len(plt.get_fignums()) == 1
+
+
+def test_a_hinge_has_nothing_to_calibrate() -> None:
+    rows, cols, values, shape = ratings()[0]
+    labels = np.where(values > 3.5, 1.0, -1.0)
+    model = MatrixCompletion(1, loss="smoothed-hinge", random_state=0)
+    model.fit((rows, cols, labels, shape))
+    for draw in (plot.calibration, plot.residuals):
+        with pytest.raises(ValueError, match="loss='logistic'"):
+            draw(model)
+
+
+def test_a_missing_matplotlib_is_named(monkeypatch) -> None:
+    real = builtins.__import__
+
+    def missing(module, *rest, **options):
+        if module.split(".")[0] == "matplotlib":
+            raise ModuleNotFoundError("gone", name="matplotlib")
+        return real(module, *rest, **options)
+
+    for loaded in [key for key in sys.modules if key.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, loaded)
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'pygeco\[plot\]'"):
+        plot.spectrum(by_path())

@@ -1,0 +1,71 @@
+"""Every code block of the documentation runs: Python in order, `geco` lines as commands."""
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+from typer.testing import CliRunner
+
+from pygeco.cli.app import app
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+def command(line: str) -> None:
+    """Run a `geco` line; check what others ask for."""
+    words = shlex.split(line, comments=True)
+    if not words:
+        return
+    if words[0] == "geco":
+        result = CliRunner().invoke(app, words[1:])
+        assert result.exit_code == 0, f"{line}\n{result.output}"
+    elif words[:2] == ["pip", "install"]:
+        asked = re.search(r"\[(.*?)\]", words[2])
+        assert set(asked[1].split(",") if asked else []) <= set(EXTRAS), line
+    elif words[0] == "python":
+        assert (ROOT / words[1]).is_file(), line
+    else:
+        words = [word for word in words if "=" not in word]
+        assert words[0] == "make", line
+        assert words[1] in TARGETS, line
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_blocks_run(page, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for kind, block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        assert kind in ("python", "sh"), f"a block of kind {kind!r}: use python or sh"
+        if kind == "python":
+            exec(compile(block, str(page), "exec"), names)
+        else:
+            for line in block.splitlines():
+                command(line)
+    plt.close("all")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_and_pictures_are_there(page) -> None:
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", text):
+        assert (page.parent / target).is_file(), target
+    for target in re.findall(r'--8<-- "(.*?)"', text):
+        assert (ROOT / target).is_file(), target
+
+
+def test_the_gallery_shows_every_example() -> None:
+    text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r'--8<-- "examples/(\w+)\.py"', text))
+    assert shown == {path.stem for path in (ROOT / "examples").glob("*.py")}
+    for name in shown:
+        assert f"img/{name}.png" in text
