@@ -55,17 +55,16 @@ __global__ void matvec(i64 pieces, const i64* starts, const i64* stops, const in
     if (p >= pieces) return;
     const i64 stop = stops[p];
     double total = 0;
-    i64 e = starts[p] + LANE;
-    for (; e + 3 * WARP < stop; e += 4 * WARP) {  // four loads in flight hide their latency
+    for (i64 e = starts[p] + LANE; e - LANE < stop; e += 4 * WARP) {  // four loads hide their latency
         double part[4];
 #pragma unroll
         for (int t = 0; t < 4; ++t) {
-            const double d = load_once(data + e + t * WARP);
-            part[t] = x ? d * x[load_once(indices + e + t * WARP)] : d;
+            const bool inside = e + t * WARP < stop;
+            const double d = inside ? (double)load_once(data + e + t * WARP) : 0.0;
+            part[t] = x && inside ? d * x[load_once(indices + e + t * WARP)] : d;
         }
         total += (part[0] + part[1]) + (part[2] + part[3]);
     }
-    for (; e < stop; e += WARP) total += x ? data[e] * x[indices[e]] : (double)data[e];
     total = warp_sum(total);
     if (LANE == 0) out[p] = scale * total;
 }
@@ -211,14 +210,16 @@ __global__ void grams(i64 begin, i64 pieces, const i64* __restrict__ starts, con
     R sides[ROWS] = {}, sums[OFFSET ? ROWS : 1] = {}, spread[OFFSET ? ROWS : 1] = {};
     double totals[4] = {};
     i64 e = start + t;
-    // The next cell is loaded while this one is multiplied: a gather takes as long as that.
-    int j = e < stop ? indices[e] : zero, later = e + 4 < stop ? indices[e + 4] : zero;
-    Gathered<F, ROWS, COLS, TRIANGLE> now, next;
+    // Two cells are on their way while one is multiplied: a gather takes longer than that.
+    int j = e < stop ? indices[e] : zero, soon = e + 4 < stop ? indices[e + 4] : zero;
+    int later = e + 8 < stop ? indices[e + 8] : zero;
+    Gathered<F, ROWS, COLS, TRIANGLE> now, next, after;
     now.load(Q + j * width + g, row0, col0, blocks);
+    next.load(Q + soon * width + g, row0, col0, blocks);
     D target = start < stop ? y[e < stop ? e : stop - 1] : (D)0;
-#pragma unroll 2
+#pragma unroll 3
     for (i64 from = start; from < stop; from += 4, e += 4) {
-        next.load(Q + later * width + g, row0, col0, blocks);
+        after.load(Q + later * width + g, row0, col0, blocks);
         const D next_target = y[e + 4 < stop ? e + 4 : stop - 1];
         const double w = HEAVY ? (double)h[e < stop ? e : stop - 1] : 1.0;
         if (first) {
@@ -241,8 +242,9 @@ __global__ void grams(i64 begin, i64 pieces, const i64* __restrict__ starts, con
                     if (W && row0 + k < blocks) spread[OFFSET ? k : 0] += (R)w * (R)v[8 * (row0 + k)];
             }
         }
-        j = later;
-        later = e + 8 < stop ? indices[e + 8] : zero;
+        j = soon;
+        soon = later;
+        later = e + 12 < stop ? indices[e + 12] : zero;
         target = next_target;
 #pragma unroll
         for (int c = 0; c < COLS; ++c) {
@@ -252,6 +254,7 @@ __global__ void grams(i64 begin, i64 pieces, const i64* __restrict__ starts, con
                 if (!TRIANGLE || c <= 2 * k + 1) multiply(acc[k][c], now.a[2 * k], now.a[2 * k + 1], right);
         }
         now = next;
+        next = after;
     }
     R* place = out + piece * piece_size(blocks);
 #pragma unroll
