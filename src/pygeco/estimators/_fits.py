@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from pygeco.arrays import moved
 from pygeco.certificates import Certificate
 from pygeco.directions import Lanczos
+from pygeco.engines import session
 from pygeco.estimators._checkpoint import Checkpoint, kept_steps, resumable, seed_of
 from pygeco.evidence import Posterior, Sweep, fit_evidence
 from pygeco.factors import LowRank
@@ -52,7 +52,7 @@ def by_evidence(
     began = time.perf_counter()
     limit = min(MOST, *entries.shape) if rank == "auto" else _checked(rank, entries.shape)
     average = None
-    with threadpool_limits(1, "blas"):  # the same bits however many threads BLAS would use
+    with session(entries):
         found, sweeps, stop = _evidence(entries, limit, offsets, seed, callback, store)
         scale = found.scale
         factors = found.factors()

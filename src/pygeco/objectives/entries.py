@@ -163,7 +163,9 @@ class Entries:
         if not self.squared:
             return self._slopes(left, A.V)
         rows, squares, inner = self._pass(self.by_row, left, A.V)
-        cols, _, _ = self._pass(self.by_col, A.V, left)
+        cols = self.engine.transposed(self.by_row, self.by_col, rows)
+        if cols is None:
+            cols = self._pass(self.by_col, A.V, left).data
         scale = 2.0 / self.total_weight
         return EntriesGradient(self, rows, cols, scale, squares / self.total_weight, scale * inner)
 
@@ -344,11 +346,12 @@ class Entries:
     def _slopes(self, left: Array, right: Array) -> EntriesGradient:
         """The gradient of any loss: the slopes of the cells, in both orders."""
         rows = self.engine.slopes(self.by_row, self.loss, *self.widened(False, left, right))
-        cols = self.engine.slopes(
-            self.by_col, self.loss, *self.widened(True, right, left), sums=False
-        )
+        cols = self.engine.transposed(self.by_row, self.by_col, rows.data)
+        if cols is None:
+            wide = self.widened(True, right, left)
+            cols = self.engine.slopes(self.by_col, self.loss, *wide, sums=False).data
         scale = 1.0 / self.total_weight
-        G = EntriesGradient(self, rows.data, cols.data, scale, scale * rows.value, 0.0)
+        G = EntriesGradient(self, rows.data, cols, scale, scale * rows.value, 0.0)
         inner = scale * rows.inner
         if self.offset is not None:  # the pass saw A plus the offset
             inner -= float(self.offset[0] @ G.matvec(ones(self.shape[1], self.kind)))
