@@ -1,5 +1,7 @@
 # make demo   sets up .venv and runs the main job on synthetic ratings
 # make test   sets up .venv and runs lint, types and all tests
+# make docs   builds the documentation into build/site
+# make gallery  draws the pictures of docs/gallery.md anew
 # make bench  prints the growth and speed tables
 # make bench-peers  installs the other packages in .venv-peers and prints the table beside pygeco
 PYTHON ?= python3
@@ -7,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONWARNINGS ?=
 
-.PHONY: demo test lint bench bench-peers clean
+.PHONY: demo test lint docs gallery bench bench-peers clean
 demo: $(VENV)/ready
 	$(BIN)/geco demo --output geco-demo
 
@@ -19,6 +21,21 @@ lint: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(VENV)/docs
+	$(BIN)/python -m typer pygeco.cli.app utils docs --name geco --title "Command line" \
+		--output docs/reference/cli.md
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q --strict
+	@echo built: build/site/index.html
+
+$(VENV)/docs: $(VENV)/ready
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	touch $@
+
+gallery: $(VENV)/ready
+	cd docs/img && for example in ../../examples/*.py; do \
+		MPLBACKEND=Agg ../../$(BIN)/python $$example || exit 1; \
+	done
 
 bench: $(VENV)/ready
 	$(BIN)/python benchmarks/bench.py

@@ -27,6 +27,7 @@ def test_demo_fits_shows_the_path_and_draws_it(tmp_path) -> None:
     picture = tmp_path / "new" / "path.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert str(picture) in result.output.replace("\n", "")
+    assert "Synthetic ratings" in (tmp_path / "new" / "report.html").read_text()
 
 
 def test_help_and_version() -> None:
@@ -87,4 +88,8 @@ def test_missing_extras_are_named(monkeypatch, tmp_path, capsys) -> None:
         without("matplotlib", patch)
         demo(tmp_path, 1, 0)
     assert "pip install 'pygeco[plot]'" in capsys.readouterr().out
-    assert not list(tmp_path.iterdir())
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    with monkeypatch.context() as patch:
+        without("jinja2", patch)
+        demo(tmp_path, 1, 0)
+    assert "pip install 'pygeco[report]'" in capsys.readouterr().out

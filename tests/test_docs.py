@@ -7,15 +7,19 @@ from pathlib import Path
 
 import matplotlib as mpl
 import pytest
+import typer
 from typer.testing import CliRunner
 
+import pygeco
+from pygeco import health
 from pygeco.cli.app import app
+from pygeco.data import make_ratings
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 TARGETS = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
@@ -40,18 +44,40 @@ def command(line: str) -> None:
         assert words[1] in TARGETS, line
 
 
+def has_gpu() -> bool:
+    devices = health.gpu()
+    return bool(devices["devices"] and devices["cupy"])
+
+
+def files() -> None:
+    """What a reader of the README has: MovieLens' files, here with few ratings."""
+    rows, cols, values, _ = make_ratings((80, 60), 1500, rank=2)
+    lines = [f"{i + 1}::{j + 1}::{y:g}::0\n" for i, j, y in zip(rows, cols, values, strict=True)]
+    Path("ratings.dat").write_text("".join(lines))
+    Path("movies.dat").write_text("".join(f"{j + 1}::Film {j + 1}::Drama\n" for j in range(60)))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_blocks_run(page, tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
+    files()
     names: dict[str, object] = {}
     for kind, block in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if kind == "console" and page.stem == "cli":
+            continue  # usage, written by typer
         assert kind in ("python", "sh"), f"a block of kind {kind!r}: use python or sh"
+        if not has_gpu():  # the same lines, on the engine that every machine has
+            block = block.replace('engine="cuda"', 'engine="cpu"')
         if kind == "python":
             exec(compile(block, str(page), "exec"), names)
         else:
             for line in block.splitlines():
                 command(line)
     plt.close("all")
+    if page.stem == "README":
+        assert "rank  objective     gap at most" in capsys.readouterr().out
+        assert [step.rank for step in names["path"]] == [1, 2, 3, 4, 5]  # as the text says
+        assert names["path"].stop is pygeco.Stop.OPTIMAL
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -61,6 +87,16 @@ def test_links_and_pictures_are_there(page) -> None:
         assert (page.parent / target).is_file(), target
     for target in re.findall(r'--8<-- "(.*?)"', text):
         assert (ROOT / target).is_file(), target
+
+
+def test_the_reference_has_every_command_and_public_name() -> None:
+    reference = ROOT / "docs" / "reference"
+    commands = (reference / "cli.md").read_text(encoding="utf-8")
+    for command in typer.main.get_command(app).commands:
+        assert f"`geco {command}`" in commands, "run make docs"
+    pages = "".join(page.read_text(encoding="utf-8") for page in reference.glob("*.md"))
+    for name in pygeco.__all__:
+        assert f"::: pygeco.{name}\n" in pages, name
 
 
 def test_the_gallery_shows_every_example() -> None:

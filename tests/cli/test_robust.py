@@ -170,6 +170,10 @@ def test_too_high_a_rank_and_an_unwritable_folder(wild, tmp_path) -> None:
     result = run(tmp_path / "x.npy", "-o", tmp_path / "out", "--rank", 26)
     assert result.exit_code == 2
     assert "must be between 1 and 25" in result.output
+    result = run(tmp_path / "x.npy", "-o", tmp_path / "out", "--engine", "abacus")
+    assert result.exit_code == 2
+    assert "engine: unknown name 'abacus'" in result.output
+    assert not (tmp_path / "out").exists()
     (tmp_path / "file").write_text("kept")
     result = run(tmp_path / "x.npy", "-o", tmp_path / "file")
     assert result.exit_code == 4

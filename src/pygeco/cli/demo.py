@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +43,7 @@ def run(output: Path, rank: int, seed: int) -> None:
     )
     print(f"stopped: {model.stop_reason_.advice}.")
     _picture(model, errors, output)
+    _report(model, (rows[held], cols[held], values[held]), output)
 
 
 def _picture(model: MatrixCompletion, errors: list[float], output: Path) -> None:
@@ -56,3 +58,14 @@ def _picture(model: MatrixCompletion, errors: list[float], output: Path) -> None
     target = output / "path.png"
     plot.path(model.path_, errors).figure.savefig(target, dpi=150)
     print(f"picture: {target}")
+
+
+def _report(model: MatrixCompletion, held_out: tuple[Any, ...], output: Path) -> None:
+    from pygeco.reports import report
+
+    try:
+        target = report(model, held_out, output=output / "report.html", heading="Synthetic ratings")
+    except ModuleNotFoundError:
+        print("no report: it needs an extra; run: pip install 'pygeco[report]'.")
+        return
+    print(f"report: {target}")

@@ -39,6 +39,7 @@ def robust(
     cutoff: Annotated[
         float, typer.Option(min=0.1, help="An outlier is off by this many deviations.")
     ] = 3.5,
+    engine: Annotated[str, typer.Option(help="Where passes run: cpu or cuda.")] = "cpu",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the start vectors.")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -47,21 +48,22 @@ def robust(
     Writes the factors, the outliers, the low-rank part in the form of the input, and a picture.
     """
     with told("robust"):
-        _run(source, output, rank, cutoff, seed, Voice(as_json))
+        settings = {"cutoff": cutoff, "engine": engine, "random_state": seed}
+        _run(source, output, rank, settings, Voice(as_json))
 
 
-def _run(source: Path, output: Path, rank: int, cutoff: float, seed: int, voice: Voice) -> None:
+def _run(source: Path, output: Path, rank: int, settings: dict[str, Any], voice: Voice) -> None:
     from pygeco.estimators import RobustPCA
 
     began = time.perf_counter()
     _check_folder(output)
     with voice.progress(f"reading {source.name}") as progress:
         given = _read(source, progress)
-    model = RobustPCA(rank, cutoff=cutoff, random_state=seed)
+    model = RobustPCA(rank, **settings)
     size = f"{given.X.shape[0]:,} × {given.X.shape[1]:,}"
     with voice.busy(f"splitting {size} cells"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model.fit(given.X)
+        model.fit(given.X).to("cpu")
     with voice.progress("writing") as progress:
         written = _write(output, _results(model, given), progress)
     values = {

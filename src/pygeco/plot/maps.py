@@ -63,7 +63,7 @@ def frames(
         _, axes = plt.subplots(
             len(chosen), 3, figsize=(8.4, height * len(chosen)), layout="constrained", squeeze=False
         )
-    low, outliers = model.low_rank_, model.outliers_.tocsr()
+    low, outliers = style.factors(model), model.outliers_.tocsr()
     top = _range(X)
     for line, number in zip(np.atleast_2d(axes), chosen, strict=True):
         background = (low.U[number] * low.s) @ low.V.T
@@ -93,7 +93,7 @@ def parts(model: Any, X: Any, *, axes: Any = None) -> Any:
             1, 3, figsize=(8.4, 8.4 / 3 / wide + 0.5), layout="constrained"
         )
     rows, cols = (_spaced(size) for size in X.shape)
-    low, outliers = model.low_rank_, model.outliers_.tocsr()
+    low, outliers = style.factors(model), model.outliers_.tocsr()
     inner = (low.U[rows] * low.s) @ low.V[cols].T
     moved = outliers[rows][:, cols].toarray()
     dark, light = np.quantile(inner, [0.01, 0.99])

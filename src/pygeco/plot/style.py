@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pygeco.diagnostics import hosted
 from pygeco.factors import LowRank
 from pygeco.path import Path
 
@@ -12,14 +13,15 @@ TRAIN, TEST, PROOF = "#1d4ed8", "#c2410c", "#0f766e"
 
 
 def factors(fit: Any) -> LowRank:
+    """The matrix of a fitted model, of a path, or itself, on the host."""
     if isinstance(fit, LowRank):
-        return fit
+        return hosted(fit)
     if isinstance(fit, Path):
-        return fit.A
+        return hosted(fit.A)
     found = getattr(fit, "factors_", getattr(fit, "low_rank_", None))
     if found is None:
         raise ValueError(f"fit: expected a fitted model, a Path or a LowRank, not {fit!r}.")
-    return found
+    return hosted(found)
 
 
 def pyplot() -> Any:

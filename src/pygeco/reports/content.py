@@ -36,7 +36,7 @@ def content(model: Any, held_out: Any, titles: Titles, heading: str | None) -> d
     drawn = {
         "path": charts.path(found),
         "certificate": charts.certificate(found),
-        "spectrum": charts.spectrum(model.factors_.svd().s.astype(float)),
+        "spectrum": charts.spectrum(np.asarray(model.factors_.svd().s, dtype=float)),
         "calibration": charts.calibration(diagnostics.calibration(judged)) if scale else None,
         "residuals": charts.residuals(judged) if scale else None,
     }
@@ -96,8 +96,8 @@ def _quantiles(judged: Judged) -> list[tuple[str, str]]:
 
 def _support(model: Any) -> int:
     """The cells that a column needs to be shown: SUPPORT where enough columns have as many."""
-    counts = np.bincount(model.seen_.indices, minlength=model.factors_.shape[1])
-    return SUPPORT if int((counts >= SUPPORT).sum()) >= SUPPORT else 1
+    enough = diagnostics.counts(model) >= SUPPORT
+    return SUPPORT if int(enough.sum()) >= SUPPORT else 1
 
 
 def _components(model: Any, cols: Names, support: int) -> list[dict[str, Any]]:

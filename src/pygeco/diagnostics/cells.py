@@ -1,0 +1,100 @@
+"""Cells of a fitted matrix: those that it was fitted to, or others."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from pygeco.arrays import host
+from pygeco.factors import Array, LowRank
+from pygeco.objectives import Entries
+from pygeco.tables import is_table
+
+MOST = 1_000_000  # cells looked at: beyond these, a random million says the same
+
+
+class Cells(NamedTuple):
+    """Cells of the fitted matrix with their targets, as the loss wants them."""
+
+    rows: NDArray[Any]
+    cols: NDArray[Any]
+    targets: Array
+    total: int  # before a sample was taken
+    held_out: bool
+
+
+def cells_of(model: Any, data: Any = None, most: int = MOST) -> Cells:
+    """The cells of `data` (as `fit` takes it), or those that the model was fitted to.
+
+    Of a table, the cells whose ids the model knows.
+    """
+    if data is None:
+        pointers, cols, targets = (host(part) for part in model.seen_)
+        rows = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
+        return _sampled(Cells(rows, cols, targets, len(targets), False), most)
+    if isinstance(data, Cells):
+        return data
+    if is_table(data) and model.row_ids_ is not None:
+        rows, cols, targets = model.known_cells(data)
+        if not len(targets):
+            raise ValueError("held_out: none of its cells has a row and a column that were fitted.")
+        return _sampled(Cells(rows, cols, targets, len(targets), True), most)
+    if isinstance(data, tuple):
+        rows, cols, values = (np.asarray(part) for part in data[:3])
+    else:
+        read = Entries.from_sparse if sp.issparse(data) else Entries.from_dense
+        entries = read(data)
+        rows = np.repeat(np.arange(entries.shape[0]), entries.by_row.counts())
+        cols, values = entries.by_row.indices, entries.by_row.values
+    if not len(values):
+        raise ValueError("held_out: holds no cells; give at least one.")
+    for name, index, size in zip(
+        ("row", "column"), (rows, cols), model.factors_.shape, strict=True
+    ):
+        if index.min() < 0 or index.max() >= size:
+            wrong = index[(index < 0) | (index >= size)][0]
+            raise ValueError(
+                f"held_out: {name} {wrong} is outside 0 … {size - 1}, the fitted matrix."
+            )
+    targets = model.loss_.targets(values)
+    return _sampled(Cells(rows, cols, targets, len(targets), True), most)
+
+
+def unseen(model: Any, data: Any) -> Cells:
+    """The cells of `data` that the model was not fitted to; none may be left. O(cells log |E|)."""
+    cells = cells_of(model, data, most=2**62)
+    n = model.factors_.shape[1]
+    pointers, cols, _ = (host(part) for part in model.seen_)
+    seen = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers)) * n + cols  # sorted
+    asked = cells.rows.astype(np.int64) * n + cells.cols
+    at = np.minimum(np.searchsorted(seen, asked), len(seen) - 1)
+    new = seen[at] != asked
+    part = (cells.rows[new], cells.cols[new], cells.targets[new])
+    return _sampled(Cells(*part, int(new.sum()), True), MOST)
+
+
+def hosted(A: LowRank) -> LowRank:
+    """The same matrix with its factors on the host."""
+    return LowRank(host(A.U), A.s, host(A.V))
+
+
+def counts(model: Any) -> NDArray[np.int64]:
+    """The fitted cells of each column."""
+    return np.bincount(host(model.seen_.indices), minlength=model.factors_.shape[1])
+
+
+def linear(model: Any, cells: Cells, A: LowRank) -> Array:
+    z = model.biases_.at(cells.rows, cells.cols) + A.entries(cells.rows, cells.cols)
+    return host(z)
+
+
+def _sampled(cells: Cells, most: int) -> Cells:
+    if len(cells.targets) <= most:
+        return cells
+    chosen = np.sort(np.random.default_rng(0).choice(len(cells.targets), most, replace=False))
+    return cells._replace(
+        rows=cells.rows[chosen], cols=cells.cols[chosen], targets=cells.targets[chosen]
+    )

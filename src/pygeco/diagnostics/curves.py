@@ -1,0 +1,88 @@
+"""Error against rank."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays import host
+from pygeco.diagnostics.cells import MOST, Cells, cells_of, hosted, linear
+from pygeco.factors import Array, LowRank
+
+WORK = 10**9  # cells × components that a curve may cost: more ranks than that are thinned
+
+
+class Curve(NamedTuple):
+    """Error against rank. `refitted`: each rank is a solution, not the last one cut off."""
+
+    ranks: NDArray[np.int64]
+    fitted: Array
+    held_out: Array | None
+    gaps: Array | None
+    objectives: Array | None
+    seconds: Array | None
+    refitted: bool
+    measure: str
+
+
+def curve(model: Any, held_out: Any = None, most: int = MOST) -> Curve:
+    """Error on the fitted and on the held-out cells for each rank of the path.
+
+    A fit with a single step (the evidence) gives the error of its leading components instead,
+    offsets alone first.
+    """
+    sets = [cells_of(model, None, most)]
+    if held_out is not None:
+        sets.append(cells_of(model, held_out, most))
+    path = model.path_
+    refitted = len(path) > 1
+    if refitted:
+        steps = _thinned(list(path), sum(len(cells.rows) for cells in sets))
+        errors = [[_error(model, cells, step.A) for step in steps] for cells in sets]
+        ranks = [step.rank for step in steps]
+    else:
+        errors = [_growing(model, cells) for cells in sets]
+        ranks, steps = list(range(model.factors_.rank + 1)), []
+    return Curve(
+        np.array(ranks),
+        np.array(errors[0]),
+        np.array(errors[1]) if held_out is not None else None,
+        np.array([step.gap for step in steps]) if steps else None,
+        np.array([step.objective for step in steps]) if steps else None,
+        np.array([step.seconds for step in steps]) if steps else None,
+        refitted,
+        "root mean squared error" if model.loss_.regression else "mean loss",
+    )
+
+
+def _thinned(steps: list[Any], cells: int) -> list[Any]:
+    """Few enough steps for the work allowed; the first and the last are kept."""
+    count = len(steps)
+    allowed = max(2, int(WORK / max(1, cells * np.mean([step.rank for step in steps]))))
+    if count <= allowed:
+        return steps
+    return [steps[t] for t in np.unique(np.linspace(0, count - 1, allowed).round().astype(int))]
+
+
+def _error(model: Any, cells: Cells, A: LowRank) -> float:
+    return _mean_error(model, cells, linear(model, cells, A))
+
+
+def _growing(model: Any, cells: Cells) -> list[float]:
+    """The errors of the leading 0, 1, 2, … components of the fitted matrix."""
+    A = hosted(model.factors_).svd()
+    z = host(model.biases_.at(cells.rows, cells.cols)).astype(float)
+    errors = [_mean_error(model, cells, z)]
+    for u, s, v in zip(A.U.T, A.s, A.V.T, strict=True):
+        z += (s * u)[cells.rows] * v[cells.cols]
+        errors.append(_mean_error(model, cells, z))
+    return errors
+
+
+def _mean_error(model: Any, cells: Cells, z: Array) -> float:
+    if not model.loss_.regression:
+        return float(np.mean(model.loss_.value(z, cells.targets), dtype=float))
+    residuals = model._response(z).astype(float) - cells.targets
+    return float(np.sqrt(np.mean(residuals**2)))

@@ -1,0 +1,120 @@
+"""Predictions beside what was observed: errors, calibration, coverage, the worst cells."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays import host, on
+from pygeco.diagnostics.cells import MOST, Cells, cells_of, linear
+from pygeco.factors import Array
+from pygeco.losses import Logistic, Loss, Ordinal, SmoothedHinge
+
+LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
+# Half-widths, in deviations, of the central Gaussian intervals of these levels.
+WIDTHS = (0.67449, 1.28155, 1.64485, 1.95996, 2.57583)
+
+
+class Judged(NamedTuple):
+    """Predictions beside what was observed, both on the scale of the data.
+
+    `losses` is the loss at each cell; `deviation` the predicted standard deviation, where the
+    model has one.
+    """
+
+    cells: Cells
+    observed: Array
+    predicted: Array
+    losses: Array
+    deviation: Array | None
+
+    @property
+    def residuals(self) -> Array:
+        return self.observed - self.predicted
+
+    @property
+    def rmse(self) -> float:
+        return float(np.sqrt(np.mean(self.residuals**2)))
+
+    @property
+    def mae(self) -> float:
+        return float(np.mean(np.abs(self.residuals)))
+
+    @property
+    def half_width(self) -> float:
+        """Half of the 95 % interval of the RMSE: cells taken as independent, delta method."""
+        squares = self.residuals**2
+        if len(squares) < 2 or self.rmse == 0:
+            return 0.0
+        return float(1.96 * squares.std(ddof=1) / np.sqrt(len(squares)) / (2 * self.rmse))
+
+
+class Bins(NamedTuple):
+    """Cells by predicted value, in bins of equal count: means, counts and 95 % half-widths."""
+
+    predicted: Array
+    observed: Array
+    half_width: Array
+    counts: NDArray[np.int64]
+
+
+def judge(model: Any, data: Any = None, most: int = MOST) -> Judged:
+    """Predictions at the cells of `data`, or at the fitted ones. O(cells × rank)."""
+    cells = cells_of(model, data, most)
+    z = linear(model, cells, model.factors_)
+    spread = model.average_ or model.posterior_
+    deviation = None
+    if spread is not None:
+        i, j = (on(index, model.factors_.U) for index in (cells.rows, cells.cols))
+        deviation = np.sqrt(host(spread.variance(i, j)))
+    return Judged(
+        cells,
+        observed(model.loss_, cells.targets),
+        model._response(z).astype(float),
+        np.asarray(model.loss_.value(z, cells.targets), dtype=float),
+        deviation,
+    )
+
+
+def observed(loss: Loss, targets: Array) -> Array:
+    """Targets on the scale of the loss's response: 0/1 for probabilities, levels for levels."""
+    if isinstance(loss, Ordinal) and loss.levels is not None:
+        return np.asarray(loss.levels, dtype=float)[targets.astype(np.int64)]
+    if isinstance(loss, Logistic):
+        return (targets > 0).astype(float)
+    return targets.astype(float)
+
+
+def comparable(loss: Loss) -> bool:
+    """Whether predictions and targets share a scale; a hinge's margin and its label do not."""
+    return not isinstance(loss, SmoothedHinge)
+
+
+def calibration(judged: Judged, bins: int = 12) -> Bins:
+    """Mean observation against mean prediction, in bins of (nearly) equal count."""
+    order = np.argsort(judged.predicted, kind="stable")
+    parts = [part for part in np.array_split(order, bins) if len(part)]
+    predicted = np.array([judged.predicted[part].mean() for part in parts])
+    seen = np.array([judged.observed[part].mean() for part in parts])
+    counts = np.array([len(part) for part in parts])
+    spread = np.array([judged.observed[part].std() for part in parts])
+    return Bins(predicted, seen, 1.96 * spread / np.sqrt(counts), counts)
+
+
+def coverage(judged: Judged) -> list[tuple[float, float]]:
+    """(level, share of cells inside the predicted interval of that level)."""
+    if judged.deviation is None:
+        return []
+    z = np.abs(judged.residuals) / judged.deviation
+    return [
+        (level, float(np.mean(z <= width))) for level, width in zip(LEVELS, WIDTHS, strict=True)
+    ]
+
+
+def worst(judged: Judged, count: int = 12) -> NDArray[np.int64]:
+    """The cells with the largest loss, worst first."""
+    count = min(count, len(judged.losses))
+    found = np.argpartition(-judged.losses, count - 1)[:count] if count else np.zeros(0, int)
+    return found[np.argsort(-judged.losses[found], kind="stable")]

@@ -1,0 +1,68 @@
+"""What the components of a fitted matrix say, in names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pygeco.diagnostics.cells import cells_of, counts, hosted
+
+
+class Component(NamedTuple):
+    """One singular triple: its typical effect on a cell, and its extreme columns."""
+
+    number: int
+    effect: float
+    value: float
+    top: list[tuple[int, float]]
+    bottom: list[tuple[int, float]]
+
+
+class Names:
+    """What to call a row or a column: its title, else its id, else its number."""
+
+    def __init__(
+        self, kind: str, ids: Any = None, titles: Mapping[Any, str] | Sequence[str] | None = None
+    ) -> None:
+        self.kind, self.ids = kind, ids
+        by_id = isinstance(titles, Mapping)
+        self.by_id: Mapping[Any, str] = titles if isinstance(titles, Mapping) else {}
+        # Files name ids as text, models may keep them as numbers.
+        self.by_text = {str(key): title for key, title in self.by_id.items()}
+        self.by_number = None if by_id else titles
+
+    def __getitem__(self, index: int) -> str:
+        if self.by_number is not None:
+            return str(self.by_number[index])
+        if self.ids is None:
+            return self.by_text.get(str(index), f"{self.kind} {index}")
+        found = self.ids[index]
+        return str(self.by_text.get(str(found), found))
+
+
+def components(model: Any, count: int = 6, extremes: int = 6, support: int = 1) -> list[Component]:
+    """The strongest singular triples of the fitted matrix.
+
+    `effect` is the root mean square of what the component adds at the fitted cells. Signs are
+    turned so that the column farthest from zero is at the top. Columns with fewer than `support`
+    fitted cells are left out of the extremes.
+    """
+    A, cells = hosted(model.factors_).svd(), cells_of(model)
+    enough = counts(model) >= support
+    allowed = np.flatnonzero(enough)
+    found = []
+    for k in range(min(count, A.rank)):
+        u, v = A.U[:, k].astype(float), A.V[:, k].astype(float)
+        effect = float(A.s[k]) * float(np.sqrt(np.mean((u[cells.rows] * v[cells.cols]) ** 2)))
+        # On the scale of the data: what the column gets from a row of typical weight.
+        weight = v * float(A.s[k]) * np.sqrt(np.mean(u**2))
+        if len(allowed) and -weight[allowed].min() > weight[allowed].max():
+            weight = -weight
+        order = allowed[np.argsort(weight[allowed], kind="stable")]
+        each = min(extremes, (len(order) + 1) // 2)
+        top = [(int(j), float(weight[j])) for j in order[::-1][:each]]
+        bottom = [(int(j), float(weight[j])) for j in order[: min(each, len(order) - each)]]
+        found.append(Component(k + 1, effect, float(A.s[k]), top, bottom))
+    return found

@@ -1,0 +1,69 @@
+"""Reports and pictures of models that live on a device: the same numbers."""
+
+import json
+import re
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import pygeco
+from pygeco import MatrixCompletion, Ridge, RobustPCA, diagnostics, engines, plot
+from report_cases import ratings
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+
+@pytest.fixture(autouse=True)
+def strange_engine(monkeypatch):
+    monkeypatch.setitem(engines.ENGINES, "strange", "strange")
+    monkeypatch.setitem(engines.KINDS, "strange", "strange")
+    yield
+    plt.close("all")
+
+
+def models(**settings):
+    fitted, _ = ratings()
+    return [
+        MatrixCompletion(random_state=0, engine=engine, **settings).fit(fitted)
+        for engine in ("cpu", "strange")
+    ]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"posterior": 3}, {"rank": 3, "penalty": Ridge(1e-4), "biases": True}],
+    ids=["evidence", "posterior", "path"],
+)
+def test_the_page_says_the_same(settings, tmp_path) -> None:
+    held = ratings()[1]
+    near = 0.05 if "posterior" in settings else 1e-3  # a device draws numbers of its own
+    pages = [
+        pygeco.report(model, held, output=tmp_path / "page.html").read_text()
+        for model in models(**settings)
+    ]
+    found, known = (
+        json.loads(re.search(r'id="charts">(.*?)</script>', page, re.DOTALL)[1])
+        for page in reversed(pages)
+    )
+    assert set(found) == set(known)
+    for name, chart in known.items():
+        for series, other in zip(chart["series"], found[name]["series"], strict=True):
+            if name != "residuals":  # a cell may change its bin by rounding
+                assert np.allclose(series["y"], other["y"], rtol=near, atol=1e-4), name
+
+
+def test_every_picture_is_drawn() -> None:
+    held = ratings()[1]
+    model = models()[1]
+    for draw in (plot.path, plot.residuals, plot.calibration):
+        draw(model, held)
+    plot.spectrum(model)
+    plot.factors(model)
+    assert diagnostics.unseen(model, held).total == len(held[2])
+    X = np.outer(np.arange(1.0, 21.0), np.arange(1.0, 13.0))
+    X[3, 4] = 1e4
+    robust = RobustPCA(1, engine="strange", random_state=0).fit(X)
+    plot.frames(robust, X, (3, 4), [3])
+    plot.parts(robust, X)
