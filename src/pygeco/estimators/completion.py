@@ -193,8 +193,8 @@ class MatrixCompletion(
         entries = with_scale(entries, named(self.loss))
         self.loss_ = entries.loss
         self.range_ = self.loss_.bounds(entries.by_row.values)
+        chosen = self._offsets
         if penalty == "evidence":
-            chosen = parts(True if self.biases == "auto" else self.biases)
             store = self._store_at(checkpoint, entries, chosen)
             seed = int(np.random.default_rng(seed_of(store, self._seed())).integers(2**31))
             found = by_evidence(
@@ -207,7 +207,6 @@ class MatrixCompletion(
                 store=store,
             )
         else:
-            chosen = parts(False if self.biases == "auto" else self.biases)
             self.biases_ = fit_biases(entries, chosen)  # before the callback, which may predict
             found = along_path(
                 entries,
@@ -222,7 +221,7 @@ class MatrixCompletion(
                 observer=self.observer,
                 store=self._store_at(checkpoint, entries, chosen),
             )
-        self._store(found, entries, chosen)
+        self._store(found, entries)
         return self
 
     def _store_at(self, path: Any, entries: Entries, chosen: tuple[str, ...]) -> Checkpoint | None:
@@ -252,15 +251,12 @@ class MatrixCompletion(
             )
         return penalty
 
-    def _store(self, found: Fitted, entries: Entries, chosen: tuple[str, ...]) -> None:
+    def _store(self, found: Fitted, entries: Entries) -> None:
         self.path_, self.n_iter_ = found.path, found.sweeps
         self.stop_reason_ = found.path.stop
         self.average_ = found.average
-        self.total_weight_, self.offsets_ = entries.total_weight, chosen
-        gamma = getattr(self._penalty(), "gamma", 0.0)
-        self.levels_ = tuple(
-            float(np.mean(np.maximum(count, 1.0) ** gamma)) for count in entries.counts()
-        )
+        self.total_weight_ = entries.total_weight
+        self.levels_ = self._levels(*entries.counts())
         self._keep(found.factors, found.biases, found.posterior, entries)
 
     def _keep(
@@ -271,7 +267,7 @@ class MatrixCompletion(
         self.factors_ = A.astype(entries.dtype)
         rest = (
             [ones((1, entries.shape[1]), entries.kind, entries.dtype)]
-            if "row" in self.offsets_
+            if "row" in self._offsets
             else []
         )
         self.components_ = np.vstack([self.factors_.V.T, *rest])
@@ -403,7 +399,7 @@ class MatrixCompletion(
         )
         found = fold(self._model(), self.factors_, entries)
         fitted = found.coordinates
-        if "row" in self.offsets_:
+        if "row" in self._offsets:
             fitted = np.column_stack([fitted, found.offsets])
         asked = X if isinstance(X, tuple) else (X,)
         return answer(fitted.astype(entries.dtype, copy=False), *asked)
@@ -422,6 +418,17 @@ class MatrixCompletion(
         full = self.factors_.to_dense() + (b.mean + b.row[:, None] + b.col)
         return self._response(full.astype(self.factors_.U.dtype, copy=False))
 
+    def _levels(self, *counts: Any) -> tuple[float, ...]:
+        """The mean of counts^gamma of the rows, and of the columns; see `Penalty`."""
+        gamma = getattr(self._penalty(), "gamma", 0.0)
+        return tuple(float(np.mean(np.maximum(count, 1.0) ** gamma)) for count in counts)
+
+    @property
+    def _offsets(self) -> tuple[str, ...]:
+        """The offsets that are switched on."""
+        auto = self._penalty() == "evidence"
+        return parts(auto if self.biases == "auto" else self.biases)
+
     def _model(self) -> Linear | Posterior:
         """What rows and columns that were not fitted are folded into."""
         if self.posterior_ is not None:
@@ -430,8 +437,9 @@ class MatrixCompletion(
             np.diff(host(self.seen_.pointers)),
             np.bincount(host(self.seen_.indices), minlength=self.factors_.shape[1]),
         )
-        rows, cols = (Sizes(*size) for size in zip(counts, self.levels_, strict=True))
-        switched = ("row" in self.offsets_, "column" in self.offsets_)
+        levels = vars(self).get("levels_") or self._levels(*counts)  # older files have none
+        rows, cols = (Sizes(*size) for size in zip(counts, levels, strict=True))
+        switched = ("row" in self._offsets, "column" in self._offsets)
         return Linear(
             self.factors_,
             self.biases_,
