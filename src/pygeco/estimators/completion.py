@@ -180,8 +180,8 @@ class MatrixCompletion(
         entries = with_scale(entries, named(self.loss))
         self.loss_ = entries.loss
         self.range_ = self.loss_.bounds(entries.by_row.values)
+        chosen = self._offsets
         if penalty == "evidence":
-            chosen = parts(True if self.biases == "auto" else self.biases)
             store = self._store_at(checkpoint, entries, chosen)
             seed = int(np.random.default_rng(seed_of(store, self._seed())).integers(2**31))
             found = by_evidence(
@@ -194,7 +194,6 @@ class MatrixCompletion(
                 store=store,
             )
         else:
-            chosen = parts(False if self.biases == "auto" else self.biases)
             self.biases_ = fit_biases(entries, chosen)  # before the callback, which may predict
             found = along_path(
                 entries,
@@ -209,7 +208,7 @@ class MatrixCompletion(
                 observer=self.observer,
                 store=self._store_at(checkpoint, entries, chosen),
             )
-        self._store(found, entries, chosen)
+        self._store(found, entries)
         return self
 
     def _store_at(self, path: Any, entries: Entries, chosen: tuple[str, ...]) -> Checkpoint | None:
@@ -239,15 +238,12 @@ class MatrixCompletion(
             )
         return penalty
 
-    def _store(self, found: Fitted, entries: Entries, chosen: tuple[str, ...]) -> None:
+    def _store(self, found: Fitted, entries: Entries) -> None:
         self.path_, self.n_iter_ = found.path, found.sweeps
         self.stop_reason_ = found.path.stop
         self.average_ = found.average
-        self.total_weight_, self.offsets_ = entries.total_weight, chosen
-        gamma = getattr(self._penalty(), "gamma", 0.0)
-        self.levels_ = tuple(
-            float(np.mean(np.maximum(count, 1.0) ** gamma)) for count in entries.counts()
-        )
+        self.total_weight_ = entries.total_weight
+        self.levels_ = self._levels(*entries.counts())
         self._keep(found.factors, found.biases, found.posterior, entries)
 
     def _keep(
@@ -258,7 +254,7 @@ class MatrixCompletion(
         self.factors_ = A.astype(entries.dtype)
         rest = (
             [ones((1, entries.shape[1]), entries.kind, entries.dtype)]
-            if "row" in self.offsets_
+            if "row" in self._offsets
             else []
         )
         self.components_ = np.vstack([self.factors_.V.T, *rest])
@@ -302,7 +298,7 @@ class MatrixCompletion(
         )
         found = fold(self._model(), self.factors_, entries)
         fitted = found.coordinates
-        if "row" in self.offsets_:
+        if "row" in self._offsets:
             fitted = np.column_stack([fitted, found.offsets])
         asked = X if isinstance(X, tuple) else (X,)
         return answer(fitted.astype(entries.dtype, copy=False), *asked)
@@ -313,6 +309,17 @@ class MatrixCompletion(
         """
         check_is_fitted(self)
         return answer(self._response(self._linear(on(X, self.components_))), X)
+
+    def _levels(self, *counts: Any) -> tuple[float, ...]:
+        """The mean of counts^gamma of the rows, and of the columns; see `Penalty`."""
+        gamma = getattr(self._penalty(), "gamma", 0.0)
+        return tuple(float(np.mean(np.maximum(count, 1.0) ** gamma)) for count in counts)
+
+    @property
+    def _offsets(self) -> tuple[str, ...]:
+        """The offsets that are switched on."""
+        auto = self._penalty() == "evidence"
+        return parts(auto if self.biases == "auto" else self.biases)
 
     def _seed(self) -> Any:
         state = self.random_state

@@ -39,7 +39,7 @@ class Updating:
         entries = self._columns(X)
         found = fold(model._model().T, model.factors_.T, entries)
         parts = [found.coordinates]
-        if "column" in model.offsets_:
+        if "column" in model._offsets:
             parts.append(found.offsets)
         W = np.column_stack(parts).astype(entries.dtype, copy=False)
         return answer(W, *(X if isinstance(X, tuple) else (X,)))
@@ -49,7 +49,7 @@ class Updating:
         model: Any = self
         W = on(self.transform_columns(X), model.factors_.U)
         basis = model.factors_.U
-        if "column" in model.offsets_:
+        if "column" in model._offsets:
             basis = np.column_stack([basis, ones(len(basis), basis, basis.dtype)])
         z = basis @ W.T + (model.biases_.mean + model.biases_.row)[:, None]
         z = z.astype(np.result_type(W, basis), copy=False)

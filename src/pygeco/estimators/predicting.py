@@ -38,8 +38,6 @@ class Predicting:
     components_: Array
     seen_: Seen
     range_: tuple[float, float]
-    offsets_: tuple[str, ...]
-    levels_: tuple[float, ...]
     total_weight_: float
     row_ids_: Any
     clip: bool
@@ -149,9 +147,10 @@ class Predicting:
             np.diff(host(self.seen_.pointers)),
             np.bincount(host(self.seen_.indices), minlength=self.factors_.shape[1]),
         )
-        rows, cols = (Sizes(*size) for size in zip(counts, self.levels_, strict=True))
-        switched = ("row" in self.offsets_, "column" in self.offsets_)
         model: Any = self
+        levels = vars(self).get("levels_") or model._levels(*counts)  # older files have none
+        rows, cols = (Sizes(*size) for size in zip(counts, levels, strict=True))
+        switched = ("row" in model._offsets, "column" in model._offsets)
         return Linear(
             self.factors_,
             self.biases_,

@@ -16,6 +16,7 @@ from pygeco.evidence import contributions
 from pygeco.factors import Array
 from pygeco.modelfile import record
 
+UNKNOWN: Array = np.zeros(0)
 ROWS = 1024  # rows scored at once: with 10⁴ columns, 40 MB
 
 
@@ -44,7 +45,7 @@ class Seen(NamedTuple):
     pointers: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: Array
-    weights: Array
+    weights: Array = UNKNOWN  # empty where every cell counts once
 
 
 class Recommending:
