@@ -172,18 +172,31 @@ def not_a_number(column: Any, name: str) -> str:
 
 def positions(ids: NDArray[Any], wanted: ArrayLike) -> NDArray[np.int64]:
     """Where each wanted id is among the sorted ids; −1 for one that is not."""
-    asked = np.asarray(wanted, dtype=object if ids.dtype.kind == "O" else None)
-    alike = ids.dtype.kind == "O" or _kind(asked) == _kind(ids)
-    if not len(ids) or not alike or not asked.size:
+    asked, possible = _comparable_with(ids, wanted)
+    if not len(ids) or not np.any(possible):
         return np.full(asked.shape, -1, np.int64)
-    if ids.dtype.kind == "O":
-        text = np.array([isinstance(one, str) for one in asked.flat]).reshape(asked.shape)
-        asked = np.where(text, asked, "")
     at = np.minimum(np.searchsorted(ids, asked), len(ids) - 1)
-    known = np.asarray(ids[at] == asked, dtype=bool)
-    if ids.dtype.kind == "O":
-        known &= text
+    known = possible & np.asarray(ids[at] == asked, dtype=bool)
     return np.where(known, at, -1)
+
+
+def _comparable_with(ids: NDArray[Any], wanted: ArrayLike) -> tuple[NDArray[Any], Any]:
+    """The wanted ids in a type that compares exactly with `ids`, and which of them can be there."""
+    if ids.dtype.kind == "O":
+        asked = np.asarray(wanted, dtype=object)
+        text = np.array([isinstance(one, str) for one in asked.flat], bool).reshape(asked.shape)
+        return np.where(text, asked, ""), text
+    asked = np.asarray(wanted)
+    if ids.dtype.kind == "M" and asked.dtype.kind == "O":
+        try:
+            asked = np.asarray(wanted, dtype="M8")  # dates and times of Python's
+        except (TypeError, ValueError):
+            return asked, False
+    if {ids.dtype.kind, asked.dtype.kind} == {"i", "u"}:  # their common type is not exact
+        limits = np.iinfo(ids.dtype)
+        inside = (asked >= limits.min) & (asked <= limits.max)
+        return np.where(inside, asked, 0).astype(ids.dtype), inside
+    return asked, np.full(asked.shape, _kind(asked) == _kind(ids))
 
 
 def _kind(array: NDArray[Any]) -> str:

@@ -10,27 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from pygeco.arrays import answer, host, moved, on, ones
-from pygeco.engines import Engine
+from pygeco.arrays import answer, moved, on, ones
 from pygeco.engines import chosen as engine_named
 from pygeco.estimators._checkpoint import Checkpoint, key_of, seed_of, without_time
 from pygeco.estimators._fits import Fitted, along_path, by_evidence
 from pygeco.estimators._input import entries_from
-from pygeco.estimators._tables import (
-    deviation_at,
-    fitted_entries,
-    index_of,
-    linear_at,
-    located,
-    predicted,
-)
-from pygeco.estimators.cell_list import CellList
+from pygeco.estimators._tables import fitted_entries
 from pygeco.estimators.exporting import Exporting
-from pygeco.estimators.folding import Linear, Sizes, fold
+from pygeco.estimators.folding import fold
 from pygeco.estimators.partial import Updating
+from pygeco.estimators.predicting import Predicting
 from pygeco.estimators.recommending import Recommending, Seen
 from pygeco.evidence import Posterior
 from pygeco.factors import Array, LowRank
@@ -40,14 +31,9 @@ from pygeco.objectives import Entries
 from pygeco.objectives.biases import Biases, fit_biases, parts, with_scale
 from pygeco.penalties import Penalty
 from pygeco.solver import Observer, Solver
-from pygeco.tables import is_table
 
 # What `to` leaves where it is.
 ON_HOST = ("singular_values_", "row_ids_", "column_ids_")
-
-
-def _has_probabilities(estimator: Any) -> bool:
-    return type(named(estimator.loss)).probabilities is not Loss.probabilities
 
 
 class MatrixCompletion(
@@ -55,6 +41,7 @@ class MatrixCompletion(
     Saveable,
     Updating,
     Recommending,
+    Predicting,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     BaseEstimator,
@@ -292,96 +279,6 @@ class MatrixCompletion(
         self.engine = engine
         return self
 
-    def predict(
-        self,
-        rows: Any,
-        cols: ArrayLike | None = None,
-        *,
-        return_std: bool = False,
-        unknown: str = "mean",
-    ) -> Any:
-        """The values at cells (rows[t], cols[t]), or at those of `pygeco.cells(...)`; given one
-        matrix instead, its rows completed.
-
-        On the scale of the observed values: a probability of the label 1 for the logistic loss,
-        a mean count for Poisson, a mean level for the ordinal loss, the margin for the hinge.
-
-        A model fitted from a table takes ids, or one table of ids: the answer then is a table of
-        the same kind, with a column `prediction` (and `deviation` with `return_std`). There an id
-        that was not fitted stands for the average row or column (`unknown="mean"`), gives NaN
-        ("nan") or an error ("error").
-        """
-        check_is_fitted(self)
-        if isinstance(rows, CellList):
-            rows, cols = rows.rows, rows.cols
-        if cols is None and self._asks(rows):
-            return predicted(self, rows, return_std, unknown)
-        values = self._response(self.decision_function(rows, cols))
-        return (values, self._deviation(rows, cols)) if return_std else values
-
-    def _deviation(self, rows: Any, cols: ArrayLike | None) -> Array:
-        """The standard deviation of a new observation at the cells."""
-        if cols is None:
-            raise ValueError("return_std: needs rows and cols; a matrix has none.")
-        i, j = index_of(self, "rows", rows, 0), index_of(self, "cols", cols, 1)
-        return answer(deviation_at(self, i, j), rows, cols)
-
-    def known_cells(self, X: Any) -> tuple[Any, Any, Array]:
-        """Rows, columns (positions) and targets of a table's cells whose ids were fitted."""
-        cells = located(self, X)
-        known = (cells.rows >= 0) & (cells.cols >= 0)
-        return cells.rows[known], cells.cols[known], cells.values(self)[known]
-
-    def _asks(self, X: Any) -> bool:
-        """Whether X is a table of ids, which only a model fitted from a table understands."""
-        return self.row_ids_ is not None and is_table(X)
-
-    def decision_function(self, rows: Any, cols: ArrayLike | None = None) -> Array:
-        """The linear predictor ⟨u_i s, v_j⟩ + μ + b_i + c_j, for the same input as `predict`."""
-        check_is_fitted(self)
-        if isinstance(rows, CellList):
-            rows, cols = rows.rows, rows.cols
-        if cols is None and self._asks(rows):
-            cells = located(self, rows)
-            return linear_at(self, cells.rows, cells.cols)
-        if cols is None:
-            return answer(
-                self._linear(self.transform(rows)), *(rows if isinstance(rows, tuple) else (rows,))
-            )
-        i, j = index_of(self, "rows", rows, 0), index_of(self, "cols", cols, 1)
-        return answer(linear_at(self, i, j), rows, cols)
-
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, rows: Any, cols: ArrayLike | None = None) -> Array:
-        """P(label −1 or 0) and P(label 1) at each cell; for the ordinal loss, P(each level)."""
-        z = self.decision_function(rows, cols)
-        return self.loss_.probabilities(z)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Higher is better: −RMSE over the known cells of X, whose rows are those of the fit.
-
-        For labels, counts and levels it is minus the mean loss, so minus the mean negative
-        log-likelihood for the logistic and ordinal losses (and for Poisson, up to a constant).
-        """
-        check_is_fitted(self)
-        if self._asks(X):
-            cells = located(self, X)
-            return self._scored(host(linear_at(self, cells.rows, cells.cols)), cells.values(self))
-        held = entries_from(self, X, reset=False, loss=self.loss_, engine=self._engine)
-        if held.shape[0] != self.factors_.shape[0]:
-            raise ValueError(
-                f"X: has {held.shape[0]} rows, but the model was fitted with "
-                f"{self.factors_.shape[0]}; score compares cells of the fitted matrix."
-            )
-        z = linear_at(self, held.rows(), held.by_row.indices)
-        return self._scored(z, held.by_row.values)
-
-    def _scored(self, z: Array, y: Array) -> float:
-        if not self.loss_.regression:
-            return -float(np.mean(self.loss_.value(z, y), dtype=float))
-        error = self._response(z) - y
-        return -float(np.sqrt(np.mean(error.astype(float) ** 2)))
-
     def transform(self, X: Any) -> Array:
         """Coordinates of the rows of X in `components_`, each fitted to its known cells alone.
 
@@ -413,13 +310,6 @@ class MatrixCompletion(
         check_is_fitted(self)
         return answer(self._response(self._linear(on(X, self.components_))), X)
 
-    def to_dense(self) -> Array:
-        """The whole completed m × n matrix. Nothing else forms it."""
-        check_is_fitted(self)
-        b = self.biases_
-        full = self.factors_.to_dense() + (b.mean + b.row[:, None] + b.col)
-        return self._response(full.astype(self.factors_.U.dtype, copy=False))
-
     def _levels(self, *counts: Any) -> tuple[float, ...]:
         """The mean of counts^gamma of the rows, and of the columns; see `Penalty`."""
         gamma = getattr(self._penalty(), "gamma", 0.0)
@@ -430,42 +320,6 @@ class MatrixCompletion(
         """The offsets that are switched on."""
         auto = self._penalty() == "evidence"
         return parts(auto if self.biases == "auto" else self.biases)
-
-    def _model(self) -> Linear | Posterior:
-        """What rows and columns that were not fitted are folded into."""
-        if self.posterior_ is not None:
-            return self.posterior_
-        counts = (
-            np.diff(host(self.seen_.pointers)),
-            np.bincount(host(self.seen_.indices), minlength=self.factors_.shape[1]),
-        )
-        levels = vars(self).get("levels_") or self._levels(*counts)  # older files have none
-        rows, cols = (Sizes(*size) for size in zip(counts, levels, strict=True))
-        switched = ("row" in self._offsets, "column" in self._offsets)
-        return Linear(
-            self.factors_,
-            self.biases_,
-            rows,
-            cols,
-            switched,
-            self._penalty(),
-            self.total_weight_,
-            self.loss_,
-        )
-
-    @property
-    def _engine(self) -> Engine:
-        """Where the model is."""
-        return engine_named(None, self.factors_.U)
-
-    def _linear(self, W: Array) -> Array:
-        W = on(W, self.components_)
-        full = W @ self.components_ + (self.biases_.mean + self.biases_.col)
-        return full.astype(np.result_type(W, self.components_), copy=False)
-
-    def _response(self, z: Array) -> Array:
-        values = self.loss_.response(z)
-        return np.clip(values, *self.range_) if self.clip else values
 
     def _seed(self) -> Any:
         state = self.random_state
