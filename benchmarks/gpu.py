@@ -171,8 +171,9 @@ def path_of(shape: tuple[int, int], cells: int, rank: int, wanted: str) -> dict[
     """The path by sweeps, after the data are on the device."""
     pool = cp.get_default_memory_pool()
     pool.free_all_blocks()
-    small = Entries(*synthetic((3000, 2000), 100_000))
-    minimize(small, min(rank, 50), Solver(correction="sweep"), random_state=0)
+    small = Entries(*synthetic((6000, 3000), 2_000_000))
+    warm = minimize(small, rank, Solver(correction="sweep"), random_state=0)
+    print(f"compiled up to rank {warm[-1].rank}: {warm[-1].seconds:.1f} s")
     data = synthetic(shape, cells)
     cp.cuda.Device().synchronize()
     began = time.perf_counter()
@@ -263,13 +264,21 @@ def _frames(path: Path | None) -> np.ndarray:
 
 def memory() -> dict[str, Any]:
     """What is said when the GPU is too small."""
-    engine = chosen("cuda")
-    try:
-        engine.launch.check_room(10**11, 4)  # type: ignore[attr-defined]
-    except MemoryError as error:
-        show("too many cells", str(error))
-        return {"message": str(error)}
-    return {"message": None}
+    found = {}
+    engine, pool = chosen("cuda"), cp.get_default_memory_pool()
+    entries = Entries(*synthetic((200_000, 100_000), 5_000_000))
+    pool.set_limit(pool.used_bytes() + (64 << 20))
+    for name, work in (
+        ("too many cells", lambda: engine.launch.check_room(10**11, 4)),
+        ("too high a rank", lambda: minimize(entries, 50, Solver(correction="sweep"))),
+    ):
+        try:
+            work()
+        except MemoryError as error:
+            found[name] = str(error)
+            show(name, str(error))
+    pool.set_limit(0)
+    return found
 
 
 def main() -> None:

@@ -139,6 +139,8 @@ class _Engine:
 
     def __getattr__(self, name):
         method = getattr(ENGINE, name)
+        if name == "session":
+            return method
 
         def call(*args, **kwargs):
             return wrapped(method(*map(self._inside, args), **kwargs))

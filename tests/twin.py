@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,9 @@ class TwinLauncher:
 
     def __init__(self, folder):
         self.folder, self.kernels = folder, {}
+
+    def guard(self):
+        return nullcontext()
 
     def check_room(self, cells, bytes_a_value):
         pass

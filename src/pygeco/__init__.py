@@ -23,6 +23,7 @@ from pygeco.tracepath import TracePath, TraceStep, duality_gap, trace_path
 if TYPE_CHECKING:
     from pygeco import plot
     from pygeco.estimators import (
+        CellKFold,
         LowRankClassifier,
         LowRankImputer,
         MatrixCompletion,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         QuadraticRegressor,
         ReducedRankRegressor,
         RobustPCA,
+        cells,
         evaluate,
         load,
     )
@@ -46,12 +48,15 @@ _LAZY = {
     "QuadraticRegressor": "pygeco.estimators",
     "ReducedRankRegressor": "pygeco.estimators",
     "RobustPCA": "pygeco.estimators",
+    "CellKFold": "pygeco.estimators",
+    "cells": "pygeco.estimators",
     "report": "pygeco.reports",
     "evaluate": "pygeco.estimators",
     "load": "pygeco.estimators",
 }
 
 __all__ = [
+    "CellKFold",
     "Certificate",
     "Custom",
     "Dense",
@@ -81,6 +86,7 @@ __all__ = [
     "Trace",
     "TracePath",
     "TraceStep",
+    "cells",
     "duality_gap",
     "evaluate",
     "guaranteed_gap",

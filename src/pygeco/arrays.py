@@ -68,7 +68,7 @@ def ones(shape: int | tuple[int, ...], like: NDArray[Any], dtype: Any = float) -
     return full(shape, 1.0, like, dtype)
 
 
-def contiguous(x: Array, dtype: Any = None) -> NDArray[Any]:
+def contiguous(x: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
     """The same numbers, row after row in memory."""
     return x.astype(x.dtype if dtype is None else dtype, order="C", copy=False)
 

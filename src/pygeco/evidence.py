@@ -103,6 +103,17 @@ class Posterior:
     def rank(self) -> int:
         return self.rows.rank
 
+    @property
+    def T(self) -> Posterior:
+        """The posterior of the transposed matrix."""
+        return replace(
+            self,
+            rows=self.cols,
+            cols=self.rows,
+            row_prior=self.col_prior,
+            col_prior=self.row_prior,
+        )
+
     def factors(self) -> LowRank:
         """The low-rank part on the data's own scale."""
         scale = np.full(self.rank, self.scale)
@@ -228,15 +239,12 @@ def _half(cells: Cells, side: Side, partner: Side, prior: Gaussian, tau: float) 
 
 
 def new_rows(model: Posterior, entries: Entries) -> Side:
-    """The posterior means of rows that were not fitted, given their cells."""
+    """The posterior means and variances of rows that were not fitted, given their cells."""
     data = entries.standardised(model.mean, model.scale, FLOAT)
     m = entries.shape[0]
     like = model.cols.factor
     start = Side(zeros((m, model.rank), like, FLOAT), zeros(m, like, FLOAT))
-    p = model.row_prior
-    return half_sweep(
-        data.by_row, start, model.cols, prior=p.precision, centre=p.centre, tau=model.tau
-    ).side
+    return _half(data.by_row, start, model.cols, model.row_prior, model.tau).side
 
 
 def contributions(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from pygeco.arrays import Array, foreign, host, inner, times
+from pygeco.arrays import Array, foreign, host, inner, scaled, times
 
 # The least squared pivot of CholeskyQR in roundings: with less, two passes are not enough.
 CONDITION = 1e5
@@ -30,6 +30,8 @@ def solve_psd(M: Array, force: Array) -> Array:
 def qr(X: Array) -> tuple[Array, Array]:
     """Q with orthonormal columns, of the kind of X, and R on the host; X = Q R. O(m s²).
 
+    The diagonal of R is not negative: then both are unique, whatever the method.
+
     On a device by Cholesky factors of XᵀX, taken twice (CholeskyQR2: Yamamoto and others 2015),
     in a few products that run at the speed of memory; Householder's method takes sixty times as
     long there. Where X is too near to singular for that, Householder's after all.
@@ -38,7 +40,9 @@ def qr(X: Array) -> tuple[Array, Array]:
     if found is not None:
         return found
     Q, R = np.linalg.qr(X)
-    return Q, host(R)
+    R = host(R)
+    signs = np.where(np.diag(R) < 0, -1.0, 1.0).astype(R.dtype)
+    return scaled(Q, signs), R * signs[:, None]
 
 
 def _cholesky_qr(X: Array) -> tuple[Array, Array] | None:

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from pygeco.arrays import full, host, on, scaled, times, zeros
 from pygeco.directions import leading_block
+from pygeco.engines import session
 from pygeco.factors import Array, LowRank
 from pygeco.linalg import qr
 from pygeco.losses import Huber, Loss, Squared
@@ -179,7 +179,7 @@ def fit_robust(
     over the data alone, O(m n r) each.
     """
     rng = np.random.default_rng(seed)
-    with threadpool_limits(1, "blas"):
+    with session(dense):
         start = LowRank.zero(dense.shape, dense.kind)
         model = Model(start, dense.medians() if centre else None)
         spread = model.scale(dense) or float(model.residuals(dense).mean()) or 1.0

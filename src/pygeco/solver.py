@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from pygeco import corrections
 from pygeco.arrays import kind, moved
@@ -17,6 +16,7 @@ from pygeco.certificates import Certificate
 from pygeco.corrections_base import Correction, State
 from pygeco.corrections_sweep import Sweep
 from pygeco.directions import Direction, Lanczos, Operator, Pair, Power, Signs
+from pygeco.engines import session
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.base import Gradient, Objective
 from pygeco.objectives.scaled import original, scaled, to_scaled
@@ -296,7 +296,7 @@ def minimize(
     objective = objective if penalty is None else scaled(objective, penalty.gamma)
     correction = corrections.named(solver.correction, penalty, solver.tolerance)
     seed, began = seed_from(random_state, start), time.perf_counter()
-    with threadpool_limits(1, "blas"):  # the same bits however many threads BLAS would use
+    with session(objective):
         A = _first(start, objective, solver)
         noise = NOISE * abs(objective.value(LowRank.zero(objective.shape, kind(objective))))
         run = Run(objective, solver, correction, penalty, rank, seed, noise, began)

@@ -69,7 +69,7 @@ CHOICES = {
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_every_choice_of_the_solver(name) -> None:
-    same_path(*both(), 3, *CHOICES[name])
+    same_path(*both(), 3, *CHOICES[name], rel=1e-7)
 
 
 @pytest.mark.parametrize("loss", sorted(losses.LOSSES))

@@ -54,6 +54,7 @@ static double exchanged(double x, unsigned lane) {
 static double shuffle_xor(double x, int mask) { return exchanged(x, (threadIdx.x % 32) ^ mask); }
 static double shuffle(double x, int lane) { return exchanged(x, lane); }
 static int shuffle(int x, int lane) { return (int)exchanged(x, lane); }
+template <typename T> static T load_once(const T* p) { return *p; }
 static float inverse_root(float x) { return 1 / std::sqrt(x); }
 static double inverse_root(double x) { return 1 / std::sqrt(x); }
 

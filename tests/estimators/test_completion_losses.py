@@ -7,8 +7,8 @@ import pytest
 import scipy.optimize
 from sklearn.base import clone
 
-from pygeco import MatrixCompletion, Ridge, Solver, losses
-from pygeco.data import make_low_rank
+from pygeco import MatrixCompletion, Ridge, Solver, Stop, losses
+from pygeco.data import make_low_rank, make_ratings
 
 SHAPE = (120, 90)
 PENALTY = {"logistic": 1e-6, "smoothed-hinge": 1e-6, "poisson": 1e-6, "ordinal": 1e-6}
@@ -129,7 +129,8 @@ def test_new_rows_are_fitted_by_the_loss(name):
     some[4] = np.nan
     W = model.transform(some)
     V, offset = model.components_.T, model.biases_.mean + model.biases_.col
-    ridge = model._row_ridge()
+    ridge = np.append(model._model()._basis()[1], 0.0 if model.loss_.regression else 0.5)
+    ridge = ridge[: len(model.components_)]
     targets = model.loss_.targets(Y[:15])
     for i, w in enumerate(W):
         at = ~np.isnan(some[i])
@@ -216,3 +217,22 @@ def test_clones_and_pickles():
     assert clone(model).loss == "logistic"
     custom = MatrixCompletion(loss=losses.Huber(2.0))
     assert clone(custom).loss == losses.Huber(2.0)
+
+
+def test_without_refit_the_model_is_that_of_the_other_cells():
+    """The held-out tenth moves nothing but the choice of the rank."""
+    data = make_ratings((80, 60), 2300, rank=2, noise=0.3)
+    rows, cols, values, shape = data
+    settings = {"loss": "huber", "biases": True, "random_state": 0}
+    part = MatrixCompletion(refit=False, **settings).fit(data)
+    full = MatrixCompletion(**settings).fit(data)
+    assert part.rank_ == full.rank_ >= 1
+    assert part.stop_reason_ is Stop.VALIDATION
+    order = np.lexsort((cols, rows))
+    held = np.random.default_rng(0).random(len(rows)) < 0.1
+    kept = order[~held]
+    alone = MatrixCompletion(
+        part.rank_, loss=part.loss_, **{k: v for k, v in settings.items() if k != "loss"}
+    ).fit((rows[kept], cols[kept], values[kept], shape))
+    np.testing.assert_allclose(part.to_dense(), alone.to_dense(), atol=1e-6)
+    assert full.score(data) > part.score(data)

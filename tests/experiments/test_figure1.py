@@ -2,12 +2,13 @@
 
 import csv
 import math
+import sys
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from pygeco import Entries, Solver, minimize
+from pygeco import Entries, Solver, __version__, minimize
 from pygeco.cli.app import app
 from pygeco.data import archives, make_ratings
 from pygeco.experiments import figure1, methods, tasks
@@ -44,7 +45,7 @@ def test_everything_is_written_and_a_second_run_goes_on(home, monkeypatch):
     jobs = figure1.planned(["ml-100k"])
     assert {job.split for job in jobs} == {"half", "ub"}
     assert len(jobs) == 2 * len(methods.METHODS)
-    assert len(list((out / "runs").iterdir())) == len(jobs)
+    assert len(list((out / "runs" / __version__).iterdir())) == len(jobs)
     assert (out / "figure1.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (out / "figure1.svg").read_text(encoding="utf-8")
     account = (out / "account.md").read_text(encoding="utf-8")
@@ -56,7 +57,7 @@ def test_everything_is_written_and_a_second_run_goes_on(home, monkeypatch):
         rows = list(csv.DictReader(file))
     assert {(r["split"], r["method"]) for r in rows} == {job[1:] for job in jobs}
 
-    (out / "runs" / "ml-100k-ub-js.csv").unlink()
+    (out / "runs" / __version__ / "ml-100k-ub-js.csv").unlink()
     ran = []
     real = methods.METHODS["js"].run
     for name, method in methods.METHODS.items():
@@ -133,16 +134,31 @@ def test_runs_are_kept_whole(home):
 def test_wrong_names_and_missing_data_are_told_before_anything_runs(home, monkeypatch):
     wrong = run("--datasets", "ml-100k", "netflix", "-o", home / "out")
     assert wrong.exit_code == 2
-    assert "unknown netflix" in wrong.output
+    assert "geco reproduce: --datasets: unknown netflix; use some of ml-100k" in wrong.output
     away = archives.ARCHIVES["ml-1m"]._replace(url="http://127.0.0.1:1/ml-1m.zip")
     monkeypatch.setitem(archives.ARCHIVES, "ml-1m", away)
     missing = run("--datasets", "ml-1m", "-o", home / "out")
-    assert missing.exit_code == 2
+    assert missing.exit_code == 3
+    assert "geco reproduce: ml-1m could not be downloaded" in missing.output
     assert "PYGECO_DATA" in missing.output
     assert not (home / "out").exists()
     both = run("-o", home / "out")  # the default needs ml-1m too, and not ml-10m
-    assert both.exit_code == 2
+    assert both.exit_code == 3
     assert "ml-10m" not in both.output
+    (home / "file").write_text("")
+    unwritable = run("--datasets", "ml-100k", "-o", home / "file" / "out")
+    assert unwritable.exit_code == 4
+    assert "geco reproduce: cannot write" in unwritable.output
+
+
+def test_without_matplotlib_the_numbers_are_there_all_the_same(home, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setattr(figure1, "METHODS", {"er1mp": methods.METHODS["er1mp"]})
+    done = run("ml-100k", "-o", home)
+    assert done.exit_code == 0, done.output
+    assert "pip install 'pygeco[plot]'" in done.output
+    assert "figure1.png" not in (home / "account.md").read_text(encoding="utf-8")
+    assert (home / "numbers.csv").is_file()
 
 
 def test_theory_alone_needs_no_ratings(tmp_path, monkeypatch):

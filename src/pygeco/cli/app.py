@@ -15,6 +15,7 @@ from pygeco.cli.fit import fit
 from pygeco.cli.impute import impute
 from pygeco.cli.judging import evaluate, export, inspect
 from pygeco.cli.report import report
+from pygeco.cli.reproduce import reproduce
 from pygeco.cli.robust import robust
 
 app = typer.Typer(
@@ -38,7 +39,7 @@ def root(
 
 for command in (
     *(fit, predict, recommend, similar, evaluate, inspect, export),
-    *(report, robust, impute, doctor),
+    *(report, robust, impute, reproduce, doctor),
 ):
     app.command(epilog=EXIT_CODES)(command)
 
@@ -54,48 +55,9 @@ def demo(
     """Fit synthetic ratings rank by rank; draw the test error, and write a report."""
     from pygeco.cli.demo import run
 
-    _make(output)
-    run(output, rank, seed)
-
-
-@app.command()
-def reproduce(
-    datasets: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="ml-100k, ml-1m, ml-10m; by default the first two, and 10M if it is here."
-        ),
-    ] = None,
-    more: Annotated[
-        list[str] | None, typer.Argument(metavar="SETS", help="The same, without the option.")
-    ] = None,
-    theory: Annotated[
-        bool, typer.Option("--theory", help="Measure the theorems instead, or with --datasets too.")
-    ] = False,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
-        "geco-reproduce"
-    ),
-) -> None:
-    """Run the paper's experiment again: figure, numbers, and which of its claims hold.
-
-    Ratings come from PYGECO_DATA, from the cache, or from GroupLens. A run that was interrupted
-    goes on where it stopped; another folder starts afresh.
-    """
-    from pygeco.cli import reproduce as command
-
-    given = [*(datasets or []), *(more or [])]
-    chosen = command.checked(given) if given or not theory else []
-    _make(output)
-    if chosen:
-        command.figure(output, chosen)
-    if theory:
-        command.theorems(output)
-
-
-def _make(folder: Path) -> None:
-    """The folder for results, or a sentence on why it cannot be."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        message = f"cannot write to {folder}: {error.strerror}."
+        message = f"cannot write to {output}: {error.strerror}."
         raise typer.BadParameter(message, param_hint="--output") from error
+    run(output, rank, seed)

@@ -1,99 +1,132 @@
-"""`geco reproduce`: the paper's experiments, with a progress bar."""
+"""`geco reproduce`: the paper's experiments."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from pygeco.data import archives
-from pygeco.experiments import figure1, reproduction, theory
-from pygeco.experiments.tasks import DATASETS
+from pygeco.cli.console import Voice, told, writing
 
 
-def checked(given: list[str]) -> list[str]:
+def reproduce(
+    more: Annotated[
+        list[str] | None, typer.Argument(metavar="SETS", help="The same, without the option.")
+    ] = None,
+    datasets: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="ml-100k, ml-1m, ml-10m; by default the first two, and 10M if it is here."
+        ),
+    ] = None,
+    theory: Annotated[
+        bool, typer.Option("--theory", help="Measure the theorems instead, or with --datasets too.")
+    ] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
+        "geco-reproduce"
+    ),
+) -> None:
+    """Run the paper's experiment again: figure, numbers, and which of its claims hold.
+
+    Ratings come from PYGECO_DATA, from the cache, or from GroupLens. Runs that are in the folder
+    already are not repeated: an interrupted command goes on, another folder starts afresh.
+    """
+    with told("reproduce", "interrupted; the same command goes on from here."):
+        voice, given = Voice(), [*(datasets or []), *(more or [])]
+        chosen = _present(given, voice) if given or not theory else []
+        with writing(output):
+            output.mkdir(parents=True, exist_ok=True)
+        if chosen:
+            _figure(output, chosen, voice)
+        if theory:
+            _theorems(output, voice)
+
+
+def _present(given: list[str], voice: Voice) -> list[str]:
     """The sets to run, all on this machine by now; one that cannot be had is told at once."""
+    from pygeco.data import ReadError, archives
+    from pygeco.experiments.tasks import DATASETS
+
     unknown = sorted(set(given) - set(DATASETS))
     if unknown:
-        message = f"unknown {', '.join(unknown)}; use some of {', '.join(DATASETS)}."
-        raise typer.BadParameter(message, param_hint="--datasets")
-    chosen = [name for name in DATASETS if name in given] or [*DATASETS[:2], *_large()]
-    for name in chosen:
-        try:
-            archives.folder_of(name)
-        except OSError as error:
-            raise typer.BadParameter(str(error), param_hint="--datasets") from error
-    return chosen
-
-
-def _large() -> list[str]:
-    """MovieLens-10M, where its files are on this machine already."""
+        raise ValueError(
+            f"--datasets: unknown {', '.join(unknown)}; use some of {', '.join(DATASETS)}."
+        )
+    chosen = [name for name in DATASETS if name in given] or list(DATASETS[:2])
     try:
-        archives.folder_of("ml-10m", download=False)
-    except FileNotFoundError:
-        return []
-    return ["ml-10m"]
+        for name in chosen:
+            with voice.busy(f"looking for {name}"):
+                archives.folder_of(name)
+    except OSError as error:
+        raise ReadError(str(error)) from error
+    return chosen if given or not archives.here("ml-10m") else [*chosen, "ml-10m"]
 
 
-def figure(output: Path, datasets: list[str]) -> None:
+def _figure(output: Path, datasets: list[str], voice: Voice) -> None:
     """Every method on every split, then what is made of them, in `output`."""
-    console = Console()
-    jobs = figure1.planned(datasets)
+    from pygeco.experiments import figure1, reproduction
 
     def shown(curve: figure1.Curve) -> str:
         best = curve.best
         return f"least test RMSE {best.test:.4f} at rank {best.rank}, {curve.seconds:.1f} s"
 
-    curves = watched(console, jobs, lambda job: figure1.curve(job, output), shown)
-    console.print()
-    for verdict in reproduction.publish(curves, output):
-        mark = "[green]holds[/]" if verdict.holds else "[red]does not hold[/]"
-        console.print(f"{verdict.claim}, {verdict.data}: {mark} ({verdict.numbers})")
-    console.print(
-        f"\nThe account is in {output / 'account.md'}, beside the figure and the numbers."
-    )
+    jobs = figure1.planned(datasets)
+    curves = _watched(voice, jobs, lambda job: figure1.curve(job, output), shown)
+    print()
+    with writing(output):
+        verdicts = reproduction.publish(curves, output)
+    for verdict in verdicts:
+        holds = "holds" if verdict.holds else "does NOT hold"
+        print(f"{verdict.claim}, {verdict.data}: {holds} ({verdict.numbers})")
+    print(f"\nThe account is {output / 'account.md'}, the numbers are beside it.")
+    _picture(output / "figure1.png")
 
 
-def theorems(output: Path) -> None:
+def _theorems(output: Path, voice: Voice) -> None:
     """Gaps for every τ, and the cells that completion needs for every side."""
-    console = Console()
-    bounds = watched(
-        console,
+    from pygeco.experiments import theory
+
+    bounds = _watched(
+        voice,
         theory.TAUS,
         theory.gaps,
         lambda found: f"gap {found[-1].measured:.3g} at rank {found[-1].rank}",
         name="Theorems 1 and 2, τ = {:g}",
     )
-    cells = watched(
-        console,
+    cells = _watched(
+        voice,
         theory.SIDES,
         theory.needed,
         lambda found: f"{found.cells:.0f} cells suffice",
         name="Corollary 1, n = {}",
     )
-    said = theory.publish([gap for found in bounds for gap in found], cells, output)
-    console.print(f"\n{said}\nThe figure and the numbers are in {output}.", highlight=False)
+    with writing(output):
+        said = theory.publish([gap for found in bounds for gap in found], cells, output)
+    print(f"\n{said}\nThe numbers are {output / 'theory.csv'}.")
+    _picture(output / "theory.png")
 
 
-def watched(
-    console: Console,
-    jobs: Iterable[Any],
+def _picture(file: Path) -> None:
+    if file.is_file():
+        print(f"picture: {file}")
+    else:
+        print("no picture: it needs an extra; run: pip install 'pygeco[plot]'.")
+
+
+def _watched(
+    voice: Voice,
+    jobs: Sequence[Any],
     work: Callable[[Any], Any],
     shown: Callable[[Any], str],
     name: str = "{}",
 ) -> list[Any]:
     """The results of all jobs, with a bar while they run and a line for each."""
-    jobs, results = list(jobs), []
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
-        bar = progress.add_task("", total=len(jobs))
+    results: list[Any] = []
+    with voice.progress(f"{len(jobs)} runs") as tell:
         for job in jobs:
-            progress.update(bar, description=name.format(job))
+            tell(len(results) / len(jobs))
             results.append(work(job))
-            progress.advance(bar)
-            console.print(f"{name.format(job)}: {shown(results[-1])}", highlight=False)
+            print(f"{name.format(job)}: {shown(results[-1])}", flush=True)
     return results

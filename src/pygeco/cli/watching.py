@@ -25,6 +25,20 @@ class Held(NamedTuple):
     values: Any
 
 
+class _Waiting:
+    """What stands there before the first line: the time, and why it may be long."""
+
+    def __init__(self, began: float) -> None:
+        self.began = began
+
+    def __rich__(self) -> str:
+        passed = time.monotonic() - self.began
+        if passed < 1:
+            return ""
+        why = " The first run on a machine compiles for about half a minute." if passed > 3 else ""
+        return f"starting, {passed:.0f} s.{why}"
+
+
 class Watch:
     """A callback that shows each rank or sweep on a terminal, and stops when time is up."""
 
@@ -43,7 +57,8 @@ class Watch:
             from rich.console import Console
             from rich.live import Live
 
-            self.live = Live(console=Console(stderr=True), refresh_per_second=4)
+            waiting = _Waiting(self.began)
+            self.live = Live(waiting, console=Console(stderr=True), refresh_per_second=4)
             self.live.start()
         return self
 
@@ -54,8 +69,7 @@ class Watch:
         trace: TracebackType | None,
     ) -> None:
         if self.live is not None:
-            if self.lines:
-                self.live.update(self._table(""))
+            self.live.update(self._table("") if self.lines else "")
             self.live.stop()
 
     def __call__(self, told: Step | Sweep | Drawn) -> bool:

@@ -46,18 +46,23 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pygeco"
 
 
-def folder_of(name: str, *, download: bool = True) -> Path:
-    """The folder of a rating set: in PYGECO_DATA, else in the cache, else fetched into it."""
-    archive = ARCHIVES[name]
+def here(name: str) -> Path | None:
+    """The folder of a rating set in PYGECO_DATA, else in the cache; None where it is in neither."""
     given = os.environ.get("PYGECO_DATA")
     places = [*([Path(given)] if given else []), cache_folder()]
-    for place in places:
-        if (place / archive.folder).is_dir():
-            return place / archive.folder
+    folders = (place / ARCHIVES[name].folder for place in places)
+    return next((folder for folder in folders if folder.is_dir()), None)
+
+
+def folder_of(name: str, *, download: bool = True) -> Path:
+    """The folder of a rating set: in PYGECO_DATA, else in the cache, else fetched into it."""
+    found = here(name)
+    if found is not None:
+        return found
     if not download:
         raise FileNotFoundError(_advice(name, "is not on this machine"))
     try:
-        return fetch(archive, cache_folder())
+        return fetch(ARCHIVES[name], cache_folder())
     except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
         reason = getattr(error, "reason", error)
         raise FileNotFoundError(_advice(name, f"could not be downloaded ({reason})")) from error

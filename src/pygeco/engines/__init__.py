@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
+from pygeco.arrays import kind
 from pygeco.engines.protocol import Cells, Engine, Table
 
-__all__ = ["Cells", "Engine", "Table", "chosen"]
+__all__ = ["Cells", "Engine", "Table", "chosen", "session"]
 
 # OpenMP threads that spin while they wait starve each other where cores are shared: a product of
 # 10 µs then takes a scheduler's slice, 12 ms. OpenMP reads this when numba starts its threads.
@@ -18,6 +23,15 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 ENGINES = {"cpu": "pygeco.engines.host", "cuda": "pygeco.engines.cuda"}
 # The engine for the arrays of a package.
 KINDS = {"cupy": "cuda"}
+
+
+@contextmanager
+def session(work: Any) -> Iterator[None]:
+    """What holds while an objective is minimised: BLAS on one thread, for the same bits on any
+    machine, and the engine's own session.
+    """
+    with threadpool_limits(1, "blas"), chosen(None, kind(work)).session():
+        yield
 
 
 def chosen(engine: str | Engine | None, *data: Any) -> Engine:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from pygeco.arrays import contiguous, empty, host, on, zeros
 from pygeco.engines import cuda_tables as tables
 from pygeco.engines.launch import NULL, Launcher, number, threads
-from pygeco.engines.pieces import Pieces, cut, runs
+from pygeco.engines.pieces import Pieces, cut, ranges, runs
 from pygeco.engines.protocol import (
     Cells,
     Formulas,
@@ -47,6 +48,9 @@ class Cuda:
     def __init__(self, launch: Any, kind: Array) -> None:
         self.launch, self.kind = launch, kind
 
+    def session(self) -> AbstractContextManager[object]:
+        return self.launch.guard()
+
     def both_orders(
         self,
         rows: NDArray[Any],
@@ -60,29 +64,44 @@ class Cuda:
         order = np.argsort(rows.astype(np.int64) * shape[1] + cols, kind="stable")
         i, j = (index.astype(np.int32)[order] for index in (rows, cols))
         data = [x[order] for x in ([values] if weights is None else [values, weights])]
-        by_row = self._cells(i, j, data, shape[0])
+        by_row = self._cells(i, j, data, shape)
         del order
         order = np.argsort(j, kind="stable")
-        return by_row, self._cells(j[order], i[order], [x[order] for x in data], shape[1])
+        if len(order) <= np.iinfo(np.int32).max:
+            order = order.astype(np.int32)
+        by_col = self._cells(j[order], i[order], [x[order] for x in data], shape[::-1])
+        return by_row, by_col._replace(blocks=by_col.blocks._replace(order=order))
 
-    def _cells(self, major: Any, minor: Any, data: list[Array], groups: int) -> Cells:
+    def _cells(self, major: Any, minor: Any, data: list[Array], shape: tuple[int, int]) -> Cells:
         """Cells that are sorted already."""
+        groups = shape[0]
         pointers = np.searchsorted(major, np.arange(groups + 1, dtype=np.int32, like=major))
         none = data[0][:0]
         values, weights = data[0], data[1] if len(data) > 1 else none
         pointers = pointers.astype(np.int64)
-        return Cells(pointers, minor, values, weights, cut(pointers), self)
+        pieces = cut(pointers)._replace(ranges=ranges(major, minor, *shape))
+        return Cells(pointers, minor, values, weights, pieces, self)
 
     def product(self, cells: Cells, data: Array, scale: float, x: Array | None) -> Array:
         pieces: Pieces = cells.blocks
         x = None if x is None else contiguous(x, float)
-        out = empty(pieces.total, data)
+        total, starts, stops = pieces.total, pieces.starts, pieces.starts[1:]
+        if pieces.ranges is not None:
+            starts, stops, _ = pieces.ranges
+            total = starts.size
+        out = empty(total, data)
+        whole = pieces.ranges is None and not pieces.split
         self.launch(
-            f"matvec<{number(data)}>", threads(32 * pieces.total),
-            np.int64(pieces.total), pieces.starts, cells.indices, data,
-            np.float64(1.0 if pieces.split else scale), NULL if x is None else x, out,
+            f"matvec<{number(data)}>", threads(32 * total),
+            np.int64(total), starts, stops, cells.indices, data,
+            np.float64(scale if whole else 1.0), NULL if x is None else x, out,
         )  # fmt: skip
-        return self._summed(pieces, out[:, None], scale)[:, 0] if pieces.split else out
+        if pieces.ranges is not None:
+            return scale * out.reshape(pieces.ranges.parts, -1).sum(axis=0)
+        return out if whole else self._summed(pieces, out[:, None], scale)[:, 0]
+
+    def transposed(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
+        return data[by_col.blocks.order]
 
     def products(self, cells: Cells, data: Array, scale: float, X: Array) -> Array:
         found = self._matmat(cells, data, None, contiguous(X, data.dtype))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,9 @@ class Host:
     name = "cpu"
     kind = HOST
 
+    def session(self) -> AbstractContextManager[object]:
+        return nullcontext()
+
     def both_orders(
         self,
         rows: NDArray[Any],
@@ -61,6 +65,9 @@ class Host:
         P, Q = np.ascontiguousarray(P), np.ascontiguousarray(Q)
         cpu.residuals(*cells[:5], P, Q, out, sums)
         return Residuals(out, float(sums[:, 0].sum()), float(sums[:, 1].sum()))
+
+    def transposed(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
+        return None
 
     def cross_grams(self, cells: Cells, X: Array, x: Array) -> Array:
         out = np.empty((cells.groups, X.shape[1]))

@@ -19,6 +19,7 @@ __device__ __forceinline__ double shuffle_xor(double x, int mask) { return __shf
 __device__ __forceinline__ double shuffle(double x, int lane) { return __shfl_sync(~0u, x, lane); }
 __device__ __forceinline__ int shuffle(int x, int lane) { return __shfl_sync(~0u, x, lane); }
 __device__ __forceinline__ void warp_barrier() { __syncwarp(); }
+template <typename T> __device__ __forceinline__ T load_once(const T* p) { return __ldcs(p); }
 __device__ __forceinline__ float inverse_root(float x) { return rsqrtf(x); }
 __device__ __forceinline__ double inverse_root(double x) { return rsqrt(x); }
 
@@ -45,25 +46,25 @@ __device__ __forceinline__ double warp_sum(double x) {
 // Four numbers that are read at once.
 template <typename T> struct __align__(4 * sizeof(T)) Four { T at[4]; };
 
-// out[p] = scale * sum of data[e] x[indices[e]] over piece p; without x, of data[e].
+// out[p] = scale * sum of data[e] x[indices[e]] over the cells starts[p] ... stops[p] - 1; without x, of
+// data[e].
 template <typename D>
-__global__ void matvec(i64 pieces, const i64* starts, const int* indices, const D* data, double scale,
-                       const double* x, double* out) {
+__global__ void matvec(i64 pieces, const i64* starts, const i64* stops, const int* indices, const D* data,
+                       double scale, const double* x, double* out) {
     const i64 p = WARP_INDEX;
     if (p >= pieces) return;
-    const i64 stop = starts[p + 1];
+    const i64 stop = stops[p];
     double total = 0;
-    i64 e = starts[p] + LANE;
-    for (; e + 3 * WARP < stop; e += 4 * WARP) {  // four loads in flight hide their latency
+    for (i64 e = starts[p] + LANE; e - LANE < stop; e += 4 * WARP) {  // four loads hide their latency
         double part[4];
 #pragma unroll
         for (int t = 0; t < 4; ++t) {
-            const double d = data[e + t * WARP];
-            part[t] = x ? d * x[indices[e + t * WARP]] : d;
+            const bool inside = e + t * WARP < stop;
+            const double d = inside ? (double)load_once(data + e + t * WARP) : 0.0;
+            part[t] = x && inside ? d * x[load_once(indices + e + t * WARP)] : d;
         }
         total += (part[0] + part[1]) + (part[2] + part[3]);
     }
-    for (; e < stop; e += WARP) total += x ? data[e] * x[indices[e]] : (double)data[e];
     total = warp_sum(total);
     if (LANE == 0) out[p] = scale * total;
 }
@@ -209,14 +210,16 @@ __global__ void grams(i64 begin, i64 pieces, const i64* __restrict__ starts, con
     R sides[ROWS] = {}, sums[OFFSET ? ROWS : 1] = {}, spread[OFFSET ? ROWS : 1] = {};
     double totals[4] = {};
     i64 e = start + t;
-    // The next cell is loaded while this one is multiplied: a gather takes as long as that.
-    int j = e < stop ? indices[e] : zero, later = e + 4 < stop ? indices[e + 4] : zero;
-    Gathered<F, ROWS, COLS, TRIANGLE> now, next;
+    // Two cells are on their way while one is multiplied: a gather takes longer than that.
+    int j = e < stop ? indices[e] : zero, soon = e + 4 < stop ? indices[e + 4] : zero;
+    int later = e + 8 < stop ? indices[e + 8] : zero;
+    Gathered<F, ROWS, COLS, TRIANGLE> now, next, after;
     now.load(Q + j * width + g, row0, col0, blocks);
+    next.load(Q + soon * width + g, row0, col0, blocks);
     D target = start < stop ? y[e < stop ? e : stop - 1] : (D)0;
-#pragma unroll 2
+#pragma unroll 3
     for (i64 from = start; from < stop; from += 4, e += 4) {
-        next.load(Q + later * width + g, row0, col0, blocks);
+        after.load(Q + later * width + g, row0, col0, blocks);
         const D next_target = y[e + 4 < stop ? e + 4 : stop - 1];
         const double w = HEAVY ? (double)h[e < stop ? e : stop - 1] : 1.0;
         if (first) {
@@ -239,8 +242,9 @@ __global__ void grams(i64 begin, i64 pieces, const i64* __restrict__ starts, con
                     if (W && row0 + k < blocks) spread[OFFSET ? k : 0] += (R)w * (R)v[8 * (row0 + k)];
             }
         }
-        j = later;
-        later = e + 8 < stop ? indices[e + 8] : zero;
+        j = soon;
+        soon = later;
+        later = e + 12 < stop ? indices[e + 12] : zero;
         target = next_target;
 #pragma unroll
         for (int c = 0; c < COLS; ++c) {
@@ -250,6 +254,7 @@ __global__ void grams(i64 begin, i64 pieces, const i64* __restrict__ starts, con
                 if (!TRIANGLE || c <= 2 * k + 1) multiply(acc[k][c], now.a[2 * k], now.a[2 * k + 1], right);
         }
         now = next;
+        next = after;
     }
     R* place = out + piece * piece_size(blocks);
 #pragma unroll
@@ -390,7 +395,7 @@ __device__ __forceinline__ void factorise(T* M, int ld, int d, T* inverse) {
         for (int i = k0 + LANE; i <= d; i += 2 * WARP) {
             const int other = i + WARP <= d ? i + WARP : i;
             T sum[4] = {}, more[4] = {};
-#pragma unroll 4
+#pragma unroll 8
             for (int q = 0; q < k0; ++q) {
                 const Four<T> top = four(M, q * ld + k0);
                 const T mine = M[q * ld + i], second = M[q * ld + other];
@@ -523,9 +528,10 @@ __global__ void solve(i64 begin, i64 groups, const i64* first, int s, int blocks
         back_substitute(M, ld, d, inverse, y);
         for (int k = LANE; k < d; k += WARP) {
             out[i * d + k] = y[k];
-            double own = 0.5 * prior[k * d + k] * y[k];
-            for (int q = 0; q < k; ++q) own += (double)prior[q * d + k] * y[q];
-            total -= 2 * y[k] * (kept[k] + weight * own / tau);
+            T own = (T)0.5 * prior[k * d + k] * y[k];
+#pragma unroll 4
+            for (int q = 0; q < k; ++q) own += prior[q * d + k] * y[q];
+            total -= 2 * (double)y[k] * (kept[k] + weight * (double)own / tau);
         }
         if (variance) total += variances(M, ld, d, inverse, diagonal, variance + i * d);
         total = warp_sum(total);

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,30 @@ class Launcher:
         if shared > PLAIN_SHARED and shared > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = shared
         kernel(*shape, arguments, shared_mem=shared)
+
+    def guard(self) -> AbstractContextManager[object]:
+        """Where memory runs out, an error that says how much is missing and what would fit."""
+        cuda = self.cupy.cuda
+        allocate = cuda.get_allocator()
+
+        def careful(size: int) -> Any:
+            try:
+                return allocate(size)
+            except cuda.memory.OutOfMemoryError as error:
+                raise MemoryError(self._too_large(size)) from error
+
+        return cuda.using_allocator(careful)
+
+    def _too_large(self, size: int) -> str:
+        pool = self.cupy.get_default_memory_pool()
+        room = min(self.cupy.cuda.Device().mem_info[1], pool.get_limit() or math.inf)
+        used = pool.used_bytes()
+        share = 100 * room / (used + size)
+        return (
+            f"engine: the GPU needs {size / 2**30:.2f} GiB more than the {used / 2**30:.2f} GiB in "
+            f"use, and has {room / 2**30:.2f} GiB; a problem with at most {share:.0f} % of these "
+            "rows, columns and cells, or of this rank, would fit; else use engine='cpu'."
+        )
 
     def check_room(self, cells: int, bytes_a_value: int) -> None:
         """Raise where so many cells cannot be sorted and kept in both orders."""

@@ -6,6 +6,7 @@ An objective has one engine, chosen once, from the data or by name; nothing belo
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -152,6 +153,9 @@ class Engine(Protocol):
     def kind(self) -> Array:
         """An array of the kind that the passes take and give."""
 
+    def session(self) -> AbstractContextManager[object]:
+        """What holds while the engine works: on a GPU, errors that say what would fit in it."""
+
     def both_orders(
         self,
         rows: NDArray[Any],
@@ -170,6 +174,11 @@ class Engine(Protocol):
 
     def residuals(self, cells: Cells, P: Array, Q: Array) -> Residuals:
         """z = ⟨P_i, Q_j⟩. O(|E| s)."""
+
+    def transposed(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
+        """Numbers of the cells by row in the order by column; None where it is as well to make
+        them again.
+        """
 
     def cross_grams(self, cells: Cells, X: Array, x: Array) -> Array:
         """Σ_{i ∈ E_j} w x_i X_i of each group j: what a new column adds to the Grams. O(|E| s)."""

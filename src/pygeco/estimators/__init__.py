@@ -1,5 +1,6 @@
 """scikit-learn faces: validate, delegate, store."""
 
+from pygeco.estimators.cell_list import CellKFold, CellList, cells
 from pygeco.estimators.completion import MatrixCompletion
 from pygeco.estimators.evaluation import Evaluation, evaluate
 from pygeco.estimators.imputer import LowRankImputer
@@ -9,6 +10,8 @@ from pygeco.estimators.robust import RobustPCA
 from pygeco.modelfile import describe, load  # once the classes above are known to it
 
 __all__ = [
+    "CellKFold",
+    "CellList",
     "Evaluation",
     "LowRankClassifier",
     "LowRankImputer",
@@ -17,6 +20,7 @@ __all__ = [
     "QuadraticRegressor",
     "ReducedRankRegressor",
     "RobustPCA",
+    "cells",
     "describe",
     "evaluate",
     "load",

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from pygeco.arrays import moved
 from pygeco.certificates import Certificate
 from pygeco.directions import Lanczos
+from pygeco.engines import session
 from pygeco.estimators._checkpoint import Checkpoint, kept_steps, resumable, seed_of
 from pygeco.evidence import Posterior, Sweep, fit_evidence
 from pygeco.factors import LowRank
@@ -52,7 +52,7 @@ def by_evidence(
     began = time.perf_counter()
     limit = min(MOST, *entries.shape) if rank == "auto" else _checked(rank, entries.shape)
     average = None
-    with threadpool_limits(1, "blas"):  # the same bits however many threads BLAS would use
+    with session(entries):
         found, sweeps, stop = _evidence(entries, limit, offsets, seed, callback, store)
         scale = found.scale
         factors = found.factors()
@@ -139,11 +139,17 @@ def along_path(
     callback: Callable[[Step], object] | None,
     observer: Observer | None,
     store: Checkpoint | None = None,
+    refit: bool = True,
 ) -> Fitted:
-    """Algorithm 1 on what the biases leave, up to the rank given or chosen by held-out cells."""
+    """Algorithm 1 on what the biases leave, up to the rank given or chosen by held-out cells.
+
+    Where it is chosen, the fit is then of all cells, or without `refit` that of the others.
+    """
     solver, seed = _held(solver, penalty), seed_of(store, seed)
     if rank == "auto":
-        chosen = _validated_rank(entries, offsets, solver, penalty, seed, store)
+        chosen, part = _validated(entries, offsets, solver, penalty, seed, store)
+        if part is not None and not refit:
+            return part
     else:
         chosen = _checked(rank, entries.shape)
     path = resumable(
@@ -160,19 +166,19 @@ def along_path(
     return Fitted(path.A.svd(), biases, path, len(path))
 
 
-def _validated_rank(
+def _validated(
     entries: Entries,
     offsets: tuple[str, ...],
     solver: Solver | None,
     penalty: Penalty | None,
     seed: Any,
     store: Checkpoint | None,
-) -> int:
-    """The rank with the lowest loss on a tenth of the cells, held out; the rest is fitted."""
+) -> tuple[int, Fitted | None]:
+    """The rank with the lowest loss on a tenth of the cells, held out, and the fit of the rest."""
     rng = np.random.default_rng(0 if seed is None else seed)
     held = rng.random(entries.size) < 0.1
     if held.all() or not held.any():
-        return 1
+        return 1, None
     fitted, test = entries.subset(~held), entries.subset(held)
     biases = fit_biases(fitted, offsets)
     row, col = biases.mean + biases.row, biases.col
@@ -186,7 +192,7 @@ def _validated_rank(
         losses.append(checked.value(step.A))
         return len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE
 
-    resumable(
+    path = resumable(
         store,
         "validation",
         fitted.shifted(row, col),
@@ -196,7 +202,10 @@ def _validated_rank(
         seed=seed,
         callback=watch,
     )
-    return max(1, ranks[int(np.argmin(losses))])
+    best = max(1, ranks[int(np.argmin(losses))])
+    steps = tuple(step for step in path if step.rank <= best)
+    path = Path(steps, Stop.VALIDATION, path.seed, path.shape)
+    return best, Fitted(path.A.svd(), biases, path, len(path))
 
 
 def _held(solver: Solver | None, penalty: Penalty | None) -> Solver:

@@ -7,14 +7,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from pygeco.arrays import as_array, foreign
+from pygeco.estimators.cell_list import CellList
 from pygeco.objectives import Entries
 
 
 def entries_from(estimator: Any, X: Any, *, reset: bool, **settings: Any) -> Entries:
-    """Entries of a sparse matrix, a dense array with NaN, or (rows, cols, values[, shape])."""
+    """Entries of a sparse matrix, a dense array with NaN, (rows, cols, values[, shape]), cells."""
+    X = X.triplets if isinstance(X, CellList) else X
     if isinstance(X, tuple):
         entries = _from_triplets(X, settings)
         check_columns(estimator, entries.shape[1], reset=reset)
@@ -36,6 +38,19 @@ def entries_from(estimator: Any, X: Any, *, reset: bool, **settings: Any) -> Ent
     if sp.issparse(checked):
         return Entries.from_sparse(checked, **settings)
     return Entries.from_dense(checked, **settings)
+
+
+def cells_from(X: Any, **settings: Any) -> Entries:
+    """The same where X need not have the columns of a fit."""
+    X = X.triplets if isinstance(X, CellList) else X
+    if isinstance(X, tuple):
+        return _from_triplets(X, settings)
+    weights = settings.pop("sample_weight", None)
+    if not (foreign(X) or _sparse(X)):
+        X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
+    if weights is not None:
+        settings["row_weight"] = np.asarray(weights, dtype=float)
+    return Entries.from_sparse(X, **settings) if _sparse(X) else Entries.from_dense(X, **settings)
 
 
 def _from_device(estimator: Any, X: Any, reset: bool, settings: dict[str, Any]) -> Entries:

@@ -27,15 +27,17 @@ from pygeco.estimators._tables import (
     located,
     predicted,
 )
+from pygeco.estimators.cell_list import CellList
 from pygeco.estimators.exporting import Exporting
+from pygeco.estimators.folding import Linear, Sizes, fold
+from pygeco.estimators.partial import Updating
 from pygeco.estimators.recommending import Recommending, Seen
-from pygeco.evidence import Posterior, new_rows
-from pygeco.factors import Array
+from pygeco.evidence import Posterior
+from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, Squared, named
 from pygeco.modelfile import Saveable
 from pygeco.objectives import Entries
-from pygeco.objectives.biases import fit_biases, parts, with_scale
-from pygeco.objectives.rows import fold_in
+from pygeco.objectives.biases import Biases, fit_biases, parts, with_scale
 from pygeco.penalties import Penalty
 from pygeco.solver import Observer, Solver
 from pygeco.tables import is_table
@@ -51,6 +53,7 @@ def _has_probabilities(estimator: Any) -> bool:
 class MatrixCompletion(
     Exporting,
     Saveable,
+    Updating,
     Recommending,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -65,7 +68,7 @@ class MatrixCompletion(
     ----------
     rank : int or "auto", default="auto"
         The highest rank. "auto" leaves it to the evidence or, without that, to a tenth of the
-        cells held out, after which all cells are fitted at the rank that did best.
+        cells held out, after which all cells are fitted at the rank that did best; see `refit`.
     loss : str or Loss, default="squared"
         "squared", "huber", "pseudo-huber", "log-cosh", "absolute", "quantile", "logistic",
         "smoothed-hinge", "poisson", "ordinal", or an object from `pygeco.losses`. Labels are −1/+1
@@ -83,6 +86,9 @@ class MatrixCompletion(
     solver : Solver or None, default=None
         The choices of the algorithm; `Solver.paper()` is the paper's experiment. "auto"
         corrections are sweeps with a penalty, and cores without one, which then err less.
+    refit : bool, default=True
+        Where held-out cells choose the rank: whether all cells are fitted then. If not, the model
+        is the one that chose it, at half the cost, and knows nothing of the tenth.
     clip : bool, default=False
         Clip predictions to the range of the observed values, which can only help. Labels
         have no such range.
@@ -130,6 +136,7 @@ class MatrixCompletion(
         biases: bool | str | tuple[str, ...] = "auto",
         posterior: int = 0,
         solver: Solver | None = None,
+        refit: bool = True,
         clip: bool = False,
         duplicates: str = "error",
         callback: Callable[[Any], object] | None = None,
@@ -143,6 +150,7 @@ class MatrixCompletion(
         self.biases = biases
         self.posterior = posterior
         self.solver = solver
+        self.refit = refit
         self.clip = clip
         self.duplicates = duplicates
         self.callback = callback
@@ -210,6 +218,7 @@ class MatrixCompletion(
                 penalty=penalty,
                 seed=self._seed(),
                 callback=self.callback,
+                refit=bool(self.refit),
                 observer=self.observer,
                 store=self._store_at(checkpoint, entries, chosen),
             )
@@ -244,17 +253,32 @@ class MatrixCompletion(
         return penalty
 
     def _store(self, found: Fitted, entries: Entries, chosen: tuple[str, ...]) -> None:
-        self.path_, self.biases_ = found.path, found.biases
-        self.posterior_, self.average_ = found.posterior, found.average
-        self.total_weight_ = entries.total_weight
-        self.factors_ = found.factors.astype(entries.dtype)
-        rest = [ones((1, entries.shape[1]), entries.kind, entries.dtype)] if "row" in chosen else []
+        self.path_, self.n_iter_ = found.path, found.sweeps
+        self.stop_reason_ = found.path.stop
+        self.average_ = found.average
+        self.total_weight_, self.offsets_ = entries.total_weight, chosen
+        gamma = getattr(self._penalty(), "gamma", 0.0)
+        self.levels_ = tuple(
+            float(np.mean(np.maximum(count, 1.0) ** gamma)) for count in entries.counts()
+        )
+        self._keep(found.factors, found.biases, found.posterior, entries)
+
+    def _keep(
+        self, A: LowRank, biases: Biases, posterior: Posterior | None, entries: Entries
+    ) -> None:
+        """The parts of the model that new cells change."""
+        self.biases_, self.posterior_ = biases, posterior
+        self.factors_ = A.astype(entries.dtype)
+        rest = (
+            [ones((1, entries.shape[1]), entries.kind, entries.dtype)]
+            if "row" in self.offsets_
+            else []
+        )
         self.components_ = np.vstack([self.factors_.V.T, *rest])
         self.singular_values_ = self.factors_.s
         self.rank_ = self.factors_.rank
-        self.n_iter_ = found.sweeps
-        self.stop_reason_ = found.path.stop
-        self.seen_ = Seen(entries.by_row.pointers, entries.by_row.indices, entries.by_row.values)
+        cells = entries.by_row
+        self.seen_ = Seen(cells.pointers, cells.indices, cells.values, cells.weights)
         self._n_features_out = len(self.components_)
 
     def to(self, engine: str) -> MatrixCompletion:
@@ -278,7 +302,8 @@ class MatrixCompletion(
         return_std: bool = False,
         unknown: str = "mean",
     ) -> Any:
-        """The values at cells (rows[t], cols[t]); given one matrix instead, its rows completed.
+        """The values at cells (rows[t], cols[t]), or at those of `pygeco.cells(...)`; given one
+        matrix instead, its rows completed.
 
         On the scale of the observed values: a probability of the label 1 for the logistic loss,
         a mean count for Poisson, a mean level for the ordinal loss, the margin for the hinge.
@@ -289,6 +314,8 @@ class MatrixCompletion(
         ("nan") or an error ("error").
         """
         check_is_fitted(self)
+        if isinstance(rows, CellList):
+            rows, cols = rows.rows, rows.cols
         if cols is None and self._asks(rows):
             return predicted(self, rows, return_std, unknown)
         values = self._response(self.decision_function(rows, cols))
@@ -314,6 +341,8 @@ class MatrixCompletion(
     def decision_function(self, rows: Any, cols: ArrayLike | None = None) -> Array:
         """The linear predictor ⟨u_i s, v_j⟩ + μ + b_i + c_j, for the same input as `predict`."""
         check_is_fitted(self)
+        if isinstance(rows, CellList):
+            rows, cols = rows.rows, rows.cols
         if cols is None and self._asks(rows):
             cells = located(self, rows)
             return linear_at(self, cells.rows, cells.cols)
@@ -358,8 +387,9 @@ class MatrixCompletion(
     def transform(self, X: Any) -> Array:
         """Coordinates of the rows of X in `components_`, each fitted to its known cells alone.
 
-        By the loss of the fit, with its ridge if it had one. Without one, labels, counts and levels
-        take a normal prior with the spread of the fitted rows' own coordinates.
+        By the loss of the fit and its penalty, weighted norms included; by the prior, where it was
+        the evidence. Without any, labels, counts and levels take a normal prior with the spread of
+        the fitted rows' own coordinates. `transform_columns` does the same for columns.
         """
         check_is_fitted(self)
         entries = entries_from(
@@ -371,26 +401,12 @@ class MatrixCompletion(
             allow_empty=True,
             engine=self._engine,
         )
-        if self.posterior_ is not None:
-            fitted = self._coordinates(self.posterior_, entries)
-        else:
-            fitted = fold_in(
-                entries,
-                self.components_.T.astype(float),
-                offset=self.biases_.mean + self.biases_.col,
-                ridge=self._row_ridge(),
-            )
+        found = fold(self._model(), self.factors_, entries)
+        fitted = found.coordinates
+        if "row" in self.offsets_:
+            fitted = np.column_stack([fitted, found.offsets])
         asked = X if isinstance(X, tuple) else (X,)
         return answer(fitted.astype(entries.dtype, copy=False), *asked)
-
-    def _coordinates(self, model: Posterior, entries: Entries) -> Array:
-        """New rows' posterior means, in the basis of `components_`."""
-        rows = new_rows(model, entries)
-        turned = model.cols.factor.T.astype(float) @ self.factors_.V
-        W = model.scale * (rows.factor @ turned)
-        if len(self.components_) > self.rank_:
-            W = np.column_stack([W, model.scale * rows.bias])
-        return W
 
     def inverse_transform(self, X: ArrayLike) -> Array:
         """The full rows, dense, as `predict` would give them: coordinates times `components_`, plus
@@ -406,6 +422,27 @@ class MatrixCompletion(
         full = self.factors_.to_dense() + (b.mean + b.row[:, None] + b.col)
         return self._response(full.astype(self.factors_.U.dtype, copy=False))
 
+    def _model(self) -> Linear | Posterior:
+        """What rows and columns that were not fitted are folded into."""
+        if self.posterior_ is not None:
+            return self.posterior_
+        counts = (
+            np.diff(host(self.seen_.pointers)),
+            np.bincount(host(self.seen_.indices), minlength=self.factors_.shape[1]),
+        )
+        rows, cols = (Sizes(*size) for size in zip(counts, self.levels_, strict=True))
+        switched = ("row" in self.offsets_, "column" in self.offsets_)
+        return Linear(
+            self.factors_,
+            self.biases_,
+            rows,
+            cols,
+            switched,
+            self._penalty(),
+            self.total_weight_,
+            self.loss_,
+        )
+
     @property
     def _engine(self) -> Engine:
         """Where the model is."""
@@ -419,17 +456,6 @@ class MatrixCompletion(
     def _response(self, z: Array) -> Array:
         values = self.loss_.response(z)
         return np.clip(values, *self.range_) if self.clip else values
-
-    def _row_ridge(self) -> Any:
-        """The weight on each squared coordinate of a new row, for the sum of its losses."""
-        ridge = getattr(self.penalty, "quadratic", None)
-        if ridge is not None or self.loss_.regression:
-            weights = np.full(self.rank_, (ridge or 0.0) * self.total_weight_)
-        else:
-            s = self.singular_values_.astype(float)
-            weights = 0.5 * len(self.factors_.U) / np.maximum(s, 1e-6 * s.max(initial=1e-300)) ** 2
-        offset = 0.0 if self.loss_.regression else 0.5
-        return np.append(weights, np.full(len(self.components_) - self.rank_, offset))
 
     def _seed(self) -> Any:
         state = self.random_state

@@ -44,6 +44,7 @@ class Seen(NamedTuple):
     pointers: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: Array
+    weights: Array
 
 
 class Recommending:
@@ -122,7 +123,7 @@ class Recommending:
 
     def _hide_seen(self, table: Array, rows: NDArray[Any]) -> None:
         model: Any = self
-        pointers, indices, _ = model.seen_
+        pointers, indices = model.seen_.pointers, model.seen_.indices
         counts = pointers[rows + 1] - pointers[rows]
         lines = np.repeat(np.arange(len(rows), like=rows), counts)
         starts = np.repeat(pointers[rows] - (np.cumsum(counts) - counts), counts)

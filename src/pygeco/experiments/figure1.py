@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from pygeco import __version__
 from pygeco.experiments.methods import METHODS
 from pygeco.experiments.tasks import Halves, Point, load, splits_of
 
@@ -59,8 +60,8 @@ def planned(datasets: Iterable[str]) -> list[Job]:
 
 
 def curve(job: Job, folder: Path) -> Curve:
-    """The curve of a job: as kept in the folder, or computed and then kept."""
-    file = folder / "runs" / f"{job.dataset}-{job.split}-{job.method}.csv"
+    """The curve of a job: as kept in the folder by this version, or computed and then kept."""
+    file = folder / "runs" / __version__ / f"{job.dataset}-{job.split}-{job.method}.csv"
     if file.is_file():
         return read(file)[0]
     data = _halves(job.dataset, job.split)

@@ -163,7 +163,9 @@ class Entries:
         if not self.squared:
             return self._slopes(left, A.V)
         rows, squares, inner = self._pass(self.by_row, left, A.V)
-        cols, _, _ = self._pass(self.by_col, A.V, left)
+        cols = self.engine.transposed(self.by_row, self.by_col, rows)
+        if cols is None:
+            cols = self._pass(self.by_col, A.V, left).data
         scale = 2.0 / self.total_weight
         return EntriesGradient(self, rows, cols, scale, squares / self.total_weight, scale * inner)
 
@@ -250,6 +252,43 @@ class Entries:
         part.total_weight = float(w.sum(dtype=float)) if len(w) else float(part.size)
         return part
 
+    @property
+    def T(self) -> Entries:
+        """The transposed matrix: the same cells, rows and columns exchanged."""
+        other = copy.copy(self)
+        other.by_row, other.by_col, other.shape = self.by_col, self.by_row, self.shape[::-1]
+        other.offset = None if self.offset is None else self.offset[::-1]
+        return other
+
+    def within(self, shape: tuple[int, int]) -> Entries:
+        """The same cells in a matrix with more rows or columns, which are empty."""
+        part = copy.copy(self)
+        cells = self.by_row
+        part.shape = shape
+        part.by_row, part.by_col = self.engine.both_orders(
+            self.rows(),
+            cells.indices,
+            cells.values,
+            cells.weights if len(cells.weights) else None,
+            shape,
+        )
+        return part
+
+    def some(self, rows: NDArray[Any]) -> Entries:
+        """These rows alone, in this order; all columns stay."""
+        part = copy.copy(self)
+        part.__dict__.pop("value_at_zero", None)
+        place = np.full(self.shape[0], -1, dtype=np.int32, like=self.by_row.indices)
+        place[rows] = np.arange(len(rows), dtype=np.int32, like=self.by_row.indices)
+        where = place[self.rows()]
+        mask, cells = where >= 0, self.by_row
+        weights = cells.weights[mask] if len(cells.weights) else None
+        part.shape = (len(rows), self.shape[1])
+        part.by_row, part.by_col = self.engine.both_orders(
+            where[mask], cells.indices[mask], cells.values[mask], weights, part.shape
+        )
+        return part
+
     def with_loss(self, loss: Loss) -> Entries:
         """The same cells and targets under another loss."""
         other = copy.copy(self)
@@ -307,11 +346,12 @@ class Entries:
     def _slopes(self, left: Array, right: Array) -> EntriesGradient:
         """The gradient of any loss: the slopes of the cells, in both orders."""
         rows = self.engine.slopes(self.by_row, self.loss, *self.widened(False, left, right))
-        cols = self.engine.slopes(
-            self.by_col, self.loss, *self.widened(True, right, left), sums=False
-        )
+        cols = self.engine.transposed(self.by_row, self.by_col, rows.data)
+        if cols is None:
+            wide = self.widened(True, right, left)
+            cols = self.engine.slopes(self.by_col, self.loss, *wide, sums=False).data
         scale = 1.0 / self.total_weight
-        G = EntriesGradient(self, rows.data, cols.data, scale, scale * rows.value, 0.0)
+        G = EntriesGradient(self, rows.data, cols, scale, scale * rows.value, 0.0)
         inner = scale * rows.inner
         if self.offset is not None:  # the pass saw A plus the offset
             inner -= float(self.offset[0] @ G.matvec(ones(self.shape[1], self.kind)))

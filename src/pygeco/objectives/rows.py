@@ -16,9 +16,9 @@ ROWS = 4096
 def fold_in(entries: Entries, V: Array, *, offset: Array, ridge: ArrayLike) -> Array:
     """For each row, argmin_w Σ_j ℓ(offset_j + ⟨w, v_j⟩, y_ij) + Σ_k ridge_k w_k².
 
-    V (n, s), `ridge` a number or (s,). O(|E| s² + m s³), times the Newton steps where the loss is
-    not squared. Where a row does not determine w (fewer known cells than columns, no ridge), the
-    smallest such w; a row without any cell gives zero.
+    V (n, s), `ridge` a number, (s,), or (m, s), one for each row. O(|E| s² + m s³), times the
+    Newton steps where the loss is not squared. Where a row does not determine w (fewer known cells
+    than columns, no ridge), the smallest such w; a row without any cell gives zero.
     """
     cells, s = entries.by_row, V.shape[1]
     if not entries.squared:
@@ -26,11 +26,12 @@ def fold_in(entries: Entries, V: Array, *, offset: Array, ridge: ArrayLike) -> A
         moved = entries.shifted(zeros(len(start), V), offset)
         return minimise_side(moved, start, V, ridge=ridge)
     out = zeros((entries.shape[0], s), V)
-    lift = on(np.eye(s) * np.asarray(ridge, dtype=float), V)
+    lift = np.broadcast_to(on(ridge, V, float), out.shape)
+    eye = on(np.eye(s), V)
     for first in range(0, len(out), ROWS):
         part = slice(first, min(first + ROWS, len(out)))
         found = entries.engine.row_systems(cells, part, offset, V)
-        out[part] = _solve(found.grams + lift, found.sides)
+        out[part] = _solve(found.grams + eye * lift[part][:, None, :], found.sides)
     return out
 
 

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 GRID, INK = "#8896a3", "#22303c"
 # What the paper compares stands out; the others are there to be found.
 STRONG = {"geco": "#c2410c", "js": "#1d4ed8", "js-centred": "#60a5fa", "default": "#15803d"}
-FAINT = ("#a16207", "#7e22ce", "#be185d", "#0f766e", "#57534e", "#9333ea", "#b45309")
-
-
+FAINT = (
+    *("#d97706", "#94a3b8", "#9333ea", "#db2777"),
+    *("#0d9488", "#57534e", "#65a30d", "#0e7490"),
+)
 TICKS = (1, 2, 5, 10, 20, 50, 100, 200)
 
 

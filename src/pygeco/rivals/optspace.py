@@ -57,7 +57,9 @@ def _optspace(
     spectral, passes = leading(_trimmed(objective, zero), r, rng)
     A = Core().solve(objective, spectral).A
     G = objective.gradient(A)
-    length = 1.0 / (objective.smoothness * max(A.s[0], 1e-300) ** 2)
+    if not A.s[0] > 0:
+        return Stop.STATIONARY
+    length = 1.0 / (objective.smoothness * A.s[0] ** 2) or 1.0  # zero for an unknown smoothness
     yield Iterate(A, G, passes + 3 * r + 4, trace_norm=float(A.s.sum()))
     for _ in range(iterations):
         found = _descend(objective, A, G, length)

@@ -29,7 +29,10 @@ def leading(G: Operator, count: int, rng: np.random.Generator) -> Triplets:
     if 2 * count >= short:  # ARPACK finds a part of the triplets, not all of them
         dense = matmat(G, np.eye(n)) if n <= m else rmatmat(G, np.eye(m)).T
         return Triplets(LowRank.from_dense(dense, min(count, short)), short)
-    products = [0]
+    start = rng.standard_normal(short)
+    if not np.any(G.matvec(start) if n <= m else G.rmatvec(start)):  # ARPACK knows no zero matrix
+        return Triplets(LowRank(np.eye(m, count), np.zeros(count), np.eye(n, count)), 1)
+    products = [1]
 
     def counted(product: Product) -> Product:
         def run(x: Array) -> Array:
@@ -39,7 +42,7 @@ def leading(G: Operator, count: int, rng: np.random.Generator) -> Triplets:
         return run
 
     operator = LinearOperator(G.shape, counted(G.matvec), counted(G.rmatvec), dtype=float)
-    U, s, Vt = svds(operator, count, v0=rng.standard_normal(short))
+    U, s, Vt = svds(operator, count, v0=start)
     order = np.argsort(-s)
     return Triplets(LowRank(U[:, order], s[order], Vt[order].T.copy()), products[0])
 

@@ -54,6 +54,11 @@ def soft_impute(
     grid = None if alphas is None else np.sort(np.atleast_1d(np.asarray(alphas, float)))[::-1]
     if grid is not None and not (grid.ndim == 1 and len(grid) and np.all(grid > 0)):
         raise ValueError("alphas: expected one or more numbers > 0.")
+    if not np.isfinite(objective.smoothness):
+        raise ValueError(
+            "objective: Soft-Impute steps by 1/β, and the smoothness β of this one is not known; "
+            "use pygeco.minimize with Trace."
+        )
     form: Form = Alternating(objective, rank) if als else Shrinking(objective, rank)
 
     def algorithm(rng: np.random.Generator) -> Iterates:
@@ -73,7 +78,7 @@ def _soft_impute(
     A, stop = LowRank.zero(objective.shape), Stop.CONVERGED
     if grid is None:
         top = Lanczos(0.01)(objective.gradient(A), rng).sigma
-        grid = np.geomspace(0.5, 0.005, 10) * top
+        grid = np.geomspace(0.5, 0.005, 10 if top > 0 else 0) * top
     for alpha in grid.tolist():
         A, passes = form.start(A, alpha, rng), 0
         for _ in range(iterations):

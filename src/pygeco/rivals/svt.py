@@ -63,34 +63,32 @@ def _svt(
     rng: np.random.Generator,
 ) -> Iterates:
     A = LowRank.zero(entries.shape)
-    start = _residual(entries, A)
-    size = start.value
-    if size == 0.0:
+    start = entries.gradient(A)
+    if start.value == 0.0:
         return Stop.STATIONARY
-    Z = _times(start, delta * math.ceil(tau / (delta * Lanczos(0.01)(start, rng).upper)))
+    rest = _residual(start)
+    kicks = math.ceil(tau / (delta * Lanczos(0.01)(rest, rng).upper))
+    Z = _sum(rest, delta * kicks - 1, rest)
     for _ in range(iterations):
         A, passes = shrunk(Z, tau, A.rank + 1, rank, rng)
-        rest = _residual(entries, A)
-        yield Iterate(A, entries.gradient(A), 4 + passes, trace_norm=float(A.s.sum()))
-        if math.sqrt(rest.value / size) <= tolerance:
+        G = entries.gradient(A)
+        yield Iterate(A, G, 2 + passes, trace_norm=float(A.s.sum()))
+        if G.value <= tolerance**2 * start.value:
             return Stop.CONVERGED
-        if not rest.value <= DIVERGENT**2 * size:
+        if not G.value <= DIVERGENT**2 * start.value:
             return Stop.DIVERGED
-        Z = _plus(Z, _times(rest, delta))
+        Z = _sum(Z, delta, _residual(G))
     return Stop.ITERATIONS
 
 
-def _residual(entries: Entries, A: LowRank) -> EntriesGradient:
-    """P_E(Y − A) in float64, with its mean square as `value`."""
-    G = entries.gradient(A)
+def _residual(G: EntriesGradient) -> EntriesGradient:
+    """P_E(Y − A) in float64, from the gradient at A."""
     return EntriesGradient(
-        entries, -G.by_row.astype(float), -G.by_col.astype(float), 1.0, G.value, 0.0
+        G.objective, -G.by_row.astype(float), -G.by_col.astype(float), 1.0, 0.0, 0.0
     )
 
 
-def _times(Z: EntriesGradient, a: float) -> EntriesGradient:
-    return EntriesGradient(Z.objective, a * Z.by_row, a * Z.by_col, 1.0, 0.0, 0.0)
-
-
-def _plus(Z: EntriesGradient, W: EntriesGradient) -> EntriesGradient:
-    return EntriesGradient(Z.objective, Z.by_row + W.by_row, Z.by_col + W.by_col, 1.0, 0.0, 0.0)
+def _sum(Z: EntriesGradient, a: float, W: EntriesGradient) -> EntriesGradient:
+    """Z + a W on the cells."""
+    rows, cols = Z.by_row + a * W.by_row, Z.by_col + a * W.by_col
+    return EntriesGradient(Z.objective, rows, cols, 1.0, 0.0, 0.0)

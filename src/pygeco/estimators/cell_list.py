@@ -1,0 +1,104 @@
+"""Cells as a sequence, so that scikit-learn can split cells where it would split rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import KFold
+
+from pygeco.factors import Array
+
+
+@dataclass(frozen=True, eq=False)
+class CellList:
+    """The known cells of an m × n matrix, one after the other.
+
+    `len`, `shape[0]` and indexing go over cells: any part of it still knows the whole matrix's
+    shape. `MatrixCompletion` fits, predicts and scores it. Made by `pygeco.cells`.
+    """
+
+    rows: NDArray[Any]
+    cols: NDArray[Any]
+    values: Array
+    matrix_shape: tuple[int, int]
+
+    @property
+    def shape(self) -> tuple[int]:
+        return (len(self.values),)
+
+    @property
+    def triplets(self) -> tuple[NDArray[Any], NDArray[Any], Array, tuple[int, int]]:
+        """(rows, cols, values, shape), as `fit` and `Entries` take them."""
+        return self.rows, self.cols, self.values, self.matrix_shape
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, key: Any) -> CellList:
+        key = key[0] if isinstance(key, tuple) else key  # scikit-learn writes X[key, ...]
+        parts = (np.atleast_1d(x[key]) for x in (self.rows, self.cols, self.values))
+        rows, cols, values = parts
+        return replace(self, rows=rows, cols=cols, values=values)
+
+
+def cells(X: Any, y: ArrayLike | None = None, shape: tuple[int, int] | None = None) -> CellList:
+    """The known cells of X in row order (as given, for triplets and pairs).
+
+    X is a scipy sparse matrix (its stored cells), a dense array with NaN, a tuple (rows, cols,
+    values[, shape]), or pairs (k, 2) of row and column numbers with the values in `y`.
+
+        GridSearchCV(model, {"rank": [2, 4]}, cv=CellKFold(5)).fit(cells(X))
+    """
+    if y is not None:
+        pairs = np.asarray(X)
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+            raise ValueError(
+                f"X: with y, expected pairs of integers, shape (k, 2), not {pairs.dtype} of shape "
+                f"{pairs.shape}."
+            )
+        given = pairs[:, 0], pairs[:, 1], y, *([] if shape is None else [shape])
+        return _from_triplets(given)
+    if shape is not None:
+        raise ValueError("shape: goes with pairs and y; X has one of its own.")
+    if isinstance(X, tuple):
+        return _from_triplets(X)
+    if hasattr(X, "tocsr"):
+        coo = X.tocsr().tocoo()
+        return CellList(coo.row, coo.col, coo.data, coo.shape)
+    table = np.asarray(X)
+    if table.ndim != 2 or table.dtype.kind not in "fiub":
+        raise ValueError(f"X: expected a matrix of real numbers, not {table.dtype} {table.shape}.")
+    rows, cols = np.nonzero(~np.isnan(table.astype(float, copy=False)))
+    return CellList(rows, cols, table[rows, cols], table.shape)
+
+
+def _from_triplets(given: tuple[Any, ...]) -> CellList:
+    if len(given) not in (3, 4):
+        raise ValueError(f"X: a tuple must be (rows, cols, values[, shape]), not {len(given)}.")
+    rows, cols, values = (np.asarray(x) for x in given[:3])
+    if not rows.shape == cols.shape == values.shape == (len(values),):
+        raise ValueError(
+            f"X: rows, cols and values must be of one length, not of shapes {rows.shape}, "
+            f"{cols.shape} and {values.shape}."
+        )
+    size = (int(rows.max(initial=-1)) + 1, int(cols.max(initial=-1)) + 1)
+    return CellList(rows, cols, values, given[3] if len(given) == 4 else size)
+
+
+class CellKFold(KFold):
+    """K folds of cells: every cell is in exactly one test fold, drawn at random.
+
+    For `cells(X)`, whose parts keep the shape of the matrix; or, by itself, `split(X)` gives
+    positions in `cells(X)`. The same `random_state` gives the same folds.
+    """
+
+    def __init__(self, n_splits: int = 5, *, random_state: Any = 0) -> None:
+        super().__init__(n_splits, shuffle=True, random_state=random_state)
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
+        """Positions of the fitted and of the held-out cells, fold by fold."""
+        listed = X if isinstance(X, CellList) else cells(X)
+        return super().split(np.zeros(len(listed)))

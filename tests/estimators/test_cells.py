@@ -1,0 +1,133 @@
+"""scikit-learn's searches and cross-validation over cells."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+)
+
+from pygeco import CellKFold, MatrixCompletion, Ridge, cells
+from pygeco.data import make_ratings
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return make_ratings((40, 30), 500, rank=2, noise=0.4, dtype=np.float64)
+
+
+def forms(ratings):
+    rows, cols, values, shape = ratings
+    sparse = sp.csr_array((values, (rows, cols)), shape)
+    dense = np.full(shape, np.nan)
+    dense[rows, cols] = values
+    order = np.lexsort((cols, rows))
+    triplets = rows[order], cols[order], values[order], shape
+    pairs = np.column_stack([rows, cols])[order]
+    return {
+        "sparse": cells(sparse),
+        "dense": cells(dense),
+        "triplets": cells(triplets),
+        "pairs": cells(pairs, values[order], shape),
+    }
+
+
+def small(**settings):
+    return MatrixCompletion(**{"rank": 2, "penalty": Ridge(1e-3), "random_state": 0} | settings)
+
+
+@pytest.mark.parametrize("form", ["sparse", "dense", "triplets", "pairs"])
+def test_every_form_lists_the_same_cells(ratings, form) -> None:
+    found = forms(ratings)[form]
+    first = forms(ratings)["triplets"]
+    for mine, other in zip(found.triplets[:3], first.triplets[:3], strict=True):
+        np.testing.assert_array_equal(mine, other)
+    assert found.matrix_shape == ratings.shape
+    assert len(found) == found.shape[0] == 500
+    part = found[np.array([3, 1])]
+    assert part.matrix_shape == ratings.shape
+    np.testing.assert_array_equal(part.values, first.values[[3, 1]])
+    assert len(found[7]) == 1
+    model, same = small().fit(found), small().fit(tuple(ratings))
+    np.testing.assert_array_equal(model.to_dense(), same.to_dense())
+    np.testing.assert_array_equal(model.predict(found), same.predict(found.rows, found.cols))
+    assert model.score(found) == same.score(tuple(ratings))
+
+
+def test_every_cell_is_in_exactly_one_test_fold(ratings) -> None:
+    listed = forms(ratings)["sparse"]
+    folds = list(CellKFold(4, random_state=3).split(listed))
+    assert len(folds) == 4
+    held = np.sort(np.concatenate([test for _, test in folds]))
+    np.testing.assert_array_equal(held, np.arange(500))
+    for train, test in folds:
+        assert not set(train) & set(test)
+        assert len(train) + len(test) == 500
+        assert len(np.unique(listed.rows[test])) > 20  # cells of many rows, not rows
+    again = list(CellKFold(4, random_state=3).split(forms(ratings)["dense"]))
+    for one, other in zip(folds, again, strict=True):
+        np.testing.assert_array_equal(one[1], other[1])
+    other = next(iter(CellKFold(4, random_state=4).split(listed)))
+    assert set(other[1]) != set(folds[0][1])
+    rows, cols, values, shape = ratings
+    matrix = sp.csr_array((values, (rows, cols)), shape)
+    np.testing.assert_array_equal(next(CellKFold(4, random_state=3).split(matrix))[1], folds[0][1])
+
+
+@pytest.mark.parametrize("form", ["sparse", "dense", "triplets", "pairs"])
+def test_scores_are_those_by_hand(ratings, form) -> None:
+    listed = forms(ratings)[form]
+    cv = CellKFold(3, random_state=0)
+    scores = cross_val_score(small(), listed, cv=cv)
+    for (train, test), score in zip(cv.split(listed), scores, strict=True):
+        model = small().fit(listed[train])
+        error = model.predict(listed.rows[test], listed.cols[test]) - listed.values[test]
+        assert score == pytest.approx(-np.sqrt(np.mean(error**2)), rel=1e-12)
+
+
+def test_a_search_finds_the_best_of_its_grid(ratings) -> None:
+    listed = forms(ratings)["sparse"]
+    cv = CellKFold(3)
+    grid = {"rank": [1, 2], "penalty": [Ridge(1e-3), Ridge(1.0)]}
+    search = GridSearchCV(small(), grid, cv=cv).fit(listed)
+    by_hand = {
+        (rank, penalty.alpha): cross_val_score(small(rank=rank, penalty=penalty), listed, cv=cv)
+        for rank in grid["rank"]
+        for penalty in grid["penalty"]
+    }
+    best = max(by_hand, key=lambda key: by_hand[key].mean())
+    assert (search.best_params_["rank"], search.best_params_["penalty"].alpha) == best
+    assert search.best_score_ == pytest.approx(by_hand[best].mean(), rel=1e-12)
+    assert search.best_estimator_.factors_.shape == ratings.shape
+    assert search.predict(listed).shape == (500,)
+
+
+def test_other_tools_and_scorers(ratings) -> None:
+    listed = forms(ratings)["pairs"]
+    scoring = {"rmse": "neg_root_mean_squared_error", "mae": "neg_mean_absolute_error"}
+    found = cross_validate(small(), listed, listed.values, cv=CellKFold(3), scoring=scoring)
+    own = cross_val_score(small(), listed, cv=CellKFold(3))
+    np.testing.assert_allclose(found["test_rmse"], own, rtol=1e-12)
+    folds = KFold(3, shuffle=True, random_state=0)
+    held = cross_val_predict(small(biases=True), listed, listed.values, cv=folds)
+    assert np.sqrt(np.mean((held - listed.values) ** 2)) < listed.values.std()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ((np.zeros((3, 2)), np.zeros(3)), r"^X: with y, expected pairs of integers"),
+        ((np.zeros((3, 3), int), np.zeros(3)), r"^X: with y, expected pairs of integers"),
+        ((([0], [1]),), r"^X: a tuple must be"),
+        ((([0, 1], [1], [2.0]),), r"^X: rows, cols and values must be of one length"),
+        ((np.zeros((2, 2)), None, (2, 2)), r"^shape: goes with pairs and y"),
+        ((np.zeros(3),), r"^X: expected a matrix of real numbers"),
+    ],
+)
+def test_bad_input(arguments, match) -> None:
+    with pytest.raises(ValueError, match=match):
+        cells(*arguments)
