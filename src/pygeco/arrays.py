@@ -9,6 +9,7 @@ cores and priors, s or s² numbers, stay on the host, where small algebra is fas
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -105,3 +106,8 @@ def moved(x: Any, like: NDArray[Any]) -> Any:
     if (isinstance(x, np.ndarray) or foreign(x)) and x.ndim:
         return host(x) if isinstance(like, np.ndarray) else on(x, like)
     return x
+
+
+def parts(count: int, size: int = 1 << 22) -> Iterator[slice]:
+    """Slices that cover `count` numbers, so that what is made of them stays small."""
+    return (slice(at, min(at + size, count)) for at in range(0, count, size))

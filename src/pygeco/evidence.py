@@ -29,6 +29,7 @@ from pygeco.factors import Array, LowRank
 from pygeco.objectives.entries import Entries
 from pygeco.objectives.half_sweep import Side, Swept, half_sweep
 
+LARGE = 30_000_000  # cells beyond which memory counts more than the time of a few products
 FLOAT = np.float32  # the noise of the data is far above the rounding
 BLOCK = 4, 24  # components that are grown at once, at least and at most
 CELLS = 3  # cells of a row or column, on average, for each of them
@@ -207,12 +208,13 @@ def fit_evidence(
 
 def standardised(entries: Entries, centre: bool) -> tuple[Entries, float, float]:
     """The same cells with mean 0 (where centred) and deviation 1, in float32."""
-    y = entries.by_row.values.astype(float, copy=False)
-    w = entries.by_row.weights if len(entries.by_row.weights) else None
-    mean = float(np.average(y, weights=w)) if centre else 0.0
-    spread = float(np.sqrt(np.average((y - mean) ** 2, weights=w)))
+    total = entries.total_weight
+    mean = entries.moments()[0] / total if centre else 0.0
+    spread = float(np.sqrt(entries.moments(mean)[1] / total))
     scale = spread if spread > 1e-12 * abs(mean) and spread > 0 else 1.0
-    return entries.standardised(mean, scale, FLOAT), mean, scale
+    data = entries.standardised(mean, scale, FLOAT)
+    data.lean = entries.lean or data.size > LARGE
+    return data, mean, scale
 
 
 def sweep(data: Entries, now: Posterior, relax: float = 0.0) -> tuple[Posterior, float]:
@@ -351,9 +353,9 @@ def _grow(data: Entries, now: Posterior, count: int, rng: np.random.Generator) -
     if count <= 0:
         return now
     U, V = now.rows.factor.astype(float), now.cols.factor.astype(float)
-    rest = data.shifted(now.rows.bias.astype(float), now.cols.bias.astype(float))
     by_row, by_col = (np.maximum(c.counts(), 1) ** -0.5 for c in (data.by_row, data.by_col))
-    G = Weighted(rest.gradient(LowRank.product(U, V)), by_row, by_col)
+    biases = now.rows.bias.astype(float), now.cols.bias.astype(float)
+    G = Weighted(data.gradient_beyond(LowRank.product(U, V), *biases), by_row, by_col)
     _, s, Y = leading_block(G, count, rng)
     # The gradient is −2 / Σ w times the residuals.
     size = np.maximum(0.25 * 0.5 * data.total_weight * s, 1e-6)

@@ -26,8 +26,9 @@ def both_orders(
     payloads = [values] if weights is None else [values, weights]
     orders = []
     for payload in payloads:
-        by_col = _grouped(cols, rows, payload, shape[1])
-        by_row = _transposed(*by_col, shape[0])
+        unsorted = _grouped(cols, rows, payload, shape[1])
+        by_row = _transposed(*unsorted, shape[0])
+        del unsorted  # its place is needed for what follows
         orders.append((by_row, _transposed(*by_row, shape[1])))
     none = np.zeros(0, dtype=values.dtype)
     both = []
@@ -36,6 +37,16 @@ def both_orders(
         w = none if weights is None else orders[1][side][2]
         both.append(Cells(pointers, indices, y, w, cut(pointers), engine))
     return both[0], both[1]
+
+
+def with_transpose(
+    pointers: NDArray[np.int64], indices: NDArray[np.int32], values: Array, n: int, engine: Engine
+) -> tuple[Cells, Cells]:
+    """Cells that are grouped and sorted already, used where they are, and their other order."""
+    none = np.zeros(0, dtype=values.dtype)
+    other = _transposed(pointers, indices, values, n)
+    one = Cells(pointers, indices, values, none, cut(pointers), engine)
+    return one, Cells(*other, none, cut(other[0]), engine)
 
 
 def cut(pointers: NDArray[np.int64], parts: int = BLOCKS) -> NDArray[np.int64]:

@@ -111,6 +111,33 @@ def residuals(pointers, indices, values, weights, blocks, P, Q, out, sums):
 
 
 @njit(cache=True, parallel=True, fastmath=_FAST)
+def fresh_products(pointers, indices, values, weights, blocks, P, Q, scale, X, out, sums):
+    """Out = scale · S X, where S holds the residuals, which are made and forgotten cell by cell."""
+    s, columns = np.uint64(P.shape[1]), np.uint64(X.shape[1])
+    for b in prange(len(blocks) - 1):
+        squares, inner = 0.0, 0.0
+        total = np.empty(X.shape[1], X.dtype)
+        for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
+            total[:] = 0
+            for e in range(np.uint64(pointers[i]), np.uint64(pointers[i + _ONE])):
+                j = np.uint32(indices[e])
+                z = 0.0
+                for k in range(s):
+                    z += P[i, k] * Q[j, k]
+                r = z - values[e]
+                wr = r * weights[e] if len(weights) else r
+                squares += wr * r
+                inner += wr * z
+                d = X.dtype.type(wr)
+                for k in range(columns):
+                    total[k] += d * X[j, k]
+            for k in range(columns):
+                out[i, k] = scale * total[k]
+        sums[b, 0] = squares
+        sums[b, 1] = inner
+
+
+@njit(cache=True, parallel=True, fastmath=_FAST)
 def cross_grams(pointers, indices, weights, blocks, X, x, out):
     """out_j = Σ_{i ∈ E_j} w x_i X_i: what a new column adds to the Grams. O(|E| s)."""
     s = np.uint64(X.shape[1])

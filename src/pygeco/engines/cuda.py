@@ -138,6 +138,10 @@ class Cuda:
         squares, inner = host(sums.sum(axis=0))
         return Residuals(out, float(squares), float(inner))
 
+    def fresh_products(self, cells: Cells, P: Array, Q: Array, scale: float, X: Array) -> Residuals:
+        found = self.residuals(cells, P, Q)
+        return found._replace(data=self.products(cells, found.data, scale, X))
+
     def _predict(
         self, cells: Cells, pieces: Pieces, run: slice, P: Array, Q: Array, out: Array, base: int,
         sums: Array | None,

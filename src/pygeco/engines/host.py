@@ -66,6 +66,13 @@ class Host:
         cpu.residuals(*cells[:5], P, Q, out, sums)
         return Residuals(out, float(sums[:, 0].sum()), float(sums[:, 1].sum()))
 
+    def fresh_products(self, cells: Cells, P: Array, Q: Array, scale: float, X: Array) -> Residuals:
+        out = np.empty((cells.groups, X.shape[1]), X.dtype)
+        sums = np.empty((len(cells.blocks) - 1, 2))
+        P, Q, X = (np.ascontiguousarray(x) for x in (P, Q, X))
+        cpu.fresh_products(*cells[:5], P, Q, scale, X, out, sums)
+        return Residuals(out, float(sums[:, 0].sum()), float(sums[:, 1].sum()))
+
     def transposed(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
         return None
 

@@ -175,6 +175,9 @@ class Engine(Protocol):
     def residuals(self, cells: Cells, P: Array, Q: Array) -> Residuals:
         """z = ⟨P_i, Q_j⟩. O(|E| s)."""
 
+    def fresh_products(self, cells: Cells, P: Array, Q: Array, scale: float, X: Array) -> Residuals:
+        """Scale · S X for the residuals S at ⟨P_i, Q_j⟩, which are not kept. O(|E| (s + k))."""
+
     def transposed(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
         """Numbers of the cells by row in the order by column; None where it is as well to make
         them again.

@@ -119,7 +119,7 @@ def _one_step(
     stop: Stop,
 ) -> Path:
     """The fit as a path of one step, with its certificate for the mean squared error."""
-    G = entries.shifted(biases.mean + biases.row, biases.col).gradient(A)
+    G = entries.gradient_beyond(A, biases.mean + biases.row, biases.col)
     pair = Lanczos()(G, np.random.default_rng([seed, A.rank]))
     certificate = Certificate(pair.sigma, pair.upper, G.inner, float(A.s.sum()), pair.confidence)
     seconds = time.perf_counter() - began

@@ -278,6 +278,8 @@ class MatrixCompletion(
         self.singular_values_ = self.factors_.s
         self.rank_ = self.factors_.rank
         cells = entries.by_row
+        if entries.borrowed:  # the caller's own arrays, which may change
+            cells = cells._replace(indices=cells.indices.copy(), values=cells.values.copy())
         self.seen_ = Seen(cells.pointers, cells.indices, cells.values, cells.weights)
         self._n_features_out = len(self.components_)
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from pygeco.arrays import as_array, host, on, ones, zeros
+from pygeco.arrays import as_array, host, on, ones, parts, zeros
 from pygeco.engines import Cells, Engine, chosen
 from pygeco.engines.protocol import Residuals, Systems
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, Squared, named, prepared
 from pygeco.objectives.base import Span
 from pygeco.objectives.convex_span import ConvexSpan
+from pygeco.objectives.entries_gradient import EntriesGradient, FreshGradient
 from pygeco.objectives.half_sweep import Side, half_sweep
-from pygeco.objectives.observed import observed
+from pygeco.objectives.observed import check_policy, compressed, observed
 from pygeco.objectives.quadratic_span import QuadraticSpan
 from pygeco.objectives.row_newton import minimise_side
 
@@ -37,6 +37,11 @@ class Entries:
     Cells are kept row-wise and column-wise: per cell and order, 4 bytes of index and one value.
     A cell given more than once is an error unless `duplicates` says "mean", "sum" or "last"; it
     then counts as one cell, with the mean (or the last) of its weights.
+
+    With `lean`, gradients of the squared loss keep no number for a cell: 16 bytes a cell in all
+    with float32 values, where they would be 24, for slower products. `from_sparse` uses a CSR or
+    CSC matrix with sorted int32 indices where it is, memory-mapped or not: it must not change
+    while it is used.
 
     `engine` says where passes over the cells run: "cpu", or "cuda" for a GPU; by default where the
     values are already.
@@ -55,9 +60,10 @@ class Entries:
         sample_weight: ArrayLike | None = None,
         duplicates: str = "error",
         allow_empty: bool = False,
+        lean: bool = False,
         engine: str | Engine | None = None,
     ) -> None:
-        by_row, by_col, self.shape = observed(
+        by_row, by_col, shape = observed(
             rows,
             cols,
             values,
@@ -67,6 +73,17 @@ class Entries:
             duplicates=duplicates,
             allow_empty=allow_empty,
         )
+        self._take(by_row, by_col, shape, loss, lean)
+
+    def _take(
+        self,
+        by_row: Cells,
+        by_col: Cells,
+        shape: tuple[int, int],
+        loss: str | Loss = "squared",
+        lean: bool = False,
+    ) -> None:
+        self.shape, self.lean, self.borrowed = shape, lean, False
         self.loss, targets = prepared(loss, by_row.values) if by_row.size else (named(loss), None)
         if targets is not None and targets is not by_row.values:
             by_row = by_row._replace(values=targets)
@@ -79,6 +96,16 @@ class Entries:
     @classmethod
     def from_sparse(cls, X: Any, *, row_weight: Array | None = None, **settings: Any) -> Entries:
         """The stored cells of a scipy sparse matrix, explicit zeros included."""
+        engine = chosen(settings.get("engine"), X.data)
+        if row_weight is None and settings.get("sample_weight") is None:
+            both = compressed(X, engine, settings.get("allow_empty", False))
+            if both is not None:
+                check_policy(settings.get("duplicates", "error"))
+                entries = cls.__new__(cls)
+                kept = {key: settings[key] for key in ("loss", "lean") if key in settings}
+                entries._take(*both, (int(X.shape[0]), int(X.shape[1])), **kept)
+                entries.borrowed = True
+                return entries
         coo = X.tocoo()
         if np.iscomplexobj(coo.data):
             raise ValueError("X: complex values are not supported; pass a real matrix.")
@@ -147,9 +174,7 @@ class Entries:
         """R(0); Σ w y² / Σ w for the squared loss."""
         if not self.squared:
             return self.value(LowRank.zero(self.shape, self.kind))
-        y = self.by_row.values.astype(float, copy=False)
-        w = self.by_row.weights
-        return float(np.dot(y * w if len(w) else y, y)) / self.total_weight
+        return self.moments()[1] / self.total_weight
 
     def value(self, A: LowRank) -> float:
         """R(A). One pass, O(|E| s)."""
@@ -157,17 +182,41 @@ class Entries:
             return self.total_loss(False, A.left, A.V) / self.total_weight
         return self._pass(self.by_row, A.left, A.V).squares / self.total_weight
 
-    def gradient(self, A: LowRank) -> EntriesGradient:
+    def gradient(self, A: LowRank) -> EntriesGradient | FreshGradient:
         """∇R(A), sparse: w ℓ′(A_ij, y_ij) / Σ w on E. Two passes, O(|E| s)."""
-        left = A.left
         if not self.squared:
-            return self._slopes(left, A.V)
-        rows, squares, inner = self._pass(self.by_row, left, A.V)
+            return self._slopes(A.left, A.V)
+        return self._fresh(A.left, A.V) if self.lean else self._kept(A.left, A.V)
+
+    def gradient_beyond(
+        self, A: LowRank, row: Array, col: Array
+    ) -> EntriesGradient | FreshGradient:
+        """∇R(A + row 1ᵀ + 1 colᵀ) of the squared loss, no cell copied; `inner` is that with A."""
+        left = np.column_stack([A.left, row, ones(len(row), row)])
+        right = np.column_stack([A.V, ones(len(col), col), col])
+        G = self._fresh(left, right) if self.lean else self._kept(left, right)
+        offsets = host(row) @ host(G.matvec(ones(self.shape[1], col)))
+        offsets += host(col) @ host(G.rmatvec(ones(self.shape[0], row)))
+        return replace(G, inner=G.inner - float(offsets))
+
+    def residual_gradient(self, A: LowRank) -> EntriesGradient:
+        """∇R(A) of the squared loss with the residuals kept, `lean` or not."""
+        return self._kept(A.left, A.V)
+
+    def _kept(self, left: Array, right: Array) -> EntriesGradient:
+        rows, squares, inner = self._pass(self.by_row, left, right)
         cols = self.engine.transposed(self.by_row, self.by_col, rows)
         if cols is None:
-            cols = self._pass(self.by_col, A.V, left).data
+            cols = self._pass(self.by_col, right, left).data
         scale = 2.0 / self.total_weight
         return EntriesGradient(self, rows, cols, scale, squares / self.total_weight, scale * inner)
+
+    def _fresh(self, left: Array, right: Array) -> FreshGradient:
+        nothing = zeros((self.shape[1], 0), right)
+        found = self.engine.fresh_products(self.by_row, left, right, 1.0, nothing)
+        scale = 2.0 / self.total_weight
+        value = found.squares / self.total_weight
+        return FreshGradient(self, left, right, scale, value, scale * found.inner)
 
     def span(self, A: LowRank) -> Span:
         """B ↦ R(U B Vᵀ) for the columns of A."""
@@ -221,6 +270,17 @@ class Entries:
             setattr(moved, name, cells._replace(values=-self._pass(unweighted, P, Q).data))
         return moved
 
+    def moments(self, centre: float = 0.0) -> tuple[float, float]:
+        """Σ w (y − centre) and Σ w (y − centre)², in float64."""
+        first, second = 0.0, 0.0
+        cells = self.by_row
+        for part in parts(cells.size):
+            y = cells.values[part].astype(float) - centre
+            wy = y * cells.weights[part] if len(cells.weights) else y
+            first += float(wy.sum())
+            second += float(np.dot(wy, y))
+        return first, second
+
     def squared_error(self, rows: Side, cols: Side) -> float:
         """Σ w (y − b_i − c_j − ⟨u_i, v_j⟩)². One pass."""
         P = np.column_stack([rows.factor, rows.bias, ones(len(rows.bias), rows.bias)])
@@ -232,7 +292,9 @@ class Entries:
         other = copy.copy(self)
         for name in ("by_row", "by_col"):
             cells: Cells = getattr(self, name)
-            values: Array = ((cells.values.astype(float, copy=False) - mean) / scale).astype(dtype)
+            values: Array = np.empty_like(cells.values, dtype=dtype)
+            for part in parts(cells.size):
+                values[part] = (cells.values[part].astype(float) - mean) / scale
             setattr(other, name, cells._replace(values=values, weights=cells.weights.astype(dtype)))
         other.__dict__.pop("value_at_zero", None)
         return other
@@ -360,40 +422,3 @@ class Entries:
 
     def _pass(self, cells: Cells, P: Array, Q: Array) -> Residuals:
         return self.engine.residuals(cells, P, Q)
-
-
-@dataclass(frozen=True, eq=False)
-class EntriesGradient:
-    """The residuals in both orders, scaled when multiplied."""
-
-    objective: Entries
-    by_row: Array
-    by_col: Array
-    scale: float
-    value: float
-    inner: float
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.objective.shape
-
-    @property
-    def kind(self) -> Array:
-        return self.objective.kind
-
-    def matvec(self, x: Array) -> Array:
-        return self.objective.engine.product(self.objective.by_row, self.by_row, self.scale, x)
-
-    def rmatvec(self, y: Array) -> Array:
-        return self.objective.engine.product(self.objective.by_col, self.by_col, self.scale, y)
-
-    def matmat(self, X: Array) -> Array:
-        return self.objective.engine.products(self.objective.by_row, self.by_row, self.scale, X)
-
-    def rmatmat(self, Y: Array) -> Array:
-        return self.objective.engine.products(self.objective.by_col, self.by_col, self.scale, Y)
-
-    def to_sparse(self) -> sp.csr_array:
-        cells = self.objective.by_row
-        data, indices, pointers = (host(x) for x in (self.by_row, cells.indices, cells.pointers))
-        return sp.csr_array((self.scale * data, indices, pointers), self.shape)

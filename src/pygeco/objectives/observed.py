@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays import contiguous, on, ones
 from pygeco.engines import Cells, Engine
+from pygeco.engines.cells import with_transpose
 from pygeco.factors import Array
 
 
@@ -40,6 +41,34 @@ def observed(
     w = _weights(sample_weight, y)
     by_row, by_col = _unique(*engine.both_orders(i, j, y, w, shape), duplicates, shape)
     return by_row, by_col, shape
+
+
+def compressed(X: Any, engine: Engine, allow_empty: bool) -> tuple[Cells, Cells] | None:
+    """A CSR or CSC matrix in both orders, its own arrays used as one of them.
+
+    None where that cannot be: another format or engine, unsorted or repeated cells, long indices.
+    """
+    ready = (
+        engine.name == "cpu"
+        and getattr(X, "format", "") in ("csr", "csc")
+        and X.has_canonical_format
+        and X.indices.dtype == np.int32
+        and X.data.dtype.kind == "f"
+        and X.data.dtype.itemsize in (4, 8)
+        and X.data.flags.c_contiguous
+        and X.data.flags.aligned
+    )
+    if not ready:
+        return None
+    y = _values(X.data, allow_empty, engine.kind)
+    groups, others = X.shape if X.format == "csr" else X.shape[::-1]
+    if len(y) and (X.indices.min() < 0 or X.indices.max() >= others):
+        raise ValueError(f"X: an index is outside 0 … {others - 1}; build the matrix again.")
+    pointers = X.indptr.astype(np.int64)
+    if len(pointers) != groups + 1 or pointers[-1] != len(y) or np.any(np.diff(pointers) < 0):
+        raise ValueError("X: its index pointers do not fit its cells; build the matrix again.")
+    one, other = with_transpose(pointers, X.indices, y, others, engine)
+    return (one, other) if X.format == "csr" else (other, one)
 
 
 def _values(values: ArrayLike, allow_empty: bool, like: Array) -> Array:
@@ -106,13 +135,17 @@ def _weights(sample_weight: ArrayLike | None, y: Array) -> Array | None:
     return w
 
 
+def check_policy(duplicates: str) -> None:
+    policies = ("error", "mean", "sum", "last")
+    if duplicates not in policies:
+        raise ValueError(f"duplicates: unknown policy {duplicates!r}; use one of {policies}.")
+
+
 def _unique(
     by_row: Cells, by_col: Cells, duplicates: str, shape: tuple[int, int]
 ) -> tuple[Cells, Cells]:
     """The cells with at most one each, by the policy."""
-    policies = ("error", "mean", "sum", "last")
-    if duplicates not in policies:
-        raise ValueError(f"duplicates: unknown policy {duplicates!r}; use one of {policies}.")
+    check_policy(duplicates)
     again = np.flatnonzero(by_row.indices[1:] == by_row.indices[:-1]) + 1
     starts = by_row.pointers[np.searchsorted(by_row.pointers, again)]
     again = again[starts != again]  # the first cell of a row may repeat the last row's column

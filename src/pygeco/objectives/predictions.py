@@ -8,7 +8,8 @@ from functools import cached_property
 from pygeco.arrays import zeros
 from pygeco.engines import Cells
 from pygeco.factors import Array, LowRank
-from pygeco.objectives.entries import Entries, EntriesGradient
+from pygeco.objectives.entries import Entries
+from pygeco.objectives.entries_gradient import EntriesGradient
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from pygeco.directions import Lanczos
 from pygeco.factors import LowRank
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Objective
-from pygeco.objectives.entries import EntriesGradient
+from pygeco.objectives.entries_gradient import EntriesGradient
 from pygeco.path import Path, Stop
 from pygeco.rivals.base import Callback, Iterate, Iterates, Seed, follow, positive, squared_entries
 from pygeco.rivals.singular import shrunk
@@ -63,7 +63,7 @@ def _svt(
     rng: np.random.Generator,
 ) -> Iterates:
     A = LowRank.zero(entries.shape)
-    start = entries.gradient(A)
+    start = entries.residual_gradient(A)
     if start.value == 0.0:
         return Stop.STATIONARY
     rest = _residual(start)
@@ -71,7 +71,7 @@ def _svt(
     Z = _sum(rest, delta * kicks - 1, rest)
     for _ in range(iterations):
         A, passes = shrunk(Z, tau, A.rank + 1, rank, rng)
-        G = entries.gradient(A)
+        G = entries.residual_gradient(A)
         yield Iterate(A, G, 2 + passes, trace_norm=float(A.s.sum()))
         if G.value <= tolerance**2 * start.value:
             return Stop.CONVERGED
