@@ -1,6 +1,6 @@
 # make demo   sets up .venv and runs the main job on synthetic ratings
 # make test   sets up .venv and runs lint, types and all tests
-# make bench  prints the growth and speed tables
+# make bench  prints tables of speed, growth, memory and fits; ARGS=--large adds 10⁸ cells
 # make bench-peers  installs the other packages in .venv-peers and prints the table beside pygeco
 PYTHON ?= python3
 VENV := .venv
@@ -21,7 +21,7 @@ lint: $(VENV)/ready
 	$(BIN)/lint-imports
 
 bench: $(VENV)/ready
-	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/bench.py $(ARGS)
 
 bench-peers: .venv-peers/ready
 	.venv-peers/bin/python benchmarks/peers.py
