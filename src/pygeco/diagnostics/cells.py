@@ -32,7 +32,7 @@ def cells_of(model: Any, data: Any = None, most: int = MOST) -> Cells:
     Of a table, the cells whose ids the model knows.
     """
     if data is None:
-        pointers, cols, targets = (host(part) for part in model.seen_)
+        pointers, cols, targets = (host(part) for part in model.seen_[:3])
         rows = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
         return _sampled(Cells(rows, cols, targets, len(targets), False), most)
     if isinstance(data, Cells):
@@ -67,7 +67,7 @@ def unseen(model: Any, data: Any) -> Cells:
     """The cells of `data` that the model was not fitted to; none may be left. O(cells log |E|)."""
     cells = cells_of(model, data, most=2**62)
     n = model.factors_.shape[1]
-    pointers, cols, _ = (host(part) for part in model.seen_)
+    pointers, cols = (host(part) for part in model.seen_[:2])
     seen = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers)) * n + cols  # sorted
     asked = cells.rows.astype(np.int64) * n + cells.cols
     at = np.minimum(np.searchsorted(seen, asked), len(seen) - 1)
