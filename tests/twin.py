@@ -13,7 +13,7 @@ import pytest
 
 from pygeco.arrays import HOST
 from pygeco.engines.cuda import Cuda
-from pygeco.engines.launch import SOURCE
+from pygeco.engines.launch import NULL, source
 
 SHIM = Path(__file__).parent / "engines" / "twin.h"
 COMPILER = shutil.which("g++") or shutil.which("clang++")
@@ -35,7 +35,7 @@ class TwinLauncher:
         if name not in self.kernels:
             self.kernels[name] = self._compiled(name)
         values, pointers = [], []
-        for given in arguments:
+        for given in (NULL if x is None else x for x in arguments):
             if isinstance(given, np.ndarray):
                 assert given.flags.c_contiguous
                 given = np.uint64(given.ctypes.data)
@@ -48,7 +48,7 @@ class TwinLauncher:
 
     def _compiled(self, name):
         stem = self.folder / f"kernel{len(self.kernels)}"
-        code = f'#include "{SHIM}"\n#include "{SOURCE}"\n'
+        code = f'#include "{SHIM}"\n{source()}'
         code += 'extern "C" void go(unsigned gx, unsigned gy, unsigned bx, void** arguments) '
         code += f"{{ launch(&call<&{name}>, gx, gy, bx, arguments); }}\n"
         stem.with_suffix(".cpp").write_text(code)

@@ -9,7 +9,7 @@ import pytest
 
 from pygeco import losses
 from pygeco.arrays import host, moved, on
-from pygeco.engines import chosen, cuda, pieces
+from pygeco.engines import chosen, cuda, cuda_systems, pieces
 from pygeco.engines.protocol import Ridges, Table
 from twin import twin_engine
 
@@ -29,7 +29,7 @@ def engine(request, monkeypatch):
         return chosen(request.param)
     # Small pieces and little room, so that groups are split and worked in several runs.
     monkeypatch.setattr(pieces, "SHORTEST", 32)
-    monkeypatch.setattr(cuda, "ROOM", 1 << 14)
+    monkeypatch.setattr(cuda_systems, "ROOM", 1 << 14)
     monkeypatch.setattr(cuda, "CELLS", 1 << 7)
     monkeypatch.setattr(pieces, "RANGE", 8)
     monkeypatch.setattr(pieces, "WORTH", 4)

@@ -32,8 +32,7 @@ def cells_of(model: Any, data: Any = None, most: int = MOST) -> Cells:
     Of a table, the cells whose ids the model knows.
     """
     if data is None:
-        pointers, cols, targets = (host(part) for part in model.seen_[:3])
-        rows = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
+        rows, cols, targets = _fitted(model)
         return _sampled(Cells(rows, cols, targets, len(targets), False), most)
     if isinstance(data, Cells):
         return data
@@ -67,8 +66,8 @@ def unseen(model: Any, data: Any) -> Cells:
     """The cells of `data` that the model was not fitted to; none may be left. O(cells log |E|)."""
     cells = cells_of(model, data, most=2**62)
     n = model.factors_.shape[1]
-    pointers, cols = (host(part) for part in model.seen_[:2])
-    seen = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers)) * n + cols  # sorted
+    rows, cols, _ = _fitted(model)
+    seen = rows * n + cols  # sorted
     asked = cells.rows.astype(np.int64) * n + cells.cols
     at = np.minimum(np.searchsorted(seen, asked), len(seen) - 1)
     new = seen[at] != asked
@@ -89,6 +88,13 @@ def counts(model: Any) -> NDArray[np.int64]:
 def linear(model: Any, cells: Cells, A: LowRank) -> Array:
     z = model.biases_.at(cells.rows, cells.cols) + A.entries(cells.rows, cells.cols)
     return host(z)
+
+
+def _fitted(model: Any) -> tuple[NDArray[Any], NDArray[Any], Array]:
+    """Rows, columns and targets of the fitted cells, row by row."""
+    pointers = host(model.seen_.pointers)
+    rows = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
+    return rows, host(model.seen_.indices), host(model.seen_.values)
 
 
 def _sampled(cells: Cells, most: int) -> Cells:

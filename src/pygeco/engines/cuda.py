@@ -1,6 +1,6 @@
-"""The engine "cuda": passes on one GPU, by CuPy and the kernels of `kernels.cu`.
+"""The engine "cuda": passes on one GPU, by CuPy and the kernels in `kernels/`.
 
-CuPy is imported when the engine is chosen, and only here and in `launch`. Arrays stay on the GPU
+CuPy is imported when the engine is chosen, and only in `launch`. Arrays stay on the GPU
 between passes. Reductions go by fixed pieces of the data, so the same GPU gives the same bits.
 """
 
@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays import contiguous, empty, host, on, zeros
+from pygeco.arrays import contiguous, empty, host, zeros
 from pygeco.engines import cuda_tables as tables
-from pygeco.engines.launch import NULL, Launcher, number, threads
+from pygeco.engines.cuda_systems import half_sweep, lengthened, systems
+from pygeco.engines.launch import Launcher, number, threads
 from pygeco.engines.pieces import Pieces, cut, ranges, runs
 from pygeco.engines.protocol import (
     Cells,
@@ -32,12 +33,7 @@ from pygeco.engines.protocol import (
 )
 from pygeco.factors import Array
 
-# Bytes of partial sums, and cells of one run of a loss's formulas, that are in memory at once.
-ROOM, CELLS = 4 << 30, 1 << 27
-TRIANGLE = 8  # blocks of eight columns whose whole Gram one warp keeps in its registers
-SHARED = 32 << 10  # bytes of shared memory that a block takes at most, where it has a choice
-MOST_SHARED = 220 << 10
-SPARE_WARPS = 2048  # where systems do not fit in shared memory
+CELLS = 1 << 27  # of one run of a loss's formulas
 
 
 class Cuda:
@@ -94,7 +90,7 @@ class Cuda:
         self.launch(
             f"matvec<{number(data)}>", threads(32 * total),
             np.int64(total), starts, stops, cells.indices, data,
-            np.float64(scale if whole else 1.0), NULL if x is None else x, out,
+            np.float64(scale if whole else 1.0), x, out,
         )  # fmt: skip
         if pieces.ranges is not None:
             return scale * out.reshape(pieces.ranges.parts, -1).sum(axis=0)
@@ -108,8 +104,7 @@ class Cuda:
         return scale * found.astype(float)
 
     def cross_grams(self, cells: Cells, X: Array, x: Array) -> Array:
-        weights = cells.weights if len(cells.weights) else None
-        return self._matmat(cells, weights, contiguous(x, float), contiguous(X, float))
+        return self._matmat(cells, _weights(cells), contiguous(x, float), contiguous(X, float))
 
     def _matmat(self, cells: Cells, data: Array | None, x: Array | None, X: Array) -> Array:
         """Σ data x_j X_j over each group, in the precision of X."""
@@ -121,7 +116,7 @@ class Cuda:
         self.launch(
             f"matmat<{number(cells.values)}, {number(X)}>", ((grid[0], -(-k // 32)), block),
             np.int64(pieces.total), pieces.starts, cells.indices,
-            NULL if data is None else data, NULL if x is None else x, np.int32(k), X, out,
+            data, x, np.int32(k), X, out,
         )  # fmt: skip
         return self._summed(pieces, out, 1.0) if pieces.split else out
 
@@ -157,121 +152,23 @@ class Cuda:
         self.launch(
             f"predictions<{number(out)}, {number(P)}>", threads(32 * count),
             np.int64(run.start), np.int64(count), pieces.starts, pieces.groups, cells.indices,
-            NULL if plain else cells.values,
-            NULL if plain or not len(cells.weights) else cells.weights,
-            np.int32(P.shape[1]), P, Q, np.int64(base), out, NULL if plain else sums,
+            None if plain else cells.values,
+            None if plain else _weights(cells),
+            np.int32(P.shape[1]), P, Q, np.int64(base), out, sums,
         )  # fmt: skip
 
     def row_systems(self, cells: Cells, part: slice, offset: Array, V: Array) -> Systems:
         pieces = cut(cells.pointers[part.start : part.stop + 1])
-        weights = cells.weights if len(cells.weights) else None
-        V, offset = V.astype(float), _lengthened(offset.astype(float))
-        found = self._systems(cells, pieces, weights, cells.values, offset, V, plain=False)
+        V, offset = V.astype(float), lengthened(offset.astype(float))
+        found = systems(self.launch, cells, pieces, _weights(cells), cells.values, offset, V)
         return Systems(*found, zeros(0, V))
 
     def moments(self, cells: Cells, Q: Array) -> tuple[Array, Array]:
-        weights = cells.weights if len(cells.weights) else None
-        return self._systems(
-            cells, cells.blocks, weights, cells.values, None, Q.astype(float), plain=False
-        )
-
-    def _systems(
-        self, cells: Cells, pieces: Pieces, h: Array | None, y: Array, bias: Array | None,
-        Q: Array, *, plain: bool,
-    ) -> tuple[Array, Array]:  # fmt: skip
-        """Grams and sides of each group in full, in float64; `h` and `y` go with all cells."""
-        groups, s = len(pieces.first) - 1, Q.shape[1]
-        blocks = max(1, -(-s // 8))
-        Q = _padded(Q, blocks)
-        grams, sides = empty((groups, s, s), Q), empty((groups, s), Q)
-        for part, run in runs(pieces, ROOM // (8 * piece_size(blocks))):
-            parts = self._parts(
-                cells, pieces, run, h, y, bias, None, plain, Q, None, False, np.float64
-            )
-            count = part.stop - part.start
-            if s:
-                self.launch(
-                    "unpack<double>", threads(count * s * (s + 1)),
-                    np.int64(part.start), np.int64(count), pieces.first, np.int32(s),
-                    np.int32(blocks), parts, grams[part], sides[part],
-                )  # fmt: skip
-        return grams, sides
-
-    def _parts(
-        self, cells: Cells, pieces: Pieces, run: slice, h: Array | None, y: Array,
-        bias: Array | None, bias_variance: Array | None, plain: bool, Q: Array,
-        W: Array | None, offset: bool, real: Any,
-    ) -> Array:  # fmt: skip
-        """The partial systems of a run of pieces; with `offset` what an offset needs too."""
-        blocks, count = Q.shape[1] // 8, run.stop - run.start
-        out = empty(count * piece_size(blocks), Q, real)
-        even = blocks + blocks % 2
-        shape = f"{even}, {blocks}, true" if blocks <= TRIANGLE else "4, 4, false"
-        shape += f", {_bool(h is not None)}, {_bool(offset)}"
-        squares = 1 if blocks <= TRIANGLE else -(-blocks // 4) * (-(-blocks // 4) + 1) // 2
-        grid, block = threads(32 * count, 64)
-        self.launch(
-            f"grams<{number(y)}, {number(Q)}, {number(out)}, {shape}>", ((grid[0], squares), block),
-            np.int64(run.start), np.int64(count), pieces.starts, cells.indices,
-            NULL if h is None else h, y, NULL if bias is None else bias,
-            NULL if bias_variance is None else bias_variance, np.bool_(plain), np.int32(blocks),
-            np.int32(len(Q) - 1), Q, NULL if W is None else W, out,
-        )  # fmt: skip
-        return out
+        Q = Q.astype(float)
+        return systems(self.launch, cells, cells.blocks, _weights(cells), cells.values, None, Q)
 
     def half_sweep(self, cells: Cells, start: Array, ridges: Ridges, *, variances: bool) -> Solved:
-        pieces, (m, d), real = cells.blocks, start.shape, start.dtype
-        s = ridges.partner.shape[1]
-        blocks = max(1, -(-s // 8))
-        Q = _padded(ridges.partner, blocks)
-        W = None if ridges.variance is None else _padded(ridges.variance.astype(real), blocks)
-        bias, bias_variance = (
-            None if x is None else _lengthened(x.astype(real))
-            for x in (ridges.bias, ridges.bias_variance)
-        )
-        ridge, noise = (
-            None if x is None else contiguous(x, real) for x in (ridges.ridge, ridges.noise)
-        )
-        offset = ridges.offsets or W is not None
-        lower = np.tril(ridges.prior)
-        prior = on(lower + np.tril(lower, -1).T, Q, real)
-        out, errors = start.copy(), empty(m, start)
-        mean = None if noise is None else np.empty_like(out)
-        variance = np.empty_like(out) if variances else None
-        weights = cells.weights if len(cells.weights) else None
-        for part, run in runs(pieces, ROOM // (real.itemsize * piece_size(blocks))):
-            parts = self._parts(
-                cells, pieces, run, weights, cells.values, bias, bias_variance, False, Q, W, offset,
-                real,
-            )  # fmt: skip
-            self._solve(
-                pieces, part, d, s, blocks, parts, ridge, prior, on(ridges.shift, Q, real), ridges,
-                noise, out, mean, variance, errors,
-            )  # fmt: skip
-        return Solved(out, mean, variance, float(errors.sum()))
-
-    def _solve(
-        self, pieces: Pieces, part: slice, d: int, s: int, blocks: int, parts: Array,
-        ridge: Array | None, prior: Array, shift: Array, ridges: Ridges, noise: Array | None,
-        out: Array, mean: Array | None, variance: Array | None, errors: Array,
-    ) -> None:  # fmt: skip
-        groups, size = part.stop - part.start, out.dtype.itemsize
-        room, warps = system_room(d), 4
-        while warps > 1 and warps * room * size > SHARED:
-            warps //= 2
-        shared, memory, most = warps * room * size, NULL, -(-groups // warps)
-        fits = shared <= MOST_SHARED
-        if not fits:
-            shared, most = 0, min(most, SPARE_WARPS)
-            memory = empty(most * room, out, out.dtype)
-        self.launch(
-            f"solve<{number(out)}, {_bool(fits)}>", ((most,), (32 * warps,)),
-            np.int64(part.start), np.int64(groups), pieces.first, np.int32(s), np.int32(blocks),
-            np.int32(d - s), parts, NULL if ridge is None else ridge, prior, shift,
-            np.float64(ridges.tau), np.float64(ridges.jitter), NULL if noise is None else noise,
-            np.int64(room), memory, out, NULL if mean is None else mean,
-            NULL if variance is None else variance, errors, shared=shared,
-        )  # fmt: skip
+        return half_sweep(self.launch, cells, start, ridges, variances=variances)
 
     def total(self, cells: Cells, loss: Formulas, P: Array, Q: Array) -> float:
         sums = [
@@ -306,7 +203,8 @@ class Cuda:
             sides = self._matmat(here, g, None, contiguous(Q[:, :size], float))
             return Systems(zeros((len(sides), 0, 0), sides), sides, values)
         Q = Q[:, :size].astype(here.values.dtype)
-        return Systems(*self._systems(here, here.blocks, h, g, None, Q, plain=True), values)
+        found = systems(self.launch, here, here.blocks, h, g, None, Q, plain=True)
+        return Systems(*found, values)
 
     def _predicted(self, cells: Cells, P: Array, Q: Array) -> Any:
         """Run by run: groups, cells, and the predictions, targets and weights there."""
@@ -340,33 +238,8 @@ class Cuda:
         return found, values
 
 
-def piece_size(blocks: int) -> int:
-    """Numbers that a piece leaves for its group's system, as in the kernels."""
-    return 32 * blocks * (blocks + 1) + 24 * blocks + 4
-
-
-def system_room(d: int) -> int:
-    """Numbers of memory for one system of d unknowns while it is solved, as in the kernels."""
-    ld, tall = (d + 4) // 4 * 4, (d + 3) // 4 * 4
-    return tall * ld + 4 * tall
-
-
-def _padded(factor: Array, blocks: int) -> Array:
-    """The rows with zeros up to whole blocks of eight columns, and one more row of zeros."""
-    out = zeros((len(factor) + 1, 8 * blocks), factor, factor.dtype)
-    out[:-1, : factor.shape[1]] = factor
-    return out
-
-
-def _lengthened(x: Array) -> Array:
-    """One more zero, for the row of zeros."""
-    out = zeros(len(x) + 1, x, x.dtype)
-    out[:-1] = x
-    return out
-
-
-def _bool(x: bool) -> str:
-    return "true" if x else "false"
+def _weights(cells: Cells) -> Array | None:
+    return cells.weights if len(cells.weights) else None
 
 
 def _alone(cells: Cells) -> Cells:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pygeco.arrays import contiguous, empty, zeros
-from pygeco.engines.launch import NULL, Launcher, number, threads
+from pygeco.engines.launch import Launcher, number, threads
 from pygeco.engines.protocol import Formulas, Lines, Table
 from pygeco.factors import Array
 
@@ -103,7 +103,7 @@ def medians(launch: Launcher, table: Table) -> Array:
     real = "float" if table.dtype.itemsize == 4 else "double"
     launch(
         f"medians<{real}, {number(y)}>", threads(n),
-        np.int64(m), np.int64(n), y, NULL if w is None else contiguous(w), out,
+        np.int64(m), np.int64(n), y, None if w is None else contiguous(w), out,
     )  # fmt: skip
     return out
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from pygeco.factors import Array
 
-SOURCE = Path(__file__).with_name("kernels.cu")
-NULL: Any = np.uint64(0)
+KERNELS = ("common", "cells", "grams", "solve", "tables")
+NULL = np.uint64(0)
 BLOCK = 128
 OLDEST = 80  # compute capability with matrix instructions in double precision
 PLAIN_SHARED = 48 << 10  # bytes; for more a kernel must ask
@@ -38,8 +38,17 @@ def threads(count: int, block: int = BLOCK) -> Shape:
     return (max(1, -(-count // block)),), (block,)
 
 
+def source() -> str:
+    """All kernels as one text."""
+    folder = Path(__file__).with_name("kernels")
+    return "".join((folder / f"{name}.cu").read_text(encoding="utf-8") for name in KERNELS)
+
+
 class Launcher:
-    """`launch("matvec<float>", (grid, block), *arguments)`. CuPy keeps what it compiled on disk."""
+    """`launch("matvec<float>", (grid, block), *arguments)`; None is a null pointer.
+
+    A kernel is compiled when it is first used; CuPy keeps what it compiled on disk.
+    """
 
     def __init__(self) -> None:
         try:
@@ -55,7 +64,7 @@ class Launcher:
                 f"{capability / 10}; use engine='cpu'."
             )
         self.cupy = cupy
-        self.source = SOURCE.read_text(encoding="utf-8")
+        self.source = source()
         self.kernels: dict[str, Any] = {}
 
     def __call__(self, name: str, shape: Shape, *arguments: Any, shared: int = 0) -> None:
@@ -67,7 +76,8 @@ class Launcher:
             kernel = self.kernels[name] = module.get_function(name)
         if shared > PLAIN_SHARED and shared > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = shared
-        kernel(*shape, arguments, shared_mem=shared)
+        given = tuple(NULL if x is None else x for x in arguments)
+        kernel(*shape, given, shared_mem=shared)
 
     def guard(self) -> AbstractContextManager[object]:
         """Where memory runs out, an error that says how much is missing and what would fit."""

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from pygeco.arrays import answer, foreign, on, ones
 from pygeco.estimators._input import cells_from
 from pygeco.estimators._tables import taken
+from pygeco.estimators.cell_list import CellList
 from pygeco.estimators.folding import Linear, Sizes, fold
 from pygeco.evidence import Posterior, new_rows
 from pygeco.factors import Array, LowRank
@@ -72,8 +73,8 @@ class Updating:
         """Take in new cells without another fit.
 
         X holds the new cells in any form that `fit` takes. A cell that is known already gets its
-        new value. Rows and columns beyond the fitted shape are added; X may also be smaller. Where
-        the fit had ids, X is a table too, and new ids are added.
+        new value. Rows and columns beyond the fitted shape are added. Where the fit had ids, X is
+        a table too, and new ids are added.
 
         Each row with a new cell is fitted again to all its cells given the columns, then each such
         column given the rows, then those rows again: at the end every one of these rows is what
@@ -164,6 +165,11 @@ def _arrived(model: Any, X: Any, sample_weight: ArrayLike | None) -> Arrived:
     old = model.factors_.shape
     if model.row_ids_ is None:
         new = cells_from(X, **settings)
+        if not isinstance(X, (tuple, CellList)) and new.shape[1] < old[1]:
+            raise ValueError(  # in scikit-learn's words
+                f"X has {new.shape[1]} features, but {type(model).__name__} is expecting {old[1]} "
+                "features as input, or more; pass (rows, cols, values) for a few cells."
+            )
         m, n = (max(pair) for pair in zip(old, new.shape, strict=True))
         return Arrived(new.within((m, n)), (np.arange(old[0]), np.arange(old[1])), (None, None))
     names = model.table_columns_
