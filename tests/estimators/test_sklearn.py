@@ -9,11 +9,7 @@ REPEATED = (
     "own in its norm and prior; a row of weight two has one."
 )
 WHOLE_ROWS = "predict(X) completes rows: one value per column, where the check wants one per row."
-WIDER = (
-    "partial_fit takes in columns beyond the fitted ones, and fewer, where the check wants none."
-)
 EXPLAINED = {
-    "check_n_features_in_after_fitting": WIDER,
     "check_sample_weight_equivalence_on_dense_data": REPEATED,
     "check_sample_weight_equivalence_on_sparse_data": REPEATED,
     "check_estimator_sparse_array": WHOLE_ROWS,

@@ -97,6 +97,7 @@ def fit(
             "rank": _rank(rank),
             "loss": loss,
             "penalty": _penalty(penalty),
+            "biases": True,  # ratings have a level, with or without the evidence
             "posterior": posterior,
             "duplicates": duplicates,
             "random_state": seed,
@@ -183,7 +184,8 @@ def _summary(
     lines.append(f"rank {model.rank_} from {cells:,} ratings of {n:,} items by {m:,} users.")
     lines.append(f"stopped: {why}.")
     if held is not None:
-        e = evaluate(model, held, k=10)
+        with voice.progress("predicting what was held out") as bar:
+            e = evaluate(model, held, k=10, progress=bar)
         values["held_out"] = e.errors._asdict() | {"coverage": e.coverage, "unknown": e.unknown}
         lines.append(
             f"held-out RMSE {e.errors.rmse:.4f} (95% interval {e.errors.low:.4f} to "

@@ -28,15 +28,15 @@ class Held(NamedTuple):
 class _Waiting:
     """What stands there before the first line: the time, and why it may be long."""
 
-    def __init__(self, began: float) -> None:
-        self.began = began
+    def __init__(self, began: float, what: str) -> None:
+        self.began, self.what = began, what
 
     def __rich__(self) -> str:
         passed = time.monotonic() - self.began
         if passed < 1:
             return ""
         why = " The first run on a machine compiles for about half a minute." if passed > 3 else ""
-        return f"starting, {passed:.0f} s.{why}"
+        return f"{self.what}, {passed:.0f} s.{why}"
 
 
 class Watch:
@@ -57,7 +57,8 @@ class Watch:
             from rich.console import Console
             from rich.live import Live
 
-            waiting = _Waiting(self.began)
+            validates = self.model.rank == "auto" and self.model._penalty() != "evidence"
+            waiting = _Waiting(self.began, "choosing the rank" if validates else "starting")
             self.live = Live(waiting, console=Console(stderr=True), refresh_per_second=4)
             self.live.start()
         return self

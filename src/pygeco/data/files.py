@@ -68,7 +68,7 @@ def read_columns(
     except ColumnError as error:
         raise ColumnError(f"{file.name}: {error}") from None
     names = [layout.names[k] for k in at]
-    table = _table(file, layout, at).rename_columns(roles)
+    table = _table(file, layout, at, roles).rename_columns(roles)
     if "rating" in roles:
         table = _with_numbers(file, table, names[roles.index("rating")])
     table, skipped = _whole_rows(table)
@@ -86,7 +86,7 @@ def _layout(file: Source) -> Layout:
     if head.startswith(b"%%MatrixMarket"):
         return Layout("matrix", "Matrix Market", list(ROLES))
     if head.lstrip().startswith(b"{"):
-        return Layout("json", "JSON lines", _guard(file, lambda file: _json(file).column_names))
+        return Layout("json", "JSON lines", _guard(file, lambda file: _json_start(file).names))
     if head.lstrip().startswith(b"["):
         raise ReadError(f"{file.name} is one JSON array; write one object a line instead.")
     if b"\x00" in head:
@@ -97,16 +97,18 @@ def _layout(file: Source) -> Layout:
     return Layout("text", text.words, text.names, text.header)
 
 
-def _table(file: Source, layout: Layout, at: list[int]) -> Any:
+def _table(file: Source, layout: Layout, at: list[int], roles: list[str]) -> Any:
     """The chosen columns, in the order of `at`."""
     if layout.kind == "text":
         return read_delimited(file, at)
     if layout.kind == "matrix":
         return _guard(file, _matrix).select(at)
+    names = [layout.names[k] for k in at]
     if layout.kind == "parquet":
-        names = [layout.names[k] for k in at]
         return _guard(file, lambda file: _parquet(file).read(columns=names).select(names))
-    return _guard(file, _json if layout.kind == "json" else _arrow).select(at)
+    if layout.kind == "json":
+        return _guard(file, lambda file: _json(file, names, roles)).select(names)
+    return _guard(file, lambda file: _arrow(file).read_all()).select(names)
 
 
 def _parquet(file: Source) -> Any:
@@ -123,19 +125,42 @@ def _parquet_names(file: Source) -> list[str]:
 
 
 def _arrow(file: Source) -> Any:
+    """A reader, which knows the schema before the data are read."""
     from pyarrow import ipc
 
     with file.stream() as stream:
         data = pyarrow().BufferReader(stream.read())
-    opener = ipc.open_file if file.head.startswith(b"ARROW1") else ipc.open_stream
-    return opener(data).read_all()
+    return (ipc.open_file if file.head.startswith(b"ARROW1") else ipc.open_stream)(data)
 
 
-def _json(file: Source) -> Any:
+def _json_start(file: Source) -> Any:
+    """The schema of the first lines."""
     from pyarrow import json
 
-    with file.stream() as stream:
-        return json.read_json(stream)
+    whole = file.head[: file.head.rfind(b"\n") + 1] or file.head
+    return json.read_json(pyarrow().BufferReader(whole)).schema
+
+
+def _json(file: Source, names: list[str], roles: list[str]) -> Any:
+    """These fields, with the types that they have in the first lines if that goes well.
+
+    Other fields are then not looked at. A whole rating may be followed by one that is not.
+    """
+    from pyarrow import json
+
+    pa, schema = pyarrow(), _json_start(file)
+    fields = [schema.field(name) for name in names]
+    for k, role in enumerate(roles):
+        if role == "rating" and pa.types.is_integer(fields[k].type):
+            fields[k] = fields[k].with_type(pa.float64())
+    asked = pa.schema(fields)
+    narrow = json.ParseOptions(explicit_schema=asked, unexpected_field_behavior="ignore")
+    try:
+        with file.stream() as stream:
+            return json.read_json(stream, parse_options=narrow)
+    except pa.ArrowInvalid:
+        with file.stream() as stream:
+            return json.read_json(stream)
 
 
 def _matrix(file: Source) -> Any:
