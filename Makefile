@@ -2,7 +2,7 @@
 # make test   sets up .venv and runs lint, types and all tests
 # make docs   builds the documentation into build/site
 # make gallery  draws the pictures of docs/gallery.md anew
-# make bench  prints the growth and speed tables
+# make bench  prints tables of speed, growth, memory and fits; ARGS=--large adds 10⁸ cells
 # make bench-peers  installs the other packages in .venv-peers and prints the table beside pygeco
 PYTHON ?= python3
 VENV := .venv
@@ -38,7 +38,7 @@ gallery: $(VENV)/ready
 	done
 
 bench: $(VENV)/ready
-	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/bench.py $(ARGS)
 
 bench-peers: .venv-peers/ready
 	.venv-peers/bin/python benchmarks/peers.py

@@ -1,0 +1,1 @@
+"""The sections of `make bench`: each takes a `Plan`, prints a table and returns its lines."""
