@@ -11,7 +11,6 @@ import typer
 from typer.testing import CliRunner
 
 import pygeco
-from pygeco import health
 from pygeco.cli.app import app
 from pygeco.data import make_ratings
 
@@ -44,11 +43,6 @@ def command(line: str) -> None:
         assert words[1] in TARGETS, line
 
 
-def has_gpu() -> bool:
-    devices = health.gpu()
-    return bool(devices["devices"] and devices["cupy"])
-
-
 def files() -> None:
     """What a reader of the README has: MovieLens' files, here with few ratings."""
     rows, cols, values, _ = make_ratings((80, 60), 1500, rank=2)
@@ -66,8 +60,6 @@ def test_blocks_run(page, tmp_path, monkeypatch, capsys) -> None:
         if kind == "console" and page.stem == "cli":
             continue  # usage, written by typer
         assert kind in ("python", "sh"), f"a block of kind {kind!r}: use python or sh"
-        if not has_gpu():  # the same lines, on the engine that every machine has
-            block = block.replace('engine="cuda"', 'engine="cpu"')
         if kind == "python":
             exec(compile(block, str(page), "exec"), names)
         else:
