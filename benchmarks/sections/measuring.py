@@ -36,7 +36,7 @@ class Plan:
     )
     netflix: tuple[int, Shape] = (100_000_000, (480_189, 17_770))  # with `large`
     fixed: int = 1_000_000  # cells, where m + n or the rank grows
-    sides: tuple[int, ...] = (10_000, 30_000, 100_000, 300_000, 1_000_000)  # m + n
+    sides: tuple[int, ...] = (10_000, 30_000, 100_000, 300_000)  # m + n
     path: int = 10
     path_ranks: tuple[int, ...] = (5, 10, 20, 40)
     memory_rank: int = 20
