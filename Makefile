@@ -14,7 +14,7 @@ demo: $(VENV)/ready
 	$(BIN)/geco demo --output geco-demo
 
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 lint: $(VENV)/ready
 	$(BIN)/ruff format --check .
