@@ -416,7 +416,7 @@ def _settle(
         stopped = watcher.told(now, at.sweeps + 1)
         fell = (at.error - new) / max(new, 1e-300)
         relax = 1.0 if fell > 0 and count else 0.0
-        early = grows and 0 < count < AGE and now.rank and _supported(now)[1].min() >= SURE
+        early = grows and count in (1, 2) and now.rank and _supported(now)[1].min() >= SURE
         if count >= AGE and count % 3 == 0:
             before, now = now.rank, pruned(now)
             relax = relax if now.rank == before else 0.0
