@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays import HOST, full, host, inner, moved, on, scaled, times, zeros
+from pygeco.arrays import HOST, full, host, inner, moved, on, parts, scaled, times, zeros
 from pygeco.directions import Weighted, leading_block
 from pygeco.engines import Cells
 from pygeco.factors import Array, LowRank
@@ -125,8 +125,7 @@ class Posterior:
         r, c = self.rows, self.cols
         rows, cols = on(rows, r.bias), on(cols, r.bias)
         out = full(len(rows), 1 / self.tau, r.bias)
-        for at in range(0, len(out), 1 << 16):
-            part = slice(at, at + (1 << 16))
+        for part in parts(len(out), 1 << 16):
             i, j = rows[part], cols[part]
             u, wu, v, wv = r.factor[i], r.variance[i], c.factor[j], c.variance[j]
             out[part] += np.sum(u * u * wv + wu * (v * v + wv), axis=1)
@@ -260,8 +259,8 @@ def contributions(
     system = p.precision + model.tau * (Z[cols].T @ Z[cols] + np.diag(spread))
     weights = np.linalg.solve(system, Z[target])
     base = c.bias[target] + weights @ p.precision @ p.centre
-    parts = model.tau * (Z[cols] @ weights) * rest
-    return model.mean + model.scale * float(base), model.scale * parts
+    own = model.tau * (Z[cols] @ weights) * rest
+    return model.mean + model.scale * float(base), model.scale * own
 
 
 def updated(now: Posterior) -> Posterior:

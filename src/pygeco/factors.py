@@ -9,7 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.arrays import HOST, Array, contiguous, empty, inner, on, ones, scaled, times, zeros
+from pygeco.arrays import (
+    HOST,
+    Array,
+    contiguous,
+    empty,
+    inner,
+    on,
+    ones,
+    parts,
+    scaled,
+    times,
+    zeros,
+)
 from pygeco.linalg import qr
 
 __all__ = ["Array", "LowRank"]
@@ -122,8 +134,7 @@ class LowRank:
         out = empty(i.shape, self.U, np.result_type(self.U, self.V))
         flat, i, j = out.reshape(-1), i.reshape(-1), j.reshape(-1)
         left = self.left
-        for at in range(0, len(flat), BLOCK):
-            part = slice(at, at + BLOCK)
+        for part in parts(len(flat), BLOCK):
             flat[part] = np.einsum("tk,tk->t", left[i[part]], self.V[j[part]])
         return out
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays import host, inner, on, zeros
+from pygeco.arrays import host, inner, on, parts, zeros
 from pygeco.directions import leading_block
 from pygeco.engines import Cells
 from pygeco.evidence import FLOAT, Gaussian, Posterior
@@ -60,8 +60,7 @@ class Average:
         like = self.row
         rows, cols = on(rows, like), on(cols, like)
         total, squares = zeros(len(rows), like), zeros(len(rows), like)
-        for at in range(0, len(rows), 1 << 16):
-            part = slice(at, at + (1 << 16))
+        for part in parts(len(rows), 1 << 16):
             i, j = rows[part], cols[part]
             for r, c in self.draws:
                 z = np.einsum("tk,tk->t", r.factor[i], c.factor[j]) + r.bias[i] + c.bias[j]

@@ -53,6 +53,12 @@ def test_what_is_not_sorted_repeats_or_is_long_is_copied():
         Entries.from_sparse(twice)
 
 
+def test_an_unknown_setting_is_refused_copied_or_not():
+    for X in (sparse(), sparse(form="coo")):
+        with pytest.raises(TypeError, match="duplicate"):
+            Entries.from_sparse(X, duplicate="mean")
+
+
 def test_a_memory_mapped_matrix(tmp_path):
     X = sparse()
     parts = {}

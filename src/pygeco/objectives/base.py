@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from pygeco.factors import Array, LowRank
 
@@ -22,6 +22,31 @@ class Gradient(Protocol):
 
     def matvec(self, x: Array) -> Array: ...
     def rmatvec(self, y: Array) -> Array: ...
+
+
+class OfCells:
+    """What gradients over cells share: shape and kind of the objective, vectors as one column."""
+
+    objective: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return cast("tuple[int, int]", self.objective.shape)
+
+    @property
+    def kind(self) -> Array:
+        return cast("Array", self.objective.kind)
+
+    if TYPE_CHECKING:
+
+        def matmat(self, X: Array) -> Array: ...
+        def rmatmat(self, Y: Array) -> Array: ...
+
+    def matvec(self, x: Array) -> Array:
+        return self.matmat(x[:, None])[:, 0]
+
+    def rmatvec(self, y: Array) -> Array:
+        return self.rmatmat(y[:, None])[:, 0]
 
 
 class Smooth(Protocol):

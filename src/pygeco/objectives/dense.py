@@ -16,6 +16,7 @@ from pygeco.engines import Engine, chosen
 from pygeco.engines.protocol import Lines, Systems
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, Squared, prepared
+from pygeco.objectives.base import OfCells
 from pygeco.objectives.convex_span import ConvexSpan
 from pygeco.objectives.dense_input import checked, relabelled
 from pygeco.objectives.dense_sweep import minimise_lines
@@ -232,7 +233,7 @@ class Dense:
 
 
 @dataclass(frozen=True, eq=False)
-class DenseGradient:
+class DenseGradient(OfCells):
     """∇R at left · rightᵀ. A product with k columns costs O(m n (s + k))."""
 
     objective: Dense
@@ -241,14 +242,6 @@ class DenseGradient:
     value: float
     inner: float
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.objective.shape
-
-    @property
-    def kind(self) -> Array:
-        return self.objective.kind
-
     def matmat(self, X: Array) -> Array:
         found = self.objective.lines(False, self.left, self.right, X)
         return found.sides / self.objective.total_weight
@@ -256,9 +249,3 @@ class DenseGradient:
     def rmatmat(self, Y: Array) -> Array:
         found = self.objective.lines(True, self.right, self.left, Y)
         return found.sides / self.objective.total_weight
-
-    def matvec(self, x: Array) -> Array:
-        return self.matmat(x[:, None])[:, 0]
-
-    def rmatvec(self, y: Array) -> Array:
-        return self.rmatmat(y[:, None])[:, 0]

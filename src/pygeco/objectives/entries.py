@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pygeco.arrays import as_array, host, on, ones, parts, zeros
+from pygeco.arrays import as_array, on, ones, parts, zeros
 from pygeco.engines import Cells, Engine, chosen
 from pygeco.engines.protocol import Residuals, Systems
 from pygeco.factors import Array, LowRank
@@ -29,6 +29,14 @@ Product = Callable[[Array], Array]
 # A pull to the start, as a share of a row's mean curvature: it settles what the row's cells leave
 # open, well above the rounding of the Grams and far below anything that they say.
 PULL = {"f": 1e-4, "d": 1e-10}
+
+
+def beyond(P: Array, Q: Array, own: Array, other: Array) -> tuple[Array, Array]:
+    """P and Q with two more columns each, so that ⟨P_i, Q_j⟩ grows by own_i + other_j."""
+    return (
+        np.column_stack([P, own, ones(len(P), P)]),
+        np.column_stack([Q, ones(len(Q), Q), other]),
+    )
 
 
 class Entries:
@@ -97,7 +105,8 @@ class Entries:
     def from_sparse(cls, X: Any, *, row_weight: Array | None = None, **settings: Any) -> Entries:
         """The stored cells of a scipy sparse matrix, explicit zeros included."""
         engine = chosen(settings.get("engine"), X.data)
-        if row_weight is None and settings.get("sample_weight") is None:
+        known = {"loss", "lean", "duplicates", "allow_empty", "engine"}
+        if row_weight is None and settings.keys() <= known:
             both = compressed(X, engine, settings.get("allow_empty", False))
             if both is not None:
                 check_policy(settings.get("duplicates", "error"))
@@ -186,18 +195,22 @@ class Entries:
         """∇R(A), sparse: w ℓ′(A_ij, y_ij) / Σ w on E. Two passes, O(|E| s)."""
         if not self.squared:
             return self._slopes(A.left, A.V)
-        return self._fresh(A.left, A.V) if self.lean else self._kept(A.left, A.V)
+        return self._residuals(A.left, A.V)
 
     def gradient_beyond(
         self, A: LowRank, row: Array, col: Array
     ) -> EntriesGradient | FreshGradient:
         """∇R(A + row 1ᵀ + 1 colᵀ) of the squared loss, no cell copied; `inner` is that with A."""
-        left = np.column_stack([A.left, row, ones(len(row), row)])
-        right = np.column_stack([A.V, ones(len(col), col), col])
-        G = self._fresh(left, right) if self.lean else self._kept(left, right)
-        offsets = host(row) @ host(G.matvec(ones(self.shape[1], col)))
-        offsets += host(col) @ host(G.rmatvec(ones(self.shape[0], row)))
-        return replace(G, inner=G.inner - float(offsets))
+        G = self._residuals(*beyond(A.left, A.V, row, col))
+        return replace(G, inner=G.inner - self._along(G, row, col))
+
+    def _along(self, G: EntriesGradient | FreshGradient, row: Array, col: Array) -> float:
+        """⟨G, row 1ᵀ + 1 colᵀ⟩."""
+        by_row, by_col = G.matvec(ones(len(col), col)), G.rmatvec(ones(len(row), row))
+        return float(row @ by_row) + float(col @ by_col)
+
+    def _residuals(self, left: Array, right: Array) -> EntriesGradient | FreshGradient:
+        return self._fresh(left, right) if self.lean else self._kept(left, right)
 
     def residual_gradient(self, A: LowRank) -> EntriesGradient:
         """∇R(A) of the squared loss with the residuals kept, `lean` or not."""
@@ -262,8 +275,8 @@ class Entries:
             old = self.offset or (0.0, 0.0)
             moved.offset = (old[0] + row, old[1] + col)
             return moved
-        ones_row, ones_col = ones(len(row), row), ones(len(col), col)
-        left, right = np.column_stack([row, ones_row]), np.column_stack([ones_col, col])
+        nothing = zeros((len(row), 0), row), zeros((len(col), 0), col)
+        left, right = beyond(*nothing, row, col)
         for name, P, Q in (("by_row", left, right), ("by_col", right, left)):
             cells: Cells = getattr(self, name)
             unweighted = cells._replace(weights=cells.weights[:0])
@@ -283,8 +296,7 @@ class Entries:
 
     def squared_error(self, rows: Side, cols: Side) -> float:
         """Σ w (y − b_i − c_j − ⟨u_i, v_j⟩)². One pass."""
-        P = np.column_stack([rows.factor, rows.bias, ones(len(rows.bias), rows.bias)])
-        Q = np.column_stack([cols.factor, ones(len(cols.bias), cols.bias), cols.bias])
+        P, Q = beyond(rows.factor, cols.factor, rows.bias, cols.bias)
         return self._pass(self.by_row, P.astype(float), Q.astype(float)).squares
 
     def standardised(self, mean: float, scale: float, dtype: type) -> Entries:
@@ -371,11 +383,7 @@ class Entries:
         """P and Q with the offset as two more columns; P goes with the columns, else the rows."""
         if self.offset is None:
             return P, Q
-        own, other = self.offset[::-1] if columns else self.offset
-        return (
-            np.column_stack([P, own, ones(len(P), P)]),
-            np.column_stack([Q, ones(len(Q), Q), other]),
-        )
+        return beyond(P, Q, *(self.offset[::-1] if columns else self.offset))
 
     def total_loss(self, columns: bool, P: Array, Q: Array) -> float:
         """Σ w ℓ at z = ⟨P_i, Q_j⟩ plus the offset, i a column (else a row) and j the other side."""
@@ -416,8 +424,7 @@ class Entries:
         G = EntriesGradient(self, rows.data, cols, scale, scale * rows.value, 0.0)
         inner = scale * rows.inner
         if self.offset is not None:  # the pass saw A plus the offset
-            inner -= float(self.offset[0] @ G.matvec(ones(self.shape[1], self.kind)))
-            inner -= float(self.offset[1] @ G.rmatvec(ones(self.shape[0], self.kind)))
+            inner -= self._along(G, *self.offset)
         return replace(G, inner=inner)
 
     def _pass(self, cells: Cells, P: Array, Q: Array) -> Residuals:

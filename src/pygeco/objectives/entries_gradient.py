@@ -10,13 +10,14 @@ import scipy.sparse as sp
 from pygeco.arrays import host
 from pygeco.engines import Cells
 from pygeco.factors import Array
+from pygeco.objectives.base import OfCells
 
 if TYPE_CHECKING:
     from pygeco.objectives.entries import Entries
 
 
 @dataclass(frozen=True, eq=False)
-class EntriesGradient:
+class EntriesGradient(OfCells):
     """The residuals in both orders, scaled when multiplied."""
 
     objective: Entries
@@ -25,14 +26,6 @@ class EntriesGradient:
     scale: float
     value: float
     inner: float
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.objective.shape
-
-    @property
-    def kind(self) -> Array:
-        return self.objective.kind
 
     def matvec(self, x: Array) -> Array:
         return self.objective.engine.product(self.objective.by_row, self.by_row, self.scale, x)
@@ -53,7 +46,7 @@ class EntriesGradient:
 
 
 @dataclass(frozen=True, eq=False)
-class FreshGradient:
+class FreshGradient(OfCells):
     """The residuals at left rightᵀ of the squared loss, made anew in every product.
 
     Nothing is kept for a cell; a product costs O(|E| s) instead of O(|E|).
@@ -65,20 +58,6 @@ class FreshGradient:
     scale: float
     value: float
     inner: float
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.objective.shape
-
-    @property
-    def kind(self) -> Array:
-        return self.objective.kind
-
-    def matvec(self, x: Array) -> Array:
-        return self.matmat(x[:, None])[:, 0]
-
-    def rmatvec(self, y: Array) -> Array:
-        return self.rmatmat(y[:, None])[:, 0]
 
     def matmat(self, X: Array) -> Array:
         return self._products(self.objective.by_row, self.left, self.right, X)
