@@ -119,3 +119,16 @@ def test_rotate_is_step_8_and_astype_keeps_the_matrix() -> None:
     small = A.astype(np.float32)
     assert small.U.dtype == small.s.dtype == small.V.dtype == np.float32
     np.testing.assert_allclose(small.to_dense(), A.to_dense(), atol=1e-5)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 4])
+@pytest.mark.parametrize("width", [1, 5])
+def test_a_product_with_an_orthonormal_side_has_the_same_svd(rank, width) -> None:
+    rng = np.random.default_rng(0)
+    U = np.linalg.qr(rng.standard_normal((9, rank)))[0]
+    W = rng.standard_normal((width, rank))  # fewer rows than columns too
+    found, A = LowRank.within(U, W), U @ W.T
+    np.testing.assert_allclose(found.to_dense(), A, atol=1e-13)
+    s = np.linalg.svd(A, compute_uv=False)[: len(found.s)]
+    np.testing.assert_allclose(found.s, s, atol=1e-13)
+    assert found.orthonormal

@@ -158,20 +158,22 @@ class Sweep:
         """The minimum over one factor ("column": V), as an orthonormal form again."""
         objective = cast(Sweepable, state.objective)
         B = A if side == "column" else A.T
-        fixed, start, ridge = self._split(B)
+        root, start, ridge = self._split(B)
+        fixed = B.U if root is None else scaled(B.U, root)
         W = objective.half_sweep(fixed, start, side=side, ridge=ridge)
-        B = LowRank.product(fixed, W).svd()
+        del start, fixed  # large, and not needed in what follows
+        B = LowRank.within(B.U, W if root is None else scaled(W, root))
         return B if side == "column" else B.T
 
     def _split(self, A: LowRank) -> _Split:
-        """A = fixed startᵀ, and the ridge on `start` that stands for the penalty."""
+        """A = U diag(root) startᵀ, and the ridge on `start` that stands for the penalty."""
         alpha = _alpha(self.penalty)
         top = float(A.s[0]) if A.rank else 0.0
         if not self.rests or top == 0.0:
-            return _Split(A.U, scaled(A.V, A.s), 0.0 if self.rests else alpha)
+            return _Split(None, scaled(A.V, A.s), 0.0 if self.rests else alpha)
         # Balanced, up to a factor that keeps the Grams' size apart from that of the data.
         root = np.sqrt(A.s / top)
-        return _Split(scaled(A.U, root), scaled(A.V, root * top), 0.5 * alpha / top)
+        return _Split(root, scaled(A.V, root * top), 0.5 * alpha / top)
 
     def _penalty(self, A: LowRank) -> float:
         return 0.0 if self.penalty is None else self.penalty.value(A.s)
@@ -188,7 +190,7 @@ def _unrest(G: Gradient, A: LowRank, alpha: float) -> float:
 
 
 class _Split(NamedTuple):
-    fixed: Array
+    root: Array | None
     start: Array
     ridge: float
 

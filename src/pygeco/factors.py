@@ -57,6 +57,13 @@ class LowRank:
         return cls(L, np.ones(L.shape[1]), R)
 
     @classmethod
+    def within(cls, U: Array, W: Array) -> LowRank:
+        """U Wᵀ as `svd()` gives it, where the columns of U are orthonormal already."""
+        Q, R = qr(W)
+        P, s, Qt = np.linalg.svd(R.T, full_matrices=False)
+        return cls(times(U, P), s, times(Q, Qt.T))
+
+    @classmethod
     def from_dense(cls, A: ArrayLike, rank: int | None = None) -> LowRank:
         """The best approximation of a dense matrix at `rank` (its numerical rank by default)."""
         dense = np.asarray(A, dtype=float)

@@ -23,7 +23,7 @@ from pygeco.objectives.scaled import original, scaled, to_scaled
 from pygeco.path import Path, Step, Stop
 from pygeco.penalties import Penalty
 from pygeco.refinements import refine
-from pygeco.symmetric import further, suited
+from pygeco.symmetric import further, nothing, suited
 
 # A decrease smaller than this share of R(0) is rounding, not progress.
 NOISE = 1e-13
@@ -96,8 +96,9 @@ class Solver:
         if left <= 0:  # a pair of zeros: the correction comes to rest at this rank
             pairs = [at.pair._replace(u=0 * at.pair.u, v=0 * at.pair.v)]
         elif self.signs:
-            pairs.append(suited(Signs(), objective)(at.gradient, at.rng))
-        more = further(at.gradient, objective, min(self.pairs, (left + 1) // 2) - 1, at.rng)
+            pairs.append(suited(Signs(), objective)(at.asked, at.rng))
+        count = min(self.pairs, (left + 1) // 2) - 1
+        more = further(at.asked, objective, count, at.rng) if count > 0 else nothing(objective)
         before = correction.start(objective, at.A)
         states = [
             correction.extend(
@@ -174,7 +175,7 @@ class Point:
 
     A: LowRank
     value: float
-    gradient: Operator
+    gradient: Operator | None  # kept only where it is asked again: it is as large as the data
     pair: Pair
     certificate: Certificate
     rng: np.random.Generator
@@ -201,7 +202,14 @@ class Point:
         certificate = Certificate(
             pair.sigma, pair.upper, inner, float(s.sum()), pair.confidence, penalty, h
         )
-        return cls(A, G.value + h, gradient, pair, certificate, rng, penalty, run.noise)
+        kept = gradient if solver.signs or solver.pairs > 1 else None
+        return cls(A, G.value + h, kept, pair, certificate, rng, penalty, run.noise)
+
+    @property
+    def asked(self) -> Operator:
+        """The gradient, where the solver asks it for more than the leading pair."""
+        assert self.gradient is not None
+        return self.gradient
 
     def follow(self, G: Gradient, A: LowRank) -> Operator:
         return _with_penalty(G, A, self.penalty)

@@ -54,11 +54,15 @@ class Further(NamedTuple):
     passes: int
 
 
+def nothing(objective: Objective) -> Further:
+    """No further pair."""
+    like = kind(objective)
+    m, n = objective.shape
+    return Further(zeros((m, 0), like), zeros((n, 0), like), 0)
+
+
 def further(G: Operator, objective: Objective, count: int, rng: np.random.Generator) -> Further:
     """`count` singular pairs after the first, u = ±v where only symmetric matrices count."""
-    if count <= 0:
-        m, n = G.shape
-        return Further(zeros((m, 0), kind(G)), zeros((n, 0), kind(G)), 0)
     U, _, V = leading_block(G, count + 1, rng)
     if not getattr(objective, "symmetric", False):
         return Further(U[:, 1:], V[:, 1:], 7)
