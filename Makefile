@@ -1,5 +1,6 @@
 # make demo   sets up .venv and runs the main job on synthetic ratings
 # make test   sets up .venv and runs lint, types and all tests
+# make soak   the tests of trust in their long form, at most an hour; prints what was tried
 # make docs   builds the documentation into build/site
 # make gallery  draws the pictures of docs/gallery.md anew
 # make bench  prints tables of speed, growth, memory and fits; ARGS=--large adds 10⁸ cells
@@ -9,12 +10,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONWARNINGS ?=
 
-.PHONY: demo test lint docs gallery bench bench-peers clean
+.PHONY: demo test soak lint docs gallery bench bench-peers clean
 demo: $(VENV)/ready
 	$(BIN)/geco demo --output geco-demo
 
 test: lint
 	$(BIN)/pytest -n 2 --dist loadfile
+
+soak: $(VENV)/ready
+	PYGECO_SOAK=1 $(BIN)/pytest tests/trust -n 2 $(ARGS)
 
 lint: $(VENV)/ready
 	$(BIN)/ruff format --check .

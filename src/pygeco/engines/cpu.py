@@ -2,7 +2,9 @@
 
 Every kernel takes arrays and fills `out`. Work is cut into fixed blocks of rows, balanced by
 the number of cells, and each output or partial sum belongs to one block: the result has the same
-bits for any number of threads. Pointers are int64, so more than 2³¹ cells are fine.
+bits for any number of threads. Sums have a fixed order too, and multiply-adds are fused where it
+is said: what the compiler may reassociate differs between a first run and its cache on disk.
+Pointers are int64, so more than 2³¹ cells are fine.
 """
 
 from __future__ import annotations
@@ -11,9 +13,7 @@ import numpy as np
 from numba import njit, prange
 
 from pygeco.engines.dots import sparse_dot
-
-# Reassociation lets LLVM vectorise sums. NaN and infinity keep their meaning.
-_FAST = {"reassoc", "contract", "nsz"}
+from pygeco.engines.vectors import dot, fused
 
 # An unsigned index spares numba's test for a negative one.
 _ONE = np.uint64(1)
@@ -58,7 +58,7 @@ def matvec(pointers, indices, data, blocks, scale, x, out):
             out[i] = scale * sparse_dot(indices, data, x, pointers[i], pointers[i + 1])
 
 
-@njit(cache=True, parallel=True, fastmath=_FAST)
+@njit(cache=True, parallel=True)
 def matmat(pointers, indices, data, blocks, scale, X, out):
     """out = scale · S X for the sparse S and a few columns. O(|E| k)."""
     columns = np.uint64(X.shape[1])
@@ -70,25 +70,28 @@ def matmat(pointers, indices, data, blocks, scale, X, out):
                 j = np.uint32(indices[e])
                 d = X.dtype.type(data[e])
                 for k in range(columns):
-                    total[k] += d * X[j, k]
+                    total[k] = fused(d, X[j, k], total[k])
             for k in range(columns):
                 out[i, k] = scale * total[k]
 
 
-@njit(cache=True, parallel=True, fastmath=_FAST)
+@njit(inline="always")
+def _residual(indices, values, weights, e, P, at, Q, s):
+    """z, z − y and w (z − y) of a cell."""
+    z = dot(P, at, Q, np.int64(np.uint32(indices[e])) * s, s)
+    r = z - values[e]
+    return z, r, (r * weights[e] if len(weights) else r)
+
+
+@njit(cache=True, parallel=True)
 def residuals(pointers, indices, values, weights, blocks, P, Q, out, sums):
     """Out = w (z − y) with z = ⟨P_i, Q_j⟩; per block Σ w (z − y)² and Σ w (z − y) z. O(|E| s)."""
-    s = np.uint64(P.shape[1])
+    s = P.shape[1]
     for b in prange(len(blocks) - 1):
         squares, inner = 0.0, 0.0
-        for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
-            for e in range(np.uint64(pointers[i]), np.uint64(pointers[i + _ONE])):
-                j = np.uint32(indices[e])
-                z = 0.0
-                for k in range(s):
-                    z += P[i, k] * Q[j, k]
-                r = z - values[e]
-                wr = r * weights[e] if len(weights) else r
+        for i in range(blocks[b], blocks[b + 1]):
+            for e in range(np.uint64(pointers[i]), np.uint64(pointers[i + 1])):
+                z, r, wr = _residual(indices, values, weights, e, P, i * s, Q, s)
                 out[e] = wr
                 squares += wr * r
                 inner += wr * z
@@ -96,10 +99,10 @@ def residuals(pointers, indices, values, weights, blocks, P, Q, out, sums):
         sums[b, 1] = inner
 
 
-@njit(cache=True, parallel=True, fastmath=_FAST)
+@njit(cache=True, parallel=True)
 def fresh_products(pointers, indices, values, weights, blocks, P, Q, scale, X, out, sums):
     """Out = scale · S X, where S holds the residuals, which are made and forgotten cell by cell."""
-    s, columns = np.uint64(P.shape[1]), np.uint64(X.shape[1])
+    s, columns = P.shape[1], np.uint64(X.shape[1])
     for b in prange(len(blocks) - 1):
         squares, inner = 0.0, 0.0
         total = np.empty(X.shape[1], X.dtype)
@@ -107,23 +110,19 @@ def fresh_products(pointers, indices, values, weights, blocks, P, Q, scale, X, o
             total[:] = 0
             for e in range(np.uint64(pointers[i]), np.uint64(pointers[i + _ONE])):
                 j = np.uint32(indices[e])
-                z = 0.0
-                for k in range(s):
-                    z += P[i, k] * Q[j, k]
-                r = z - values[e]
-                wr = r * weights[e] if len(weights) else r
+                z, r, wr = _residual(indices, values, weights, e, P, np.int64(i) * s, Q, s)
                 squares += wr * r
                 inner += wr * z
                 d = X.dtype.type(wr)
                 for k in range(columns):
-                    total[k] += d * X[j, k]
+                    total[k] = fused(d, X[j, k], total[k])
             for k in range(columns):
                 out[i, k] = scale * total[k]
         sums[b, 0] = squares
         sums[b, 1] = inner
 
 
-@njit(cache=True, parallel=True, fastmath=_FAST)
+@njit(cache=True, parallel=True)
 def cross_grams(pointers, indices, weights, blocks, X, x, out):
     """out_j = Σ_{i ∈ E_j} w x_i X_i: what a new column adds to the Grams. O(|E| s)."""
     s = np.uint64(X.shape[1])
@@ -135,10 +134,10 @@ def cross_grams(pointers, indices, weights, blocks, X, x, out):
                 i = np.uint32(indices[e])
                 c = x[i] * weights[e] if len(weights) else x[i]
                 for k in range(s):
-                    out[j, k] += c * X[i, k]
+                    out[j, k] = fused(c, X[i, k], out[j, k])
 
 
-@njit(cache=True, parallel=True, fastmath=_FAST)
+@njit(cache=True, parallel=True)
 def row_systems(pointers, indices, values, weights, first, offset, V, grams, sides):
     """grams_i = Σ w v_j v_jᵀ and sides_i = Σ w (y − offset_j) v_j for rows first, first + 1, …"""
     s = np.uint64(V.shape[1])
@@ -150,10 +149,10 @@ def row_systems(pointers, indices, values, weights, first, offset, V, grams, sid
             w = weights[e] if len(weights) else 1.0
             y = w * (values[e] - offset[j])
             for k in range(s):
-                sides[t, k] += y * V[j, k]
+                sides[t, k] = fused(y, V[j, k], sides[t, k])
                 c = w * V[j, k]
                 for q in range(k + _ONE):
-                    grams[t, k, q] += c * V[j, q]
+                    grams[t, k, q] = fused(c, V[j, q], grams[t, k, q])
         for k in range(s):
             for q in range(k):
                 grams[t, q, k] = grams[t, k, q]

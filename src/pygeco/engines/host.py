@@ -23,8 +23,8 @@ from pygeco.engines.protocol import (
     Table,
 )
 from pygeco.engines.ranking import top_k
-from pygeco.engines.simd import BYTES
 from pygeco.engines.sweep import half_sweep, tables
+from pygeco.engines.vectors import BYTES
 from pygeco.factors import Array
 
 

@@ -13,86 +13,17 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-BYTES = 64
+from pygeco.engines.vectors import BYTES, I32, I64, Vectors, integer
+
 TILE = 8  # rows of a Gram tile: as many sums as hide the latency of a multiply-add
 SIDE = 4  # rows and columns of a block of the Cholesky factor: 16 sums, in registers
-
-_I32, _I64 = ir.IntType(32), ir.IntType(64)
-_CONTRACT = ("contract",)
-
-
-def _whole(number: int) -> ir.Constant:
-    return ir.Constant(_I64, number)
-
-
-class _Vectors:
-    """Loads, stores and arithmetic of one vector type at offsets of flat arrays."""
-
-    def __init__(self, context, builder, dtype, lanes=None):
-        self.context, self.builder = context, builder
-        self.size = dtype.bitwidth // 8
-        self.lanes = lanes or BYTES // self.size
-        self.scalar = context.get_value_type(dtype)
-        self.vector = ir.VectorType(self.scalar, self.lanes)
-        self.zero = ir.Constant(self.vector, [0.0] * self.lanes)
-
-    def data(self, kind, array):
-        return self.context.make_array(kind)(self.context, self.builder, array).data
-
-    def at(self, data, offset):
-        return self.builder.bitcast(self.builder.gep(data, [offset]), self.vector.as_pointer())
-
-    def load(self, data, offset):
-        return self.builder.load(self.at(data, offset), align=self.size)
-
-    def store(self, value, data, offset):
-        self.builder.store(value, self.at(data, offset), align=self.size)
-
-    def offset(self, base, number):
-        return self.builder.add(base, _whole(number))
-
-    def scaled(self, offset):
-        """Of an offset that counts vectors, the one that counts numbers."""
-        return self.builder.mul(offset, _whole(self.lanes))
-
-    def spread(self, scalar):
-        nothing = ir.Constant(self.vector, ir.Undefined)
-        one = self.builder.insert_element(nothing, scalar, ir.Constant(_I32, 0))
-        mask = ir.Constant(ir.VectorType(_I32, self.lanes), [0] * self.lanes)
-        return self.builder.shuffle_vector(one, nothing, mask)
-
-    def spread_at(self, data, offset):
-        return self.spread(self.builder.load(self.builder.gep(data, [offset])))
-
-    def fused(self, a, b, c):
-        """A multiply-add, c + a b, as one instruction where there is one."""
-        product = self.builder.fmul(a, b, flags=_CONTRACT)
-        return self.builder.fadd(c, product, flags=_CONTRACT)
-
-    def reduced(self, a, b, c):
-        """The same with c − a b."""
-        product = self.builder.fmul(a, b, flags=_CONTRACT)
-        return self.builder.fsub(c, product, flags=_CONTRACT)
-
-    def sqrt(self, value):
-        kind = ir.FunctionType(self.vector, [self.vector])
-        name = f"llvm.sqrt.v{self.lanes}f{8 * self.size}"
-        function = cgutils.get_or_insert_function(self.builder.module, kind, name)
-        return self.builder.call(function, [value])
-
-    def variables(self, values):
-        """Places for these vectors, which LLVM turns into registers."""
-        places = [cgutils.alloca_once(self.builder, self.vector) for _ in values]
-        for place, value in zip(places, values, strict=True):
-            self.builder.store(value, place)
-        return places
 
 
 def _tile(X, G, halves):
     """The type and the code of a Gram tile whose columns fill one vector, or a half of it."""
 
     def generate(context, builder, signature, args):
-        v = _Vectors(context, builder, X.dtype, BYTES * 8 // X.dtype.bitwidth // halves)
+        v = Vectors(context, builder, X.dtype, BYTES * 8 // X.dtype.bitwidth // halves)
         source, target = v.data(X, args[0]), v.data(G, args[5])
         width, count, k, q, stride = args[1], args[2], args[3], args[4], args[6]
         places = []
@@ -138,15 +69,15 @@ def project(typing_context, X, width, count, q, a, b, out, a_at, b_at):
     """
 
     def generate(context, builder, signature, args):
-        v = _Vectors(context, builder, X.dtype)
+        v = Vectors(context, builder, X.dtype)
         source, left, right, target = (v.data(X, args[t]) for t in (0, 4, 5, 6))
         width, count, q = args[1:4]
         places = [builder.add(place, q) for place in args[7:9]]
         sums = v.variables([v.load(target, place) for place in places] + [v.zero, v.zero])
-        pairs = builder.udiv(v.offset(count, 1), _whole(2))
+        pairs = builder.udiv(v.offset(count, 1), integer(2))
         with cgutils.for_range(builder, pairs) as loop:
             for half in (0, 1):
-                t = v.offset(builder.mul(loop.index, _whole(2)), half)
+                t = v.offset(builder.mul(loop.index, integer(2)), half)
                 row = v.load(source, builder.add(builder.mul(t, width), q))
                 for factors, total in zip((left, right), sums[2 * half :], strict=False):
                     moved = v.fused(v.spread_at(factors, t), row, builder.load(total))
@@ -164,14 +95,14 @@ def gather_sum(typing_context, P, indices, start, count, width, q, factors, out)
     """out[q:q+lanes] += Σ_{t < count} factors[t]² P[indices[start + t], q:q+lanes]."""
 
     def generate(context, builder, signature, args):
-        v = _Vectors(context, builder, P.dtype)
+        v = Vectors(context, builder, P.dtype)
         source, places = v.data(P, args[0]), v.data(indices, args[1])
         start, count, width, q = args[2:6]
         factors, target = v.data(P, args[6]), v.data(P, args[7])
         (total,) = v.variables([v.load(target, q)])
         with cgutils.for_range(builder, count) as loop:
             j = builder.load(builder.gep(places, [builder.add(start, loop.index)]))
-            j = builder.zext(j, _I64) if j.type.width < 64 else j
+            j = builder.zext(j, I64) if j.type.width < 64 else j
             row = v.load(source, builder.add(builder.mul(j, width), q))
             root = builder.load(builder.gep(factors, [loop.index]))
             scale = v.spread(builder.fmul(root, root))
@@ -188,10 +119,10 @@ def scale_row(typing_context, source, source_at, factor, target, target_at, coun
     """target[target_at + t] = factor · source[source_at + t] for t < count, a multiple of lanes."""
 
     def generate(context, builder, signature, args):
-        v = _Vectors(context, builder, target.dtype)
+        v = Vectors(context, builder, target.dtype)
         data, out = v.data(source, args[0]), v.data(target, args[3])
         scale = v.spread(args[2])
-        with cgutils.for_range(builder, builder.udiv(args[5], _whole(v.lanes))) as loop:
+        with cgutils.for_range(builder, builder.udiv(args[5], integer(v.lanes))) as loop:
             t = v.scaled(loop.index)
             row = builder.fmul(v.load(data, builder.add(args[1], t)), scale)
             v.store(row, out, builder.add(args[4], t))
@@ -207,7 +138,7 @@ def _transposed(v, rows):
     while step < v.lanes:
         low = [t if not t & step else v.lanes + t - step for t in range(v.lanes)]
         high = [t + step if not t & step else v.lanes + t for t in range(v.lanes)]
-        masks = [ir.Constant(ir.VectorType(_I32, v.lanes), mask) for mask in (low, high)]
+        masks = [ir.Constant(ir.VectorType(I32, v.lanes), mask) for mask in (low, high)]
         new = list(rows)
         for t in range(v.lanes):
             if not t & step:
@@ -225,13 +156,13 @@ def place(typing_context, G, size, source, M, target, tau, ridge, prior):
     """
 
     def generate(context, builder, signature, args):
-        v = _Vectors(context, builder, G.dtype)
+        v = Vectors(context, builder, G.dtype)
         data, out = v.data(G, args[0]), v.data(M, args[3])
-        weights, given = v.load(v.data(G, args[6]), _whole(0)), v.data(G, args[7])
+        weights, given = v.load(v.data(G, args[6]), integer(0)), v.data(G, args[7])
         source, target, tau = args[2], v.scaled(args[4]), v.spread(args[5])
         rows = []
         for t in range(v.lanes):
-            rows.append(v.load(data, builder.add(builder.mul(args[1], _whole(t)), source)))
+            rows.append(v.load(data, builder.add(builder.mul(args[1], integer(t)), source)))
         for q, row in enumerate(_transposed(v, rows)):
             own = builder.fmul(weights, v.spread_at(given, v.offset(source, q)))
             v.store(v.fused(tau, row, own), out, v.offset(target, q * v.lanes))
@@ -247,8 +178,8 @@ def _block(v, A, a, stride, rows, M, m, first, count):
     For i < rows and j < SIDE, as a table of vectors. Offsets count vectors.
     """
     builder = v.builder
-    above = [builder.add(a, builder.mul(stride, _whole(i))) for i in range(rows)]
-    left = [builder.add(m, builder.mul(stride, _whole(j))) for j in range(SIDE)]
+    above = [builder.add(a, builder.mul(stride, integer(i))) for i in range(rows)]
+    left = [builder.add(m, builder.mul(stride, integer(j))) for j in range(SIDE)]
     start = [
         v.load(A, v.scaled(v.offset(builder.add(row, count), j)))
         for row in above
@@ -270,7 +201,7 @@ def _solve(A, M, rows):
     """The type and the code of `solve_four` and `solve_one`."""
 
     def generate(context, builder, signature, args):
-        v = _Vectors(context, builder, M.dtype)
+        v = Vectors(context, builder, M.dtype)
         source, factor, inverse = v.data(A, args[0]), v.data(M, args[2]), v.data(M, args[4])
         a, stride, first, count = args[1], args[3], args[5], args[6]
         m = builder.mul(count, stride)
@@ -312,10 +243,10 @@ def factor_corner(typing_context, M, stride, inverse, count):
     """The Cholesky factor of the diagonal block at `count`, and 1 / L_kk into `inverse`."""
 
     def generate(context, builder, signature, args):
-        v = _Vectors(context, builder, M.dtype)
+        v = Vectors(context, builder, M.dtype)
         data, stride, inverse, count = v.data(M, args[0]), args[1], v.data(M, args[2]), args[3]
         at = builder.mul(count, stride)
-        above, _, C = _block(v, data, at, stride, SIDE, data, at, _whole(0), count)
+        above, _, C = _block(v, data, at, stride, SIDE, data, at, integer(0), count)
         tiny = ir.Constant(v.vector, [1e-30] * v.lanes)
         one = ir.Constant(v.vector, [1.0] * v.lanes)
         for j in range(SIDE):
@@ -339,7 +270,7 @@ def subtract_multiple(typing_context, M, at, source, factor, count):
     """M[at + t] −= M[source + t] M[factor] for t < count, each a vector; offsets count vectors."""
 
     def generate(context, builder, signature, args):
-        v = _Vectors(context, builder, M.dtype)
+        v = Vectors(context, builder, M.dtype)
         data = v.data(M, args[0])
         at, source, factor = (v.scaled(x) for x in args[1:4])
         scale = v.load(data, factor)
@@ -359,7 +290,7 @@ def quadratic_form(typing_context, M, at, P, stride, size, out):
     """out = xᵀ P x for the vectors x = M[at : at + size]; of P, flat, the lower half is read."""
 
     def generate(context, builder, signature, args):
-        v = _Vectors(context, builder, M.dtype)
+        v = Vectors(context, builder, M.dtype)
         data, prior, target = v.data(M, args[0]), v.data(P, args[2]), v.data(M, args[5])
         at, stride, size = args[1], args[3], args[4]
         total, inner = v.variables([v.zero, v.zero])
@@ -375,7 +306,7 @@ def quadratic_form(typing_context, M, at, P, stride, size, out):
                 builder.store(v.fused(factor, x, builder.load(inner)), inner)
             builder.store(v.fused(own, builder.load(inner), builder.load(total)), total)
         whole = builder.load(total)
-        v.store(builder.fadd(whole, whole), target, _whole(0))
+        v.store(builder.fadd(whole, whole), target, integer(0))
         return context.get_dummy_value()
 
     i = types.int64

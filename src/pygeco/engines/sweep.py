@@ -17,7 +17,6 @@ import numpy as np
 from numba import njit, prange
 
 from pygeco.engines.simd import (
-    BYTES,
     SIDE,
     TILE,
     factor_corner,
@@ -32,9 +31,9 @@ from pygeco.engines.simd import (
     solve_one,
     subtract_multiple,
 )
+from pygeco.engines.vectors import BYTES, fused
 
 CHUNK = 128  # partners gathered at once: with s = 64 floats they fill half of a 64 KiB cache
-_FAST = {"reassoc", "contract", "nsz"}
 
 
 @njit
@@ -157,7 +156,8 @@ def _variances(M, inverse, d4, stride, lanes, Z, out):
         for i in range(SIDE):
             for k in range(q, d4):
                 for t in range(lanes):
-                    out[(q + i) * lanes + t] += Z[(i * stride + k) * lanes + t] ** 2
+                    z = Z[(i * stride + k) * lanes + t]
+                    out[(q + i) * lanes + t] = fused(z, z, out[(q + i) * lanes + t])
 
 
 @njit(inline="always")
@@ -187,7 +187,7 @@ def _finish(M, inverse, d, d4, stride, lanes, rows, first, tau, total, out):
             out[first + lane, k] = M[(d4 * stride + k) * lanes + lane]
 
 
-@njit(cache=True, parallel=True, fastmath=_FAST)
+@njit(cache=True, parallel=True)
 def half_sweep(
     pointers, indices, values, weights, blocks,
     P, width, s, bias, W, offset, offset_variance, ridge, prior, tau, jitter, noise,

@@ -1,10 +1,10 @@
 """Any cells at all: every variant ends with finite numbers that keep their promises."""
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pygeco import Entries, Lanczos, Power, Ridge, Solver, Trace, minimize
+from soak import law
 
 SOLVERS = [
     Solver(correction="core"),
@@ -40,13 +40,10 @@ def cells(draw):
     return Entries(rows, cols, np.array(values, dtype), (m, n), sample_weight=weights)
 
 
-@settings(
-    max_examples=200,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-@given(
+@law(
+    "paths of any cells",
+    200,
+    100_000,
     cells(),
     st.sampled_from(SOLVERS),
     st.sampled_from([None, Ridge(0.1), Trace(0.1)]),

@@ -1,0 +1,67 @@
+"""The same seed gives the same bits: after any other fits, in any process, on any threads."""
+
+import importlib
+import os
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+from pygeco import engines
+from soak import SOAK, tried
+
+SCRIPT = Path(__file__).parents[1] / "fit_cases.py"
+POOLS = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def digests(threads=None, **environment) -> str:
+    """What the script prints in a process of its own: a line for each kind of fit."""
+    counts = {} if threads is None else dict.fromkeys(POOLS, str(threads))
+    run = subprocess.run(
+        [sys.executable, str(SCRIPT)],
+        env=os.environ | counts | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    tried("fits compared to the bit", 2 * len(run.stdout.splitlines()))
+    return run.stdout
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> str:
+    found = digests(1)
+    assert len(found.splitlines()) >= 30
+    return found
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_any_number_of_threads_in_any_process(one_thread, threads) -> None:
+    assert digests(threads) == one_thread
+
+
+@pytest.mark.skipif(not SOAK, reason="compiles every kernel anew: in the long form")
+def test_kernels_from_the_cache_give_the_bits_of_fresh_ones(one_thread, tmp_path) -> None:
+    assert digests(2, NUMBA_CACHE_DIR=str(tmp_path), PYTHONHASHSEED="1") == one_thread
+
+
+def kernels():
+    for info in pkgutil.iter_modules(engines.__path__, engines.__name__ + "."):
+        module = importlib.import_module(info.name)
+        for name, found in vars(module).items():
+            if isinstance(found, numba.core.dispatcher.Dispatcher):
+                yield f"{info.name}.{name}", found
+
+
+def test_no_parallel_kernel_leaves_the_order_of_sums_to_the_compiler() -> None:
+    """Numba compiles a parallel loop twice, and runs one result now and the other from its cache:
+    what it may reassociate or fuse at will differs between them.
+    """
+    parallel = {name: kernel for name, kernel in kernels() if kernel.targetoptions.get("parallel")}
+    assert len(parallel) >= 5
+    free = [name for name, kernel in parallel.items() if kernel.targetoptions.get("fastmath")]
+    assert free == []
