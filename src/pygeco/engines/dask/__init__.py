@@ -1,0 +1,5 @@
+"""The engine "dask": cells and row factors in slabs on the workers of a cluster."""
+
+from pygeco.engines.dask.slabs import Slab, Slabs
+
+__all__ = ["Slab", "Slabs"]
