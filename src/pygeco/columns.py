@@ -61,7 +61,7 @@ def whole_rows(table: Any) -> tuple[Any, int]:
     lost = None
     for column in table.columns:
         missing = pc.is_null(column, nan_is_null=True)
-        if pyarrow().types.is_string(column.type):
+        if _is_text(column):
             missing = pc.or_(missing, pc.equal(column, ""))
         lost = missing if lost is None else pc.or_(lost, missing)
     if not pc.any(lost).as_py():
@@ -75,7 +75,7 @@ def with_numbers(file: str, table: Any, name: str) -> Any:
     pa = pyarrow()
     column = table.column("rating")
     try:
-        if pa.types.is_string(column.type):
+        if _is_text(column):
             column = pa.compute.utf8_trim_whitespace(column)
             column = pa.compute.if_else(pa.compute.equal(column, ""), None, column)
         values = column.cast(pa.float64())
@@ -96,3 +96,8 @@ def shortened(numbers: NDArray[np.float64]) -> NDArray[np.floating[Any]]:
         if changed.any() and not np.isnan(part[changed]).all():
             return numbers
     return short
+
+
+def _is_text(column: Any) -> bool:
+    types = pyarrow().types
+    return bool(types.is_string(column.type) or types.is_large_string(column.type))

@@ -104,6 +104,12 @@ def column_at(argument: str, given: Column, names: Sequence[str]) -> int:
 
 def coded(column: Any, name: str) -> Coded:
     """Codes and sorted ids of an Arrow column without missing values."""
+    found = arranged(column, name)
+    return Coded(found.codes, id_array(found.ids))
+
+
+def arranged(column: Any, name: str) -> Coded:
+    """The same with the ids still in Arrow, where text takes little room."""
     pa = pyarrow()
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -113,13 +119,13 @@ def coded(column: Any, name: str) -> Coded:
         raise ValueError(f"column {name!r}: row {at + 1} has no id; remove rows without one.")
     encoded = _comparable(column, name).dictionary_encode().unify_dictionaries()
     if not encoded.num_chunks:
-        return Coded(np.zeros(0, np.int32), np.zeros(0, np.int64))
-    ids = _to_numpy(encoded.chunk(0).dictionary)
-    order = np.argsort(ids, kind="stable")
+        return Coded(np.zeros(0, np.int32), pa.array([], encoded.type.value_type))
+    ids = encoded.chunk(0).dictionary
+    order = pa.compute.sort_indices(ids)
     place = np.empty(len(ids), np.int32)
     place[order] = np.arange(len(ids), dtype=np.int32)
     codes = [place[np.asarray(chunk.indices)] for chunk in encoded.chunks]
-    return Coded(np.concatenate(codes), ids[order])
+    return Coded(np.concatenate(codes), ids.take(order))
 
 
 def _comparable(column: Any, name: str) -> Any:
@@ -136,7 +142,8 @@ def _comparable(column: Any, name: str) -> Any:
         ) from error
 
 
-def _to_numpy(dictionary: Any) -> NDArray[Any]:
+def id_array(dictionary: Any) -> NDArray[Any]:
+    """Ids of Arrow as NumPy's; text as objects."""
     t = pyarrow().types
     if t.is_string(dictionary.type):
         return np.array([*dictionary.to_pylist(), None], dtype=object)[:-1]

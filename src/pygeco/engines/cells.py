@@ -26,9 +26,7 @@ def both_orders(
     payloads = [values] if weights is None else [values, weights]
     orders = []
     for payload in payloads:
-        unsorted = _grouped(cols, rows, payload, shape[1])
-        by_row = _transposed(*unsorted, shape[0])
-        del unsorted  # its place is needed for what follows
+        by_row = in_rows(rows, cols, payload, shape)
         orders.append((by_row, _transposed(*by_row, shape[1])))
     none = np.zeros(0, dtype=values.dtype)
     both = []
@@ -37,6 +35,13 @@ def both_orders(
         w = none if weights is None else orders[1][side][2]
         both.append(Cells(pointers, indices, y, w, cut(pointers), engine))
     return both[0], both[1]
+
+
+def in_rows(
+    rows: NDArray[Any], cols: NDArray[Any], values: Array, shape: tuple[int, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
+    """Row pointers, columns and values, each row sorted; repeats stay in their order. O(|E|)."""
+    return _transposed(*_grouped(cols, rows, values, shape[1]), shape[0])
 
 
 def with_transpose(
