@@ -177,9 +177,14 @@ def not_a_number(column: Any, name: str) -> str:
     return f"column {name!r}: values of type {column.type} are not numbers; convert them."
 
 
-def positions(ids: NDArray[Any], wanted: ArrayLike) -> NDArray[np.int64]:
-    """Where each wanted id is among the sorted ids; −1 for one that is not."""
-    asked, possible = _comparable_with(ids, wanted)
+def positions(ids: Any, wanted: ArrayLike) -> NDArray[np.int64]:
+    """Where each wanted id is among the sorted ids; −1 for one that is not.
+
+    Ids that are on a cluster find them there.
+    """
+    if hasattr(ids, "positions"):
+        return ids.positions(wanted)
+    asked, possible = comparable_with(ids, wanted)
     if not len(ids) or not np.any(possible):
         return np.full(asked.shape, -1, np.int64)
     at = np.minimum(np.searchsorted(ids, asked), len(ids) - 1)
@@ -187,7 +192,7 @@ def positions(ids: NDArray[Any], wanted: ArrayLike) -> NDArray[np.int64]:
     return np.where(known, at, -1)
 
 
-def _comparable_with(ids: NDArray[Any], wanted: ArrayLike) -> tuple[NDArray[Any], Any]:
+def comparable_with(ids: NDArray[Any], wanted: ArrayLike) -> tuple[NDArray[Any], Any]:
     """The wanted ids in a type that compares exactly with `ids`, and which of them can be there."""
     if ids.dtype.kind == "O":
         asked = np.asarray(wanted, dtype=object)

@@ -1,6 +1,5 @@
 """Parts on the workers of a cluster become the matrix that a reader on one machine makes."""
 
-import datetime
 import os
 import signal
 
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from cluster_cases import KINDS, ratings, written
 from pygeco import MatrixCompletion
 from pygeco.columns import ReadError
 from pygeco.data import read_ratings
@@ -20,45 +20,14 @@ from pygeco.partitioned import parts, read_partitioned
 from pygeco.partitioned.parts import part_of
 from pygeco.tables import ColumnError, id_array
 
-KINDS = {
-    "text": lambda k: f"user {k}",
-    "integers": lambda k: 10**12 - 7 * k,
-    "numbers": lambda k: k / 7,
-    "dates": lambda k: datetime.date(2020, 1, 1) + datetime.timedelta(days=k),
-    "times": lambda k: datetime.datetime(2020, 1, 1) + datetime.timedelta(seconds=k),
-}
-
-
-def ratings(cells=3000, users=97, items=41, *, seed=0, kind="text", repeats=False):
-    """A table in a random order; half stars, so float32 holds them."""
-    rng = np.random.default_rng(seed)
-    at = rng.choice(users * items, cells, replace=repeats)
-    return pa.table(
-        {
-            "user": [KINDS[kind](int(k)) for k in at // items],
-            "item": [f"ï{k}" for k in at % items],
-            "rating": rng.integers(1, 11, cells) / 2,
-        }
-    )
-
-
-def written(table, folder, files=4, **settings):
-    """The table in files of unequal length."""
-    ends = [0, *sorted(np.random.default_rng(5).integers(0, table.num_rows, files - 1))]
-    ends.append(table.num_rows)
-    for t in range(files):
-        part = table.slice(ends[t], ends[t + 1] - ends[t])
-        pq.write_table(part, folder / f"part-{t:03}.parquet", row_group_size=500, **settings)
-    return folder
-
 
 def gathered(found, client):
     """Row ids, column ids, pointers, indices and values of the whole matrix."""
     slabs = client.gather(list(found.slabs.futures))
-    ids = [id_array(one) for one in client.gather(list(found.row_ids))]
+    ids = [id_array(one) for one in client.gather(list(found.row_ids.futures))]
     assert [len(one) for one in ids] == list(np.diff(found.slabs.bounds))
     assert [len(slab.values) for slab in slabs] == list(found.slabs.sizes)
-    assert [one[0] for one in ids[1:]] == list(found.starts)
+    assert [one[0] for one in ids[1:]] == list(found.row_ids.starts)
     assert {slab.values.dtype for slab in slabs} == {found.slabs.dtype}
     before = np.cumsum([0, *found.slabs.sizes[:-1]])
     pointers = [slab.pointers[1:] + b for slab, b in zip(slabs, before, strict=True)]

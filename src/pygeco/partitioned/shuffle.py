@@ -14,6 +14,7 @@ from pygeco.columns import ReadError
 from pygeco.engines.dask.slabs import Slabs
 from pygeco.objectives.observed import RepeatedCellError, check_policy
 from pygeco.partitioned import parts, sources
+from pygeco.partitioned.ids import RowIds
 from pygeco.tables import Column, ColumnError, column_at, id_array, match_columns
 
 FAN = 8  # summaries that one task merges
@@ -23,14 +24,11 @@ Progress = Callable[[float], object]
 class Partitioned(NamedTuple):
     """Ratings on a cluster: slabs of rows, sorted by the user's id, and the ids.
 
-    row_ids[t] is a future of the sorted ids of slab t's rows, an Arrow array; slab t + 1 begins at
-    starts[t]. Column ids are on the client. `names` are the three columns, `found` says what was
-    read.
+    Column ids are on the client. `names` are the three columns, `found` says what was read.
     """
 
     slabs: Slabs
-    row_ids: tuple[Any, ...]
-    starts: NDArray[Any]
+    row_ids: RowIds
     column_ids: NDArray[Any]
     names: tuple[str, ...]
     found: str
@@ -234,7 +232,8 @@ def _collected(
         f"; {summary.skipped:,} rows with a missing value are left out" if summary.skipped else ""
     )
     found = f"{plan.words}: {words}; {summary.cells:,} rows{left}."
-    return Partitioned(shaped, tuple(users), starts, column_ids, plan.names, found)
+    row_ids = RowIds(client, tuple(users), starts, rows)
+    return Partitioned(shaped, row_ids, column_ids, plan.names, found)
 
 
 def _wait(futures: Sequence[Any], progress: Progress | None, begin: float) -> None:
