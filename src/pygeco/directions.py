@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from pygeco.arrays import Array, empty, kind, on, times, zeros
+from pygeco.arrays import HOST, Array, kind, on, times, zeros
 from pygeco.linalg import qr
 
 ROUNDING = 1e-12  # what the arithmetic of a search may lose of σ₁
@@ -73,7 +73,7 @@ class Lanczos:
         m, n = G.shape
         x = on(rng.standard_normal(n), kind(G))
         log_c = _log_component(x, self.confidence)
-        U, V = _Basis(m, self.iterations, x), _Basis(n, self.iterations + 1, x)
+        U, V = _Basis(self.iterations), _Basis(self.iterations + 1)
         V.append(x / _norm(x))
         alphas: list[float] = []
         betas: list[float] = []
@@ -243,12 +243,13 @@ def _check(tau: float, iterations: int, confidence: float) -> None:
 class _Basis:
     """Orthonormal vectors, kept one after the other in one block of memory."""
 
-    def __init__(self, length: int, most: int, like: Array) -> None:
-        self.memory = empty((min(most, FIRST), length), like)
-        self.size = 0
+    def __init__(self, most: int) -> None:
+        self.memory, self.most, self.size = HOST, most, 0
 
     def append(self, x: Array) -> None:
-        if self.size == len(self.memory):
+        if self.size == 0:
+            self.memory = np.empty_like(x, shape=(min(self.most, FIRST), len(x)))
+        elif self.size == len(self.memory):
             self.memory = np.concatenate([self.memory, np.empty_like(self.memory)])
         self.memory[self.size] = x
         self.size += 1
@@ -259,12 +260,13 @@ class _Basis:
 
     def residual(self, x: Array) -> tuple[Array, float]:
         """X minus its part in the span, taken twice, normalised, and its norm."""
-        before = _norm(x)
+        given = x
         if self.size:
             Q = self.memory[: self.size]
             x = x - (Q @ x) @ Q
             x = x - (Q @ x) @ Q
         unit, size = _unit(x)
+        before = _norm(given)
         return (unit, size) if size > NOTHING * before else (unit, 0.0)
 
     def combined(self, weights: Array) -> Array:

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from pygeco.arrays import kind
 from pygeco.engines.protocol import Cells, Engine, Table
 
-__all__ = ["Cells", "Engine", "Table", "chosen", "session"]
+__all__ = ["Cells", "Engine", "Table", "chosen", "session", "spread"]
 
 # OpenMP threads that spin while they wait starve each other where cores are shared: a product of
 # 10 µs then takes a scheduler's slice, 12 ms. OpenMP reads this when numba starts its threads.
@@ -38,9 +38,17 @@ def chosen(engine: str | Engine | None, *data: Any) -> Engine:
     """The engine of this name; by default that of the data's own arrays, "cpu" for NumPy's."""
     if engine is not None and not isinstance(engine, str):
         return engine
+    own = next((x.engine for x in data if hasattr(x, "engine")), None)
+    if engine is None and own is not None:  # rows on a cluster know where they are
+        return own
     if engine is None:
         packages = {type(x).__module__.partition(".")[0] for x in data}
         engine = next((name for package, name in KINDS.items() if package in packages), "cpu")
     if engine not in ENGINES:
         raise ValueError(f"engine: unknown name {engine!r}; use one of {sorted(ENGINES)} or None.")
     return import_module(ENGINES[engine]).engine()
+
+
+def spread(slabs: Any) -> tuple[Cells, Cells]:
+    """Slabs of cells on a cluster, by row and by column."""
+    return import_module("pygeco.engines.dask").Dask(slabs).cells()

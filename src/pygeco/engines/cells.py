@@ -45,13 +45,18 @@ def in_rows(
 
 
 def with_transpose(
-    pointers: NDArray[np.int64], indices: NDArray[np.int32], values: Array, n: int, engine: Engine
+    pointers: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: Array,
+    weights: Array,
+    n: int,
+    engine: Engine,
 ) -> tuple[Cells, Cells]:
     """Cells that are grouped and sorted already, used where they are, and their other order."""
-    none = np.zeros(0, dtype=values.dtype)
     other = _transposed(pointers, indices, values, n)
-    one = Cells(pointers, indices, values, none, cut(pointers), engine)
-    return one, Cells(*other, none, cut(other[0]), engine)
+    heavy = _transposed(pointers, indices, weights, n)[2] if len(weights) else weights
+    one = Cells(pointers, indices, values, weights, cut(pointers), engine)
+    return one, Cells(*other, heavy, cut(other[0]), engine)
 
 
 def cut(pointers: NDArray[np.int64], parts: int = BLOCKS) -> NDArray[np.int64]:

@@ -67,7 +67,7 @@ def compressed(X: Any, engine: Engine, allow_empty: bool) -> tuple[Cells, Cells]
     pointers = X.indptr.astype(np.int64)
     if len(pointers) != groups + 1 or pointers[-1] != len(y) or np.any(np.diff(pointers) < 0):
         raise ValueError("X: its index pointers do not fit its cells; build the matrix again.")
-    one, other = with_transpose(pointers, X.indices, y, others, engine)
+    one, other = with_transpose(pointers, X.indices, y, y[:0], others, engine)
     return (one, other) if X.format == "csr" else (other, one)
 
 

@@ -1,5 +1,6 @@
 """The engine "dask": cells and row factors in slabs on the workers of a cluster."""
 
+from pygeco.engines.dask.engine import Dask
 from pygeco.engines.dask.slabs import Slab, Slabs
 
-__all__ = ["Slab", "Slabs"]
+__all__ = ["Dask", "Slab", "Slabs"]

@@ -1,0 +1,240 @@
+"""Expressions over slabs: one value a slab, on the workers, made when a sum of them is asked for.
+
+A `Node` is a function of other nodes and of constants, slab by slab. Nothing runs until `Grid`
+needs a sum over slabs: then one task a slab runs all that leads to it, and keeps what will be used
+again. Every task is pure and its inputs are other tasks, down to those that read the data, so
+that Dask runs them again where a worker died.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import dask
+import numpy as np
+from dask._task_spec import Task, TaskRef
+
+from pygeco.engines.dask import work
+from pygeco.engines.dask.faults import clear_words, watch
+from pygeco.engines.dask.work import Input, Instruction, Program, Result
+
+FAN = 8  # parts that are added in one task
+DIRECT = 1 << 14  # bytes of a part up to which the client adds them itself
+SHARED = 1 << 22  # bytes of a constant, times slabs, from which on it is sent once and passed on
+
+
+class Each(NamedTuple):
+    """A constant of its own for each slab."""
+
+    values: tuple[Any, ...]
+
+
+class Kept(NamedTuple):
+    """Where a node's values are: one future a slab, and the place in what that holds."""
+
+    futures: tuple[Any, ...]
+    place: int | None
+
+
+class Node:
+    """function(*args) on each slab; args are nodes, `Each`, and constants.
+
+    A `costly` value is kept at once, another when it is made for the second time; both only while
+    somebody holds it. `name` is what the dashboard calls it.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], *args: Any, costly: bool = False, name: str = ""
+    ) -> None:
+        self.function, self.args, self.costly, self.name = function, args, costly, name
+        self.kept: Kept | None = None
+        self.held, self.made = 0, 0
+        self.memory: dict[str, Any] = {}  # what was found of it before
+        self._hold(1)
+
+    def __del__(self) -> None:
+        self._hold(-1)
+
+    def _hold(self, more: int) -> None:
+        """A part of a value holds all of it."""
+        if self.function is operator.getitem:
+            self.args[0].held += more
+
+    @classmethod
+    def of(cls, futures: tuple[Any, ...]) -> Node:
+        """What tasks hold already."""
+        node = cls(work.same)
+        node.kept = Kept(futures, None)
+        return node
+
+    def settle(self, kept: Kept) -> None:
+        """From now on the values are there, and what led to them is not needed."""
+        self._hold(-1)
+        self.kept, self.function, self.args = kept, work.same, ()
+
+    @property
+    def worth(self) -> bool:
+        """Whether to keep what is now being made."""
+        return self.held > 0 and (self.costly or self.made > 1)
+
+
+class Grid:
+    """Slabs on a cluster, and sums over them."""
+
+    def __init__(self, client: Any, count: int) -> None:
+        self.client, self.count = client, count
+        self.watch = watch(client)
+        self.numbers = itertools.count()
+        self.name = uuid4().hex[:12]
+
+    def total(self, node: Node, name: str, size: int = 0) -> Any:
+        """Σ over slabs, on the client, in a fixed order: a tree over the slabs' numbers.
+
+        `size` is about the bytes of a part: large ones are added on the workers.
+        """
+        return self.finished(node, name, None, (), size)
+
+    def finished(
+        self,
+        node: Node,
+        name: str,
+        finish: Callable[..., Any] | None,
+        args: tuple[Any, ...],
+        size: int,
+    ) -> Any:
+        """finish(Σ over slabs, *args), on a worker where the sum is large."""
+        batch = _Batch(self, name)
+        keys = batch.parts(node)
+        while len(keys) > FAN or (size > DIRECT and len(keys) > 1):
+            groups = [keys[at : at + FAN] for at in range(0, len(keys), FAN)]
+            if len(groups) == 1 and finish is not None:
+                last = batch.task("solve", work.together, finish, len(keys), *keys, *args)
+                return batch.gather([last])[0]
+            keys = [batch.task("sum", work.added, *group) for group in groups]
+        found = work.added(*batch.gather(keys))
+        return found if finish is None else finish(found, *args)
+
+    def all(self, node: Node, name: str) -> list[Any]:
+        """The parts themselves, on the client."""
+        batch = _Batch(self, name)
+        return batch.gather(batch.parts(node))
+
+
+class _Batch:
+    """Tasks that are sent together."""
+
+    def __init__(self, grid: Grid, name: str) -> None:
+        self.grid, self.name = grid, name
+        self.graph: dict[str, Task] = {}
+        self.keep: list[tuple[Node, list[TaskRef], int]] = []
+        self.used: list[Any] = []  # futures, so that they live until the tasks are there
+
+    def task(self, step: str, function: Callable[..., Any], *args: Any) -> TaskRef:
+        # The part before the first number is what the dashboard shows as a group of tasks.
+        name = f"pygeco-{self.name}-{step}" if step else f"pygeco-{self.name}"
+        key = f"{name}-{self.grid.name}{next(self.grid.numbers)}"
+        self.graph[key] = Task(key, function, *args)
+        return TaskRef(key)
+
+    def parts(self, node: Node) -> list[TaskRef]:
+        """Tasks with the node's values; what is worth keeping on the way is kept."""
+        if node.kept is not None:
+            return self._picked(*node.kept)
+        order = _order(node)
+        self.name = next((step.name for step in order if step.name), self.name)
+        inputs, at = _Inputs(self), dict[int, int]()
+        instructions: list[Instruction] = []
+        for step in order:
+            step.made += 1
+            at[id(step)] = len(instructions)
+            args = tuple(inputs.ref(arg, at) for arg in step.args)
+            instructions.append(Instruction(step.function, args))
+        keep = [step for step in order if step.worth and step is not node]
+        wanted = tuple(at[id(step)] for step in [*keep, node])
+        program = Program(tuple(instructions), wanted)
+        tasks = [self.task("", work.run, program, *inputs.of(t)) for t in range(self.grid.count)]
+        if not keep:
+            return tasks
+        self.keep = [(step, tasks, place) for place, step in enumerate(keep)]
+        return [self.task("pick", work.pick, task, len(keep)) for task in tasks]
+
+    def _picked(self, futures: tuple[Any, ...], place: int | None) -> list[TaskRef]:
+        self.used.extend(futures)
+        refs = [TaskRef(future.key) for future in futures]
+        if place is None:
+            return refs
+        return [self.task("pick", work.pick, ref, place) for ref in refs]
+
+    def gather(self, refs: list[TaskRef]) -> list[Any]:
+        """Send the tasks, and fetch these values."""
+        client = self.grid.client
+        new = list(dict.fromkeys(ref.key for _, tasks, _ in self.keep for ref in tasks))
+        keys = [ref.key for ref in refs]
+        with (
+            clear_words(client),
+            dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}),
+        ):
+            sent = {}
+            if self.graph:
+                wanted = list(dict.fromkeys([*new, *(k for k in keys if k in self.graph)]))
+                sent = dict(zip(wanted, client.get(self.graph, wanted, sync=False), strict=True))
+            for node, tasks, place in self.keep:
+                node.settle(Kept(tuple(sent[ref.key] for ref in tasks), place))
+            here = {future.key: future for future in self.used}
+            found = client.gather([sent[key] if key in sent else here[key] for key in keys])
+        self.grid.watch.tell()
+        return list(found)
+
+
+class _Inputs:
+    """What the tasks of a program are given: futures, and constants that differ or are large."""
+
+    def __init__(self, batch: _Batch) -> None:
+        self.batch = batch
+        self.values: list[tuple[Any, ...]] = []
+        self.known: dict[int, Input] = {}
+
+    def ref(self, arg: Any, results: dict[int, int]) -> Any:
+        """How an instruction names its argument."""
+        if isinstance(arg, Node) and arg.kept is None:
+            return Result(results[id(arg)])
+        count = self.batch.grid.count
+        if isinstance(arg, Node) and arg.kept is not None:
+            self.batch.used.extend(arg.kept.futures)
+            refs = tuple(TaskRef(future.key) for future in arg.kept.futures)
+            return self._input(id(arg), refs)._replace(place=arg.kept.place)
+        if isinstance(arg, Each):
+            return self._input(id(arg), arg.values)
+        if isinstance(arg, np.ndarray) and arg.nbytes * count > SHARED:
+            if id(arg) in self.known:
+                return self.known[id(arg)]
+            return self._input(id(arg), (self.batch.task("share", work.same, arg),) * count)
+        return arg
+
+    def _input(self, name: int, values: tuple[Any, ...]) -> Input:
+        if name not in self.known:
+            self.known[name] = Input(len(self.values))
+            self.values.append(values)
+        return self.known[name]
+
+    def of(self, slab: int) -> list[Any]:
+        return [values[slab] for values in self.values]
+
+
+def _order(node: Node) -> list[Node]:
+    """What has to be made for a node, each after what it needs."""
+    done: dict[int, Node] = {}
+
+    def visit(step: Node) -> None:
+        if step.kept is None and id(step) not in done:
+            for arg in step.args:
+                if isinstance(arg, Node):
+                    visit(arg)
+            done[id(step)] = step
+
+    visit(node)
+    return list(done.values())
