@@ -259,14 +259,19 @@ class _Basis:
         return self.memory[self.size - 1]
 
     def residual(self, x: Array) -> tuple[Array, float]:
-        """X minus its part in the span, taken twice, normalised, and its norm."""
-        given = x
-        if self.size:
-            Q = self.memory[: self.size]
-            x = x - (Q @ x) @ Q
-            x = x - (Q @ x) @ Q
-        unit, size = _unit(x)
-        before = _norm(given)
+        """X minus its part in the span, taken twice, normalised, and its norm.
+
+        The norm after the second time is known from the first: ‖y − Q c‖² = ‖y‖² − ‖c‖², c = Qᵀy.
+        """
+        if not self.size:
+            return _unit(x)
+        Q = self.memory[: self.size]
+        part = Q @ x
+        before, x = _norm(x), x - part @ Q
+        part = Q @ x
+        size = math.sqrt(max(0.0, float(x @ x) - float(part @ part)))
+        x = x - part @ Q
+        unit, size = (x / size, size) if TINY < size < 1 / TINY else _unit(x)
         return (unit, size) if size > NOTHING * before else (unit, 0.0)
 
     def combined(self, weights: Array) -> Array:

@@ -9,6 +9,8 @@ from pygeco.arrays import Array, foreign, host, inner, scaled, times
 
 # The least squared pivot of CholeskyQR in roundings: with less, two passes are not enough.
 CONDITION = 1e5
+# Up to this condition of the Gram, one pass is enough: Q is orthonormal to as many roundings.
+EASY = 16.0
 
 
 def solve_psd(M: Array, force: Array) -> Array:
@@ -32,7 +34,8 @@ def qr(X: Array) -> tuple[Array, Array]:
 
     The diagonal of R is not negative: then both are unique, whatever the method.
 
-    On a device by Cholesky factors of XᵀX, taken twice (CholeskyQR2: Yamamoto and others 2015),
+    On a device by Cholesky factors of XᵀX, taken twice where X is not
+    near to that form already (CholeskyQR2: Yamamoto and others 2015),
     in a few products that run at the speed of memory; Householder's method takes sixty times as
     long there. Where X is too near to singular for that, Householder's after all.
     """
@@ -53,10 +56,13 @@ def _cholesky_qr(X: Array) -> tuple[Array, Array] | None:
         if not (np.isfinite(sizes).all() and sizes.min() > 0):
             return None
         try:
-            step = np.linalg.cholesky(gram / np.outer(sizes, sizes)).T
+            gram = gram / np.outer(sizes, sizes)
+            step = np.linalg.cholesky(gram).T
         except np.linalg.LinAlgError:
             return None
         if np.diag(step).min() ** 2 < CONDITION * float(np.finfo(X.dtype).eps):
             return None
         Q, R = times(Q, np.linalg.inv(step * sizes).astype(X.dtype)), (step * sizes) @ R
+        if np.linalg.cond(gram) < EASY:
+            break
     return Q, R

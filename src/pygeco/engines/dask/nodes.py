@@ -123,6 +123,16 @@ class Grid:
         batch = _Batch(self, name)
         return batch.gather(batch.parts(node))
 
+    def futures(self, node: Node, name: str) -> tuple[Any, ...]:
+        """The parts, each as a future of its own; from now on the node is kept there."""
+        if node.kept is None or node.kept.place is not None:
+            batch = _Batch(self, name)
+            tasks = batch.parts(node)
+            sent = batch.send([ref.key for ref in tasks])
+            node.settle(Kept(tuple(sent[ref.key] for ref in tasks), None))
+        assert node.kept is not None
+        return node.kept.futures
+
 
 class _Batch:
     """Tasks that are sent together."""
@@ -169,23 +179,26 @@ class _Batch:
             return refs
         return [self.task("pick", work.pick, ref, place) for ref in refs]
 
+    def send(self, keys: list[str]) -> dict[str, Any]:
+        """Send the tasks: futures of these keys, and of what is kept."""
+        kept = [ref.key for _, tasks, _ in self.keep for ref in tasks]
+        wanted = list(dict.fromkeys([*kept, *(key for key in keys if key in self.graph)]))
+        sent = {future.key: future for future in self.used}
+        if wanted:
+            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+                futures = self.grid.client.get(self.graph, wanted, sync=False)
+            sent |= dict(zip(wanted, futures, strict=True))
+        for node, tasks, place in self.keep:
+            node.settle(Kept(tuple(sent[ref.key] for ref in tasks), place))
+        return sent
+
     def gather(self, refs: list[TaskRef]) -> list[Any]:
         """Send the tasks, and fetch these values."""
         client = self.grid.client
-        new = list(dict.fromkeys(ref.key for _, tasks, _ in self.keep for ref in tasks))
         keys = [ref.key for ref in refs]
-        with (
-            clear_words(client),
-            dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}),
-        ):
-            sent = {}
-            if self.graph:
-                wanted = list(dict.fromkeys([*new, *(k for k in keys if k in self.graph)]))
-                sent = dict(zip(wanted, client.get(self.graph, wanted, sync=False), strict=True))
-            for node, tasks, place in self.keep:
-                node.settle(Kept(tuple(sent[ref.key] for ref in tasks), place))
-            here = {future.key: future for future in self.used}
-            found = client.gather([sent[key] if key in sent else here[key] for key in keys])
+        with clear_words(client):
+            sent = self.send(keys)
+            found = client.gather([sent[key] for key in keys])
         self.grid.watch.tell()
         return list(found)
 

@@ -161,11 +161,15 @@ class Tall(NDArrayOperatorsMixin):
         elif isinstance(row, slice) and row != slice(None):
             raise TypeError("rows on a cluster: only all rows, one row, or those under a mask")
         old, new = (aligned(x, self) for x in (self, value))
-        node = Node(work.assigned, old, aligned(row, self), rest, new)
+        node = Node(work.assigned, old, aligned(row, self), rest, new, costly=True)
         self._become(Tall(self.engine, node, self.bounds, self.meta))
 
     def astype(self, dtype: Any, order: str = "K", copy: bool = True) -> Tall:
         return rowwise(partial(np.ascontiguousarray, dtype=np.dtype(dtype)), self)
+
+    def futures(self) -> tuple[Any, ...]:
+        """One future a slab, of its rows."""
+        return self.grid.futures(self.node, "keep")
 
     def copy(self) -> Tall:
         return Tall(self.engine, self.node, self.bounds, self.meta)
@@ -310,7 +314,9 @@ def _value(x: Any) -> Any:
 def summed(
     like: Tall, name: str, meta: NDArray[Any] | Any, function: Callable[..., Any], *args: Any
 ) -> Any:
-    """Σ over slabs of function(*args)."""
+    """Σ over slabs of function(*args), which is like `meta`."""
+    if not np.size(meta):
+        return np.asarray(meta)
     node = Node(function, *(aligned(x, like) for x in args))
     return like.grid.total(node, name, int(np.asarray(meta).nbytes))
 
@@ -338,6 +344,8 @@ def _inner(x: Tall, y: Any) -> Any:
                 memory["square"] = summed(x, "norm", 0.0, np.dot, x, x)
             return memory["square"]
         meta = x.meta.T @ y.meta
+        if not np.size(meta):
+            return meta
         found, memory["square"] = summed(x, "project", meta, work.projected, x, y)
         return found
     meta = x.meta.T @ (y.meta if isinstance(y, Tall) else y[:0])
