@@ -6,6 +6,7 @@ booleans; a fit keeps them as a sorted NumPy array, text as objects.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -47,6 +48,22 @@ class Coded(NamedTuple):
 def is_table(X: Any) -> bool:
     """Whether X speaks the Arrow stream interface, as pandas, polars, pyarrow and DuckDB do."""
     return hasattr(X, "__arrow_c_stream__")
+
+
+def is_partitioned(X: Any) -> bool:
+    """Whether X is a Dask DataFrame, or the address of files: a text, a path, or a list of them."""
+    if isinstance(X, (str, os.PathLike)):
+        return True
+    if isinstance(X, list):
+        return bool(X) and all(isinstance(one, (str, os.PathLike)) for one in X)
+    return is_frame(X)
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a Dask DataFrame."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(
+        X, "npartitions"
+    )
 
 
 def pyarrow() -> Any:

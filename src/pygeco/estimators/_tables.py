@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays import empty, host, on
-from pygeco.estimators._input import cell_index, entries_from
+from pygeco.estimators._cluster import asked, spread_out
+from pygeco.estimators._input import cell_index, check_columns, entries_from
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.biases import Biases
 from pygeco.objectives.entries import Entries
@@ -22,6 +23,7 @@ from pygeco.tables import (
     as_arrow,
     coded,
     column_at,
+    is_partitioned,
     is_table,
     match_columns,
     names_of,
@@ -87,6 +89,8 @@ def fitted_entries(
     model: Any, X: Any, columns: Sequence[Column] | None, **settings: Any
 ) -> Entries:
     """The cells to fit; the model keeps their ids, or that there are none."""
+    if is_partitioned(X):
+        return _spread_entries(model, X, columns, **settings)
     X, model.row_ids_, model.column_ids_, model.table_columns_ = taken(X, columns)
     try:
         return entries_from(model, X, reset=True, **settings)
@@ -96,6 +100,29 @@ def fitted_entries(
         i, j = error.cell
         pair = model.row_ids_[[i]].tolist()[0], model.column_ids_[[j]].tolist()[0]
         raise RepeatedCellError(pair, error.repeats, "X: the pair") from None
+
+
+def _spread_entries(
+    model: Any,
+    X: Any,
+    columns: Sequence[Column] | None,
+    *,
+    loss: Any,
+    duplicates: str,
+    sample_weight: Any,
+    engine: Any,
+) -> Entries:
+    """The cells of a Dask DataFrame or of files, read by the workers of a cluster."""
+    from pygeco.engines.dask.cluster import current_client
+    from pygeco.partitioned import read_partitioned
+
+    if sample_weight is not None:
+        raise ValueError("sample_weight: is not for parts on a cluster; leave it out.")
+    found = read_partitioned(X, current_client(), columns=columns, duplicates=duplicates)
+    model.row_ids_, model.column_ids_ = found.row_ids, found.column_ids
+    model.table_columns_ = found.names
+    check_columns(model, len(found.column_ids), reset=True)
+    return Entries.from_slabs(found.slabs, loss=loss)
 
 
 def _chosen(X: Any, columns: Sequence[Column] | None) -> list[int] | None:
@@ -163,6 +190,8 @@ def ids_at(ids: NDArray[Any] | None, at: NDArray[Any]) -> NDArray[Any]:
 
 def linear_at(model: Any, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
     """⟨u_i s, v_j⟩ + μ + b_i + c_j; at −1 stands the average row or column, for an unknown id."""
+    if spread_out(model):
+        return asked(model, linear_at, rows, cols)
     factors, biases = model.factors_, model.biases_
     if np.any(rows < 0) or np.any(cols < 0):
         U, V = (np.vstack([X, X.mean(axis=0, keepdims=True)]) for X in (factors.U, factors.V))
@@ -176,6 +205,8 @@ def deviation_at(model: Any, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
     """The standard deviation of a new observation; an unknown id has the spread of all."""
     if model.posterior_ is None:
         raise ValueError("return_std: needs a model fitted with penalty='evidence'.")
+    if spread_out(model):
+        return asked(model, deviation_at, rows, cols)
     like = model.factors_.kind
     i, j = np.broadcast_arrays(on(rows, like), on(cols, like))
     shape, i, j = i.shape, i.reshape(-1), j.reshape(-1)

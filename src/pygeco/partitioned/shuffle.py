@@ -15,7 +15,7 @@ from pygeco.engines.dask.slabs import Slabs
 from pygeco.objectives.observed import RepeatedCellError, check_policy
 from pygeco.partitioned import parts, sources
 from pygeco.partitioned.ids import RowIds
-from pygeco.tables import Column, ColumnError, column_at, id_array, match_columns
+from pygeco.tables import Column, ColumnError, column_at, id_array, is_frame, match_columns
 
 FAN = 8  # summaries that one task merges
 Progress = Callable[[float], object]
@@ -40,21 +40,6 @@ class Planned(NamedTuple):
     tasks: list[Any]
     names: tuple[str, ...]
     words: str
-
-
-def is_partitioned(X: Any) -> bool:
-    """Whether X is a Dask DataFrame, or the address of files: a text, a path, or a list of them."""
-    if isinstance(X, (str, os.PathLike)):
-        return True
-    if isinstance(X, list):
-        return bool(X) and all(isinstance(one, (str, os.PathLike)) for one in X)
-    return is_frame(X)
-
-
-def is_frame(X: Any) -> bool:
-    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(
-        X, "npartitions"
-    )
 
 
 def read_partitioned(
