@@ -186,13 +186,18 @@ class Dask:
     def _columns(
         self, cells: Cells, start: Array, ridges: Ridges, partner: list[Any], variances: bool
     ) -> Solved:
+        """The Gram of the rows' factor comes with it: it is made orthonormal next."""
         node = self._node(sweeps.tables, "column-sweep", cells, *partner, ridges.offsets)
         known = ridges.variance is not None
         rest = {k: v for k, v in ridges._asdict().items() if k not in sweeps.PARTNER}
         numbers = sweeps.width(ridges.partner.shape[1], ridges.offsets, known)
         size = numbers * len(start) * start.itemsize
         args = (start, rest, known, variances)
-        return self.grid.finished(node, "column-sweep", sweeps.solved, args, size)
+        found, gram = self.grid.finished(node, "column-sweep", sweeps.solved, args, size)
+        factor: Any = ridges.partner
+        if isinstance(factor, Tall):
+            factor.node.memory["gram"] = gram
+        return found
 
     def _pass(self, name: str, cells: Cells, outs: Any, *args: Any, **keywords: Any) -> list[Any]:
         """A pass of the cpu engine on every slab; `outs` say of what kind its answers are.

@@ -40,8 +40,8 @@ def tables(
     variance: Array | None,
     bias_variance: Array | None,
     offsets: bool,
-) -> Array:
-    """A slab's share in the systems of all columns, packed (n, width)."""
+) -> tuple[Array, Array]:
+    """A slab's share in the systems of all columns, packed (n, width), and in partnerᵀ partner."""
     s, dtype = partner.shape[1], partner.dtype
     flat, lanes = padded(partner)
     zero = np.zeros(len(partner), dtype)
@@ -57,13 +57,14 @@ def tables(
         zero if bias_variance is None else bias_variance.astype(dtype),
         out,
     )
-    return out
+    return out, partner.T @ partner
 
 
 def solved(
-    packed: Array, start: Array, rest: dict[str, Any], known: bool, variances: bool
-) -> Solved:
+    sums: tuple[Array, Array], start: Array, rest: dict[str, Any], known: bool, variances: bool
+) -> tuple[Solved, Array]:
     """The columns' solutions. `rest` is what `Ridges` says of the columns themselves."""
+    packed, gram = sums
     n, d = start.shape
     offsets, noise = bool(rest["offsets"]), rest["noise"]
     none = np.zeros((0, d))
@@ -89,9 +90,10 @@ def solved(
         errors,
     )
     dtype = start.dtype
-    return Solved(
+    found = Solved(
         out.astype(dtype),
         None if noise is None else mean.astype(dtype),
         variance.astype(dtype) if variances else None,
         float(errors.sum()),
     )
+    return found, gram

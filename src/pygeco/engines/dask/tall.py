@@ -30,6 +30,8 @@ class Tall(NDArrayOperatorsMixin):
     `meta` is an empty array of the same type and shape, but for the rows.
     """
 
+    distant = True
+
     def __init__(self, engine: Any, node: Node, bounds: Bounds, meta: NDArray[Any]) -> None:
         self.engine, self.node, self.bounds, self.meta = engine, node, bounds, meta
         node.held += 1
@@ -165,11 +167,18 @@ class Tall(NDArrayOperatorsMixin):
         self._become(Tall(self.engine, node, self.bounds, self.meta))
 
     def astype(self, dtype: Any, order: str = "K", copy: bool = True) -> Tall:
+        if self.dtype == dtype and order == "K":
+            return self.copy()
         return rowwise(partial(np.ascontiguousarray, dtype=np.dtype(dtype)), self)
 
     def futures(self) -> tuple[Any, ...]:
         """One future a slab, of its rows."""
         return self.grid.futures(self.node, "keep")
+
+    def once(self) -> Tall:
+        """The same, which the workers then forget."""
+        self.node.costly = False
+        return self
 
     def copy(self) -> Tall:
         return Tall(self.engine, self.node, self.bounds, self.meta)
@@ -349,7 +358,11 @@ def _inner(x: Tall, y: Any) -> Any:
         found, memory["square"] = summed(x, "project", meta, work.projected, x, y)
         return found
     meta = x.meta.T @ (y.meta if isinstance(y, Tall) else y[:0])
-    return summed(x, "inner", meta, work.inner, x, y)
+    if not (isinstance(y, Tall) and x.node is y.node):
+        return summed(x, "inner", meta, work.inner, x, y)
+    if "gram" not in x.node.memory:
+        x.node.memory["gram"] = summed(x, "inner", meta, work.inner, x, y)
+    return x.node.memory["gram"]
 
 
 def _split_key(key: Any) -> tuple[Any, tuple[Any, ...]]:
