@@ -121,3 +121,8 @@ def moved(x: Any, like: NDArray[Any]) -> Any:
 def parts(count: int, size: int = 1 << 22) -> Iterator[slice]:
     """Slices that cover `count` numbers, so that what is made of them stays small."""
     return (slice(at, min(at + size, count)) for at in range(0, count, size))
+
+
+def runs(x: NDArray[Any]) -> Iterator[slice]:
+    """Slices that cover x for the same purpose; all of it where it is in slabs already."""
+    return iter([slice(None)]) if distant(x) else parts(len(x))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pygeco.arrays import as_array, on, ones, parts, zeros
+from pygeco.arrays import as_array, on, ones, runs, zeros
 from pygeco.engines import Cells, Engine, chosen, spread
 from pygeco.engines.protocol import Residuals, Systems
 from pygeco.factors import Array, LowRank
@@ -294,7 +294,7 @@ class Entries:
         """Σ w (y − centre) and Σ w (y − centre)², in float64."""
         first, second = 0.0, 0.0
         cells = self.by_row
-        for part in parts(cells.size):
+        for part in runs(cells.values):
             y = cells.values[part].astype(float) - centre
             wy = y * cells.weights[part] if len(cells.weights) else y
             first += float(wy.sum())
@@ -312,7 +312,7 @@ class Entries:
         for name in ("by_row", "by_col"):
             cells: Cells = getattr(self, name)
             values: Array = np.empty_like(cells.values, dtype=dtype)
-            for part in parts(cells.size):
+            for part in runs(cells.values):
                 values[part] = (cells.values[part].astype(float) - mean) / scale
             setattr(other, name, cells._replace(values=values, weights=cells.weights.astype(dtype)))
         other.__dict__.pop("value_at_zero", None)

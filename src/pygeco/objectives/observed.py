@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays import contiguous, on, ones
-from pygeco.engines import Cells, Engine
+from pygeco.engines import Cells, Engine, placed
 from pygeco.engines.cells import with_transpose
 from pygeco.factors import Array
 
@@ -40,7 +40,7 @@ def observed(
     i, j, shape = _indices(rows, cols, y, shape)
     w = _weights(sample_weight, y)
     by_row, by_col = _unique(*engine.both_orders(i, j, y, w, shape), duplicates, shape)
-    return by_row, by_col, shape
+    return *placed(engine, by_row, by_col), shape
 
 
 def compressed(X: Any, engine: Engine, allow_empty: bool) -> tuple[Cells, Cells] | None:

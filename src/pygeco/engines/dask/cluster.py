@@ -1,12 +1,75 @@
-"""Which cluster does the work."""
+"""Where the slabs go: the cluster of Dask's current client, or one on this machine."""
 
 from __future__ import annotations
 
+import atexit
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from distributed import Client, LocalCluster
+
+from pygeco.arrays import HOST, Array
+from pygeco.engines.dask.engine import Dask
+from pygeco.engines.dask.slabs import from_csr
+from pygeco.engines.host import Host
+from pygeco.engines.protocol import Cells
+
+
+class Sender(Host):
+    """The engine of cells that are not on the cluster yet: they are grouped here, then sent."""
+
+    name = "dask"
+    kind: Array = HOST
+
+    def __init__(self, client: Any = None) -> None:
+        self.client = client
+
+    def sent(self, by_row: Cells, columns: int) -> tuple[Cells, Cells]:
+        """The cells on the workers, by row and by column."""
+        client = current_client() if self.client is None else self.client
+        return Dask(from_csr(client, *by_row[:4], columns)).cells()
+
+
+def engine(client: Any = None) -> Sender:
+    return Sender(client)
+
+
+def known() -> Any:
+    """The client that Dask itself would take; None where there is none."""
+    try:
+        return Client.current()
+    except ValueError:
+        return None
 
 
 def current_client() -> Any:
-    """Dask's current client, the last that was made."""
-    from distributed import default_client
+    """The same, or one for a cluster on this machine, which ends with this process."""
+    found = known()
+    if found is None:
+        cluster = local()
+        found = Client(cluster)
+        atexit.register(_close, found, cluster)
+    return found
 
-    return default_client()
+
+def local() -> LocalCluster:
+    """One process a core, with a thread each."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=":0")
+
+
+@contextmanager
+def borrowed() -> Iterator[bool]:
+    """A client for a while: the current one (false), or one of a cluster started for it (true)."""
+    if known() is not None:
+        yield False
+        return
+    with local() as cluster, Client(cluster):
+        yield True
+
+
+def _close(client: Any, cluster: Any) -> None:
+    client.close()
+    cluster.close()
