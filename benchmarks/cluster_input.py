@@ -74,7 +74,7 @@ def main() -> None:
             pool.starmap(made, [(folder, rows, part) for part in parts])
         size = sum(file.stat().st_size for file in folder.iterdir()) / 1e6
         print(f"made {len(parts)} files, {size:.0f} MB, in {time.perf_counter() - began:.1f} s")
-        settings = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
+        settings = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
         with LocalCluster(workers, **settings) as cluster, Client(cluster) as client:
             print(f"{'':24}{'seconds':>9}{'client, MB':>12}")
             print(f"{'cluster started':24}{'':>9}{peak():12.0f}")

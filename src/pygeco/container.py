@@ -57,6 +57,13 @@ class Blocks(NamedTuple):
     runs: Callable[[], Iterator[NDArray[Any]]]
 
 
+class Texts(NamedTuple):
+    """Strings in blocks: where each ends, in bytes, and their UTF-8 one after the other."""
+
+    ends: Blocks
+    joined: Blocks
+
+
 class _Bytes(NamedTuple):
     """An array's bytes in runs, and its entry in the header but for the place."""
 

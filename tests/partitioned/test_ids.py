@@ -45,7 +45,7 @@ def test_ids_at_positions(ids):
 def test_ids_go_to_a_file_slab_by_slab(ids, tmp_path):
     found, whole = ids
     if found.dtype == object:
-        write(tmp_path / "file", {}, list(found.texts()))
+        write(tmp_path / "file", {}, list(found.blocks()))
         ends, joined = read(tmp_path / "file").arrays
         text = joined.tobytes()
         starts = [0, *ends[:-1]]

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.container import Blocks
+
 # Parameters that the slabs' models do without.
 DROPPED = {"callback": None, "observer": None, "engine": None, "random_state": None}
 ELSEWHERE = ("path_", "seen_", "row_ids_")  # what is not needed there, or is there already
@@ -87,7 +89,7 @@ def _put_together(answers: list[Any], places: NDArray[Any], shape: tuple[int, ..
     found = np.concatenate(answers)
     out = np.empty_like(found)
     out[places] = found
-    return out.reshape(*shape, *found.shape[1:])
+    return out.reshape((*shape, *found.shape[1:]))
 
 
 def slab_models(model: Any) -> tuple[Any, ...]:
@@ -120,7 +122,7 @@ def _shell(model: Any, leaves: list[Any]) -> Shell:
         if name in ELSEWHERE or name in DROPPED:
             setattr(bare, name, None)
         elif name.endswith("_"):
-            setattr(bare, name, _mapped(value, lambda x: _leaf(x, leaves)))
+            setattr(bare, name, mapped_parts(value, lambda x: _leaf(x, leaves)))
     averages = [np.asarray(np.mean(leaf, axis=0, dtype=float)) for leaf in leaves]
     if model.posterior_ is not None:
         side = model.posterior_.rows
@@ -145,6 +147,25 @@ def _leaf(x: Any, leaves: list[Any]) -> Any:
     return Leaf(known[0] if known else len(leaves) - 1)
 
 
+def file_state(model: Any) -> dict[str, Any]:
+    """What a file keeps of a model on a cluster: its arrays of rows come slab after slab.
+
+    This process holds one slab of one array at a time.
+    """
+    slabs = model.factors_.U.engine.slabs
+    ids = model.row_ids_
+    whole = vars(model) | {"row_ids_": None if ids is None else ids.blocks()}
+    found = {name: mapped_parts(value, _in_blocks) for name, value in whole.items()}
+    found["seen_"] = found["seen_"]._replace(pointers=slabs.pointers())
+    return found
+
+
+def _in_blocks(x: Any) -> Any:
+    if not hasattr(x, "futures"):
+        return x
+    return Blocks(x.dtype, x.shape, lambda: (future.result() for future in x.futures()))
+
+
 def narrowed(shell: Shell, slab: Any, targets: Any, *rows: Any) -> Any:
     """On a worker: the model of a slab's own rows, with the average of all as one row more."""
     from pygeco.estimators.recommending import Seen
@@ -160,21 +181,21 @@ def narrowed(shell: Shell, slab: Any, targets: Any, *rows: Any) -> Any:
     model = copy.copy(shell.model)
     for name, value in vars(shell.model).items():
         if name.endswith("_"):
-            setattr(model, name, _mapped(value, filled))
+            setattr(model, name, mapped_parts(value, filled))
     pointers = np.append(slab.pointers, slab.pointers[-1])
     model.seen_ = Seen(pointers, slab.indices, targets, slab.weights)
     return model
 
 
-def _mapped(x: Any, function: Callable[[Any], Any]) -> Any:
+def mapped_parts(x: Any, function: Callable[[Any], Any]) -> Any:
     """The same object with function(part) for its parts: of dataclasses, tuples and lists."""
-    if isinstance(x, Leaf) or hasattr(x, "futures"):
+    if isinstance(x, Leaf):
         return function(x)
     if is_dataclass(x) and not isinstance(x, type):
         names = [field.name for field in fields(x) if field.init]
-        return replace(x, **{name: _mapped(getattr(x, name), function) for name in names})
-    if hasattr(x, "_fields"):
-        return x._replace(**{name: _mapped(getattr(x, name), function) for name in x._fields})
+        return replace(x, **{name: mapped_parts(getattr(x, name), function) for name in names})
+    if hasattr(x, "_fields") and not isinstance(x, Blocks):
+        return x._replace(**{name: mapped_parts(getattr(x, name), function) for name in x._fields})
     if type(x) in (tuple, list):
-        return type(x)(_mapped(part, function) for part in x)
-    return x
+        return type(x)(mapped_parts(part, function) for part in x)
+    return function(x)

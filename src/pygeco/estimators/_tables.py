@@ -138,18 +138,22 @@ def located(model: Any, X: Any) -> Cells:
     """The cells that a table asks for, its columns named as in the fit or as usual."""
     table = as_arrow(X)
     names = table.column_names
-    if all(name in names for name in model.table_columns_[:2]):
-        at = [names.index(name) for name in model.table_columns_[:2]]
-    else:
-        found = match_columns(names, ("user", "item"))
-        if found is None:
-            wanted = " and ".join(repr(name) for name in model.table_columns_[:2])
-            raise ValueError(f"X: expected columns {wanted}, as in the fit, not {names}.")
-        at = found
+    at = pair_columns(model, names)
     sides = []
     for k, ids in zip(at, (model.row_ids_, model.column_ids_), strict=True):
         sides.append(_positions(coded(table.column(k), names[k]), ids, names[k]))
     return Cells(table, sides[0], sides[1], tuple(names[k] for k in at))
+
+
+def pair_columns(model: Any, names: list[str]) -> list[int]:
+    """The columns of rows and of columns: those named as in the fit, or as usual."""
+    if all(name in names for name in model.table_columns_[:2]):
+        return [names.index(name) for name in model.table_columns_[:2]]
+    found = match_columns(names, ("user", "item"))
+    if found is None:
+        wanted = " and ".join(repr(name) for name in model.table_columns_[:2])
+        raise ValueError(f"X: expected columns {wanted}, as in the fit, not {names}.")
+    return found
 
 
 def _positions(found: Coded, ids: NDArray[Any], name: str) -> NDArray[np.int64]:
@@ -236,28 +240,46 @@ def predicted(model: Any, X: Any, return_std: bool, unknown: str) -> Any:
     """A table of ids with predictions, of the caller's kind; see `MatrixCompletion.predict`."""
     cells = located(model, X)
     lost = _lost(unknown, cells)
-    columns = {"prediction": host(model._response(linear_at(model, cells.rows, cells.cols)))}
-    if return_std:
-        columns["deviation"] = host(deviation_at(model, cells.rows, cells.cols))
+    columns = answers(model, cells.rows, cells.cols, return_std)
     if unknown == "nan":
         columns = {name: np.where(lost, np.nan, values) for name, values in columns.items()}
     return _answered(X, cells, columns)
 
 
+def answers(model: Any, rows: NDArray[Any], cols: NDArray[Any], std: bool) -> dict[str, Array]:
+    """The columns that a prediction adds to a table."""
+    columns = {"prediction": host(model._response(linear_at(model, rows, cols)))}
+    if std:
+        columns["deviation"] = host(deviation_at(model, rows, cols))
+    return columns
+
+
 def _lost(unknown: str, cells: Cells) -> NDArray[np.bool_]:
     """Which cells have an unknown id; an error where that is asked for."""
-    if unknown not in UNKNOWN:
-        raise ValueError(f"unknown: expected one of {UNKNOWN}, not {unknown!r}.")
+    check_unknown(unknown)
     lost = (cells.rows < 0) | (cells.cols < 0)
     if unknown == "error" and lost.any():
-        at = int(np.argmax(lost))
-        side = 0 if cells.rows[at] < 0 else 1
-        wrong = cells.table.column(cells.names[side])[at].as_py()
-        raise ValueError(
-            f"column {cells.names[side]!r}: the id {wrong!r} was not fitted ({lost.sum():,} of "
-            f"{len(lost):,} cells have such ids); pass unknown='mean' or 'nan'."
-        )
+        table = cells.table.select(list(cells.names))
+        raise ValueError(unknown_id(table, cells.names, cells.rows, cells.cols))
     return lost
+
+
+def check_unknown(unknown: str) -> None:
+    if unknown not in UNKNOWN:
+        raise ValueError(f"unknown: expected one of {UNKNOWN}, not {unknown!r}.")
+
+
+def unknown_id(
+    table: Any, names: Sequence[str], rows: NDArray[np.int64], cols: NDArray[np.int64]
+) -> str:
+    """A sentence about the first cell with an id that was not fitted."""
+    lost = (rows < 0) | (cols < 0)
+    at = int(np.argmax(lost))
+    side = 0 if rows[at] < 0 else 1
+    return (
+        f"column {names[side]!r}: the id {table.column(side)[at].as_py()!r} was not fitted "
+        f"({lost.sum():,} of {len(lost):,} cells have such ids); pass unknown='mean' or 'nan'."
+    )
 
 
 def _answered(X: Any, cells: Cells, columns: dict[str, Array]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pygeco.container import Blocks
+from pygeco.container import Blocks, Texts
 from pygeco.tables import comparable_with, id_array, positions, pyarrow
 
 
@@ -68,12 +68,10 @@ class RowIds:
     def _runs(self) -> Iterator[Any]:
         return (future.result() for future in self.futures)
 
-    def blocks(self) -> Blocks:
-        """Ids that are not text, for a file."""
-        return Blocks(self.dtype, (len(self),), lambda: map(id_array, self._runs()))
-
-    def texts(self) -> tuple[Blocks, Blocks]:
-        """Ids that are text: where each ends, and their bytes one after the other."""
+    def blocks(self) -> Blocks | Texts:
+        """The ids for a file, slab after slab."""
+        if self.dtype != object:
+            return Blocks(self.dtype, (len(self),), lambda: map(id_array, self._runs()))
         size = sum(self.client.gather([self.client.submit(weight, one) for one in self.futures]))
 
         def ends() -> Iterator[NDArray[Any]]:
@@ -84,7 +82,7 @@ class RowIds:
                 before += int(own[-1])
 
         bytes_of = Blocks(np.dtype(np.uint8), (size,), lambda: map(text_bytes, self._runs()))
-        return Blocks(np.dtype(np.int64), (len(self),), ends), bytes_of
+        return Texts(Blocks(np.dtype(np.int64), (len(self),), ends), bytes_of)
 
 
 def located(ids: Any, wanted: NDArray[Any]) -> NDArray[np.int64]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.container import Blocks
 from pygeco.factors import Array
 
 CELLS = 1 << 22  # of a slab, about
@@ -47,6 +49,23 @@ class Slabs(NamedTuple):
     @property
     def shape(self) -> tuple[int, int]:
         return int(self.bounds[-1]), self.columns
+
+    def pointers(self) -> Blocks:
+        """Where the cells of each row begin among all cells, slab after slab."""
+
+        def runs() -> Iterator[NDArray[np.int64]]:
+            before = 0
+            yield np.zeros(1, np.int64)
+            for slab in self.futures:
+                own = self.client.submit(_ends, slab).result()
+                yield own + before
+                before += int(own[-1])
+
+        return Blocks(np.dtype(np.int64), (self.shape[0] + 1,), runs)
+
+
+def _ends(slab: Slab) -> NDArray[np.int64]:
+    return slab.pointers[1:]
 
 
 def slab_count(cells: int) -> int:
