@@ -51,12 +51,14 @@ def is_table(X: Any) -> bool:
 
 
 def is_partitioned(X: Any) -> bool:
-    """Whether X is a Dask DataFrame, or the address of files: a text, a path, or a list of them."""
+    """Whether X is for a cluster: a Dask DataFrame, the address of files (a text, a path, or a list
+    of them), or what was read of one of these.
+    """
     if isinstance(X, (str, os.PathLike)):
         return True
     if isinstance(X, list):
         return bool(X) and all(isinstance(one, (str, os.PathLike)) for one in X)
-    return is_frame(X)
+    return is_frame(X) or hasattr(X, "slabs")
 
 
 def is_frame(X: Any) -> bool:

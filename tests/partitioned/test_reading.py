@@ -132,6 +132,25 @@ def test_rows_without_a_value_are_left_out_and_counted(client, tmp_path):
     assert "197 rows; 3 rows with a missing value are left out." in reading.found
 
 
+def test_rows_are_held_out_whatever_the_files_are(client, tmp_path):
+    table = ratings()
+    held = []
+    for files in (1, 5):
+        folder = tmp_path / f"{files}"
+        folder.mkdir()
+        found = read_partitioned(written(table, folder, files), client, holdout=(0.2, 3))
+        held.append(found.held)
+        assert found.slabs.sizes.sum() + found.held.num_rows == 3000
+    assert held[0].equals(held[1])
+    assert held[0].num_rows == pytest.approx(600, abs=80)  # 0.2 and five deviations
+    left = gathered(found, client)
+    cells = set(zip(np.repeat(left[0], np.diff(left[2])), left[1][left[3]], strict=True))
+    pairs = zip(*(held[0].column(k).to_pylist() for k in (0, 1)), strict=True)
+    assert not cells & set(pairs)
+    other = read_partitioned(folder, client, holdout=(0.2, 4)).held
+    assert not other.equals(held[0])
+
+
 def test_a_lost_slab_is_made_again_from_the_files(client, tmp_path):
     table = ratings()
     found = read_partitioned(written(table, tmp_path), client)

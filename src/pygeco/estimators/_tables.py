@@ -114,11 +114,13 @@ def _spread_entries(
 ) -> Entries:
     """The cells of a Dask DataFrame or of files, read by the workers of a cluster."""
     from pygeco.engines.dask.cluster import current_client
-    from pygeco.partitioned import read_partitioned
+    from pygeco.partitioned import Partitioned, read_partitioned
 
     if sample_weight is not None:
         raise ValueError("sample_weight: is not for parts on a cluster; leave it out.")
-    found = read_partitioned(X, current_client(), columns=columns, duplicates=duplicates)
+    found = X
+    if not isinstance(X, Partitioned):
+        found = read_partitioned(X, current_client(), columns=columns, duplicates=duplicates)
     model.row_ids_, model.column_ids_ = found.row_ids, found.column_ids
     model.table_columns_ = found.names
     check_columns(model, len(found.column_ids), reset=True)

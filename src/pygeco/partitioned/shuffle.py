@@ -15,16 +15,18 @@ from pygeco.engines.dask.slabs import Slabs
 from pygeco.objectives.observed import RepeatedCellError, check_policy
 from pygeco.partitioned import parts, sources
 from pygeco.partitioned.ids import RowIds
-from pygeco.tables import Column, ColumnError, column_at, id_array, is_frame, match_columns
+from pygeco.tables import Column, ColumnError, column_at, id_array, is_frame, match_columns, pyarrow
 
 FAN = 8  # summaries that one task merges
+MOST = 1_000_000  # rows that are held out
 Progress = Callable[[float], object]
 
 
 class Partitioned(NamedTuple):
     """Ratings on a cluster: slabs of rows, sorted by the user's id, and the ids.
 
-    Column ids are on the client. `names` are the three columns, `found` says what was read.
+    Column ids are on the client. `names` are the three columns, `found` says what was read, and
+    `held` are the rows that were held out, a table on the client.
     """
 
     slabs: Slabs
@@ -32,12 +34,16 @@ class Partitioned(NamedTuple):
     column_ids: NDArray[Any]
     names: tuple[str, ...]
     found: str
+    held: Any = None
 
 
 class Planned(NamedTuple):
-    """Tasks of the parts, not yet run, the names of the three columns, and the source in words."""
+    """Tasks of the parts and of their held-out rows, not yet run; the names of the three columns,
+    and the source in words.
+    """
 
     tasks: list[Any]
+    held: list[Any]
     names: tuple[str, ...]
     words: str
 
@@ -48,6 +54,7 @@ def read_partitioned(
     *,
     columns: Sequence[Column | None] | None = None,
     duplicates: str = "error",
+    holdout: tuple[float, int] | None = None,
     progress: Progress | None = None,
 ) -> Partitioned:
     """The ratings of a Dask DataFrame, of a list of Parquet files or of a folder, in slabs.
@@ -56,10 +63,18 @@ def read_partitioned(
     one machine sorts them. The number of slabs and the order depend on the data alone. Nothing of
     the size of the users or of the cells reaches this process. Each slab is a pure task that
     begins at the source, so that Dask can make it again where a worker is lost.
+
+    `holdout`, a share and a seed, leaves rows of files out, at most MOST of them, and gives them
+    beside: the same ones whatever the files are cut into.
     """
     check_policy(duplicates)
     token = uuid4().hex
-    plan = _frame(X, columns, token) if is_frame(X) else _files(X, client, columns, token)
+    if is_frame(X):
+        if holdout is not None:
+            raise ValueError("holdout: is for files; split a Dask DataFrame by random_split.")
+        plan = _frame(X, columns, token)
+    else:
+        plan = _files(X, client, columns, holdout, token)
     read = client.persist(plan.tasks)
     _wait(client.compute(read), progress, 0.0)
     root = client.persist(_summary(read, plan.names, token))
@@ -70,18 +85,32 @@ def read_partitioned(
     return _collected(client, built, summary, plan, duplicates, token, progress)
 
 
-def _files(X: Any, client: Any, columns: Sequence[Column | None] | None, token: str) -> Planned:
+def _files(
+    X: Any,
+    client: Any,
+    columns: Sequence[Column | None] | None,
+    holdout: tuple[float, int] | None,
+    token: str,
+) -> Planned:
     from dask import delayed
 
     paths = sources.listed(X)
     footers = client.gather(client.map(sources.footer, paths, key=f"pygeco-footer-{token}"))
     given = dict(zip(sources.ROLES, _three(columns), strict=True))
     rows = sources.parts_of_files(paths, footers, given)
+    chosen = None
+    if holdout is not None:
+        total = sum(sum(about.rows) for about in footers)
+        chosen = sources.Holdout(min(holdout[0], MOST / max(1, total)), holdout[1])
     read = delayed(sources.part_of_rows, pure=True)
-    tasks = [read(one, dask_key_name=f"pygeco-read-{token}-{t}") for t, one in enumerate(rows)]
+    tasks = [
+        read(one, chosen, dask_key_name=f"pygeco-read-{token}-{t}") for t, one in enumerate(rows)
+    ]
+    hold = delayed(sources.held_rows, pure=True)
+    held = [] if chosen is None else [hold(one, chosen) for one in rows]
     name = sources.called(os.fspath(X)) if isinstance(X, (str, os.PathLike)) else "the list"
     kind = "a Parquet file" if len(paths) == 1 else f"{len(paths):,} Parquet files"
-    return Planned(tasks, rows[0].names, f"{name} ({kind})")
+    return Planned(tasks, held, rows[0].names, f"{name} ({kind})")
 
 
 def _frame(X: Any, columns: Sequence[Column | None] | None, token: str) -> Planned:
@@ -102,7 +131,9 @@ def _frame(X: Any, columns: Sequence[Column | None] | None, token: str) -> Plann
         read(one, at, t, dask_key_name=f"pygeco-read-{token}-{t}")
         for t, one in enumerate(X.to_delayed())
     ]
-    return Planned(tasks, tuple(names[k] for k in at), f"a Dask DataFrame in {len(tasks):,} parts")
+    return Planned(
+        tasks, [], tuple(names[k] for k in at), f"a Dask DataFrame in {len(tasks):,} parts"
+    )
 
 
 def _three(columns: Sequence[Column | None] | None) -> Sequence[Column | None]:
@@ -218,7 +249,14 @@ def _collected(
     )
     found = f"{plan.words}: {words}; {summary.cells:,} rows{left}."
     row_ids = RowIds(client, tuple(users), starts, rows)
-    return Partitioned(shaped, row_ids, column_ids, plan.names, found)
+    held = _held(client.gather(client.compute(plan.held))) if plan.held else None
+    return Partitioned(shaped, row_ids, column_ids, plan.names, found, held)
+
+
+def _held(tables: Sequence[Any]) -> Any:
+    """Tables of held-out rows as one, with ratings of one type."""
+    pa = pyarrow()
+    return pa.concat_tables(tables, promote_options="permissive")
 
 
 def _wait(futures: Sequence[Any], progress: Progress | None, begin: float) -> None:

@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pygeco.columns import ReadError, chosen_columns, whole_rows, with_numbers
 from pygeco.partitioned.parts import Part, part_of
 from pygeco.tables import Column, ColumnError, as_arrow, pyarrow
 
 ROLES = ("user", "item", "rating")
 ROWS = 1 << 20  # of a part, unless one group of rows of a file has more
+PRIME = 0xD1342543DE82EF95  # sets the seeds far apart
 ENDINGS = (".parquet", ".parq", ".pq")
 
 
@@ -24,11 +28,27 @@ class Footer(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Some groups of rows of a file, and the columns to read."""
+    """Some groups of rows of a file, the columns to read, and the number of the first row."""
 
     path: str
     groups: tuple[int, ...]
     names: tuple[str, ...]
+    first: int
+
+
+class Holdout(NamedTuple):
+    """A share of the rows that are not fitted: by the number of a row, whatever the parts."""
+
+    share: float
+    seed: int
+
+    def chosen(self, first: int, count: int) -> NDArray[np.bool_]:
+        """Which of `count` rows from `first` on; by splitmix64 (Steele and others 2014)."""
+        x = np.arange(first, first + count, dtype=np.uint64) + np.uint64(1)
+        x = x * np.uint64(0x9E3779B97F4A7C15) + np.uint64((self.seed * PRIME) % 2**64)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return (x ^ (x >> np.uint64(31))) < np.uint64(self.share * 2.0**64)
 
 
 def listed(source: Any) -> list[str]:
@@ -69,17 +89,27 @@ def footer(path: str) -> Footer:
         return Footer(list(file.schema_arrow.names), rows)
 
 
-def table_of_rows(rows: Rows) -> tuple[Any, int]:
-    """User, item and rating of the rows in which nothing is missing, and how many are skipped."""
+def table_of_rows(rows: Rows, holdout: Holdout | None, *, held: bool) -> tuple[Any, int]:
+    """User, item and rating of the rows in which nothing is missing, and how many are skipped.
+
+    Those that are held out, or the others.
+    """
     with _Opened(rows.path) as file:
         table = file.read_row_groups(rows.groups, columns=list(rows.names), use_threads=False)
     table = table.select(list(rows.names)).rename_columns(list(ROLES))
+    if holdout is not None:
+        table = table.filter(holdout.chosen(rows.first, table.num_rows) == held)
     return whole_rows(with_numbers(called(rows.path), table, rows.names[2]))
 
 
-def part_of_rows(rows: Rows) -> Part:
-    table, skipped = table_of_rows(rows)
+def part_of_rows(rows: Rows, holdout: Holdout | None = None) -> Part:
+    table, skipped = table_of_rows(rows, holdout, held=False)
     return part_of(table, rows.names, skipped)
+
+
+def held_rows(rows: Rows, holdout: Holdout) -> Any:
+    """The rows that are held out, as a table."""
+    return table_of_rows(rows, holdout, held=True)[0]
 
 
 def part_of_frame(frame: Any, at: Sequence[int], number: int) -> Part:
@@ -130,6 +160,7 @@ def parts_of_files(
         raise ColumnError(f"{called(paths[0])}: {error}") from None
     names = tuple(footers[0].names[k] for k in at)
     found: list[Rows] = []
+    before = 0
     for path, about in zip(paths, footers, strict=True):
         lost = [name for name in names if name not in about.names]
         if lost:
@@ -137,7 +168,9 @@ def parts_of_files(
                 f"{called(path)}: there is no column {lost[0]!r}, which {called(paths[0])} has; "
                 "give files with the same columns."
             )
-        found += [Rows(path, groups, names) for groups in _grouped(about.rows)]
+        for groups in _grouped(about.rows):
+            found.append(Rows(path, groups, names, before))
+            before += sum(about.rows[group] for group in groups)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from distributed import Client, LocalCluster
 
 from pygeco.arrays import HOST, Array
 from pygeco.engines.dask.engine import Dask
+from pygeco.engines.dask.faults import ClusterError
 from pygeco.engines.dask.slabs import from_csr
 from pygeco.engines.host import Host
 from pygeco.engines.protocol import Cells
@@ -54,10 +56,34 @@ def current_client() -> Any:
     return found
 
 
-def local() -> LocalCluster:
-    """One process a core, with a thread each."""
-    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=":0")
+def local(workers: int | None = None) -> LocalCluster:
+    """This many processes with a thread each, one a core by default; what went wrong in one is told
+    here, so it keeps no log.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    quiet = {"silence_logs": logging.CRITICAL, "dashboard_address": ":0"}
+    return LocalCluster(n_workers=workers or cores, threads_per_worker=1, **quiet)
+
+
+@contextmanager
+def started(address: str | None = None, workers: int | None = None) -> Iterator[Any]:
+    """A client of the scheduler at an address; or of a cluster here, which ends with the block."""
+    if address is None:
+        with local(workers) as cluster, Client(cluster) as client:
+            yield client
+    else:
+        with _reached(address) as client:
+            yield client
+
+
+def _reached(address: str) -> Any:
+    try:
+        return Client(address, timeout=10)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"scheduler: nothing answers at {address}; start one with `dask scheduler`, and its "
+            "workers with `dask worker`."
+        ) from error
 
 
 @contextmanager
