@@ -57,7 +57,7 @@ def current_client() -> Any:
 
 
 def local(workers: int | None = None) -> LocalCluster:
-    """This many processes with a thread each, one a core by default; what went wrong in one is told
+    """Processes with a thread each, one a core by default; what goes wrong in one is told
     here, so it keeps no log.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
