@@ -43,14 +43,13 @@ class Dask:
     name = "dask"
 
     def __init__(self, slabs: Slabs) -> None:
-        self.grid = Grid(slabs.client, len(slabs.futures))
-        self.slabs, self.bounds, self.columns = slabs, slabs.bounds, slabs.columns
-        self.slab = Node.of(
-            tuple(
-                slabs.client.submit(work.both, slab, slabs.columns, key=f"pygeco-orders-{slab.key}")
-                for slab in slabs.futures
-            )
+        orders = tuple(
+            slabs.client.submit(work.both, slab, slabs.columns, key=f"pygeco-orders-{slab.key}")
+            for slab in slabs.futures
         )
+        self.grid = Grid(slabs.client, orders)
+        self.slab = self.grid.slab
+        self.slabs, self.bounds, self.columns = slabs, slabs.bounds, slabs.columns
         counts = Node(work.counts, self.slab, False)
         self.home = Tall(self, counts, slabs.bounds, np.zeros(0, np.int64))
 
@@ -117,6 +116,7 @@ class Dask:
 
     def transposed(self, by_row: Cells, by_col: Cells, data: Any) -> Any:
         node = Node(work.transposed, self.slab, data.node, costly=True, name="transpose")
+        node.lasting = False
         return Tall(self, node, data.bounds, data.meta)
 
     def cross_grams(self, cells: Cells, X: Array, x: Array) -> Array:
@@ -211,6 +211,7 @@ class Dask:
         for at, out in enumerate(outs):
             part = Node(operator.getitem, node, at) if several else node
             if isinstance(out, str) and out == CELL:
+                node.lasting = False
                 values: Any = cells.values
                 found[at] = Tall(self, part, values.bounds, values.meta)
             elif isinstance(out, str) or _by_col(cells):

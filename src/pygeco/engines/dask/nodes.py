@@ -19,6 +19,7 @@ import numpy as np
 from dask._task_spec import Task, TaskRef
 
 from pygeco.engines.dask import work
+from pygeco.engines.dask.anchors import DEEP, Anchor, Scratch, loaded, saved
 from pygeco.engines.dask.faults import clear_words, watch
 from pygeco.engines.dask.work import Input, Instruction, Program, Result
 
@@ -40,6 +41,13 @@ class Kept(NamedTuple):
     place: int | None
 
 
+class Past(NamedTuple):
+    """How many tasks lead to a value one after the other, and the files at which they begin."""
+
+    depth: int
+    anchors: frozenset[Anchor]
+
+
 class Node:
     """function(*args) on each slab; args are nodes, `Each`, and constants.
 
@@ -53,6 +61,8 @@ class Node:
         self.function, self.args, self.costly, self.name = function, args, costly, name
         self.kept: Kept | None = None
         self.held, self.made = 0, 0
+        self.lasting = True  # whether it may be worth a file
+        self.past = Past(0, frozenset())
         self.memory: dict[str, Any] = {}  # what was found of it before
         self._hold(1)
 
@@ -71,10 +81,10 @@ class Node:
         node.kept = Kept(futures, None)
         return node
 
-    def settle(self, kept: Kept) -> None:
+    def settle(self, kept: Kept, past: Past) -> None:
         """From now on the values are there, and what led to them is not needed."""
         self._hold(-1)
-        self.kept, self.function, self.args = kept, work.same, ()
+        self.kept, self.function, self.args, self.past = kept, work.same, (), past
 
     @property
     def worth(self) -> bool:
@@ -85,8 +95,9 @@ class Node:
 class Grid:
     """Slabs on a cluster, and sums over them."""
 
-    def __init__(self, client: Any, count: int) -> None:
-        self.client, self.count = client, count
+    def __init__(self, client: Any, slabs: tuple[Any, ...]) -> None:
+        self.client, self.count = client, len(slabs)
+        self.slab, self.scratch = Node.of(slabs), Scratch(client)
         self.watch = watch(client)
         self.numbers = itertools.count()
         self.name = uuid4().hex[:12]
@@ -129,7 +140,7 @@ class Grid:
             batch = _Batch(self, name)
             tasks = batch.parts(node)
             sent = batch.send([ref.key for ref in tasks])
-            node.settle(Kept(tuple(sent[ref.key] for ref in tasks), None))
+            node.settle(Kept(tuple(sent[ref.key] for ref in tasks), None), batch.past)
         assert node.kept is not None
         return node.kept.futures
 
@@ -142,6 +153,8 @@ class _Batch:
         self.graph: dict[str, Task] = {}
         self.keep: list[tuple[Node, list[TaskRef], int]] = []
         self.used: list[Any] = []  # futures, so that they live until the tasks are there
+        self.past = Past(0, frozenset())
+        self.files: list[tuple[Node, Anchor]] = []
 
     def task(self, step: str, function: Callable[..., Any], *args: Any) -> TaskRef:
         # The part before the first number is what the dashboard shows as a group of tasks.
@@ -164,6 +177,9 @@ class _Batch:
             args = tuple(inputs.ref(arg, at) for arg in step.args)
             instructions.append(Instruction(step.function, args))
         keep = [step for step in order if step.worth and step is not node]
+        self.past = Past(1 + max(inputs.depths, default=0), frozenset().union(*inputs.anchors))
+        if self.past.depth >= DEEP and self.grid.scratch.root is not None:
+            instructions += self._saving([step for step in keep if step.lasting], inputs, at)
         wanted = tuple(at[id(step)] for step in [*keep, node])
         program = Program(tuple(instructions), wanted)
         tasks = [self.task("", work.run, program, *inputs.of(t)) for t in range(self.grid.count)]
@@ -171,6 +187,29 @@ class _Batch:
             return tasks
         self.keep = [(step, tasks, place) for place, step in enumerate(keep)]
         return [self.task("pick", work.pick, task, len(keep)) for task in tasks]
+
+    def _saving(self, nodes: list[Node], inputs: _Inputs, at: dict[int, int]) -> list[Instruction]:
+        """What writes these nodes' values to files."""
+        for node in nodes:
+            name = f"{self.grid.name}-{next(self.grid.numbers)}"
+            self.files.append((node, self.grid.scratch.anchor(name, self.grid.count)))
+        return [
+            Instruction(saved, (Result(at[id(node)]), inputs.ref(Each(anchor.paths), at)))
+            for node, anchor in self.files
+        ]
+
+    def _loading(self) -> None:
+        """Values whose files are written come from there from now on."""
+        graph, count = {}, self.grid.count
+        slabs = self.grid.slab.kept.futures if self.grid.slab.kept else ()
+        for _, anchor in self.files:
+            for path, slab in zip(anchor.paths, slabs, strict=True):
+                key = f"pygeco-load-{self.grid.name}{next(self.grid.numbers)}"
+                graph[key] = Task(key, loaded, path, TaskRef(slab.key))
+        futures = self.grid.client.get(graph, list(graph), sync=False) if graph else []
+        for place, (node, anchor) in enumerate(self.files):
+            mine = tuple(futures[place * count : (place + 1) * count])
+            node.settle(Kept(mine, None), Past(1, frozenset([anchor])))
 
     def _picked(self, futures: tuple[Any, ...], place: int | None) -> list[TaskRef]:
         self.used.extend(futures)
@@ -189,7 +228,7 @@ class _Batch:
                 futures = self.grid.client.get(self.graph, wanted, sync=False)
             sent |= dict(zip(wanted, futures, strict=True))
         for node, tasks, place in self.keep:
-            node.settle(Kept(tuple(sent[ref.key] for ref in tasks), place))
+            node.settle(Kept(tuple(sent[ref.key] for ref in tasks), place), self.past)
         return sent
 
     def gather(self, refs: list[TaskRef]) -> list[Any]:
@@ -199,6 +238,7 @@ class _Batch:
         with clear_words(client):
             sent = self.send(keys)
             found = client.gather([sent[key] for key in keys])
+            self._loading()
         self.grid.watch.tell()
         return list(found)
 
@@ -209,6 +249,8 @@ class _Inputs:
     def __init__(self, batch: _Batch) -> None:
         self.batch = batch
         self.values: list[tuple[Any, ...]] = []
+        self.depths: list[int] = []
+        self.anchors: list[frozenset[Anchor]] = []
         self.known: dict[int, Input] = {}
 
     def ref(self, arg: Any, results: dict[int, int]) -> Any:
@@ -218,10 +260,12 @@ class _Inputs:
         count = self.batch.grid.count
         if isinstance(arg, Node) and arg.kept is not None:
             self.batch.used.extend(arg.kept.futures)
+            self.depths.append(arg.past.depth)
+            self.anchors.append(arg.past.anchors)
             refs = tuple(TaskRef(future.key) for future in arg.kept.futures)
             return self._input(id(arg), refs)._replace(place=arg.kept.place)
         if isinstance(arg, Each):
-            return self._input(id(arg), arg.values)
+            return self._input(id(arg.values), arg.values)
         if isinstance(arg, np.ndarray) and arg.nbytes * count > SHARED:
             if id(arg) in self.known:
                 return self.known[id(arg)]
