@@ -44,6 +44,16 @@ def test_arrays_come_back_bit_by_bit(tmp_path_factory, arrays, mapped, turned, d
         assert after.flags.writeable
 
 
+@given(array=ARRAYS.filter(lambda array: array.ndim), data=st.data())
+def test_an_array_in_blocks_gives_the_same_file(tmp_path_factory, array, data) -> None:
+    folder = tmp_path_factory.mktemp("boxes")
+    cuts = data.draw(st.lists(st.integers(0, len(array)), max_size=3).map(sorted))
+    blocks = container.Blocks(array.dtype, array.shape, lambda: iter(np.split(array, cuts)))
+    container.write(folder / "whole", {}, [np.ones(3), np.ascontiguousarray(array), np.ones(2)])
+    container.write(folder / "blocks", {}, [np.ones(3), blocks, np.ones(2)])
+    assert (folder / "whole").read_bytes() == (folder / "blocks").read_bytes()
+
+
 @pytest.fixture
 def small(tmp_path):
     path = tmp_path / "small"

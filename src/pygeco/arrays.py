@@ -31,6 +31,16 @@ def foreign(x: Any) -> bool:
     return not isinstance(x, np.ndarray) and hasattr(x, "__array_function__") and hasattr(x, "get")
 
 
+def distant(x: Any) -> bool:
+    """Whether each number that is asked of such arrays is a journey: few at once are better."""
+    return bool(getattr(x, "distant", False))
+
+
+def once(x: Any) -> Any:
+    """X, which is used once: where it is not at hand it need not be kept."""
+    return x.once() if distant(x) else x
+
+
 def as_array(x: ArrayLike) -> NDArray[Any]:
     """X as it is where it is an array of any kind, else as one of NumPy's."""
     return x if foreign(x) else np.asarray(x)  # type: ignore[return-value]
@@ -111,3 +121,8 @@ def moved(x: Any, like: NDArray[Any]) -> Any:
 def parts(count: int, size: int = 1 << 22) -> Iterator[slice]:
     """Slices that cover `count` numbers, so that what is made of them stays small."""
     return (slice(at, min(at + size, count)) for at in range(0, count, size))
+
+
+def runs(x: NDArray[Any]) -> Iterator[slice]:
+    """Slices that cover x for the same purpose; all of it where it is in slabs already."""
+    return iter([slice(None)]) if distant(x) else parts(len(x))

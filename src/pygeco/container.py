@@ -19,6 +19,7 @@ import os
 import re
 import struct
 import zlib
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,26 +46,52 @@ class Contents(NamedTuple):
     arrays: list[NDArray[Any]]
 
 
-def write(path: str | os.PathLike[str], tree: Any, arrays: list[NDArray[Any]]) -> None:
+class Blocks(NamedTuple):
+    """An array of which only a run of rows is at hand at a time: `runs()` gives them in order.
+
+    They are asked for twice, for the checksum and for the file.
+    """
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    runs: Callable[[], Iterator[NDArray[Any]]]
+
+
+class Texts(NamedTuple):
+    """Strings in blocks: where each ends, in bytes, and their UTF-8 one after the other."""
+
+    ends: Blocks
+    joined: Blocks
+
+
+class _Bytes(NamedTuple):
+    """An array's bytes in runs, and its entry in the header but for the place."""
+
+    runs: Callable[[], Iterator[NDArray[Any]]]
+    size: int
+    entry: dict[str, Any]
+
+
+def write(path: str | os.PathLike[str], tree: Any, arrays: list[NDArray[Any] | Blocks]) -> None:
     """The tree (plain JSON) and the arrays in one file, written whole or not at all."""
-    described, raw, at = [], [], 0
-    for array in arrays:
-        data, entry = _described(array)
-        described.append(entry | {"at": at})
-        raw.append(data)
-        at = _aligned(at + data.nbytes)
+    raw, at = [_described(array) for array in arrays], 0
+    for data in raw:
+        data.entry["at"] = at
+        at = _aligned(at + data.size)
+    described = [data.entry for data in raw]
     header = json.dumps({"tree": tree, "arrays": described}, allow_nan=False).encode()
     start = _aligned(PREFIX.size + len(header))
-    size = start + (described[-1]["at"] + raw[-1].nbytes if raw else 0)
+    size = start + (raw[-1].entry["at"] + raw[-1].size if raw else 0)
     sizes = struct.pack("<QQ", len(header), size)
     with whole_file(path) as file:
         file.write(MAGIC + struct.pack("<II", VERSION, zlib.crc32(sizes + header)) + sizes + header)
         position = PREFIX.size + len(header)
-        for entry, data in zip(described, raw, strict=True):
-            place = start + entry["at"]
+        for data in raw:
+            place = start + data.entry["at"]
             file.write(bytes(place - position))
-            file.write(data.data)
-            position = place + data.nbytes
+            for run in data.runs():
+                file.write(run.data)
+            position = place + data.size
         file.write(bytes(size - position))
 
 
@@ -147,21 +174,28 @@ def _array(name: str, memory: memoryview, start: int, entry: Any, mapped: bool) 
     return view.reshape(shape, order=order)
 
 
-def _described(array: NDArray[Any]) -> tuple[NDArray[Any], dict[str, Any]]:
-    """The array as bytes in memory order, and its entry in the header but for the place."""
-    order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
-    little = array.astype(array.dtype.newbyteorder("<"), order=order, copy=False)  # type: ignore[call-overload]
-    text = little.dtype.str
-    if not DTYPES.fullmatch(text):
+def _described(array: NDArray[Any] | Blocks) -> _Bytes:
+    """The array's bytes in memory order, row after row where it comes in blocks."""
+    if isinstance(array, Blocks):
+        order, given = "C", array.runs
+    else:
+        order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+        whole = array.T if order == "F" else array
+        given = lambda: iter([whole])  # noqa: E731
+    dtype = array.dtype.newbyteorder("<")
+    if not DTYPES.fullmatch(dtype.str):
         raise TypeError(f"arrays of kind {array.dtype} cannot be kept in a file.")
-    flat = np.ascontiguousarray(little.T if order == "F" else little).reshape(-1).view(np.uint8)
-    entry = {
-        "dtype": text,
-        "shape": list(array.shape),
-        "order": order,
-        "crc": zlib.crc32(flat.data),
-    }
-    return flat, entry
+
+    def runs() -> Iterator[NDArray[Any]]:
+        for run in given():
+            yield np.ascontiguousarray(run, dtype).reshape(-1).view(np.uint8)
+
+    crc = 0
+    for run in runs():
+        crc = zlib.crc32(run.data, crc)
+    shape = [int(size) for size in array.shape]
+    entry = {"dtype": dtype.str, "shape": shape, "order": order, "crc": crc}
+    return _Bytes(runs, math.prod(shape) * dtype.itemsize, entry)
 
 
 def _aligned(size: int) -> int:

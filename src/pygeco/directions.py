@@ -19,13 +19,14 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from pygeco.arrays import Array, empty, kind, on, times, zeros
+from pygeco.arrays import HOST, Array, distant, kind, on, once, times, zeros
 from pygeco.linalg import qr
 
 ROUNDING = 1e-12  # what the arithmetic of a search may lose of σ₁
 TINY = 1e-140  # norms between this and its inverse have squares in range
 FIRST = 16  # vectors of a basis for which there is room at first
 NOTHING = 1e-14  # the share of a vector below which what is left of it is rounding
+SQUARED = 1e-13  # the same for its square, found as a difference
 
 
 class Operator(Protocol):
@@ -70,36 +71,31 @@ class Lanczos:
         _check(self.tau, self.iterations, self.confidence)
 
     def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
-        m, n = G.shape
-        x = on(rng.standard_normal(n), kind(G))
+        x = on(rng.standard_normal(G.shape[1]), kind(G))
         log_c = _log_component(x, self.confidence)
-        U, V = _Basis(m, self.iterations, x), _Basis(n, self.iterations + 1, x)
+        V = _Basis(self.iterations + 1)
         V.append(x / _norm(x))
+        steps = (_AtOnce if distant(kind(G)) else _InTurn)(G, V, self.iterations)
         alphas: list[float] = []
         betas: list[float] = []
-        passes, theta, upper = 0, 0.0, 0.0
+        theta, upper = 0.0, 0.0
         for _ in range(self.iterations):
-            p, alpha = U.residual(G.matvec(V.last))
-            passes += 1
+            alpha, beta = steps.next()
             if alpha == 0.0:
                 upper = theta * (1 + ROUNDING)
                 break
-            w, beta = V.residual(G.rmatvec(p))
-            passes += 1
-            U.append(p)
-            V.append(w)
             alphas, betas = [*alphas, alpha], [*betas, beta]
             left, theta, right = _leading(alphas, betas)
-            complete = beta <= NOTHING * theta or U.size == min(m, n)
+            complete = beta <= NOTHING * theta or len(alphas) == min(G.shape)
             # In complete spaces theta is exact, as far as the start can see.
             upper = theta * (1 + ROUNDING) if complete else _bound(alphas, betas, theta, log_c)
             if complete or theta >= (1 - self.tau) * upper:
                 break
-        if not U.size:
-            return _nothing(G, passes, "singular")
-        u, _ = _unit(U.combined(left))
+        if not alphas:
+            return _nothing(G, steps.passes, "singular")
         v, _ = _unit(V.combined(right))
-        return Pair(u, v, theta, upper, passes, "singular", self.confidence)
+        u, _ = _unit(steps.left(left))
+        return Pair(u, v, theta, upper, steps.passes, "singular", self.confidence)
 
 
 @dataclass(frozen=True)
@@ -240,15 +236,77 @@ def _check(tau: float, iterations: int, confidence: float) -> None:
         raise ValueError(f"confidence: must be between 0 and 1, not {confidence!r}.")
 
 
+class _InTurn:
+    """Golub–Kahan: α_j p_j = G v_j and β_j v_j₊₁ = Gᵀ p_j, less their parts in what was before."""
+
+    passes = 0
+
+    def __init__(self, G: Operator, V: _Basis, most: int) -> None:
+        self.G, self.V, self.U = G, V, _Basis(most)
+
+    def next(self) -> tuple[float, float]:
+        """α_j and β_j; zeros where G v_j is in the span of the earlier p."""
+        p, alpha = self.U.residual(self.G.matvec(self.V.last))
+        self.passes += 1
+        if alpha == 0.0:
+            return 0.0, 0.0
+        self.passes += 1
+        w, beta = self.V.residual(self.G.rmatvec(p))
+        self.U.append(p)
+        self.V.append(w)
+        return alpha, beta
+
+    def left(self, weights: Array) -> Array:
+        """Σ weights_j p_j."""
+        return self.U.combined(weights)
+
+
+class _AtOnce:
+    """The same numbers from GᵀG v_j = α_j β_j₋₁ v_j₋₁ + (α_j² + β_j₋₁²) v_j + α_j β_j v_j₊₁.
+
+    Both products are one journey to where the data are, and no p is kept there. Squares cost
+    digits of small singular values, not of large ones.
+    """
+
+    passes = 0
+
+    def __init__(self, G: Operator, V: _Basis, most: int) -> None:
+        self.G, self.V = G, V
+        self.alphas: list[float] = []
+        self.betas: list[float] = []
+
+    def next(self) -> tuple[float, float]:
+        v = self.V.last
+        y = self.G.rmatvec(once(self.G.matvec(v)))
+        self.passes += 2
+        size = float(v @ y)
+        square = size - (self.betas[-1] ** 2 if self.betas else 0.0)
+        if not square > SQUARED * size:
+            return 0.0, 0.0
+        alpha = math.sqrt(square)
+        w, beta = self.V.residual(y)
+        self.V.append(w)
+        self.alphas, self.betas = [*self.alphas, alpha], [*self.betas, beta / alpha]
+        return alpha, beta / alpha
+
+    def left(self, weights: Array) -> Array:
+        """The v_j times the inverse of the bidiagonal matrix are the p_j, after one product."""
+        self.passes += 1
+        k = len(self.alphas)
+        B = np.diag(self.alphas) + np.diag(self.betas[: k - 1], 1)
+        return self.G.matvec(self.V.combined(np.linalg.solve(B, weights)))
+
+
 class _Basis:
     """Orthonormal vectors, kept one after the other in one block of memory."""
 
-    def __init__(self, length: int, most: int, like: Array) -> None:
-        self.memory = empty((min(most, FIRST), length), like)
-        self.size = 0
+    def __init__(self, most: int) -> None:
+        self.memory, self.most, self.size = HOST, most, 0
 
     def append(self, x: Array) -> None:
-        if self.size == len(self.memory):
+        if self.size == 0:
+            self.memory = np.empty_like(x, shape=(min(self.most, FIRST), len(x)))
+        elif self.size == len(self.memory):
             self.memory = np.concatenate([self.memory, np.empty_like(self.memory)])
         self.memory[self.size] = x
         self.size += 1
@@ -258,17 +316,23 @@ class _Basis:
         return self.memory[self.size - 1]
 
     def residual(self, x: Array) -> tuple[Array, float]:
-        """X minus its part in the span, taken twice, normalised, and its norm."""
-        before = _norm(x)
-        if self.size:
-            Q = self.memory[: self.size]
-            x = x - (Q @ x) @ Q
-            x = x - (Q @ x) @ Q
-        unit, size = _unit(x)
+        """X minus its part in the span, taken twice, normalised, and its norm.
+
+        The norm after the second time is known from the first: ‖y − Q c‖² = ‖y‖² − ‖c‖², c = Qᵀy.
+        """
+        if not self.size:
+            return _unit(x)
+        Q = self.memory[: self.size]
+        part = Q @ x
+        before, x = _norm(x), x - part @ Q
+        part = Q @ x
+        size = math.sqrt(max(0.0, float(x @ x) - float(part @ part)))
+        x = x - part @ Q
+        unit, size = (x / size, size) if TINY < size < 1 / TINY else _unit(x)
         return (unit, size) if size > NOTHING * before else (unit, 0.0)
 
     def combined(self, weights: Array) -> Array:
-        return on(weights, self.memory) @ self.memory[: self.size]
+        return on(weights, self.memory) @ self.memory[: len(weights)]
 
 
 def _norm(x: Array) -> float:

@@ -22,7 +22,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays import HOST, full, host, inner, moved, on, parts, scaled, times, zeros
+from pygeco.arrays import (
+    HOST,
+    distant,
+    full,
+    host,
+    inner,
+    moved,
+    on,
+    ones,
+    parts,
+    scaled,
+    times,
+    zeros,
+)
 from pygeco.directions import Weighted, leading_block
 from pygeco.engines import Cells
 from pygeco.factors import Array, LowRank
@@ -65,10 +78,8 @@ class Gaussian(NamedTuple):
         X = np.column_stack([side.factor, side.bias])[some].astype(float)
         W = np.column_stack([side.variance, side.bias_variance])[some]
         count, d = X.shape
-        middle = X.mean(axis=0) if count else zeros(d, X)
-        covariance = inner(X - middle, X - middle) / max(count, 1)
-        own = np.diag(covariance) + host(W.mean(axis=0, dtype=float)) if count else np.ones(d)
-        centre = host(middle)
+        centre, covariance, spread = _moments(X, W)
+        own = np.diag(covariance) + spread if count else np.ones(d)
         share = count / (count + d)
         covariance = share * covariance
         np.fill_diagonal(covariance, np.maximum(own, 1e-12))
@@ -86,6 +97,19 @@ class Gaussian(NamedTuple):
         wide[range(s + 1, len(order)), range(s + 1, len(order))] = 1 / variances
         centre = np.concatenate([self.centre, np.zeros(len(variances))])
         return self._replace(precision=wide[np.ix_(order, order)], centre=centre[order])
+
+
+def _moments(X: Array, W: Array) -> tuple[Array, Array, Array]:
+    """Mean and covariance of the rows of X, and the mean of those of W, on the host."""
+    count, d = X.shape
+    if not distant(X) or not count:
+        middle = X.mean(axis=0) if count else zeros(d, X)
+        spread = host(W.mean(axis=0, dtype=float)) if count else np.zeros(d)
+        return host(middle), inner(X - middle, X - middle) / max(count, 1), spread
+    # In one journey; float64 has digits enough for the difference.
+    sums = inner(np.column_stack([X, ones(count, X)]), np.column_stack([X, W])) / count
+    centre = sums[d, :d]
+    return centre, sums[:d, :d] - np.outer(centre, centre), sums[d, d:]
 
 
 @dataclass(frozen=True, eq=False)

@@ -177,9 +177,10 @@ def _orthonormal(Q: Array, x: Array) -> Array:
             continue
         y = candidate / size
         y = y - Q @ (Q.T @ y)
-        if np.linalg.norm(y) > 1e-10:
-            y = y / np.linalg.norm(y)
-            y = y - Q @ (Q.T @ y)
+        again = Q.T @ y
+        size = np.linalg.norm(y)
+        if size > 1e-10:
+            y = (y - Q @ again) / size
             return y / np.linalg.norm(y)
     raise ValueError(f"rank: {Q.shape[1] + 1} columns do not fit in dimension {len(x)}.")
 

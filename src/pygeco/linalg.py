@@ -11,6 +11,8 @@ from pygeco.arrays import Array, foreign, host, inner, scaled, times
 CONDITION = 1e5
 # Numbers from which CholeskyQR is the faster method on the host: by a factor of 5 to 8.
 LARGE = 1 << 16
+# Up to this condition of the Gram, one pass is enough: Q is orthonormal to as many roundings.
+EASY = 16.0
 
 
 def solve_psd(M: Array, force: Array) -> Array:
@@ -34,9 +36,10 @@ def qr(X: Array) -> tuple[Array, Array]:
 
     The diagonal of R is not negative: then both are unique, whatever the method.
 
-    By Cholesky factors of XᵀX, taken twice (CholeskyQR2: Yamamoto and others 2015), in a few
-    products that run at the speed of memory: Householder's method takes sixty times as long on a
-    device. Where X is small, or too near to singular for that, Householder's after all.
+    By Cholesky factors of XᵀX, taken twice where X is not near to that form already (CholeskyQR2:
+    Yamamoto and others 2015), in a few products that run at the speed of memory: Householder's
+    method takes sixty times as long on a device. Where X is small, or too near to singular for
+    that, Householder's after all.
     """
     found = _cholesky_qr(X) if X.shape[1] and (foreign(X) or X.size >= LARGE) else None
     if found is not None:
@@ -55,10 +58,13 @@ def _cholesky_qr(X: Array) -> tuple[Array, Array] | None:
         if not (np.isfinite(sizes).all() and sizes.min() > 0):
             return None
         try:
-            step = np.linalg.cholesky(gram / np.outer(sizes, sizes)).T
+            gram = gram / np.outer(sizes, sizes)
+            step = np.linalg.cholesky(gram).T
         except np.linalg.LinAlgError:
             return None
         if np.diag(step).min() ** 2 < CONDITION * float(np.finfo(X.dtype).eps):
             return None
         Q, R = times(Q, np.linalg.inv(step * sizes).astype(X.dtype)), (step * sizes) @ R
+        if np.linalg.cond(gram) < EASY:
+            break
     return Q, R

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from pygeco import losses
 from pygeco.arrays import foreign, host
 from pygeco.certificates import Certificate
-from pygeco.container import Contents, ModelFileError, read, read_tree, write
+from pygeco.container import Blocks, Contents, ModelFileError, Texts, read, read_tree, write
 from pygeco.directions import Lanczos, Power, Signs
 from pygeco.evidence import Gaussian, Posterior, Stage
 from pygeco.factors import LowRank
@@ -72,6 +72,10 @@ class Saveable:
         save(self, path)
         return self
 
+    def _state(self) -> dict[str, Any]:
+        """What a file keeps besides the settings."""
+        return dict(vars(self))
+
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator; see `Saveable.save`."""
@@ -81,7 +85,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     arrays: list[Any] = []
     encoder = Encoder(arrays)
     params = {name: _setting(name, it) for name, it in model.get_params(deep=False).items()}
-    state = {name: it for name, it in vars(model).items() if name not in params}
+    state = {name: it for name, it in model._state().items() if name not in params}
     if not state:
         raise ValueError("model: is not fitted, so there is nothing to save; call fit first.")
     tree = {
@@ -163,6 +167,11 @@ class Encoder:
             return int(value)
         if isinstance(value, (float, np.floating)):
             return float(value) if np.isfinite(value) else {"$": "float", "is": str(float(value))}
+        if isinstance(value, Blocks):
+            return self._kept(value)
+        if isinstance(value, Texts):
+            ends, joined = (self._kept(part) for part in value)
+            return _text(ends, joined, value.ends.shape, np.dtype(object))
         if isinstance(value, np.ndarray) or foreign(value):
             return self._array(host(value))
         if isinstance(value, Stop):
@@ -184,8 +193,9 @@ class Encoder:
         raise TypeError(f"a {kind.__name__} cannot be kept in a model file.")
 
     def _array(self, value: Any) -> Any:
-        if value.dtype.kind in "OU":
-            return self._texts(value)
+        return self._texts(value) if value.dtype.kind in "OU" else self._kept(value)
+
+    def _kept(self, value: Any) -> Any:
         if id(value) not in self.seen:
             self.seen[id(value)] = len(self.arrays)
             self.arrays.append(value)
@@ -198,13 +208,16 @@ class Encoder:
         raw = [item.encode() for item in value.flat]
         ends = np.cumsum([len(item) for item in raw], dtype=np.int64)
         joined = np.frombuffer(b"".join(raw), np.uint8)
-        parts = [self._array(part) for part in (ends, joined)]
-        return {"$": "text", "is": parts, "shape": list(value.shape), "kind": value.dtype.str}
+        return _text(self._array(ends), self._array(joined), value.shape, value.dtype)
 
     def _sparse(self, value: Any) -> Any:
         parts = value.coords if value.format == "coo" else (value.indices, value.indptr)
         arrays = [self._array(part) for part in (value.data, *parts)]
         return {"$": value.format, "is": arrays, "shape": list(value.shape)}
+
+
+def _text(ends: Any, joined: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    return {"$": "text", "is": [ends, joined], "shape": list(shape), "kind": dtype.str}
 
 
 class Decoder:

@@ -6,6 +6,7 @@ booleans; a fit keeps them as a sorted NumPy array, text as objects.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -47,6 +48,24 @@ class Coded(NamedTuple):
 def is_table(X: Any) -> bool:
     """Whether X speaks the Arrow stream interface, as pandas, polars, pyarrow and DuckDB do."""
     return hasattr(X, "__arrow_c_stream__")
+
+
+def is_partitioned(X: Any) -> bool:
+    """Whether X is for a cluster: a Dask DataFrame, the address of files (a text, a path, or a list
+    of them), or what was read of one of these.
+    """
+    if isinstance(X, (str, os.PathLike)):
+        return True
+    if isinstance(X, list):
+        return bool(X) and all(isinstance(one, (str, os.PathLike)) for one in X)
+    return is_frame(X) or hasattr(X, "slabs")
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a Dask DataFrame."""
+    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(
+        X, "npartitions"
+    )
 
 
 def pyarrow() -> Any:
@@ -104,6 +123,12 @@ def column_at(argument: str, given: Column, names: Sequence[str]) -> int:
 
 def coded(column: Any, name: str) -> Coded:
     """Codes and sorted ids of an Arrow column without missing values."""
+    found = arranged(column, name)
+    return Coded(found.codes, id_array(found.ids))
+
+
+def arranged(column: Any, name: str) -> Coded:
+    """The same with the ids still in Arrow, where text takes little room."""
     pa = pyarrow()
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -113,13 +138,13 @@ def coded(column: Any, name: str) -> Coded:
         raise ValueError(f"column {name!r}: row {at + 1} has no id; remove rows without one.")
     encoded = _comparable(column, name).dictionary_encode().unify_dictionaries()
     if not encoded.num_chunks:
-        return Coded(np.zeros(0, np.int32), np.zeros(0, np.int64))
-    ids = _to_numpy(encoded.chunk(0).dictionary)
-    order = np.argsort(ids, kind="stable")
+        return Coded(np.zeros(0, np.int32), pa.array([], encoded.type.value_type))
+    ids = encoded.chunk(0).dictionary
+    order = pa.compute.sort_indices(ids)
     place = np.empty(len(ids), np.int32)
     place[order] = np.arange(len(ids), dtype=np.int32)
     codes = [place[np.asarray(chunk.indices)] for chunk in encoded.chunks]
-    return Coded(np.concatenate(codes), ids[order])
+    return Coded(np.concatenate(codes), ids.take(order))
 
 
 def _comparable(column: Any, name: str) -> Any:
@@ -136,7 +161,8 @@ def _comparable(column: Any, name: str) -> Any:
         ) from error
 
 
-def _to_numpy(dictionary: Any) -> NDArray[Any]:
+def id_array(dictionary: Any) -> NDArray[Any]:
+    """Ids of Arrow as NumPy's; text as objects."""
     t = pyarrow().types
     if t.is_string(dictionary.type):
         return np.array([*dictionary.to_pylist(), None], dtype=object)[:-1]
@@ -170,9 +196,14 @@ def not_a_number(column: Any, name: str) -> str:
     return f"column {name!r}: values of type {column.type} are not numbers; convert them."
 
 
-def positions(ids: NDArray[Any], wanted: ArrayLike) -> NDArray[np.int64]:
-    """Where each wanted id is among the sorted ids; −1 for one that is not."""
-    asked, possible = _comparable_with(ids, wanted)
+def positions(ids: Any, wanted: ArrayLike) -> NDArray[np.int64]:
+    """Where each wanted id is among the sorted ids; −1 for one that is not.
+
+    Ids that are on a cluster find them there.
+    """
+    if hasattr(ids, "positions"):
+        return ids.positions(wanted)
+    asked, possible = comparable_with(ids, wanted)
     if not len(ids) or not np.any(possible):
         return np.full(asked.shape, -1, np.int64)
     at = np.minimum(np.searchsorted(ids, asked), len(ids) - 1)
@@ -180,7 +211,7 @@ def positions(ids: NDArray[Any], wanted: ArrayLike) -> NDArray[np.int64]:
     return np.where(known, at, -1)
 
 
-def _comparable_with(ids: NDArray[Any], wanted: ArrayLike) -> tuple[NDArray[Any], Any]:
+def comparable_with(ids: NDArray[Any], wanted: ArrayLike) -> tuple[NDArray[Any], Any]:
     """The wanted ids in a type that compares exactly with `ids`, and which of them can be there."""
     if ids.dtype.kind == "O":
         asked = np.asarray(wanted, dtype=object)

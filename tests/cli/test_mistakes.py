@@ -22,7 +22,7 @@ WRONG = [
     (("fit", "twice.csv", "-o", "x"), 2, "the pair (1, a) is given more than once"),
     (("fit", "ratings.csv", "-o", "x", "--rank", "0"), 2, "--rank: expected auto or a whole"),
     (("fit", "ratings.csv", "-o", "x", "--rank", "99"), 2, "rank: must be between 1 and"),
-    (("fit", "ratings.csv", "-o", "x", "--engine", "dask"), 5, "use --engine cpu"),
+    (("fit", "ratings.csv", "-o", "x", "--workers", "2"), 2, "--workers: goes with --engine dask"),
     (("fit", "ratings.csv", "-o", "x", "--engine", "cuda"), 5, "use --engine cpu"),
     (("fit", "ratings.csv", "-o", "x", "--penalty", "l1:2"), 2, "--penalty: expected auto"),
     (("fit", "ratings.csv", "-o", "x", "--time-limit", "soon"), 2, "--time-limit: expected a time"),

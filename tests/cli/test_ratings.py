@@ -17,7 +17,7 @@ import pytest
 import pygeco
 from cli_cases import frame, run
 from pygeco import MatrixCompletion, evaluate
-from pygeco.cli.fit import seconds
+from pygeco.cli.parsing import seconds
 from pygeco.data import make_ratings
 
 GECO = [sys.executable, "-c", "from pygeco.cli import main; main()"]

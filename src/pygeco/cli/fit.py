@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from pathlib import Path, PurePath
+from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from pygeco.cli.console import EngineError, Voice, check_output, told, writing
+from pygeco.cli.console import Voice, check_output, told, writing
 from pygeco.cli.options import Item, Json, Rating, User
+from pygeco.cli.parsing import Cluster, cluster_of, engine_of, penalty_of, rank_of, seconds
 
 Loss = Literal[
     "squared",
@@ -26,11 +28,19 @@ Loss = Literal[
 ]
 
 
+class Ratings(NamedTuple):
+    """What to fit, what to predict, and what was found, in words."""
+
+    fitted: Any
+    held: Any
+    found: str
+
+
 @dataclass(frozen=True)
 class Plan:
     """What was asked for."""
 
-    ratings: Path
+    ratings: str
     output: Path
     columns: dict[str, str | None]
     holdout: float | None
@@ -39,6 +49,12 @@ class Plan:
     resume: bool
     seed: int
     settings: dict[str, Any]
+    cluster: Cluster | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the file or the folder, as sentences call it."""
+        return PurePath(self.ratings).name
 
     @property
     def checkpoint(self) -> Path:
@@ -47,10 +63,11 @@ class Plan:
 
 def fit(
     ratings: Annotated[
-        Path,
+        str,
         typer.Argument(
             help="CSV, TSV, '::'-separated, Parquet, Arrow, JSON lines or Matrix Market, also "
-            "compressed; - is standard input."
+            "compressed; - is standard input. With --engine dask also a folder of Parquet files, "
+            "here or at an address such as s3://bucket/folder."
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")],
@@ -77,6 +94,12 @@ def fit(
     engine: Annotated[
         Literal["cpu", "cuda", "dask"], typer.Option(help="Where to compute.")
     ] = "cpu",
+    scheduler: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Dask workers to start on this machine; one a core.")
+    ] = None,
     time_limit: Annotated[
         str | None, typer.Option(help="Stop after this time: 90, 90s, 10m or 1h.")
     ] = None,
@@ -94,54 +117,110 @@ def fit(
         if holdout and test is not None:
             raise ValueError("--holdout: cannot be given together with --test; choose one.")
         settings = {
-            "rank": _rank(rank),
+            "rank": rank_of(rank),
             "loss": loss,
-            "penalty": _penalty(penalty),
+            "penalty": penalty_of(penalty),
             "biases": True,  # ratings have a level, with or without the evidence
             "posterior": posterior,
             "duplicates": duplicates,
             "random_state": seed,
-        } | _engine(engine)
+        } | engine_of(engine)
         columns = {"user": user, "item": item, "rating": rating}
         limit = None if time_limit is None else seconds(time_limit)
-        plan = Plan(ratings, output, columns, holdout, test, limit, resume, seed, settings)
+        cluster = cluster_of(engine, scheduler, workers)
+        plan = Plan(ratings, output, columns, holdout, test, limit, resume, seed, settings, cluster)
         _run(plan, Voice(as_json))
 
 
 def _run(plan: Plan, voice: Voice) -> None:
     from pygeco.cli.watching import Watch
-    from pygeco.data.files import read_columns
-    from pygeco.data.split import split_cells
     from pygeco.estimators import MatrixCompletion
 
     check_output(plan.output)
-    with voice.progress(f"reading {plan.ratings.name}") as bar:
-        reading = read_columns(str(plan.ratings), dict(plan.columns), bar)
+    with _started(plan, voice) as client:
+        parts = client is not None and _in_parts(plan.ratings)
+        ratings = _read_parts(plan, voice, client) if parts else _read(plan, voice)
+        voice.note(ratings.found)
+        held = ratings.held if plan.test is None else _read_test(plan, voice)
+        model = MatrixCompletion(**plan.settings)
+        _prepare_checkpoint(plan, voice)
+        shown = held if client is None else None
+        with writing(plan.checkpoint), Watch(voice, model, shown, plan.limit) as watch:
+            try:
+                model.set_params(callback=watch).fit(ratings.fitted, checkpoint=plan.checkpoint)
+            except ValueError:
+                if not plan.resume:
+                    plan.checkpoint.unlink(missing_ok=True)
+                raise
+        model.set_params(callback=None)
+        with writing(plan.output):
+            model.save(plan.output)
+        if not watch.out_of_time:
+            plan.checkpoint.unlink(missing_ok=True)
+        _summary(plan, voice, model, held, ratings.found, watch.out_of_time)
+
+
+@contextmanager
+def _started(plan: Plan, voice: Voice) -> Iterator[Any]:
+    """A client of the cluster, where one does the work."""
+    if plan.cluster is None:
+        yield None
+        return
+    from pygeco.engines.dask.cluster import started
+
+    with started(*plan.cluster) as client:
+        count = len(client.scheduler_info(n_workers=-1)["workers"])
+        voice.note(f"{count} workers; their dashboard: {client.dashboard_link}")
+        yield client
+
+
+def _in_parts(ratings: str) -> bool:
+    """Whether the workers read it: a folder, an address, or a Parquet file."""
+    path = Path(ratings)
+    if "://" in ratings or path.is_dir():
+        return True
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def _read(plan: Plan, voice: Voice) -> Ratings:
+    from pygeco.data.files import read_columns
+    from pygeco.data.split import split_cells
+
+    with voice.progress(f"reading {plan.name}") as bar:
+        reading = read_columns(plan.ratings, dict(plan.columns), bar)
+    if not plan.holdout:
+        return Ratings(reading.table, None, reading.found)
+    out = split_cells(reading.table.num_rows, plan.holdout, plan.seed)
+    return Ratings(reading.table.filter(~out), reading.table.filter(out), reading.found)
+
+
+def _read_parts(plan: Plan, voice: Voice, client: Any) -> Ratings:
+    """Parquet files, by the workers."""
+    from pygeco.partitioned import read_partitioned
+
+    with voice.progress(f"reading {plan.name}") as bar:
+        found = read_partitioned(
+            plan.ratings,
+            client,
+            columns=list(plan.columns.values()),
+            duplicates=plan.settings["duplicates"],
+            holdout=(plan.holdout, plan.seed) if plan.holdout else None,
+            progress=bar,
+        )
+    return Ratings(found, found.held, found.found)
+
+
+def _read_test(plan: Plan, voice: Voice) -> Any:
+    from pygeco.data.files import read_columns
+
+    assert plan.test is not None
+    with voice.progress(f"reading {plan.test.name}") as bar:
+        reading = read_columns(str(plan.test), dict(plan.columns), bar)
     voice.note(reading.found)
-    table, held = reading.table, None
-    if plan.holdout:
-        out = split_cells(table.num_rows, plan.holdout, plan.seed)
-        table, held = table.filter(~out), table.filter(out)
-    elif plan.test is not None:
-        with voice.progress(f"reading {plan.test.name}") as bar:
-            again = read_columns(str(plan.test), dict(plan.columns), bar)
-        voice.note(again.found)
-        held = again.table
-    model = MatrixCompletion(**plan.settings)
-    _prepare_checkpoint(plan, voice)
-    with writing(plan.checkpoint), Watch(voice, model, held, plan.limit) as watch:
-        try:
-            model.set_params(callback=watch).fit(table, checkpoint=plan.checkpoint)
-        except ValueError:
-            if not plan.resume:
-                plan.checkpoint.unlink(missing_ok=True)
-            raise
-    model.set_params(callback=None)
-    with writing(plan.output):
-        model.save(plan.output)
-    if not watch.out_of_time:
-        plan.checkpoint.unlink(missing_ok=True)
-    _summary(plan, voice, model, held, reading.found, watch.out_of_time)
+    return reading.table
 
 
 def _prepare_checkpoint(plan: Plan, voice: Voice) -> None:
@@ -196,57 +275,3 @@ def _summary(
         voice.note("no held-out error: --holdout 0.1 would measure one.")
     lines.append(f"model: {plan.output}")
     voice.result(values, "\n".join(lines))
-
-
-def _rank(text: str) -> int | str:
-    if text == "auto":
-        return text
-    if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"--rank: expected auto or a whole number of at least 1, not {text!r}.")
-    return int(text)
-
-
-def _penalty(text: str) -> Any:
-    from pygeco import Ridge, Trace
-
-    kind, _, alpha = text.partition(":")
-    if kind in ("auto", "evidence") and not alpha:
-        return kind
-    if kind == "none" and not alpha:
-        return None
-    try:
-        if kind == "ridge":
-            return Ridge(float(alpha))
-        if kind == "trace":
-            return Trace(float(alpha))
-    except ValueError:
-        pass
-    raise ValueError(
-        f"--penalty: expected auto, evidence, none, ridge:ALPHA or trace:ALPHA, not {text!r}."
-    )
-
-
-def _engine(name: str) -> dict[str, Any]:
-    """Settings for the engine; a sentence where it cannot be had."""
-    from pygeco.engines import chosen
-
-    if name == "cpu":
-        return {}
-    try:
-        chosen(name)
-    except ValueError:
-        raise EngineError(f"--engine: this version has no {name}; use --engine cpu.") from None
-    except (ImportError, RuntimeError) as error:
-        why = str(error).rstrip(".")
-        raise EngineError(
-            f"--engine: {name} cannot be used here ({why}); use --engine cpu."
-        ) from error
-    return {"engine": name}
-
-
-def seconds(text: str) -> float:
-    """90, 90s, 10m and 1h as seconds."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
-    if not found or float(found[1]) <= 0:
-        raise ValueError(f"--time-limit: expected a time such as 90s, 10m or 1h, not {text!r}.")
-    return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]

@@ -1,8 +1,8 @@
 """Data: synthetic makers and the readers of rating files."""
 
+from pygeco.columns import ReadError
 from pygeco.data.files import Reading, read_ratings
 from pygeco.data.movielens import Ratings, load_movielens
-from pygeco.data.sources import ReadError
 from pygeco.data.split import split_cells
 from pygeco.data.synthetic import make_low_rank, make_ratings
 

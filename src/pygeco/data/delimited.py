@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
-from pygeco.data.sources import ReadError, Source
+from pygeco.columns import ReadError
+from pygeco.data.sources import Source
 from pygeco.tables import pyarrow
 
 SEPARATORS = ("::", "\t", ",", ";", "|", " ")

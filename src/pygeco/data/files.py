@@ -6,11 +6,11 @@ import os
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pygeco.columns import ReadError, chosen_columns, whole_rows, with_numbers
 from pygeco.data.delimited import read_delimited, sniffed
-from pygeco.data.sources import Progress, ReadError, Source, opened
-from pygeco.tables import Column, ColumnError, column_at, match_columns, not_a_number, pyarrow
+from pygeco.data.sources import Progress, Source, opened
+from pygeco.tables import Column, ColumnError, pyarrow
 
 ROLES = ("user", "item", "rating")
 
@@ -64,14 +64,14 @@ def read_columns(
     layout = _layout(file)
     roles = list(given)
     try:
-        at = _chosen(layout, given)
+        at = chosen_columns(layout.names, given, named=layout.named)
     except ColumnError as error:
         raise ColumnError(f"{file.name}: {error}") from None
     names = [layout.names[k] for k in at]
     table = _table(file, layout, at, roles).rename_columns(roles)
     if "rating" in roles:
-        table = _with_numbers(file, table, names[roles.index("rating")])
-    table, skipped = _whole_rows(table)
+        table = with_numbers(file.name, table, names[roles.index("rating")])
+    table, skipped = whole_rows(table)
     if not table.num_rows:
         raise ReadError(f"{file.name} has no row with {' and '.join(roles)}; give another file.")
     return Reading(table, _words(file, layout, at, roles, table.num_rows, skipped))
@@ -189,90 +189,6 @@ def _guard(file: Source, read: Any) -> Any:
             raise
         first = str(error).strip().splitlines()[0].rstrip(".")
         raise ReadError(f"{file.name} cannot be read: {first}.") from error
-
-
-def _chosen(layout: Layout, given: dict[str, Column | None]) -> list[int]:
-    """A column for each role: as given, else by its name, else by position."""
-    names = layout.names
-    if len(names) < len(given):
-        raise ColumnError(
-            f"has {len(names)} column(s), too few for {' and '.join(given)}; check the separator."
-        )
-    fixed = {role: _given(role, it, layout) for role, it in given.items() if it is not None}
-    open_roles = [role for role in given if role not in fixed]
-    found = {role: match_columns(names, [role]) for role in open_roles} if layout.named else {}
-    by_name = {role: at[0] for role, at in found.items() if at and at[0] not in fixed.values()}
-    missing = [role for role in open_roles if role not in by_name]
-    at = fixed | by_name
-    if missing and layout.named and (by_name or not len(given) <= len(names) <= len(given) + 1):
-        shown = ", ".join(repr(name) for name in names[:12]) + (", …" if len(names) > 12 else "")
-        raise ColumnError(
-            f"no column looks like the {missing[0]}; name it with {missing[0]}= (on the command "
-            f"line --{missing[0]}), one of {shown}."
-        )
-    free = [k for k in range(len(names)) if k not in at.values()]
-    at |= dict(zip(missing, free, strict=False))
-    places = [at[role] for role in given]
-    if len(set(places)) < len(places):
-        raise ColumnError(f"{' and '.join(given)} must be different columns.")
-    return places
-
-
-def _given(role: str, given: Column, layout: Layout) -> int:
-    names = layout.names
-    if isinstance(given, str) and given not in names and given.isdecimal():
-        if 1 <= int(given) <= len(names):
-            return int(given) - 1
-        raise ColumnError(f"{role}: there is no column {given}; there are {len(names)}.")
-    if isinstance(given, str) and not layout.named and given not in names:
-        raise ColumnError(
-            f"{role}: there is no column {given!r}, for the file has no header; give a number from "
-            f"1 to {len(names)}."
-        )
-    return column_at(role, given, names)
-
-
-def _whole_rows(table: Any) -> tuple[Any, int]:
-    """The rows in which nothing is missing, and how many are not among them."""
-    pc = pyarrow().compute
-    lost = None
-    for column in table.columns:
-        missing = pc.is_null(column, nan_is_null=True)
-        if pyarrow().types.is_string(column.type):
-            missing = pc.or_(missing, pc.equal(column, ""))
-        lost = missing if lost is None else pc.or_(lost, missing)
-    if not pc.any(lost).as_py():
-        return table, 0
-    whole = table.filter(pc.invert(lost))
-    return whole, table.num_rows - whole.num_rows
-
-
-def _with_numbers(file: Source, table: Any, name: str) -> Any:
-    """The ratings as float32 where that changes none of them, else float64."""
-    pa = pyarrow()
-    column = table.column("rating")
-    try:
-        if pa.types.is_string(column.type):
-            column = pa.compute.utf8_trim_whitespace(column)
-            column = pa.compute.if_else(pa.compute.equal(column, ""), None, column)
-        values = column.cast(pa.float64())
-    except pa.ArrowException as error:
-        raise ReadError(f"{file.name}: {not_a_number(column, name)}") from error
-    kept = _shortened(values.to_numpy())  # NaN where there is none
-    return table.set_column(table.column_names.index("rating"), "rating", pa.array(kept))
-
-
-def _shortened(numbers: NDArray[np.float64]) -> NDArray[np.floating[Any]]:
-    """The numbers as float32, or as they are where that would change one; in blocks, for speed."""
-    short = np.empty(len(numbers), np.float32)
-    for at in range(0, len(numbers), 1 << 15):
-        part = numbers[at : at + (1 << 15)]
-        with np.errstate(over="ignore"):
-            short[at : at + len(part)] = part
-        changed = short[at : at + len(part)] != part
-        if changed.any() and not np.isnan(part[changed]).all():
-            return numbers
-    return short
 
 
 def _words(

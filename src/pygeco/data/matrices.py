@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pygeco.data.sources import ReadError
+from pygeco.columns import ReadError
 from pygeco.factors import Array
 from pygeco.tables import pyarrow
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
+from pygeco.columns import ReadError
 from pygeco.tables import pyarrow
 
 HEAD = 1 << 16
@@ -22,10 +23,6 @@ MAGICS = {
 }
 # Told the share of the bytes that have been read, now and then.
 Progress = Callable[[float], object]
-
-
-class ReadError(ValueError):
-    """A file that cannot be understood; the text says what to do about it."""
 
 
 class Source(NamedTuple):

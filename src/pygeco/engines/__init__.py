@@ -13,14 +13,18 @@ from threadpoolctl import threadpool_limits
 from pygeco.arrays import kind
 from pygeco.engines.protocol import Cells, Engine, Table
 
-__all__ = ["Cells", "Engine", "Table", "chosen", "session"]
+__all__ = ["Cells", "Engine", "Table", "chosen", "placed", "session", "spread"]
 
 # OpenMP threads that spin while they wait starve each other where cores are shared: a product of
 # 10 µs then takes a scheduler's slice, 12 ms. OpenMP reads this when numba starts its threads.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # Where each engine is: imported when chosen.
-ENGINES = {"cpu": "pygeco.engines.host", "cuda": "pygeco.engines.cuda"}
+ENGINES = {
+    "cpu": "pygeco.engines.host",
+    "cuda": "pygeco.engines.cuda",
+    "dask": "pygeco.engines.dask",
+}
 # The engine for the arrays of a package.
 KINDS = {"cupy": "cuda"}
 
@@ -35,12 +39,37 @@ def session(work: Any) -> Iterator[None]:
 
 
 def chosen(engine: str | Engine | None, *data: Any) -> Engine:
-    """The engine of this name; by default that of the data's own arrays, "cpu" for NumPy's."""
+    """The engine of this name; by default that of the data's own arrays, "cpu" for NumPy's.
+
+    A Dask client stands for the engine "dask" on its cluster.
+    """
+    if type(engine).__module__.partition(".")[0] == "distributed":
+        return import_module(ENGINES["dask"]).engine(engine)
     if engine is not None and not isinstance(engine, str):
         return engine
+    own = next((x.engine for x in data if hasattr(x, "engine")), None)
+    if engine is None and own is not None:  # rows on a cluster know where they are
+        return own
     if engine is None:
         packages = {type(x).__module__.partition(".")[0] for x in data}
         engine = next((name for package, name in KINDS.items() if package in packages), "cpu")
     if engine not in ENGINES:
         raise ValueError(f"engine: unknown name {engine!r}; use one of {sorted(ENGINES)} or None.")
-    return import_module(ENGINES[engine]).engine()
+    try:
+        return import_module(ENGINES[engine]).engine()
+    except ModuleNotFoundError as error:
+        if error.name not in ("dask", "distributed"):
+            raise
+        raise ImportError("engine: 'dask' needs Dask; install pygeco[dask].") from error
+
+
+def placed(engine: Engine, by_row: Cells, by_col: Cells) -> tuple[Cells, Cells]:
+    """Cells where the engine works: sent to its workers, where it has some."""
+    if hasattr(engine, "sent"):
+        return engine.sent(by_row, by_col.groups)
+    return by_row, by_col
+
+
+def spread(slabs: Any) -> tuple[Cells, Cells]:
+    """Slabs of cells on a cluster, by row and by column."""
+    return import_module("pygeco.engines.dask").Dask(slabs).cells()

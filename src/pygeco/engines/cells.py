@@ -26,9 +26,7 @@ def both_orders(
     payloads = [values] if weights is None else [values, weights]
     orders = []
     for payload in payloads:
-        unsorted = _grouped(cols, rows, payload, shape[1])
-        by_row = _transposed(*unsorted, shape[0])
-        del unsorted  # its place is needed for what follows
+        by_row = in_rows(rows, cols, payload, shape)
         orders.append((by_row, _transposed(*by_row, shape[1])))
     none = np.zeros(0, dtype=values.dtype)
     both = []
@@ -39,14 +37,26 @@ def both_orders(
     return both[0], both[1]
 
 
+def in_rows(
+    rows: NDArray[Any], cols: NDArray[Any], values: Array, shape: tuple[int, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
+    """Row pointers, columns and values, each row sorted; repeats stay in their order. O(|E|)."""
+    return _transposed(*_grouped(cols, rows, values, shape[1]), shape[0])
+
+
 def with_transpose(
-    pointers: NDArray[np.int64], indices: NDArray[np.int32], values: Array, n: int, engine: Engine
+    pointers: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: Array,
+    weights: Array,
+    n: int,
+    engine: Engine,
 ) -> tuple[Cells, Cells]:
     """Cells that are grouped and sorted already, used where they are, and their other order."""
-    none = np.zeros(0, dtype=values.dtype)
     other = _transposed(pointers, indices, values, n)
-    one = Cells(pointers, indices, values, none, cut(pointers), engine)
-    return one, Cells(*other, none, cut(other[0]), engine)
+    heavy = _transposed(pointers, indices, weights, n)[2] if len(weights) else weights
+    one = Cells(pointers, indices, values, weights, cut(pointers), engine)
+    return one, Cells(*other, heavy, cut(other[0]), engine)
 
 
 def cut(pointers: NDArray[np.int64], parts: int = BLOCKS) -> NDArray[np.int64]:

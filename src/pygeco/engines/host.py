@@ -108,7 +108,7 @@ class Host:
     def half_sweep(self, cells: Cells, start: Array, ridges: Ridges, *, variances: bool) -> Solved:
         m, d = start.shape
         s, dtype = ridges.partner.shape[1], start.dtype
-        flat, width = _padded(ridges.partner)
+        flat, width = padded(ridges.partner)
         none, zero = np.zeros((0, d), dtype), np.zeros(len(ridges.partner), dtype)
         out = np.array(start, order="C")
         variance = np.empty((m, d), dtype) if variances else none
@@ -120,7 +120,7 @@ class Host:
             width,
             s,
             int(ridges.offsets),
-            flat[:0] if ridges.variance is None else _padded(ridges.variance)[0],
+            flat[:0] if ridges.variance is None else padded(ridges.variance)[0],
             zero if ridges.bias is None else ridges.bias.astype(dtype),
             zero if ridges.bias_variance is None else ridges.bias_variance.astype(dtype),
             np.ones(m, dtype) if ridges.ridge is None else ridges.ridge.astype(dtype),
@@ -166,7 +166,7 @@ def engine() -> Host:
     return ENGINE
 
 
-def _padded(factor: Array) -> tuple[Array, int]:
+def padded(factor: Array) -> tuple[Array, int]:
     """The rows, each padded with zeros to whole vectors, one after the other."""
     lanes = BYTES // factor.itemsize
     n, s = factor.shape

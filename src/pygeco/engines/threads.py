@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
 
 from numba import get_num_threads
@@ -17,7 +18,7 @@ def each(work: Callable[[int], None], count: int, *, alone: bool = False) -> Non
     BLAS runs on one thread inside, so that a product has the same bits whatever runs beside it.
     """
     threads = min(get_num_threads(), count)
-    with _libraries().limit(limits=1, user_api="blas"):
+    with one_blas_thread():
         if alone or threads < 2:
             for part in range(count):
                 work(part)
@@ -25,6 +26,11 @@ def each(work: Callable[[int], None], count: int, *, alone: bool = False) -> Non
         with ThreadPoolExecutor(threads) as pool:
             for _ in pool.map(work, range(count)):
                 pass
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """For the same bits on any machine."""
+    return _libraries().limit(limits=1, user_api="blas")
 
 
 @cache

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays import empty, host, on
-from pygeco.estimators._input import cell_index, entries_from
+from pygeco.estimators._cluster import asked, spread_out
+from pygeco.estimators._input import cell_index, check_columns, entries_from
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.biases import Biases
 from pygeco.objectives.entries import Entries
@@ -22,6 +23,7 @@ from pygeco.tables import (
     as_arrow,
     coded,
     column_at,
+    is_partitioned,
     is_table,
     match_columns,
     names_of,
@@ -87,6 +89,8 @@ def fitted_entries(
     model: Any, X: Any, columns: Sequence[Column] | None, **settings: Any
 ) -> Entries:
     """The cells to fit; the model keeps their ids, or that there are none."""
+    if is_partitioned(X):
+        return _spread_entries(model, X, columns, **settings)
     X, model.row_ids_, model.column_ids_, model.table_columns_ = taken(X, columns)
     try:
         return entries_from(model, X, reset=True, **settings)
@@ -96,6 +100,31 @@ def fitted_entries(
         i, j = error.cell
         pair = model.row_ids_[[i]].tolist()[0], model.column_ids_[[j]].tolist()[0]
         raise RepeatedCellError(pair, error.repeats, "X: the pair") from None
+
+
+def _spread_entries(
+    model: Any,
+    X: Any,
+    columns: Sequence[Column] | None,
+    *,
+    loss: Any,
+    duplicates: str,
+    sample_weight: Any,
+    engine: Any,
+) -> Entries:
+    """The cells of a Dask DataFrame or of files, read by the workers of a cluster."""
+    from pygeco.engines.dask.cluster import current_client
+    from pygeco.partitioned import Partitioned, read_partitioned
+
+    if sample_weight is not None:
+        raise ValueError("sample_weight: is not for parts on a cluster; leave it out.")
+    found = X
+    if not isinstance(X, Partitioned):
+        found = read_partitioned(X, current_client(), columns=columns, duplicates=duplicates)
+    model.row_ids_, model.column_ids_ = found.row_ids, found.column_ids
+    model.table_columns_ = found.names
+    check_columns(model, len(found.column_ids), reset=True)
+    return Entries.from_slabs(found.slabs, loss=loss)
 
 
 def _chosen(X: Any, columns: Sequence[Column] | None) -> list[int] | None:
@@ -111,18 +140,22 @@ def located(model: Any, X: Any) -> Cells:
     """The cells that a table asks for, its columns named as in the fit or as usual."""
     table = as_arrow(X)
     names = table.column_names
-    if all(name in names for name in model.table_columns_[:2]):
-        at = [names.index(name) for name in model.table_columns_[:2]]
-    else:
-        found = match_columns(names, ("user", "item"))
-        if found is None:
-            wanted = " and ".join(repr(name) for name in model.table_columns_[:2])
-            raise ValueError(f"X: expected columns {wanted}, as in the fit, not {names}.")
-        at = found
+    at = pair_columns(model, names)
     sides = []
     for k, ids in zip(at, (model.row_ids_, model.column_ids_), strict=True):
         sides.append(_positions(coded(table.column(k), names[k]), ids, names[k]))
     return Cells(table, sides[0], sides[1], tuple(names[k] for k in at))
+
+
+def pair_columns(model: Any, names: list[str]) -> list[int]:
+    """The columns of rows and of columns: those named as in the fit, or as usual."""
+    if all(name in names for name in model.table_columns_[:2]):
+        return [names.index(name) for name in model.table_columns_[:2]]
+    found = match_columns(names, ("user", "item"))
+    if found is None:
+        wanted = " and ".join(repr(name) for name in model.table_columns_[:2])
+        raise ValueError(f"X: expected columns {wanted}, as in the fit, not {names}.")
+    return found
 
 
 def _positions(found: Coded, ids: NDArray[Any], name: str) -> NDArray[np.int64]:
@@ -163,6 +196,8 @@ def ids_at(ids: NDArray[Any] | None, at: NDArray[Any]) -> NDArray[Any]:
 
 def linear_at(model: Any, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
     """⟨u_i s, v_j⟩ + μ + b_i + c_j; at −1 stands the average row or column, for an unknown id."""
+    if spread_out(model):
+        return asked(model, linear_at, rows, cols)
     factors, biases = model.factors_, model.biases_
     if np.any(rows < 0) or np.any(cols < 0):
         U, V = (np.vstack([X, X.mean(axis=0, keepdims=True)]) for X in (factors.U, factors.V))
@@ -176,6 +211,8 @@ def deviation_at(model: Any, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
     """The standard deviation of a new observation; an unknown id has the spread of all."""
     if model.posterior_ is None:
         raise ValueError("return_std: needs a model fitted with penalty='evidence'.")
+    if spread_out(model):
+        return asked(model, deviation_at, rows, cols)
     like = model.factors_.kind
     i, j = np.broadcast_arrays(on(rows, like), on(cols, like))
     shape, i, j = i.shape, i.reshape(-1), j.reshape(-1)
@@ -205,28 +242,46 @@ def predicted(model: Any, X: Any, return_std: bool, unknown: str) -> Any:
     """A table of ids with predictions, of the caller's kind; see `MatrixCompletion.predict`."""
     cells = located(model, X)
     lost = _lost(unknown, cells)
-    columns = {"prediction": host(model._response(linear_at(model, cells.rows, cells.cols)))}
-    if return_std:
-        columns["deviation"] = host(deviation_at(model, cells.rows, cells.cols))
+    columns = answers(model, cells.rows, cells.cols, return_std)
     if unknown == "nan":
         columns = {name: np.where(lost, np.nan, values) for name, values in columns.items()}
     return _answered(X, cells, columns)
 
 
+def answers(model: Any, rows: NDArray[Any], cols: NDArray[Any], std: bool) -> dict[str, Array]:
+    """The columns that a prediction adds to a table."""
+    columns = {"prediction": host(model._response(linear_at(model, rows, cols)))}
+    if std:
+        columns["deviation"] = host(deviation_at(model, rows, cols))
+    return columns
+
+
 def _lost(unknown: str, cells: Cells) -> NDArray[np.bool_]:
     """Which cells have an unknown id; an error where that is asked for."""
-    if unknown not in UNKNOWN:
-        raise ValueError(f"unknown: expected one of {UNKNOWN}, not {unknown!r}.")
+    check_unknown(unknown)
     lost = (cells.rows < 0) | (cells.cols < 0)
     if unknown == "error" and lost.any():
-        at = int(np.argmax(lost))
-        side = 0 if cells.rows[at] < 0 else 1
-        wrong = cells.table.column(cells.names[side])[at].as_py()
-        raise ValueError(
-            f"column {cells.names[side]!r}: the id {wrong!r} was not fitted ({lost.sum():,} of "
-            f"{len(lost):,} cells have such ids); pass unknown='mean' or 'nan'."
-        )
+        table = cells.table.select(list(cells.names))
+        raise ValueError(unknown_id(table, cells.names, cells.rows, cells.cols))
     return lost
+
+
+def check_unknown(unknown: str) -> None:
+    if unknown not in UNKNOWN:
+        raise ValueError(f"unknown: expected one of {UNKNOWN}, not {unknown!r}.")
+
+
+def unknown_id(
+    table: Any, names: Sequence[str], rows: NDArray[np.int64], cols: NDArray[np.int64]
+) -> str:
+    """A sentence about the first cell with an id that was not fitted."""
+    lost = (rows < 0) | (cols < 0)
+    at = int(np.argmax(lost))
+    side = 0 if rows[at] < 0 else 1
+    return (
+        f"column {names[side]!r}: the id {table.column(side)[at].as_py()!r} was not fitted "
+        f"({lost.sum():,} of {len(lost):,} cells have such ids); pass unknown='mean' or 'nan'."
+    )
 
 
 def _answered(X: Any, cells: Cells, columns: dict[str, Array]) -> Any:

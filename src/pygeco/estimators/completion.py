@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from pygeco.arrays import answer, moved, on, ones
 from pygeco.engines import chosen as engine_named
 from pygeco.estimators._checkpoint import Checkpoint, key_of, seed_of, without_time
+from pygeco.estimators._cluster import file_state, spread_out
 from pygeco.estimators._fits import Fitted, along_path, by_evidence
 from pygeco.estimators._input import entries_from
 from pygeco.estimators._tables import fitted_entries
@@ -309,6 +310,11 @@ class MatrixCompletion(
         """
         check_is_fitted(self)
         return answer(self._response(self._linear(on(X, self.components_))), X)
+
+    def _state(self) -> dict[str, Any]:
+        """What a file keeps besides the settings."""
+        away = hasattr(self, "factors_") and spread_out(self)
+        return file_state(self) if away else super()._state()
 
     def _levels(self, *counts: Any) -> tuple[float, ...]:
         """The mean of counts^gamma of the rows, and of the columns; see `Penalty`."""

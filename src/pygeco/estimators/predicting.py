@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from pygeco.arrays import answer, host, on
 from pygeco.engines import Engine
 from pygeco.engines import chosen as engine_named
+from pygeco.estimators._frames import predicted_frame
 from pygeco.estimators._input import entries_from
 from pygeco.estimators._tables import deviation_at, index_of, linear_at, located, predicted
 from pygeco.estimators.cell_list import CellList
@@ -21,7 +22,7 @@ from pygeco.evidence import Posterior
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, named
 from pygeco.objectives.biases import Biases
-from pygeco.tables import is_table
+from pygeco.tables import is_frame, is_table
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -57,7 +58,8 @@ class Predicting:
         a mean count for Poisson, a mean level for the ordinal loss, the margin for the hinge.
 
         A model fitted from a table takes ids, or one table of ids: the answer then is a table of
-        the same kind, with a column `prediction` (and `deviation` with `return_std`). There an id
+        the same kind, with a column `prediction` (and `deviation` with `return_std`); for a Dask
+        DataFrame a lazy one, which the workers compute where the rows are. There an id
         that was not fitted stands for the average row or column (`unknown="mean"`), gives NaN
         ("nan") or an error ("error").
         """
@@ -66,6 +68,8 @@ class Predicting:
             rows, cols = rows.rows, rows.cols
         if cols is None and self._asks(rows):
             return predicted(self, rows, return_std, unknown)
+        if cols is None and is_frame(rows):
+            return predicted_frame(self, rows, return_std, unknown)
         values = self._response(self.decision_function(rows, cols))
         return (values, self._deviation(rows, cols)) if return_std else values
 

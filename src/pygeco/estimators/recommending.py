@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays import answer, contiguous, host, on
 from pygeco.engines import chosen
+from pygeco.estimators._cluster import asked, asked_one, spread_out
 from pygeco.estimators._tables import ids_at, index_of
 from pygeco.evidence import contributions
 from pygeco.factors import Array
@@ -66,6 +67,8 @@ class Recommending:
     def _best(self, index: NDArray[Any], k: int, *, exclude_seen: bool) -> Ranking:
         """The same for positions, in positions, where the model is."""
         model: Any = self
+        if spread_out(model):
+            return asked(model, _best_there, index, k=k, exclude_seen=exclude_seen)
         wanted = _count(k, model.factors_.shape[1])
         left = model.factors_.left.astype(np.float32)
         right = contiguous(model.factors_.V.T, np.float32)
@@ -113,14 +116,14 @@ class Recommending:
         target = int(index_of(model, "column", column, 1))
         if model.posterior_ is None:
             raise ValueError("row: explain needs a model fitted with penalty='evidence'.")
-        own = slice(int(model.seen_.pointers[i]), int(model.seen_.pointers[i + 1]))
-        cols, values = (
-            host(model.seen_.indices[own]).astype(np.int64),
-            host(model.seen_.values[own]),
+        because = (
+            asked_one(model, _because, i, target)
+            if spread_out(model)
+            else _because(model, i, target)
         )
-        base, parts = contributions(model.posterior_, cols, values, target)
-        order = np.argsort(-np.abs(parts), kind="stable")[: max(0, k)]
-        return Reasons(ids_at(model.column_ids_, cols[order]), parts[order], base)
+        order = np.argsort(-np.abs(because.contributions), kind="stable")[: max(0, k)]
+        columns = ids_at(model.column_ids_, because.columns[order])
+        return Reasons(columns, because.contributions[order], because.base)
 
     def _hide_seen(self, table: Array, rows: NDArray[Any]) -> None:
         model: Any = self
@@ -129,6 +132,18 @@ class Recommending:
         lines = np.repeat(np.arange(len(rows), like=rows), counts)
         starts = np.repeat(pointers[rows] - (np.cumsum(counts) - counts), counts)
         table[lines, indices[starts + np.arange(len(starts), like=rows)]] = -np.inf
+
+
+def _best_there(model: Any, rows: NDArray[Any], k: int, exclude_seen: bool) -> Ranking:
+    return model._best(rows, k, exclude_seen=exclude_seen)
+
+
+def _because(model: Any, row: int, target: int) -> Reasons:
+    """All reasons, in the order of the columns, as positions."""
+    own = slice(int(model.seen_.pointers[row]), int(model.seen_.pointers[row + 1]))
+    cols = host(model.seen_.indices[own]).astype(np.int64)
+    base, parts = contributions(model.posterior_, cols, host(model.seen_.values[own]), target)
+    return Reasons(cols, parts, base)
 
 
 def _ranked(

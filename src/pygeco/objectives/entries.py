@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pygeco.arrays import as_array, on, ones, parts, zeros
-from pygeco.engines import Cells, Engine, chosen
+from pygeco.arrays import as_array, on, ones, runs, zeros
+from pygeco.engines import Cells, Engine, chosen, spread
 from pygeco.engines.protocol import Residuals, Systems
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, Squared, named, prepared
@@ -123,6 +123,14 @@ class Entries:
         return cls(rows, cols, coo.data, coo.shape, sample_weight=weight, **settings)
 
     @classmethod
+    def from_slabs(cls, slabs: Any, *, loss: str | Loss = "squared", lean: bool = False) -> Entries:
+        """Cells on the workers of a cluster, see `pygeco.engines.dask.Slabs`."""
+        entries = cls.__new__(cls)
+        by_row, by_col = spread(slabs)
+        entries._take(by_row, by_col, slabs.shape, loss, lean)
+        return entries
+
+    @classmethod
     def from_dense(
         cls, X: ArrayLike, *, row_weight: Array | None = None, **settings: Any
     ) -> Entries:
@@ -189,7 +197,7 @@ class Entries:
         """R(A). One pass, O(|E| s)."""
         if not self.squared:
             return self.total_loss(False, A.left, A.V) / self.total_weight
-        return self._pass(self.by_row, A.left, A.V).squares / self.total_weight
+        return self._seen(A.left, A.V).squares / self.total_weight
 
     def gradient(self, A: LowRank) -> EntriesGradient | FreshGradient:
         """∇R(A), sparse: w ℓ′(A_ij, y_ij) / Σ w on E. Two passes, O(|E| s)."""
@@ -225,8 +233,7 @@ class Entries:
         return EntriesGradient(self, rows, cols, scale, squares / self.total_weight, scale * inner)
 
     def _fresh(self, left: Array, right: Array) -> FreshGradient:
-        nothing = zeros((self.shape[1], 0), right)
-        found = self.engine.fresh_products(self.by_row, left, right, 1.0, nothing)
+        found = self._seen(left, right)
         scale = 2.0 / self.total_weight
         value = found.squares / self.total_weight
         return FreshGradient(self, left, right, scale, value, scale * found.inner)
@@ -287,7 +294,7 @@ class Entries:
         """Σ w (y − centre) and Σ w (y − centre)², in float64."""
         first, second = 0.0, 0.0
         cells = self.by_row
-        for part in parts(cells.size):
+        for part in runs(cells.values):
             y = cells.values[part].astype(float) - centre
             wy = y * cells.weights[part] if len(cells.weights) else y
             first += float(wy.sum())
@@ -297,7 +304,7 @@ class Entries:
     def squared_error(self, rows: Side, cols: Side) -> float:
         """Σ w (y − b_i − c_j − ⟨u_i, v_j⟩)². One pass."""
         P, Q = beyond(rows.factor, cols.factor, rows.bias, cols.bias)
-        return self._pass(self.by_row, P.astype(float), Q.astype(float)).squares
+        return self._seen(P.astype(float), Q.astype(float)).squares
 
     def standardised(self, mean: float, scale: float, dtype: type) -> Entries:
         """The same cells with (y − mean) / scale as targets, in another precision."""
@@ -305,7 +312,7 @@ class Entries:
         for name in ("by_row", "by_col"):
             cells: Cells = getattr(self, name)
             values: Array = np.empty_like(cells.values, dtype=dtype)
-            for part in parts(cells.size):
+            for part in runs(cells.values):
                 values[part] = (cells.values[part].astype(float) - mean) / scale
             setattr(other, name, cells._replace(values=values, weights=cells.weights.astype(dtype)))
         other.__dict__.pop("value_at_zero", None)
@@ -426,6 +433,11 @@ class Entries:
         if self.offset is not None:  # the pass saw A plus the offset
             inner -= self._along(G, *self.offset)
         return replace(G, inner=inner)
+
+    def _seen(self, left: Array, right: Array) -> Residuals:
+        """The sums over the residuals, of which none is kept."""
+        nothing = zeros((self.shape[1], 0), right)
+        return self.engine.fresh_products(self.by_row, left, right, 1.0, nothing)
 
     def _pass(self, cells: Cells, P: Array, Q: Array) -> Residuals:
         return self.engine.residuals(cells, P, Q)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays import contiguous, on, ones
-from pygeco.engines import Cells, Engine
+from pygeco.engines import Cells, Engine, placed
 from pygeco.engines.cells import with_transpose
 from pygeco.factors import Array
 
@@ -40,7 +40,7 @@ def observed(
     i, j, shape = _indices(rows, cols, y, shape)
     w = _weights(sample_weight, y)
     by_row, by_col = _unique(*engine.both_orders(i, j, y, w, shape), duplicates, shape)
-    return by_row, by_col, shape
+    return *placed(engine, by_row, by_col), shape
 
 
 def compressed(X: Any, engine: Engine, allow_empty: bool) -> tuple[Cells, Cells] | None:
@@ -67,7 +67,7 @@ def compressed(X: Any, engine: Engine, allow_empty: bool) -> tuple[Cells, Cells]
     pointers = X.indptr.astype(np.int64)
     if len(pointers) != groups + 1 or pointers[-1] != len(y) or np.any(np.diff(pointers) < 0):
         raise ValueError("X: its index pointers do not fit its cells; build the matrix again.")
-    one, other = with_transpose(pointers, X.indices, y, others, engine)
+    one, other = with_transpose(pointers, X.indices, y, y[:0], others, engine)
     return (one, other) if X.format == "csr" else (other, one)
 
 
@@ -146,9 +146,7 @@ def _unique(
 ) -> tuple[Cells, Cells]:
     """The cells with at most one each, by the policy."""
     check_policy(duplicates)
-    again = np.flatnonzero(by_row.indices[1:] == by_row.indices[:-1]) + 1
-    starts = by_row.pointers[np.searchsorted(by_row.pointers, again)]
-    again = again[starts != again]  # the first cell of a row may repeat the last row's column
+    again = repeats(by_row.pointers, by_row.indices)
     if not len(again):
         return by_row, by_col
     rows = np.repeat(np.arange(shape[0], like=by_row.indices), by_row.counts())
@@ -159,11 +157,18 @@ def _unique(
     first[again] = False
     at = np.flatnonzero(first)
     w = by_row.weights if len(by_row.weights) else None
-    y, heavier = _merged(by_row.values, w, at, duplicates)
+    y, heavier = merged(by_row.values, w, at, duplicates)
     return by_row.engine.both_orders(rows[at], by_row.indices[at], y, heavier, shape)
 
 
-def _merged(
+def repeats(pointers: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Positions of the cells, sorted within each row, that repeat the one before."""
+    again = np.flatnonzero(indices[1:] == indices[:-1]) + 1
+    starts = pointers[np.searchsorted(pointers, again)]
+    return again[starts != again]  # the first cell of a row may repeat the last row's column
+
+
+def merged(
     y: Array, w: Array | None, at: NDArray[np.int64], duplicates: str
 ) -> tuple[Array, Array | None]:
     """One value and the mean weight for each run of repeats that starts at `at`."""

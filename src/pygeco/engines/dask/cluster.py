@@ -1,0 +1,101 @@
+"""Where the slabs go: the cluster of Dask's current client, or one on this machine."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from distributed import Client, LocalCluster
+
+from pygeco.arrays import HOST, Array
+from pygeco.engines.dask.engine import Dask
+from pygeco.engines.dask.faults import ClusterError
+from pygeco.engines.dask.slabs import from_csr
+from pygeco.engines.host import Host
+from pygeco.engines.protocol import Cells
+
+
+class Sender(Host):
+    """The engine of cells that are not on the cluster yet: they are grouped here, then sent."""
+
+    name = "dask"
+    kind: Array = HOST
+
+    def __init__(self, client: Any = None) -> None:
+        self.client = client
+
+    def sent(self, by_row: Cells, columns: int) -> tuple[Cells, Cells]:
+        """The cells on the workers, by row and by column."""
+        client = current_client() if self.client is None else self.client
+        return Dask(from_csr(client, *by_row[:4], columns)).cells()
+
+
+def engine(client: Any = None) -> Sender:
+    return Sender(client)
+
+
+def known() -> Any:
+    """The client that Dask itself would take; None where there is none."""
+    try:
+        return Client.current()
+    except ValueError:
+        return None
+
+
+def current_client() -> Any:
+    """The same, or one for a cluster on this machine, which ends with this process."""
+    found = known()
+    if found is None:
+        cluster = local()
+        found = Client(cluster)
+        atexit.register(_close, found, cluster)
+    return found
+
+
+def local(workers: int | None = None) -> LocalCluster:
+    """Processes with a thread each, one a core by default; what goes wrong in one is told
+    here, so it keeps no log.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    quiet = {"silence_logs": logging.CRITICAL, "dashboard_address": ":0"}
+    return LocalCluster(n_workers=workers or cores, threads_per_worker=1, **quiet)
+
+
+@contextmanager
+def started(address: str | None = None, workers: int | None = None) -> Iterator[Any]:
+    """A client of the scheduler at an address; or of a cluster here, which ends with the block."""
+    if address is None:
+        with local(workers) as cluster, Client(cluster) as client:
+            yield client
+    else:
+        with _reached(address) as client:
+            yield client
+
+
+def _reached(address: str) -> Any:
+    try:
+        return Client(address, timeout=10)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"scheduler: nothing answers at {address}; start one with `dask scheduler`, and its "
+            "workers with `dask worker`."
+        ) from error
+
+
+@contextmanager
+def borrowed() -> Iterator[bool]:
+    """A client for a while: the current one (false), or one of a cluster started for it (true)."""
+    if known() is not None:
+        yield False
+        return
+    with local() as cluster, Client(cluster):
+        yield True
+
+
+def _close(client: Any, cluster: Any) -> None:
+    client.close()
+    cluster.close()

@@ -1,0 +1,194 @@
+"""NumPy's functions on tall arrays, as far as they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from pygeco.engines.dask import work
+from pygeco.engines.dask.nodes import Each, Node
+from pygeco.engines.dask.tall import Tall, Wide, aligned, rowwise, spread, summed
+
+HANDLERS: dict[Any, Callable[..., Any]] = {}
+
+
+def called(function: Any, args: Any, kwargs: Any, like: Tall) -> Any:
+    """The function for tall arrays; row by row, where nothing else is known of it."""
+    if function in MADE:
+        return function(*args, **kwargs)
+    if function in HANDLERS:
+        return HANDLERS[function](like, *args, **kwargs)
+    if function in ROWWISE:
+        return rowwise(function, *args, **kwargs)
+    raise TypeError(f"{function.__name__} is not there for rows on a cluster")
+
+
+# What is made from nothing is made on the client: it mixes with tall arrays.
+MADE = {np.zeros, np.empty, np.arange}
+ROWWISE = {
+    np.where, np.clip, np.nan_to_num, np.linalg.solve, np.trace, np.zeros_like, np.round, np.isin,
+    np.ones_like,
+}  # fmt: skip
+
+
+def handles(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def known(handler: Callable[..., Any]) -> Callable[..., Any]:
+        HANDLERS.update(dict.fromkeys(functions, handler))
+        return handler
+
+    return known
+
+
+@handles(np.asarray, np.array)
+def _asarray(like: Tall, x: Any, dtype: Any = None, **_: Any) -> Any:
+    """A tall array; or one of the client, which a matrix as tall as the data becomes."""
+    if isinstance(x, Wide):
+        return Wide(_asarray(like, x.T, dtype))
+    if isinstance(x, Tall):
+        return x if dtype is None or x.dtype == dtype else x.astype(dtype)
+    x = np.asarray(x, dtype)
+    home = like.engine.home
+    tall = x.ndim == 2 and x.size and len(x) == home.bounds[-1] != like.engine.columns
+    return spread(x, home) if tall else x
+
+
+@handles(np.empty_like)
+def _empty_like(like: Tall, x: Any, dtype: Any = None, shape: Any = None, **_: Any) -> Any:
+    if isinstance(x, Wide):
+        return Wide(_empty_like(like, x.T, dtype))
+    if shape is None:
+        return rowwise(partial(np.zeros_like, dtype=dtype), x)
+    if tuple(shape[1:]) != (len(x),):
+        raise TypeError("rows on a cluster: only an array of rows (k, m) can be made like one")
+    return Wide(rowwise(partial(work.blank, columns=shape[0]), x))
+
+
+@handles(np.column_stack)
+def _column_stack(like: Tall, arrays: Any) -> Tall:
+    like = next(x for x in arrays if isinstance(x, Tall))
+    metas = [x.meta if isinstance(x, Tall) else x[:0] for x in arrays]
+    nodes = [aligned(x, like) for x in arrays]
+    return Tall(like.engine, Node(work.stacked, *nodes), like.bounds, np.column_stack(metas))
+
+
+@handles(np.concatenate, np.vstack)
+def _concatenate(like: Tall, arrays: Any, axis: int = 0) -> Any:
+    if axis == 0 and all(isinstance(x, Wide) for x in arrays):
+        return Wide(_column_stack(like, [x.T for x in arrays]))
+    if axis == 1:
+        return _column_stack(like, arrays)
+    raise TypeError("rows on a cluster are not put one below the other")
+
+
+def _across(x: Tall, axis: Any) -> bool:
+    """Whether an axis is inside the rows."""
+    axes = (axis,) if isinstance(axis, int) else axis
+    return axes is not None and 0 not in [a % x.ndim for a in axes]
+
+
+@handles(np.sum)
+def _sum(like: Tall, x: Tall, axis: Any = None, dtype: Any = None, **_: Any) -> Any:
+    function = partial(np.sum, axis=axis, dtype=dtype)
+    if _across(x, axis):
+        return rowwise(function, x)
+    return summed(x, "sum", function(x.meta), function, x)
+
+
+@handles(np.mean)
+def _mean(like: Tall, x: Tall, axis: Any = None, dtype: Any = None, **_: Any) -> Any:
+    if _across(x, axis):
+        return rowwise(partial(np.mean, axis=axis, dtype=dtype), x)
+    kind = np.dtype(dtype or np.result_type(x.dtype, np.float32))
+    count = len(x) if axis == 0 else x.size
+    return (_sum(like, x, axis, float) / count).astype(kind)
+
+
+@handles(np.max, np.min)
+def _extreme(like: Tall, x: Tall, axis: Any = None, *, largest: bool, **_: Any) -> Any:
+    function = np.max if largest else np.min
+    if _across(x, axis):
+        return rowwise(partial(function, axis=axis), x)
+    node = Node(partial(work.extreme, function=function, axis=axis), x.node)
+    parts = [part for part in x.grid.all(node, "extreme") if part is not None]
+    return function(np.array(parts), axis=0)
+
+
+HANDLERS[np.max] = partial(_extreme, largest=True)
+HANDLERS[np.min] = partial(_extreme, largest=False)
+
+
+@handles(np.any)
+def _any(like: Tall, x: Tall, **_: Any) -> Any:
+    return summed(x, "any", 0, np.count_nonzero, x) > 0
+
+
+@handles(np.all)
+def _all(like: Tall, x: Tall, **_: Any) -> Any:
+    return summed(x, "all", 0, np.count_nonzero, x) == x.size
+
+
+@handles(np.reshape)
+def _reshape(like: Tall, x: Tall, shape: Any) -> Tall:
+    return x.reshape(shape)
+
+
+@handles(np.dot)
+def _dot(like: Tall, a: Any, b: Any) -> Any:
+    return np.matmul(a, b)
+
+
+@handles(np.linalg.norm)
+def _norm(like: Tall, x: Tall, ord: Any = None, axis: Any = None, **options: Any) -> Any:  # noqa: A002
+    if _across(x, axis):
+        return rowwise(partial(np.linalg.norm, ord=ord, axis=axis, **options), x)
+    if ord is not None:
+        raise TypeError("rows on a cluster: only the Euclidean norm")
+    return np.sqrt(x @ x if x.ndim == 1 else _sum(like, x * x, axis))
+
+
+@handles(np.broadcast_to)
+def _broadcast_to(like: Tall, x: Tall, shape: Any) -> Tall:
+    if tuple(shape) == x.shape:
+        return x
+    tail = tuple(shape[1:])
+    sizes = Each(tuple((n, *tail) for n in np.diff(x.bounds).tolist()))
+    meta = np.broadcast_to(x.meta, (0, *tail))
+    return Tall(x.engine, Node(np.broadcast_to, x.node, sizes), x.bounds, meta)
+
+
+@handles(np.einsum)
+def _einsum(like: Tall, form: str, *arrays: Any) -> Any:
+    """The first index of the tall arrays is the row."""
+    tall = next(x for x in arrays if isinstance(x, Tall))
+    row = form.split(",")[[x is tall for x in arrays].index(True)].strip()[0]
+    function = partial(np.einsum, form)
+    if form.split("->")[1].strip().startswith(row):
+        return rowwise(function, *arrays)
+    meta = function(*(x.meta if isinstance(x, Tall) else x[:0] for x in arrays))
+    return summed(tall, "einsum", meta, function, *arrays)
+
+
+@handles(np.result_type)
+def _result_type(like: Tall, *arrays: Any) -> Any:
+    return np.result_type(*(x.dtype if isinstance(x, (Tall, Wide)) else x for x in arrays))
+
+
+@handles(np.linalg.qr)
+def _qr(like: Tall, X: Tall, **_: Any) -> tuple[Tall, Any]:
+    """By the R of each slab, put one below the other, and their Q (TSQR)."""
+    s = X.shape[1]
+    local = Node(np.linalg.qr, X.node, costly=True)
+    local.held += 1
+    parts = X.grid.all(Node(work.second, local), "qr")
+    Q, R = np.linalg.qr(np.concatenate(parts))
+    ends = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
+    turns = Each(tuple(Q[a:b] for a, b in pairwise(ends.tolist())))
+    node = Node(work.turned, local, turns)
+    local.held -= 1
+    if len(R) < s:
+        raise ValueError(f"rank: {s} columns do not fit in dimension {len(X)}.")
+    return Tall(X.engine, node, X.bounds, X.meta), R

@@ -1,0 +1,99 @@
+"""Half-sweeps on a worker: over the rows of a slab; over columns, whose systems are summed over
+the slabs first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pygeco.arrays import Array
+from pygeco.engines.column_kernels import packed_tables, solve_tables
+from pygeco.engines.host import ENGINE, padded
+from pygeco.engines.protocol import Cells, Ridges, Solved
+
+# Of `Ridges`: what goes with the partner's side, and with the side that is swept.
+PARTNER = ("partner", "bias", "variance", "bias_variance")
+OWN = ("ridge", "noise")
+
+
+def rows(
+    cells: Cells, start: Array, rest: dict[str, Any], variances: bool, *sides: Array | None
+) -> Solved:
+    """A slab's rows. `sides` are the fields of `Ridges` in PARTNER and OWN."""
+    given: dict[str, Any] = dict(zip((*PARTNER, *OWN), sides, strict=True)) | rest
+    ridges = Ridges(**given)
+    return ENGINE.half_sweep(cells, start, ridges, variances=variances)
+
+
+def width(s: int, offsets: bool, known: bool) -> int:
+    """Numbers of a packed table."""
+    d = s + offsets
+    return d * (d + 1) // 2 + d + 1 + (s if known else 0)
+
+
+def tables(
+    cells: Cells,
+    partner: Array,
+    bias: Array | None,
+    variance: Array | None,
+    bias_variance: Array | None,
+    offsets: bool,
+) -> tuple[Array, Array]:
+    """A slab's share in the systems of all columns, packed (n, width), and in partnerᵀ partner."""
+    s, dtype = partner.shape[1], partner.dtype
+    flat, lanes = padded(partner)
+    zero = np.zeros(len(partner), dtype)
+    out = np.empty((cells.groups, width(s, offsets, variance is not None)), dtype)
+    packed_tables(
+        *cells[:5],
+        flat,
+        lanes,
+        s,
+        int(offsets),
+        flat[:0] if variance is None else padded(variance)[0],
+        zero if bias is None else bias.astype(dtype),
+        zero if bias_variance is None else bias_variance.astype(dtype),
+        out,
+    )
+    return out, partner.T @ partner
+
+
+def solved(
+    sums: tuple[Array, Array], start: Array, rest: dict[str, Any], known: bool, variances: bool
+) -> tuple[Solved, Array]:
+    """The columns' solutions. `rest` is what `Ridges` says of the columns themselves."""
+    packed, gram = sums
+    n, d = start.shape
+    offsets, noise = bool(rest["offsets"]), rest["noise"]
+    none = np.zeros((0, d))
+    out, errors = np.empty((n, d)), np.empty(n)
+    mean = none if noise is None else np.empty((n, d))
+    variance = np.empty((n, d)) if variances else none
+    ridge = np.ones(n) if rest["ridge"] is None else np.ascontiguousarray(rest["ridge"], float)
+    solve_tables(
+        packed,
+        d - offsets,
+        int(offsets),
+        known,
+        start.astype(float),
+        ridge,
+        np.ascontiguousarray(rest["prior"], float),
+        np.ascontiguousarray(rest["shift"], float),
+        float(rest["tau"]),
+        float(rest["jitter"]),
+        none if noise is None else noise.astype(float),
+        out,
+        mean,
+        variance,
+        errors,
+    )
+    dtype = start.dtype
+    found = Solved(
+        out.astype(dtype),
+        None if noise is None else mean.astype(dtype),
+        variance.astype(dtype) if variances else None,
+        float(errors.sum()),
+    )
+    return found, gram

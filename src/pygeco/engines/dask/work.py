@@ -1,0 +1,196 @@
+"""What runs on a worker: plain functions of a slab's own numbers, by the cpu engine there."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+from distributed import get_worker
+from numpy.typing import NDArray
+
+from pygeco.arrays import Array
+from pygeco.engines.cells import with_transpose
+from pygeco.engines.dask.slabs import Slab
+from pygeco.engines.host import ENGINE
+from pygeco.engines.protocol import Cells
+from pygeco.engines.threads import one_blas_thread
+
+# A task uses all threads of its worker; two at a time would only get in each other's way.
+_TURN = threading.Lock()
+
+
+class Both(NamedTuple):
+    """A slab by row and by column."""
+
+    by_row: Cells
+    by_col: Cells
+
+
+class Input(NamedTuple):
+    """What a task is given, or the part of it at a place."""
+
+    at: int
+    place: int | None = None
+
+
+class Result(NamedTuple):
+    """What an earlier instruction gave."""
+
+    at: int
+
+
+class Instruction(NamedTuple):
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+
+
+class Program(NamedTuple):
+    """Instructions in order, and which of their results are wanted."""
+
+    instructions: tuple[Instruction, ...]
+    wanted: tuple[int, ...]
+
+
+def run(program: Program, *inputs: Any) -> Any:
+    """The wanted results, in a tuple where they are several."""
+    results: list[Any] = []
+
+    def value(arg: Any) -> Any:
+        if isinstance(arg, Input):
+            return inputs[arg.at] if arg.place is None else inputs[arg.at][arg.place]
+        return results[arg.at] if isinstance(arg, Result) else arg
+
+    with _TURN, one_blas_thread():
+        _take_threads()
+        for function, args in program.instructions:
+            results.append(function(*map(value, args)))
+    found = tuple(results[at] for at in program.wanted)
+    return found[0] if len(found) == 1 else found
+
+
+def together(finish: Callable[..., Any], count: int, *args: Any) -> Any:
+    """finish(Σ of the first `count`, *rest)."""
+    with _TURN, one_blas_thread():
+        _take_threads()
+        return finish(added(*args[:count]), *args[count:])
+
+
+def _take_threads() -> None:
+    """As many as the worker has."""
+    numba.set_num_threads(max(1, min(get_worker().state.nthreads, numba.config.NUMBA_NUM_THREADS)))
+
+
+def pick(parts: tuple[Any, ...], at: int) -> Any:
+    return parts[at]
+
+
+def same(x: Any) -> Any:
+    """What many tasks need, as a task: it is sent once, and again where it was lost."""
+    return x
+
+
+def added(*parts: Any) -> Any:
+    """The sum of arrays, numbers or tuples of them, in the order given."""
+    if isinstance(parts[0], tuple):
+        return tuple(added(*some) for some in zip(*parts, strict=True))
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + part
+    return total
+
+
+def both(slab: Slab, columns: int) -> Both:
+    """A slab in both orders, its own arrays used as one of them."""
+    return Both(*with_transpose(*slab, columns, ENGINE))
+
+
+def field(slab: Both, by_col: bool, name: str) -> Any:
+    """An array of the cells in one of the orders."""
+    return getattr(slab[by_col], name)
+
+
+def counts(slab: Both, by_col: bool) -> NDArray[np.int64]:
+    return slab[by_col].counts()
+
+
+def transposed(slab: Both, data: Array) -> Array:
+    """Numbers of the cells by row in the order by column."""
+    pointers, indices = slab.by_row[:2]
+    none = np.zeros(0, data.dtype)
+    return with_transpose(pointers, indices, data, none, slab.by_col.groups, ENGINE)[1].values
+
+
+def on_cells(
+    what: str | Callable[..., Any],
+    by_col: bool,
+    part: slice | None,
+    keywords: dict[str, Any],
+    slab: Both,
+    values: Array,
+    weights: Array,
+    *args: Any,
+) -> Any:
+    """A pass over the slab, of the cpu engine where it is a name, with these values and weights."""
+    cells = slab[by_col]._replace(values=values, weights=weights)
+    if part is not None:
+        cells = cells._replace(pointers=cells.pointers[part.start : part.stop + 1])
+    call = getattr(ENGINE, what) if isinstance(what, str) else what
+    return call(cells, *args, **keywords)
+
+
+def assigned(x: Array, row: Any, rest: tuple[Any, ...], value: Any) -> Array:
+    """X with x[row, rest] = value; x itself stays as it was."""
+    out = np.array(x, copy=True)
+    out[(row, *rest)] = value
+    return out
+
+
+def some(parts: tuple[Any, ...], places: tuple[int, ...]) -> tuple[Any, ...]:
+    return tuple(parts[at] for at in places)
+
+
+def item(x: Array, key: Any) -> Array:
+    return x[key]
+
+
+def repeated(row: Array, count: int) -> Array:
+    return np.broadcast_to(row, (count, *row.shape[1:]))
+
+
+def reshaped(x: Array, tail: tuple[int, ...]) -> Array:
+    """Each row cut or joined to rows of this shape."""
+    return x.reshape(x.size // max(1, int(np.prod(tail))), *tail)
+
+
+def stacked(*columns: Array) -> Array:
+    return np.column_stack(columns)
+
+
+def blank(x: Array, columns: int) -> Array:
+    return np.zeros((len(x), columns), x.dtype)
+
+
+def inner(x: Array, y: Array) -> Array:
+    return x.T @ y
+
+
+def projected(X: Array, y: Array) -> tuple[Array, Array]:
+    """Xᵀ y and yᵀ y."""
+    return X.T @ y, np.dot(y, y)
+
+
+def extreme(x: Array, function: Callable[..., Any], axis: Any) -> Any:
+    """The largest or smallest, or None of nothing."""
+    return function(x, axis=axis) if len(x) else None
+
+
+def second(pair: tuple[Any, Any]) -> Any:
+    return pair[1]
+
+
+def turned(pair: tuple[Array, Array], turn: Array) -> Array:
+    """A slab's own Q, turned."""
+    return pair[0] @ turn

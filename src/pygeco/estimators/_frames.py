@@ -1,0 +1,90 @@
+"""Predictions for the pairs of a Dask DataFrame: lazy, part by part, made by the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.estimators._cluster import slab_models, spread_out
+from pygeco.estimators._tables import answers, check_unknown, pair_columns, unknown_id
+from pygeco.tables import arranged, as_arrow, comparable_with, id_array, positions
+
+
+class Pairs(NamedTuple):
+    """Some of a part's pairs, and their places in it."""
+
+    places: NDArray[np.int64]
+    table: Any
+
+
+def predicted_frame(model: Any, X: Any, std: bool, unknown: str) -> Any:
+    """A lazy frame of pairs with predictions; see `MatrixCompletion.predict`.
+
+    Pairs go to the slabs of their rows and the answers back, once each.
+    """
+    from pygeco.partitioned.frames import exchanged
+
+    if model.row_ids_ is None:
+        raise ValueError("rows: a Dask DataFrame of ids needs a model fitted from a table.")
+    check_unknown(unknown)
+    at = pair_columns(model, [str(name) for name in X.columns])
+    ids = model.row_ids_
+    if spread_out(model):
+        starts, slabs = ids.starts, list(zip(slab_models(model), ids.futures, strict=True))
+    else:
+        starts, slabs = ids[:0], [(model, ids)]
+    names = [f"{name}" for name in X.columns[at]]
+    split = partial(_split, at=at, starts=starts)
+    answer = partial(_answer, names=names, std=std, unknown=unknown, away=spread_out(model))
+    kind = model.factors_.V.dtype
+    new = dict.fromkeys(["prediction", *(["deviation"] if std else [])], np.zeros(0, kind))
+    meta = X._meta.iloc[:, at].assign(**new)
+    return exchanged(X, slabs, split, answer, partial(_join, at=at), meta)
+
+
+def _split(frame: Any, at: list[int], starts: NDArray[Any]) -> list[Pairs]:
+    """The pairs of each slab; slab t + 1 begins at the id starts[t]."""
+    table = as_arrow(frame.iloc[:, at])
+    table = table.select(table.column_names[:2])  # without an index
+    users = arranged(table.column(0), table.column_names[0])
+    asked, possible = comparable_with(starts, id_array(users.ids))
+    slab = np.zeros(len(asked), int)
+    if np.any(possible):
+        slab = np.where(possible, np.searchsorted(starts, asked, side="right"), 0)
+    home = slab[users.codes]
+    places = [np.flatnonzero(home == t) for t in range(len(starts) + 1)]
+    return [Pairs(own, table.take(own)) for own in places]
+
+
+def _answer(
+    pairs: Pairs, model: Any, ids: Any, *, names: list[str], std: bool, unknown: str, away: bool
+) -> dict[str, Any]:
+    """Predictions of the pairs whose users are among these ids, if they are anywhere."""
+    from pygeco.partitioned.ids import located
+
+    users, items = (arranged(pairs.table.column(k), names[k]) for k in (0, 1))
+    find = located if away else positions
+    rows = find(ids, id_array(users.ids))[users.codes]
+    cols = positions(model.column_ids_, id_array(items.ids))[items.codes]
+    lost = (rows < 0) | (cols < 0)
+    if unknown == "error" and lost.any():
+        raise ValueError(unknown_id(pairs.table, names, rows, cols))
+    # The average of all rows is the last one of a slab's model.
+    known = np.where(rows < 0, len(model.factors_.U) - 1, rows) if away else rows
+    found = answers(model, known, cols, std)
+    if unknown == "nan":
+        return {name: np.where(lost, np.nan, values) for name, values in found.items()}
+    return found
+
+
+def _join(
+    frame: Any, pieces: Sequence[Pairs], found: Sequence[dict[str, Any]], at: list[int]
+) -> Any:
+    """The part's pairs with what was found, in their order."""
+    places = np.argsort(np.concatenate([piece.places for piece in pieces]), kind="stable")
+    columns = {name: np.concatenate([part[name] for part in found])[places] for name in found[0]}
+    return frame.iloc[:, at].assign(**columns)
