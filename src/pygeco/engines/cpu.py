@@ -13,10 +13,11 @@ import numpy as np
 from numba import njit, prange
 
 from pygeco.engines.dots import sparse_dot
-from pygeco.engines.vectors import dot, fused
+from pygeco.engines.vectors import dot, fetch, fused
 
 # An unsigned index spares numba's test for a negative one.
 _ONE = np.uint64(1)
+AHEAD = np.uint64(16)  # cells
 
 
 @njit(cache=True)
@@ -77,7 +78,9 @@ def matmat(pointers, indices, data, blocks, scale, X, out):
 
 @njit(inline="always")
 def _residual(indices, values, weights, e, P, at, Q, s):
-    """z, z − y and w (z − y) of a cell."""
+    """z, z − y and w (z − y) of a cell; the partner of a later one is asked for."""
+    later = np.int64(indices[min(e + AHEAD, np.uint64(len(indices) - 1))])
+    fetch(Q, later * s, s)
     z = dot(P, at, Q, np.int64(np.uint32(indices[e])) * s, s)
     r = z - values[e]
     return z, r, (r * weights[e] if len(weights) else r)

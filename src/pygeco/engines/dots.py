@@ -12,12 +12,11 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from pygeco.engines.vectors import I32, I64, integer, multiply_add
+from pygeco.engines.vectors import I32, I64, integer, multiply_add, prefetch
 
 LANES = 8
 AHEAD = 256  # numbers
 
-_BYTE = ir.IntType(8).as_pointer()
 _DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 _WHOLES = ir.VectorType(I32, LANES)
 _BITS = ir.VectorType(ir.IntType(1), LANES)
@@ -40,13 +39,10 @@ class _Row:
         return self.builder.bitcast(self.builder.gep(data, [e]), kind)
 
     def fetch(self, e):
-        """What comes later of both arrays; an address beyond their end does no harm."""
-        kind = ir.FunctionType(ir.VoidType(), [_BYTE, I32, I32, I32])
-        prefetch = cgutils.get_or_insert_function(self.builder.module, kind, "llvm.prefetch.p0i8")
+        """What comes later of both arrays."""
         later = self.builder.add(e, integer(AHEAD))
-        read_keep_data = [ir.Constant(I32, k) for k in (0, 3, 1)]
         for data in (self.indices, self.data):
-            self.builder.call(prefetch, [self.at(data, later, _BYTE), *read_keep_data])
+            prefetch(self.builder, data, later)
 
     def add(self, numbers, index_of):
         """Sums += numbers · x[index_of(0 … LANES − 1)]."""

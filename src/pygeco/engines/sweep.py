@@ -31,8 +31,9 @@ from pygeco.engines.simd import (
     solve_one,
     subtract_multiple,
 )
-from pygeco.engines.vectors import BYTES, fused
+from pygeco.engines.vectors import BYTES, fetch, fused
 
+AHEAD = 16  # cells from the one at work to the one whose partner is asked for
 CHUNK = 128  # partners gathered at once: with s = 64 floats they fill half of a 64 KiB cache
 
 
@@ -46,11 +47,18 @@ def tables(s, d, lanes):
 
 
 @njit(inline="always")
-def _gather(indices, values, weights, start, count, P, width, offset, X, factors, roots, totals):
+def _gather(
+    indices, values, weights, start, count, P, W, width, offset, X, factors, roots, totals
+):  # fmt: skip
     """√w P_j into X, √w r and √w into the factors; Σ w r², Σ w r and Σ w into the totals."""
     squares, plain, heavy = 0.0, 0.0, 0.0
+    last = len(indices) - 1
     for t in range(count):
         e = np.uint64(start + t)
+        later = np.int64(indices[np.uint64(min(start + t + AHEAD, last))]) * width
+        fetch(P, later, width)
+        if len(W):
+            fetch(W, later, width)
         j = np.uint32(indices[e])
         root = P.dtype.type(math.sqrt(weights[e])) if len(weights) else P.dtype.type(1)
         r = root * P.dtype.type(values[e] - offset[j])
@@ -89,7 +97,9 @@ def _accumulate(
     totals[:] = 0
     for first in range(start, stop, CHUNK):
         count = min(CHUNK, stop - first)
-        _gather(indices, values, weights, first, count, P, width, offset, X, factors, roots, totals)
+        _gather(
+            indices, values, weights, first, count, P, W, width, offset, X, factors, roots, totals
+        )
         for q in range(0, width, lanes):
             project(X, width, count, q, factors, roots, table, sides, sums)
             whole = q

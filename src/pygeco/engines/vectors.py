@@ -116,6 +116,30 @@ def multiply_add(builder, a, b, c, name):
     )
 
 
+def prefetch(builder, data, offset):
+    """Ask for the line of memory at an offset. An address beyond the end does no harm."""
+    byte = ir.IntType(8).as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [byte, I32, I32, I32])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+    read, keep, number = (ir.Constant(I32, k) for k in (0, 3, 1))
+    builder.call(function, [builder.bitcast(builder.gep(data, [offset]), byte), read, keep, number])
+
+
+@intrinsic
+def fetch(typing_context, source, offset, count):
+    """Ask for source[offset : offset + count], flat or row by row, before it is needed."""
+
+    def generate(context, builder, signature, args):
+        v = Vectors(context, builder, source.dtype)
+        data = v.data(source, args[0])
+        lines = builder.udiv(v.offset(args[2], v.lanes - 1), integer(v.lanes))
+        with cgutils.for_range(builder, lines) as loop:
+            prefetch(builder, data, builder.add(args[1], v.scaled(loop.index)))
+        return context.get_dummy_value()
+
+    return types.void(source, types.int64, types.int64), generate
+
+
 @intrinsic
 def fused(typing_context, a, b, c):
     """C + a b of three numbers, with one rounding where the machine can."""
