@@ -102,11 +102,11 @@ def best(problem: Problem, penalty=None, trace_norm: float | None = None, U=None
     A = U @ B @ V.T
     loss = cp.sum_squares(cp.multiply(np.sqrt(problem.W / problem.W.sum()), A - problem.Y))
     limits = [] if trace_norm is None else [cp.normNuc(B) <= trace_norm]
-    task = cp.Problem(cp.Minimize(loss + _penalty(penalty, B)), limits)
+    task = cp.Problem(cp.Minimize(loss + stated_penalty(penalty, B)), limits)
     return float(task.solve(solver=cp.CLARABEL))
 
 
-def _penalty(penalty, B):
+def stated_penalty(penalty, B):
     if penalty is None:
         return 0.0
     if not isinstance(penalty, Schatten):
@@ -126,3 +126,44 @@ def random_low_rank(shape=(7, 5), rank=3, seed=0) -> LowRank:
     return LowRank(
         rng.standard_normal((m, rank)), rng.standard_normal(rank), rng.standard_normal((n, rank))
     )
+
+
+def _stated(name, z, y):
+    """Σ ℓ(z, y) for CVXPY, written from the losses' definitions."""
+    x = z - y
+    if name == "squared":
+        return cp.square(x)
+    if name == "huber":
+        return cp.huber(x, 0.7) / 2
+    if name == "pseudo-huber":
+        return 0.25 * (cp.norm(cp.vstack([np.ones(len(y)), x / 0.5]), 2, axis=0) - 1)
+    if name == "log-cosh":
+        return cp.logistic(2 * x) - x - np.log(2)
+    if name == "absolute":
+        return cp.norm(cp.vstack([np.full(len(y), 0.3), x]), 2, axis=0) - 0.3
+    if name == "quantile":  # Moreau: min over t of pinball(t) + (t − (y − z))²/2μ
+        t = cp.Variable(len(y))
+        return cp.maximum(0.8 * t, -0.2 * t) + cp.square(t + x) / 0.8
+    if name == "logistic":
+        return cp.logistic(cp.multiply(-y, z))
+    if name == "smoothed-hinge":
+        t = cp.Variable(len(y))
+        return cp.pos(t) + cp.square(t - (1 - cp.multiply(y, z))) / 1.2
+    if name == "poisson":
+        return cp.exp(z) - cp.multiply(y, z)
+    if name == "ordinal":
+        theta = np.array([-50.0, -1.0, 0.2, 1.5, 50.0])
+        low, high = theta[y.astype(int)], theta[y.astype(int) + 1]
+        return cp.logistic(z - high) + cp.logistic(low - z) - np.log1p(-np.exp(low - high))
+    return cp.power(cp.abs(x), 3) / 3 + cp.square(x) / 20
+
+
+def optimum(name, cells, shape, penalty=None, trace_norm=None) -> float:
+    """Min over A of Σ w ℓ / Σ w + penalty(A) by CVXPY, also in a ball of the trace norm."""
+    rows, cols, y, w = cells
+    A = cp.Variable(shape)
+    z = cp.reshape(A, (shape[0] * shape[1],), order="C")[rows * shape[1] + cols]
+    loss = cp.sum(cp.multiply(w / w.sum(), _stated(name, z, y)))
+    limits = [] if trace_norm is None else [cp.normNuc(A) <= trace_norm]
+    goal = cp.Problem(cp.Minimize(loss + (penalty(A) if penalty else 0)), limits)
+    return float(goal.solve(solver=cp.CLARABEL))

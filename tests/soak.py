@@ -8,16 +8,18 @@ reached by then is not counted.
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import time
 from collections import Counter
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, seed, settings
 
 SOAK = os.environ.get("PYGECO_SOAK", "") not in ("", "0")
 SECONDS = float(os.environ.get("PYGECO_SOAK_SECONDS", "120"))
 TRIED: Counter[str] = Counter()  # by the test that runs now; `trust/conftest.py` collects it
 BEGAN = [0.0]
+PART = 50
 
 
 def begin() -> None:
@@ -44,24 +46,35 @@ def tried(what: str, count: int = 1) -> None:
 def law(what: str, short: int, long: int, *strategies):
     """`given` for `short` or `long` examples, each counted as one of `what`.
 
-    The short form tries the same examples every time.
+    The short form tries the same examples every time, the long one goes on in parts until it is
+    over.
     """
 
     def decorate(test):
         @functools.wraps(test)
-        def bounded(*args, **kwargs):
-            if not over():
-                test(*args, **kwargs)
-                tried(what)
+        def counted(*args, **kwargs):
+            test(*args, **kwargs)
+            tried(what)
 
         form = settings(
-            max_examples=amount(short, long),
+            max_examples=PART if SOAK else short,
             deadline=None,
             derandomize=not SOAK,
             database=None,
-            print_blob=True,
             suppress_health_check=list(HealthCheck),
         )
-        return form(given(*strategies)(bounded))
+        once = form(given(*strategies)(counted))
+        if not SOAK:
+            return once
+
+        @functools.wraps(once)
+        def repeated(*args, **kwargs):
+            for part in range(-(-long // PART)):
+                if not over():
+                    seed(part)(form(given(*strategies)(counted)))(*args, **kwargs)
+
+        repeated.__signature__ = inspect.signature(once)
+        del repeated.hypothesis
+        return repeated
 
     return decorate

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pygeco import Entries, MatrixCompletion
-from pygeco.data import make_ratings, split_cells
+from pygeco.data import make_low_rank, make_ratings, split_cells
 from pygeco.evidence import Gaussian, fit_evidence
 from pygeco.objectives.half_sweep import Side
 from pygeco.sampling import draw_gaussian, sample_posterior
@@ -84,3 +84,10 @@ def test_the_same_seed_gives_the_same_draws() -> None:
     )
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_data_without_noise_have_finite_draws(seed) -> None:
+    X = make_low_rank((12, 9), 2, seed=1).to_dense()
+    model = MatrixCompletion(posterior=3, random_state=seed).fit(X)
+    np.testing.assert_allclose(model.to_dense(), X, atol=0.05 * X.std())

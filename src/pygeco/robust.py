@@ -98,6 +98,13 @@ class Model:
     def residuals(self, dense: Dense) -> Array:
         return np.abs(self.of(dense).residual_sample(self.A))
 
+    def rounding(self, dense: Dense) -> float:
+        """What rounding may change of 1 locationᵀ, in the norm of a matrix."""
+        if self.location is None:
+            return 0.0
+        eps = float(np.finfo(dense.dtype).eps)
+        return 4 * eps * math.sqrt(dense.shape[0]) * float(np.linalg.norm(self.location))
+
     def scale(self, dense: Dense) -> float:
         """1.4826 · median |y − z|: the standard deviation, for Gaussian residuals."""
         return 1.4826 * float(np.median(self.residuals(dense)))
@@ -213,7 +220,8 @@ class Stage(NamedTuple):
 
     def refined(self, dense: Dense, schedule: Schedule, tol: float, max_sweeps: int) -> Stage:
         """Sweeps under the schedule until one moves the matrix by no more than `tol` of its size,
-        or, once the threshold rests, by a small share of the statistical error.
+        or, once the threshold rests, by a small share of the statistical error. Where nothing is
+        left beside the location, its rounding is all that moves.
         """
         model, loss, scale, sweeps, _ = self
         dimension = model.A.rank * sum(dense.shape)
@@ -222,7 +230,8 @@ class Stage(NamedTuple):
             model, moved = model.swept(dense.with_loss(loss))
             scale, sweeps = model.scale(dense), sweeps + 1
             error = 0.0 if _falls(before, loss) else scale * math.sqrt(dimension)
-            if moved <= max(tol * float(np.linalg.norm(model.A.s)), SHARE * error):
+            least = max(tol * float(np.linalg.norm(model.A.s)), model.rounding(dense))
+            if moved <= max(least, SHARE * error):
                 return Stage(model, loss, scale, sweeps, True)
         return Stage(model, loss, scale, sweeps, False)
 

@@ -28,6 +28,7 @@ from pygeco.objectives.half_sweep import Side, Swept, half_sweep
 BURN = 12  # sweeps of a chain before the average begins
 CHAIN = 15  # sweeps of a chain that are averaged
 RELAX = 0.95  # how far a draw is reflected at its conditional mean; 0 is plain Gibbs
+PULL = 1e-5  # to the last draw, as a share of a row's curvature: what float32 may lose of it
 KEPT = 24  # draws kept for intervals
 WIDTH = 1024  # columns of the running average before it is compressed
 WIDEST = 256  # the rank to which it is compressed on the way
@@ -147,7 +148,8 @@ def _next(
     rows = _drawn(data.by_row, now.rows, now.cols, row_prior, now.tau, relax, rng)
     col_prior = draw_gaussian(now.cols, now.col_prior, shrink[1], rng)
     cols = _drawn(data.by_col, now.cols, rows.side, col_prior, now.tau, relax, rng)
-    error = data.squared_error(rows.side, cols.side)
+    # Without any residual the noise has no size of its own.
+    error = max(data.squared_error(rows.side, cols.side), 1e-9 * data.total_weight)
     state = replace(
         now,
         rows=rows.side,
@@ -201,6 +203,7 @@ def _drawn(
         prior=prior.precision,
         centre=prior.centre,
         tau=tau,
+        jitter=PULL,
         noise=on(noise, side.bias),
     )
     rest = FLOAT((1 - relax**2) ** 0.5)

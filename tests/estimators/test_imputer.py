@@ -144,3 +144,10 @@ def test_in_a_pipeline_with_pandas_output():
 def test_bad_parameters_are_named(settings, message):
     with pytest.raises(ValueError, match=message):
         LowRankImputer(**settings).fit(np.eye(5, 3))
+
+
+def test_single_precision_with_a_column_of_zeros_and_one_of_nothing() -> None:
+    X = np.array([[1.0, 0.0, np.nan], [2.0, np.nan, np.nan], [3.0, 0.0, np.nan]], np.float32)
+    filled = LowRankImputer(1, random_state=0).fit_transform(X)
+    assert filled.dtype == np.float32
+    np.testing.assert_array_equal(filled[:, 1:], 0.0)

@@ -228,3 +228,10 @@ def test_the_objective_is_dense():
     assert objective.value(model.low_rank_) == pytest.approx(
         np.mean(model.loss_.value(L, X)), rel=1e-2
     )
+
+
+def test_a_constant_with_holes_comes_to_rest() -> None:
+    X = np.full((8, 6), 3.5)
+    X[np.random.default_rng(0).random(X.shape) < 0.4] = np.nan
+    model = RobustPCA(2, random_state=0).fit(X)  # a warning would be an error
+    np.testing.assert_allclose(model.low_rank_.to_dense(), 3.5)

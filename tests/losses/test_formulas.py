@@ -99,6 +99,16 @@ def test_dtype_is_kept_and_nothing_overflows(name, dtype):
     np.testing.assert_allclose(loss.value(z, y), near, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["huber", "pseudo-huber", "log-cosh", "absolute", "quantile"])
+@pytest.mark.parametrize(("dtype", "size"), [(np.float32, 1e16), (np.float64, 1e100)])
+def test_nothing_overflows_at_the_largest_data(name, dtype, size):
+    loss = sample(name, 1)[0]
+    z, y = size * np.array([-1, 1, 1, -1], dtype), size * np.array([1, 1, -1, 0.1], dtype)
+    with np.errstate(all="raise", under="ignore"):
+        for formula in (loss.value, loss.slope, loss.curvature, loss.stiffness):
+            assert np.all(np.isfinite(formula(z, y)))
+
+
 @EVERY
 def test_pickles_and_works_on_empty_arrays(name):
     loss, z, y = sample(name, 20)

@@ -73,6 +73,11 @@ def test_a_row_with_few_cells_takes_the_smallest_vector(name):
     np.testing.assert_allclose(found[0], 2 * V[1] / 25, rtol=1e-5)
 
 
+def test_rows_of_no_coordinates():
+    entries = Entries([0, 1], [1, 0], [2.0, 1.0], loss="huber")
+    assert fold_in(entries, np.zeros((2, 0)), offset=np.zeros(2), ridge=0.0).shape == (2, 0)
+
+
 @LOSSES
 def test_biases_are_at_the_minimum(name):
     shape = (14, 12)

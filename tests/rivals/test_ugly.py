@@ -27,6 +27,7 @@ CASES = {
     "empty lines": Entries([0, 0, 9], [0, 9, 9], [1.0, 2.0, 3.0], (20, 20)),
     "single precision": Entries([0, 1, 2, 2], [0, 1, 2, 0], np.float32([1, 2, 3, 4]), (30, 25)),
     "large and small": Entries([0, 1, 2], [0, 1, 2], [1e8, 1e-8, 1.0], (9, 9)),
+    "tiny": Entries([0, 1, 2, 2], [0, 1, 2, 0], 1e-300 * np.arange(1.0, 5.0), (30, 25)),
     "zero": Entries(*np.indices((30, 30)).reshape(2, -1), np.zeros(900)),
 }
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from pygeco.factors import Array
+from pygeco.losses import check_size
 from pygeco.penalties import Penalty, Ridge
 
 CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
@@ -18,12 +20,22 @@ CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float
 
 def training(estimator: Any, X: Any, y: Any, **settings: Any) -> tuple[Any, NDArray[Any]]:
     """X and y checked as scikit-learn does: X dense or CSR, float64 or float32."""
-    return validate_data(estimator, X, y, **CHECKS, **settings)
+    X, y = _quiet(estimator, X, y, **CHECKS, **settings)
+    check_size("X", X.data if sp.issparse(X) else X)
+    if y.dtype.kind == "f":
+        check_size("y", y)
+    return X, y
 
 
 def features(estimator: Any, X: Any) -> Any:
     """X for a prediction, checked against the fit."""
-    return validate_data(estimator, X, reset=False, **CHECKS)
+    return _quiet(estimator, X, reset=False, **CHECKS)
+
+
+def _quiet(*args: Any, **settings: Any) -> Any:
+    """scikit-learn's checks, whose sum of huge numbers may overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return validate_data(*args, **settings)
 
 
 def labels(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:

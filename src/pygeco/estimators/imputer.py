@@ -175,7 +175,8 @@ def _predicted(Z: Array, V: Array, ridge: float) -> Array:
 def _moments(X: Array, known: NDArray[np.bool_]) -> tuple[Array, Array]:
     """Mean and deviation of the known cells of each column; 0 and 1 where these say nothing."""
     count = np.maximum(known.sum(axis=0), 1)
-    top = np.maximum(np.abs(np.where(known, X, 0)).max(axis=0, initial=0.0), 1e-300).astype(float)
+    top = np.abs(np.where(known, X, 0)).max(axis=0, initial=0.0).astype(float)
+    top = np.maximum(top, np.finfo(float).tiny)
     Z = np.where(known, X, 0) / top  # squares of huge values would overflow
     mean = Z.sum(axis=0) / count
     scale = np.sqrt(np.sum(np.where(known, Z - mean, 0) ** 2, axis=0) / count)

@@ -20,6 +20,7 @@ from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, named
 from pygeco.modelfile import Saveable
 from pygeco.objectives.dense import Dense
+from pygeco.objectives.dense_input import check_extremes
 from pygeco.robust import Schedule, fit_robust, project
 
 # Read as they are; anything else becomes float64.
@@ -125,10 +126,10 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Fit to a dense array, NaN for missing cells."""
         X = self._checked(X, reset=True)
         self._check_parameters(X.shape)
+        dense = Dense(X, engine=self.engine)
+        check_extremes(dense.table, named(self.loss))
         with threadpool_limits(1, "blas"):  # the passes have threads of their own
-            self._fit(
-                Dense(X, engine=self.engine), np.float32 if X.dtype == np.float32 else np.float64
-            )
+            self._fit(dense, np.float32 if X.dtype == np.float32 else np.float64)
         return self
 
     def _fit(self, dense: Dense, real: type) -> None:

@@ -8,7 +8,7 @@ needs `value` and `slope`; see `Custom`, or derive from `Loss`.
 from __future__ import annotations
 
 from pygeco.factors import Array
-from pygeco.losses.base import Loss, robust_scale, sigmoid
+from pygeco.losses.base import Loss, check_size, robust_scale, sigmoid
 from pygeco.losses.classification import Logistic, SmoothedHinge
 from pygeco.losses.counts import Poisson
 from pygeco.losses.custom import Custom, check
@@ -40,6 +40,7 @@ __all__ = [
     "SmoothedHinge",
     "Squared",
     "check",
+    "check_size",
     "named",
     "prepared",
     "robust_scale",
@@ -68,7 +69,9 @@ def prepared(loss: str | Loss, y: Array) -> tuple[Loss, Array]:
 
     A loss that is not one of pygeco's own is first tested at these targets.
     """
-    fitted = named(loss).fitted(y)
+    found = named(loss)
+    check_size("values", y, single=not isinstance(found, Squared))
+    fitted = found.fitted(y)
     targets = fitted.targets(y)
     if type(fitted) not in LOSSES.values():
         check(fitted, targets)

@@ -11,6 +11,10 @@ from numpy.typing import ArrayLike
 from pygeco.arrays import as_array
 from pygeco.factors import Array
 
+# Data may be as large as this: sums of squares, and squares of those times a few, stay in range.
+LARGEST = 1e100
+LARGEST_SINGLE = 1e15
+
 
 class Loss:
     """ℓ(z, y), its first two derivatives in z, and L with ℓ″ ≤ L.
@@ -80,6 +84,18 @@ class Loss:
     def fitted(self, y: Array, residuals: Array | None = None) -> Loss:
         """The same loss with what it leaves to the data (a scale, thresholds) estimated."""
         return self
+
+
+def check_size(name: str, x: Array, *, single: bool = False) -> None:
+    """Raise where the squares of such numbers, or of float32 if these are `single`, overflow."""
+    limit = LARGEST_SINGLE if single and x.dtype == np.float32 else LARGEST
+    top = max(float(x.max()), -float(x.min())) if x.size else 0.0
+    if top > limit:
+        remedy = "pass float64, or divide the data" if limit < LARGEST else "divide the data"
+        raise ValueError(
+            f"{name}: the largest is {top:.3g} in size, above {limit:g}, so that sums of squares "
+            f"may overflow; {remedy}."
+        )
 
 
 def robust_scale(residuals: Array) -> float:

@@ -190,7 +190,8 @@ class Absolute(Regression):
         return x / (x * x + self.width**2) ** 0.5
 
     def curvature(self, z: Array, y: Array) -> Array:
-        return self.width**2 / ((z - y) ** 2 + self.width**2) ** 1.5
+        root = ((z - y) ** 2 + self.width**2) ** 0.5
+        return (self.width / root) ** 2 / root
 
     def conjugate(self, a: Array, y: Array) -> Array:
         left = 1 - a * a

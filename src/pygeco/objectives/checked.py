@@ -11,7 +11,7 @@ import scipy.sparse.linalg
 from numpy.typing import ArrayLike
 
 from pygeco.factors import Array
-from pygeco.losses import Loss, Multinomial, named, prepared
+from pygeco.losses import Loss, Multinomial, check_size, named, prepared
 
 GRAM = 1000  # up to this size an exact eigenvalue is cheaper than products
 
@@ -40,6 +40,7 @@ def finite(name: str, numbers: Any) -> None:
     if not np.all(np.isfinite(numbers)):
         count = int(np.sum(~np.isfinite(numbers)))
         raise ValueError(f"{name}: {count} value(s) are NaN or infinity; drop or impute them.")
+    check_size(name, numbers)
 
 
 def targets(name: str, loss: str | Loss, y: ArrayLike, rows: int) -> tuple[Loss, Array]:

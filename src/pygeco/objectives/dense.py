@@ -15,10 +15,10 @@ from pygeco.arrays import host, inner, on, ones, scaled, times, zeros
 from pygeco.engines import Engine, chosen
 from pygeco.engines.protocol import Lines, Systems
 from pygeco.factors import Array, LowRank
-from pygeco.losses import Loss, Squared, prepared
+from pygeco.losses import Loss, Squared, named, prepared
 from pygeco.objectives.base import OfCells
 from pygeco.objectives.convex_span import ConvexSpan
-from pygeco.objectives.dense_input import checked, relabelled
+from pygeco.objectives.dense_input import check_extremes, checked, relabelled
 from pygeco.objectives.dense_sweep import minimise_lines
 
 # Rows and columns, at least and at most, of the part from which scales are estimated.
@@ -55,6 +55,7 @@ class Dense:
             raise ValueError(f"Y: {infinite} cells are infinite; mark them as NaN to leave out.")
         if not self.total_weight > 0:
             raise ValueError("Y: no observed cell; at least one is needed.")
+        check_extremes(self.table, named(loss))
         _, _, seen, y = self._part
         self.loss, _ = prepared(loss, y[seen])
         if type(self.loss).targets is not Loss.targets:  # labels or levels, not numbers

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from pygeco.arrays import full, on
 from pygeco.engines import Engine, Table
 from pygeco.factors import Array
-from pygeco.losses import Loss
+from pygeco.losses import Loss, Squared, check_size
 
 ROWS = 256  # that are relabelled at once
 
@@ -26,17 +26,38 @@ def checked(
     return Table(values, tuple(w for w in weights if w is not None), np.dtype(working), engine)
 
 
+def check_extremes(table: Table, loss: Loss) -> None:
+    """Raise where an observed cell is too large to be squared."""
+    values = table.values
+    if values.dtype.kind != "f":
+        return
+    single = table.dtype == np.float32 and not isinstance(loss, Squared)
+    ends = np.asarray([float(np.nanmin(values)), float(np.nanmax(values))], values.dtype)
+    try:
+        check_size("Y", ends, single=single)
+    except ValueError:  # perhaps of cells that are masked
+        for first in range(0, len(values), ROWS):
+            i = slice(first, first + ROWS)
+            check_size("Y", values[i][_seen(table, i)], single=single)
+
+
 def relabelled(loss: Loss, table: Table) -> Array:
     """The targets as the loss wants them: the one case in which Y is copied."""
     out = full(table.values.shape, np.nan, table.values, table.dtype)
     for first in range(0, len(out), ROWS):
         i = slice(first, first + ROWS)
-        y = table.values[i].astype(table.dtype)
-        seen = ~np.isnan(y)
-        for w in table.weights:
-            seen &= w[i] > 0
+        y, seen = table.values[i].astype(table.dtype), _seen(table, i)
         out[i][seen] = loss.targets(y[seen])
     return out
+
+
+def _seen(table: Table, i: slice) -> NDArray[np.bool_]:
+    """Which cells of some rows are observed."""
+    y = table.values[i]
+    seen = y == y  # a NaN is not
+    for w in table.weights:
+        seen &= w[i] > 0
+    return seen
 
 
 def _values(Y: ArrayLike, like: Array) -> NDArray[Any]:

@@ -40,7 +40,7 @@ def minimise_side(
     out = start.astype(float)
     lift = np.broadcast_to(on(ridge, out, float), out.shape)
     block = max(1, ROOM // max(1, s * s))
-    for first in range(0, len(out), block):
+    for first in range(0, len(out) if s else 0, block):
         part = slice(first, min(first + block, len(out)))
         run = cells._replace(pointers=cells.pointers[part.start : part.stop + 1])
         rows = _Rows(run, entries.loss, P[part, s:], Q, lift[part])

@@ -59,7 +59,8 @@ def _optspace(
     G = objective.gradient(A)
     if not A.s[0] > 0:
         return Stop.STATIONARY
-    length = 1.0 / (objective.smoothness * A.s[0] ** 2) or 1.0  # zero for an unknown smoothness
+    stiff = objective.smoothness * A.s[0] ** 2  # infinite for an unknown smoothness
+    length = 1.0 / stiff if 0 < stiff < np.inf else 1.0
     yield Iterate(A, G, passes + 3 * r + 4, trace_norm=float(A.s.sum()))
     for _ in range(iterations):
         found = _descend(objective, A, G, length)

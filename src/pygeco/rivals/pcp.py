@@ -13,6 +13,7 @@ import scipy.linalg
 from numpy.typing import ArrayLike
 
 from pygeco.factors import Array
+from pygeco.losses import check_size
 
 
 class Decomposition(NamedTuple):
@@ -43,6 +44,7 @@ def principal_component_pursuit(
         raise ValueError(
             "Y: expected a matrix of finite numbers; the method knows no missing cells."
         )
+    check_size("Y", Y)
     lam = 1 / np.sqrt(max(Y.shape)) if weight is None else weight
     size = float(np.linalg.norm(Y))
     L, S, rank = np.zeros_like(Y), np.zeros_like(Y), 0

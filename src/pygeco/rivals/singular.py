@@ -30,21 +30,22 @@ def leading(G: Operator, count: int, rng: np.random.Generator) -> Triplets:
         dense = matmat(G, np.eye(n)) if n <= m else rmatmat(G, np.eye(m)).T
         return Triplets(LowRank.from_dense(dense, min(count, short)), short)
     start = rng.standard_normal(short)
-    if not np.any(G.matvec(start) if n <= m else G.rmatvec(start)):  # ARPACK knows no zero matrix
+    size = float(np.max(np.abs(G.matvec(start) if n <= m else G.rmatvec(start))))
+    if size == 0.0:  # ARPACK knows no zero matrix
         return Triplets(LowRank(np.eye(m, count), np.zeros(count), np.eye(n, count)), 1)
     products = [1]
 
     def counted(product: Product) -> Product:
         def run(x: Array) -> Array:
             products[0] += 1
-            return product(np.ravel(x))
+            return product(np.ravel(x)) / size  # nor a tiny one
 
         return run
 
     operator = LinearOperator(G.shape, counted(G.matvec), counted(G.rmatvec), dtype=float)
     U, s, Vt = svds(operator, count, v0=start)
     order = np.argsort(-s)
-    return Triplets(LowRank(U[:, order], s[order], Vt[order].T.copy()), products[0])
+    return Triplets(LowRank(U[:, order], size * s[order], Vt[order].T.copy()), products[0])
 
 
 def shrunk(
