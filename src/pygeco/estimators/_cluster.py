@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.arrays import HOST, moved
 from pygeco.container import Blocks
 
 # Parameters that the slabs' models do without.
@@ -147,6 +148,19 @@ def _leaf(x: Any, leaves: list[Any]) -> Any:
     return Leaf(known[0] if known else len(leaves) - 1)
 
 
+def brought_home(model: Any) -> None:
+    """The model's rows, from the cluster to this process."""
+    seen = model.seen_
+    pointers = np.concatenate(list(model.factors_.U.engine.slabs.pointers().runs()))
+    for name, value in vars(model).items():
+        if name.endswith("_") and name != "row_ids_":
+            setattr(model, name, moved(value, HOST))
+    arrays = (moved(x, HOST) for x in (seen.indices, seen.values, seen.weights))
+    model.seen_ = type(seen)(pointers, *arrays)
+    if hasattr(model.row_ids_, "get"):
+        model.row_ids_ = model.row_ids_.get()
+
+
 def file_state(model: Any) -> dict[str, Any]:
     """What a file keeps of a model on a cluster: its arrays of rows come slab after slab.
 
@@ -155,9 +169,14 @@ def file_state(model: Any) -> dict[str, Any]:
     slabs = model.factors_.U.engine.slabs
     ids = model.row_ids_
     whole = vars(model) | {"row_ids_": None if ids is None else ids.blocks()}
-    found = {name: mapped_parts(value, _in_blocks) for name, value in whole.items()}
+    found = in_blocks(whole)
     found["seen_"] = found["seen_"]._replace(pointers=slabs.pointers())
     return found
+
+
+def in_blocks(parts: dict[str, Any]) -> dict[str, Any]:
+    """The same values with their arrays of rows as blocks, one slab each."""
+    return {name: mapped_parts(value, _in_blocks) for name, value in parts.items()}
 
 
 def _in_blocks(x: Any) -> Any:
