@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 
 from pygeco.arrays import HOST, moved
 from pygeco.container import Blocks
+from pygeco.objectives import Entries
 
 # Parameters that the slabs' models do without.
 DROPPED = {"callback": None, "observer": None, "engine": None, "random_state": None}
+ROWS = ("U", "row", "rows", "row_prior")  # parts of factors, offsets and posteriors
 ELSEWHERE = ("path_", "seen_", "row_ids_")  # what is not needed there, or is there already
 
 _MODELS: weakref.WeakKeyDictionary[Any, tuple[Any, ...]] = weakref.WeakKeyDictionary()
@@ -41,7 +43,37 @@ class Shell(NamedTuple):
 
 def spread_out(model: Any) -> bool:
     """Whether the rows of a fitted model are on a cluster."""
-    return hasattr(model.factors_.U, "futures")
+    return away(model.factors_.U)
+
+
+def away(x: Any) -> bool:
+    """Whether an array's rows are on a cluster."""
+    return hasattr(x, "futures")
+
+
+def sent_out(x: Any, entries: Entries) -> Any:
+    """What a file kept, with its large arrays of the kind of the entries: rows to their slabs."""
+    if not away(entries.kind):
+        return moved(x, entries.kind)
+    engine: Any = entries.engine
+    return _spread(x, engine.home, False)
+
+
+def _spread(x: Any, home: Any, rows: bool) -> Any:
+    """`rows` is true within a part that has one line for each row."""
+    from pygeco.engines.dask.tall import spread
+
+    stay = x.on_host() if hasattr(x, "on_host") else ()
+    names = [field.name for field in fields(x)] if is_dataclass(x) else getattr(x, "_fields", ())
+    if names:
+        parts = {
+            name: _spread(getattr(x, name), home, rows or name in ROWS)
+            for name in names
+            if name not in stay
+        }
+        change: Any = replace if is_dataclass(x) else type(x)._replace
+        return change(x, **parts)
+    return spread(x, home) if rows and isinstance(x, np.ndarray) and x.ndim else x
 
 
 def asked(
@@ -140,7 +172,7 @@ def _variance(x: Any) -> Any:
 
 
 def _leaf(x: Any, leaves: list[Any]) -> Any:
-    if not hasattr(x, "futures"):
+    if not away(x):
         return x
     known = [t for t, leaf in enumerate(leaves) if leaf is x]
     if not known:
@@ -180,7 +212,7 @@ def in_blocks(parts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _in_blocks(x: Any) -> Any:
-    if not hasattr(x, "futures"):
+    if not away(x):
         return x
     return Blocks(x.dtype, x.shape, lambda: (future.result() for future in x.futures()))
 
