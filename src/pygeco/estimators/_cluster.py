@@ -21,7 +21,7 @@ from pygeco.container import Blocks
 from pygeco.objectives import Entries
 
 # Parameters that the slabs' models do without.
-DROPPED = {"callback": None, "observer": None, "engine": None, "random_state": None}
+DROPPED = ("callback", "observer", "engine", "random_state")
 ROWS = ("U", "row", "rows", "row_prior")  # parts of factors, offsets and posteriors
 ELSEWHERE = ("path_", "seen_", "row_ids_")  # what is not needed there, or is there already
 
@@ -233,6 +233,7 @@ def narrowed(shell: Shell, slab: Any, targets: Any, *rows: Any) -> Any:
     for name, value in vars(shell.model).items():
         if name.endswith("_"):
             setattr(model, name, mapped_parts(value, filled))
+    model._average_row = len(slab.pointers) - 1
     pointers = np.append(slab.pointers, slab.pointers[-1])
     model.seen_ = Seen(pointers, slab.indices, targets, slab.weights)
     return model
