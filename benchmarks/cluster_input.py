@@ -58,11 +58,39 @@ def peak() -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e3
 
 
-def main() -> None:
-    from distributed import Client, LocalCluster
-
+def fitted(folder: Path, model_file: Path, workers: int) -> None:
+    """Each step of the way, with its seconds and the memory of this process so far."""
+    from pygeco import MatrixCompletion, load
+    from pygeco.engines.dask.cluster import started
     from pygeco.partitioned import read_partitioned
 
+    print(f"{'':28}{'seconds':>9}{'client, MB':>12}")
+
+    def tell(what: str, began: float) -> None:
+        print(f"{what:28}{time.perf_counter() - began:9.1f}{peak():12.0f}", flush=True)
+
+    began = time.perf_counter()
+    with started(workers=workers) as client:
+        tell("workers started", began)
+        began = time.perf_counter()
+        found = read_partitioned(folder, client)
+        tell("files to slabs", began)
+        began = time.perf_counter()
+        model = MatrixCompletion(RANK, engine="dask", random_state=0).fit(found)
+        tell(f"fitted, rank {model.rank_}", began)
+        users = model.row_ids_[np.arange(0, len(model.row_ids_), len(model.row_ids_) // 1000)]
+        began = time.perf_counter()
+        model.recommend(users, 10)
+        tell(f"{len(users)} users, 10 items each", began)
+        began = time.perf_counter()
+        model.save(model_file)
+        tell(f"saved, {model_file.stat().st_size / 1e6:.0f} MB", began)
+    print(found.found)
+    print(f"users {len(found.row_ids):,}, items {len(found.column_ids):,}", end="; ")
+    print(f"the file has rank {load(model_file, mmap=True).rank_}")
+
+
+def main() -> None:
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
     workers = int(sys.argv[2]) if len(sys.argv) > 2 else 2
     with tempfile.TemporaryDirectory() as work:
@@ -74,14 +102,7 @@ def main() -> None:
             pool.starmap(made, [(folder, rows, part) for part in parts])
         size = sum(file.stat().st_size for file in folder.iterdir()) / 1e6
         print(f"made {len(parts)} files, {size:.0f} MB, in {time.perf_counter() - began:.1f} s")
-        settings = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-        with LocalCluster(workers, **settings) as cluster, Client(cluster) as client:
-            print(f"{'':24}{'seconds':>9}{'client, MB':>12}")
-            print(f"{'cluster started':24}{'':>9}{peak():12.0f}")
-            began = time.perf_counter()
-            found = read_partitioned(folder, client)
-            print(f"{'files to slabs':24}{time.perf_counter() - began:9.1f}{peak():12.0f}")
-            print(found.found)
+        fitted(folder, Path(work) / "model.geco", workers)
 
 
 if __name__ == "__main__":

@@ -16,14 +16,16 @@ KINDS = {
 
 
 def ratings(cells=3000, users=97, items=41, *, seed=0, kind="text", repeats=False):
-    """A table in a random order; half stars, so float32 holds them."""
+    """A table in a random order, of two tastes; half stars, so float32 holds them."""
     rng = np.random.default_rng(seed)
     at = rng.choice(users * items, cells, replace=repeats)
+    likes = rng.standard_normal((users, 2)) @ rng.standard_normal((2, items))
+    stars = 3 + likes.reshape(-1)[at] + 0.3 * rng.standard_normal(cells)
     return pa.table(
         {
             "user": [KINDS[kind](int(k)) for k in at // items],
             "item": [f"ï{k}" for k in at % items],
-            "rating": rng.integers(1, 11, cells) / 2,
+            "rating": np.clip(np.round(2 * stars) / 2, 0.5, 5),
         }
     )
 

@@ -123,6 +123,6 @@ def parts(count: int, size: int = 1 << 22) -> Iterator[slice]:
     return (slice(at, min(at + size, count)) for at in range(0, count, size))
 
 
-def runs(x: NDArray[Any]) -> Iterator[slice]:
+def runs(x: NDArray[Any], size: int = 1 << 22) -> Iterator[slice]:
     """Slices that cover x for the same purpose; all of it where it is in slabs already."""
-    return iter([slice(None)]) if distant(x) else parts(len(x))
+    return iter([slice(None)]) if distant(x) else parts(len(x), size)

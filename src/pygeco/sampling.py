@@ -261,14 +261,14 @@ class _Running:
         self.rng = rng
         cells = on(rng.integers(data.size, size=CHECKED), like)
         self.at = (
-            np.searchsorted(data.by_row.pointers, cells, "right") - 1,
+            data.by_row.owners_of(cells),
             data.by_row.indices[cells],
         )
         self.exact = zeros(CHECKED, like)
 
     def add(self, rows: Side, cols: Side) -> None:
-        self.row += self.weight * rows.bias
-        self.col += self.weight * cols.bias
+        self.row = self.row + self.weight * rows.bias
+        self.col = self.col + self.weight * cols.bias
         left, right = self.heavy
         self.left.append((self.weight * left).astype(FLOAT)[:, None] * rows.factor)
         self.right.append(right.astype(FLOAT)[:, None] * cols.factor)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from pygeco.cli.console import Voice, check_output, told, writing
+from pygeco.cli.console import EngineError, Voice, check_output, told, writing
 from pygeco.cli.options import Item, Json, Rating, User
 from pygeco.cli.parsing import Cluster, cluster_of, engine_of, penalty_of, rank_of, seconds
 
@@ -166,12 +166,18 @@ def _started(plan: Plan, voice: Voice) -> Iterator[Any]:
     if plan.cluster is None:
         yield None
         return
+    from pygeco.engines.dask import ClusterError
     from pygeco.engines.dask.cluster import started
 
-    with started(*plan.cluster) as client:
-        count = len(client.scheduler_info(n_workers=-1)["workers"])
-        voice.note(f"{count} workers; their dashboard: {client.dashboard_link}")
-        yield client
+    if "://" not in plan.ratings and not Path(plan.ratings).exists():
+        raise FileNotFoundError(2, "No such file or directory", plan.ratings)
+    try:
+        with started(*plan.cluster) as client:
+            count = len(client.scheduler_info(n_workers=-1)["workers"])
+            voice.note(f"{count} workers; their dashboard: {client.dashboard_link}")
+            yield client
+    except ClusterError as error:
+        raise EngineError(f"--{error}") from error
 
 
 def _in_parts(ratings: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from pygeco.arrays import kind
 from pygeco.engines.protocol import Cells, Engine, Table
 
-__all__ = ["Cells", "Engine", "Table", "chosen", "placed", "session", "spread"]
+__all__ = ["Cells", "Engine", "Table", "chosen", "on_cluster", "placed", "session", "spread"]
 
 # OpenMP threads that spin while they wait starve each other where cores are shared: a product of
 # 10 µs then takes a scheduler's slice, 12 ms. OpenMP reads this when numba starts its threads.
@@ -44,7 +44,7 @@ def chosen(engine: str | Engine | None, *data: Any) -> Engine:
     A Dask client stands for the engine "dask" on its cluster.
     """
     if type(engine).__module__.partition(".")[0] == "distributed":
-        return import_module(ENGINES["dask"]).engine(engine)
+        return _module("dask").engine(engine)
     if engine is not None and not isinstance(engine, str):
         return engine
     own = next((x.engine for x in data if hasattr(x, "engine")), None)
@@ -55,12 +55,21 @@ def chosen(engine: str | Engine | None, *data: Any) -> Engine:
         engine = next((name for package, name in KINDS.items() if package in packages), "cpu")
     if engine not in ENGINES:
         raise ValueError(f"engine: unknown name {engine!r}; use one of {sorted(ENGINES)} or None.")
+    return _module(engine).engine()
+
+
+def _module(engine: str) -> Any:
     try:
-        return import_module(ENGINES[engine]).engine()
+        return import_module(ENGINES[engine])
     except ModuleNotFoundError as error:
         if error.name not in ("dask", "distributed"):
             raise
         raise ImportError("engine: 'dask' needs Dask; install pygeco[dask].") from error
+
+
+def on_cluster() -> AbstractContextManager[bool]:
+    """A cluster for a while: that of Dask's client (false), or one started for it (true)."""
+    return _module("dask").borrowed()
 
 
 def placed(engine: Engine, by_row: Cells, by_col: Cells) -> tuple[Cells, Cells]:
@@ -72,4 +81,4 @@ def placed(engine: Engine, by_row: Cells, by_col: Cells) -> tuple[Cells, Cells]:
 
 def spread(slabs: Any) -> tuple[Cells, Cells]:
     """Slabs of cells on a cluster, by row and by column."""
-    return import_module("pygeco.engines.dask").Dask(slabs).cells()
+    return _module("dask").Dask(slabs).cells()

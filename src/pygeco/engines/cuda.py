@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
@@ -215,6 +216,11 @@ class Cuda:
             z = empty(at.stop - at.start, cells.values, cells.values.dtype)
             self._predict(cells, pieces, run, P, Q, z, at.start, None)
             yield part, at, z, cells.values[at], cells.weights[at]
+
+    def by_groups(
+        self, cells: Cells, job: Callable[..., Array], other: Array, *own: Array
+    ) -> Array:
+        return job(cells, other, *own)
 
     def lines(
         self, table: Table, loss: Formulas, P: Array, Q: Array, X: Array, *,

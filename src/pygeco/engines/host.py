@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -137,6 +138,11 @@ class Host:
         return Solved(
             out, mean if drawn else None, variance if variances else None, float(errors.sum())
         )
+
+    def by_groups(
+        self, cells: Cells, job: Callable[..., Array], other: Array, *own: Array
+    ) -> Array:
+        return job(cells, other, *own)
 
     def lines(
         self, table: Table, loss: Formulas, P: Array, Q: Array, X: Array, *,

@@ -6,6 +6,7 @@ An objective has one engine, chosen once, from the data or by name; nothing belo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
@@ -39,6 +40,15 @@ class Cells(NamedTuple):
 
     def counts(self) -> NDArray[np.int64]:
         return np.diff(self.pointers)
+
+    def owners(self) -> NDArray[np.int32]:
+        """The group of each cell."""
+        every = np.arange(self.groups, dtype=np.int32, like=self.indices)
+        return np.repeat(every, self.counts())
+
+    def owners_of(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """The groups of some cells."""
+        return np.searchsorted(self.pointers, cells, "right") - 1
 
 
 class Table(NamedTuple):
@@ -207,6 +217,14 @@ class Engine(Protocol):
 
     def half_sweep(self, cells: Cells, start: Array, ridges: Ridges, *, variances: bool) -> Solved:
         """Every group's ridge problem, from `start` (m, d). O(|E| s² + m s³)."""
+
+    def by_groups(
+        self, cells: Cells, job: Callable[..., Array], other: Array, *own: Array
+    ) -> Array:
+        """job(cells, other, *own), like own[0]; where the groups are in several places, there.
+
+        `own` are arrays of the groups, `other` is one of the other side.
+        """
 
     def lines(
         self, table: Table, loss: Formulas, P: Array, Q: Array, X: Array, *,

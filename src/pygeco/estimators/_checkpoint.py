@@ -12,6 +12,7 @@ import numpy as np
 
 from pygeco.arrays import host
 from pygeco.container import ModelFileError
+from pygeco.estimators._cluster import in_blocks
 from pygeco.modelfile import load_record, save_record
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Objective
@@ -49,7 +50,7 @@ class Checkpoint:
         """Write at once."""
         began = time.perf_counter()
         self.parts |= parts
-        save_record(self.parts, self.path)
+        save_record(in_blocks(self.parts), self.path)
         ended = time.perf_counter()
         self.next = ended + max(PAUSE, (ended - began) / SHARE)
 
@@ -63,6 +64,10 @@ def key_of(entries: Entries, *settings: Any) -> str:
     """A hash of the cells and of the settings that decide the bits of a fit."""
     cells = entries.by_row
     found = hashlib.sha256(repr((entries.shape, entries.loss, settings)).encode())
+    if hasattr(entries.engine, "fingerprint"):
+        return hashlib.sha256(
+            repr((found.hexdigest(), entries.engine.fingerprint())).encode()
+        ).hexdigest()
     for part in (cells.pointers, cells.indices, cells.values, cells.weights):
         found.update(np.ascontiguousarray(host(part)).view(np.uint8).data)
     return found.hexdigest()

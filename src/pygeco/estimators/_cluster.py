@@ -16,10 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.arrays import HOST, moved
 from pygeco.container import Blocks
+from pygeco.objectives import Entries
 
 # Parameters that the slabs' models do without.
-DROPPED = {"callback": None, "observer": None, "engine": None, "random_state": None}
+DROPPED = ("callback", "observer", "engine", "random_state")
+ROWS = ("U", "row", "rows", "row_prior")  # parts of factors, offsets and posteriors
 ELSEWHERE = ("path_", "seen_", "row_ids_")  # what is not needed there, or is there already
 
 _MODELS: weakref.WeakKeyDictionary[Any, tuple[Any, ...]] = weakref.WeakKeyDictionary()
@@ -40,7 +43,37 @@ class Shell(NamedTuple):
 
 def spread_out(model: Any) -> bool:
     """Whether the rows of a fitted model are on a cluster."""
-    return hasattr(model.factors_.U, "futures")
+    return away(model.factors_.U)
+
+
+def away(x: Any) -> bool:
+    """Whether an array's rows are on a cluster."""
+    return hasattr(x, "futures")
+
+
+def sent_out(x: Any, entries: Entries) -> Any:
+    """What a file kept, with its large arrays of the kind of the entries: rows to their slabs."""
+    if not away(entries.kind):
+        return moved(x, entries.kind)
+    engine: Any = entries.engine
+    return _spread(x, engine.home, False)
+
+
+def _spread(x: Any, home: Any, rows: bool) -> Any:
+    """`rows` is true within a part that has one line for each row."""
+    from pygeco.engines.dask.tall import spread
+
+    stay = x.on_host() if hasattr(x, "on_host") else ()
+    names = [field.name for field in fields(x)] if is_dataclass(x) else getattr(x, "_fields", ())
+    if names:
+        parts = {
+            name: _spread(getattr(x, name), home, rows or name in ROWS)
+            for name in names
+            if name not in stay
+        }
+        change: Any = replace if is_dataclass(x) else type(x)._replace
+        return change(x, **parts)
+    return spread(x, home) if rows and isinstance(x, np.ndarray) and x.ndim else x
 
 
 def asked(
@@ -139,12 +172,25 @@ def _variance(x: Any) -> Any:
 
 
 def _leaf(x: Any, leaves: list[Any]) -> Any:
-    if not hasattr(x, "futures"):
+    if not away(x):
         return x
     known = [t for t, leaf in enumerate(leaves) if leaf is x]
     if not known:
         leaves.append(x)
     return Leaf(known[0] if known else len(leaves) - 1)
+
+
+def brought_home(model: Any) -> None:
+    """The model's rows, from the cluster to this process."""
+    seen = model.seen_
+    pointers = np.concatenate(list(model.factors_.U.engine.slabs.pointers().runs()))
+    for name, value in vars(model).items():
+        if name.endswith("_") and name != "row_ids_":
+            setattr(model, name, moved(value, HOST))
+    arrays = (moved(x, HOST) for x in (seen.indices, seen.values, seen.weights))
+    model.seen_ = type(seen)(pointers, *arrays)
+    if hasattr(model.row_ids_, "get"):
+        model.row_ids_ = model.row_ids_.get()
 
 
 def file_state(model: Any) -> dict[str, Any]:
@@ -155,13 +201,18 @@ def file_state(model: Any) -> dict[str, Any]:
     slabs = model.factors_.U.engine.slabs
     ids = model.row_ids_
     whole = vars(model) | {"row_ids_": None if ids is None else ids.blocks()}
-    found = {name: mapped_parts(value, _in_blocks) for name, value in whole.items()}
+    found = in_blocks(whole)
     found["seen_"] = found["seen_"]._replace(pointers=slabs.pointers())
     return found
 
 
+def in_blocks(parts: dict[str, Any]) -> dict[str, Any]:
+    """The same values with their arrays of rows as blocks, one slab each."""
+    return {name: mapped_parts(value, _in_blocks) for name, value in parts.items()}
+
+
 def _in_blocks(x: Any) -> Any:
-    if not hasattr(x, "futures"):
+    if not away(x):
         return x
     return Blocks(x.dtype, x.shape, lambda: (future.result() for future in x.futures()))
 
@@ -182,6 +233,7 @@ def narrowed(shell: Shell, slab: Any, targets: Any, *rows: Any) -> Any:
     for name, value in vars(shell.model).items():
         if name.endswith("_"):
             setattr(model, name, mapped_parts(value, filled))
+    model._average_row = len(slab.pointers) - 1
     pointers = np.append(slab.pointers, slab.pointers[-1])
     model.seen_ = Seen(pointers, slab.indices, targets, slab.weights)
     return model

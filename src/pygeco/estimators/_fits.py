@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pygeco.arrays import moved
 from pygeco.certificates import Certificate
 from pygeco.directions import Lanczos
 from pygeco.engines import session
 from pygeco.estimators._checkpoint import Checkpoint, kept_steps, resumable, seed_of
+from pygeco.estimators._cluster import sent_out
 from pygeco.evidence import Posterior, Sweep, fit_evidence
 from pygeco.factors import LowRank
 from pygeco.objectives import Entries
@@ -87,7 +87,7 @@ def _evidence(
     """The posterior, the number of sweeps, and whether the callback stopped them."""
     kept = store.parts if store else {}
     if kept.get("found") is not None:
-        return moved(kept["found"], entries.kind), kept["sweeps"], Stop.EVIDENCE
+        return sent_out(kept["found"], entries), kept["sweeps"], Stop.EVIDENCE
     told: list[tuple[int, bool]] = [(0, False)]
 
     def watch(sweep: Sweep) -> bool:
@@ -100,7 +100,7 @@ def _evidence(
         offsets=offsets,
         seed=seed,
         watch=watch,
-        start=moved(kept.get("stage"), entries.kind),
+        start=sent_out(kept.get("stage"), entries),
         keep=(lambda stage: store.keep_now_and_then(stage=stage)) if store else None,
     )
     sweeps, stopped = told[0]
@@ -185,7 +185,7 @@ def _validated(
     checked = test.shifted(row, col)
     kept = kept_steps(store, "validation")
     ranks = [1, *(step.rank for step in kept)]
-    losses = [np.inf, *(checked.value(moved(step.A, entries.kind)) for step in kept)]
+    losses = [np.inf, *(checked.value(sent_out(step.A, entries)) for step in kept)]
 
     def watch(step: Step) -> bool:
         ranks.append(step.rank)

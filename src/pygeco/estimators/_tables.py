@@ -216,7 +216,7 @@ def deviation_at(model: Any, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
     like = model.factors_.kind
     i, j = np.broadcast_arrays(on(rows, like), on(cols, like))
     shape, i, j = i.shape, i.reshape(-1), j.reshape(-1)
-    lost = (i < 0) | (j < 0)
+    lost = (i < 0) | (j < 0) | (i == getattr(model, "_average_row", -1))  # of a slab's model
     out = empty(len(i), like)
     out[~lost] = (model.average_ or model.posterior_).variance(i[~lost], j[~lost])
     if lost.any():

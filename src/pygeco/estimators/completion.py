@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays import answer, moved, on, ones
 from pygeco.engines import chosen as engine_named
+from pygeco.engines import on_cluster
 from pygeco.estimators._checkpoint import Checkpoint, key_of, seed_of, without_time
-from pygeco.estimators._cluster import file_state, spread_out
+from pygeco.estimators._cluster import brought_home, file_state, spread_out
 from pygeco.estimators._fits import Fitted, along_path, by_evidence
 from pygeco.estimators._input import entries_from
 from pygeco.estimators._tables import fitted_entries
@@ -32,6 +33,7 @@ from pygeco.objectives import Entries
 from pygeco.objectives.biases import Biases, fit_biases, parts, with_scale
 from pygeco.penalties import Penalty
 from pygeco.solver import Observer, Solver
+from pygeco.tables import is_partitioned
 
 # What `to` leaves where it is.
 ON_HOST = ("singular_values_", "row_ids_", "column_ids_")
@@ -87,9 +89,10 @@ class MatrixCompletion(
         Posterior draws tell it how far they are.
     observer : Observer or None, default=None
         Told of the start, of each step and of the stop.
-    engine : "cpu", "cuda" or None, default=None
+    engine : "cpu", "cuda", "dask" or None, default=None
         Where the passes over the data run, and where the model then is; `to` moves it. By default
-        where the data are: on the GPU for CuPy's arrays.
+        where the data are: on the GPU for CuPy's arrays. "dask" is the cluster of Dask's current
+        client, where the rows then stay; without a client, one on this machine for the fit alone.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -168,6 +171,15 @@ class MatrixCompletion(
         so between sweeps. A fit that was killed goes on from there when it is started again with
         the same data and settings, and ends with the same bits. The file stays; delete it later.
         """
+        if self.engine != "dask" and not is_partitioned(X):
+            return self._fit(X, sample_weight, columns, checkpoint)
+        with on_cluster() as own:
+            self._fit(X, sample_weight, columns, checkpoint)
+            if own:
+                brought_home(self)
+        return self
+
+    def _fit(self, X: Any, sample_weight: Any, columns: Any, checkpoint: Any) -> MatrixCompletion:
         penalty = self._penalty()
         entries = fitted_entries(
             self,
@@ -273,6 +285,8 @@ class MatrixCompletion(
         On either engine predictions are of the kind of the arrays that ask for them.
         """
         check_is_fitted(self)
+        if spread_out(self):
+            brought_home(self)
         like = engine_named(engine).kind
         for name, value in vars(self).items():
             if name.endswith("_") and name not in ON_HOST:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from pygeco.arrays import answer, host, on
 from pygeco.engines import Engine
 from pygeco.engines import chosen as engine_named
+from pygeco.estimators._cluster import spread_out
 from pygeco.estimators._frames import predicted_frame
 from pygeco.estimators._input import entries_from
 from pygeco.estimators._tables import deviation_at, index_of, linear_at, located, predicted
@@ -147,10 +148,7 @@ class Predicting:
         """What rows and columns that were not fitted are folded into."""
         if self.posterior_ is not None:
             return self.posterior_
-        counts = (
-            np.diff(host(self.seen_.pointers)),
-            np.bincount(host(self.seen_.indices), minlength=self.factors_.shape[1]),
-        )
+        counts = self._counts()
         model: Any = self
         levels = vars(self).get("levels_") or model._levels(*counts)  # older files have none
         rows, cols = (Sizes(*size) for size in zip(counts, levels, strict=True))
@@ -166,10 +164,20 @@ class Predicting:
             self.loss_,
         )
 
+    def _counts(self) -> tuple[Any, Any]:
+        """Cells of each row and of each column."""
+        if spread_out(self):
+            engine: Any = engine_named(None, self.factors_.U)
+            return tuple(cells.counts() for cells in engine.cells())
+        return (
+            np.diff(host(self.seen_.pointers)),
+            np.bincount(host(self.seen_.indices), minlength=self.factors_.shape[1]),
+        )
+
     @property
     def _engine(self) -> Engine:
-        """Where the model is."""
-        return engine_named(None, self.factors_.U)
+        """Where the model is; of one on a cluster, its columns, which is what new rows need."""
+        return engine_named(None, self.factors_.V)
 
     def _linear(self, W: Array) -> Array:
         W = on(W, self.components_)

@@ -71,7 +71,7 @@ class Ordinal(Loss):
         kind = given.dtype if given.dtype.kind == "f" else np.dtype(float)
         levels = on(self._levels(given), given, kind)
         at = np.minimum(np.searchsorted(levels, given), len(levels) - 1)
-        wrong = levels[at] != given
+        wrong = ~np.isin(given, levels)
         if np.any(wrong):
             shown = ", ".join(f"{level:g}" for level in host(levels[:10]))
             raise ValueError(

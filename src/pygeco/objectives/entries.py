@@ -379,8 +379,7 @@ class Entries:
 
     def rows(self) -> NDArray[np.int32]:
         """The row of each cell, row by row."""
-        every = np.arange(self.shape[0], dtype=np.int32, like=self.by_row.indices)
-        return np.repeat(every, self.by_row.counts())
+        return self.by_row.owners()
 
     def cells(self, columns: bool) -> Cells:
         """The cells grouped by column, or by row."""

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
-from pygeco.arrays import host, inner, times
+from pygeco.arrays import host, inner, runs, times
 from pygeco.factors import Array
 
 GROUPS = 8192
@@ -48,8 +48,7 @@ def matrix(grams: Array, Y: Array) -> Array:
     k, t = grams.shape[1], Y.shape[1]
     (a, b), (p, q) = np.triu_indices(k), np.triu_indices(t)
     half = np.zeros((len(a), len(p)))
-    for first in range(0, len(Y), GROUPS):
-        part = slice(first, first + GROUPS)
+    for part in runs(Y, GROUPS):
         half += inner(grams[part][:, a, b], Y[part][:, p] * Y[part][:, q])
     by_gram = np.empty((k, k, len(p)))
     by_gram[a, b] = by_gram[b, a] = half

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays import on, ones
+from pygeco.engines import Cells
 from pygeco.factors import Array
 
 if TYPE_CHECKING:
@@ -39,11 +41,20 @@ def minimise_side(
     cells, s = entries.cells(columns), fixed.shape[1]
     out = start.astype(float)
     lift = np.broadcast_to(on(ridge, out, float), out.shape)
+    job = partial(_minimised, loss=entries.loss, steps=steps)
+    return cells.engine.by_groups(cells, job, Q, out, P[:, s:], lift)
+
+
+def _minimised(
+    cells: Cells, Q: Array, start: Array, extra: Array, lift: Array, *, loss: Any, steps: int
+) -> Array:
+    """The rows of these cells, a block at a time."""
+    out, s = start.copy(), start.shape[1]
     block = max(1, ROOM // max(1, s * s))
     for first in range(0, len(out) if s else 0, block):
         part = slice(first, min(first + block, len(out)))
         run = cells._replace(pointers=cells.pointers[part.start : part.stop + 1])
-        rows = _Rows(run, entries.loss, P[part, s:], Q, lift[part])
+        rows = _Rows(run, loss, extra[part], Q, lift[part])
         out[part] = rows.minimise(out[part], steps)
     return out
 

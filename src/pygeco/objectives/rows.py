@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.arrays import on, zeros
+from pygeco.arrays import on, parts, zeros
+from pygeco.engines import Cells
 from pygeco.factors import Array
 from pygeco.objectives.entries import Entries
 from pygeco.objectives.row_newton import minimise_side
@@ -27,10 +30,14 @@ def fold_in(entries: Entries, V: Array, *, offset: Array, ridge: ArrayLike) -> A
         return minimise_side(moved, start, V, ridge=ridge)
     out = zeros((entries.shape[0], s), V)
     lift = np.broadcast_to(on(ridge, V, float), out.shape)
-    eye = on(np.eye(s), V)
-    for first in range(0, len(out), ROWS):
-        part = slice(first, min(first + ROWS, len(out)))
-        found = entries.engine.row_systems(cells, part, offset, V)
+    return entries.engine.by_groups(cells, partial(_folded, offset=offset), V, out, lift)
+
+
+def _folded(cells: Cells, V: Array, start: Array, lift: Array, *, offset: Array) -> Array:
+    """The rows of these cells, a block at a time."""
+    out, eye = zeros(start.shape, V), on(np.eye(V.shape[1]), V)
+    for part in parts(len(out), ROWS):
+        found = cells.engine.row_systems(cells, part, offset, V)
         out[part] = _solve(found.grams + eye * lift[part][:, None, :], found.sides)
     return out
 

@@ -30,3 +30,10 @@ class Spread(Cells):
     def counts(self) -> Any:
         engine: Any = self.engine
         return engine.counts(self)
+
+    def owners(self) -> Any:
+        engine: Any = self.engine
+        return engine.owners()
+
+    def owners_of(self, cells: Any) -> Any:
+        return self.owners()[cells]

@@ -78,7 +78,7 @@ def started(address: str | None = None, workers: int | None = None) -> Iterator[
 
 def _reached(address: str) -> Any:
     try:
-        return Client(address, timeout=10)
+        return Client(address, timeout=5)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"scheduler: nothing answers at {address}; start one with `dask scheduler`, and its "

@@ -7,6 +7,7 @@ gives for columns is summed over the slabs, in a fixed order, and is NumPy's on 
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from pygeco.arrays import Array
 from pygeco.engines.dask import sweeps, work
 from pygeco.engines.dask.cells import Groups, Spread
-from pygeco.engines.dask.nodes import Grid, Node
+from pygeco.engines.dask.nodes import Each, Grid, Node
 from pygeco.engines.dask.slabs import Slabs
 from pygeco.engines.dask.tall import Tall, cut
 from pygeco.engines.host import ENGINE
@@ -50,6 +51,7 @@ class Dask:
         self.grid = Grid(slabs.client, orders)
         self.slab = self.grid.slab
         self.slabs, self.bounds, self.columns = slabs, slabs.bounds, slabs.columns
+        self.ends = np.concatenate([[0], np.cumsum(slabs.sizes)]).astype(np.int64)
         counts = Node(work.counts, self.slab, False)
         self.home = Tall(self, counts, slabs.bounds, np.zeros(0, np.int64))
 
@@ -62,11 +64,10 @@ class Dask:
 
     def cells(self) -> tuple[Cells, Cells]:
         """The cells by row and by column."""
-        ends = np.concatenate([[0], np.cumsum(self.slabs.sizes)]).astype(np.int64)
         empty = np.zeros(0, self.slabs.dtype)
 
         def array(name: str, by_col: bool, meta: NDArray[Any]) -> Any:
-            return Tall(self, Node(work.field, self.slab, by_col, name), ends, meta)
+            return Tall(self, Node(work.field, self.slab, by_col, name), self.ends, meta)
 
         orders = []
         for by_col in (False, True):
@@ -85,7 +86,28 @@ class Dask:
         weights: Array | None,
         shape: tuple[int, int],
     ) -> tuple[Cells, Cells]:
-        raise NotImplementedError("engine: on a cluster, cells are not chosen one by one.")
+        """Some cells of these slabs, as slabs of their own."""
+        arrays: list[Any] = [rows, cols, values, weights]
+        first = Each(tuple(self.bounds[:-1].tolist()))
+        shapes = Each(tuple((size, shape[1]) for size in np.diff(self.bounds).tolist()))
+        nodes = [None if x is None else x.node for x in arrays]
+        node = Node(work.regrouped, *nodes, first, shapes)
+        found = self.slabs._replace(
+            futures=self.grid.futures(node, "choose"), sizes=np.diff(arrays[2].bounds)
+        )
+        return Dask(found).cells()
+
+    def fingerprint(self) -> list[str]:
+        """A hash of each slab's cells."""
+        arrays: list[Any] = list(self.cells()[0][1:4])
+        nodes = [x.node for x in arrays if isinstance(x, Tall)]
+        return self.grid.all(Node(work.hashed, self.home.node, *nodes), "hash")
+
+    def owners(self) -> Tall:
+        """The row of each cell, row by row."""
+        first = Each(tuple(self.bounds[:-1].tolist()))
+        node = Node(work.owners, self.slab, first)
+        return Tall(self, node, self.ends, np.zeros(0, np.int32))
 
     def counts(self, cells: Cells) -> Any:
         """Cells of each group."""
@@ -161,6 +183,16 @@ class Dask:
         mean, variance = field(1) if drawn else None, field(2) if variances else None
         error: Any = Later(self.grid, Node(operator.getitem, node, 3))
         return Solved(field(0), mean, variance, error)
+
+    def by_groups(
+        self, cells: Cells, job: Callable[..., Array], other: Array, *own: Array
+    ) -> Array:
+        if _by_col(cells):
+            return job(cells, other, *own)
+        arrays: list[Any] = [cells.values, cells.weights, other, *map(self._in_slabs, own)]
+        nodes = [x.node if isinstance(x, Tall) else x for x in arrays]
+        node = Node(work.in_parts, job, self.slab, *nodes, costly=True, name="half-sweep")
+        return self._tall(node, own[0][:0] if isinstance(own[0], np.ndarray) else own[0].meta)
 
     def row_systems(self, cells: Cells, part: slice, offset: Array, V: Array) -> Systems:
         raise NotImplementedError("engine: on a cluster, rows are not taken in parts.")

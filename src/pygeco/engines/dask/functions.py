@@ -11,7 +11,7 @@ import numpy as np
 
 from pygeco.engines.dask import work
 from pygeco.engines.dask.nodes import Each, Node
-from pygeco.engines.dask.tall import Tall, Wide, aligned, rowwise, spread, summed
+from pygeco.engines.dask.tall import Constant, Tall, Wide, aligned, rowwise, spread, summed
 
 HANDLERS: dict[Any, Callable[..., Any]] = {}
 
@@ -27,10 +27,13 @@ def called(function: Any, args: Any, kwargs: Any, like: Tall) -> Any:
     raise TypeError(f"{function.__name__} is not there for rows on a cluster")
 
 
+BINS = 256  # by which a median's range is narrowed at once
+FEW = 1 << 16  # numbers that may travel to the client
+
 # What is made from nothing is made on the client: it mixes with tall arrays.
 MADE = {np.zeros, np.empty, np.arange}
 ROWWISE = {
-    np.where, np.clip, np.nan_to_num, np.linalg.solve, np.trace, np.zeros_like, np.round, np.isin,
+    np.where, np.clip, np.nan_to_num, np.linalg.solve, np.trace, np.zeros_like, np.round,
     np.ones_like,
 }  # fmt: skip
 
@@ -129,6 +132,56 @@ def _any(like: Tall, x: Tall, **_: Any) -> Any:
 @handles(np.all)
 def _all(like: Tall, x: Tall, **_: Any) -> Any:
     return summed(x, "all", 0, np.count_nonzero, x) == x.size
+
+
+@handles(np.average)
+def _average(like: Tall, x: Tall, weights: Any = None, **_: Any) -> Any:
+    if weights is None:
+        return _mean(like, x)
+    return _sum(like, x * weights, dtype=float) / _sum(like, weights, dtype=float)
+
+
+@handles(np.unique)
+def _unique(like: Tall, x: Tall, return_counts: bool = False, **_: Any) -> Any:
+    """Of numbers that repeat: each slab sends its own."""
+    parts = x.grid.all(Node(partial(np.unique, return_counts=True), x.node), "unique")
+    found, place = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
+    times = np.concatenate([part[1] for part in parts])
+    counts = np.bincount(place, times, len(found)).astype(np.int64)
+    return (found, counts) if return_counts else found
+
+
+@handles(np.median)
+def _median(like: Tall, x: Tall, **_: Any) -> Any:
+    """Exact: the range is narrowed by counting until the numbers inside may travel."""
+    middle = [(len(x) - 1) // 2, len(x) // 2]
+    return np.mean([_ordered(x, rank) for rank in dict.fromkeys(middle)])
+
+
+def _ordered(x: Tall, rank: int) -> Any:
+    """The number that `rank` others do not exceed."""
+    low, high, below = np.min(x), np.max(x), 0
+    while low < high:
+        edges = np.unique(np.linspace(low, high, BINS + 1).astype(x.dtype))
+        counts = summed(x, "median", np.zeros(BINS), work.counted, x, Constant(edges))
+        ends = below + np.cumsum(counts)
+        at = int(np.searchsorted(ends, rank, "right"))
+        below = int(ends[at] - counts[at])
+        low, high = edges[at], edges[at + 1]
+        if counts[at] <= FEW or len(edges) == 2:
+            node = Node(work.between, x.node, low, high, at + 2 == len(edges))
+            return np.sort(np.concatenate(x.grid.all(node, "median")))[rank - below]
+    return low
+
+
+@handles(np.searchsorted)
+def _searchsorted(like: Tall, levels: Any, x: Tall, **options: Any) -> Tall:
+    return rowwise(np.searchsorted, Constant(levels), x, **options)
+
+
+@handles(np.isin)
+def _isin(like: Tall, x: Tall, levels: Any) -> Tall:
+    return rowwise(np.isin, x, Constant(levels))
 
 
 @handles(np.reshape)

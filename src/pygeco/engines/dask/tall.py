@@ -114,22 +114,19 @@ class Tall(NDArrayOperatorsMixin):
 
     def _sliced(self, row: slice, rest: tuple[Any, ...]) -> Tall:
         start, stop, step = row.indices(len(self))
-        if step != 1:
-            raise TypeError("rows on a cluster: slices go forward, row by row")
-        inside = np.clip(self.bounds, start, max(start, stop))
-        whole = np.array_equal(inside, self.bounds)
-        if whole and not rest:
-            return self
-        if whole:
-            return rowwise(operator.getitem, self, Constant((slice(None), *rest)))
-        slices = [
-            (slice(int(a), int(b)), *rest)
-            for a, b in zip(
-                inside[:-1] - self.bounds[:-1], inside[1:] - self.bounds[:-1], strict=True
-            )
-        ]
-        node = Node(work.item, self.node, Each(tuple(slices)))
-        return Tall(self.engine, node, inside - inside[0], self.meta[(slice(None), *rest)])
+        if (start, stop, step) == (0, len(self), 1):
+            return rowwise(operator.getitem, self, Constant((slice(None), *rest))) if rest else self
+        first, last = self.bounds[:-1], np.clip(self.bounds[1:], start, max(start, stop))
+        begin = np.maximum(first, start)
+        begin = begin + (start - begin) % step
+        slices = tuple(
+            (slice(int(a), int(b), step), *rest)
+            for a, b in zip(begin - first, np.maximum(last, begin) - first, strict=True)
+        )
+        sizes = np.maximum(0, -((begin - last) // step))
+        bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        node = Node(work.item, self.node, Each(slices))
+        return Tall(self.engine, node, bounds, self.meta[(slice(None), *rest)])
 
     def _masked(self, mask: Tall, rest: tuple[Any, ...]) -> Tall:
         """The rows under a mask. How many each slab has is asked once for a mask."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -116,6 +117,11 @@ def counts(slab: Both, by_col: bool) -> NDArray[np.int64]:
     return slab[by_col].counts()
 
 
+def owners(slab: Both, first: int) -> NDArray[np.int32]:
+    """The row of each cell, counted from the matrix's first."""
+    return slab.by_row.owners() + np.int32(first)
+
+
 def transposed(slab: Both, data: Array) -> Array:
     """Numbers of the cells by row in the order by column."""
     pointers, indices = slab.by_row[:2]
@@ -194,3 +200,34 @@ def second(pair: tuple[Any, Any]) -> Any:
 def turned(pair: tuple[Array, Array], turn: Array) -> Array:
     """A slab's own Q, turned."""
     return pair[0] @ turn
+
+
+def counted(x: Array, edges: Array) -> NDArray[np.int64]:
+    """How many are in [e_k, e_k+1); the last bin has its upper edge too."""
+    return np.histogram(x, edges)[0]
+
+
+def between(x: Array, low: Any, high: Any, closed: bool) -> Array:
+    """Those in [low, high), or in [low, high]."""
+    return x[(x >= low) & ((x <= high) if closed else (x < high))]
+
+
+def regrouped(
+    rows: NDArray[Any], cols: NDArray[Any], values: Array, weights: Array | None,
+    first: int, shape: tuple[int, int],
+) -> Slab:  # fmt: skip
+    """Cells of a slab's rows, in any order, as a slab of their own."""
+    cells = ENGINE.both_orders(rows - first, cols, values, weights, shape)[0]
+    return Slab(*cells[:4])
+
+
+def in_parts(job: Callable[..., Any], slab: Both, values: Array, weights: Array, *args: Any) -> Any:
+    """A job on a slab's cells by row."""
+    return job(slab.by_row._replace(values=values, weights=weights), *args)
+
+
+def hashed(*arrays: NDArray[Any]) -> str:
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(np.ascontiguousarray(array).view(np.uint8).data)
+    return found.hexdigest()

@@ -1,0 +1,111 @@
+"""From files to a model on a cluster, as from a table on one machine."""
+
+import dask.dataframe as dd
+import numpy as np
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner
+
+from cluster_cases import ratings, written
+from pygeco import MatrixCompletion, load
+from pygeco.cli.app import app
+from pygeco.engines.dask.tall import Tall
+from pygeco.estimators import _checkpoint
+
+TABLE = ratings(2500)
+SHORT = TABLE.set_column(2, "rating", TABLE.column(2).cast(pa.float32()))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return written(TABLE, tmp_path_factory.mktemp("parts"))
+
+
+@pytest.fixture(scope="module")
+def here():
+    return MatrixCompletion(2, random_state=0).fit(SHORT)
+
+
+def assert_same(there, here):
+    assert there.path_[-1].objective == pytest.approx(here.path_[-1].objective, rel=1e-6)
+    assert there.rank_ == here.rank_
+    found, wanted = (model.predict(TABLE.slice(0, 300)) for model in (there, here))
+    np.testing.assert_allclose(found["prediction"], wanted["prediction"], rtol=1e-4)
+
+
+def test_a_folder_is_fitted(client, folder, here, tmp_path):
+    there = MatrixCompletion(2, engine="dask", random_state=0).fit(folder)
+    assert isinstance(there.factors_.U, Tall)
+    assert_same(there, here)
+    there.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert isinstance(again.factors_.U, np.ndarray)
+    assert_same(again, here)
+    np.testing.assert_array_equal(again.row_ids_, here.row_ids_)
+
+
+def test_a_dask_frame_needs_no_engine_by_name(client, here):
+    frame = SHORT.to_pandas().rename(columns={"item": "thing"})
+    lazy = dd.from_pandas(frame, npartitions=3)
+    there = MatrixCompletion(2, random_state=0).fit(lazy, columns=("user", "thing", "rating"))
+    assert isinstance(there.factors_.U, Tall)
+    assert there.table_columns_ == ("user", "thing", "rating")
+    answer = there.predict(lazy).compute()
+    wanted = here.predict(SHORT.to_pandas())
+    np.testing.assert_allclose(answer["prediction"], wanted["prediction"], rtol=1e-4)
+
+
+class KilledError(Exception):
+    pass
+
+
+def test_a_killed_fit_goes_on_to_the_same_bits(client, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(_checkpoint, "PAUSE", 0.0)
+    monkeypatch.setattr(_checkpoint, "SHARE", 1e9)  # a checkpoint after every sweep
+    whole = MatrixCompletion(2, random_state=0).fit(folder)
+    told = []
+
+    def kill(sweep):
+        told.append(sweep)
+        if len(told) == 5:
+            raise KilledError
+
+    settings = {"checkpoint": tmp_path / "state"}
+    with pytest.raises(KilledError):
+        MatrixCompletion(2, random_state=0, callback=kill).fit(folder, **settings)
+    again = MatrixCompletion(2, random_state=0, callback=told.append).fit(folder, **settings)
+    assert len(told) < 5 + whole.n_iter_  # it did not begin anew
+    assert isinstance(again.posterior_.rows.bias, Tall)
+    for model in (again, MatrixCompletion(2, random_state=0).fit(folder, **settings)):
+        np.testing.assert_array_equal(model.factors_.U.get(), whole.factors_.U.get())
+        np.testing.assert_array_equal(model.factors_.V, whole.factors_.V)
+        assert_same(model, whole)
+    with pytest.raises(ValueError, match="belongs to other data or settings"):
+        MatrixCompletion(1, random_state=0).fit(folder, **settings)
+
+
+def test_weights_are_not_for_parts(client, folder):
+    with pytest.raises(ValueError, match="sample_weight: is not for parts on a cluster"):
+        MatrixCompletion(engine="dask").fit(folder, sample_weight=np.ones(2500))
+
+
+def test_the_command(folder, tmp_path, here):
+    def run(*words, code=0):
+        result = CliRunner().invoke(app, [str(word) for word in words])
+        assert result.exit_code == code, result.output
+        return result.output
+
+    model = tmp_path / "model.geco"
+    said = run("fit", folder, "-o", model, "--engine", "dask", "--workers", 2, "--rank", 2,
+               "--holdout", 0.1)  # fmt: skip
+    assert f"{folder.name} (4 Parquet files): user = 'user'" in said
+    assert "held-out RMSE" in said
+    assert "rank 2 from 2,244 ratings of 41 items by 97 users." in said
+    user = here.row_ids_[0]
+    assert run("recommend", model, "--user", user, "-k", 3).count("\n") == 4
+    assert not list(tmp_path.glob("*.checkpoint"))
+    said = run("fit", tmp_path / "absent", "-o", model, "--engine", "dask", code=3)
+    assert "absent" in said
+    said = run("fit", folder, "-o", model, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1",
+               code=5)  # fmt: skip
+    assert "--scheduler: nothing answers at tcp://127.0.0.1:1; start one" in said
