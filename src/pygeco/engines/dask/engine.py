@@ -240,18 +240,21 @@ class Dask:
         several = len(outs) > 1
         found: list[Any] = [None] * len(outs)
         sums = []
+
+        def part(at: int) -> Node:
+            return Node(operator.getitem, node, at) if several else node
+
         for at, out in enumerate(outs):
-            part = Node(operator.getitem, node, at) if several else node
             if isinstance(out, str) and out == CELL:
                 node.lasting = False
                 values: Any = cells.values
-                found[at] = Tall(self, part, values.bounds, values.meta)
+                found[at] = Tall(self, part(at), values.bounds, values.meta)
             elif isinstance(out, str) or _by_col(cells):
                 sums.append(at)
             elif 0 in out.shape[1:]:
                 found[at] = np.zeros((cells.groups, *out.shape[1:]), out.dtype)
             else:
-                found[at] = self._tall(part, out)
+                found[at] = self._tall(part(at), out)
         if sums:
             wanted = Node(work.some, node, tuple(sums)) if several else node
             size = sum(_size(outs[at], cells.groups) for at in sums)

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 import dask
 import numpy as np
+from dask._expr import LLGExpr
 from dask._task_spec import Task, TaskRef
 
 from pygeco.engines.dask import work
@@ -23,6 +24,8 @@ from pygeco.engines.dask.anchors import DEEP, Anchor, Scratch, loaded, saved
 from pygeco.engines.dask.faults import clear_words, watch
 from pygeco.engines.dask.work import Input, Instruction, Program, Result
 
+CHEAP = 3  # times that a value is made before it is kept: keeping is one more task
+VIEWS = (operator.getitem, work.field)  # no work at all
 FAN = 8  # parts that are added in one task
 DIRECT = 1 << 14  # bytes of a part up to which the client adds them itself
 SHARED = 1 << 22  # bytes of a constant, times slabs, from which on it is sent once and passed on
@@ -51,7 +54,7 @@ class Past(NamedTuple):
 class Node:
     """function(*args) on each slab; args are nodes, `Each`, and constants.
 
-    A `costly` value is kept at once, another when it is made for the second time; both only while
+    A `costly` value is kept at once, another when it was made a few times; both only while
     somebody holds it. `name` is what the dashboard calls it.
     """
 
@@ -89,7 +92,8 @@ class Node:
     @property
     def worth(self) -> bool:
         """Whether to keep what is now being made."""
-        return self.held > 0 and (self.costly or self.made > 1)
+        often = self.made > CHEAP and self.function not in VIEWS
+        return self.held > 0 and (self.costly or often)
 
 
 class Grid:
@@ -133,6 +137,11 @@ class Grid:
         """The parts themselves, on the client."""
         batch = _Batch(self, name)
         return batch.gather(batch.parts(node))
+
+    def submit(self, graph: dict[str, Task], wanted: list[str]) -> list[Any]:
+        """Futures of some tasks of a graph. Its name is made up: to hash all numbers takes long."""
+        sent = LLGExpr(graph, _determ_token=uuid4().hex)
+        return list(self.client.get(sent, wanted, sync=False))
 
     def futures(self, node: Node, name: str) -> tuple[Any, ...]:
         """The parts, each as a future of its own; from now on the node is kept there."""
@@ -206,7 +215,7 @@ class _Batch:
             for path, slab in zip(anchor.paths, slabs, strict=True):
                 key = f"pygeco-load-{self.grid.name}{next(self.grid.numbers)}"
                 graph[key] = Task(key, loaded, path, TaskRef(slab.key))
-        futures = self.grid.client.get(graph, list(graph), sync=False) if graph else []
+        futures = self.grid.submit(graph, list(graph)) if graph else []
         for place, (node, anchor) in enumerate(self.files):
             mine = tuple(futures[place * count : (place + 1) * count])
             node.settle(Kept(mine, None), Past(1, frozenset([anchor])))
@@ -225,7 +234,7 @@ class _Batch:
         sent = {future.key: future for future in self.used}
         if wanted:
             with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-                futures = self.grid.client.get(self.graph, wanted, sync=False)
+                futures = self.grid.submit(self.graph, wanted)
             sent |= dict(zip(wanted, futures, strict=True))
         for node, tasks, place in self.keep:
             node.settle(Kept(tuple(sent[ref.key] for ref in tasks), place), self.past)

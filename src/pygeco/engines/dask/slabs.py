@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from pygeco.container import Blocks
 from pygeco.factors import Array
 
-CELLS = 1 << 22  # of a slab, about
-FEWEST, MOST = 4, 1024  # slabs, where there are rows enough
+CELLS = 1 << 23  # of a slab, about: a pass over fewer takes no longer than Dask needs for a task
+FEWEST, MOST = 2, 1024  # slabs, where there are rows enough
 
 
 class Slab(NamedTuple):

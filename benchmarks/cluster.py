@@ -1,0 +1,223 @@
+"""The engine "dask": agreement, time, traffic and deaths, on clusters of processes on this machine.
+
+    python benchmarks/cluster.py agree speed traffic deaths      # or some of them
+    python benchmarks/cluster.py speed --cells 1e6               # 1e7 by default
+
+docs/scale.md explains the tables. `speed` compares times inside one run; CPU seconds are beside
+them, for a machine that others use too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import resource
+import signal
+import threading
+import time
+import warnings
+from collections import Counter
+from contextlib import contextmanager
+from typing import Any
+
+import numba
+import numpy as np
+from distributed import Client, LocalCluster
+from distributed.comm.tcp import TCP
+
+from pygeco import Entries, Solver, minimize
+from pygeco.data import make_ratings
+from pygeco.engines.dask import WorkerLostWarning
+
+SWEEP = Solver(correction="sweep")
+SENT: Counter[str] = Counter()  # bytes that this process wrote, by the other end's address
+
+
+@contextmanager
+def cluster(workers: int) -> Any:
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    with LocalCluster(n_workers=workers, **options) as made, Client(made) as client:
+        yield client
+
+
+def ratings(shape: tuple[int, int], cells: int) -> tuple[Any, ...]:
+    rows, cols, values, shape = make_ratings(shape, cells, rank=8)
+    return rows, cols, values.astype(float), shape
+
+
+def agree() -> None:
+    """The largest relative difference of the objective from the cpu engine's, over the ranks."""
+    data = ratings((6_000, 1_500), 200_000)
+    for correction, rank in (("sweep", 5), ("core", 5)):
+        solver = Solver(correction=correction)
+        known = minimize(Entries(*data), rank, solver, random_state=0)
+        for workers in (1, 2, 4):
+            with cluster(workers) as client:
+                found = minimize(Entries(*data, engine=client), rank, solver, random_state=0)
+            worst = max(
+                abs(a.objective / b.objective - 1) for a, b in zip(found, known, strict=True)
+            )
+            bits = float(found.steps[-1].objective).hex()
+            print(f"agree  {correction:5}  {workers} worker(s)  {worst:.1e}  {bits}", flush=True)
+
+
+def speed(cells: int) -> None:
+    """A path to rank 10: the cpu engine with 2 threads, and 2 workers with one thread each."""
+    data = ratings((cells // 140, cells // 930), cells)
+    numba.set_num_threads(2)
+    plain = Entries(*data)
+    minimize(plain, 1, SWEEP, random_state=0)
+    cpu = spent()
+    began = time.perf_counter()
+    known = minimize(plain, 10, SWEEP, random_state=0)
+    here, here_cpu = time.perf_counter() - began, spent() - cpu
+    with cluster(2) as client:
+        entries = Entries(*data, engine=client)
+        minimize(entries, 1, SWEEP, random_state=0)
+        before, cpu = workers_spent(client), spent()
+        began = time.perf_counter()
+        found = minimize(entries, 10, SWEEP, random_state=0)
+        there = time.perf_counter() - began
+        there_cpu = spent() - cpu + workers_spent(client) - before
+    worst = max(abs(a.objective / b.objective - 1) for a, b in zip(found, known, strict=True))
+    print(
+        f"speed  {cells:.0e} cells  cpu {here:.1f} s ({here_cpu:.1f} CPU s)  dask {there:.1f} s "
+        f"({there_cpu:.1f} CPU s)  ratio {there / here:.2f} ({there_cpu / here_cpu:.2f} in CPU s)  "
+        f"largest difference {worst:.1e}",
+        flush=True,
+    )
+
+
+def spent() -> float:
+    own = resource.getrusage(resource.RUSAGE_SELF)
+    return own.ru_utime + own.ru_stime
+
+
+def workers_spent(client: Client) -> float:
+    return sum(client.run(spent).values())
+
+
+def traffic() -> None:
+    """Bytes of a rank: from the client, to the client, to the workers, and from them."""
+    print("traffic  workers     n   rank    client →    → client   → workers   workers →")
+    for n, cells in ((1_000, 200_000), (4_000, 200_000)):
+        data = ratings((8_000, n), cells)
+        for workers in (1, 2, 4):
+            with cluster(workers) as client:
+                counted()
+                client.run(counted)
+                entries = Entries(*data, engine=client)
+                minimize(entries, 1, SWEEP, random_state=0)
+                watch = Traffic(client)
+                minimize(entries, 6, SWEEP, random_state=0, callback=watch)
+            for rank, (out, back, down, up) in watch.rows.items():
+                print(
+                    f"traffic  {workers:7}  {n:4}  {rank:5}  "
+                    + "  ".join(f"{x / 1e3:7.0f} kB" for x in (out, back, down, up)),
+                    flush=True,
+                )
+
+
+class Traffic:
+    """What was written since the last rank."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.scheduler = client.scheduler.address
+        self.workers = set(client.scheduler_info(n_workers=-1)["workers"])
+        self.before = self.now()
+        self.rows: dict[int, np.ndarray] = {}
+
+    def now(self) -> np.ndarray:
+        out = SENT[self.scheduler]
+        names = client_side(self.client)
+        down = sum(size for peer, size in SENT.items() if peer in names)
+        back = sum(SENT.values()) - out - down
+        up = sum(self.client.run(written).values())
+        return np.array([out, back, down, up], float)
+
+    def __call__(self, step: Any) -> bool:
+        now = self.now()
+        self.rows[step.rank] = now - self.before
+        self.before = self.now()  # without what asking for it took
+        return False
+
+
+def client_side(client: Client) -> set[str]:
+    """The addresses at which the scheduler knows the workers."""
+    made: Any = client.cluster
+    found = set(made.scheduler.workers)
+    for name in list(made.scheduler.stream_comms):
+        comm = made.scheduler.stream_comms[name].comm
+        if comm is not None:
+            found.add(comm.peer_address)
+    return found
+
+
+def counted() -> None:
+    """Count what this process writes from now on."""
+    if getattr(TCP, "counts", False):
+        return
+    write = TCP.write
+
+    async def writing(self: Any, *args: Any, **kwargs: Any) -> Any:
+        size = await write(self, *args, **kwargs)
+        SENT[self.peer_address] += size
+        return size
+
+    TCP.write, TCP.counts = writing, True
+
+
+def written() -> int:
+    return sum(SENT.values())
+
+
+def deaths(count: int = 10) -> None:
+    """One of three workers is killed (SIGKILL) at a random moment of a fit."""
+    data, chance = ratings((2_000, 300), 40_000), random.Random(0)
+    with cluster(3) as client:
+        known, took = fitted(client, data, None)
+        print(f"deaths  none: objective {known!r} after {took:.1f} s", flush=True)
+        for death in range(count):
+            wait = chance.uniform(0.05, 0.95) * took
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                found, seconds = fitted(client, data, (wait, chance.randrange(3)))
+            lost = sum(issubclass(t.category, WorkerLostWarning) for t in told)
+            same = "the same" if found == known else f"{found!r}"
+            print(
+                f"deaths  {death}: after {wait:.1f} s, {same}, {seconds:.1f} s, {lost} warning(s)"
+            )
+            client.wait_for_workers(3, timeout=60)
+
+
+def fitted(client: Client, data: Any, death: tuple[float, int] | None) -> tuple[float, float]:
+    """The objective at rank 4, and the seconds."""
+    pids = sorted(client.run(os.getpid).values())
+    killer = None
+    if death is not None:
+        killer = threading.Timer(death[0], os.kill, (pids[death[1]], signal.SIGKILL))
+        killer.start()
+    began = time.perf_counter()
+    path = minimize(Entries(*data, engine=client), 4, SWEEP, random_state=0)
+    seconds = time.perf_counter() - began
+    if killer is not None:
+        killer.join()
+    return path.steps[-1].objective, seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", default=["agree", "speed", "traffic", "deaths"])
+    parser.add_argument("--cells", type=float, default=1e7)
+    given = parser.parse_args()
+    for part in given.parts:
+        if part == "speed":
+            speed(int(given.cells))
+        else:
+            {"agree": agree, "traffic": traffic, "deaths": deaths}[part]()
+
+
+if __name__ == "__main__":
+    main()
