@@ -133,8 +133,8 @@ def test_an_arrow_file_whose_offsets_lead_astray(tmp_path) -> None:
     refused(read_ratings, tmp_path / "x", content.replace(right, wrong), "cannot be read")
 
 
-def test_columns_of_nothing_with_a_trillion_rows(tmp_path) -> None:
-    rows = 1 << 40
+def test_columns_of_nothing_with_billions_of_rows(tmp_path) -> None:
+    rows = 2_000_000_000
     column = pa.Array.from_buffers(pa.null(), rows, [None])
     content = ipc(pa.table({"user": column, "item": column, "rating": column}))
     assert len(content) < 2000
