@@ -48,7 +48,7 @@ class Target(NamedTuple):
 
     read: Callable[[Path], object]
     ending: str
-    seeds: list[bytes]
+    seeds: Callable[[], list[bytes]]
     pack: tuple[Callable[[bytes], bytes], ...] = (bytes,)
 
 
@@ -274,31 +274,31 @@ def read_and_fit(path: Path) -> None:
     assert np.isfinite(model.factors_.s).all(), "a model that is not finite"
 
 
-def targets() -> dict[str, Target]:
-    plain, packed = texts() + matrices(), (gzip.compress, bz2.compress, lzma.compress)
-    zstd = tuple(lambda d, k=k: pa.compress(d, k, asbytes=True) for k in ("zstd",))
-    films_of = films()
-    return {
-        "text": Target(read_ratings, "", texts()),
-        "text, packed": Target(read_ratings, "", plain, (*packed, *zstd)),
-        "packed": Target(read_ratings, "", [p(d) for d in plain[:3] for p in (*packed, *zstd)]),
-        "columns": Target(read_ratings, "", columnar()),
-        "JSON lines": Target(read_ratings, "", json_lines()),
-        "Matrix Market": Target(read_ratings, "", matrices()),
-        "fit": Target(read_and_fit, "", texts()[:8]),
-        "mtx": Target(read_array, ".mtx", matrices()),
-        "npy": Target(read_array, ".npy", arrays()),
-        "npz": Target(read_array, ".npz", archives()),
-        "npy in npz": Target(read_array, ".npz", arrays(), (zipped,)),
-        "table": Target(read_table, ".csv", tables()),
-        "Parquet table": Target(
-            read_table, ".parquet", [c for c in columnar() if c[:4] == b"PAR1"]
-        ),
-        "titles": Target(lambda path: read_titles(path, np.array([1, 2])), "", titles()),
-        "MovieLens": Target(read_movielens, "", [lines("::", header=False), lines("\t", False)]),
-        "picture": Target(lambda path: read_film(path.parent), ".png", pictures()),
-        "video": Target(read_film, ".mp4", films_of),
-        "model": Target(read_model, "", models()),
-        "forged model": Target(read_model, "", models(), (forged,)),
-        "checkpoint": Target(read_checkpoint, "", checkpoints(), (bytes, forged)),
-    }
+PACKERS = (
+    *(gzip.compress, bz2.compress, lzma.compress),
+    lambda data: pa.compress(data, "zstd", asbytes=True),
+)
+TARGETS = {
+    "text": Target(read_ratings, "", texts),
+    "text, packed": Target(read_ratings, "", lambda: texts() + matrices(), PACKERS),
+    "packed": Target(read_ratings, "", lambda: [p(d) for d in texts()[:3] for p in PACKERS]),
+    "columns": Target(read_ratings, "", columnar),
+    "JSON lines": Target(read_ratings, "", json_lines),
+    "Matrix Market": Target(read_ratings, "", matrices),
+    "fit": Target(read_and_fit, "", lambda: texts()[:8]),
+    "mtx": Target(read_array, ".mtx", matrices),
+    "npy": Target(read_array, ".npy", arrays),
+    "npz": Target(read_array, ".npz", archives),
+    "npy in npz": Target(read_array, ".npz", arrays, (zipped,)),
+    "table": Target(read_table, ".csv", tables),
+    "Parquet table": Target(
+        read_table, ".parquet", lambda: [one for one in columnar() if one.startswith(b"PAR1")]
+    ),
+    "titles": Target(lambda path: read_titles(path, np.array([1, 2])), "", titles),
+    "MovieLens": Target(read_movielens, "", lambda: [lines(sign, False) for sign in ("::", "\t")]),
+    "picture": Target(lambda path: read_film(path.parent), ".png", pictures),
+    "video": Target(read_film, ".mp4", films),
+    "model": Target(read_model, "", models),
+    "forged model": Target(read_model, "", models, (forged,)),
+    "checkpoint": Target(read_checkpoint, "", checkpoints, (bytes, forged)),
+}

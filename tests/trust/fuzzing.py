@@ -18,7 +18,7 @@ from collections import Counter
 from pathlib import Path
 from types import FunctionType
 
-from corpus import DOCUMENTED, Target, targets
+from corpus import DOCUMENTED, TARGETS, Target
 
 READERS = (
     *("pygeco.data", "pygeco.tables", "pygeco.container", "pygeco.modelfile"),
@@ -68,7 +68,7 @@ class Trial:
     """One reader, given files; counts what came of them."""
 
     def __init__(self, target: Target, folder: Path) -> None:
-        self.target = target
+        self.target, self.seeds = target, target.seeds()
         self.path = folder / "work" / f"input{target.ending}"
         self.path.parent.mkdir(exist_ok=True)
         self.told = folder / "told"
@@ -100,10 +100,10 @@ def little_memory() -> None:
 
 def main() -> None:
     name, runs, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
-    known = targets()
-    trials = {key: Trial(known[key], folder) for key in (known if name == "all" else [name])}
+    names = list(TARGETS) if name == "all" else [name]
+    trials = {name: Trial(TARGETS[name], folder) for name in names}
     for trial in trials.values():
-        for seed in trial.target.seeds:
+        for seed in trial.seeds:
             trial(seed)  # compiles and loads what it needs before memory gets short
         assert trial.counts["read"], "no seed is a valid file"
     warnings.simplefilter("error")
@@ -113,7 +113,7 @@ def main() -> None:
     for key, trial in trials.items():
         rng = random.Random(key)
         for _ in range(runs):
-            trial(spoiled(rng.choice(trial.target.seeds), rng.choice(trial.target.seeds), rng))
+            trial(spoiled(rng.choice(trial.seeds), rng.choice(trial.seeds), rng))
     total = sum((trial.counts for trial in trials.values()), Counter())
     (folder / "told").write_text(json.dumps(total))
 
@@ -131,16 +131,16 @@ def watched(atheris) -> None:
                 atheris.instrument_func(function)
 
 
-def guide(trial, seeds, runs, folder, report) -> None:
-    """libFuzzer ends the process itself."""
+def guide(trial: Trial, runs: int, folder: Path) -> None:
+    """libFuzzer chooses the inputs; it ends the process itself."""
     import atheris
 
     watched(atheris)
     corpus = folder / "corpus"
     corpus.mkdir()
-    for k, seed in enumerate(seeds):
+    for k, seed in enumerate(trial.seeds):
         (corpus / str(k)).write_bytes(seed)
-    longest = 2 * max(map(len, seeds))
+    longest = 2 * max(map(len, trial.seeds))
     arguments = [f"-runs={runs}", "-seed=1", f"-max_len={longest}", f"-artifact_prefix={folder}/"]
     arguments += ["-rss_limit_mb=0", f"-timeout={SECONDS}", "-verbosity=0"]
     atheris.Setup([sys.argv[0], *arguments, *sys.argv[5:], str(corpus)], trial)
