@@ -81,7 +81,7 @@ def test_every_licence_is_permissive() -> None:
     assert {"numpy", "numba", "typer", "pyarrow"} <= users
     wrong = {name: licence(name) for name in users if not allowed(licence(name), PERMISSIVE)}
     assert not wrong
-    makers = requirements("pygeco", {"dev", "docs"}) - users
+    makers = requirements("pygeco", {"dev", "docs", "soak"}) - users
     known = PERMISSIVE | TOOLS
     assert not {name: licence(name) for name in makers if not allowed(licence(name), known)}
     tried("licences of dependencies", len(users | makers))
