@@ -30,6 +30,8 @@ PERMISSIVE = {
 # Tools of the tests and of the documentation, which nobody gets with the package: changes to their
 # own files would have to be published.
 TOOLS = {"MPL-2.0", "Mozilla Public License 2.0 MPL 2.0"}
+# Its metadata say nothing; the head of its files does.
+UNSAID = {"atheris": "Apache-2.0"}
 
 
 def requirements(name: str, extras: set[str]) -> set[str]:
@@ -58,7 +60,12 @@ def licence(name: str) -> str:
     about = distribution(name).metadata
     kinds = [c for c in about.get_all("Classifier", []) if c.startswith("License :: OSI")]
     listed = " AND ".join(kind.split(" :: ")[-1] for kind in kinds)
-    return about.get("License-Expression") or listed or about.get("License") or "none"
+    return (
+        about.get("License-Expression")
+        or listed
+        or about.get("License")
+        or UNSAID.get(name, "none")
+    )
 
 
 def allowed(expression: str, known: set[str]) -> bool:
