@@ -1,6 +1,7 @@
 # make demo   sets up .venv and runs the main job on synthetic ratings
 # make test   sets up .venv and runs lint, types and all tests
 # make soak   the tests of trust in their long form, at most an hour; prints what was tried
+# make supply licences, vulnerabilities, reproducible builds, a bare install; part of make soak
 # make docs   builds the documentation into build/site
 # make gallery  draws the pictures of docs/gallery.md anew
 # make bench  prints tables of speed, growth, memory and fits; ARGS=--large adds 10⁸ cells
@@ -10,15 +11,23 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONWARNINGS ?=
 
-.PHONY: demo test soak lint docs gallery bench bench-peers clean
+.PHONY: demo test soak supply lint docs gallery bench bench-peers clean
 demo: $(VENV)/ready
 	$(BIN)/geco demo --output geco-demo
 
 test: lint
 	$(BIN)/pytest -n 2 --dist loadfile
 
-soak: $(VENV)/ready
+soak: $(VENV)/soak
 	PYGECO_SOAK=1 $(BIN)/pytest tests/trust -n 2 $(ARGS)
+
+supply: $(VENV)/soak
+	PYGECO_SOAK=1 $(BIN)/pytest tests/trust/test_supply.py
+
+# Where these tools cannot be had, the tests that need them say so and are skipped.
+$(VENV)/soak: $(VENV)/ready
+	-$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[soak]'
+	touch $@
 
 lint: $(VENV)/ready
 	$(BIN)/ruff format --check .

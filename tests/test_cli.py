@@ -46,7 +46,7 @@ def test_wrong_use_is_told_without_a_traceback(arguments) -> None:
 def test_a_folder_that_cannot_be_made_is_told_before_the_fit(tmp_path) -> None:
     (tmp_path / "file").write_text("")
     result = run("demo", "--output", str(tmp_path / "file" / "folder"))
-    assert result.exit_code == 2
+    assert result.exit_code == 4
     assert "cannot write to" in result.output
     assert "rank" not in result.output
 

@@ -2,13 +2,9 @@
 
 import json
 import os
-import random
-import signal
 import struct
-import subprocess
-import sys
-import time
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -17,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pygeco import ModelFileError, container
-from pygeco.wholefile import whole_file
+from pygeco.wholefile import whole_file, whole_text
 
 KINDS = st.sampled_from(["f4", "f8", "i1", "i4", "i8", "u1", "u8", "?", ">f8", "M8[s]"])
 ARRAYS = KINDS.flatmap(
@@ -213,27 +209,56 @@ def test_links_devices_and_modes(tmp_path) -> None:
     assert real.stat().st_mode & 0o777 == 0o666 & ~mask
 
 
-WRITER = """
-import sys, numpy as np
-from pygeco import container
-path, parts = sys.argv[1], [np.full(200_000, float(k)) for k in range(4)]
-print("begins", flush=True)
-for turn in range(100_000):
-    container.write(path, turn, parts)
-"""
+def test_the_temporary_file_of_a_killed_writer_is_taken_over(tmp_path) -> None:
+    path, left = tmp_path / "file", tmp_path / ".file.tmp"
+    left.write_bytes(b"much more than what is written next")
+    with whole_file(path) as file:
+        file.write(b"new")
+    assert path.read_bytes() == b"new"
+    assert list(tmp_path.iterdir()) == [path]
 
 
-def test_killed_while_writing(tmp_path) -> None:
-    path, rng = tmp_path / "file", random.Random(0)
-    container.write(path, -1, [])
-    for _ in range(3):
-        child = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True
-        )
-        assert child.stdout is not None
-        child.stdout.readline()
-        time.sleep(rng.uniform(0.01, 0.2))
-        child.send_signal(signal.SIGKILL)
-        child.communicate()
-        found = container.read(path)
-        assert found.tree == -1 or [array[0] for array in found.arrays] == [0, 1, 2, 3]
+def test_a_temporary_file_in_use_or_foreign_is_left_alone(tmp_path) -> None:
+    path, other = tmp_path / "file", tmp_path / "other"
+    with whole_file(path) as first:
+        first.write(b"first")
+        with whole_file(path) as second:
+            second.write(b"second")
+        assert path.read_bytes() == b"second"
+    assert path.read_bytes() == b"first"
+    other.write_bytes(b"precious")
+    for trap in (lambda name: name.symlink_to(other), lambda name: os.link(other, name)):
+        trap(tmp_path / ".file.tmp")
+        with whole_file(path) as file:
+            file.write(b"new")
+        assert path.read_bytes() == b"new"
+        assert other.read_bytes() == b"precious"
+        (tmp_path / ".file.tmp").unlink()
+    assert sorted(tmp_path.iterdir()) == [path, other]
+
+
+def test_writers_at_once_leave_one_whole_file(tmp_path) -> None:
+    path = tmp_path / "file"
+
+    def work(letter: bytes) -> None:
+        for _ in range(40):
+            with whole_file(path) as file:
+                for _ in range(9):
+                    file.write(letter * 1000)
+            found = path.read_bytes()
+            assert len(found) == 9000
+            assert len(set(found)) == 1
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, (b"a", b"b", b"c", b"d")))
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_private_file_stays_private(tmp_path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    path.chmod(0o600)
+    with whole_text(path) as file:
+        file.write("näw\r\n")
+    assert path.read_bytes() == "näw\r\n".encode()
+    assert path.stat().st_mode & 0o777 == 0o600

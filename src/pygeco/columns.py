@@ -62,8 +62,8 @@ def whole_rows(table: Any) -> tuple[Any, int]:
     for column in table.columns:
         missing = pc.is_null(column, nan_is_null=True)
         if _is_text(column):
-            missing = pc.or_(missing, pc.equal(column, ""))
-        lost = missing if lost is None else pc.or_(lost, missing)
+            missing = pc.or_kleene(missing, pc.equal(column, ""))
+        lost = missing if lost is None else pc.or_kleene(lost, missing)
     if not pc.any(lost).as_py():
         return table, 0
     whole = table.filter(pc.invert(lost))

@@ -257,8 +257,8 @@ class Decoder:
                 raise ValueError("text is out of order")
             found.append(raw[at:end].decode())
             at = end
-        kind = value["kind"]
-        out = np.array(found, dtype=kind if kind.startswith("<U") else object)
+        # Not by the length that the file claims: it may be any.
+        out = np.array(found, dtype=str if value["kind"].startswith("<U") else object)
         return out.reshape(value["shape"])
 
     def _sparse(self, tag: str, value: Any) -> Any:

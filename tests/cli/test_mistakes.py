@@ -11,6 +11,12 @@ def files_in(folder) -> dict:
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
+def rotten(content: bytes) -> bytes:
+    """The second half, where the arrays are, with a bit changed in every byte."""
+    half = len(content) // 2
+    return content[:half] + bytes(byte ^ 1 for byte in content[half:])
+
+
 WRONG = [
     (("fit", "nothing.csv", "-o", "x"), 3, "cannot read nothing.csv: No such file"),
     (("fit", ".", "-o", "x"), 3, "cannot read .: Is a directory"),
@@ -34,6 +40,7 @@ WRONG = [
     (("recommend", "ratings.csv", "--user", "1"), 3, "ratings.csv is not a pygeco file"),
     (("recommend", "nothing", "--user", "1"), 3, "cannot read nothing: No such file"),
     (("recommend", "cut.geco", "--user", "1"), 3, "cut.geco is damaged"),
+    (("recommend", "rot.geco", "--user", "1"), 3, "an array does not match its checksum"),
     (("recommend", "m.geco", "--user", "1", "--titles", "no.csv"), 3, "cannot read no.csv"),
     (("similar", "m.geco", "film-x"), 2, "the model does not know 'film-x'"),
     (("predict", "m.geco", "ratings.csv", "-o", "x.doc"), 2, "the ending says the format"),
@@ -55,6 +62,7 @@ def test_mistakes_are_told_in_one_sentence_and_change_no_file(
     for name in ("ratings.csv", "m.geco"):
         (tmp_path / name).write_bytes((home / name).read_bytes())
     (tmp_path / "cut.geco").write_bytes((home / "m.geco").read_bytes()[:-100])
+    (tmp_path / "rot.geco").write_bytes(rotten((home / "m.geco").read_bytes()))
     (tmp_path / "text.csv").write_text("user,item,rating\n1,film-1,3\n2,film-2,good\n")
     (tmp_path / "twice.csv").write_text("user,item,rating\n1,a,3\n1,a,4\n")
     (tmp_path / "new.csv").write_text("user,item\n1,film-1\n2,never\n")

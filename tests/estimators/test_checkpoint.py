@@ -1,13 +1,6 @@
-"""A killed fit goes on from its checkpoint and ends with the same bits."""
+"""A fit goes on from its checkpoint and ends with the same bits; `trust/test_kill.py` kills it."""
 
 import hashlib
-import json
-import os
-import random
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -42,31 +35,6 @@ def digest(model: MatrixCompletion) -> str:
     for part in (model.factors_.U, model.factors_.V, model.biases_.row, model.biases_.col):
         found.update(np.ascontiguousarray(part).tobytes())
     return f"{found.hexdigest()} {model.stop_reason_.name} {model.n_iter_}"
-
-
-@pytest.mark.parametrize("name", ["evidence", "auto rank", "weighted"])
-def test_killed_at_random_moments(name, tmp_path) -> None:
-    whole = digest(MatrixCompletion(**CASES[name]).fit(ratings()))
-    path, rng, window, kills = tmp_path / "fit.checkpoint", random.Random(name), 0.6, 0
-    for _ in range(20):
-        child = subprocess.Popen(
-            [sys.executable, __file__, name, str(path)], stdout=subprocess.PIPE, text=True
-        )
-        assert child.stdout is not None
-        assert child.stdout.readline() == "begins\n"
-        if kills < 2:
-            time.sleep(rng.uniform(0, window))
-            child.send_signal(signal.SIGKILL)
-        told, _ = child.communicate()
-        if child.returncode == -signal.SIGKILL:
-            kills += 1
-            continue
-        assert json.loads(told) == whole
-        if kills == 2:
-            return
-        path.unlink()  # too late to kill it: again, and sooner
-        window, kills = window / 2, 0
-    pytest.fail("never killed twice before the end")
 
 
 def stopped_after(count: int):
@@ -131,17 +99,3 @@ def test_other_data_and_other_files_are_refused(tmp_path) -> None:
         MatrixCompletion(2, random_state=0).fit((rows, cols, values, shape), checkpoint=path)
     with pytest.raises(FileNotFoundError):
         MatrixCompletion(2).fit(ratings(), checkpoint=tmp_path / "no" / "folder")
-
-
-if __name__ == "__main__":
-    _checkpoint.PAUSE, _checkpoint.SHARE = 0.0, 1e9
-    import numba
-
-    numba.set_num_threads(1)
-    data = ratings()
-    sys.stdout.write("begins\n")
-    sys.stdout.flush()
-    fitted = MatrixCompletion(**CASES[sys.argv[1]]).fit(data, checkpoint=sys.argv[2])
-    sys.stdout.write(json.dumps(digest(fitted)))
-    sys.stdout.flush()
-    os._exit(0)

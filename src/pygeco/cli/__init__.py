@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 
 def main() -> None:
-    """Run `geco`; say what is missing where the extra is not installed."""
+    """Run `geco`; where the extra is not installed, the demo, or what to install."""
     try:
         from pygeco.cli.app import app
     except ModuleNotFoundError as error:
-        if error.name and error.name.split(".")[0] == "typer":
-            sys.exit("geco: the command line needs an extra; run: pip install 'pygeco[cli]'")
-        raise
-    app()
+        if (error.name or "").split(".")[0] not in ("typer", "rich"):
+            raise
+        _without_options(sys.argv[1:])
+    else:
+        app()
+
+
+def _without_options(arguments: list[str]) -> None:
+    if arguments != ["demo"]:
+        sys.exit(
+            "geco: the command line needs an extra; run: pip install 'pygeco[cli]' "
+            "(only `geco demo` works without)."
+        )
+    from pygeco.cli.demo import run
+
+    folder = Path("geco-demo")
+    folder.mkdir(exist_ok=True)
+    run(folder, 10, 0)

@@ -9,7 +9,7 @@ import typer
 
 import pygeco
 from pygeco.cli.asking import predict, recommend, similar
-from pygeco.cli.console import EXIT_CODES
+from pygeco.cli.console import EXIT_CODES, check_folder, told
 from pygeco.cli.doctor import doctor
 from pygeco.cli.fit import fit
 from pygeco.cli.impute import impute
@@ -55,9 +55,7 @@ def demo(
     """Fit synthetic ratings rank by rank; draw the test error, and write a report."""
     from pygeco.cli.demo import run
 
-    try:
+    with told("demo"):
+        check_folder(output)
         output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"cannot write to {output}: {error.strerror}."
-        raise typer.BadParameter(message, param_hint="--output") from error
-    run(output, rank, seed)
+        run(output, rank, seed)

@@ -14,6 +14,7 @@ from pygeco.cli.options import Count, Item, Json, Model, Titles, User
 
 BLOCK = 1 << 20  # pairs predicted at once
 USERS = 4096  # users ranked at once
+UNCHECKED = 1 << 26  # bytes of a model file from which its arrays stay in it, checksums or not
 
 Output = Annotated[
     Path | None,
@@ -115,7 +116,7 @@ def opened(path: Path) -> Any:
     """The model, of the kind that knows users and items."""
     from pygeco import ModelFileError, load
 
-    model = load(path, mmap=True)
+    model = load(path, mmap=path.stat().st_size > UNCHECKED)
     if getattr(model, "row_ids_", None) is None:
         raise ModelFileError(
             f"{path} holds a {type(model).__name__} without users and items; use one that "

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ EXIT_CODES = (
     "Exit codes: 0 done; 2 a wrong option, column or id; 3 a file that cannot be read; "
     "4 a file that cannot be written; 5 an engine or extra that is not installed; 130 interrupted."
 )
+# Errors of the system that only writing meets: the file that they do not name is standard output.
+WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 class OutputError(OSError):
@@ -37,8 +40,9 @@ def told(command: str, interrupted: str = "interrupted.") -> Iterator[None]:
 
     try:
         yield
+        sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` for one, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         raise typer.Exit from None
     except KeyboardInterrupt:
         _fail(command, interrupted, INTERRUPTED)
@@ -47,6 +51,10 @@ def told(command: str, interrupted: str = "interrupted.") -> Iterator[None]:
     except (ReadError, ModelFileError) as error:
         _fail(command, str(error), INPUT)
     except OSError as error:
+        if error.errno in WRITING:
+            _drop_output()
+            where = error.filename or "standard output"
+            _fail(command, f"cannot write {where}: {error.strerror}; choose another place.", OUTPUT)
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         _fail(command, f"cannot read {what}; check the path.", INPUT)
     except (ModuleNotFoundError, EngineError) as error:
@@ -58,6 +66,12 @@ def told(command: str, interrupted: str = "interrupted.") -> Iterator[None]:
 def _as_options(sentence: str) -> str:
     """Arguments of Python's as the options that they are here."""
     return sentence.replace("duplicates=", "--duplicates ").replace("unknown=", "--unknown ")
+
+
+def _drop_output() -> None:
+    """Let what waits to be printed go nowhere: Python would try again at its end."""
+    with suppress(OSError):  # of an output that is not a file of the system
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(command: str, sentence: str, code: int) -> None:
@@ -90,6 +104,13 @@ def check_output(path: Path | None) -> None:
         raise OutputError(f"cannot write {path}: there is no folder {folder}; make it first.")
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise OutputError(f"cannot write {path}: permission denied; choose another place with -o.")
+
+
+def check_folder(output: Path) -> None:
+    """The same for a folder of results, which may not exist yet."""
+    there = next(path for path in (output, *output.absolute().parents) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise OutputError(f"cannot write to {output}: {there} is no folder that takes files.")
 
 
 class Voice:

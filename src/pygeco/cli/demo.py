@@ -11,6 +11,7 @@ from pygeco.data import make_ratings, split_cells
 from pygeco.estimators import MatrixCompletion
 from pygeco.path import Step
 from pygeco.solver import Solver
+from pygeco.wholefile import whole_file
 
 
 def run(output: Path, rank: int, seed: int) -> None:
@@ -56,15 +57,17 @@ def _picture(model: MatrixCompletion, errors: list[float], output: Path) -> None
     from pygeco import plot
 
     target = output / "path.png"
-    plot.path(model.path_, errors).figure.savefig(target, dpi=150)
+    with whole_file(target) as file:
+        plot.path(model.path_, errors).figure.savefig(file, dpi=150, format="png")
     print(f"picture: {target}")
 
 
 def _report(model: MatrixCompletion, held_out: tuple[Any, ...], output: Path) -> None:
     from pygeco.reports import report
 
+    target = output / "report.html"
     try:
-        target = report(model, held_out, output=output / "report.html", heading="Synthetic ratings")
+        report(model, held_out, output=target, heading="Synthetic ratings")
     except ModuleNotFoundError:
         print("no report: it needs an extra; run: pip install 'pygeco[report]'.")
         return

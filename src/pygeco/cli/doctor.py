@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from pygeco.cli.console import Voice
+from pygeco.cli.console import Voice, told
 from pygeco.cli.options import Json
 
 
 def doctor(as_json: Json = False) -> None:
     """Show versions, threads, GPU, cache and the speed of the passes, and say what to fix."""
+    with told("doctor"):
+        voice = Voice(as_json)
+        found = _found(voice)
+        voice.result(found, "\n".join(_lines(found)))
+
+
+def _found(voice: Voice) -> dict[str, Any]:
     from pygeco import health
     from pygeco.engines.health import cache, threads
 
-    voice, load = Voice(as_json), health.load()
+    load = health.load()
     with voice.busy("measuring the passes"):
         speeds = health.speeds()
     used, layer = threads()
     kept, versions, devices = cache(), health.versions(), health.gpu()
-    found: dict[str, Any] = {
+    return {
         "versions": versions,
         "cores": health.cores(),
         "threads": {"kernels": used, "layer": layer, "blas": health.blas()},
@@ -27,7 +34,6 @@ def doctor(as_json: Json = False) -> None:
         "speeds": {name: round(value, 2) for name, value in speeds._asdict().items()},
         "advice": health.advice(versions, used, health.cores(), kept, devices, load),
     }
-    voice.result(found, "\n".join(_lines(found)))
 
 
 def _lines(found: dict[str, Any]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pygeco.cli.console import Voice, told, writing
+from pygeco.cli.console import Voice, check_folder, told, writing
 
 
 def reproduce(
@@ -36,8 +36,8 @@ def reproduce(
     with told("reproduce", "interrupted; the same command goes on from here."):
         voice, given = Voice(), [*(datasets or []), *(more or [])]
         chosen = _present(given, voice) if given or not theory else []
-        with writing(output):
-            output.mkdir(parents=True, exist_ok=True)
+        check_folder(output)
+        output.mkdir(parents=True, exist_ok=True)
         if chosen:
             _figure(output, chosen, voice)
         if theory:

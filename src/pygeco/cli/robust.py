@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from collections.abc import Callable
@@ -11,7 +10,7 @@ from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import typer
 
-from pygeco.cli.console import OutputError, Voice, told, writing
+from pygeco.cli.console import Voice, check_folder, told, writing
 from pygeco.cli.options import Json
 
 Write = Callable[[BinaryIO], None]
@@ -56,7 +55,7 @@ def _run(source: Path, output: Path, rank: int, settings: dict[str, Any], voice:
     from pygeco.estimators import RobustPCA
 
     began = time.perf_counter()
-    _check_folder(output)
+    check_folder(output)
     with voice.progress(f"reading {source.name}") as progress:
         given = _read(source, progress)
     model = RobustPCA(rank, **settings)
@@ -80,13 +79,6 @@ def _run(source: Path, output: Path, rank: int, settings: dict[str, Any], voice:
         "written": [str(path) for path in written],
     }
     voice.result(values, "\n".join(_lines(values, output)))
-
-
-def _check_folder(output: Path) -> None:
-    """Fail before the work where the results could not be written after it."""
-    there = next(path for path in (output, *output.absolute().parents) if path.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK):
-        raise OutputError(f"cannot write to {output}: {there} is no folder that takes files.")
 
 
 def _write(

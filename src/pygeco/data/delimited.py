@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 from pygeco.columns import ReadError
-from pygeco.data.sources import Source
+from pygeco.data.sources import HEAD, Source
 from pygeco.tables import pyarrow
 
 SEPARATORS = ("::", "\t", ",", ";", "|", " ")
@@ -41,6 +41,8 @@ def sniffed(file: Source) -> Sniffed:
     lines = [line for line in text.splitlines()[:8] if line.strip()]
     if len(lines) > 1 and not text.endswith("\n"):
         lines = lines[:-1] or lines  # the head may end inside a line
+    if not lines:
+        raise ReadError(f"{file.name} is empty; give a file with ratings.")
     counts = {sign: [len(_fields(line, sign)) for line in lines] for sign in SEPARATORS}
     steady = [s for s in SEPARATORS if min(counts[s]) == max(counts[s]) > 1]
     likely = steady or [sign for sign in SEPARATORS if counts[sign][0] > 1]
@@ -159,12 +161,9 @@ def _decoded(head: bytes) -> str:
     try:
         return head.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # A character may be cut at the end of the head.
-        return (
-            head[: error.start].decode("utf-8-sig")
-            if error.start > len(head) - 4
-            else (head.decode("latin-1"))
-        )
+        # A character may be cut at the end of the head, though not at the end of the file.
+        cut = len(head) == HEAD and error.start > HEAD - 4
+        return head[: error.start].decode("utf-8-sig") if cut else head.decode("latin-1")
 
 
 def _sentence(told: str) -> str:

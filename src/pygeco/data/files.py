@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any, BinaryIO, NamedTuple
-
-import numpy as np
 
 from pygeco.columns import ReadError, chosen_columns, whole_rows, with_numbers
 from pygeco.data.delimited import read_delimited, sniffed
-from pygeco.data.sources import Progress, Source, opened
+from pygeco.data.json_lines import json_start, read_json
+from pygeco.data.market import read_market
+from pygeco.data.sources import Progress, Source, check_growth, opened, parsing
 from pygeco.tables import Column, ColumnError, pyarrow
 
 ROLES = ("user", "item", "rating")
@@ -86,7 +87,7 @@ def _layout(file: Source) -> Layout:
     if head.startswith(b"%%MatrixMarket"):
         return Layout("matrix", "Matrix Market", list(ROLES))
     if head.lstrip().startswith(b"{"):
-        return Layout("json", "JSON lines", _guard(file, lambda file: _json_start(file).names))
+        return Layout("json", "JSON lines", _guard(file, lambda file: json_start(file).names))
     if head.lstrip().startswith(b"["):
         raise ReadError(f"{file.name} is one JSON array; write one object a line instead.")
     if b"\x00" in head:
@@ -103,12 +104,12 @@ def _table(file: Source, layout: Layout, at: list[int], roles: list[str]) -> Any
         return read_delimited(file, at)
     if layout.kind == "matrix":
         return _guard(file, _matrix).select(at)
-    names = [layout.names[k] for k in at]
     if layout.kind == "parquet":
-        return _guard(file, lambda file: _parquet(file).read(columns=names).select(names))
+        return _guard(file, lambda file: _parquet_columns(file, at))
     if layout.kind == "json":
-        return _guard(file, lambda file: _json(file, names, roles)).select(names)
-    return _guard(file, lambda file: _arrow(file).read_all()).select(names)
+        names = [layout.names[k] for k in at]
+        return _guard(file, lambda file: read_json(file, names, roles).select(names))
+    return _guard(file, lambda file: _arrow_columns(file, at))
 
 
 def _parquet(file: Source) -> Any:
@@ -116,79 +117,58 @@ def _parquet(file: Source) -> Any:
 
     if file.path is not None and file.compression is None:
         return ParquetFile(file.path)
-    with file.stream() as stream:
-        return ParquetFile(pyarrow().BufferReader(stream.read()))
+    return ParquetFile(file.whole())
 
 
 def _parquet_names(file: Source) -> list[str]:
     return list(_parquet(file).schema_arrow.names)
 
 
+def _parquet_columns(file: Source, at: list[int]) -> Any:
+    whole = _parquet(file)
+    about = whole.metadata
+    rows = max(
+        about.num_rows, sum(about.row_group(k).num_rows for k in range(about.num_row_groups))
+    )
+    check_growth(file.name, file.size, 8 * rows * len(at))
+    names = whole.schema_arrow.names
+    if len(set(names)) < len(names):  # pyarrow would give every column of a name
+        return _sound(whole.read().select(at))
+    asked = [names[k] for k in at]
+    return _sound(whole.read(columns=asked).select(asked))
+
+
+def _arrow_columns(file: Source, at: list[int]) -> Any:
+    table = _arrow(file).read_all().select(at)
+    check_growth(file.name, file.size, 8 * table.num_rows * len(at))
+    return _sound(table)
+
+
+def _sound(table: Any) -> Any:
+    """The table, if no offset or index in it points astray: pyarrow trusts files."""
+    table.validate(full=True)
+    return table
+
+
 def _arrow(file: Source) -> Any:
     """A reader, which knows the schema before the data are read."""
     from pyarrow import ipc
 
-    with file.stream() as stream:
-        data = pyarrow().BufferReader(stream.read())
-    return (ipc.open_file if file.head.startswith(b"ARROW1") else ipc.open_stream)(data)
-
-
-def _json_start(file: Source) -> Any:
-    """The schema of the first lines."""
-    from pyarrow import json
-
-    whole = file.head[: file.head.rfind(b"\n") + 1] or file.head
-    return json.read_json(pyarrow().BufferReader(whole)).schema
-
-
-def _json(file: Source, names: list[str], roles: list[str]) -> Any:
-    """These fields, with the types that they have in the first lines if that goes well.
-
-    Other fields are then not looked at. A whole rating may be followed by one that is not.
-    """
-    from pyarrow import json
-
-    pa, schema = pyarrow(), _json_start(file)
-    fields = [schema.field(name) for name in names]
-    for k, role in enumerate(roles):
-        if role == "rating" and pa.types.is_integer(fields[k].type):
-            fields[k] = fields[k].with_type(pa.float64())
-    asked = pa.schema(fields)
-    narrow = json.ParseOptions(explicit_schema=asked, unexpected_field_behavior="ignore")
-    try:
-        with file.stream() as stream:
-            return json.read_json(stream, parse_options=narrow)
-    except pa.ArrowInvalid:
-        with file.stream() as stream:
-            return json.read_json(stream)
+    return (ipc.open_file if file.head.startswith(b"ARROW1") else ipc.open_stream)(file.whole())
 
 
 def _matrix(file: Source) -> Any:
     """Rows and columns counted from 1, as the format does."""
-    from scipy.io import mmread
-    from scipy.sparse import coo_array
-
-    pa = pyarrow()
     with file.file() as stream:
-        found = mmread(stream, spmatrix=False)
-    if isinstance(found, np.ndarray):
-        rows, cols = (index.reshape(-1) for index in np.indices(found.shape))
-        values = found.reshape(-1)
-    else:
-        cells = coo_array(found)
-        (rows, cols), values = cells.coords, cells.data
-    return pa.table({"user": rows + 1, "item": cols + 1, "rating": values})
+        cells = read_market(stream)
+    columns = {"user": cells.rows + 1, "item": cells.cols + 1, "rating": cells.values}
+    return pyarrow().table(columns)
 
 
-def _guard(file: Source, read: Any) -> Any:
+def _guard(file: Source, read: Callable[[Source], Any]) -> Any:
     """What `read` gives, or one sentence."""
-    try:
+    with parsing(file.name):
         return read(file)
-    except (pyarrow().ArrowException, ValueError, EOFError) as error:
-        if isinstance(error, ReadError):
-            raise
-        first = str(error).strip().splitlines()[0].rstrip(".")
-        raise ReadError(f"{file.name} cannot be read: {first}.") from error
 
 
 def _words(

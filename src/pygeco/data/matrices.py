@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import zipfile
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -11,6 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from pygeco.columns import ReadError
+from pygeco.data.market import read_market
+from pygeco.data.sources import check_growth, parsing
 from pygeco.factors import Array
 from pygeco.tables import pyarrow
 
@@ -53,20 +57,9 @@ class Table(NamedTuple):
 def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
     """The matrix in a file of numpy or scipy, or in Matrix Market's format; 2 or 3 dimensions."""
     source = Path(path)
-    kind = source.suffix.lower()
-    try:
-        if kind == ".mtx":
-            from scipy.io import mmread
-
-            found = mmread(source, spmatrix=False)
-            found = found.toarray() if sp.issparse(found) else found
-        else:
-            found = np.load(source, allow_pickle=False)
-            found = _only(found, source) if kind == ".npz" else found
-    except (ValueError, EOFError) as error:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else "it is damaged"
-        raise ReadError(f"{path} cannot be read: {first.rstrip('.')}.") from error
-    array = np.asarray(found)
+    readers = {".mtx": _market, ".npz": _archive}
+    with parsing(str(path)), source.open("rb") as file:
+        array = readers.get(source.suffix.lower(), _npy)(file, os.fstat(file.fileno()).st_size)
     if array.ndim not in (2, 3) or array.dtype.kind not in "fiub" or 0 in array.shape:
         raise ReadError(
             f"{path} holds an array of shape {array.shape} and type {array.dtype}; give a matrix "
@@ -75,15 +68,49 @@ def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
     return array
 
 
-def _only(archive: Any, path: Path) -> Any:
+def _market(file: BinaryIO, size: int) -> Array:
+    cells = read_market(file)
+    check_growth(file.name, size, 8 * math.prod(cells.shape))
+    return np.asarray(sp.coo_array((cells.values, (cells.rows, cells.cols)), cells.shape).toarray())
+
+
+def _npy(file: BinaryIO, size: int) -> NDArray[Any]:
+    _check_header(file, size)
+    return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _check_header(file: Any, size: int) -> None:
+    """Compare the size that an npy header claims with what there is, and go back to the start."""
+    version = np.lib.format.read_magic(file)
+    reader = np.lib.format.read_array_header_1_0
+    if version != (1, 0):
+        reader = np.lib.format.read_array_header_2_0
+    shape, _, dtype = reader(file)
+    claimed = math.prod(shape) * dtype.itemsize
+    if dtype.hasobject or min(shape, default=0) < 0 or claimed > size - file.tell():
+        raise ValueError(f"its header claims an array of shape {shape} and type {dtype}")
+    file.seek(0)
+
+
+def _archive(file: BinaryIO, size: int) -> NDArray[Any]:
     """The one array of an npz archive, or the sparse matrix that scipy put there."""
-    with archive:
-        names = archive.files
-        if "format" in names and "shape" in names:
-            return sp.load_npz(path).toarray()
-        if len(names) != 1:
-            raise ReadError(f"it holds {len(names)} arrays; save the one to use by itself")
-        return archive[names[0]]
+    with zipfile.ZipFile(file) as archive:
+        for member in archive.infolist():
+            check_growth(file.name, size, member.file_size)
+            with archive.open(member) as content:
+                _check_header(content, member.file_size)
+        names = [Path(name).stem for name in archive.namelist()]
+    file.seek(0)
+    if "format" in names and "shape" in names:
+        matrix = sp.load_npz(file)
+        check_growth(file.name, size, 8 * math.prod(matrix.shape))
+        if matrix.format in ("csr", "csc", "bsr"):
+            matrix.check_format(full_check=True)  # an index astray would be followed
+        return np.asarray(matrix.toarray())
+    if len(names) != 1:
+        raise ValueError(f"it holds {len(names)} arrays; save the one to use by itself")
+    with np.load(file, allow_pickle=False) as found:
+        return np.asarray(found[names[0]])
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
@@ -93,19 +120,18 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     """
     source = Path(path)
     pa = pyarrow()
-    try:
+    with parsing(str(path)):
         table, named = _parquet(source) if source.suffix.lower() == ".parquet" else _text(source)
-    except pa.ArrowException as error:
-        first = str(error).strip().splitlines()[0].rstrip(".")
-        raise ReadError(f"{path} cannot be read: {first}.") from error
-    if len(set(table.column_names)) < table.num_columns:
+        columns = table.column_names
+    if len(set(columns)) < len(columns):
         raise ReadError(f"{path}: two columns have the same name; rename one.")
     numbers = [f.name for f in table.schema if _is_number(f.type)]
     if not numbers or not table.num_rows:
         shown = ", ".join(repr(name) for name in table.column_names[:8]) or "none"
         raise ReadError(f"{path} has no column of numbers (its columns: {shown}).")
-    columns = [table.column(name).cast(pa.float64()) for name in numbers]
-    values = np.column_stack([column.to_numpy(zero_copy_only=False) for column in columns])
+    with parsing(str(path)):  # numbers of which float64 has no equal
+        cast = [table.column(name).cast(pa.float64()) for name in numbers]
+    values = np.column_stack([column.to_numpy(zero_copy_only=False) for column in cast])
     others = [name for name in table.column_names if name not in numbers]
     return Table(values, numbers, others, table, named)
 
@@ -124,10 +150,15 @@ def write_table(file: BinaryIO, table: Any, path: Path, named: bool = True) -> N
 
 
 def _parquet(path: Path) -> tuple[Any, bool]:
-    from pyarrow.parquet import read_table as read
+    from pyarrow.parquet import ParquetFile
 
     with path.open("rb") as file:
-        return read(file), True
+        whole = ParquetFile(file)
+        about, size = whole.metadata, os.fstat(file.fileno()).st_size
+        check_growth(str(path), size, 8 * about.num_rows * about.num_columns)
+        table = whole.read()
+    table.validate(full=True)
+    return table, True
 
 
 def _text(path: Path) -> tuple[Any, bool]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.columns import ReadError
 from pygeco.data.archives import folder_of
+from pygeco.data.sources import parsing
 from pygeco.factors import Array
 
 FILES = {"ml-100k": "u.data", "ml-1m": "ratings.dat", "ml-10m": "ratings.dat"}
@@ -83,6 +86,10 @@ def _read(path: Path) -> Array:
     """The numbers of a file, four a line; fields are parted by tabs or by "::"."""
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing; unpack GroupLens' archive so that it exists.")
-    text = path.read_text(encoding="ascii").replace("::", " ")
-    table: Array = np.fromstring(text, sep=" ").reshape(-1, 4)
+    text = path.read_bytes().replace(b"::", b" ")
+    with parsing(str(path)), warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)  # of what is not a number
+        table: Array = np.fromstring(text, sep=" ").reshape(-1, 4)
+    if not len(table) or not np.all(np.abs(table) < 2**53):
+        raise ReadError(f"{path}: expected lines of four numbers; unpack GroupLens' archive again.")
     return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -11,10 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.columns import ReadError
-from pygeco.data.sources import Progress
+from pygeco.data.sources import Progress, check_growth, parsing
 
 VIDEOS = (".avi", ".mp4", ".mkv", ".mov", ".webm", ".mpg", ".mpeg", ".m4v", ".wmv", ".gif")
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")
+# What is decoded, whatever the name of the file: lists of other files and addresses are not.
+FORMATS = (
+    *("avi", "mov", "matroska", "mpeg", "mpegts", "mpegvideo", "asf", "gif", "gif_pipe", "apng"),
+    *("png_pipe", "jpeg_pipe", "bmp_pipe", "tiff_pipe", "webp_pipe", "webp"),
+)
+PIXELS = 1 << 26  # of one picture, at most
+STILL = 1000  # a film of a still scene is this much smaller than its pixels
 Bytes = NDArray[np.uint8]
 
 
@@ -66,7 +74,9 @@ def _video(path: Path, progress: Progress | None) -> Film:
     with _opened(path) as film:
         stream = film.streams.video[0]
         rate = float(stream.average_rate or 25)
-        for frame in _decoded(film, path):
+        size = path.stat().st_size
+        for frame in film.decode(video=0):
+            check_growth(str(path), size, frame.width * frame.height * len(pictures), STILL)
             pictures.append(frame.to_ndarray(format="gray"))
             if progress is not None:
                 progress(len(pictures) / max(int(stream.frames), len(pictures)))
@@ -82,7 +92,10 @@ def _folder(path: Path, progress: Progress | None) -> Film:
     pictures = []
     for file in files:
         with _opened(file) as image:
-            pictures.append(next(_decoded(image, file)).to_ndarray(format="gray"))
+            frame = next(iter(image.decode(video=0)), None)
+            if frame is None:
+                raise ReadError(f"{file} has no picture in it; take it out of the folder.")
+            pictures.append(frame.to_ndarray(format="gray"))
         if progress is not None:
             progress(len(pictures) / len(files))
     return _stacked(pictures, [file.name for file in files], path, 5.0)
@@ -100,26 +113,23 @@ def _stacked(pictures: list[Bytes], names: list[str], path: Path, rate: float) -
     return Film(pixels, (shape[0], shape[1]), rate, names)
 
 
-def _opened(path: Path) -> Any:
-    av = _av()
-    try:
-        film = av.open(str(path))
-    except av.FFmpegError as error:
-        if isinstance(error, OSError) and not path.exists():
-            raise FileNotFoundError(2, "No such file or directory", str(path)) from error
-        raise ReadError(f"{path} cannot be decoded: {error.strerror}.") from error
-    if not film.streams.video:
-        film.close()
-        raise ReadError(f"{path} has no pictures in it; give a video or an image.")
-    return film
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """The file, open to be decoded; whatever goes wrong there as one sentence.
 
-
-def _decoded(film: Any, path: Path) -> Iterator[Any]:
+    The decoder is given an open file, for it would take some names for addresses or patterns.
+    """
     av = _av()
-    try:
-        yield from film.decode(video=0)
-    except av.FFmpegError as error:
-        raise ReadError(f"{path} cannot be decoded: {error.strerror}.") from error
+    allowed = {"format_whitelist": ",".join(FORMATS), "max_pixels": str(PIXELS)}
+    with path.open("rb") as file, parsing(str(path)):
+        try:
+            with av.open(file, options=allowed) as film:
+                if not film.streams.video:
+                    raise ReadError(f"{path} has no pictures in it; give a video or an image.")
+                film.streams.video[0].codec_context.options = {"max_pixels": str(PIXELS)}
+                yield film
+        except av.FFmpegError as error:
+            raise ReadError(f"{path} cannot be decoded: {error.strerror}.") from error
 
 
 def _av() -> Any:

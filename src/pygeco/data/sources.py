@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import lzma
 import os
@@ -14,6 +15,7 @@ from pygeco.columns import ReadError
 from pygeco.tables import pyarrow
 
 HEAD = 1 << 16
+BLOCK = 1 << 20
 MAGICS = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bz2",
@@ -23,6 +25,40 @@ MAGICS = {
 }
 # Told the share of the bytes that have been read, now and then.
 Progress = Callable[[float], object]
+
+
+# A file may take this much memory, or this many times its own size if that is more.
+ROOM = 1 << 30
+GROWTH = 100
+WIDENED = 4
+
+
+def check_growth(name: str, size: int, unpacked: int, times: int = GROWTH) -> None:
+    """Refuse `unpacked` bytes from a file of `size`: a bomb, or a header that lies."""
+    if unpacked > max(ROOM, times * size):
+        raise ReadError(
+            f"{name} has {size:,} bytes and would take {unpacked:,} in memory, more than "
+            f"{times} times as many; if that is right, unpack or convert it first."
+        )
+
+
+@contextmanager
+def parsing(name: str) -> Iterator[None]:
+    """What a parser of another package says of a file, as one sentence.
+
+    Over a damaged file they raise anything, from BadZipFile to TokenError; so anything is caught
+    but what the system says, and an extra that is missing.
+    """
+    try:
+        yield
+    except (ReadError, ImportError):
+        raise
+    except Exception as error:
+        # EINVAL: it asks for a place before the start of the file.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
+        told = str(error).strip().splitlines() or ["it is damaged"]
+        raise ReadError(f"{name} cannot be read: {told[0].strip().rstrip('.')}.") from error
 
 
 class Source(NamedTuple):
@@ -43,19 +79,32 @@ class Source(NamedTuple):
             raw = stack.enter_context(self._raw())
             if self.compression == "xz":
                 raw = stack.enter_context(lzma.open(raw))
-            plain = self.compression in (None, "xz")
             whole = stack.enter_context(pa.PythonFile(raw, mode="r"))
-            yield (
-                whole
-                if plain
-                else stack.enter_context(pa.CompressedInputStream(whole, self.compression))
-            )
+            if self.compression not in (None, "xz"):
+                whole = stack.enter_context(pa.CompressedInputStream(whole, self.compression))
+            if self.compression is not None:
+                limited = io.BufferedReader(_Limited(whole, self), HEAD)
+                whole = stack.enter_context(pa.PythonFile(limited, mode="r"))
+            yield whole
 
     @contextmanager
     def file(self) -> Iterator[BinaryIO]:
         """The bytes, decompressed, as a Python file."""
         with self.stream() as stream, io.BufferedReader(_Arrow(stream), HEAD) as file:
             yield file
+
+    def whole(self) -> Any:
+        """All bytes, decompressed, in pyarrow's memory."""
+        pa = pyarrow()
+        with self.stream() as stream:
+            if self.compression is None:
+                return pa.BufferReader(stream.read())
+            return pa.BufferReader(b"".join(iter(lambda: stream.read(BLOCK), b"")))
+
+    @property
+    def size(self) -> int:
+        """Bytes as they lie there."""
+        return len(self.content) if self.path is None else os.path.getsize(self.path)
 
     def _raw(self) -> Any:
         if self.path is None:
@@ -87,7 +136,7 @@ def _head(source: Source) -> bytes:
     try:
         with source.file() as file:
             return file.read(HEAD)
-    except (OSError, EOFError, lzma.LZMAError) as error:
+    except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise ReadError(
@@ -108,6 +157,21 @@ class _Arrow(io.RawIOBase):
         data = self.stream_in.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
+
+
+class _Limited(_Arrow):
+    """A decompressed stream that ends in an error where it grows beyond reason."""
+
+    def __init__(self, stream: Any, source: Source) -> None:
+        super().__init__(stream)
+        self.source, self.packed, self.given = source, source.size, 0
+
+    def readinto(self, buffer: Any) -> int:
+        count = super().readinto(buffer)
+        self.given += count
+        # A short line of text becomes a row of three numbers, several times as long.
+        check_growth(self.source.name, self.packed, WIDENED * self.given, WIDENED * GROWTH)
+        return count
 
 
 class _Counting(io.BufferedReader):

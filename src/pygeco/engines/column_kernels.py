@@ -10,12 +10,13 @@ import numpy as np
 from numba import njit, prange
 
 from pygeco.engines.sweep import CHUNK, _accumulate, tables
+from pygeco.engines.turns import spread
 from pygeco.engines.vectors import BYTES
 
 TINY = 1e-30  # a pivot below it is none, as in `sweep`
 
 
-@njit(cache=True, parallel=True)
+@spread
 def packed_tables(
     pointers, indices, values, weights, blocks,
     P, width, s, bias, W, offset, offset_variance, out,
@@ -109,7 +110,7 @@ def _error(packed, at, s, d, known, x):
     return total
 
 
-@njit(cache=True, parallel=True)
+@spread
 def solve_tables(
     packed, s, bias, known, start, ridge, prior, shift, tau, jitter, noise,
     out, mean, variance, errors,

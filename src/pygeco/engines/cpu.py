@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit, prange
 
 from pygeco.engines.dots import sparse_dot
+from pygeco.engines.turns import spread
 from pygeco.engines.vectors import dot, fetch, fused
 
 # An unsigned index spares numba's test for a negative one.
@@ -51,7 +52,7 @@ def transpose(from_pointers, from_indices, from_values, pointers, indices, out):
             out[at] = from_values[e]
 
 
-@njit(cache=True, parallel=True)
+@spread
 def matvec(pointers, indices, data, blocks, scale, x, out):
     """Out = scale · S x for the sparse S. O(|E|)."""
     for b in prange(len(blocks) - 1):
@@ -59,7 +60,7 @@ def matvec(pointers, indices, data, blocks, scale, x, out):
             out[i] = scale * sparse_dot(indices, data, x, pointers[i], pointers[i + 1])
 
 
-@njit(cache=True, parallel=True)
+@spread
 def matmat(pointers, indices, data, blocks, scale, X, out):
     """out = scale · S X for the sparse S and a few columns. O(|E| k)."""
     columns = np.uint64(X.shape[1])
@@ -86,7 +87,7 @@ def _residual(indices, values, weights, e, P, at, Q, s):
     return z, r, (r * weights[e] if len(weights) else r)
 
 
-@njit(cache=True, parallel=True)
+@spread
 def residuals(pointers, indices, values, weights, blocks, P, Q, out, sums):
     """Out = w (z − y) with z = ⟨P_i, Q_j⟩; per block Σ w (z − y)² and Σ w (z − y) z. O(|E| s)."""
     s = P.shape[1]
@@ -102,7 +103,7 @@ def residuals(pointers, indices, values, weights, blocks, P, Q, out, sums):
         sums[b, 1] = inner
 
 
-@njit(cache=True, parallel=True)
+@spread
 def fresh_products(pointers, indices, values, weights, blocks, P, Q, scale, X, out, sums):
     """Out = scale · S X, where S holds the residuals, which are made and forgotten cell by cell."""
     s, columns = P.shape[1], np.uint64(X.shape[1])
@@ -125,7 +126,7 @@ def fresh_products(pointers, indices, values, weights, blocks, P, Q, scale, X, o
         sums[b, 1] = inner
 
 
-@njit(cache=True, parallel=True)
+@spread
 def cross_grams(pointers, indices, weights, blocks, X, x, out):
     """out_j = Σ_{i ∈ E_j} w x_i X_i: what a new column adds to the Grams. O(|E| s)."""
     s = np.uint64(X.shape[1])
@@ -140,7 +141,7 @@ def cross_grams(pointers, indices, weights, blocks, X, x, out):
                     out[j, k] = fused(c, X[i, k], out[j, k])
 
 
-@njit(cache=True, parallel=True)
+@spread
 def row_systems(pointers, indices, values, weights, first, offset, V, grams, sides):
     """grams_i = Σ w v_j v_jᵀ and sides_i = Σ w (y − offset_j) v_j for rows first, first + 1, …"""
     s = np.uint64(V.shape[1])

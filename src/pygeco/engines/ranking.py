@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from pygeco.engines.turns import spread
 
 
-@njit(cache=True, parallel=True)
+@spread
 def top_k(scores, found, values):
     """Columns and values of the k largest of each row, largest first; −1 where fewer are finite.
 

@@ -31,6 +31,7 @@ from pygeco.engines.simd import (
     solve_one,
     subtract_multiple,
 )
+from pygeco.engines.turns import spread
 from pygeco.engines.vectors import BYTES, fetch, fused
 
 AHEAD = 16  # cells from the one at work to the one whose partner is asked for
@@ -197,7 +198,7 @@ def _finish(M, inverse, d, d4, stride, lanes, rows, first, tau, total, out):
             out[first + lane, k] = M[(d4 * stride + k) * lanes + lane]
 
 
-@njit(cache=True, parallel=True)
+@spread
 def half_sweep(
     pointers, indices, values, weights, blocks,
     P, width, s, bias, W, offset, offset_variance, ridge, prior, tau, jitter, noise,

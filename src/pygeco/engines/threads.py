@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -10,15 +11,19 @@ from functools import cache
 from numba import get_num_threads
 from threadpoolctl import ThreadpoolController
 
+_TURN = threading.RLock()
+
 
 def each(work: Callable[[int], None], count: int, *, alone: bool = False) -> None:
     """work(0), …, work(count − 1), in any order, for functions that let go of the GIL;
     on the calling thread where that is `alone`.
 
     BLAS runs on one thread inside, so that a product has the same bits whatever runs beside it.
+    That number is the whole process's, so loops of several threads wait for each other: one that
+    ends would put it back under another.
     """
     threads = min(get_num_threads(), count)
-    with one_blas_thread():
+    with _TURN, one_blas_thread():
         if alone or threads < 2:
             for part in range(count):
                 work(part)

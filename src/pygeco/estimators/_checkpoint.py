@@ -35,7 +35,7 @@ class Checkpoint:
         self.next = 0.0
         if os.path.exists(self.path):
             found = load_record(self.path)
-            if not isinstance(found, dict) or "key" not in found:
+            if not isinstance(found, dict) or not isinstance(found.get("key"), str):
                 raise ModelFileError(f"{self.path} is not a checkpoint; give another path.")
             if found["key"] != key:
                 raise ValueError(
@@ -119,6 +119,8 @@ def resumable(
 def kept_steps(store: Checkpoint | None, name: str) -> tuple[Step, ...]:
     """The steps that a continued fit does not take again."""
     path = store.parts.get(name) if store else None
+    if store is not None and not isinstance(path, Path | None):
+        raise ModelFileError(f"{store.path} is damaged: it holds no path; delete it.")
     return () if path is None else path.steps[:-1]
 
 

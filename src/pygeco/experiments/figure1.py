@@ -13,6 +13,7 @@ from typing import NamedTuple
 from pygeco import __version__
 from pygeco.experiments.methods import METHODS
 from pygeco.experiments.tasks import Halves, Point, load, splits_of
+from pygeco.wholefile import whole_text
 
 COLUMNS = ("dataset", "split", "method", *Point._fields, "total_seconds")
 
@@ -69,9 +70,7 @@ def curve(job: Job, folder: Path) -> Curve:
     points = tuple(METHODS[job.method].run(data))
     found = Curve(job, points, time.perf_counter() - began)
     file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(".part")
-    write([found], part)
-    part.replace(file)  # whole or not at all
+    write([found], file)
     return found
 
 
@@ -81,8 +80,8 @@ def _halves(dataset: str, split: str) -> Halves:
 
 
 def write(curves: Iterable[Curve], file: Path) -> None:
-    """One line for each point."""
-    with file.open("w", newline="", encoding="utf-8") as out:
+    """One line for each point; the file is written whole or not at all."""
+    with whole_text(file) as out:
         table = csv.writer(out)
         table.writerow(COLUMNS)
         for one in curves:

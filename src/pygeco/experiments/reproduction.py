@@ -10,6 +10,7 @@ from pygeco.experiments.account import account
 from pygeco.experiments.claims import Verdict, verdicts
 from pygeco.experiments.figure1 import Curve, write
 from pygeco.plot import reproduction as pictures
+from pygeco.wholefile import whole_file, whole_text
 
 
 def publish(curves: Sequence[Curve], folder: Path) -> list[Verdict]:
@@ -18,7 +19,8 @@ def publish(curves: Sequence[Curve], folder: Path) -> list[Verdict]:
     write(curves, folder / "numbers.csv")
     drawn = draw(lambda: pictures.figure1(_panels(curves)), folder / "figure1")
     text = account(curves, found, "figure1.png" if drawn else None)
-    (folder / "account.md").write_text(text, encoding="utf-8")
+    with whole_text(folder / "account.md") as file:
+        file.write(text)
     return found
 
 
@@ -41,6 +43,7 @@ def draw(picture: Callable[[], Any], file: Path) -> bool:
         return False
     matplotlib.use("Agg")
     figure = picture()
-    figure.savefig(file.with_suffix(".png"), dpi=110)
-    figure.savefig(file.with_suffix(".svg"))
+    for kind in ("png", "svg"):
+        with whole_file(file.with_suffix(f".{kind}")) as out:
+            figure.savefig(out, dpi=110, format=kind)
     return True

@@ -19,6 +19,7 @@ from pygeco.factors import LowRank
 from pygeco.objectives import Entries
 from pygeco.plot import reproduction as pictures
 from pygeco.solver import Solver, minimize
+from pygeco.wholefile import whole_text
 
 TAUS = (0.0, 0.3, 0.6, 0.9)
 SIDES = (40, 80, 160, 320)
@@ -125,7 +126,7 @@ def exponent(found: Sequence[Needed]) -> float:
 
 def publish(bounds: Sequence[Gap], cells: Sequence[Needed], folder: Path) -> str:
     """theory.csv, theory.png and .svg; a sentence on what they show."""
-    with (folder / "theory.csv").open("w", newline="", encoding="utf-8") as out:
+    with whole_text(folder / "theory.csv") as out:
         table = csv.writer(out)
         table.writerow(Gap._fields)
         table.writerows(bounds)

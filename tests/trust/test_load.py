@@ -1,0 +1,73 @@
+"""Many threads on one model, many fits in one process: right answers, and nothing piles up."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from threadpoolctl import ThreadpoolController
+
+from pygeco.engines.threads import each
+from soak import amount, tried
+
+ROOM = 4 << 20  # what the allocator may do between two looks
+
+
+def loaded(*arguments: object, **settings: str) -> dict:
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("the memory of a process is not to be read here")
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("loading.py"), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=os.environ | settings,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["wrong"] == []
+    warm, end = found["warm"], found["end"]
+    assert end["memory"] - warm["memory"] < ROOM, found
+    assert end["threads"] <= warm["threads"], found
+    assert end["files"] <= warm["files"], found
+    return found
+
+
+@pytest.mark.parametrize("layer", ["default", "workqueue"])
+def test_eight_threads_ask_one_model(layer) -> None:
+    """numba takes "workqueue" where there is no OpenMP, and then suffers one thread at a time."""
+    seconds = amount(2, 60) if layer == "default" else amount(1, 10)
+    found = loaded("serve", seconds, NUMBA_THREADING_LAYER=layer)
+    assert found["done"] > 8
+    tried("questions to a model served by 8 threads", found["done"])
+
+
+def test_fits_in_one_process() -> None:
+    found = loaded("fits", amount(60, 1000))
+    tried("fits in one process", found["done"])
+
+
+def test_blas_stays_on_one_thread_in_loops_that_overlap() -> None:
+    """A loop that ends does not put the number back under another; at last it is what it was."""
+    blas = ThreadpoolController().select(user_api="blas")
+
+    def numbers() -> list[int]:
+        return [one["num_threads"] for one in blas.info()]
+
+    seen: list[list[int]] = []
+
+    def loops() -> None:
+        for _ in range(100):
+            each(lambda _: seen.append(numbers()), 3)
+
+    before = numbers()
+    threads = [threading.Thread(target=loops) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 1200
+    assert set(map(tuple, seen)) == {(1,) * len(before)}
+    assert numbers() == before
