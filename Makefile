@@ -4,6 +4,8 @@
 # make docs   builds the documentation into build/site
 # make gallery  draws the pictures of docs/gallery.md anew
 # make bench  prints tables of speed, growth, memory and fits; ARGS=--large adds 10⁸ cells
+# make coverage  runs the tests with their coverage measured, kernels apart; about ten minutes
+# make mutants  changes the code in thousands of ways and counts those that the tests let pass
 # make bench-peers  installs the other packages in .venv-peers and prints the table beside pygeco
 PYTHON ?= python3
 VENV := .venv
@@ -34,6 +36,19 @@ docs: $(VENV)/docs
 
 $(VENV)/docs: $(VENV)/ready
 	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	touch $@
+
+.PHONY: coverage mutants
+# Compiled kernels leave no trace: the tests of the engines run once more with numba switched off.
+coverage: $(VENV)/trust
+	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report= $(ARGS)
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest $(KERNELS) --cov --cov-append --cov-report=term:skip-covered
+
+mutants: $(VENV)/trust
+	PATH="$(BIN):$$PATH" timeout 3h $(BIN)/python benchmarks/mutants.py $(ARGS)
+
+$(VENV)/trust: $(VENV)/ready
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[trust]'
 	touch $@
 
 gallery: $(VENV)/ready
