@@ -8,7 +8,7 @@ kernels are not mutated: a mutant lives in plain Python, in the modules that pyp
 The mutants come in a random order, the same each time: however early the run ends, what it has
 tried is a fair sample. Results are kept in build/mutants.json.
 
-python benchmarks/mutants.py [pattern …] [--minutes 60] [--seconds 4] [--resume | --again]
+python benchmarks/mutants.py [pattern …] [--minutes M] [--seconds S] [--known] [--resume | --again]
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Trial:
         self.mutants, self.ends, self.given = mutants, ends, given
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        cost, reach = measured(session, self.given.resume or self.given.again)
+        cost, reach = measured(session, self.given.known)
         running: dict[int, str] = {}
         until = time.monotonic() + 60 * self.given.minutes
         for mutant in self.mutants:
@@ -184,6 +184,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60.0, help="no mutant is tried after this")
     parser.add_argument("--seconds", type=float, default=4.0, help="of tests for a mutant, at most")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--known", action="store_true", help="no test is timed a second time")
     parser.add_argument("--resume", action="store_true", help="what the last run did not reach")
     parser.add_argument("--again", action="store_true", help="only what survived the last run")
     given = parser.parse_args()
