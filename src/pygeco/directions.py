@@ -326,7 +326,8 @@ class _Basis:
         part = Q @ x
         before, x = _norm(x), x - part @ Q
         part = Q @ x
-        size = math.sqrt(max(0.0, float(x @ x) - float(part @ part)))
+        with np.errstate(over="ignore"):  # `_unit` then finds the size
+            size = math.sqrt(max(0.0, float(x @ x) - float(part @ part)))
         x = x - part @ Q
         unit, size = (x / size, size) if TINY < size < 1 / TINY else _unit(x)
         return (unit, size) if size > NOTHING * before else (unit, 0.0)
