@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from oracles import Matrix
-from pygeco.directions import Weighted, leading_block, matmat, rmatmat
+from pygeco.directions import Weighted, _AtOnce, _Basis, _InTurn, leading_block, matmat, rmatmat
 
 
 @pytest.mark.parametrize("shape", [(30, 20), (20, 30), (3, 9), (9, 3)])
@@ -59,3 +59,38 @@ def test_weighted_is_the_product_of_three() -> None:
         expected = dense if G is W else M
         np.testing.assert_allclose(matmat(G, X), expected @ X)
         np.testing.assert_allclose(rmatmat(G, Y), expected.T @ Y)
+
+
+@pytest.mark.parametrize("shape", [(9, 6), (6, 9), (25, 20)])
+def test_both_products_at_once_give_the_same_bidiagonal_matrix(shape) -> None:
+    rng = np.random.default_rng(0)
+    M, x = Matrix(rng.standard_normal(shape)), rng.standard_normal(shape[1])
+    sides = []
+    for kind in (_InTurn, _AtOnce):
+        V = _Basis(21)
+        V.append(x / np.linalg.norm(x))
+        sides.append((kind(M, V, 20), V))
+    (turn, V), (once, W) = sides
+    for _ in range(5):
+        np.testing.assert_allclose(once.next(), turn.next(), rtol=1e-9)
+        np.testing.assert_allclose(W.last, V.last, atol=1e-8)
+    assert once.passes == turn.passes == 10
+    weights = rng.standard_normal(5)
+    np.testing.assert_allclose(once.left(weights), turn.left(weights), atol=1e-8)
+    assert (once.passes, turn.passes) == (11, 10)
+    # Qᵀ Q = I and M V = U B, as Golub and Kahan have it.
+    Q = V.memory[: V.size]
+    np.testing.assert_allclose(Q @ Q.T, np.eye(6), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [_InTurn, _AtOnce])
+def test_nothing_is_left_beyond_the_rank(kind) -> None:
+    rng = np.random.default_rng(1)
+    M = Matrix(np.outer(rng.standard_normal(8), rng.standard_normal(7)))
+    V = _Basis(10)
+    x = rng.standard_normal(7)
+    V.append(x / np.linalg.norm(x))
+    steps = kind(M, V, 9)
+    alpha, beta = steps.next()
+    np.testing.assert_allclose(np.hypot(alpha, beta), np.linalg.norm(M.M), rtol=1e-9)
+    assert steps.next() == (0.0, 0.0)
