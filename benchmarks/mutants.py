@@ -2,7 +2,7 @@
 
 mutmut's own runner starts pytest for each mutant and collects 900 tests anew each time. Here the
 tests are collected once, with every kernel compiled; a fork of that process then runs one
-mutant's tests, those that reach its function, the quickest first, until one fails. Numba's
+mutant's tests, those that reach its function, until one fails. Numba's
 kernels are not mutated: a mutant lives in plain Python, in the modules that pyproject.toml names.
 
 The mutants come in a random order, the same each time: however early the run ends, what it has
@@ -26,7 +26,6 @@ import time
 from collections import Counter
 from contextlib import redirect_stdout
 from fnmatch import fnmatch
-from itertools import zip_longest
 from pathlib import Path
 
 os.environ.setdefault("NUMBA_THREADING_LAYER", "workqueue")  # the one that survives a fork
@@ -56,11 +55,12 @@ class Trial:
         self.mutants, self.ends, self.given = mutants, ends, given
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        cost, reach = measured(session, self.given.known)
+        cost, reach, breadth = measured(session, self.given.known)
         running: dict[int, str] = {}
         until = time.monotonic() + 60 * self.given.minutes
         for mutant in self.mutants:
-            items = self.chosen(reach.get(mangled_name_from_mutant_name(mutant), []), cost)
+            reached = reach.get(mangled_name_from_mutant_name(mutant), [])
+            items = self.chosen(reached, cost, breadth)
             if not items:
                 self.ends[mutant] = "no tests"
                 continue
@@ -76,13 +76,19 @@ class Trial:
             self.ended(running)
         return True
 
-    def chosen(self, items, cost):
-        """The quickest case of every test, then the second of each, …, for so many seconds."""
-        tests: dict[str, list[pytest.Item]] = {}
+    def chosen(self, items, cost, breadth):
+        """For so many seconds, tests that are quick and reach little else before the others.
+
+        Further cases of the same test come later, the more of them were before.
+        """
+        cases: Counter[str] = Counter()
+        worth = {}
         for item in sorted(items, key=cost.get):
-            tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+            test = item.nodeid.partition("[")[0]
+            cases[test] += 1
+            worth[item] = cost[item] * breadth[item] * cases[test]
         found, spent = [], 0.0
-        for item in (t for turn in zip_longest(*tests.values()) for t in turn if t is not None):
+        for item in sorted(items, key=worth.get):
             if spent + cost[item] <= self.given.seconds:
                 found.append(item)
                 spent += cost[item]
@@ -102,7 +108,7 @@ def measured(session: pytest.Session, known: bool):
     """
     set_mutant_under_test("stats")
     last = json.loads(TESTS.read_text()) if known and TESTS.exists() else {}
-    cost, reach, warm = {}, {}, set()
+    cost, reach, breadth, warm = {}, {}, {}, set()
     for item in session.items:
         state()._stats.clear()
         test = item.nodeid.partition("[")[0]
@@ -114,12 +120,13 @@ def measured(session: pytest.Session, known: bool):
                 last[item.nodeid] = [seconds, sorted(state()._stats)]
         warm.add(test)
         cost[item], functions = last[item.nodeid]
+        breadth[item] = len(functions)
         for function in functions:
             reach.setdefault(function, []).append(item)
     if session.testsfailed:
         raise pytest.UsageError("the tests fail without any mutant.")
     TESTS.write_text(json.dumps(last))
-    return cost, reach
+    return cost, reach, breadth
 
 
 def run(items) -> float:

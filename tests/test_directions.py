@@ -85,7 +85,7 @@ def test_passes_count_the_products() -> None:
             calls.append(1)
             return super().rmatvec(y)
 
-    for name, M in matrices().items():
+    for name, M in {**matrices(), "zero": np.zeros((5, 4))}.items():
         for search in (Lanczos(), Power(tau=0.1), Signs()):
             calls.clear()
             pair = search(Counted(M), np.random.default_rng(0))

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from oracles import problem, random_low_rank
-from pygeco import LowRank, Ridge, Trace
-from pygeco.corrections import Core, Diagonal, minimise
+from pygeco import LowRank, Ridge, Schatten, Solver, Stop, Trace, minimize
+from pygeco.corrections import Core, Diagonal, minimise, named
 from pygeco.corrections_base import columns
 from pygeco.corrections_sweep import Sweep
+from pygeco.solver import Point, Run
 
 
 def unit(size, seed=0):
@@ -23,6 +24,7 @@ class Counted:
     def __init__(self, objective):
         self.objective, self.passes = objective, 0
         self.shape, self.smoothness = objective.shape, objective.smoothness
+        self.nonnegative = objective.nonnegative
 
     def value(self, A):
         self.passes += 1
@@ -43,6 +45,8 @@ class CountedGradient:
 
     def __getattr__(self, name):
         product = getattr(self.G, name)
+        if name not in ("matvec", "rmatvec", "matmat", "rmatmat"):
+            return product
 
         def counted(x):
             self.owner.passes += 1
@@ -81,6 +85,40 @@ def test_spans_count_three_passes_a_column(kind) -> None:
     U, V = np.eye(12)[:, :2], np.eye(9)[:, :2]
     assert correction.extend(state, U, V).passes == 15
     assert correction.shrink(state).passes == 9  # none of it passes over the data
+
+
+@pytest.mark.parametrize("penalty", [None, Ridge(0.01), Trace(0.05)])
+@pytest.mark.parametrize("settings", [{}, {"signs": True, "replacements": 2}, {"pairs": 3}])
+def test_the_steps_of_a_swept_path_count_every_pass(penalty, settings) -> None:
+    counted = Counted(problem((14, 11), 0.6).entries)
+    told = []
+    solver = Solver(correction="sweep", **settings)
+    path = minimize(
+        counted, 6, solver, penalty=penalty, random_state=0, callback=lambda t: told.append(t)
+    )
+    assert path.stop in (Stop.RANK, Stop.OPTIMAL)
+    zero = Point.at(LowRank.zero((14, 11)), run(counted, solver, penalty))
+    first = counted.passes - sum(t.passes for t in told) - (2 + zero.pair.passes)  # asked above
+    assert first == 1 + 2 + zero.pair.passes  # R(0), the gradient there, and its search
+
+
+def run(objective, solver, penalty):
+    return Run(objective, solver, Sweep(penalty), penalty, 6, 0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "advice"),
+    [
+        (lambda: Diagonal(Trace(0.1)), "use Ridge, or correction='core'."),
+        (lambda: Sweep(Schatten(0.1, 1.5)), "Trace with correction='sweep', or correction='core'."),
+        (lambda: Sweep().start(object(), LowRank.zero((3, 3))), "use correction='core'."),
+        (lambda: named("qr", None), "use 'auto', 'core', 'diagonal' or 'sweep'."),
+    ],
+)
+def test_errors_say_what_to_do(make, advice) -> None:
+    with pytest.raises(ValueError, match=r"^(penalty|correction): ") as error:
+        make()
+    assert str(error.value).endswith(advice)
 
 
 def test_the_diagonal_drops_the_pair_of_least_weight() -> None:

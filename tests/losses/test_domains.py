@@ -5,7 +5,7 @@ import pytest
 
 from loss_cases import CASES, cube_slope, cube_value, sample
 from pygeco import losses
-from pygeco.losses.base import robust_scale, sigmoid, softplus, xlogx
+from pygeco.losses.base import namespace, robust_scale, sigmoid, softplus, xlogx
 
 # The slopes that the loss comes near to, and ℓ* there less a·y, by hand.
 ENDS = {
@@ -66,6 +66,8 @@ def test_conjugate_of_classes_ends_with_the_simplex():
     assert np.isinf(loss.conjugate(np.array([[-1.0 - 1e-6, 1.0 + 1e-6, 0.0]]), y))
     assert np.isinf(loss.conjugate(np.array([[-1.0, 1.0 + 1e-6, 0.0]]), y))
     assert np.isinf(loss.conjugate(np.array([[-1.0, 1.0 - 1e-6, 0.0]]), y))
+    rows = np.array([[-1.0, 1.0, 0.0], [-2.0, 2.0, 0.0], [-0.5, 0.25, 0.25]])  # each by itself
+    np.testing.assert_array_equal(np.isinf(loss.conjugate(rows, np.zeros(3))), [0, 1, 0])
 
 
 @pytest.mark.parametrize("name", ["ordinal", "custom"])
@@ -143,3 +145,13 @@ def test_the_clipped_form_is_the_slope(name):
     delta, scale = loss.clipped
     np.testing.assert_allclose(loss.slope(z, y), scale * np.clip(z - y, -delta, delta))
     assert losses.Logistic().clipped is None
+
+
+def test_an_array_brings_its_functions():
+    class Other:
+        def __array_namespace__(self):
+            return "its own"
+
+    assert namespace(Other()) == "its own"
+    assert namespace(np.zeros(2)) is np
+    assert namespace(3.0) is np

@@ -255,3 +255,30 @@ def test_the_error_of_a_value_tells_where():
     z, y = numbers(str(error.value))
     assert z > 4 - 1.4  # the grid's last prediction before
     assert y == 3
+
+
+def test_a_loss_without_a_slope_says_so():
+    class Half(losses.Loss):
+        def value(self, z, y):
+            return (z - y) ** 2
+
+    with pytest.raises(TypeError, match=r"^loss: Half has no `slope\(z, y\)`; write one\.$"):
+        losses.prepared(Half(), np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("make", "advice"),
+    [
+        (lambda: losses.named("multinomial"), "Features makes; use 'logistic' or 'ordinal' here."),
+        (lambda: losses.Ordinal().bounds(np.zeros(1)), "call `fitted(y)` first."),
+        (lambda: losses.Ordinal().fitted(np.ones(2)), "needs at least two different levels."),
+        (
+            lambda: losses.check(losses.Custom(lambda z, y: -z * z, lambda z, y: -2 * z), []),
+            "only convex losses can be minimised here.",
+        ),
+    ],
+)
+def test_errors_say_what_to_do(make, advice):
+    with pytest.raises(ValueError, match=r"^(loss|values): ") as error:
+        make()
+    assert advice in str(error.value)
