@@ -5,6 +5,8 @@
 # make docs   builds the documentation into build/site
 # make gallery  draws the pictures of docs/gallery.md anew
 # make bench  prints tables of speed, growth, memory and fits; ARGS=--large adds 10⁸ cells
+# make coverage  runs the tests and says which lines and branches they reach, kernels apart
+# make mutants  changes the code in thousands of ways, counts what the tests let pass; an hour
 # make bench-peers  installs the other packages in .venv-peers and prints the table beside pygeco
 PYTHON ?= python3
 VENV := .venv
@@ -43,6 +45,17 @@ docs: $(VENV)/docs
 
 $(VENV)/docs: $(VENV)/ready
 	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	touch $@
+
+.PHONY: coverage mutants
+coverage: $(VENV)/trust
+	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered $(ARGS)
+
+mutants: $(VENV)/trust
+	PATH="$(BIN):$$PATH" $(BIN)/python benchmarks/mutants.py $(ARGS)
+
+$(VENV)/trust: $(VENV)/ready
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[trust]'
 	touch $@
 
 gallery: $(VENV)/ready

@@ -14,6 +14,7 @@ from pygeco import (
     guaranteed_rank,
     minimize,
 )
+from pygeco.certificates import Certificate
 
 SLACK = 1e-6  # what CVXPY may be off
 
@@ -145,6 +146,34 @@ def test_guaranteed_rank_inverts_guaranteed_gap(gap, trace_norm, tau) -> None:
     assert guaranteed_gap(trace_norm, rank, smoothness=beta, tau=tau) <= gap * (1 + 1e-12)
     if rank > 0:
         assert guaranteed_gap(trace_norm, rank - 1, smoothness=beta, tau=tau) > gap * (1 - 1e-12)
+
+
+def test_theorem_1_as_it_is_printed() -> None:
+    """2β‖Ā‖² / ((r + 1)(1 − τ)²), and the rank that it asks for; τ is 0 where none is given."""
+    assert guaranteed_gap(3.0, 1, smoothness=0.5) == pytest.approx(4.5)
+    assert guaranteed_gap(3.0, 8, smoothness=0.5) == pytest.approx(1.0)
+    assert guaranteed_gap(3.0, 0, smoothness=0.5, tau=0.5) == pytest.approx(36.0)
+    assert guaranteed_rank(3.0, 1.0, smoothness=0.5) == 8
+    assert guaranteed_rank(3.0, 1.0, smoothness=0.5, tau=0.5) == 35
+    assert guaranteed_rank(3.0, 100.0, smoothness=0.5) == 0
+    at_rank = guaranteed_gap_at_rank(2, 3, smoothness=0.5, strong_convexity=0.25, value_at_zero=3.0)
+    assert at_rank == pytest.approx(12.0)
+
+
+def test_the_computed_bounds_in_numbers() -> None:
+    """inner + σ₁ t; with a trace norm inner + h(A) + (σ₁ − α)₊ t, t at most value / α."""
+    plain = Certificate(1.9, 2.0, -0.5, 3.0, 0.999)
+    assert plain.gap() == plain.gap(3.0) == pytest.approx(5.5)
+    assert plain.gap(0.0) == plain.gap(0.25) == 0.0
+    assert plain.excess(7.0) == np.inf
+    steep = Certificate(1.9, 2.0, -0.5, 3.0, 0.999, Trace(0.5), 1.5)
+    assert steep.gap(4.0) == pytest.approx(-0.5 + 1.5 + 1.5 * 4.0)
+    assert steep.excess(7.0) == pytest.approx(steep.gap(14.0))
+    held = Certificate(0.4, 0.45, -1.4, 3.0, 0.999, Trace(0.5), 1.5)
+    assert held.gap(4.0) == held.excess(9.0) == pytest.approx(0.1)
+    smooth = Certificate(1.9, 2.0, 0.5, 3.0, 0.999, Ridge(0.5), 1.5)
+    assert smooth.gap(4.0) == pytest.approx(8.5)
+    assert smooth.excess(7.0) == np.inf
 
 
 def test_bad_arguments_are_named() -> None:

@@ -85,7 +85,7 @@ def test_passes_count_the_products() -> None:
             calls.append(1)
             return super().rmatvec(y)
 
-    for name, M in matrices().items():
+    for name, M in {**matrices(), "zero": np.zeros((5, 4))}.items():
         for search in (Lanczos(), Power(tau=0.1), Signs()):
             calls.clear()
             pair = search(Counted(M), np.random.default_rng(0))
@@ -183,7 +183,66 @@ def test_bad_settings_name_the_argument(kind, argument, value) -> None:
         kind(**{argument: value})
 
 
+@pytest.mark.parametrize("iterations", [0, -1])
+def test_signs_need_an_iteration(iterations) -> None:
+    with pytest.raises(ValueError, match=r"^iterations: must be at least 1"):
+        Signs(iterations=iterations)
+
+
+@pytest.mark.parametrize("kind", [Lanczos, Power])
+def test_the_ends_of_the_settings(kind) -> None:
+    search = kind(tau=0.0, iterations=1, confidence=1e-9)
+    pair = search(Matrix(np.diag([3.0, 1.0, 0.5])), np.random.default_rng(0))
+    assert 0 < pair.sigma <= 3 * (1 + 1e-12)
+    assert pair.passes == 2
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-150, 1e150, 1e200])
+@pytest.mark.parametrize("search", [Lanczos(), Power(), Signs()])
+def test_scales_whose_squares_leave_the_range(search, scale) -> None:
+    M = matrices()["gaussian"]
+    one = search(Matrix(M), np.random.default_rng(0))
+    other = search(Matrix(scale * M), np.random.default_rng(0))
+    np.testing.assert_allclose(other.sigma / scale, one.sigma, rtol=1e-10)
+    np.testing.assert_allclose(other.u, one.u, atol=1e-8)
+    np.testing.assert_allclose(np.linalg.norm(other.v), 1)
+
+
+def test_lanczos_is_exact_where_its_spaces_are_complete() -> None:
+    """After min(m, n) iterations, or after as many as there are different singular values."""
+    rng = np.random.default_rng(0)
+    for m, n in ((7, 5), (5, 7), (40, 30)):  # more vectors than there is room for at first
+        M = rng.standard_normal((m, n))
+        pair = Lanczos(tau=0.0, iterations=1000)(Matrix(M), rng)
+        np.testing.assert_allclose([pair.sigma, pair.upper], np.linalg.norm(M, 2), rtol=1e-11)
+        assert pair.passes <= 2 * min(m, n)
+    flat = Lanczos(tau=0.0)(Matrix(matrices()["rank three, flat"]), rng)
+    np.testing.assert_allclose([flat.sigma, flat.upper], 1.0, rtol=1e-11)
+    assert flat.passes <= 4
+
+
+def test_a_pair_says_how_it_was_found() -> None:
+    M, rng = Matrix(matrices()["gaussian"]), np.random.default_rng(0)
+    zero = Matrix(np.zeros((3, 4)))
+    for search, kind in ((Lanczos(), "singular"), (Power(), "singular"), (Signs(), "signs")):
+        assert search(M, rng).kind == search(zero, rng).kind == kind
+    assert Signs()(M, rng).upper == np.inf
+    assert Signs()(M, rng).confidence == 1.0
+
+
+def test_signs_stop_where_an_alternation_gains_too_little() -> None:
+    M = Matrix(np.random.default_rng(3).standard_normal((60, 50)))
+    exact, rough = (
+        Signs(iterations=1000, tolerance=t)(M, np.random.default_rng(7)) for t in (0.0, 0.5)
+    )
+    assert rough.passes < exact.passes
+    assert rough.sigma <= exact.sigma
+    assert Signs(iterations=2, tolerance=0.0)(M, np.random.default_rng(7)).passes == 4
+
+
 def test_directions_by_name() -> None:
+    assert named("lanczos", tau=0.5) == Lanczos(tau=0.5)
+    assert named("signs", iterations=3) == Signs(iterations=3)
     assert named("power", iterations=3) == Power(iterations=3)
     with pytest.raises(ValueError, match=r"^direction: unknown name 'qr'"):
         named("qr")

@@ -99,6 +99,7 @@ class Sweep:
         alpha, most = _alpha(self.penalty), 0.0
         for x, y in columns(u, v):
             excess = float(x @ state.objective.gradient(state.A).matvec(y)) - alpha
+            state = state._replace(passes=state.passes + 3)
             if excess > 0:
                 state, most = self._seeded(state, x, y, excess), max(most, excess)
         near = REST * most if most > LAST * alpha else 0.0
@@ -106,11 +107,12 @@ class Sweep:
         while idle < PATIENCE and state.A.rank and state.A.s[0] > 0.0:
             A = self._half(state, self._half(state, state.A, "column"), "row")
             G, trace_norm = state.objective.gradient(A), float(A.s.sum())
-            value = G.value + alpha * trace_norm
+            value, passes = G.value + alpha * trace_norm, state.passes + 4
             # The objective is flat where A nearly rests: there the unrest alone still tells.
             if value > state.value + ROUNDING * abs(state.value):
+                state = state._replace(passes=passes)
                 break
-            state = State(A, None, value, state.objective, state.passes + 6)
+            state = State(A, None, value, state.objective, passes + 2)
             unrest = _unrest(G, A, alpha)
             if unrest <= max(0.1 * self.tolerance * abs(value), near * trace_norm):
                 break
@@ -132,7 +134,7 @@ class Sweep:
             ).svd()
             better = self._better(best, A, 1)
             if better.value >= best.value:
-                break
+                return best._replace(passes=better.passes)
             best, step = better, 2 * step
         return best
 
@@ -140,10 +142,10 @@ class Sweep:
         """Without the weakest components that the objective is no worse without."""
         while state.A.rank:
             A = state.A.truncate(state.A.rank - 1)
-            value = state.objective.value(A) + self._penalty(A)
-            if value > state.value:
-                break
-            state = state._replace(A=A, value=value, passes=state.passes + 1)
+            tried = self._better(state, A, 1)
+            if tried.A is not A:
+                return tried
+            state = tried
         return state
 
     def _better(self, state: State, A: LowRank, passes: int) -> State:

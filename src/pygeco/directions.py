@@ -326,7 +326,8 @@ class _Basis:
         part = Q @ x
         before, x = _norm(x), x - part @ Q
         part = Q @ x
-        size = math.sqrt(max(0.0, float(x @ x) - float(part @ part)))
+        with np.errstate(over="ignore"):  # `_unit` then finds the size
+            size = math.sqrt(max(0.0, float(x @ x) - float(part @ part)))
         x = x - part @ Q
         unit, size = (x / size, size) if TINY < size < 1 / TINY else _unit(x)
         return (unit, size) if size > NOTHING * before else (unit, 0.0)
@@ -336,7 +337,13 @@ class _Basis:
 
 
 def _norm(x: Array) -> float:
-    return math.sqrt(float(x @ x))
+    """‖x‖, without overflow or underflow."""
+    with np.errstate(over="ignore"):
+        size = math.sqrt(float(x @ x))
+    if TINY < size < 1 / TINY:
+        return size
+    top = float(np.max(np.abs(x))) if len(x) else 0.0
+    return top * math.sqrt(float((x / top) @ (x / top))) if 0.0 < top < math.inf else top
 
 
 def _unit(x: Array) -> tuple[Array, float]:
@@ -344,12 +351,10 @@ def _unit(x: Array) -> tuple[Array, float]:
     size = _norm(x)
     if TINY < size < 1 / TINY:
         return x / size, size
-    top = float(np.max(np.abs(x))) if len(x) else 0.0
-    if not top > 0.0:
+    if not size > 0.0:
         return x, 0.0
-    y = x / top
-    size = _norm(y)
-    return y / size, size * top
+    y = x / float(np.max(np.abs(x)))
+    return y / _norm(y), size
 
 
 def _nothing(G: Operator, passes: int, kind_: str) -> Pair:

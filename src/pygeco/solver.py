@@ -15,7 +15,7 @@ from pygeco.arrays import kind, moved
 from pygeco.certificates import Certificate
 from pygeco.corrections_base import Correction, State
 from pygeco.corrections_sweep import Sweep
-from pygeco.directions import Direction, Lanczos, Operator, Pair, Power, Signs
+from pygeco.directions import Direction, Lanczos, Operator, Pair, Power, Signs, matmat, rmatmat
 from pygeco.engines import session
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.base import Gradient, Objective
@@ -351,6 +351,12 @@ class _Sum:
 
     def rmatvec(self, y: Array) -> Array:
         return self.G.rmatvec(y) + self.extra.rmatvec(y)
+
+    def matmat(self, X: Array) -> Array:
+        return matmat(self.G, X) + self.extra.matmat(X)
+
+    def rmatmat(self, Y: Array) -> Array:
+        return rmatmat(self.G, Y) + self.extra.rmatmat(Y)
 
 
 def _with_penalty(G: Gradient, A: LowRank, penalty: Penalty | None) -> Operator:

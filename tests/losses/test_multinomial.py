@@ -77,3 +77,15 @@ def test_it_is_not_for_cells():
             named(loss)
         with pytest.raises(ValueError, match=r"^loss: 'multinomial' needs"):
             Entries([0, 1], [0, 1], [0.0, 1.0], loss=loss)
+
+
+def test_predictions_of_any_shape():
+    """(…, K) predictions of (…) targets, as the rows of one table."""
+    loss, z, y = sample()
+    table, codes = z.reshape(2, 3, 5, 4), y.reshape(2, 3, 5)
+    np.testing.assert_array_equal(loss.value(table, codes), loss.value(z, y).reshape(2, 3, 5))
+    np.testing.assert_array_equal(loss.slope(table, codes), loss.slope(z, y).reshape(2, 3, 5, 4))
+    a = loss.slope(z, y)
+    np.testing.assert_array_equal(
+        loss.conjugate(a.reshape(2, 3, 5, 4), codes), loss.conjugate(a, y).reshape(2, 3, 5)
+    )

@@ -1,5 +1,7 @@
 """Targets outside a loss's domain, scales from the data, and losses of the user's own."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -130,3 +132,153 @@ def test_own_loss_that_cannot_be(value, slope, words):
 
     with pytest.raises(ValueError, match=words):
         losses.prepared(losses.Custom(safe, slope), np.linspace(0, 4, 9))
+
+
+def test_labels_in_the_message_are_all_there_are_up_to_four():
+    loss = losses.Logistic()
+    with pytest.raises(ValueError, match=r"hold 1, 2, 3, 4\.$"):
+        loss.targets([1, 2, 3, 4])
+    assert loss.targets([1, 1]).dtype == loss.targets([0, 0]).dtype == np.float64
+    np.testing.assert_array_equal(loss.targets([0, 0]), [-1, -1])
+
+
+def test_counts_of_any_kind():
+    np.testing.assert_array_equal(losses.Poisson().targets([0, 3]), [0, 3])
+    assert losses.Poisson().targets(np.zeros(0)).shape == (0,)
+    assert losses.Poisson(cap=40).smoothness == pytest.approx(np.exp(40))
+    for cap in (0.0, -1.0, 40.5):
+        with pytest.raises(ValueError, match=r"^cap: must be above 0 and at most 40, not"):
+            losses.Poisson(cap=cap)
+
+
+def test_thresholds_are_the_log_odds_of_the_shares_below():
+    """A level without any cell counts as half a cell."""
+    loss = losses.Ordinal((1.0, 2.0, 3.0, 4.0)).fitted(np.array([1.0, 4.0, 4.0]))
+    below = np.array([1.0, 1.5, 2.0]) / 4
+    np.testing.assert_allclose(loss.thresholds, np.log(below / (1 - below)))
+    np.testing.assert_allclose(loss.probabilities(np.zeros(1))[0], np.array([1, 0.5, 0.5, 2]) / 4)
+    kept = losses.Ordinal(thresholds=(0.0,)).fitted(np.array([3.0, 7.0]))
+    assert kept == losses.Ordinal((3.0, 7.0), (0.0,))
+    given = losses.Ordinal((3, 7), (0.5,))
+    assert given.fitted(np.array([3.0, 3.0])) == given
+
+
+def test_levels_of_any_kind():
+    loss = losses.Ordinal(tuple(range(12)), tuple(np.linspace(-2, 2, 11)))
+    with pytest.raises(ValueError, match=r"^values: 12 is not .* 0, 1, 2, 3, 4, 5, 6, 7, 8, 9\.$"):
+        loss.targets([3, 12])
+    assert loss.targets([11, 0]).dtype == np.float64
+    assert loss.targets(np.float32([11, 0])).dtype == np.float32
+    with pytest.raises(ValueError, match=r"values: 0\.5 is not one"):
+        loss.targets([3.0, 0.5])
+    for half in (losses.Ordinal((0, 1)), losses.Ordinal(thresholds=(0.0,))):
+        with pytest.raises(ValueError, match=r"^loss: Ordinal needs levels and thresholds; call"):
+            half.slope(np.zeros(1), np.zeros(1))
+    for levels, thresholds in (((0, 1, 2), (0.0,)), ((0, 1), (0.0, 1.0))):
+        words = f"thresholds: {len(levels)} levels have {len(levels) - 1} thresholds between them"
+        with pytest.raises(ValueError, match=words):
+            losses.Ordinal(levels, thresholds)
+    with pytest.raises(ValueError, match=r"^thresholds: must increase strictly"):
+        losses.Ordinal(thresholds=(1.0, 1.0))
+
+
+def test_classes_are_those_given_or_those_found():
+    assert losses.Multinomial(("x", "y")).fitted(np.array(["x"])).classes == ("x", "y")
+    with pytest.raises(ValueError, match=r"^Y: the multinomial loss needs .* hold only 'a'\.$"):
+        losses.Multinomial().fitted(np.array(["a", "a"]))
+    assert losses.Multinomial().fitted(np.array([2, 1])).classes == (1, 2)
+
+
+def test_losses_by_name():
+    for name, kind in losses.LOSSES.items():
+        assert type(losses.named(name)) is kind
+        assert losses.named(name).name == name
+    mine = losses.Huber(3.0)
+    assert losses.named(mine) is mine
+
+
+def test_own_loss_is_checked_even_where_it_derives_from_one_of_ours():
+    class Tilted(losses.Squared):
+        def slope(self, z, y):
+            return 2 * (z - y) + 1
+
+    with pytest.raises(ValueError, match=r"^loss: the slope of squared is"):
+        losses.prepared(Tilted(), np.zeros(3))
+
+
+@pytest.mark.parametrize("y", [np.zeros(0), np.array([5.0]), np.arange(1000.0)])
+def test_own_loss_is_checked_at_any_number_of_targets(y):
+    good = losses.Custom(lambda z, y: (z - y) ** 2, lambda z, y: 2 * (z - y))
+    losses.check(good, y)
+    for bad in (0.99, 1.01):
+        with pytest.raises(ValueError, match=r"^loss: the slope of Custom"):
+            losses.check(losses.Custom(good.value, lambda z, y, bad=bad: 2 * bad * (z - y)), y)
+    with pytest.raises(ValueError, match=r"^loss: the value of Custom is not convex near"):
+        losses.check(losses.Custom(lambda z, y: -(z**2), lambda z, y: -2 * z), y)
+
+
+def numbers(words):
+    return [float(x) for x in re.findall(r"-?\d+\.?\d*(?:e[-+]\d+)?", words)]
+
+
+def test_the_error_of_a_wrong_slope_tells_where_and_how_much():
+    def slope(z, y):
+        return 2 * (z - y) + np.where((z > 3) & (y > 5), 0.5, 0.0)
+
+    with pytest.raises(ValueError, match="slope") as error:
+        losses.check(losses.Custom(lambda z, y: (z - y) ** 2, slope), np.arange(10.0))
+    told, z, y, rise = numbers(str(error.value))
+    assert z > 3
+    assert y > 5
+    assert told == pytest.approx(slope(np.array(z), np.array(y)), rel=1e-3, abs=1e-2)
+    assert rise == pytest.approx(told - 0.5, abs=1e-3)
+
+
+def test_the_error_of_a_value_tells_where():
+    def value(z, y):
+        return np.where((z > 2) & (y == 3), np.inf, (z - y) ** 2)
+
+    with pytest.raises(ValueError, match=r"value of Custom is inf at .* must be finite") as error:
+        losses.check(losses.Custom(value, lambda z, y: 2 * (z - y)), np.arange(5.0))
+    z, y = numbers(str(error.value))
+    assert z > 2
+    assert y == 3
+
+    def bent(z, y):  # concave beyond z = 4, for one target
+        return np.where((z > 4) & (y == 3), 8 * z - z * z, z * z) + 0 * y
+
+    def bend(z, y):
+        return np.where((z > 4) & (y == 3), 8 - 2 * z, 2 * z) + 0 * y
+
+    with pytest.raises(ValueError, match="not convex") as error:
+        losses.check(losses.Custom(bent, bend), np.arange(5.0))
+    z, y = numbers(str(error.value))
+    assert z > 4 - 1.4  # the grid's last prediction before
+    assert y == 3
+
+
+def test_a_loss_without_a_slope_says_so():
+    class Half(losses.Loss):
+        def value(self, z, y):
+            return (z - y) ** 2
+
+    with pytest.raises(TypeError, match=r"^loss: Half has no `slope\(z, y\)`; write one\.$"):
+        losses.prepared(Half(), np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("make", "advice"),
+    [
+        (lambda: losses.named("multinomial"), "Features makes; use 'logistic' or 'ordinal' here."),
+        (lambda: losses.Ordinal().bounds(np.zeros(1)), "call `fitted(y)` first."),
+        (lambda: losses.Ordinal().fitted(np.ones(2)), "needs at least two different levels."),
+        (
+            lambda: losses.check(losses.Custom(lambda z, y: -z * z, lambda z, y: -2 * z), []),
+            "only convex losses can be minimised here.",
+        ),
+    ],
+)
+def test_errors_say_what_to_do(make, advice):
+    with pytest.raises(ValueError, match=r"^(loss|values): ") as error:
+        make()
+    assert advice in str(error.value)

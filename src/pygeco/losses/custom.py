@@ -75,25 +75,31 @@ def check(loss: Loss, y: Array) -> None:
                 f"{targets[at]:.4g}; it must be finite everywhere."
             )
     _check_slope(name, z, targets, values, slope, step)
+    _check_convex(name, z, targets, slope, len(reach))
 
 
 def _check_slope(
     name: str, z: Array, targets: Array, values: list[Array], slope: Array, step: Array
 ) -> None:
-    # A convex function's slope lies between its two difference quotients; what is left is noise.
+    # The slope lies between the two difference quotients; what is left is noise.
     behind, ahead = (values[1] - values[0]) / step, (values[2] - values[1]) / step
     noise = 1e-4 * (1 + np.abs(slope)) + 1e-14 * np.abs(values[1]) / step
-    bent = np.flatnonzero(ahead < behind - noise)
-    if len(bent):
-        at = bent[0]
-        raise ValueError(
-            f"loss: the value of {name} is not convex near z = {z[at]:.4g}, y = {targets[at]:.4g}; "
-            "only convex losses can be minimised here."
-        )
     wrong = np.flatnonzero((slope < behind - noise) | (slope > ahead + noise))
     if len(wrong):
         at = wrong[0]
         raise ValueError(
             f"loss: the slope of {name} is {slope[at]:.6g} at z = {z[at]:.4g}, y = "
             f"{targets[at]:.4g}, but its value rises by {(behind[at] + ahead[at]) / 2:.6g} there."
+        )
+
+
+def _check_convex(name: str, z: Array, targets: Array, slope: Array, count: int) -> None:
+    """The slope of a convex function never falls: over `count` predictions for each target."""
+    falls = np.diff(slope.reshape(-1, count), axis=1, append=np.inf).reshape(-1)
+    bent = np.flatnonzero(falls < -1e-5 * (1 + np.abs(slope)))
+    if len(bent):
+        at = bent[0]
+        raise ValueError(
+            f"loss: the value of {name} is not convex near z = {z[at]:.4g}, y = {targets[at]:.4g}; "
+            "only convex losses can be minimised here."
         )

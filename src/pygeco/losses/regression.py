@@ -162,8 +162,7 @@ class LogCosh(Regression):
         return 1 - namespace(z).tanh(z - y) ** 2
 
     def conjugate(self, a: Array, y: Array) -> Array:
-        b = namespace(a).clip(a, -1, 1)
-        entropy = (xlogx(1 + b) + xlogx(1 - b)) / 2
+        entropy = (xlogx(1 + a) + xlogx(1 - a)) / 2
         return inside(abs(a) <= 1 + 1e-12, a * y + entropy)
 
 

@@ -1,0 +1,157 @@
+"""Where each loss is defined: the ends of its conjugate's domain, its targets, its responses."""
+
+import numpy as np
+import pytest
+
+from loss_cases import CASES, cube_slope, cube_value, sample
+from pygeco import losses
+from pygeco.losses.base import namespace, robust_scale, sigmoid, softplus, xlogx
+
+# The slopes that the loss comes near to, and ℓ* there less a·y, by hand.
+ENDS = {
+    "huber": [(-0.7, 0.245), (0.7, 0.245)],
+    "pseudo-huber": [(-0.5, 0.25), (0.5, 0.25)],
+    "log-cosh": [(-1.0, np.log(2)), (1.0, np.log(2))],
+    "absolute": [(-1.0, 0.3), (1.0, 0.3)],
+    "quantile": [(-0.8, 0.128), (0.2, 0.008)],
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_conjugate_is_finite_up_to_the_steepest_slope_and_no_further(name):
+    loss, y = CASES[name][0], np.array([-2.0, 0.0, 3.0])
+    for slope, value in ENDS[name]:
+        a = np.full(3, slope)
+        np.testing.assert_allclose(loss.conjugate(a, y), a * y + value, rtol=1e-12, atol=1e-15)
+        assert np.all(np.isinf(loss.conjugate(a * (1 + 1e-6), y)))
+        # What rounding adds to a slope at the end is let pass.
+        assert np.all(np.isfinite(loss.conjugate(a * (1 + 2e-16), y)))
+
+
+@pytest.mark.parametrize("label", [-1.0, 1.0])
+def test_conjugates_of_labels_at_both_ends(label):
+    """b = −a y is a probability: −H(b) for the logistic loss, −b + γb²/2 for the hinge."""
+    y = np.full(4, label)
+    b = np.array([0.0, 1e-9, 1 - 1e-9, 1.0])
+    np.testing.assert_allclose(losses.Logistic().conjugate(-b * y, y), 0, atol=1e-7)
+    hinge = losses.SmoothedHinge(0.6)
+    np.testing.assert_allclose(hinge.conjugate(-b * y, y), [0, 0, -0.7, -0.7], atol=1e-8)
+    for loss in (losses.Logistic(), hinge):
+        for outside in (-1e-6, 1 + 1e-6):
+            assert np.all(np.isinf(loss.conjugate(-outside * y, y)))
+        for rounded in (-1e-16, 1 + 2e-16):
+            assert np.all(np.isfinite(loss.conjugate(-rounded * y, y)))
+
+
+def test_conjugate_of_counts():
+    """x log x − x at the rate x = a + y, zero at rate zero, and beyond e^cap that of a parabola."""
+    y = np.array([0.0, 2.0, 5.0])
+    loss = losses.Poisson(cap=0.5)
+    np.testing.assert_allclose(loss.conjugate(-y, y), 0.0)
+    assert np.all(np.isinf(loss.conjugate(-y - 1e-6, y)))
+    assert np.all(np.isfinite(loss.conjugate(-y - 1e-16, y)))
+    top = np.exp(0.5)
+    np.testing.assert_allclose(loss.conjugate(1.0 - y, y), -1.0)
+    np.testing.assert_allclose(loss.conjugate(top - y, y), -top / 2)
+    for rate in (2.0, 10.0):  # the maximum over a fine grid of z
+        z = np.linspace(0, 10, 100_001)[:, None]
+        highest = np.max((rate - y) * z - loss.value(z, y), axis=0)
+        np.testing.assert_allclose(loss.conjugate(rate - y, y), highest, rtol=1e-6)
+
+
+def test_conjugate_of_classes_ends_with_the_simplex():
+    loss, y = losses.Multinomial(), np.array([0.0])
+    corner = np.array([[-1.0, 1.0, 0.0]])
+    np.testing.assert_allclose(loss.conjugate(corner, y), 0.0, atol=1e-12)
+    assert np.isinf(loss.conjugate(np.array([[-1.0 - 1e-6, 1.0 + 1e-6, 0.0]]), y))
+    assert np.isinf(loss.conjugate(np.array([[-1.0, 1.0 + 1e-6, 0.0]]), y))
+    assert np.isinf(loss.conjugate(np.array([[-1.0, 1.0 - 1e-6, 0.0]]), y))
+    rows = np.array([[-1.0, 1.0, 0.0], [-2.0, 2.0, 0.0], [-0.5, 0.25, 0.25]])  # each by itself
+    np.testing.assert_array_equal(np.isinf(loss.conjugate(rows, np.zeros(3))), [0, 1, 0])
+
+
+@pytest.mark.parametrize("name", ["ordinal", "custom"])
+def test_a_conjugate_that_is_not_known_says_so(name):
+    loss, z, y = sample(name, 5)
+    with pytest.raises(TypeError, match=f"^loss: the conjugate of {type(loss).__name__} is not"):
+        loss.conjugate(z, y)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_responses_are_bounded_by_the_targets(name):
+    loss, z, y = sample(name, 200)
+    low, high = loss.bounds(y)
+    if name in ("logistic", "smoothed-hinge"):
+        assert (low, high) == (-np.inf, np.inf)
+    else:
+        assert (low, high) == (y.min(), y.max())
+    if name not in ("logistic", "ordinal"):
+        with pytest.raises(TypeError, match=r"^loss: \w+ has no probabilities; use 'logistic'"):
+            loss.probabilities(z)
+
+
+def test_bounds_of_levels_are_levels():
+    loss = losses.Ordinal((1.0, 2.0, 4.5), (0.0, 1.0))
+    assert loss.bounds(np.array([0.0, 1.0])) == (1.0, 2.0)
+    assert loss.bounds(np.array([1.0, 2.0])) == (2.0, 4.5)
+
+
+def test_the_formulas_that_others_share():
+    z = np.array([-800.0, -30.0, -1.0, 0.0, 0.5, 30.0, 800.0])
+    np.testing.assert_allclose(sigmoid(z) + sigmoid(-z), 1)
+    np.testing.assert_allclose(softplus(z) - softplus(-z), z)
+    np.testing.assert_allclose(softplus(z)[1:4], np.log1p(np.exp(z[1:4])))
+    np.testing.assert_allclose(sigmoid(z)[2:5], 1 / (1 + np.exp(-z[2:5])))
+    np.testing.assert_allclose(xlogx(np.array([-1.0, 0.0, 1.0, np.e])), [0, 0, 0, np.e])
+    x = np.random.default_rng(0).standard_normal(100_001)
+    np.testing.assert_allclose(robust_scale(5 + 3 * x), 3, rtol=0.01)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_curvature_that_is_measured_is_near_the_true_one(dtype):
+    """At most the rise of the slope over the step, 1e-4 (1e-2 in single precision) of 1 + |z|."""
+    z = np.linspace(-50, 50, 401).astype(dtype)
+    y = np.zeros_like(z)
+    loss = losses.Custom(cube_value, cube_slope)
+    true = 2 * np.abs(z.astype(float)) + 0.1
+    step = (1e-4 if dtype is np.float64 else 1e-2) * (1 + np.abs(z.astype(float)))
+    found = loss.curvature(z, y)
+    assert found.dtype == dtype
+    assert np.all(found >= true * (1 - 1e-3))
+    assert np.all(found <= true + 1.01 * step + 1e-3 * true)
+    far = loss.stiffness(z, y)
+    np.testing.assert_allclose(far, found)  # convex enough: nothing to hold up
+
+
+def test_stiffness_of_a_loss_without_curvature_is_a_share_of_its_slope():
+    """|z| has none away from zero: a tenth of |ℓ′| / (1 + |z| + |y|) stands in."""
+    loss = losses.Custom(lambda z, y: np.abs(z), lambda z, y: np.sign(z))
+    z, y = np.array([-4.0, 3.0, 9.0]), np.array([1.0, -2.0, 0.0])
+    np.testing.assert_allclose(loss.stiffness(z, y), 0.1 / np.array([6.0, 6.0, 10.0]))
+
+
+def test_stiffness_of_far_residuals_is_a_tenth_of_that_of_reweighting():
+    for name in ("huber", "quantile", "pseudo-huber", "absolute", "log-cosh"):
+        loss = CASES[name][0]
+        z, y = np.array([40.0, -25.0, 3.0]), np.array([0.0, 5.0, 3.0])
+        weight = np.abs(loss.slope(z, y)[:2]) / np.abs(z - y)[:2]
+        np.testing.assert_allclose(loss.stiffness(z, y)[:2], 0.1 * weight, rtol=1e-2)
+        np.testing.assert_allclose(loss.stiffness(z, y)[2], loss.curvature(z, y)[2])
+
+
+@pytest.mark.parametrize("name", ["squared", "huber"])
+def test_the_clipped_form_is_the_slope(name):
+    loss, z, y = sample(name, 500)
+    delta, scale = loss.clipped
+    np.testing.assert_allclose(loss.slope(z, y), scale * np.clip(z - y, -delta, delta))
+    assert losses.Logistic().clipped is None
+
+
+def test_an_array_brings_its_functions():
+    class Other:
+        def __array_namespace__(self):
+            return "its own"
+
+    assert namespace(Other()) == "its own"
+    assert namespace(np.zeros(2)) is np
+    assert namespace(3.0) is np

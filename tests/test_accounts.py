@@ -1,0 +1,156 @@
+"""What a step tells beside the solution: why the run stops there, what it cost, its seed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import pygeco.solver
+from oracles import Exact, problem, random_low_rank
+from pygeco import LowRank, Ridge, Solver, Step, Stop, Trace, minimize
+from pygeco.certificates import Certificate
+from pygeco.solver import seed_from
+
+
+def step(objective=1.0, rank=2, seconds=1.0, gap=1.0) -> Step:
+    certificate = Certificate(gap, gap, 0.0, 1.0, 0.999)
+    return Step(rank, objective, LowRank.zero((5, 4)), certificate, seconds, 1, "singular", 0)
+
+
+@pytest.mark.parametrize(
+    ("rules", "told", "before", "reason"),
+    [
+        ({"target": 1.0}, step(1.0), 2.0, Stop.TARGET),  # at or below
+        ({"target": 0.9}, step(1.0), 2.0, None),
+        ({"gap": 0.5}, step(gap=0.5), 2.0, Stop.CERTIFIED),
+        ({"gap": 0.5}, step(gap=0.51), 2.0, None),
+        ({"progress": 0.5}, step(1.0), 2.0, None),  # less than this share, not as much
+        ({"progress": 0.5}, step(1.1), 2.0, Stop.PROGRESS),
+        ({"progress": 0.1}, step(-1.05), -1.0, Stop.PROGRESS),  # a share of a negative objective
+        ({"progress": 0.1}, step(-1.2), -1.0, None),
+        ({"time_limit": 2.0}, step(seconds=2.0), 2.0, Stop.TIME),
+        ({"time_limit": 2.0}, step(seconds=1.9), 2.0, None),
+        ({}, step(rank=4), 2.0, None),
+        ({}, step(rank=5), 2.0, Stop.RANK),
+        ({"time_limit": 0.5}, step(rank=5), 2.0, Stop.RANK),  # the first rule that holds
+        ({"target": 1.0, "gap": 1.0, "progress": 0.9}, step(rank=5), 2.0, Stop.TARGET),
+    ],
+)
+def test_each_stop_rule_holds_from_its_limit_on(rules, told, before, reason) -> None:
+    assert Solver(**rules).reason(told, before, rank=5) is reason
+
+
+@dataclass(frozen=True)
+class Costly:
+    """The leading pair, at a stated number of products."""
+
+    passes: int
+
+    def __call__(self, G, rng):
+        return Exact()(G, rng)._replace(passes=self.passes)
+
+
+@pytest.mark.parametrize("correction", ["core", "diagonal"])
+@pytest.mark.parametrize("search", [0, 7])
+def test_passes_add_up(correction, search) -> None:
+    """Three for each column of the span, old or new, two for the gradient, and the search."""
+    solver = Solver(direction=Costly(search), correction=correction)
+    path = minimize(problem().entries, 4, solver, random_state=0)
+    assert [step.passes for step in path] == [3 * r + 2 + search for r in (1, 2, 3, 4)]
+    half = minimize(problem().entries, 2, solver, random_state=0)
+    more = minimize(problem().entries, 4, solver, start=half)
+    assert [step.passes for step in more] == [step.passes for step in path]
+    first = minimize(
+        problem().entries, 5, solver, start=random_low_rank((12, 9), 3), random_state=0
+    )[0]
+    assert first.passes == 2 + search
+
+
+def test_passes_of_signs_and_of_replacements_are_counted_too(monkeypatch) -> None:
+    case = problem()
+
+    def costs(**settings):
+        solver = Solver(direction=Costly(7), correction="core", **settings)
+        return minimize(case.entries, 3, solver, random_state=0)
+
+    monkeypatch.setattr(pygeco.solver, "Signs", lambda: Costly(100))
+    assert [t.passes for t in costs(signs=True)] == [3 * r + 2 + 7 + 3 + 100 for r in (1, 2, 3)]
+    for r, t in enumerate(costs(replacements=4), 1):
+        # Each attempt searches and has a new column; the gradient is new at first and after a
+        # success, unless that was the last attempt.
+        extra = t.passes - (3 * r + 2 + 7 + 4 * (100 + 3))
+        assert extra in ({2 * t.replaced, 2 * t.replaced + 2} if t.replaced else {2})
+
+
+def test_no_replacement_is_tried_at_full_rank_or_without_a_gradient(monkeypatch) -> None:
+    asked = []
+
+    class Listening:
+        def __call__(self, G, rng):
+            asked.append(1)
+            return Exact()(G, rng)
+
+    monkeypatch.setattr(pygeco.solver, "Signs", Listening)
+    case = problem((6, 4), 0.8)
+    solver = Solver(direction=Exact(), correction="core", replacements=3)
+    minimize(case.entries, 3, solver, random_state=0)
+    assert len(asked) == 9
+    minimize(case.entries, 4, solver, random_state=0)
+    assert len(asked) == 18
+
+
+def test_refinement_is_kept_only_where_it_helps() -> None:
+    case = problem((10, 8), 0.7)
+    for penalty in (None, Ridge(0.01)):
+        plain, refined = (
+            minimize(case.entries, 1, Solver(correction="core", refine=on), penalty=penalty)[0]
+            for on in (False, True)
+        )
+        assert refined.objective <= plain.objective
+        assert refined.passes > plain.passes
+
+
+@pytest.mark.parametrize("correction", ["core", "sweep"])
+def test_a_path_of_a_lower_rank_is_cut_where_the_new_steps_begin(correction) -> None:
+    """With a trace norm the rank may fall again: ranks on a path rise strictly."""
+    case = problem((14, 12), 0.6)
+    solver = Solver(correction=correction)
+    path = minimize(case.entries, 8, solver, penalty=Trace(0.02), random_state=0)
+    more = minimize(case.entries, 8, solver, penalty=Trace(0.1), start=path)
+    ranks = [step.rank for step in more]
+    assert ranks == sorted(set(ranks))
+
+
+def test_fresh_seeds_are_drawn_from_a_wide_range() -> None:
+    seeds = [seed_from(None) for _ in range(200)]
+    assert len(set(seeds)) == 200
+    assert 2**60 < max(seeds) < 2**63
+    assert seed_from(np.int64(7)) == 7
+    assert seed_from(0) == 0
+    path = minimize(problem().entries, 1, random_state=5)
+    assert seed_from(None, path) == 5
+    assert seed_from(6, path) == 6
+    one, other = (seed_from(np.random.default_rng(3)) for _ in range(2))
+    assert one == other
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1e-9, np.nan])
+def test_a_bad_tolerance_is_named(tolerance) -> None:
+    with pytest.raises(ValueError, match=r"^tolerance: must be positive, not"):
+        Solver(tolerance=tolerance)
+    assert Solver(tolerance=0.5).tolerance == 0.5
+
+
+def test_a_step_tells_the_norm_and_the_gradient_of_its_matrix() -> None:
+    """σ₁ of ∇(R + h), ⟨∇(R + h), A⟩ and ‖A‖_tr, against dense arrays."""
+    case, penalty = problem(), Ridge(0.03)
+    for correction in ("core", "diagonal", "sweep"):
+        solver = Solver(direction=Exact(), correction=correction)
+        for step in minimize(case.entries, 3, solver, penalty=penalty, random_state=0):
+            A = step.A.to_dense()
+            G = case.gradient(A) + 2 * 0.03 * A
+            np.testing.assert_allclose(step.certificate.sigma, np.linalg.norm(G, 2))
+            np.testing.assert_allclose(step.certificate.inner, np.sum(G * A), atol=1e-12)
+            np.testing.assert_allclose(step.certificate.trace_norm, np.linalg.norm(A, "nuc"))
+            np.testing.assert_allclose(step.certificate.penalty_value, 0.03 * np.sum(A * A))
+            assert step.certificate.penalty is penalty

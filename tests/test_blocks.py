@@ -1,0 +1,96 @@
+"""Products and searches of several columns at once."""
+
+import numpy as np
+import pytest
+
+from oracles import Matrix
+from pygeco.directions import Weighted, _AtOnce, _Basis, _InTurn, leading_block, matmat, rmatmat
+
+
+@pytest.mark.parametrize("shape", [(30, 20), (20, 30), (3, 9), (9, 3)])
+@pytest.mark.parametrize("count", [1, 3])
+def test_leading_block_is_the_truncated_svd(shape, count) -> None:
+    rng = np.random.default_rng(0)
+    k = min(shape)
+    P, Q = (np.linalg.qr(rng.standard_normal((side, k)))[0] for side in shape)
+    s = 3.0 ** -np.arange(k)
+    M = (P * s) @ Q.T
+    U, found, V = leading_block(Matrix(M), count, np.random.default_rng(1), iterations=8)
+    assert U.shape == (shape[0], count)
+    assert V.shape == (shape[1], count)
+    np.testing.assert_allclose(found, s[:count], rtol=1e-10)
+    np.testing.assert_allclose((U * found) @ V.T, (P[:, :count] * s[:count]) @ Q[:, :count].T)
+    known = leading_block(Matrix(M), count, np.random.default_rng(1), 1, start=Q[:, :count])
+    np.testing.assert_allclose(known[1], s[:count], rtol=1e-10)
+    np.testing.assert_allclose(np.abs(np.sum(known[2] * V, axis=0)), 1)
+
+
+def test_leading_block_keeps_the_precision_of_its_start() -> None:
+    M = np.random.default_rng(0).standard_normal((30, 20))
+    start = np.linalg.svd(M)[2][:9].T.astype(np.float32)
+    U, s, V = leading_block(Matrix(M.astype(np.float32)), 2, np.random.default_rng(0), start=start)
+    assert U.dtype == V.dtype == np.float32
+    np.testing.assert_allclose(s, np.linalg.svd(M)[1][:2], rtol=1e-4)
+
+
+def test_more_iterations_bring_a_block_nearer() -> None:
+    M = np.random.default_rng(5).standard_normal((60, 50))
+    top = np.linalg.svd(M)[1][:3]
+    errors = [
+        np.abs(leading_block(Matrix(M), 3, np.random.default_rng(0), k)[1] - top).max()
+        for k in (1, 2, 4, 30)
+    ]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 1e-3 * errors[0]
+    assert np.all(leading_block(Matrix(M), 3, np.random.default_rng(0))[1] <= top * (1 + 1e-12))
+
+
+def test_weighted_is_the_product_of_three() -> None:
+    rng = np.random.default_rng(0)
+    M, rows, cols = rng.standard_normal((6, 4)), rng.random(6), rng.random(4)
+    W, dense = Weighted(Matrix(M), rows, cols), np.diag(rows) @ M @ np.diag(cols)
+    X, Y = rng.standard_normal((4, 3)), rng.standard_normal((6, 2))
+    assert W.shape == (6, 4)
+    assert W.kind is rows
+    np.testing.assert_allclose(W.matvec(X[:, 0]), dense @ X[:, 0])
+    np.testing.assert_allclose(W.rmatvec(Y[:, 0]), dense.T @ Y[:, 0])
+    # Of an operator with and without products of several columns of its own.
+    for G in (W, Weighted(W, 1 / rows, 1 / cols)):
+        expected = dense if G is W else M
+        np.testing.assert_allclose(matmat(G, X), expected @ X)
+        np.testing.assert_allclose(rmatmat(G, Y), expected.T @ Y)
+
+
+@pytest.mark.parametrize("shape", [(9, 6), (6, 9), (25, 20)])
+def test_both_products_at_once_give_the_same_bidiagonal_matrix(shape) -> None:
+    rng = np.random.default_rng(0)
+    M, x = Matrix(rng.standard_normal(shape)), rng.standard_normal(shape[1])
+    sides = []
+    for kind in (_InTurn, _AtOnce):
+        V = _Basis(21)
+        V.append(x / np.linalg.norm(x))
+        sides.append((kind(M, V, 20), V))
+    (turn, V), (once, W) = sides
+    for _ in range(5):
+        np.testing.assert_allclose(once.next(), turn.next(), rtol=1e-9)
+        np.testing.assert_allclose(W.last, V.last, atol=1e-8)
+    assert once.passes == turn.passes == 10
+    weights = rng.standard_normal(5)
+    np.testing.assert_allclose(once.left(weights), turn.left(weights), atol=1e-8)
+    assert (once.passes, turn.passes) == (11, 10)
+    # Qᵀ Q = I and M V = U B, as Golub and Kahan have it.
+    Q = V.memory[: V.size]
+    np.testing.assert_allclose(Q @ Q.T, np.eye(6), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [_InTurn, _AtOnce])
+def test_nothing_is_left_beyond_the_rank(kind) -> None:
+    rng = np.random.default_rng(1)
+    M = Matrix(np.outer(rng.standard_normal(8), rng.standard_normal(7)))
+    V = _Basis(10)
+    x = rng.standard_normal(7)
+    V.append(x / np.linalg.norm(x))
+    steps = kind(M, V, 9)
+    alpha, beta = steps.next()
+    np.testing.assert_allclose(np.hypot(alpha, beta), np.linalg.norm(M.M), rtol=1e-9)
+    assert steps.next() == (0.0, 0.0)

@@ -1,0 +1,227 @@
+"""Corrections as moves between states: what each keeps, drops, refuses, and counts."""
+
+import numpy as np
+import pytest
+
+from oracles import problem, random_low_rank
+from pygeco import LowRank, Ridge, Schatten, Solver, Stop, Trace, minimize
+from pygeco.corrections import Core, Diagonal, minimise, named
+from pygeco.corrections_base import columns
+from pygeco.corrections_sweep import Sweep
+from pygeco.solver import Point, Run
+
+
+def unit(size, seed=0):
+    x = np.random.default_rng(seed).standard_normal(size)
+    return x / np.linalg.norm(x)
+
+
+class Counted:
+    """An objective that counts its passes: one for a value, a half-sweep or a product, two for a
+    gradient.
+    """
+
+    def __init__(self, objective):
+        self.objective, self.passes = objective, 0
+        self.shape, self.smoothness = objective.shape, objective.smoothness
+        self.nonnegative = objective.nonnegative
+
+    def value(self, A):
+        self.passes += 1
+        return self.objective.value(A)
+
+    def half_sweep(self, *args, **kwargs):
+        self.passes += 1
+        return self.objective.half_sweep(*args, **kwargs)
+
+    def gradient(self, A):
+        self.passes += 2
+        return CountedGradient(self, self.objective.gradient(A))
+
+
+class CountedGradient:
+    def __init__(self, owner, G):
+        self.owner, self.G, self.value, self.shape = owner, G, G.value, G.shape
+
+    def __getattr__(self, name):
+        product = getattr(self.G, name)
+        if name not in ("matvec", "rmatvec", "matmat", "rmatmat"):
+            return product
+
+        def counted(x):
+            self.owner.passes += 1
+            return product(x)
+
+        return counted
+
+
+@pytest.mark.parametrize("penalty", [None, Ridge(0.01), Trace(0.02), Trace(0.3)])
+def test_sweeps_count_their_passes(penalty) -> None:
+    counted = Counted(problem((14, 11), 0.6).entries)
+    sweep = Sweep(penalty)
+    state = sweep.start(counted, random_low_rank((14, 11), 2))
+    assert state.passes == counted.passes == 1
+    state = sweep.extend(state, unit(14), unit(11))
+    assert state.passes == counted.passes
+    G = counted.objective.gradient(state.A)
+    P, _, Qt = np.linalg.svd(np.column_stack([G.matvec(e) for e in np.eye(11)]))
+    state = sweep.extend(state, P[:, :2], Qt[:2].T)
+    assert state.passes == counted.passes
+    if state.A.rank > 1:
+        state = sweep.shrink(state)
+        assert state.passes == counted.passes
+    counted.passes = 0
+    assert sweep.solve(counted, state.A).passes == counted.passes
+
+
+@pytest.mark.parametrize("kind", [Core, Diagonal])
+def test_spans_count_three_passes_a_column(kind) -> None:
+    entries, correction = problem().entries, kind()
+    A = random_low_rank((12, 9), 2).svd()
+    state = correction.start(entries, A)
+    assert state.passes == correction.solve(entries, A).passes == 6
+    state = correction.extend(state, unit(12), unit(9))
+    assert state.passes == 9
+    U, V = np.eye(12)[:, :2], np.eye(9)[:, :2]
+    assert correction.extend(state, U, V).passes == 15
+    assert correction.shrink(state).passes == 9  # none of it passes over the data
+
+
+@pytest.mark.parametrize("penalty", [None, Ridge(0.01), Trace(0.05)])
+@pytest.mark.parametrize("settings", [{}, {"signs": True, "replacements": 2}, {"pairs": 3}])
+def test_the_steps_of_a_swept_path_count_every_pass(penalty, settings) -> None:
+    counted = Counted(problem((14, 11), 0.6).entries)
+    told = []
+    solver = Solver(correction="sweep", **settings)
+    path = minimize(
+        counted, 6, solver, penalty=penalty, random_state=0, callback=lambda t: told.append(t)
+    )
+    assert path.stop in (Stop.RANK, Stop.OPTIMAL)
+    zero = Point.at(LowRank.zero((14, 11)), run(counted, solver, penalty))
+    first = counted.passes - sum(t.passes for t in told) - (2 + zero.pair.passes)  # asked above
+    assert first == 1 + 2 + zero.pair.passes  # R(0), the gradient there, and its search
+
+
+def run(objective, solver, penalty):
+    return Run(objective, solver, Sweep(penalty), penalty, 6, 0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "advice"),
+    [
+        (lambda: Diagonal(Trace(0.1)), "use Ridge, or correction='core'."),
+        (lambda: Sweep(Schatten(0.1, 1.5)), "Trace with correction='sweep', or correction='core'."),
+        (lambda: Sweep().start(object(), LowRank.zero((3, 3))), "use correction='core'."),
+        (lambda: named("qr", None), "use 'auto', 'core', 'diagonal' or 'sweep'."),
+    ],
+)
+def test_errors_say_what_to_do(make, advice) -> None:
+    with pytest.raises(ValueError, match=r"^(penalty|correction): ") as error:
+        make()
+    assert str(error.value).endswith(advice)
+
+
+def test_the_diagonal_drops_the_pair_of_least_weight() -> None:
+    entries = problem().entries
+    A = random_low_rank((12, 9), 3)
+    state = Diagonal().solve(entries, A)
+    weakest = int(np.argmin(np.abs(state.A.s)))
+    assert state.A.s.min() < 0  # least in size, not the most negative
+    kept = [k for k in range(3) if k != weakest]
+    smaller = Diagonal().shrink(state)
+    np.testing.assert_array_equal(smaller.A.U, state.A.U[:, kept])
+    np.testing.assert_array_equal(smaller.A.V, state.A.V[:, kept])
+
+
+def test_shrinking_turns_the_spans_that_are_kept() -> None:
+    """Better than the core minimised over what zeroing the weakest value leaves."""
+    for seed in range(6):
+        case = problem((15, 10), 0.6, seed=seed)
+        core = Core()
+        state = core.solve(case.entries, random_low_rank((15, 10), 4, seed).svd())
+        zeroed = core.solve(case.entries, state.A.truncate(3))
+        found = core.shrink(state)
+        assert found.A.rank == 3
+        assert found.value < zeroed.value * (1 - 1e-6)
+        # Each side is nearly the best there is, inside the wide spans, given the other.
+        left, right = state.A.U.T @ found.A.U, state.A.V.T @ found.A.V
+        for one, other in ((left, np.eye(4)), (np.eye(4), right)):
+            wide = LowRank(state.A.U @ one, np.zeros(len(one.T)), state.A.V @ other)
+            _, value = minimise(case.entries.span(wide), np.zeros((len(one.T), len(other.T))), None)
+            assert found.value <= value * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("kind", [Core, Diagonal])
+@pytest.mark.parametrize("loss", ["squared", "huber", "logistic"])
+def test_a_state_is_stationary_over_its_spans(kind, loss) -> None:
+    """Newton goes on until the slope over the spans vanishes, for any loss."""
+    case = problem((12, 9), 0.8)
+    rows, cols = np.nonzero(case.W)
+    y = case.Y[rows, cols]
+    y = np.where(y > 0, 1.0, -1.0) if loss == "logistic" else y
+    entries = type(case.entries)(rows, cols, y, (12, 9), loss=loss)
+    penalty = Ridge(0.05)
+    state = kind(penalty).solve(entries, random_low_rank((12, 9), 3).svd())
+    A = state.A
+    G = np.column_stack([entries.gradient(A).matvec(e) for e in np.eye(9)])
+    G = A.U.T @ (G + 0.1 * A.to_dense()) @ A.V
+    np.testing.assert_allclose(G if kind is Core else np.diag(G), 0, atol=1e-6)
+
+
+def test_a_state_of_another_correction_is_refused() -> None:
+    entries = problem().entries
+    foreign = Sweep().start(entries, random_low_rank((12, 9), 2))
+    for correction in (Core(), Diagonal()):
+        with pytest.raises(TypeError, match=r"^state: this one comes from another correction"):
+            correction.extend(foreign, unit(12), unit(9))
+
+
+def test_pairs_as_vectors_or_as_columns() -> None:
+    u, v = unit(5), unit(4)
+    ((x, y),) = columns(u, v)
+    np.testing.assert_array_equal(x, u)
+    np.testing.assert_array_equal(y, v)
+    U, V = np.eye(5)[:, :3], np.eye(4)[:, 1:]
+    found = list(columns(U, V))
+    assert len(found) == 3
+    np.testing.assert_array_equal(found[1][0], U[:, 1])
+    np.testing.assert_array_equal(found[1][1], V[:, 1])
+    with pytest.raises(ValueError, match="zip"):
+        list(columns(U, V[:, :2]))
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-8])
+def test_sweeps_with_a_trace_norm_rest(tolerance) -> None:
+    """At rest G v_k = −α u_k and Gᵀu_k = −α v_k: A is a stationary point of R + α‖·‖_tr."""
+    case, alpha = problem((14, 11), 0.7), 0.05
+    sweep = Sweep(Trace(alpha), tolerance)
+    state = sweep.solve(case.entries, random_low_rank((14, 11), 4))
+    A, G = state.A, case.gradient(state.A.to_dense())
+    left = np.linalg.norm(G @ A.V + alpha * A.U, axis=0)
+    right = np.linalg.norm(G.T @ A.U + alpha * A.V, axis=0)
+    assert A.s @ np.maximum(left, right) <= tolerance * state.value
+    np.testing.assert_allclose(state.value, case.value(A.to_dense()) + alpha * A.s.sum())
+
+
+def test_a_pair_that_a_trace_norm_holds_down_is_not_added() -> None:
+    case = problem((10, 8), 0.8)
+    top = np.linalg.norm(case.gradient(0.0), 2)
+    P, _, Qt = np.linalg.svd(case.gradient(0.0))
+    zero = LowRank.zero((10, 8))
+    for share, rank in ((1.001, 0), (0.999, 1)):
+        sweep = Sweep(Trace(share * top))
+        state = sweep.extend(sweep.start(case.entries, zero), P[:, 0], Qt[0])
+        assert state.A.rank == rank
+        assert (state.value < case.value(0.0)) == (rank == 1)
+
+
+def test_components_that_a_trace_norm_makes_useless_are_dropped() -> None:
+    case = problem((12, 10), 0.8)
+    alpha = 0.6 * np.linalg.norm(case.gradient(0.0), 2)
+    A = LowRank.from_dense(case.Y, 6)
+    state = Sweep(Trace(alpha)).solve(case.entries, A)
+    assert state.A.rank < 6
+    assert np.all(state.A.s > 0)
+    np.testing.assert_allclose(
+        state.value, case.value(state.A.to_dense()) + alpha * state.A.s.sum()
+    )
