@@ -8,17 +8,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path as File
 from typing import Any
 
 import scipy.sparse as sp
 
-from pygeco import Entries, MatrixCompletion, minimize
+from pygeco import Entries, MatrixCompletion, Path, minimize
 from sections.made import sparse_ratings
 from sections.measuring import FOLDER, Line, Plan, Shape, Took, show, timed
 
-STATUS, REFS = Path("/proc/self/status"), Path("/proc/self/clear_refs")
-BYTES = 24.0  # a cell, and the factors beside it
+STATUS, REFS = File("/proc/self/status"), File("/proc/self/clear_refs")
+BYTES = 24.0  # a cell, and the factors that the fit gives beside it
 ROOM, MINUTES = 24.0, 10.0  # for Netflix's shape: GB and minutes
 
 
@@ -38,7 +38,8 @@ def _lines(fit: str, cells: int, shape: Shape, plan: Plan, *, large: bool = Fals
     took = Took(found["wall"], found["cpu"])
     what = f"{'path' if fit == 'path' else 'default fit'}, {cells:,} cells"
     wanted = BYTES + found["factors"] / cells
-    note = f"24 and the factors of rank {found['rank']}"
+    kept = "factors of every rank" if fit == "path" else "factors"
+    note = f"24 and the {kept} to {found['rank']}, {found['factors'] / cells:.1f}"
     peak = found["peak"] / cells
     lines = [Line(what, took, peak, "bytes/cell", wanted, tracked=True, note=note)]
     if large:
@@ -56,17 +57,17 @@ def _child(fit: str, cells: int, shape: Shape, rank: int) -> dict[str, Any]:
     return answer
 
 
-def path(X: sp.csr_array, rank: int) -> int:
-    """The rank of a path of the default solver."""
-    return len(minimize(Entries.from_sparse(X), rank, random_state=0))
+def path(X: sp.csr_array, rank: int) -> Path:
+    """A path of the default solver."""
+    return minimize(Entries.from_sparse(X), rank, random_state=0)
 
 
-def default(X: sp.csr_array, rank: int) -> int:
-    """The rank that the default model found."""
-    return int(MatrixCompletion(random_state=0).fit(X).rank_)
+def default(X: sp.csr_array, rank: int) -> Path:
+    """The path of the default model, which has one step."""
+    return MatrixCompletion(random_state=0).fit(X).path_
 
 
-FITS: dict[str, Callable[[sp.csr_array, int], int]] = {"path": path, "default": default}
+FITS: dict[str, Callable[[sp.csr_array, int], Path]] = {"path": path, "default": default}
 
 
 def child(fit: str, cells: int, m: int, n: int, rank: int) -> None:
@@ -77,11 +78,12 @@ def child(fit: str, cells: int, m: int, n: int, rank: int) -> None:
     own = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     rest = _kilobytes("VmRSS") * 1024 - own
     REFS.write_text("5")  # sets the peak to what is in use now: proc(5)
-    ranks: list[int] = []
-    took = timed(lambda: ranks.append(FITS[fit](X, rank)))
+    found: list[Path] = []
+    took = timed(lambda: found.append(FITS[fit](X, rank)))
     peak = _kilobytes("VmHWM") * 1024 - rest
-    factors = 8 * (m + n) * ranks[0]
-    print(json.dumps({**took._asdict(), "peak": peak, "factors": factors, "rank": ranks[0]}))
+    factors = sum(step.A.U.nbytes + step.A.V.nbytes for step in found[0])
+    highest = found[0].A.rank
+    print(json.dumps({**took._asdict(), "peak": peak, "factors": factors, "rank": highest}))
 
 
 def _kilobytes(field: str) -> int:
