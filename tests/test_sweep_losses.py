@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from loss_cases import CASES, sample
-from pygeco import Custom, Entries, LowRank, Ridge, Schatten, Solver, Trace, minimize
+from pygeco import Custom, Entries, LowRank, Ridge, Schatten, Solver, Trace, losses, minimize
 from pygeco.corrections import Core, Sweep
-from pygeco.data import make_low_rank
+from pygeco.data import make_low_rank, make_ratings
 
 EVERY = pytest.mark.parametrize("name", CASES)
 
@@ -52,6 +52,27 @@ def test_path_never_rises_and_ends_stationary(name):
     for v, u, s in zip(A.V.T, A.U.T, A.s, strict=True):
         np.testing.assert_allclose(G.matvec(v) + 2 * alpha * s * u, 0, atol=2e-4)
         np.testing.assert_allclose(G.rmatvec(u) + 2 * alpha * s * v, 0, atol=2e-4)
+
+
+@pytest.mark.parametrize("name", ["huber", "absolute", "quantile", "pseudo-huber", "log-cosh"])
+@pytest.mark.parametrize("width", [1e-6, 0.1])
+def test_targets_far_from_zero_do_not_stall(name, width):
+    """Where all cells are far, a loss that is linear there bends too little for the first steps."""
+    ratings = make_ratings((60, 40), 1200, seed=1)
+    loss = {
+        "huber": losses.Huber(width),
+        "absolute": losses.Absolute(width),
+        "quantile": losses.Quantile(0.5, width),
+        "pseudo-huber": losses.PseudoHuber(width),
+        "log-cosh": losses.LogCosh(),
+    }[name]
+    entries = Entries(ratings.rows, ratings.cols, np.round(ratings.values), (60, 40), loss=loss)
+    core, swept = (
+        minimize(entries, 3, Solver(correction=correction), random_state=0)
+        for correction in ("core", "sweep")
+    )
+    assert [step.rank for step in swept] == [1, 2, 3]
+    assert swept[-1].objective <= 1.02 * core[-1].objective
 
 
 def test_half_sweep_is_least_squares():

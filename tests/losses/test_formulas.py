@@ -109,6 +109,18 @@ def test_nothing_overflows_at_the_largest_data(name, dtype, size):
             assert np.all(np.isfinite(formula(z, y)))
 
 
+REGRESSION = [name for name in CASES if CASES[name][0].regression]
+
+
+@pytest.mark.parametrize("name", REGRESSION)
+def test_small_residuals_keep_their_digits(name):
+    x = np.logspace(-6, 1, 50).astype(np.float32)
+    loss, zero = CASES[name][0], np.zeros_like(x)
+    for z in (x, -x):
+        exact = loss.value(z.astype(float), zero.astype(float))
+        np.testing.assert_allclose(loss.value(z, zero), exact, rtol=1e-5)
+
+
 @EVERY
 def test_pickles_and_works_on_empty_arrays(name):
     loss, z, y = sample(name, 20)

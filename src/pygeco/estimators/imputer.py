@@ -78,7 +78,7 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         self._check_parameters(X.shape)
         known = ~np.isnan(X)
         self.mean_, self.scale_ = _moments(X, known)
-        Z = (X - self.mean_) / self.scale_
+        Z = self._standardised(X)
         number = seed(self.random_state)
         with threadpool_limits(1, "blas"):
             rank, self.alpha_ = self._chosen(Z, known, number)
@@ -99,10 +99,16 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         rows = ~known.all(axis=1)
         if rows.any():
             part = X[rows]
-            Z = (part - self.mean_) / self.scale_
+            Z = self._standardised(part)
             filled = _predicted(Z, self.components_.T, self.alpha_ * self.share_)
-            X[rows] = np.where(known[rows], part, filled * self.scale_ + self.mean_)
+            with np.errstate(over="ignore"):
+                filled = filled * self.scale_ + self.mean_
+            ends = np.finfo(X.dtype)
+            X[rows] = np.where(known[rows], part, np.clip(filled, ends.min, ends.max))
         return X
+
+    def _standardised(self, X: Array) -> Array:
+        return X / self.scale_ - self.mean_ / self.scale_  # the largest numbers have no difference
 
     def _chosen(self, Z: Array, known: NDArray[np.bool_], seed: int) -> tuple[int, float]:
         """Rank and alpha as given, or those with the smallest error at cells held out for it."""

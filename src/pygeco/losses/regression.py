@@ -153,7 +153,9 @@ class LogCosh(Regression):
     def value(self, z: Array, y: Array) -> Array:
         xp = namespace(z)
         x = xp.abs(z - y)
-        return x + xp.log1p(xp.exp(-2 * x)) - math.log(2)
+        # log(1 + 2 sinh²(x/2)) keeps its digits for small x, the other form its range.
+        near = xp.log1p(2 * xp.sinh(xp.minimum(x, 1) / 2) ** 2)
+        return xp.where(x < 1, near, x + xp.log1p(xp.exp(-2 * x)) - math.log(2))
 
     def slope(self, z: Array, y: Array) -> Array:
         return namespace(z).tanh(z - y)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from pygeco.objectives.entries import Entries
 
 STEPS = 50
+# Far from its minimum a loss like |x| has a tenth of the curvature that a Newton step would need:
+# the first trials may all be too long.
+TRIALS = 8
 # Floats of the Grams that are in memory at once.
 ROOM = 1 << 23
 
@@ -34,7 +37,8 @@ def minimise_side(
 
     i runs over the rows (or `columns`), each row a damped Newton of its own; all rows of a block
     take their steps together. W like `start` (m, s), `fixed` (n, s); `ridge` broadcasts to (m, s).
-    |E| s²/2 + m s³ multiply-adds a step. The objective of no row rises. A row without any cell
+    |E| s²/2 + m s³ multiply-adds a trial, of which there are `steps`, and a few more where none of
+    them has lowered a row. The objective of no row rises. A row without any cell
     keeps its start, or shrinks to zero under a ridge.
     """
     P, Q = entries.widened(columns, start, fixed)
@@ -75,13 +79,14 @@ class _Rows:
         t = ones(len(W), W)
         rounding = max(1e-12, float(np.finfo(self.Q.dtype).eps))
         open_ = fall > rounding * np.abs(value)
-        for _ in range(steps):
-            if not open_.any():
+        stuck = open_.copy()  # rows that no trial has lowered yet: they get more of them
+        for trials in range(steps + TRIALS):
+            if not (open_ if trials < steps else open_ & stuck).any():
                 break
             trial = W + (t * open_)[:, None] * step
             new, grams, force = self._at(trial)
             better = open_ & (new <= value - 1e-4 * t * fall)
-            worse = open_ & ~better
+            worse, stuck = open_ & ~better, stuck & ~better
             t[worse] = _shorter(t[worse], fall[worse], new[worse] - value[worse])
             W[better], value[better], t[better] = trial[better], new[better], 1.0
             step[better], fall[better] = self._newton(grams[better], force[better], better)
