@@ -92,6 +92,11 @@ def test_weights_are_not_for_parts(client, folder):
         MatrixCompletion(engine="dask").fit(folder, sample_weight=np.ones(2500))
 
 
+def test_other_engines_read_no_files(folder):
+    with pytest.raises(ValueError, match="engine: 'cpu' does not read files; use engine='dask'"):
+        MatrixCompletion(engine="cpu").fit(folder)
+
+
 def test_the_command(folder, tmp_path, here):
     def run(*words, code=0):
         result = CliRunner().invoke(app, [str(word) for word in words])
