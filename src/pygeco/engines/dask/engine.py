@@ -136,10 +136,8 @@ class Dask:
         args = (*self._both(cells, P, Q), scale, self._other(cells, X))
         return Residuals(*self._pass("fresh_products", cells, outs, *args))
 
-    def transposed(self, by_row: Cells, by_col: Cells, data: Any) -> Any:
-        node = Node(work.transposed, self.slab, data.node, costly=True, name="transpose")
-        node.lasting = False
-        return Tall(self, node, data.bounds, data.meta)
+    def transposed(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
+        return None
 
     def cross_grams(self, cells: Cells, X: Array, x: Array) -> Array:
         args = (self._other(cells, X), self._other(cells, x))
@@ -237,7 +235,7 @@ class Dask:
         Arrays of the rows and of the cells stay there; those of columns and numbers are summed.
         """
         node = self._node(name, name.replace("_", "-"), cells, *args, **keywords)
-        several = len(outs) > 1
+        several, per_cell = len(outs) > 1, isinstance(outs[0], str) and outs[0] == CELL
         found: list[Any] = [None] * len(outs)
         sums = []
 
@@ -249,6 +247,8 @@ class Dask:
                 node.lasting = False
                 values: Any = cells.values
                 found[at] = Tall(self, part(at), values.bounds, values.meta)
+            elif per_cell and _by_col(cells):  # made for the cells' sake
+                found[at] = Later(self.grid, part(at))
             elif isinstance(out, str) or _by_col(cells):
                 sums.append(at)
             elif 0 in out.shape[1:]:

@@ -287,7 +287,7 @@ def cut(x: NDArray[Any], bounds: Bounds) -> Each | Node:
     """The slabs of an array of the client. What is the same for all rows travels as one row."""
     if x.strides[0] == 0:
         return Node(work.repeated, x[:1].copy(), Each(tuple(np.diff(bounds).tolist())))
-    return Each(tuple(x[a:b] for a, b in pairwise(bounds.tolist())))
+    return Each(tuple(x[a:b].copy() for a, b in pairwise(bounds.tolist())))
 
 
 def spread(x: NDArray[Any], like: Tall) -> Tall:

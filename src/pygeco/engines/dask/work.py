@@ -122,13 +122,6 @@ def owners(slab: Both, first: int) -> NDArray[np.int32]:
     return slab.by_row.owners() + np.int32(first)
 
 
-def transposed(slab: Both, data: Array) -> Array:
-    """Numbers of the cells by row in the order by column."""
-    pointers, indices = slab.by_row[:2]
-    none = np.zeros(0, data.dtype)
-    return with_transpose(pointers, indices, data, none, slab.by_col.groups, ENGINE)[1].values
-
-
 def on_cells(
     what: str | Callable[..., Any],
     by_col: bool,
@@ -175,8 +168,8 @@ def stacked(*columns: Array) -> Array:
     return np.column_stack(columns)
 
 
-def blank(x: Array, columns: int) -> Array:
-    return np.zeros((len(x), columns), x.dtype)
+def blank(x: Array, tail: tuple[int, ...]) -> Array:
+    return np.zeros((len(x), *tail), x.dtype)
 
 
 def inner(x: Array, y: Array) -> Array:
