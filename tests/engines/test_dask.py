@@ -15,7 +15,8 @@ from pygeco import Dense, Entries, Ridge, Solver, minimize
 from pygeco.data import make_ratings
 from pygeco.engines import dask as cluster_engine
 from pygeco.engines.dask import ClusterError, WorkerLostWarning, anchors, nodes, slabs
-from pygeco.engines.dask.tall import Tall, spread
+from pygeco.engines.dask.rowwise import spread
+from pygeco.engines.dask.tall import Tall
 
 ROWS, COLS, VALUES, SHAPE = make_ratings((80, 30), 1100, rank=3)
 VALUES = VALUES.astype(float)

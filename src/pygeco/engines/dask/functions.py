@@ -11,7 +11,8 @@ import numpy as np
 
 from pygeco.engines.dask import work
 from pygeco.engines.dask.nodes import Each, Node
-from pygeco.engines.dask.tall import Constant, Tall, Wide, aligned, rowwise, spread, summed
+from pygeco.engines.dask.rowwise import Constant, aligned, rowwise, spread, summed
+from pygeco.engines.dask.tall import Tall, Wide
 
 HANDLERS: dict[Any, Callable[..., Any]] = {}
 

@@ -13,7 +13,7 @@ from distributed import get_worker
 from numpy.typing import NDArray
 
 from pygeco.arrays import Array
-from pygeco.engines.cells import with_transpose
+from pygeco.engines.cells import cut, with_transpose
 from pygeco.engines.dask.slabs import Slab
 from pygeco.engines.host import ENGINE
 from pygeco.engines.protocol import Cells
@@ -135,7 +135,8 @@ def on_cells(
     """A pass over the slab, of the cpu engine where it is a name, with these values and weights."""
     cells = slab[by_col]._replace(values=values, weights=weights)
     if part is not None:
-        cells = cells._replace(pointers=cells.pointers[part.start : part.stop + 1])
+        pointers = cells.pointers[part.start : part.stop + 1]
+        cells = cells._replace(pointers=pointers, blocks=cut(pointers - pointers[0]))
     call = getattr(ENGINE, what) if isinstance(what, str) else what
     return call(cells, *args, **keywords)
 
