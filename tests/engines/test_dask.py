@@ -9,12 +9,12 @@ import pytest
 
 pytest.importorskip("distributed")
 
-from distributed import Client, LocalCluster
+from distributed import Client, KilledWorker, LocalCluster
 
 from pygeco import Dense, Entries, Ridge, Solver, minimize
 from pygeco.data import make_ratings
-from pygeco.engines import dask as cluster_engine
-from pygeco.engines.dask import ClusterError, WorkerLostWarning, anchors, nodes, slabs
+from pygeco.engines.dask import ClusterError, WorkerLostWarning, nodes, passes, slabs
+from pygeco.engines.dask.faults import clear_words
 from pygeco.engines.dask.rowwise import spread
 from pygeco.engines.dask.tall import Tall
 
@@ -102,6 +102,24 @@ def test_a_half_sweep_over_columns_is_the_least_of_each(client) -> None:
         own = np.flatnonzero(np.equal(COLS, j))
         X, y = U[ROWS[own]], VALUES[own]
         np.testing.assert_allclose(found[j], np.linalg.solve(X.T @ X + lift, X.T @ y), rtol=1e-7)
+
+
+def test_columns_in_blocks_are_the_same_columns(client, monkeypatch) -> None:
+    other = both(client)[1]
+    rng = np.random.default_rng(1)
+    U, V = rng.standard_normal((SHAPE[0], 2)), rng.standard_normal((SHAPE[1], 2))
+    whole = other.half_sweep(U, V, side="column")
+    monkeypatch.setattr(passes, "ROOM", 500)  # a few columns at once
+    np.testing.assert_array_equal(other.half_sweep(U, V, side="column"), whole)
+
+
+def test_cores_where_the_columns_are_too_many_and_a_word_about_it(client, monkeypatch) -> None:
+    plain, other = both(client)
+    monkeypatch.setattr(passes, "LARGE", 100)
+    with pytest.warns(UserWarning, match="correction: on a cluster, sweeps at rank 1 would sum"):
+        found = minimize(other, 1, random_state=0)
+    known = minimize(plain, 1, Solver(correction="core"), random_state=0)
+    assert found.steps[-1].objective == pytest.approx(known.steps[-1].objective, rel=1e-9)
 
 
 def test_the_same_bits_on_any_number_of_workers(client) -> None:
@@ -211,9 +229,15 @@ def test_a_scheduler_that_is_gone_is_one_sentence() -> None:
             minimize(entries, 20, SWEEP, random_state=0)
 
 
+def test_workers_that_all_die_are_one_sentence(client) -> None:
+    with (
+        pytest.raises(ClusterError, match="4 workers died one after the other"),
+        clear_words(client),
+    ):
+        raise KilledWorker("slab", "a worker", 3)
+
+
 def test_dense_tables_are_refused(client) -> None:
     dense = np.ones((6, 5))
     with pytest.raises(TypeError, match="engine: 'dask' serves observed cells"):
         Dense(dense, engine=both(client)[1].engine)
-    assert cluster_engine.engine(client).name == "dask"
-    assert anchors.DEEP > 1
