@@ -31,7 +31,6 @@ from pygeco.data import make_ratings
 from pygeco.engines.dask import WorkerLostWarning
 
 SWEEP = Solver(correction="sweep")
-SENT: Counter[str] = Counter()  # bytes that this process wrote, by the other end's address
 
 
 @contextmanager
@@ -101,9 +100,9 @@ def workers_spent(client: Client) -> float:
 def traffic() -> None:
     """Bytes of a rank: from the client, to the client, to the workers, and from them."""
     print("traffic  workers     n   rank    client →    → client   → workers   workers →")
-    for n, cells in ((1_000, 200_000), (4_000, 200_000)):
-        data = ratings((8_000, n), cells)
-        for workers in (1, 2, 4):
+    for n, several in ((1_000, (1, 2, 4)), (4_000, (2,))):
+        data = ratings((8_000, n), 200_000)
+        for workers in several:
             with cluster(workers) as client:
                 counted()
                 client.run(counted)
@@ -130,10 +129,10 @@ class Traffic:
         self.rows: dict[int, np.ndarray] = {}
 
     def now(self) -> np.ndarray:
-        out = SENT[self.scheduler]
+        out = TCP.sent[self.scheduler]
         names = client_side(self.client)
-        down = sum(size for peer, size in SENT.items() if peer in names)
-        back = sum(SENT.values()) - out - down
+        down = sum(size for peer, size in TCP.sent.items() if peer in names)
+        back = sum(TCP.sent.values()) - out - down
         up = sum(self.client.run(written).values())
         return np.array([out, back, down, up], float)
 
@@ -156,21 +155,23 @@ def client_side(client: Client) -> set[str]:
 
 
 def counted() -> None:
-    """Count what this process writes from now on."""
-    if getattr(TCP, "counts", False):
+    """Count the bytes that this process writes from now on, by the other end's address."""
+    if hasattr(TCP, "sent"):
         return
-    write = TCP.write
+    write, TCP.sent = TCP.write, Counter()
 
     async def writing(self: Any, *args: Any, **kwargs: Any) -> Any:
         size = await write(self, *args, **kwargs)
-        SENT[self.peer_address] += size
+        TCP.sent[self.peer_address] += size
         return size
 
-    TCP.write, TCP.counts = writing, True
+    TCP.write = writing
 
 
 def written() -> int:
-    return sum(SENT.values())
+    from distributed.comm.tcp import TCP  # that of the worker on which this runs
+
+    return sum(TCP.sent.values())
 
 
 def deaths(count: int = 10) -> None:

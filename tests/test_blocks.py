@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from oracles import Matrix
-from pygeco.directions import Weighted, _AtOnce, _Basis, _InTurn, leading_block, matmat, rmatmat
+from pygeco.directions import Weighted, leading_block, matmat, rmatmat
+from pygeco.krylov import AtOnce, Basis, InTurn
 
 
 @pytest.mark.parametrize("shape", [(30, 20), (20, 30), (3, 9), (9, 3)])
@@ -66,8 +67,8 @@ def test_both_products_at_once_give_the_same_bidiagonal_matrix(shape) -> None:
     rng = np.random.default_rng(0)
     M, x = Matrix(rng.standard_normal(shape)), rng.standard_normal(shape[1])
     sides = []
-    for kind in (_InTurn, _AtOnce):
-        V = _Basis(21)
+    for kind in (InTurn, AtOnce):
+        V = Basis(21)
         V.append(x / np.linalg.norm(x))
         sides.append((kind(M, V, 20), V))
     (turn, V), (once, W) = sides
@@ -83,11 +84,11 @@ def test_both_products_at_once_give_the_same_bidiagonal_matrix(shape) -> None:
     np.testing.assert_allclose(Q @ Q.T, np.eye(6), atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", [_InTurn, _AtOnce])
+@pytest.mark.parametrize("kind", [InTurn, AtOnce])
 def test_nothing_is_left_beyond_the_rank(kind) -> None:
     rng = np.random.default_rng(1)
     M = Matrix(np.outer(rng.standard_normal(8), rng.standard_normal(7)))
-    V = _Basis(10)
+    V = Basis(10)
     x = rng.standard_normal(7)
     V.append(x / np.linalg.norm(x))
     steps = kind(M, V, 9)

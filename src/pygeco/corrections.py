@@ -7,6 +7,7 @@ adds a pair and minimises; `shrink` drops the weakest component and minimises ag
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -184,7 +185,7 @@ def named(name: str, penalty: Penalty | None, tolerance: float = 1e-6) -> Correc
     )
 
 
-def suited(name: str, objective: Objective, penalty: Penalty | None) -> str:
+def suited(name: str, objective: Objective, penalty: Penalty | None, rank: int = 1) -> str:
     """What "auto" stands for: the sweep where the objective asks for it, and else the core.
 
     The core too with a penalty that sweeps cannot have; and without any for labels, counts and
@@ -195,4 +196,15 @@ def suited(name: str, objective: Objective, penalty: Penalty | None) -> str:
     if getattr(objective, "correction", "core") != "sweep" or not sweeps(penalty):
         return "core"
     held = penalty is not None and penalty.value(np.ones(1)) > 0
-    return "sweep" if held or cast(Any, objective).loss.regression else "core"
+    if not (held or cast(Any, objective).loss.regression):
+        return "core"
+    heavy = getattr(getattr(objective, "engine", None), "heavy", None)
+    if heavy is not None and heavy(rank):
+        warnings.warn(
+            f"correction: on a cluster, sweeps at rank {rank} would sum the systems of "
+            f"{objective.shape[1]} columns over the slabs; cores are used instead. Ask for "
+            "correction='sweep' to have them nevertheless.",
+            stacklevel=3,
+        )
+        return "core"
+    return "sweep"

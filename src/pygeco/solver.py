@@ -298,8 +298,9 @@ def minimize(
     start, of each step and of the reason for the stop.
     """
     solver = Solver() if solver is None else solver
-    solver = replace(solver, correction=corrections.suited(solver.correction, objective, penalty))
     rank = checked_rank(rank, objective.shape)
+    name = corrections.suited(solver.correction, objective, penalty, rank)
+    solver = replace(solver, correction=name)
     steps = list(start.steps) if isinstance(start, Path) else []
     objective = objective if penalty is None else scaled(objective, penalty.gamma)
     correction = corrections.named(solver.correction, penalty, solver.tolerance)

@@ -1,7 +1,9 @@
-"""One cluster of two worker processes for all tests of this folder."""
+"""One cluster of two worker processes for all tests of this folder, and four slabs at least."""
 
 import pytest
 from distributed import Client, LocalCluster
+
+from pygeco.engines.dask import slabs
 
 
 @pytest.fixture(scope="session")
@@ -9,3 +11,10 @@ def client():
     settings = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with LocalCluster(2, **settings) as cluster, Client(cluster) as client:
         yield client
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _slabs():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(slabs, "FEWEST", 4)
+        yield

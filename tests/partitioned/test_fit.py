@@ -26,6 +26,11 @@ def here():
     return MatrixCompletion(2, random_state=0).fit(SHORT)
 
 
+@pytest.fixture(scope="module")
+def there(client, folder):
+    return MatrixCompletion(2, engine="dask", random_state=0).fit(folder)
+
+
 def assert_same(there, here):
     assert there.path_[-1].objective == pytest.approx(here.path_[-1].objective, rel=1e-6)
     assert there.rank_ == here.rank_
@@ -33,8 +38,7 @@ def assert_same(there, here):
     np.testing.assert_allclose(found["prediction"], wanted["prediction"], rtol=1e-4)
 
 
-def test_a_folder_is_fitted(client, folder, here, tmp_path):
-    there = MatrixCompletion(2, engine="dask", random_state=0).fit(folder)
+def test_a_folder_is_fitted(there, here, tmp_path):
     assert isinstance(there.factors_.U, Tall)
     assert_same(there, here)
     there.save(tmp_path / "model")
@@ -59,10 +63,9 @@ class KilledError(Exception):
     pass
 
 
-def test_a_killed_fit_goes_on_to_the_same_bits(client, folder, tmp_path, monkeypatch):
+def test_a_killed_fit_goes_on_to_the_same_bits(there, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(_checkpoint, "PAUSE", 0.0)
     monkeypatch.setattr(_checkpoint, "SHARE", 1e9)  # a checkpoint after every sweep
-    whole = MatrixCompletion(2, random_state=0).fit(folder)
     told = []
 
     def kill(sweep):
@@ -74,12 +77,12 @@ def test_a_killed_fit_goes_on_to_the_same_bits(client, folder, tmp_path, monkeyp
     with pytest.raises(KilledError):
         MatrixCompletion(2, random_state=0, callback=kill).fit(folder, **settings)
     again = MatrixCompletion(2, random_state=0, callback=told.append).fit(folder, **settings)
-    assert len(told) < 5 + whole.n_iter_  # it did not begin anew
+    assert len(told) < 5 + there.n_iter_  # it did not begin anew
     assert isinstance(again.posterior_.rows.bias, Tall)
     for model in (again, MatrixCompletion(2, random_state=0).fit(folder, **settings)):
-        np.testing.assert_array_equal(model.factors_.U.get(), whole.factors_.U.get())
-        np.testing.assert_array_equal(model.factors_.V, whole.factors_.V)
-        assert_same(model, whole)
+        np.testing.assert_array_equal(model.factors_.U.get(), there.factors_.U.get())
+        np.testing.assert_array_equal(model.factors_.V, there.factors_.V)
+        assert_same(model, there)
     with pytest.raises(ValueError, match="belongs to other data or settings"):
         MatrixCompletion(1, random_state=0).fit(folder, **settings)
 
@@ -87,6 +90,11 @@ def test_a_killed_fit_goes_on_to_the_same_bits(client, folder, tmp_path, monkeyp
 def test_weights_are_not_for_parts(client, folder):
     with pytest.raises(ValueError, match="sample_weight: is not for parts on a cluster"):
         MatrixCompletion(engine="dask").fit(folder, sample_weight=np.ones(2500))
+
+
+def test_other_engines_read_no_files(folder):
+    with pytest.raises(ValueError, match="engine: 'cpu' does not read files; use engine='dask'"):
+        MatrixCompletion(engine="cpu").fit(folder)
 
 
 def test_the_command(folder, tmp_path, here):

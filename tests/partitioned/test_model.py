@@ -12,7 +12,7 @@ from cluster_cases import ratings, written
 from pygeco import MatrixCompletion, load
 from pygeco.arrays import foreign
 from pygeco.engines.dask import Dask
-from pygeco.engines.dask.tall import spread
+from pygeco.engines.dask.rowwise import spread
 from pygeco.estimators._cluster import mapped_parts
 from pygeco.estimators.recommending import Seen
 from pygeco.partitioned import read_partitioned

@@ -61,7 +61,7 @@ def sent_out(x: Any, entries: Entries) -> Any:
 
 def _spread(x: Any, home: Any, rows: bool) -> Any:
     """`rows` is true within a part that has one line for each row."""
-    from pygeco.engines.dask.tall import spread
+    from pygeco.engines.dask.rowwise import spread
 
     stay = x.on_host() if hasattr(x, "on_host") else ()
     names = [field.name for field in fields(x)] if is_dataclass(x) else getattr(x, "_fields", ())

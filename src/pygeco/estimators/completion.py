@@ -165,13 +165,23 @@ class MatrixCompletion(
         columns are called user, item and rating, or the like; `columns` names them otherwise. Its
         ids may be of any type; the model keeps them, and then speaks of ids, not of positions.
 
+        On a cluster X may also be a Dask DataFrame of ratings, the address of a folder of Parquet
+        files, or a list of such files: the workers read them. `pygeco.data.read_ratings` reads a
+        file on one machine.
+
         `sample_weight` has one weight per value of a tuple or a table, or per row of a matrix.
 
         `checkpoint` is a file that keeps the state of the fit, after each rank or every second or
         so between sweeps. A fit that was killed goes on from there when it is started again with
         the same data and settings, and ends with the same bits. The file stays; delete it later.
         """
-        if self.engine != "dask" and not is_partitioned(X):
+        in_parts = is_partitioned(X)
+        if in_parts and self.engine not in (None, "dask"):
+            raise ValueError(
+                f"engine: {self.engine!r} does not read files; use engine='dask', or read the file "
+                "by pygeco.data.read_ratings and fit its table."
+            )
+        if self.engine != "dask" and not in_parts:
             return self._fit(X, sample_weight, columns, checkpoint)
         with on_cluster() as own:
             self._fit(X, sample_weight, columns, checkpoint)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.linalg
 
-from pygeco.arrays import contiguous, empty, host, inner, times
+from pygeco.arrays import contiguous, host, inner, times
 from pygeco.factors import Array, LowRank
 from pygeco.linalg import solve_psd
 from pygeco.objectives import kronecker
@@ -72,7 +72,7 @@ class QuadraticSpan:
         cells = self.objective.by_row if self.flipped else self.objective.by_col
         x = contiguous(x)
         fresh = self.objective.engine.cross_grams(cells, X, x)
-        grams = empty((len(Y), s + 1, s + 1), Y)
+        grams: Array = np.empty_like(fresh, shape=(len(Y), s + 1, s + 1))
         grams[:, :s, :s] = old.grams
         grams[:, s, :] = fresh
         grams[:, :, s] = fresh

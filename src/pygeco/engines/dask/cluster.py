@@ -12,8 +12,8 @@ from typing import Any
 from distributed import Client, LocalCluster
 
 from pygeco.arrays import HOST, Array
-from pygeco.engines.dask.engine import Dask
 from pygeco.engines.dask.faults import ClusterError
+from pygeco.engines.dask.passes import Dask
 from pygeco.engines.dask.slabs import from_csr
 from pygeco.engines.host import Host
 from pygeco.engines.protocol import Cells

@@ -11,7 +11,8 @@ import numpy as np
 
 from pygeco.engines.dask import work
 from pygeco.engines.dask.nodes import Each, Node
-from pygeco.engines.dask.tall import Constant, Tall, Wide, aligned, rowwise, spread, summed
+from pygeco.engines.dask.rowwise import Constant, aligned, rowwise, spread, summed
+from pygeco.engines.dask.tall import Tall, Wide
 
 HANDLERS: dict[Any, Callable[..., Any]] = {}
 
@@ -65,9 +66,11 @@ def _empty_like(like: Tall, x: Any, dtype: Any = None, shape: Any = None, **_: A
         return Wide(_empty_like(like, x.T, dtype))
     if shape is None:
         return rowwise(partial(np.zeros_like, dtype=dtype), x)
-    if tuple(shape[1:]) != (len(x),):
-        raise TypeError("rows on a cluster: only an array of rows (k, m) can be made like one")
-    return Wide(rowwise(partial(work.blank, columns=shape[0]), x))
+    if len(shape) == 2 and shape[1] == len(x):
+        return Wide(rowwise(partial(work.blank, tail=(shape[0],)), x))
+    if shape[0] != len(x):
+        raise TypeError("rows on a cluster: an array like them has as many rows, or columns")
+    return rowwise(partial(work.blank, tail=tuple(shape[1:])), x)
 
 
 @handles(np.column_stack)

@@ -61,6 +61,8 @@ class Node:
     def __init__(
         self, function: Callable[..., Any], *args: Any, costly: bool = False, name: str = ""
     ) -> None:
+        # Copies: what runs later must see the numbers of now.
+        args = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in args)
         self.function, self.args, self.costly, self.name = function, args, costly, name
         self.kept: Kept | None = None
         self.held, self.made = 0, 0

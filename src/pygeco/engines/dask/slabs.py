@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+import dask
 import numpy as np
 from numpy.typing import NDArray
 
@@ -97,12 +98,17 @@ def from_csr(
     """Cells of this process, row by row, sent out. Each part travels in its own task."""
     bounds = cut(pointers)
     ends = pointers[bounds]
-    futures = []
+    futures, name = [], uuid4().hex
+    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
     for t in range(len(bounds) - 1):
         at = slice(int(ends[t]), int(ends[t + 1]))
         local = pointers[bounds[t] : bounds[t + 1] + 1] - ends[t]
         part = Slab(local, indices[at], values[at], weights[at] if len(weights) else weights)
-        futures.append(client.submit(Slab, *part, key=f"pygeco-slab-{uuid4().hex}-{t}"))
+        # Evenly, at first; elsewhere where the worker is gone.
+        home = workers[t * len(workers) // (len(bounds) - 1)]
+        place = {"workers": [home], "allow_other_workers": True}
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            futures.append(client.submit(Slab, *part, key=f"pygeco-slab-{name}-{t}", **place))
     return Slabs(
         client, tuple(futures), bounds, columns, np.diff(ends), values.dtype, len(weights) > 0
     )

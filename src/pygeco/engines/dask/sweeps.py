@@ -97,3 +97,12 @@ def solved(
         float(errors.sum()),
     )
     return found, gram
+
+
+def joined(found: list[Solved]) -> Solved:
+    """Blocks of columns, one after the other."""
+    if len(found) == 1:
+        return found[0]
+    arrays = zip(*(block[:3] for block in found), strict=True)
+    whole: list[Any] = [None if some[0] is None else np.concatenate(some) for some in arrays]
+    return Solved(whole[0], whole[1], whole[2], sum(block.error for block in found))

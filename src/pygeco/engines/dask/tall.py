@@ -8,10 +8,8 @@ one with as many rows is cut into slabs, any other goes to each of them whole.
 from __future__ import annotations
 
 import operator
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,8 +18,7 @@ from numpy.typing import NDArray
 
 from pygeco.engines.dask import work
 from pygeco.engines.dask.nodes import Each, Grid, Node
-
-Bounds = NDArray[np.int64]
+from pygeco.engines.dask.rowwise import Bounds, Constant, aligned, matmul, rowwise, spread
 
 
 class Tall(NDArrayOperatorsMixin):
@@ -38,6 +35,10 @@ class Tall(NDArrayOperatorsMixin):
 
     def __del__(self) -> None:
         self.node.held -= 1
+
+    def like(self, node: Node, meta: NDArray[Any], bounds: Bounds | None = None) -> Tall:
+        """Another one with the same rows, or other rows of the same slabs."""
+        return Tall(self.engine, node, self.bounds if bounds is None else bounds, meta)
 
     def _become(self, other: Tall) -> None:
         other.node.held += 1
@@ -218,6 +219,7 @@ class Wide:
     """The transpose (k, m) of a tall array."""
 
     ndim = 2
+    wide = True
 
     def __init__(self, tall: Tall) -> None:
         self.T = tall
@@ -263,103 +265,6 @@ class Wide:
         from pygeco.engines.dask.functions import called
 
         return called(function, args, kwargs, self.T)
-
-
-class Constant:
-    """An argument that goes to each slab as it is."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-def aligned(x: Any, like: Tall) -> Any:
-    """What a node is given for x: a tall array's node, its slabs of an array as tall, or x."""
-    if isinstance(x, Constant):
-        return x.value
-    if isinstance(x, Tall):
-        return x.node
-    if isinstance(x, np.ndarray) and x.ndim and len(x) == len(like) > 1:
-        return cut(x, like.bounds)
-    return x
-
-
-def cut(x: NDArray[Any], bounds: Bounds) -> Each | Node:
-    """The slabs of an array of the client. What is the same for all rows travels as one row."""
-    if x.strides[0] == 0:
-        return Node(work.repeated, x[:1].copy(), Each(tuple(np.diff(bounds).tolist())))
-    return Each(tuple(x[a:b] for a, b in pairwise(bounds.tolist())))
-
-
-def spread(x: NDArray[Any], like: Tall) -> Tall:
-    """An array of the client as a tall one."""
-    node = Node(work.same, cut(x, like.bounds), costly=True)
-    return Tall(like.engine, node, like.bounds, x[:0])
-
-
-def rowwise(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """function(*args) slab by slab; arrays of the client with as many rows are cut."""
-    like = next(x for x in args if isinstance(x, Tall))
-    function = partial(function, **kwargs) if kwargs else function
-    most = max(x.ndim for x in args if isinstance(x, (Tall, np.ndarray)))
-    nodes, metas = [], []
-    for x in args:
-        whole = isinstance(x, np.ndarray) and x.ndim < most
-        nodes.append(x if whole else aligned(x, like))
-        cut_ = isinstance(nodes[-1], (Node, Each)) and isinstance(x, np.ndarray)
-        metas.append(x.meta if isinstance(x, Tall) else x[:0] if cut_ else _value(x))
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        meta = function(*metas)
-    return Tall(like.engine, Node(function, *nodes), like.bounds, meta)
-
-
-def _value(x: Any) -> Any:
-    return x.value if isinstance(x, Constant) else x
-
-
-def summed(
-    like: Tall, name: str, meta: NDArray[Any] | Any, function: Callable[..., Any], *args: Any
-) -> Any:
-    """Σ over slabs of function(*args), which is like `meta`."""
-    if not np.size(meta):
-        return np.asarray(meta)
-    node = Node(function, *(aligned(x, like) for x in args))
-    return like.grid.total(node, name, int(np.asarray(meta).nbytes))
-
-
-def matmul(a: Any, b: Any) -> Any:
-    """a @ b, where one of them is tall or wide."""
-    if isinstance(b, Wide):
-        found = matmul(b.T, a.T)
-        return found if found.ndim == 1 else Wide(found)
-    if isinstance(a, Wide):
-        return _inner(a.T, b)
-    if isinstance(a, Tall) and a.ndim > 1:
-        return rowwise(np.matmul, a, b if isinstance(b, Tall) else Constant(b))
-    if isinstance(a, Tall):
-        return _inner(a, b)
-    return _inner(b, a.T).T
-
-
-def _inner(x: Tall, y: Any) -> Any:
-    """xᵀ y. The square of a single column comes with it: it is often asked for next."""
-    if isinstance(y, Tall) and y.ndim == 1:
-        memory = y.node.memory
-        if x.node is y.node:
-            if "square" not in memory:
-                memory["square"] = summed(x, "norm", 0.0, np.dot, x, x)
-            return memory["square"]
-        meta = x.meta.T @ y.meta
-        if not np.size(meta):
-            return meta
-        found, memory["square"] = summed(x, "project", meta, work.projected, x, y)
-        return found
-    meta = x.meta.T @ (y.meta if isinstance(y, Tall) else y[:0])
-    if not (isinstance(y, Tall) and x.node is y.node):
-        return summed(x, "inner", meta, work.inner, x, y)
-    if "gram" not in x.node.memory:
-        x.node.memory["gram"] = summed(x, "inner", meta, work.inner, x, y)
-    return x.node.memory["gram"]
 
 
 def _split_key(key: Any) -> tuple[Any, tuple[Any, ...]]:

@@ -13,7 +13,7 @@ from distributed import get_worker
 from numpy.typing import NDArray
 
 from pygeco.arrays import Array
-from pygeco.engines.cells import with_transpose
+from pygeco.engines.cells import cut, with_transpose
 from pygeco.engines.dask.slabs import Slab
 from pygeco.engines.host import ENGINE
 from pygeco.engines.protocol import Cells
@@ -122,13 +122,6 @@ def owners(slab: Both, first: int) -> NDArray[np.int32]:
     return slab.by_row.owners() + np.int32(first)
 
 
-def transposed(slab: Both, data: Array) -> Array:
-    """Numbers of the cells by row in the order by column."""
-    pointers, indices = slab.by_row[:2]
-    none = np.zeros(0, data.dtype)
-    return with_transpose(pointers, indices, data, none, slab.by_col.groups, ENGINE)[1].values
-
-
 def on_cells(
     what: str | Callable[..., Any],
     by_col: bool,
@@ -142,7 +135,8 @@ def on_cells(
     """A pass over the slab, of the cpu engine where it is a name, with these values and weights."""
     cells = slab[by_col]._replace(values=values, weights=weights)
     if part is not None:
-        cells = cells._replace(pointers=cells.pointers[part.start : part.stop + 1])
+        pointers = cells.pointers[part.start : part.stop + 1]
+        cells = cells._replace(pointers=pointers, blocks=cut(pointers - pointers[0]))
     call = getattr(ENGINE, what) if isinstance(what, str) else what
     return call(cells, *args, **keywords)
 
@@ -175,8 +169,8 @@ def stacked(*columns: Array) -> Array:
     return np.column_stack(columns)
 
 
-def blank(x: Array, columns: int) -> Array:
-    return np.zeros((len(x), columns), x.dtype)
+def blank(x: Array, tail: tuple[int, ...]) -> Array:
+    return np.zeros((len(x), *tail), x.dtype)
 
 
 def inner(x: Array, y: Array) -> Array:

@@ -15,12 +15,13 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
-from pygeco.arrays import Array
+from pygeco.arrays import Array, parts
 from pygeco.engines.dask import sweeps, work
 from pygeco.engines.dask.cells import Groups, Spread
 from pygeco.engines.dask.nodes import Each, Grid, Node
+from pygeco.engines.dask.rowwise import cut
 from pygeco.engines.dask.slabs import Slabs
-from pygeco.engines.dask.tall import Tall, cut
+from pygeco.engines.dask.tall import Tall
 from pygeco.engines.host import ENGINE
 from pygeco.engines.protocol import (
     Cells,
@@ -35,6 +36,8 @@ from pygeco.engines.protocol import (
 )
 
 CELL, NUMBER = "cell", "number"
+ROOM = 1 << 28  # bytes of the columns' systems that are summed at once
+LARGE = 1 << 30  # bytes of all of them, from which on cores are better
 DENSE = "engine: 'dask' serves observed cells, not dense tables; use engine='cpu' or 'cuda'."
 
 
@@ -136,10 +139,8 @@ class Dask:
         args = (*self._both(cells, P, Q), scale, self._other(cells, X))
         return Residuals(*self._pass("fresh_products", cells, outs, *args))
 
-    def transposed(self, by_row: Cells, by_col: Cells, data: Any) -> Any:
-        node = Node(work.transposed, self.slab, data.node, costly=True, name="transpose")
-        node.lasting = False
-        return Tall(self, node, data.bounds, data.meta)
+    def transposed(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
+        return None
 
     def cross_grams(self, cells: Cells, X: Array, x: Array) -> Array:
         args = (self._other(cells, X), self._other(cells, x))
@@ -218,18 +219,27 @@ class Dask:
     def _columns(
         self, cells: Cells, start: Array, ridges: Ridges, partner: list[Any], variances: bool
     ) -> Solved:
-        """The Gram of the rows' factor comes with it: it is made orthonormal next."""
-        node = self._node(sweeps.tables, "column-sweep", cells, *partner, ridges.offsets)
+        """In blocks of columns, so that their systems fit in a worker beside the slab."""
         known = ridges.variance is not None
-        rest = {k: v for k, v in ridges._asdict().items() if k not in sweeps.PARTNER}
         numbers = sweeps.width(ridges.partner.shape[1], ridges.offsets, known)
-        size = numbers * len(start) * start.itemsize
-        args = (start, rest, known, variances)
-        found, gram = self.grid.finished(node, "column-sweep", sweeps.solved, args, size)
+        rest = {k: v for k, v in ridges._asdict().items() if k not in sweeps.PARTNER}
+        found = []
+        for part in parts(len(start), max(1, ROOM // (numbers * start.itemsize))):
+            own = {k: v[part] for k, v in rest.items() if k in sweeps.OWN and v is not None}
+            run = cells._replace(pointers=cells.pointers[part.start : part.stop + 1])
+            node = self._node(sweeps.tables, "column-sweep", run, *partner, ridges.offsets)
+            args = (start[part], rest | own, known, variances)
+            size = numbers * (part.stop - part.start) * start.itemsize
+            solved, gram = self.grid.finished(node, "column-sweep", sweeps.solved, args, size)
+            found.append(solved)
         factor: Any = ridges.partner
-        if isinstance(factor, Tall):
+        if isinstance(factor, Tall):  # it is made orthonormal next
             factor.node.memory["gram"] = gram
-        return found
+        return sweeps.joined(found)
+
+    def heavy(self, rank: int) -> bool:
+        """Whether the columns' systems are too much to be summed over the slabs at every sweep."""
+        return sweeps.width(rank, False, False) * 8 * self.columns > LARGE
 
     def _pass(self, name: str, cells: Cells, outs: Any, *args: Any, **keywords: Any) -> list[Any]:
         """A pass of the cpu engine on every slab; `outs` say of what kind its answers are.
@@ -237,7 +247,7 @@ class Dask:
         Arrays of the rows and of the cells stay there; those of columns and numbers are summed.
         """
         node = self._node(name, name.replace("_", "-"), cells, *args, **keywords)
-        several = len(outs) > 1
+        several, per_cell = len(outs) > 1, isinstance(outs[0], str) and outs[0] == CELL
         found: list[Any] = [None] * len(outs)
         sums = []
 
@@ -249,6 +259,8 @@ class Dask:
                 node.lasting = False
                 values: Any = cells.values
                 found[at] = Tall(self, part(at), values.bounds, values.meta)
+            elif per_cell and _by_col(cells):  # made for the cells' sake
+                found[at] = Later(self.grid, part(at))
             elif isinstance(out, str) or _by_col(cells):
                 sums.append(at)
             elif 0 in out.shape[1:]:
