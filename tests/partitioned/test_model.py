@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from cluster_cases import ratings, written
-from pygeco import MatrixCompletion, load
+from pygeco import MatrixCompletion, load, report
 from pygeco.arrays import foreign
 from pygeco.engines.dask import Dask
 from pygeco.engines.dask.rowwise import spread
@@ -136,6 +136,12 @@ def test_reasons(models):
     found, wanted = (model.explain(user, item) for model in models)
     np.testing.assert_array_equal(found.columns, wanted.columns)
     close(found.contributions, wanted.contributions)
+
+
+def test_reports_are_for_one_machine(models, tmp_path):
+    with pytest.raises(ValueError, match="its rows are on a cluster"):
+        report(models[1], output=tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_file_is_that_of_the_model_here(models, tmp_path):

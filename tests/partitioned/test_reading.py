@@ -66,10 +66,14 @@ def test_slabs_do_not_depend_on_the_files(client, tmp_path):
     table = ratings()
     one, many = tmp_path / "one", tmp_path / "many"
     one.mkdir(), many.mkdir()
+    told = []
+    written(table, many, 7)
     found = [
-        read_partitioned(written(table, folder, files), client)
-        for folder, files in ((one, 1), (many, 7))
+        read_partitioned(written(table, one, 1), client, progress=told.append),
+        read_partitioned(many.as_uri(), client),  # any address of fsspec's
     ]
+    assert told == sorted(told)
+    assert told[-1] == 1
     np.testing.assert_array_equal(found[0].slabs.bounds, found[1].slabs.bounds)
     assert_same(gathered(found[0], client), gathered(found[1], client))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path, PurePath
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -173,8 +174,8 @@ def _started(plan: Plan, voice: Voice) -> Iterator[Any]:
         raise FileNotFoundError(2, "No such file or directory", plan.ratings)
     try:
         with started(*plan.cluster) as client:
-            count = len(client.scheduler_info(n_workers=-1)["workers"])
-            voice.note(f"{count} workers; their dashboard: {client.dashboard_link}")
+            drawn = f"; dashboard: {client.dashboard_link}" if find_spec("bokeh") else ""
+            voice.note(f"{len(client.nthreads())} workers{drawn}.")
             yield client
     except ClusterError as error:
         raise EngineError(f"--{error}") from error

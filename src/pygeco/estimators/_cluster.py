@@ -84,6 +84,8 @@ def asked(
     `others` go along with the rows; −1 is the average row. The answer is an array or a named tuple
     of arrays, one line a row.
     """
+    from pygeco.engines.dask.cluster import submitted
+
     arrays = np.broadcast_arrays(np.asarray(rows), *others)
     shape = arrays[0].shape
     index, *along = (array.reshape(-1) for array in arrays)
@@ -96,7 +98,7 @@ def asked(
         own = home == t
         local = np.where(index[own] < 0, U.bounds[t + 1] - U.bounds[t], index[own] - U.bounds[t])
         parts = (local, *(other[own] for other in along))
-        tasks.append(client.submit(_answer, models[t], function, parts, settings))
+        tasks.append(submitted(client, _answer, models[t], function, parts, settings))
     answers = client.gather(tasks)
     places = np.argsort(home, kind="stable")
     return _put_together(answers, places, shape)
@@ -133,14 +135,16 @@ def slab_models(model: Any) -> tuple[Any, ...]:
 
 
 def _made(model: Any) -> tuple[Any, ...]:
+    from pygeco.engines.dask.cluster import submitted
+
     slabs = model.factors_.U.engine.slabs
     client = slabs.client
     leaves: list[Any] = []
-    shell = _shell(model, leaves)
-    shared = client.submit(_same, shell, pure=False)  # sent once, passed on between workers
+    # Sent once, passed on between workers.
+    shared = submitted(client, _same, _shell(model, leaves))
     parts = [leaf.futures() for leaf in (model.seen_.values, *leaves)]
     return tuple(
-        client.submit(narrowed, shared, slab, *own, pure=False)
+        submitted(client, narrowed, shared, slab, *own)
         for slab, *own in zip(slabs.futures, *parts, strict=True)
     )
 

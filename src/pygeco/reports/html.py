@@ -46,6 +46,10 @@ def report(
             f"model: a report needs a fitted MatrixCompletion, not {type(model).__name__}; "
             "call fit first."
         )
+    if hasattr(model.factors_.U, "futures"):
+        raise ValueError(
+            "model: its rows are on a cluster; call model.to('cpu') first, or load its file."
+        )
     page = render(content(model, held_out, titles, heading))
     path = Path(output)
     with whole_file(path) as file:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import atexit
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import dask
 from distributed import Client, LocalCluster
 
 from pygeco.arrays import HOST, Array
@@ -74,6 +75,12 @@ def started(address: str | None = None, workers: int | None = None) -> Iterator[
     else:
         with _reached(address) as client:
             yield client
+
+
+def submitted(client: Any, function: Callable[..., Any], *args: Any) -> Any:
+    """A future of function(*args), of its own; arguments may be large."""
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+        return client.submit(function, *args, pure=False)
 
 
 def _reached(address: str) -> Any:
