@@ -30,6 +30,7 @@ RUNS = {
     "npy in npz": 5_000,
     "table": 6_000,
     "Parquet table": 4_000,
+    "Parquet in parts": 2_000,
     "titles": 4_000,
     "MovieLens": 5_000,
     "picture": 4_000,

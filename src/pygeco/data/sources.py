@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import lzma
 import os
@@ -40,25 +39,6 @@ def check_growth(name: str, size: int, unpacked: int, times: int = GROWTH) -> No
             f"{name} has {size:,} bytes and would take {unpacked:,} in memory, more than "
             f"{times} times as many; if that is right, unpack or convert it first."
         )
-
-
-@contextmanager
-def parsing(name: str) -> Iterator[None]:
-    """What a parser of another package says of a file, as one sentence.
-
-    Over a damaged file they raise anything, from BadZipFile to TokenError; so anything is caught
-    but what the system says, and an extra that is missing.
-    """
-    try:
-        yield
-    except (ReadError, ImportError):
-        raise
-    except Exception as error:
-        # EINVAL: it asks for a place before the start of the file.
-        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-            raise
-        told = str(error).strip().splitlines() or ["it is damaged"]
-        raise ReadError(f"{name} cannot be read: {told[0].strip().rstrip('.')}.") from error
 
 
 class Source(NamedTuple):
