@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import lzma
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -94,12 +95,18 @@ class Source(NamedTuple):
 
 
 def opened(source: str | os.PathLike[str] | BinaryIO, progress: Progress | None = None) -> Source:
-    """A path, "-" for standard input, or a binary file; the last two are read at once."""
+    """A path, "-" for standard input, or a binary file; the last two are read at once.
+
+    So is a pipe, such as the shell's <(…), for it can be read but once.
+    """
+    path: str | None
     if isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-":
         path = os.fspath(source)
-        with open(path, "rb") as file:
-            first = file.read(8)
         name, content = os.path.basename(path), b""
+        with open(path, "rb") as file:
+            if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+                path, content = None, file.read()
+            first = content[:8] or file.read(8)
     else:
         stdin = isinstance(source, (str, os.PathLike))
         file = sys.stdin.buffer if stdin else source  # type: ignore[assignment]
