@@ -6,6 +6,7 @@ import io
 import json
 import lzma
 import os
+import resource
 import shutil
 import struct
 import zipfile
@@ -212,6 +213,22 @@ def scratch():
 
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder) / "file"
+
+
+@contextmanager
+def little_memory(room: int):
+    """An allocation of more than `room` beyond what the process has now is an error."""
+    about = Path("/proc/self/statm")  # Linux'; elsewhere there is no limit
+    if not about.exists():
+        yield
+        return
+    used = int(about.read_text().split()[0]) * resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + room, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def forged(content: bytes) -> bytes:
