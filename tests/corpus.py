@@ -6,6 +6,7 @@ import io
 import json
 import lzma
 import os
+import resource
 import shutil
 import struct
 import zipfile
@@ -31,6 +32,7 @@ from pygeco.data.pictures import read_film, write_image, write_video
 from pygeco.data.titles import read_titles
 from pygeco.estimators._checkpoint import Checkpoint, kept_steps
 from pygeco.modelfile import describe
+from pygeco.partitioned.sources import footer, parts_of_files, table_of_rows
 from pygeco.tables import ColumnError
 
 # What a file may lead to, beside what the system says of one that is not there.
@@ -213,6 +215,22 @@ def scratch():
         yield Path(folder) / "file"
 
 
+@contextmanager
+def little_memory(room: int):
+    """An allocation of more than `room` beyond what the process has now is an error."""
+    about = Path("/proc/self/statm")  # Linux'; elsewhere there is no limit
+    if not about.exists():
+        yield
+        return
+    used = int(about.read_text().split()[0]) * resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used + room, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
 def forged(content: bytes) -> bytes:
     """A container whose checksums are right again, so that what lies behind them is reached."""
     size = container.PREFIX.size
@@ -254,6 +272,13 @@ def read_checkpoint(path: Path) -> None:
         kept_steps(store, name)
 
 
+def read_parts(path: Path) -> None:
+    """As the workers of a cluster read it."""
+    given = dict.fromkeys(("user", "item", "rating"))
+    for rows in parts_of_files([str(path)], [footer(str(path))], given):
+        table_of_rows(rows, None, held=False)
+
+
 def read_movielens(path: Path) -> None:
     os.environ["PYGECO_DATA"] = str(path.parent)
     folder = path.parent / "ml-1m"
@@ -293,6 +318,9 @@ TARGETS = {
     "table": Target(read_table, ".csv", tables),
     "Parquet table": Target(
         read_table, ".parquet", lambda: [one for one in columnar() if one.startswith(b"PAR1")]
+    ),
+    "Parquet in parts": Target(
+        read_parts, "", lambda: [one for one in columnar() if one.startswith(b"PAR1")]
     ),
     "titles": Target(lambda path: read_titles(path, np.array([1, 2])), "", titles),
     "MovieLens": Target(read_movielens, "", lambda: [lines(sign, False) for sign in ("::", "\t")]),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,25 @@ from pygeco.tables import Column, ColumnError, column_at, match_columns, not_a_n
 
 class ReadError(ValueError):
     """A file that cannot be understood; the text says what to do about it."""
+
+
+@contextmanager
+def parsing(name: str) -> Iterator[None]:
+    """What a parser of another package says of a file, as one sentence.
+
+    Over a damaged file they raise anything, from BadZipFile to TokenError; so anything is caught
+    but what the system says, and an extra that is missing.
+    """
+    try:
+        yield
+    except (ReadError, ImportError):
+        raise
+    except Exception as error:
+        # EINVAL: it asks for a place before the start of the file.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
+        told = str(error).strip().splitlines() or ["it is damaged"]
+        raise ReadError(f"{name} cannot be read: {told[0].strip().rstrip('.')}.") from error
 
 
 def chosen_columns(

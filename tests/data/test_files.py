@@ -8,6 +8,7 @@ import lzma
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -274,6 +275,16 @@ def test_matrix_market(kind, tmp_path) -> None:
     ).to_numpy()
     wanted = matrix.toarray()
     np.testing.assert_array_equal(back, wanted != 0 if kind == "pattern" else wanted)
+
+
+def test_a_pipe_with_a_name(tmp_path) -> None:
+    """As the shell's <(…) is one: what was read of it to look at the format is not lost."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    writer = threading.Thread(target=lambda: path.write_bytes(gzip.compress(text())))
+    writer.start()
+    assert rows_of(read_ratings(path).table) == ROWS
+    writer.join()
 
 
 def test_standard_input() -> None:

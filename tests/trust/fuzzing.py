@@ -11,14 +11,13 @@ is in FOLDER/work, and FOLDER/told says in JSON how many were read and how many 
 import faulthandler
 import json
 import random
-import resource
 import sys
 import warnings
 from collections import Counter
 from pathlib import Path
 from types import FunctionType
 
-from corpus import DOCUMENTED, TARGETS, Target
+from corpus import DOCUMENTED, TARGETS, Target, little_memory
 
 READERS = (
     *("pygeco.data", "pygeco.tables", "pygeco.container", "pygeco.modelfile"),
@@ -93,11 +92,6 @@ class Trial:
             self.told.write_text(json.dumps(self.counts))
 
 
-def little_memory() -> None:
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, resource.RLIM_INFINITY))
-
-
 def main() -> None:
     name, runs, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
     names = list(TARGETS) if name == "all" else [name]
@@ -107,13 +101,13 @@ def main() -> None:
             trial(seed)  # compiles and loads what it needs before memory gets short
         assert trial.counts["read"], "no seed is a valid file"
     warnings.simplefilter("error")
-    little_memory()
-    if "--guided" in sys.argv:
-        guide(trials[name], runs, folder)
-    for key, trial in trials.items():
-        rng = random.Random(key)
-        for _ in range(runs):
-            trial(spoiled(rng.choice(trial.seeds), rng.choice(trial.seeds), rng))
+    with little_memory(ROOM):
+        if "--guided" in sys.argv:
+            guide(trials[name], runs, folder)
+        for key, trial in trials.items():
+            rng = random.Random(key)
+            for _ in range(runs):
+                trial(spoiled(rng.choice(trial.seeds), rng.choice(trial.seeds), rng))
     total = sum((trial.counts for trial in trials.values()), Counter())
     (folder / "told").write_text(json.dumps(total))
 

@@ -1,6 +1,7 @@
 """A full disk, a limit on sizes, a folder that takes no files: one sentence, old files whole."""
 
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -75,6 +76,12 @@ def fill(path) -> None:
 
 @contextmanager
 def read_only(folder):
+    if os.geteuid() != 0:  # whom permissions bind
+        try:
+            yield lambda: folder.chmod(0o555)
+        finally:
+            folder.chmod(0o755)
+        return
     mounted(folder, "size=64k")
     try:
         yield lambda: subprocess.run(["mount", "-o", "remount,ro", folder], check=True)
@@ -95,7 +102,7 @@ def limited(folder):
 TROUBLES = {
     "full": (full, "No space left on device"),
     "limited": (limited, "File too large"),
-    "read-only": (read_only, "Read-only file system"),
+    "read-only": (read_only, "Read-only file system|[Pp]ermission denied|no folder that takes"),
 }
 
 
@@ -129,7 +136,7 @@ def test_every_output_of_the_command_line(trouble, home) -> None:
         assert len(lines) == 1, (name, result.stderr)
         assert lines[0].startswith(f"geco {told[0]}: cannot write"), (name, lines)
         assert str(folder) in lines[0], (name, lines)
-        assert words in lines[0] or "read-only" in words.lower(), (name, lines)
+        assert re.search(words, lines[0]), (name, lines)
         assert contents(folder) == before, name
 
 

@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import lzma
-import resource
 import struct
 import tracemalloc
 import zipfile
@@ -21,7 +20,7 @@ import pytest
 import scipy.sparse as sp
 
 from cli_cases import run
-from corpus import films, zipped
+from corpus import films, little_memory, zipped
 from pygeco import MatrixCompletion, ModelFileError, container, modelfile
 from pygeco.data import ReadError, archives, json_lines, read_ratings, sources
 from pygeco.data.matrices import read_array, read_table
@@ -32,12 +31,8 @@ TRILLION = 10**12
 
 @pytest.fixture(autouse=True)
 def _little_memory():
-    """2 GiB beyond what the process has: more is an error, and then a test that fails."""
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (used + (2 << 30), before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_AS, before)
+    with little_memory(2 << 30):
+        yield
 
 
 def refused(read, path: Path, content: bytes, match: str, error=ReadError) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from threadpoolctl import ThreadpoolController
 
+import pygeco
 from pygeco.engines.threads import each
 from soak import amount, tried
 
@@ -42,6 +43,13 @@ def test_eight_threads_ask_one_model(layer) -> None:
     found = loaded("serve", seconds, NUMBA_THREADING_LAYER=layer)
     assert found["done"] > 8
     tried("questions to a model served by 8 threads", found["done"])
+
+
+def test_every_kernel_on_all_cores_takes_turns() -> None:
+    """One that is compiled elsewhere would end the process where numba's layer is workqueue."""
+    home = Path(pygeco.__file__).parent
+    found = [path.name for path in home.rglob("*.py") if "parallel=True" in path.read_text("utf-8")]
+    assert found == ["turns.py"]
 
 
 def test_fits_in_one_process() -> None:

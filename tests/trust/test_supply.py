@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import venv
 import zipfile
 from importlib.metadata import PackageNotFoundError, distribution
@@ -165,6 +166,9 @@ def test_builds_have_the_same_bytes(tmp_path) -> None:
         names = content.namelist()
     assert all(name.startswith(("pygeco/", "pygeco-")) for name in names)
     assert "pygeco/py.typed" in names
+    with tarfile.open(next((tmp_path / "a").glob("*.tar.gz"))) as content:
+        inside = {name.split("/", 1)[1] for name in content.getnames()}
+    assert {"Makefile", "constraints.txt", "tests/conftest.py", "benchmarks/bench.py"} <= inside
     tried("builds compared", 2)
 
 

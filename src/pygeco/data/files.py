@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable
 from typing import Any, BinaryIO, NamedTuple
 
-from pygeco.columns import ReadError, chosen_columns, whole_rows, with_numbers
+from pygeco.columns import ReadError, chosen_columns, parsing, whole_rows, with_numbers
 from pygeco.data.delimited import read_delimited, sniffed
 from pygeco.data.json_lines import json_start, read_json
 from pygeco.data.market import read_market
-from pygeco.data.sources import Progress, Source, check_growth, opened, parsing
+from pygeco.data.sources import Progress, Source, check_growth, opened
 from pygeco.tables import Column, ColumnError, pyarrow
 
 ROLES = ("user", "item", "rating")

@@ -12,9 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pygeco.columns import ReadError
+from pygeco.columns import ReadError, parsing
 from pygeco.data.market import read_market
-from pygeco.data.sources import check_growth, parsing
+from pygeco.data.sources import check_growth
 from pygeco.factors import Array
 from pygeco.tables import pyarrow
 

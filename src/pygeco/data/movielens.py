@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.columns import ReadError
+from pygeco.columns import ReadError, parsing
 from pygeco.data.archives import folder_of
-from pygeco.data.sources import parsing
 from pygeco.factors import Array
 
 FILES = {"ml-100k": "u.data", "ml-1m": "ratings.dat", "ml-10m": "ratings.dat"}

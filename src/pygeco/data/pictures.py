@@ -11,8 +11,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.columns import ReadError
-from pygeco.data.sources import Progress, check_growth, parsing
+from pygeco.columns import ReadError, parsing
+from pygeco.data.sources import Progress, check_growth
 
 VIDEOS = (".avi", ".mp4", ".mkv", ".mov", ".webm", ".mpg", ".mpeg", ".m4v", ".wmv", ".gif")
 IMAGES = (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff", ".webp")

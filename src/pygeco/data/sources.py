@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import lzma
 import os
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -40,25 +40,6 @@ def check_growth(name: str, size: int, unpacked: int, times: int = GROWTH) -> No
             f"{name} has {size:,} bytes and would take {unpacked:,} in memory, more than "
             f"{times} times as many; if that is right, unpack or convert it first."
         )
-
-
-@contextmanager
-def parsing(name: str) -> Iterator[None]:
-    """What a parser of another package says of a file, as one sentence.
-
-    Over a damaged file they raise anything, from BadZipFile to TokenError; so anything is caught
-    but what the system says, and an extra that is missing.
-    """
-    try:
-        yield
-    except (ReadError, ImportError):
-        raise
-    except Exception as error:
-        # EINVAL: it asks for a place before the start of the file.
-        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-            raise
-        told = str(error).strip().splitlines() or ["it is damaged"]
-        raise ReadError(f"{name} cannot be read: {told[0].strip().rstrip('.')}.") from error
 
 
 class Source(NamedTuple):
@@ -114,12 +95,18 @@ class Source(NamedTuple):
 
 
 def opened(source: str | os.PathLike[str] | BinaryIO, progress: Progress | None = None) -> Source:
-    """A path, "-" for standard input, or a binary file; the last two are read at once."""
+    """A path, "-" for standard input, or a binary file; the last two are read at once.
+
+    So is a pipe, such as the shell's <(…), for it can be read but once.
+    """
+    path: str | None
     if isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-":
         path = os.fspath(source)
-        with open(path, "rb") as file:
-            first = file.read(8)
         name, content = os.path.basename(path), b""
+        with open(path, "rb") as file:
+            if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+                path, content = None, file.read()
+            first = content[:8] or file.read(8)
     else:
         stdin = isinstance(source, (str, os.PathLike))
         file = sys.stdin.buffer if stdin else source  # type: ignore[assignment]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.columns import ReadError, chosen_columns, whole_rows, with_numbers
+from pygeco.columns import ReadError, chosen_columns, parsing, whole_rows, with_numbers
 from pygeco.partitioned.parts import Part, part_of
-from pygeco.tables import Column, ColumnError, as_arrow, pyarrow
+from pygeco.tables import Column, ColumnError, as_arrow
 
 ROLES = ("user", "item", "rating")
 ROWS = 1 << 20  # of a part, unless one group of rows of a file has more
@@ -83,7 +84,7 @@ def called(path: str) -> str:
 
 
 def footer(path: str) -> Footer:
-    with _Opened(path) as file:
+    with _opened(path) as file:
         about = file.metadata
         rows = [about.row_group(g).num_rows for g in range(about.num_row_groups)]
         return Footer(list(file.schema_arrow.names), rows)
@@ -94,9 +95,9 @@ def table_of_rows(rows: Rows, holdout: Holdout | None, *, held: bool) -> tuple[A
 
     Those that are held out, or the others.
     """
-    with _Opened(rows.path) as file:
+    with _opened(rows.path) as file:
         table = file.read_row_groups(rows.groups, columns=list(rows.names), use_threads=False)
-    table = table.select(list(rows.names)).rename_columns(list(ROLES))
+        table = table.select(list(rows.names)).rename_columns(list(ROLES))
     if holdout is not None:
         table = table.filter(holdout.chosen(rows.first, table.num_rows) == held)
     return whole_rows(with_numbers(called(rows.path), table, rows.names[2]))
@@ -122,32 +123,14 @@ def part_of_frame(frame: Any, at: Sequence[int], number: int) -> Part:
         raise ValueError(f"partition {number}: {error}") from error
 
 
-class _Opened:
+@contextmanager
+def _opened(path: str) -> Iterator[Any]:
     """A Parquet file of pyarrow's at any address; what goes wrong is one sentence."""
+    import fsspec
+    from pyarrow.parquet import ParquetFile
 
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def __enter__(self) -> Any:
-        import fsspec
-        from pyarrow.parquet import ParquetFile
-
-        self.file = fsspec.open(self.path, "rb").open()
-        try:
-            return ParquetFile(self.file)
-        except pyarrow().ArrowException as error:
-            self.file.close()
-            raise _unreadable(self.path, error) from error
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        self.file.close()
-        if isinstance(error, (pyarrow().ArrowException, EOFError)):
-            raise _unreadable(self.path, error) from error
-
-
-def _unreadable(path: str, error: BaseException) -> ReadError:
-    first = str(error).strip().splitlines()[0].rstrip(".")
-    return ReadError(f"{called(path)} cannot be read: {first}.")
+    with fsspec.open(path, "rb").open() as file, parsing(called(path)):
+        yield ParquetFile(file)
 
 
 def parts_of_files(
