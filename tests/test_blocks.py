@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 from oracles import Matrix
-from pygeco.directions import Weighted, _AtOnce, _Basis, _InTurn, leading_block, matmat, rmatmat
+from pygeco.directions import (
+    Weighted,
+    _AtOnce,
+    _Basis,
+    _bound,
+    _InTurn,
+    _leading,
+    leading_block,
+    matmat,
+    rmatmat,
+)
 
 
 @pytest.mark.parametrize("shape", [(30, 20), (20, 30), (3, 9), (9, 3)])
@@ -81,6 +91,35 @@ def test_both_products_at_once_give_the_same_bidiagonal_matrix(shape) -> None:
     # Qᵀ Q = I and M V = U B, as Golub and Kahan have it.
     Q = V.memory[: V.size]
     np.testing.assert_allclose(Q @ Q.T, np.eye(6), atol=1e-12)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3])
+@pytest.mark.parametrize("c", [0.2, 0.01])
+def test_the_bound_is_where_no_polynomial_is_smaller(steps, c) -> None:
+    """σ with min ‖p(M)x‖ = c over the p of this degree with p(σ²) = 1, M = GᵀG, ‖x‖ = 1.
+
+    The minimum is that of a small quadratic form over the coefficients of p, with the eigenvalues
+    of M and the parts of x along its eigenvectors.
+    """
+    rng = np.random.default_rng(3)
+    s = np.array([1.0, 0.9, 0.7, 0.4, 0.2])
+    x = rng.standard_normal(5)
+    x /= np.linalg.norm(x)
+    V = _Basis(9)
+    V.append(x)
+    search = _InTurn(Matrix(np.diag(s)), V, 8)
+    alphas, betas = zip(*(search.next() for _ in range(steps)), strict=True)
+    theta = _leading(list(alphas), list(betas))[1]
+    found = _bound(list(alphas), list(betas), theta, np.log(c))
+
+    def smallest(sigma):
+        powers = np.vander(s**2, steps + 1)
+        at = np.vander([sigma**2], steps + 1)[0]
+        form = powers.T @ (x[:, None] ** 2 * powers)
+        return 1 / np.sqrt(at @ np.linalg.solve(form, at))
+
+    assert found > theta
+    np.testing.assert_allclose(smallest(found), c, rtol=1e-4)
 
 
 @pytest.mark.parametrize("kind", [_InTurn, _AtOnce])
