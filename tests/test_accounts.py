@@ -7,7 +7,7 @@ import pytest
 
 import pygeco.solver
 from oracles import Exact, problem, random_low_rank
-from pygeco import LowRank, Ridge, Solver, Step, Stop, Trace, minimize
+from pygeco import Entries, LowRank, Ridge, Solver, Step, Stop, Trace, minimize
 from pygeco.certificates import Certificate
 from pygeco.solver import seed_from
 
@@ -191,3 +191,17 @@ def test_an_objective_that_says_nothing_of_its_sign_proves_nothing() -> None:
     ]
     assert stops[0] is Stop.OPTIMAL
     assert stops[1] is not Stop.OPTIMAL
+
+
+def test_sweeps_rest_at_the_highest_rank_with_an_empty_row_too() -> None:
+    case = problem((9, 8), 0.7)
+    rows, cols = np.nonzero(case.W)
+    entries = Entries(rows, cols, case.Y[rows, cols], (11, 9))
+    path = minimize(entries, 1, penalty=Trace(0.01), random_state=0)
+    assert path.stop is Stop.RANK
+    A = path.A
+    G = np.vstack(
+        [np.hstack([case.gradient(A.to_dense()[:9, :8]), np.zeros((9, 1))]), np.zeros((2, 9))]
+    )
+    np.testing.assert_allclose(G @ A.V, -0.01 * A.U, atol=1e-7)
+    np.testing.assert_array_equal(A.U[9:], 0.0)

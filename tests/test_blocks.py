@@ -133,3 +133,18 @@ def test_nothing_is_left_beyond_the_rank(kind) -> None:
     alpha, beta = steps.next()
     np.testing.assert_allclose(np.hypot(alpha, beta), np.linalg.norm(M.M), rtol=1e-9)
     assert steps.next() == (0.0, 0.0)
+
+
+def test_what_is_left_of_a_vector_near_the_span_is_orthogonal_to_it() -> None:
+    """A second projection takes away what rounding left of the first."""
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((30, 6)))[0].T
+    basis = _Basis(6)
+    for q in Q[:5]:
+        basis.append(q)
+    for near in (1e-3, 1e-8):
+        unit, size = basis.residual(rng.standard_normal(5) @ Q[:5] + near * Q[5])
+        assert np.abs(Q[:5] @ unit).max() < 1e-14
+        assert np.linalg.norm(unit) == pytest.approx(1, rel=1e-6)
+        assert size == pytest.approx(near, rel=1e-6)
+    assert basis.residual(Q[2])[1] == 0.0  # what is left is rounding
