@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from oracles import problem, random_low_rank
+from oracles import penalty_value, problem, random_low_rank
 from pygeco import LowRank, Ridge, Schatten, Solver, Stop, Trace, losses, minimize
 from pygeco.corrections import Core, Diagonal, minimise, named, suited
 from pygeco.corrections_base import columns
@@ -126,6 +126,16 @@ def test_errors_say_what_to_do(make, advice) -> None:
     with pytest.raises(ValueError, match=r"^(penalty|correction): ") as error:
         make()
     assert str(error.value).endswith(advice)
+
+
+@pytest.mark.parametrize("penalty", [None, Ridge(0.05)])
+def test_a_sweep_knows_its_value(penalty) -> None:
+    case, sweep = problem(), Sweep(penalty)
+    state = sweep.start(case.entries, random_low_rank((12, 9), 4))
+    for moved in (state, sweep.extend(state, unit(12), unit(9)), sweep.shrink(state)):
+        dense = moved.A.to_dense()
+        expected = case.value(dense) + penalty_value(penalty, dense)
+        np.testing.assert_allclose(moved.value, expected, rtol=1e-12)
 
 
 def test_the_diagonal_drops_the_pair_of_least_weight() -> None:
