@@ -2,6 +2,11 @@
 
 import numba
 import pytest
+from hypothesis import settings
+
+# A machine may be busy: how long an example takes says nothing.
+settings.register_profile("pygeco", deadline=None)
+settings.load_profile("pygeco")
 
 
 @pytest.fixture(autouse=True)

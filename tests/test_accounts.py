@@ -7,7 +7,7 @@ import pytest
 
 import pygeco.solver
 from oracles import Exact, problem, random_low_rank
-from pygeco import LowRank, Ridge, Solver, Step, Stop, Trace, minimize
+from pygeco import Entries, LowRank, Ridge, Solver, Step, Stop, Trace, minimize
 from pygeco.certificates import Certificate
 from pygeco.solver import seed_from
 
@@ -154,3 +154,54 @@ def test_a_step_tells_the_norm_and_the_gradient_of_its_matrix() -> None:
             np.testing.assert_allclose(step.certificate.trace_norm, np.linalg.norm(A, "nuc"))
             np.testing.assert_allclose(step.certificate.penalty_value, 0.03 * np.sum(A * A))
             assert step.certificate.penalty is penalty
+
+
+@pytest.mark.parametrize(
+    ("pairs", "ranks"), [(1, [1, 2, 3, 4, 5]), (2, [2, 4, 5]), (3, [3, 4, 5]), (9, [3, 4, 5])]
+)
+def test_a_step_adds_as_many_pairs_as_are_wanted_twice_over(pairs, ranks) -> None:
+    path = minimize(problem().entries, 5, Solver(correction="core", pairs=pairs), random_state=0)
+    assert [step.rank for step in path] == ranks
+
+
+def test_the_highest_rank_that_was_asked_for_is_the_reason_there() -> None:
+    """Sweeps that rest at that rank are not stalled, and nothing is proved below the optimum."""
+    path = minimize(problem().entries, 2, penalty=Trace(0.01), random_state=0)
+    assert path.stop is Stop.RANK
+    assert path[-1].rank == 2
+
+
+class Silent:
+    """An objective that does not say whether it may be negative."""
+
+    def __init__(self, objective):
+        self.objective = objective
+
+    def __getattr__(self, name):
+        if name == "nonnegative":
+            raise AttributeError(name)
+        return getattr(self.objective, name)
+
+
+def test_an_objective_that_says_nothing_of_its_sign_proves_nothing() -> None:
+    entries, solver = problem().entries, Solver(correction="sweep")
+    stops = [
+        minimize(objective, 9, solver, penalty=Trace(0.1), random_state=0).stop
+        for objective in (entries, Silent(entries))
+    ]
+    assert stops[0] is Stop.OPTIMAL
+    assert stops[1] is not Stop.OPTIMAL
+
+
+def test_sweeps_rest_at_the_highest_rank_with_an_empty_row_too() -> None:
+    case = problem((9, 8), 0.7)
+    rows, cols = np.nonzero(case.W)
+    entries = Entries(rows, cols, case.Y[rows, cols], (11, 9))
+    path = minimize(entries, 1, penalty=Trace(0.01), random_state=0)
+    assert path.stop is Stop.RANK
+    A = path.A
+    G = np.vstack(
+        [np.hstack([case.gradient(A.to_dense()[:9, :8]), np.zeros((9, 1))]), np.zeros((2, 9))]
+    )
+    np.testing.assert_allclose(G @ A.V, -0.01 * A.U, atol=1e-7)
+    np.testing.assert_array_equal(A.U[9:], 0.0)

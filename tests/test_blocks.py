@@ -5,7 +5,7 @@ import pytest
 
 from oracles import Matrix
 from pygeco.directions import Weighted, leading_block, matmat, rmatmat
-from pygeco.krylov import AtOnce, Basis, InTurn
+from pygeco.krylov import AtOnce, Basis, InTurn, bound, leading
 
 
 @pytest.mark.parametrize("shape", [(30, 20), (20, 30), (3, 9), (9, 3)])
@@ -84,6 +84,35 @@ def test_both_products_at_once_give_the_same_bidiagonal_matrix(shape) -> None:
     np.testing.assert_allclose(Q @ Q.T, np.eye(6), atol=1e-12)
 
 
+@pytest.mark.parametrize("steps", [1, 2, 3])
+@pytest.mark.parametrize("c", [0.2, 0.01])
+def test_the_bound_is_where_no_polynomial_is_smaller(steps, c) -> None:
+    """σ with min ‖p(M)x‖ = c over the p of this degree with p(σ²) = 1, M = GᵀG, ‖x‖ = 1.
+
+    The minimum is that of a small quadratic form over the coefficients of p, with the eigenvalues
+    of M and the parts of x along its eigenvectors.
+    """
+    rng = np.random.default_rng(3)
+    s = np.array([1.0, 0.9, 0.7, 0.4, 0.2])
+    x = rng.standard_normal(5)
+    x /= np.linalg.norm(x)
+    V = Basis(9)
+    V.append(x)
+    search = InTurn(Matrix(np.diag(s)), V, 8)
+    alphas, betas = zip(*(search.next() for _ in range(steps)), strict=True)
+    theta = leading(list(alphas), list(betas))[1]
+    found = bound(list(alphas), list(betas), theta, np.log(c))
+
+    def smallest(sigma):
+        powers = np.vander(s**2, steps + 1)
+        at = np.vander([sigma**2], steps + 1)[0]
+        form = powers.T @ (x[:, None] ** 2 * powers)
+        return 1 / np.sqrt(at @ np.linalg.solve(form, at))
+
+    assert found > theta
+    np.testing.assert_allclose(smallest(found), c, rtol=1e-4)
+
+
 @pytest.mark.parametrize("kind", [InTurn, AtOnce])
 def test_nothing_is_left_beyond_the_rank(kind) -> None:
     rng = np.random.default_rng(1)
@@ -95,3 +124,18 @@ def test_nothing_is_left_beyond_the_rank(kind) -> None:
     alpha, beta = steps.next()
     np.testing.assert_allclose(np.hypot(alpha, beta), np.linalg.norm(M.M), rtol=1e-9)
     assert steps.next() == (0.0, 0.0)
+
+
+def test_what_is_left_of_a_vector_near_the_span_is_orthogonal_to_it() -> None:
+    """A second projection takes away what rounding left of the first."""
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((30, 6)))[0].T
+    basis = Basis(6)
+    for q in Q[:5]:
+        basis.append(q)
+    for near in (1e-3, 1e-8):
+        unit, size = basis.residual(rng.standard_normal(5) @ Q[:5] + near * Q[5])
+        assert np.abs(Q[:5] @ unit).max() < 1e-14
+        assert np.linalg.norm(unit) == pytest.approx(1, rel=1e-6)
+        assert size == pytest.approx(near, rel=1e-6)
+    assert basis.residual(Q[2])[1] == 0.0  # what is left is rounding

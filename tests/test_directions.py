@@ -208,6 +208,27 @@ def test_scales_whose_squares_leave_the_range(search, scale) -> None:
     np.testing.assert_allclose(np.linalg.norm(other.v), 1)
 
 
+@pytest.mark.parametrize("iterations", [1, 2, 5])
+def test_the_bound_of_the_power_method_as_it_is_stated(iterations) -> None:
+    """σ₁ ≤ (‖Mᵏx‖ / c)^(1/2k) with M = GᵀG, ‖x‖ = 1 and c = δ √(π/2) / ‖Gaussian start‖."""
+    G = matrices()["gaussian"]
+    pair = Power(iterations=iterations, confidence=0.9)(Matrix(G), np.random.default_rng(4))
+    start = np.random.default_rng(4).standard_normal(20)
+    x = np.linalg.matrix_power(G.T @ G, iterations) @ start / np.linalg.norm(start)
+    c = 0.1 * np.sqrt(np.pi / 2) / np.linalg.norm(start)
+    assert pair.upper == pytest.approx((np.linalg.norm(x) / c) ** (1 / (2 * iterations)), rel=1e-9)
+
+
+def test_an_operator_that_is_zero_on_one_side_has_no_direction() -> None:
+    class Rounding(Matrix):
+        def rmatvec(self, y):
+            return np.zeros(self.M.shape[1])
+
+    pair = Power()(Rounding(1e-300 * np.ones((4, 3))), np.random.default_rng(0))
+    assert pair.sigma == pair.upper == 0.0
+    assert pair.passes == 2
+
+
 def test_lanczos_is_exact_where_its_spaces_are_complete() -> None:
     """After min(m, n) iterations, or after as many as there are different singular values."""
     rng = np.random.default_rng(0)

@@ -1,11 +1,13 @@
 """Corrections as moves between states: what each keeps, drops, refuses, and counts."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from oracles import problem, random_low_rank
-from pygeco import LowRank, Ridge, Schatten, Solver, Stop, Trace, minimize
-from pygeco.corrections import Core, Diagonal, minimise, named
+from oracles import penalty_value, problem, random_low_rank
+from pygeco import LowRank, Ridge, Schatten, Solver, Stop, Trace, losses, minimize
+from pygeco.corrections import Core, Diagonal, minimise, named, suited
 from pygeco.corrections_base import columns
 from pygeco.corrections_sweep import Sweep
 from pygeco.solver import Point, Run
@@ -94,9 +96,14 @@ def test_the_steps_of_a_swept_path_count_every_pass(penalty, settings) -> None:
     told = []
     solver = Solver(correction="sweep", **settings)
     path = minimize(
-        counted, 6, solver, penalty=penalty, random_state=0, callback=lambda t: told.append(t)
+        counted,
+        11 if isinstance(penalty, Trace) else 6,
+        solver,
+        penalty=penalty,
+        random_state=0,
+        callback=lambda t: told.append(t),
     )
-    assert path.stop in (Stop.RANK, Stop.OPTIMAL)
+    assert path.stop is (Stop.OPTIMAL if isinstance(penalty, Trace) else Stop.RANK)
     zero = Point.at(LowRank.zero((14, 11)), run(counted, solver, penalty))
     first = counted.passes - sum(t.passes for t in told) - (2 + zero.pair.passes)  # asked above
     assert first == 1 + 2 + zero.pair.passes  # R(0), the gradient there, and its search
@@ -119,6 +126,16 @@ def test_errors_say_what_to_do(make, advice) -> None:
     with pytest.raises(ValueError, match=r"^(penalty|correction): ") as error:
         make()
     assert str(error.value).endswith(advice)
+
+
+@pytest.mark.parametrize("penalty", [None, Ridge(0.05)])
+def test_a_sweep_knows_its_value(penalty) -> None:
+    case, sweep = problem(), Sweep(penalty)
+    state = sweep.start(case.entries, random_low_rank((12, 9), 4))
+    for moved in (state, sweep.extend(state, unit(12), unit(9)), sweep.shrink(state)):
+        dense = moved.A.to_dense()
+        expected = case.value(dense) + penalty_value(penalty, dense)
+        np.testing.assert_allclose(moved.value, expected, rtol=1e-12, atol=1e-14)
 
 
 def test_the_diagonal_drops_the_pair_of_least_weight() -> None:
@@ -174,6 +191,46 @@ def test_a_state_of_another_correction_is_refused() -> None:
     for correction in (Core(), Diagonal()):
         with pytest.raises(TypeError, match=r"^state: this one comes from another correction"):
             correction.extend(foreign, unit(12), unit(9))
+
+
+@pytest.mark.parametrize(
+    ("wants", "regression", "penalty", "name"),
+    [
+        ("sweep", True, None, "sweep"),
+        ("sweep", False, None, "core"),  # labels: a row of few cells has no minimum
+        ("sweep", False, Ridge(0.0), "core"),
+        ("sweep", False, Ridge(0.1), "sweep"),
+        ("sweep", True, Schatten(0.1, 3.0), "core"),
+        ("core", True, None, "core"),
+    ],
+)
+def test_what_auto_stands_for(wants, regression, penalty, name) -> None:
+    objective = SimpleNamespace(correction=wants, loss=SimpleNamespace(regression=regression))
+    assert suited("auto", objective, penalty) == name
+    assert suited("auto", SimpleNamespace(), penalty) == "core"
+    assert suited("diagonal", objective, penalty) == "diagonal"
+
+
+def test_corrections_by_name() -> None:
+    assert named("core", Ridge(0.1)) == Core(Ridge(0.1))
+    assert named("diagonal", Ridge(0.1)) == Diagonal(Ridge(0.1))
+    assert named("sweep", Trace(0.1), 1e-3) == Sweep(Trace(0.1), 1e-3)
+    assert named("sweep", None) == Sweep()
+
+
+def test_a_loss_of_unknown_smoothness_grows_too() -> None:
+    """Without β there is no sure step; a short one, doubled, finds the way."""
+    case = problem((10, 8), 0.8)
+    rows, cols = np.nonzero(case.W)
+    loss = losses.Custom(lambda z, y: (z - y) ** 2, lambda z, y: 2 * (z - y))
+    entries = type(case.entries)(rows, cols, case.Y[rows, cols], (10, 8), loss=loss)
+    assert entries.smoothness == np.inf
+    P, s, Qt = np.linalg.svd(case.gradient(0.0))
+    sweep = Sweep(Trace(0.1 * s[0]))
+    state = sweep.extend(sweep.start(entries, LowRank.zero((10, 8))), P[:, 0], Qt[0])
+    assert state.A.rank == 1
+    same = sweep.extend(sweep.start(case.entries, LowRank.zero((10, 8))), P[:, 0], Qt[0])
+    np.testing.assert_allclose(state.value, same.value, rtol=1e-3)
 
 
 def test_pairs_as_vectors_or_as_columns() -> None:

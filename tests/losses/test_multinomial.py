@@ -89,3 +89,11 @@ def test_predictions_of_any_shape():
     np.testing.assert_array_equal(
         loss.conjugate(a.reshape(2, 3, 5, 4), codes), loss.conjugate(a, y).reshape(2, 3, 5)
     )
+
+
+def test_single_precision_is_kept():
+    loss, z, y = sample()
+    small, codes = z.astype(np.float32), y.astype(np.float32)
+    for formula in (loss.value, loss.slope, loss.curvature, loss.stiffness):
+        assert formula(small, codes).dtype == np.float32
+        np.testing.assert_allclose(formula(small, codes), formula(z, y), rtol=1e-5, atol=1e-6)
