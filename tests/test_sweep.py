@@ -272,3 +272,15 @@ def test_a_path_continues():
     more = minimize(entries, 4, solver, start=first)
     assert [step.rank for step in more] == [1, 2, 3, 4]
     np.testing.assert_allclose(more.A.to_dense(), whole.A.to_dense(), atol=1e-8)
+
+
+def test_a_long_valley_is_followed_to_the_optimum() -> None:
+    """Sweeps that leave rest for a while, in matrices of full rank."""
+    rows = [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3]
+    cols = [0, 1, 4, 5, 6, 0, 1, 3, 4, 5, 6, 2, 4, 5, 1, 2, 3, 4, 5]
+    values = [-1.93, -0.335, 0.528, -0.172, -0.955, -0.28, 0.983, -0.249, -0.97, 0.086, 0.269]
+    values += [-1.13, -0.015, -0.373, 1.72, -0.589, -0.395, -0.313, 1.365]
+    entries = Entries(rows, cols, values, (4, 7))
+    for objective in (entries, entries.T):
+        path = minimize(objective, 4, penalty=Trace(0.05), random_state=0)
+        assert path.stop is Stop.OPTIMAL

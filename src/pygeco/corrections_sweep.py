@@ -24,7 +24,7 @@ from pygeco.penalties import Penalty, Trace
 SWEEPS = 1000
 PAYS = 0.02  # sweeps go on while each lowers the objective by this share
 ROUNDING = 1e-14
-PATIENCE = 10  # sweeps that do not bring A nearer to rest, by the share PROGRESS, before giving up
+PATIENCE = 10  # sweeps that bring A no nearer to rest, by the share PROGRESS, and no lower
 PROGRESS = 1e-3
 REST = 0.1  # how near to rest the sweeps come, as a share of what one more pair promises
 LAST = 0.01  # below this excess, as a share of α, the last pairs are at hand: sweep to full rest
@@ -112,11 +112,14 @@ class Sweep:
             if value > state.value + ROUNDING * abs(state.value):
                 state = state._replace(passes=passes)
                 break
+            fell = value < state.value - 0.1 * self.tolerance * abs(value)
             state = State(A, None, value, state.objective, passes + 2)
             unrest = _unrest(G, A, alpha)
             if unrest <= max(0.1 * self.tolerance * abs(value), near * trace_norm):
                 break
-            least, idle = (unrest, 0) if unrest < (1 - PROGRESS) * least else (least, idle + 1)
+            nearer = unrest < (1 - PROGRESS) * least
+            # On its way along a valley A may leave rest for a while: then the objective tells.
+            least, idle = (unrest if nearer else least), (0 if nearer or fell else idle + 1)
         return self._pruned(state)
 
     def _seeded(self, state: State, u: Array, v: Array, excess: float) -> State:
