@@ -19,6 +19,8 @@ from pygeco.engines.dask.slabs import from_csr
 from pygeco.engines.host import Host
 from pygeco.engines.protocol import Cells
 
+SECONDS = 5  # after which a scheduler that does not answer is given up
+
 
 class Sender(Host):
     """The engine of cells that are not on the cluster yet: they are grouped here, then sent."""
@@ -85,7 +87,7 @@ def submitted(client: Any, function: Callable[..., Any], *args: Any) -> Any:
 
 def _reached(address: str) -> Any:
     try:
-        return Client(address, timeout=5)
+        return Client(address, timeout=SECONDS)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"scheduler: nothing answers at {address}; start one with `dask scheduler`, and its "
