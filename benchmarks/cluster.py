@@ -1,6 +1,6 @@
 """The engine "dask": agreement, time, traffic and deaths, on clusters of processes on this machine.
 
-    python benchmarks/cluster.py agree speed traffic deaths      # or some of them
+    python benchmarks/cluster.py agree speed tasks traffic deaths   # or some of them
     python benchmarks/cluster.py speed --cells 1e6               # 1e7 by default
 
 docs/scale.md explains the tables. `speed` compares times inside one run; CPU seconds are beside
@@ -23,20 +23,20 @@ from typing import Any
 
 import numba
 import numpy as np
-from distributed import Client, LocalCluster
+from distributed import Client
 from distributed.comm.tcp import TCP
 
 from pygeco import Entries, Solver, minimize
 from pygeco.data import make_ratings
 from pygeco.engines.dask import WorkerLostWarning
+from pygeco.engines.dask.cluster import started
 
 SWEEP = Solver(correction="sweep")
 
 
 @contextmanager
 def cluster(workers: int) -> Any:
-    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
-    with LocalCluster(n_workers=workers, **options) as made, Client(made) as client:
+    with started(workers=workers) as client:
         yield client
 
 
@@ -174,6 +174,26 @@ def written() -> int:
     return sum(TCP.sent.values())
 
 
+def tasks() -> None:
+    """What an empty task costs: CPU milliseconds of client and scheduler, and of two workers."""
+    with cluster(2) as client:
+        for count in (1, 8, 32, 128):
+            before, cpu, began = workers_spent(client), spent(), time.perf_counter()
+            for trip in range(20):
+                client.gather(client.map(same, [(trip, k) for k in range(count)], pure=False))
+            wall = (time.perf_counter() - began) / 20
+            own, theirs = spent() - cpu, workers_spent(client) - before
+            print(
+                f"tasks  {count:4} a trip: {wall * 1e3:.0f} ms, client and scheduler "
+                f"{own / 20 * 1e3:.1f} CPU ms, workers {theirs / 20 * 1e3:.1f} CPU ms",
+                flush=True,
+            )
+
+
+def same(x: Any) -> Any:
+    return x
+
+
 def deaths(count: int = 10) -> None:
     """One of three workers is killed (SIGKILL) at a random moment of a fit."""
     data, chance = ratings((2_000, 300), 40_000), random.Random(0)
@@ -181,43 +201,65 @@ def deaths(count: int = 10) -> None:
         known, took = fitted(client, data, None)
         print(f"deaths  none: objective {known!r} after {took:.1f} s", flush=True)
         for death in range(count):
-            wait = chance.uniform(0.05, 0.95) * took
+            killer = Killer(living(client)[chance.randrange(3)], chance)
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always")
-                found, seconds = fitted(client, data, (wait, chance.randrange(3)))
+                found, seconds = fitted(client, data, killer)
             lost = sum(issubclass(t.category, WorkerLostWarning) for t in told)
             same = "the same" if found == known else f"{found!r}"
             print(
-                f"deaths  {death}: after {wait:.1f} s, {same}, {seconds:.1f} s, {lost} warning(s)"
+                f"deaths  {death}: {killer.wait:.1f} s after rank {killer.rank}, {same}, "
+                f"{seconds:.1f} s, {lost} warning(s)",
+                flush=True,
             )
-            client.wait_for_workers(3, timeout=60)
 
 
-def fitted(client: Client, data: Any, death: tuple[float, int] | None) -> tuple[float, float]:
+class Killer:
+    """Kills a process at a random moment of the rank after a random one."""
+
+    def __init__(self, pid: int, chance: random.Random) -> None:
+        self.pid, self.rank, self.share = pid, chance.randrange(1, 4), chance.random()
+        self.wait = 0.0
+
+    def __call__(self, step: Any) -> bool:
+        if step.rank == self.rank:
+            self.wait = self.share * step.seconds / step.rank
+            threading.Timer(self.wait, os.kill, (self.pid, signal.SIGKILL)).start()
+        return False
+
+
+def living(client: Client) -> list[int]:
+    """The processes of the three workers, once a dead one has been replaced."""
+    while True:
+        try:
+            pids = sorted(client.run(os.getpid).values())
+        except OSError:  # one is dead, and not yet known to be
+            pids = []
+        if len(pids) == 3:
+            return pids
+        time.sleep(0.5)
+
+
+def fitted(client: Client, data: Any, killer: Killer | None) -> tuple[float, float]:
     """The objective at rank 4, and the seconds."""
-    pids = sorted(client.run(os.getpid).values())
-    killer = None
-    if death is not None:
-        killer = threading.Timer(death[0], os.kill, (pids[death[1]], signal.SIGKILL))
-        killer.start()
     began = time.perf_counter()
-    path = minimize(Entries(*data, engine=client), 4, SWEEP, random_state=0)
-    seconds = time.perf_counter() - began
-    if killer is not None:
-        killer.join()
-    return path.steps[-1].objective, seconds
+    entries = Entries(*data, engine=client)
+    path = minimize(entries, 4, SWEEP, random_state=0, callback=killer)
+    return path.steps[-1].objective, time.perf_counter() - began
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", default=["agree", "speed", "traffic", "deaths"])
+    parser.add_argument(
+        "parts", nargs="*", default=["agree", "speed", "tasks", "traffic", "deaths"]
+    )
     parser.add_argument("--cells", type=float, default=1e7)
     given = parser.parse_args()
     for part in given.parts:
         if part == "speed":
             speed(int(given.cells))
         else:
-            {"agree": agree, "traffic": traffic, "deaths": deaths}[part]()
+            {"agree": agree, "traffic": traffic, "deaths": deaths, "tasks": tasks}[part]()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 
 import numpy as np
@@ -9,11 +10,12 @@ import pytest
 
 pytest.importorskip("distributed")
 
+import dask
 from distributed import Client, KilledWorker, LocalCluster
 
-from pygeco import Dense, Entries, Ridge, Solver, minimize
+from pygeco import Dense, Entries, Ridge, Solver, engines, minimize
 from pygeco.data import make_ratings
-from pygeco.engines.dask import ClusterError, WorkerLostWarning, nodes, passes, slabs
+from pygeco.engines.dask import ClusterError, WorkerLostWarning, local, nodes, passes, slabs
 from pygeco.engines.dask.faults import clear_words
 from pygeco.engines.dask.rowwise import spread
 from pygeco.engines.dask.tall import Tall
@@ -235,6 +237,24 @@ def test_workers_that_all_die_are_one_sentence(client) -> None:
         clear_words(client),
     ):
         raise KilledWorker("slab", "a worker", 3)
+
+
+def test_a_worker_may_have_a_device_for_its_slabs(client) -> None:
+    folder = os.path.dirname(os.path.dirname(__file__))
+
+    def use(name):  # on a worker: the engine for its slabs
+        sys.path.insert(0, folder)
+        engines.ENGINES["strange"], engines.KINDS["strange"] = "strange", "strange"
+        dask.config.set({"pygeco.engine": name})
+
+    plain, other = both(client)
+    client.run(use, "strange")
+    try:
+        same_path(plain, other, 1, SWEEP)
+        copies = client.run(lambda: len(local._COPIES))
+        assert sum(copies.values()) >= 1
+    finally:
+        client.run(use, "cpu")
 
 
 def test_dense_tables_are_refused(client) -> None:

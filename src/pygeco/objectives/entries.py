@@ -51,8 +51,8 @@ class Entries:
     CSC matrix with sorted int32 indices where it is, memory-mapped or not: it must not change
     while it is used.
 
-    `engine` says where passes over the cells run: "cpu", or "cuda" for a GPU; by default where the
-    values are already.
+    `engine` says where passes over the cells run: "cpu", "cuda" for a GPU, or "dask", or a Dask
+    client, for a cluster; by default where the values are already.
     """
 
     correction = "sweep"  # what `Solver(correction="auto")` takes

@@ -19,6 +19,10 @@ from pygeco.engines.dask.slabs import from_csr
 from pygeco.engines.host import Host
 from pygeco.engines.protocol import Cells
 
+SECONDS = 5  # after which a scheduler that does not answer is given up
+# Between processes of one machine: how long a call to one that is dead may take (30 s otherwise).
+SHORT = {"distributed.comm.timeouts.connect": "5s"}
+
 
 class Sender(Host):
     """The engine of cells that are not on the cluster yet: they are grouped here, then sent."""
@@ -70,7 +74,7 @@ def local(workers: int | None = None) -> LocalCluster:
 def started(address: str | None = None, workers: int | None = None) -> Iterator[Any]:
     """A client of the scheduler at an address; or of a cluster here, which ends with the block."""
     if address is None:
-        with local(workers) as cluster, Client(cluster) as client:
+        with dask.config.set(SHORT), local(workers) as cluster, Client(cluster) as client:
             yield client
     else:
         with _reached(address) as client:
@@ -85,7 +89,7 @@ def submitted(client: Any, function: Callable[..., Any], *args: Any) -> Any:
 
 def _reached(address: str) -> Any:
     try:
-        return Client(address, timeout=5)
+        return Client(address, timeout=SECONDS)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"scheduler: nothing answers at {address}; start one with `dask scheduler`, and its "
@@ -99,7 +103,7 @@ def borrowed() -> Iterator[bool]:
     if known() is not None:
         yield False
         return
-    with local() as cluster, Client(cluster):
+    with started():
         yield True
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pygeco.arrays import Array
 from pygeco.engines.column_kernels import packed_tables, solve_tables
-from pygeco.engines.host import ENGINE, padded
+from pygeco.engines.host import padded
 from pygeco.engines.protocol import Cells, Ridges, Solved
 
 # Of `Ridges`: what goes with the partner's side, and with the side that is swept.
@@ -24,7 +24,7 @@ def rows(
     """A slab's rows. `sides` are the fields of `Ridges` in PARTNER and OWN."""
     given: dict[str, Any] = dict(zip((*PARTNER, *OWN), sides, strict=True)) | rest
     ridges = Ridges(**given)
-    return ENGINE.half_sweep(cells, start, ridges, variances=variances)
+    return cells.engine.half_sweep(cells, start, ridges, variances=variances)
 
 
 def width(s: int, offsets: bool, known: bool) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numba
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays import Array
 from pygeco.engines.cells import cut, with_transpose
+from pygeco.engines.dask import local, sweeps
 from pygeco.engines.dask.slabs import Slab
 from pygeco.engines.host import ENGINE
 from pygeco.engines.protocol import Cells
@@ -132,7 +134,12 @@ def on_cells(
     weights: Array,
     *args: Any,
 ) -> Any:
-    """A pass over the slab, of the cpu engine where it is a name, with these values and weights."""
+    """A pass over the slab, of the worker's engine where it is a name, with these values."""
+    own = local.engine()
+    if own.name != "cpu" and what is not sweeps.tables:  # whose kernel is for the cores
+        call = getattr(own, what) if isinstance(what, str) else what
+        call = partial(call, **keywords)
+        return local.on_device(own, call, slab, by_col, part, values, weights, *args)
     cells = slab[by_col]._replace(values=values, weights=weights)
     if part is not None:
         pointers = cells.pointers[part.start : part.stop + 1]
