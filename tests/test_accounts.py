@@ -1,12 +1,12 @@
 """What a step tells beside the solution: why the run stops there, what it cost, its seed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 import pygeco.solver
-from oracles import Exact, problem, random_low_rank
+from oracles import Exact, dense, problem, random_low_rank
 from pygeco import Entries, LowRank, Ridge, Solver, Step, Stop, Trace, minimize
 from pygeco.certificates import Certificate
 from pygeco.solver import seed_from
@@ -169,6 +169,34 @@ def test_the_highest_rank_that_was_asked_for_is_the_reason_there() -> None:
     path = minimize(problem().entries, 2, penalty=Trace(0.01), random_state=0)
     assert path.stop is Stop.RANK
     assert path[-1].rank == 2
+    again = minimize(problem().entries, 2, penalty=Trace(0.01), start=path)
+    assert again.stop is Stop.RANK
+    assert again[-1].objective <= path[-1].objective
+
+
+def test_replacements_follow_the_gradient_with_its_penalty(monkeypatch) -> None:
+    case, penalty, asked = problem(), Ridge(0.05), []
+
+    class Listening:
+        def __call__(self, G, rng):
+            asked.append(dense(G))
+            return Exact()(G, rng)
+
+    monkeypatch.setattr(pygeco.solver, "Signs", Listening)
+    start = random_low_rank((12, 9), 3).svd()
+    solver = Solver(direction=Exact(), correction="core", replacements=1)
+    path = minimize(case.entries, 4, solver, penalty=penalty, start=start, random_state=0)
+    plain = minimize(
+        case.entries,
+        4,
+        replace(solver, replacements=0),
+        penalty=penalty,
+        start=start,
+        random_state=0,
+    )
+    A = plain.A.to_dense()  # before the one attempt
+    np.testing.assert_allclose(asked[0], case.gradient(A) + 2 * 0.05 * A, atol=1e-12)
+    assert path[0].replaced == 0
 
 
 class Silent:
