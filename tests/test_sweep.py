@@ -284,3 +284,13 @@ def test_a_long_valley_is_followed_to_the_optimum() -> None:
     for objective in (entries, entries.T):
         path = minimize(objective, 4, penalty=Trace(0.05), random_state=0)
         assert path.stop is Stop.OPTIMAL
+
+
+def test_a_row_that_single_precision_cannot_hold_stays_as_it_was() -> None:
+    values = np.array([0.0, 2e27, 1e30], np.float32)
+    entries = Entries([0, 0, 1], [0, 1, 0], values, (2, 2))
+    fixed, start = np.array([[-8e-19], [1.0]]), np.array([[3.0], [5.0]])
+    found = entries.half_sweep(fixed, start, side="column")
+    np.testing.assert_allclose(found, [[1e30], [5.0]], rtol=1e-3)
+    path = minimize(entries, 2, Solver(correction="sweep"), random_state=0)
+    assert np.all(np.isfinite(path.A.to_dense()))

@@ -272,7 +272,9 @@ class Entries:
             jitter=PULL[self.dtype.char],
             offsets=False,
         )
-        return swept.side.factor.astype(float)
+        found = swept.side.factor.astype(float)
+        # Cells whose partners all but vanish ask for numbers beyond single precision.
+        return np.where(np.isfinite(found).all(axis=1)[:, None], found, start.astype(float))
 
     def shifted(self, row: Array, col: Array) -> Entries:
         """A ↦ R(A + row 1ᵀ + 1 colᵀ): the same cells seen from an offset, the indices shared."""
