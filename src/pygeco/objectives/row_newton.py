@@ -80,7 +80,9 @@ class _Rows:
         rounding = max(1e-12, float(np.finfo(self.Q.dtype).eps))
         open_ = fall > rounding * np.abs(value)
         stuck = open_.copy()  # rows that no trial has lowered yet: they get more of them
-        for trials in range(steps + TRIALS):
+        # Not for labels: there a stuck row may have no minimum at all.
+        more = TRIALS if self.loss.regression else 0
+        for trials in range(steps + more):
             if not (open_ if trials < steps else open_ & stuck).any():
                 break
             trial = W + (t * open_)[:, None] * step
