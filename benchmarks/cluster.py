@@ -194,24 +194,27 @@ def same(x: Any) -> Any:
     return x
 
 
-def deaths(count: int = 10) -> None:
-    """One of three workers is killed (SIGKILL) at a random moment of a fit."""
+def deaths() -> None:
+    """One of three workers is killed (SIGKILL) at a random moment of a fit, five times on each of
+    two clusters.
+    """
     data, chance = ratings((2_000, 300), 40_000), random.Random(0)
-    with cluster(3) as client:
-        known, took = fitted(client, data, None)
-        print(f"deaths  none: objective {known!r} after {took:.1f} s", flush=True)
-        for death in range(count):
-            killer = Killer(living(client)[chance.randrange(3)], chance)
-            with warnings.catch_warnings(record=True) as told:
-                warnings.simplefilter("always")
-                found, seconds = fitted(client, data, killer)
-            lost = sum(issubclass(t.category, WorkerLostWarning) for t in told)
-            same = "the same" if found == known else f"{found!r}"
-            print(
-                f"deaths  {death}: {killer.wait:.1f} s after rank {killer.rank}, {same}, "
-                f"{seconds:.1f} s, {lost} warning(s)",
-                flush=True,
-            )
+    for _ in range(2):
+        with cluster(3) as client:
+            known, took = fitted(client, data, None)
+            print(f"deaths  none: objective {known!r} after {took:.1f} s", flush=True)
+            for _ in range(5):
+                killer = Killer(living(client)[chance.randrange(3)], chance)
+                with warnings.catch_warnings(record=True) as told:
+                    warnings.simplefilter("always")
+                    found, seconds = fitted(client, data, killer)
+                lost = sum(issubclass(t.category, WorkerLostWarning) for t in told)
+                same = "the same" if found == known else f"{found!r}"
+                print(
+                    f"deaths  {killer.wait:.1f} s after rank {killer.rank}: {same}, "
+                    f"{seconds:.1f} s, {lost} warning(s)",
+                    flush=True,
+                )
 
 
 class Killer:
