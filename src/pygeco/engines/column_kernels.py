@@ -134,7 +134,7 @@ def solve_tables(
             mean[i] = z
             x += noise[i]
         _backward(M, d, inverse, x)
-        out[i] = x
+        out[i] = x if np.sum(np.abs(x)) <= np.finfo(out.dtype).max else start[i]
         errors[i] = _error(row, at, s, d, known, x)
         for q in range(d if len(variance) else 0):
             z[:] = 0

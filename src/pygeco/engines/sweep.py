@@ -194,8 +194,13 @@ def _finish(M, inverse, d, d4, stride, lanes, rows, first, tau, total, out):
             total[lane] += M[(d4 * stride + k) * lanes + lane] ** 2 / tau
     _back(M, d4, inverse, d, stride, lanes)
     for lane in range(rows):
+        size = 0.0
         for k in range(d):
-            out[first + lane, k] = M[(d4 * stride + k) * lanes + lane]
+            size += abs(M[(d4 * stride + k) * lanes + lane])
+        # Cells whose partners all but vanish ask for numbers beyond the precision: as at the start.
+        if size < np.inf:
+            for k in range(d):
+                out[first + lane, k] = M[(d4 * stride + k) * lanes + lane]
 
 
 @spread

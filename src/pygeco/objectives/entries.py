@@ -272,9 +272,7 @@ class Entries:
             jitter=PULL[self.dtype.char],
             offsets=False,
         )
-        found = swept.side.factor.astype(float)
-        # Cells whose partners all but vanish ask for numbers beyond single precision.
-        return np.where(np.isfinite(found).all(axis=1)[:, None], found, start.astype(float))
+        return swept.side.factor.astype(float)
 
     def shifted(self, row: Array, col: Array) -> Entries:
         """A ↦ R(A + row 1ᵀ + 1 colᵀ): the same cells seen from an offset, the indices shared."""
