@@ -12,7 +12,7 @@ import numpy as np
 
 FOLDER = Path(__file__).parents[1]
 Shape = tuple[int, int]
-PAUSE = 0.05  # seconds
+PAUSE = 0.2  # seconds
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Plan:
     large: bool = False
     cpu: bool = False
     out: Path = FOLDER / "out"
-    rounds: int = 3
+    rounds: int = 5
     cells: int = 10_000_000
     shape: Shape = (69_878, 10_677)  # MovieLens-10M
     ranks: tuple[int, ...] = (32, 64)

@@ -31,7 +31,9 @@ class _Row:
             context.make_array(kind)(context, builder, arg).data
             for kind, arg in zip(signature.args[:3], args[:3], strict=True)
         )
-        self.scalar = context.get_value_type(signature.args[1].dtype)
+        self.scalar, self.number = (
+            context.get_value_type(kind.dtype) for kind in signature.args[1:3]
+        )
         self.size = signature.args[1].dtype.bitwidth // 8
         self.sums = cgutils.alloca_once_value(builder, ir.Constant(_DOUBLES, [0.0] * LANES))
 
@@ -46,11 +48,13 @@ class _Row:
 
     def add(self, numbers, index_of):
         """Sums += numbers · x[index_of(0 … LANES − 1)]."""
-        gathered = ir.Constant(_DOUBLES, ir.Undefined)
+        gathered = ir.Constant(ir.VectorType(self.number, LANES), ir.Undefined)
         for lane in range(LANES):
             j = self.builder.zext(index_of(lane), I64)
             number = self.builder.load(self.builder.gep(self.x, [j]))
             gathered = self.builder.insert_element(gathered, number, ir.Constant(I32, lane))
+        if gathered.type != _DOUBLES:
+            gathered = self.builder.fpext(gathered, _DOUBLES)
         if self.size < 8:
             numbers = self.builder.fpext(numbers, _DOUBLES)
         total = self.builder.load(self.sums)
@@ -104,7 +108,7 @@ class _Row:
 
 @intrinsic
 def sparse_dot(typing_context, indices, data, x, start, stop):
-    """Σ data[e] x[indices[e]] for start ≤ e < stop, in float64; x (n ≥ 1,) is float64."""
+    """Σ data[e] x[indices[e]] for start ≤ e < stop, in float64; x has n ≥ 1 numbers."""
 
     def generate(context, builder, signature, args):
         row = _Row(context, builder, signature, args)

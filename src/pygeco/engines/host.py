@@ -50,7 +50,7 @@ class Host:
 
     def product(self, cells: Cells, data: Array, scale: float, x: Array) -> Array:
         out = np.empty(cells.groups)
-        x = np.ascontiguousarray(x, dtype=float)
+        x = np.ascontiguousarray(x, dtype=None if x.dtype == np.float32 else float)
         cpu.matvec(cells.pointers, cells.indices, data, cells.blocks, scale, x, out)
         return out
 
@@ -177,6 +177,8 @@ def padded(factor: Array) -> tuple[Array, int]:
     lanes = BYTES // factor.itemsize
     n, s = factor.shape
     width = max(1, -(-s // lanes)) * lanes
+    if s == width:
+        return np.ascontiguousarray(factor).reshape(-1), width
     out = np.zeros((n, width), factor.dtype)
     out[:, :s] = factor
     return out.reshape(-1), width

@@ -56,9 +56,9 @@ def _gather(
     last = len(indices) - 1
     for t in range(count):
         e = np.uint64(start + t)
-        later = np.int64(indices[np.uint64(min(start + t + AHEAD, last))]) * width
-        fetch(P, later, width)
-        if len(W):
+        if len(W):  # twice as many bytes: then the gathers do wait for the cache
+            later = np.int64(indices[np.uint64(min(start + t + AHEAD, last))]) * width
+            fetch(P, later, width)
             fetch(W, later, width)
         j = np.uint32(indices[e])
         root = P.dtype.type(math.sqrt(weights[e])) if len(weights) else P.dtype.type(1)

@@ -63,7 +63,6 @@ def half_sweep(
     and s + 1 is s in all these shapes. O(|E| s² + m s³).
     """
     s, dtype = start.rank, start.factor.dtype
-    both = [start.factor, start.bias] if offsets else [start.factor]
     known = len(partner.bias_variance) > 0
     P = np.diag(prior) if prior.ndim == 1 else prior
     ridges = Ridges(
@@ -79,7 +78,8 @@ def half_sweep(
         noise=noise,
         offsets=offsets,
     )
-    table = contiguous(np.column_stack(both), dtype)
+    both = np.column_stack([start.factor, start.bias]) if offsets else start.factor
+    table = contiguous(both, dtype)
     solved = cells.engine.half_sweep(cells, table, ridges, variances=variances)
     found = _split(solved.out, s)
     if solved.variance is not None:
