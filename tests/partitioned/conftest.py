@@ -5,11 +5,19 @@ from distributed import Client, LocalCluster
 
 from pygeco.engines.dask import slabs
 
+SETTINGS = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+
 
 @pytest.fixture(scope="session")
 def client():
-    settings = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-    with LocalCluster(2, **settings) as cluster, Client(cluster) as client:
+    with LocalCluster(2, **SETTINGS) as cluster, Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture
+def mortal():
+    """A cluster for a test that kills a worker: the death is no news to the other tests."""
+    with LocalCluster(2, **SETTINGS) as cluster, Client(cluster) as client:
         yield client
 
 

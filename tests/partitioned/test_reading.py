@@ -155,14 +155,14 @@ def test_rows_are_held_out_whatever_the_files_are(client, tmp_path):
     assert not other.equals(held[0])
 
 
-def test_a_lost_slab_is_made_again_from_the_files(client, tmp_path):
+def test_a_lost_slab_is_made_again_from_the_files(mortal, tmp_path):
     table = ratings()
-    found = read_partitioned(written(table, tmp_path), client)
-    holds = client.who_has(found.slabs.futures[1])
+    found = read_partitioned(written(table, tmp_path), mortal)
+    holds = mortal.who_has(found.slabs.futures[1])
     (address,) = next(iter(holds.values()))
-    os.kill(_pid(client, address), signal.SIGKILL)
+    os.kill(_pid(mortal, address), signal.SIGKILL)
     short = table.set_column(2, "rating", table.column(2).cast(pa.float32()))
-    assert_same(gathered(found, client), expected(short))
+    assert_same(gathered(found, mortal), expected(short))
 
 
 def _pid(client, address):

@@ -6,12 +6,10 @@ import asyncio
 import warnings
 import weakref
 from collections.abc import Iterator
-from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
 
 from distributed import KilledWorker
-from distributed.comm import CommClosedError
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 
@@ -74,7 +72,9 @@ def clear_words(client: Any) -> Iterator[None]:
             f"engine: {error.allowed_failures + 1} workers died one after the other over the same "
             "slab, most likely out of memory; use more slabs, or workers with more memory."
         ) from error
-    except (CancelledError, asyncio.CancelledError, CommClosedError, TimeoutError, OSError) as e:
+    except ClusterError:
+        raise
+    except (Exception, asyncio.CancelledError) as e:  # of whatever kind: Dask has many for it
         if client.status == "running":
             raise
         raise ClusterError(
