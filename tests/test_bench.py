@@ -38,6 +38,7 @@ def plan(bench, tmp_path):
     return bench.Plan(
         out=tmp_path / "out",
         rounds=1,
+        pause=0.0,
         cells=2_000,
         shape=(80, 70),
         ranks=(3, 17),

@@ -12,7 +12,6 @@ import numpy as np
 
 FOLDER = Path(__file__).parents[1]
 Shape = tuple[int, int]
-PAUSE = 0.2  # seconds
 
 
 @dataclass(frozen=True)
@@ -23,6 +22,7 @@ class Plan:
     cpu: bool = False
     out: Path = FOLDER / "out"
     rounds: int = 5
+    pause: float = 0.2  # seconds between turns
     cells: int = 10_000_000
     shape: Shape = (69_878, 10_677)  # MovieLens-10M
     ranks: tuple[int, ...] = (32, 64)
@@ -101,7 +101,7 @@ def best(works: dict[str, Callable[[], Any]], plan: Plan, rounds: int) -> dict[s
     """
 
     def rested(work: Callable[[], Any]) -> Took:
-        time.sleep(PAUSE)
+        time.sleep(plan.pause)
         return timed(work)
 
     for work in works.values():

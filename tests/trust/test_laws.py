@@ -14,7 +14,7 @@ PLAIN = {"extras": False, "engines": (None,), "types": (np.float64,)}
 SLACK = 2e-6  # what CVXPY may be off
 
 
-@law("paths that never rise", 80, 20_000, problems())
+@law("paths that never rise", 60, 20_000, problems())
 def test_the_objective_never_rises_and_is_what_it_says(case) -> None:
     path = case.fit()
     values = [case.value(np.zeros(case.shape)), *(step.objective for step in path)]
