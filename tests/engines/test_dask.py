@@ -15,7 +15,7 @@ from distributed import Client, KilledWorker, LocalCluster
 
 from pygeco import Dense, Entries, Ridge, Solver, engines, minimize
 from pygeco.data import make_ratings
-from pygeco.engines.dask import ClusterError, WorkerLostWarning, local, nodes, passes, slabs
+from pygeco.engines.dask import ClusterError, WorkerLostWarning, local, nodes, passes, slabs, sweeps
 from pygeco.engines.dask.faults import clear_words
 from pygeco.engines.dask.rowwise import spread
 from pygeco.engines.dask.tall import Tall
@@ -261,3 +261,15 @@ def test_dense_tables_are_refused(client) -> None:
     dense = np.ones((6, 5))
     with pytest.raises(TypeError, match="engine: 'dask' serves observed cells"):
         Dense(dense, engine=both(client)[1].engine)
+
+
+def test_a_column_that_single_precision_cannot_hold_keeps_its_start() -> None:
+    packed = np.zeros((2, sweeps.width(2, False, False)), np.float32)
+    packed[0] = [1, 0, 1, 3, 4, 25]
+    packed[1] = [1e-30, 0, 1e-30, 1e20, 1e20, 1]
+    own = {"ridge": np.zeros(2), "prior": np.eye(2), "shift": np.zeros(2), "tau": 1.0}
+    rest = own | {"jitter": 0.0, "noise": None, "offsets": False}
+    start = np.full((2, 2), 7, np.float32)
+    found, _ = sweeps.solved((packed, np.eye(2)), start, rest, False, False)
+    np.testing.assert_allclose(found.out, [[3, 4], [7, 7]])
+    assert found.out.dtype == np.float32

@@ -33,12 +33,12 @@ class EntriesGradient(OfCells):
 
     def matvec(self, x: Array) -> Array:
         return self.objective.engine.product(
-            self.objective.by_row, self.by_row, self.scale, x.astype(self.by_row.dtype)
+            self.objective.by_row, self.by_row, self.scale, x.astype(self.by_row.dtype, copy=False)
         )
 
     def rmatvec(self, y: Array) -> Array:
         return self.objective.engine.product(
-            self.objective.by_col, self.by_col, self.scale, y.astype(self.by_col.dtype)
+            self.objective.by_col, self.by_col, self.scale, y.astype(self.by_col.dtype, copy=False)
         )
 
     def matmat(self, X: Array) -> Array:

@@ -66,9 +66,10 @@ def solved(
     """The columns' solutions. `rest` is what `Ridges` says of the columns themselves."""
     packed, gram = sums
     n, d = start.shape
+    dtype = start.dtype
     offsets, noise = bool(rest["offsets"]), rest["noise"]
     none = np.zeros((0, d))
-    out, errors = np.empty((n, d)), np.empty(n)
+    out, errors = np.empty((n, d), dtype), np.empty(n)
     mean = none if noise is None else np.empty((n, d))
     variance = np.empty((n, d)) if variances else none
     ridge = np.ones(n) if rest["ridge"] is None else np.ascontiguousarray(rest["ridge"], float)
@@ -89,9 +90,8 @@ def solved(
         variance,
         errors,
     )
-    dtype = start.dtype
     found = Solved(
-        out.astype(dtype),
+        out,
         None if noise is None else mean.astype(dtype),
         variance.astype(dtype) if variances else None,
         float(errors.sum()),
