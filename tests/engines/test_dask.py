@@ -15,7 +15,17 @@ from distributed import Client, KilledWorker, LocalCluster
 
 from pygeco import Dense, Entries, Ridge, Solver, engines, minimize
 from pygeco.data import make_ratings
-from pygeco.engines.dask import ClusterError, WorkerLostWarning, local, nodes, passes, slabs, sweeps
+from pygeco.engines.dask import (
+    ClusterError,
+    WorkerLostWarning,
+    asks,
+    grid,
+    local,
+    passes,
+    slabs,
+    sweeps,
+    work,
+)
 from pygeco.engines.dask.faults import clear_words
 from pygeco.engines.dask.rowwise import spread
 from pygeco.engines.dask.tall import Tall
@@ -39,7 +49,7 @@ def client():
 @pytest.fixture(autouse=True)
 def many_slabs(monkeypatch):
     monkeypatch.setattr(slabs, "FEWEST", 5)
-    monkeypatch.setattr(nodes, "FAN", 2)  # so that sums have several levels
+    monkeypatch.setattr(grid, "FAN", 2)  # so that sums have several levels
 
 
 def targets(loss):
@@ -134,6 +144,48 @@ def test_the_same_bits_on_any_number_of_workers(client) -> None:
 
 
 # Each on a NumPy array and on the same array in slabs.
+@pytest.mark.parametrize("correction", ["sweep", "core"])
+def test_questions_and_tasks_give_the_same_bits(client, monkeypatch, correction) -> None:
+    def bits():
+        path = minimize(both(client)[1], 3, Solver(correction=correction), random_state=0)
+        return [(step.objective, step.certificate.upper) for step in path]
+
+    answered = []
+    parts = asks.Asks.parts
+
+    def counted(self, *args):
+        found = parts(self, *args)
+        answered.append(found is not None)
+        return found
+
+    monkeypatch.setattr(asks.Asks, "parts", counted)
+    straight = bits()
+    assert sum(answered) > 0.8 * len(answered)
+    monkeypatch.setattr(asks.asks(client), "direct", False)
+    answered.clear()
+    assert bits() == straight  # through the scheduler
+    assert sum(answered) > 0.8 * len(answered)
+    monkeypatch.setattr(asks.Asks, "parts", lambda *_: None)
+    assert bits() == straight  # nobody answers
+    monkeypatch.setattr(grid, "MOST", 0)
+    assert bits() == straight  # nobody is asked
+
+
+def test_a_question_about_what_is_not_there_is_not_answered(client) -> None:
+    asked, program = asks.asks(client), work.Program((), ())
+    future = client.submit(abs, -3, pure=False)
+    future.result()
+    read = work.Program((work.Instruction(work.same, (work.Input(0),)),), (0,))
+    assert asked.parts(read, [[future]]) == [3]
+    assert asked.parts(program, [[1.0]]) is None  # no value says where to ask
+    elsewhere = asks.Key("nothing of this name")
+    home = next(iter(client.scheduler_info()["workers"]))
+    for send in (asked._straight, asked._through):
+        assert client.sync(send, read, {home: {0: [elsewhere]}}) == [{}]
+        (failure,) = client.sync(send, read, {home: {0: []}})  # it fails on the worker
+        assert not isinstance(failure, dict)
+
+
 OPERATIONS = {
     "slice": lambda x: x[5:61],
     "slice with a step": lambda x: x[3:70:7],
@@ -198,7 +250,7 @@ def test_tall_qr(client, kind) -> None:
 
 @pytest.mark.parametrize("deep", [2, 1000])
 def test_a_worker_that_is_killed_is_survived(monkeypatch, deep) -> None:
-    monkeypatch.setattr(nodes, "DEEP", deep)  # row factors from files often, or never
+    monkeypatch.setattr(grid, "DEEP", deep)  # row factors from files often, or never
     with started(2) as cluster, Client(cluster) as client:
         known = minimize(Entries(ROWS, COLS, VALUES, SHAPE), 2, SWEEP, random_state=0)
         entries = Entries(ROWS, COLS, VALUES, SHAPE, engine=client)
@@ -214,7 +266,7 @@ def test_a_worker_that_is_killed_is_survived(monkeypatch, deep) -> None:
 
 
 def test_files_of_row_factors_go_when_nobody_needs_them(client, monkeypatch) -> None:
-    monkeypatch.setattr(nodes, "DEEP", 2)
+    monkeypatch.setattr(grid, "DEEP", 2)
     _, other = both(client)
     path = minimize(other, 2, SWEEP, random_state=0)
     root = other.engine.grid.scratch.root

@@ -35,7 +35,7 @@ class Scratch:
 
     def __init__(self, client: Any) -> None:
         self.root: str | None = dask.config.get("pygeco.scratch", None)
-        if self.root is None and _on_one_machine(client):
+        if self.root is None and on_one_machine(client):
             self.root = tempfile.mkdtemp(prefix="pygeco-")
             weakref.finalize(self, shutil.rmtree, self.root, ignore_errors=True)
 
@@ -62,6 +62,7 @@ def _removed(paths: tuple[str, ...]) -> None:
             files.rm(inside)
 
 
-def _on_one_machine(client: Any) -> bool:
+def on_one_machine(client: Any) -> bool:
+    """Whether all workers are processes of this machine."""
     addresses = client.scheduler_info(n_workers=-1)["workers"]
     return all(a.split("://")[-1].startswith("127.") or a[:6] == "inproc" for a in addresses)

@@ -11,6 +11,7 @@ from typing import Any
 
 import dask
 from distributed import Client, LocalCluster
+from distributed.diagnostics.plugin import WorkerPlugin
 
 from pygeco.arrays import HOST, Array
 from pygeco.engines.dask.faults import ClusterError
@@ -22,6 +23,12 @@ from pygeco.engines.protocol import Cells
 SECONDS = 5  # after which a scheduler that does not answer is given up
 # Between processes of one machine: how long a call to one that is dead may take (30 s otherwise).
 SHORT = {"distributed.comm.timeouts.connect": "5s"}
+# Memory that is freed is used again: with Dask's own settings every array of a pass is asked of the
+# system, and every page of it cleared, each time.
+MEMORY = {
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 30,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,
+}
 
 
 class Sender(Host):
@@ -56,7 +63,7 @@ def current_client() -> Any:
     found = known()
     if found is None:
         cluster = local()
-        found = Client(cluster)
+        found = prompt(Client(cluster))
         atexit.register(_close, found, cluster)
     return found
 
@@ -67,7 +74,29 @@ def local(workers: int | None = None) -> LocalCluster:
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     quiet = {"silence_logs": logging.CRITICAL, "dashboard_address": ":0"}
-    return LocalCluster(n_workers=workers or cores, threads_per_worker=1, **quiet)
+    with dask.config.set(MEMORY):
+        return LocalCluster(n_workers=workers or cores, threads_per_worker=1, **quiet)
+
+
+def prompt(client: Any) -> Any:
+    """The client of a cluster of its own, with no pauses between messages: Dask collects them for
+    2 to 10 ms, which serves many small tasks. Here a few large ones wait for each other.
+    """
+    scheduler = client.cluster.scheduler
+    for batches in (client.scheduler_comm, *scheduler.stream_comms.values()):
+        batches.interval = 0.0
+    client.register_plugin(Prompt())
+    return client
+
+
+class Prompt(WorkerPlugin):
+    """On a worker: the same, there."""
+
+    name = "pygeco-prompt"
+    idempotent = True
+
+    def setup(self, worker: Any) -> None:
+        worker.batched_stream.interval = 0.0
 
 
 @contextmanager
@@ -75,7 +104,7 @@ def started(address: str | None = None, workers: int | None = None) -> Iterator[
     """A client of the scheduler at an address; or of a cluster here, which ends with the block."""
     if address is None:
         with dask.config.set(SHORT), local(workers) as cluster, Client(cluster) as client:
-            yield client
+            yield prompt(client)
     else:
         with _reached(address) as client:
             yield client

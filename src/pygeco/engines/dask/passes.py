@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from pygeco.arrays import Array, parts
 from pygeco.engines.dask import sweeps, work
 from pygeco.engines.dask.cells import Groups, Spread
-from pygeco.engines.dask.nodes import Each, Grid, Node
+from pygeco.engines.dask.grid import Grid
+from pygeco.engines.dask.nodes import Each, Node
 from pygeco.engines.dask.rowwise import cut
 from pygeco.engines.dask.slabs import Slabs
 from pygeco.engines.dask.tall import Tall

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -58,7 +58,11 @@ class Program(NamedTuple):
 
 
 def run(program: Program, *inputs: Any) -> Any:
-    """The wanted results, in a tuple where they are several."""
+    """A task: the wanted results, in a tuple where they are several."""
+    return ran(get_worker(), program, inputs)
+
+
+def ran(worker: Any, program: Program, inputs: Sequence[Any]) -> Any:
     results: list[Any] = []
 
     def value(arg: Any) -> Any:
@@ -67,7 +71,7 @@ def run(program: Program, *inputs: Any) -> Any:
         return results[arg.at] if isinstance(arg, Result) else arg
 
     with _TURN, one_blas_thread():
-        _take_threads()
+        _take_threads(worker)
         for function, args in program.instructions:
             results.append(function(*map(value, args)))
     found = tuple(results[at] for at in program.wanted)
@@ -77,13 +81,13 @@ def run(program: Program, *inputs: Any) -> Any:
 def together(finish: Callable[..., Any], count: int, *args: Any) -> Any:
     """finish(Σ of the first `count`, *rest)."""
     with _TURN, one_blas_thread():
-        _take_threads()
+        _take_threads(get_worker())
         return finish(added(*args[:count]), *args[count:])
 
 
-def _take_threads() -> None:
+def _take_threads(worker: Any) -> None:
     """As many as the worker has."""
-    numba.set_num_threads(max(1, min(get_worker().state.nthreads, numba.config.NUMBA_NUM_THREADS)))
+    numba.set_num_threads(max(1, min(worker.state.nthreads, numba.config.NUMBA_NUM_THREADS)))
 
 
 def pick(parts: tuple[Any, ...], at: int) -> Any:
