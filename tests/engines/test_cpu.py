@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from pygeco.engines import cells as orders
 from pygeco.engines import cpu
 from pygeco.engines.cells import BLOCKS, cut
+from pygeco.engines.cuda import Cuda
 from pygeco.engines.host import ENGINE
 
 SHAPES = [(1, 1), (1, 40), (40, 1), (30, 50), (700, 20)]
@@ -47,6 +49,24 @@ def test_orders_are_those_of_scipy(shape, index, dtype) -> None:
         assert found.pointers.dtype == np.int64
         assert found.indices.dtype == np.int32
         assert found.values.dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("sums", [1, 10**9])
+def test_products_the_other_way(monkeypatch, sums, shape, dtype) -> None:
+    monkeypatch.setattr(orders, "SUMS", sums)  # many runs, or one
+    both, Y, _ = cells(shape, dtype)
+    rng = np.random.default_rng(1)
+    for order, matrix in zip(both, (Y, Y.T), strict=True):
+        x = rng.standard_normal(matrix.shape[0])
+        found = ENGINE.crossed(order, order.values, 0.5, x, matrix.shape[1])
+        np.testing.assert_allclose(found, 0.5 * matrix.T @ x, atol=1e-12)
+        rounded = ENGINE.crossed(order, order.values, 0.5, x.astype("f"), matrix.shape[1])
+        np.testing.assert_allclose(rounded, 0.5 * matrix.T @ x.astype("f"), atol=1e-12)
+        np.testing.assert_allclose(
+            Cuda.crossed(None, order, order.values, 0.5, x, matrix.shape[1]), found, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -7,15 +7,25 @@ import scipy.sparse as sp
 
 from oracles import dense, problem, random_low_rank
 from pygeco import Entries, LowRank, Solver, minimize
+from pygeco.engines import cells
 
 CORE = Solver(correction="core")
 SHAPES = [(12, 9), (9, 12), (1, 6), (6, 1), (1, 1)]
 
 
+@pytest.fixture(params=["both orders", "by row", "by column"])
+def orders(request, monkeypatch):
+    """Which orders a gradient of 12 × 9 or 9 × 12 keeps."""
+    if request.param != "both orders":
+        monkeypatch.setattr(cells, "CROWDED", 0)
+        monkeypatch.setattr(cells, "NARROW", 12 if request.param == "by row" else 9)
+    return request.param
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_value_and_gradient_against_dense_formulas(shape, weights, dtype) -> None:
+def test_value_and_gradient_against_dense_formulas(shape, weights, dtype, orders) -> None:
     case = problem(shape, 0.6, weights=weights, dtype=dtype)
     tolerance = {"rtol": 1e-5, "atol": 1e-6} if dtype is np.float32 else {"atol": 1e-12}
     for A in (LowRank.zero(shape), random_low_rank(shape, 2)):
@@ -29,6 +39,45 @@ def test_value_and_gradient_against_dense_formulas(shape, weights, dtype) -> Non
         y = np.random.default_rng(0).standard_normal(shape[0])
         np.testing.assert_allclose(G.rmatvec(y), case.gradient(full).T @ y, **tolerance)
     np.testing.assert_allclose(case.entries.value_at_zero, case.value(0.0))
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "poisson"])
+def test_one_order_gives_what_both_do(monkeypatch, loss) -> None:
+    rng = np.random.default_rng(0)
+    rows, cols = np.nonzero(rng.random((9, 12)) < 0.6)
+    values, weight = rng.poisson(2.0, len(rows)), rng.uniform(0.5, 2.0, len(rows))
+    entries = Entries(rows, cols, values, (9, 12), loss=loss, sample_weight=weight)
+    entries = entries.shifted(rng.standard_normal(9), rng.standard_normal(12))
+    A = random_low_rank((9, 12), 2)
+    X, Y = rng.standard_normal((12, 3)), rng.standard_normal((9, 3))
+    both = entries.gradient(A)
+    monkeypatch.setattr(cells, "CROWDED", 0)
+    for narrow, columns in ((12, False), (9, True)):
+        monkeypatch.setattr(cells, "NARROW", narrow)
+        one = entries.gradient(A)
+        assert one.columns is columns
+        np.testing.assert_allclose([one.value, one.inner], [both.value, both.inner], rtol=1e-12)
+        for product, Z in (
+            ("matmat", X),
+            ("rmatmat", Y),
+            ("matvec", X[:, 0]),
+            ("rmatvec", Y[:, 0]),
+        ):
+            expected = getattr(both, product)(Z)
+            np.testing.assert_allclose(getattr(one, product)(Z), expected, atol=1e-14)
+
+
+def test_crowded_columns_keep_one_order() -> None:
+    shape, per_column = (40_000, 6), cells.CROWDED
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([np.sort(rng.choice(shape[0], per_column, False)) for _ in range(6)])
+    cols = np.repeat(np.arange(6), per_column)
+    values = rng.standard_normal(len(rows))
+    zero = LowRank.zero(shape)
+    assert Entries(rows, cols, values, shape).gradient(zero).columns is False
+    assert Entries(cols, rows, values, shape[::-1]).gradient(zero.T).columns is True
+    fewer = Entries(rows[1:], cols[1:], values[1:], shape).gradient(zero)
+    assert not hasattr(fewer, "columns")
 
 
 def test_gradient_is_the_derivative_of_the_value() -> None:

@@ -12,6 +12,9 @@ from pygeco.engines.protocol import Cells, Engine
 from pygeco.factors import Array
 
 BLOCKS = 256
+NARROW = 1 << 16  # sums that stay in the cache of a core, about
+CROWDED = 256  # cells for each of them
+RUNS, SUMS = 64, 32  # runs that scatter side by side, at most; cells for each sum of each run
 
 
 def both_orders(
@@ -66,6 +69,25 @@ def cut(pointers: NDArray[np.int64], parts: int = BLOCKS) -> NDArray[np.int64]:
     marks = np.searchsorted(load, np.linspace(0, load[-1], parts + 1))
     marks[0], marks[-1] = 0, groups
     return np.unique(marks).astype(np.int64)
+
+
+def alone(by_row: Cells, by_col: Cells) -> bool | None:
+    """Which order serves products both ways (true: that by column); None where both are needed.
+
+    Products the other way are scattered into sums, which must be few enough for the cache, and
+    far fewer than the cells.
+    """
+    for columns, (own, other) in enumerate(((by_row, by_col), (by_col, by_row))):
+        if other.groups <= NARROW and own.size >= CROWDED * other.groups:
+            return bool(columns)
+    return None
+
+
+def some_runs(cells: Cells, size: int) -> NDArray[np.int64]:
+    """Boundaries of runs of groups that scatter into `size` sums of their own each."""
+    count = int(np.clip(cells.size // max(1, SUMS * size), 1, RUNS))
+    places = np.linspace(0, len(cells.blocks) - 1, count + 1).astype(np.int64)
+    return np.unique(cells.blocks[places])
 
 
 def _grouped(

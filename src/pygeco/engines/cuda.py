@@ -100,6 +100,13 @@ class Cuda:
     def transposed(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
         return data[by_col.blocks.order]
 
+    def alone(self, by_row: Cells, by_col: Cells) -> bool | None:
+        return None  # numbers change their order quickly, and scattered sums wait for each other
+
+    def crossed(self, cells: Cells, data: Array, scale: float, x: Array, size: int) -> Array:
+        terms = data * x[cells.owners()].astype(float)
+        return scale * np.bincount(cells.indices, weights=terms, minlength=size)
+
     def products(self, cells: Cells, data: Array, scale: float, X: Array) -> Array:
         found = self._matmat(cells, data, None, contiguous(X, data.dtype))
         return scale * found.astype(float)

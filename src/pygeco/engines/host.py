@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays import HOST
 from pygeco.engines import cpu, separable, tiles
-from pygeco.engines.cells import both_orders
+from pygeco.engines.cells import alone, both_orders, some_runs
 from pygeco.engines.protocol import (
     Cells,
     Formulas,
@@ -53,6 +53,16 @@ class Host:
         x = np.ascontiguousarray(x, dtype=None if x.dtype == np.float32 else float)
         cpu.matvec(cells.pointers, cells.indices, data, cells.blocks, scale, x, out)
         return out
+
+    def alone(self, by_row: Cells, by_col: Cells) -> bool | None:
+        return alone(by_row, by_col)
+
+    def crossed(self, cells: Cells, data: Array, scale: float, x: Array, size: int) -> Array:
+        runs = some_runs(cells, size)
+        out = np.empty((len(runs) - 1, size))
+        x = np.ascontiguousarray(x, dtype=None if x.dtype == np.float32 else float)
+        cpu.scatter(cells.pointers, cells.indices, data, runs, x, out)
+        return scale * out.sum(axis=0)
 
     def products(self, cells: Cells, data: Array, scale: float, X: Array) -> Array:
         out = np.empty((cells.groups, X.shape[1]), data.dtype)

@@ -179,6 +179,12 @@ class Engine(Protocol):
     def product(self, cells: Cells, data: Array, scale: float, x: Array) -> Array:
         """Scale · S x, where S has `data` at the cells. O(|E|)."""
 
+    def alone(self, by_row: Cells, by_col: Cells) -> bool | None:
+        """Which order is enough for products both ways (true: that by column); None: neither."""
+
+    def crossed(self, cells: Cells, data: Array, scale: float, x: Array, size: int) -> Array:
+        """Scale · Sᵀ x, `size` numbers, where S has `data` at the cells. O(|E|)."""
+
     def products(self, cells: Cells, data: Array, scale: float, X: Array) -> Array:
         """Scale · S X for a few columns at once. O(|E| k), in the precision of the data."""
 

@@ -13,12 +13,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays import as_array, on, ones, runs, zeros
 from pygeco.engines import Cells, Engine, chosen, spread
-from pygeco.engines.protocol import Residuals, Systems
+from pygeco.engines.protocol import Residuals, Slopes, Systems
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, Squared, named, prepared
 from pygeco.objectives.base import Span
 from pygeco.objectives.convex_span import ConvexSpan
-from pygeco.objectives.entries_gradient import EntriesGradient, FreshGradient
+from pygeco.objectives.entries_gradient import (
+    CellGradient,
+    EntriesGradient,
+    FreshGradient,
+    Pass,
+    in_both_orders,
+    kept,
+)
 from pygeco.objectives.half_sweep import Side, half_sweep
 from pygeco.objectives.observed import check_policy, compressed, observed
 from pygeco.objectives.quadratic_span import QuadraticSpan
@@ -199,38 +206,37 @@ class Entries:
             return self.total_loss(False, A.left, A.V) / self.total_weight
         return self._seen(A.left, A.V).squares / self.total_weight
 
-    def gradient(self, A: LowRank) -> EntriesGradient | FreshGradient:
+    def gradient(self, A: LowRank) -> CellGradient:
         """∇R(A), sparse: w ℓ′(A_ij, y_ij) / Σ w on E. Two passes, O(|E| s)."""
         if not self.squared:
             return self._slopes(A.left, A.V)
         return self._residuals(A.left, A.V)
 
-    def gradient_beyond(
-        self, A: LowRank, row: Array, col: Array
-    ) -> EntriesGradient | FreshGradient:
+    def gradient_beyond(self, A: LowRank, row: Array, col: Array) -> CellGradient:
         """∇R(A + row 1ᵀ + 1 colᵀ) of the squared loss, no cell copied; `inner` is that with A."""
         G = self._residuals(*beyond(A.left, A.V, row, col))
         return replace(G, inner=G.inner - self._along(G, row, col))
 
-    def _along(self, G: EntriesGradient | FreshGradient, row: Array, col: Array) -> float:
+    def _along(self, G: CellGradient, row: Array, col: Array) -> float:
         """⟨G, row 1ᵀ + 1 colᵀ⟩."""
         by_row, by_col = G.matvec(ones(len(col), col)), G.rmatvec(ones(len(row), row))
         return float(row @ by_row) + float(col @ by_col)
 
-    def _residuals(self, left: Array, right: Array) -> EntriesGradient | FreshGradient:
-        return self._fresh(left, right) if self.lean else self._kept(left, right)
+    def _residuals(self, left: Array, right: Array) -> CellGradient:
+        return self._fresh(left, right) if self.lean else kept(self, self._pass_at(left, right), 2)
 
     def residual_gradient(self, A: LowRank) -> EntriesGradient:
-        """∇R(A) of the squared loss with the residuals kept, `lean` or not."""
-        return self._kept(A.left, A.V)
+        """∇R(A) of the squared loss with the residuals kept in both orders, whatever else."""
+        return in_both_orders(self, self._pass_at(A.left, A.V), 2)
 
-    def _kept(self, left: Array, right: Array) -> EntriesGradient:
-        rows, squares, inner = self._pass(self.by_row, left, right)
-        cols = self.engine.transposed(self.by_row, self.by_col, rows)
-        if cols is None:
-            cols = self._pass(self.by_col, right, left).data
-        scale = 2.0 / self.total_weight
-        return EntriesGradient(self, rows, cols, scale, squares / self.total_weight, scale * inner)
+    def _pass_at(self, left: Array, right: Array) -> Pass:
+        """The residuals at left rightᵀ in either order."""
+
+        def residuals(columns: bool, sums: bool) -> Residuals:
+            P, Q = (right, left) if columns else (left, right)
+            return self._pass(self.cells(columns), P, Q)
+
+        return residuals
 
     def _fresh(self, left: Array, right: Array) -> FreshGradient:
         found = self._seen(left, right)
@@ -419,19 +425,17 @@ class Entries:
         pair = through(self.by_row), through(self.by_col)
         return pair[::-1] if flipped else pair
 
-    def _slopes(self, left: Array, right: Array) -> EntriesGradient:
-        """The gradient of any loss: the slopes of the cells, in both orders."""
-        rows = self.engine.slopes(self.by_row, self.loss, *self.widened(False, left, right))
-        cols = self.engine.transposed(self.by_row, self.by_col, rows.data)
-        if cols is None:
-            wide = self.widened(True, right, left)
-            cols = self.engine.slopes(self.by_col, self.loss, *wide, sums=False).data
-        scale = 1.0 / self.total_weight
-        G = EntriesGradient(self, rows.data, cols, scale, scale * rows.value, 0.0)
-        inner = scale * rows.inner
-        if self.offset is not None:  # the pass saw A plus the offset
-            inner -= self._along(G, *self.offset)
-        return replace(G, inner=inner)
+    def _slopes(self, left: Array, right: Array) -> CellGradient:
+        """The gradient of any loss."""
+
+        def slopes(columns: bool, sums: bool) -> Slopes:
+            wide = self.widened(columns, *((right, left) if columns else (left, right)))
+            return self.engine.slopes(self.cells(columns), self.loss, *wide, sums=sums)
+
+        G = kept(self, slopes, 1)
+        if self.offset is None:
+            return G
+        return replace(G, inner=G.inner - self._along(G, *self.offset))  # it saw A and the offset
 
     def _seen(self, left: Array, right: Array) -> Residuals:
         """The sums over the residuals, of which none is kept."""

@@ -16,6 +16,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from pygeco.arrays import Array, parts
+from pygeco.engines.cells import CROWDED, NARROW
 from pygeco.engines.dask import sweeps, work
 from pygeco.engines.dask.cells import Groups, Spread
 from pygeco.engines.dask.grid import Grid
@@ -126,6 +127,16 @@ class Dask:
     def product(self, cells: Cells, data: Array, scale: float, x: Array) -> Array:
         args = (data, scale, self._other(cells, x))
         return self._pass("product", cells, (_like(),), *args)[0]
+
+    def alone(self, by_row: Cells, by_col: Cells) -> bool | None:
+        each = by_row.size // self.grid.count
+        return False if self.columns <= min(NARROW, each // CROWDED) else None
+
+    def crossed(self, cells: Cells, data: Array, scale: float, x: Array, size: int) -> Array:
+        """A sum over the slabs' rows."""
+        node = self._node("crossed", "product", cells, data, scale, self._own(cells, x), size)
+        found: Array = self.grid.total(node, "product", 8 * size)
+        return found
 
     def products(self, cells: Cells, data: Array, scale: float, X: Array) -> Array:
         args = (data, scale, self._other(cells, X))
