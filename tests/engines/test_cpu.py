@@ -144,7 +144,8 @@ def test_kernels_give_the_same_bits_for_any_number_of_threads() -> None:
             P[:, 0].copy(),
             crossed,
         )
-        return [y, out, sums, crossed]
+        scattered = ENGINE.crossed(by_row, by_row.values, 1.0, P[:, 0], 700)
+        return [y, out, sums, crossed, scattered]
 
     for one, two in zip(results(1), results(2), strict=True):
         np.testing.assert_array_equal(one, two)

@@ -14,7 +14,7 @@ from pygeco.factors import Array
 BLOCKS = 256
 NARROW = 1 << 16  # sums that stay in the cache of a core, about
 CROWDED = 256  # cells for each of them
-RUNS, SUMS = 64, 32  # runs that scatter side by side, at most; cells for each sum of each run
+RUNS, SUMS = 64, 64  # runs that scatter side by side, at most; cells for each sum of each run
 
 
 def both_orders(

@@ -17,7 +17,8 @@ from pygeco.engines.turns import spread
 from pygeco.engines.vectors import dot, fetch, fused
 
 # An unsigned index spares numba's test for a negative one.
-_ONE, _TWO, _THREE, _FOUR = (np.uint64(k) for k in (1, 2, 3, 4))
+_ONE, _TWO, _THREE, _FOUR, _EIGHT = (np.uint64(k) for k in (1, 2, 3, 4, 8))
+STREAM = 256  # numbers by which a stream of them is fetched ahead
 AHEAD = np.uint64(16)  # cells
 
 
@@ -60,6 +61,16 @@ def matvec(pointers, indices, data, blocks, scale, x, out):
             out[i] = scale * sparse_dot(indices, data, x, pointers[i], pointers[i + 1])
 
 
+@njit(inline="always")
+def _scatter_four(total, indices, data, e, weight):
+    """Four sums at once: they do not wait for each other."""
+    j0, j1 = np.uint32(indices[e]), np.uint32(indices[e + _ONE])
+    j2, j3 = np.uint32(indices[e + _TWO]), np.uint32(indices[e + _THREE])
+    t0, t1 = total[j0] + data[e] * weight, total[j1] + data[e + _ONE] * weight
+    t2, t3 = total[j2] + data[e + _TWO] * weight, total[j3] + data[e + _THREE] * weight
+    total[j0], total[j1], total[j2], total[j3] = t0, t1, t2, t3
+
+
 @spread
 def scatter(pointers, indices, data, runs, x, out):
     """out[b] = Sᵀ x over the groups of run b. O(|E|); the indices of a group are distinct."""
@@ -69,13 +80,12 @@ def scatter(pointers, indices, data, runs, x, out):
         for i in range(runs[b], runs[b + 1]):
             weight = np.float64(x[i])
             e, stop = np.uint64(pointers[i]), np.uint64(pointers[i + 1])
-            while e + _FOUR <= stop:  # four sums at once: they do not wait for each other
-                j0, j1 = np.uint32(indices[e]), np.uint32(indices[e + _ONE])
-                j2, j3 = np.uint32(indices[e + _TWO]), np.uint32(indices[e + _THREE])
-                t0, t1 = total[j0] + data[e] * weight, total[j1] + data[e + _ONE] * weight
-                t2, t3 = total[j2] + data[e + _TWO] * weight, total[j3] + data[e + _THREE] * weight
-                total[j0], total[j1], total[j2], total[j3] = t0, t1, t2, t3
-                e += _FOUR
+            while e + _EIGHT <= stop:
+                fetch(indices, np.int64(e) + STREAM, 1)
+                fetch(data, np.int64(e) + STREAM, 1)
+                _scatter_four(total, indices, data, e, weight)
+                _scatter_four(total, indices, data, e + _FOUR, weight)
+                e += _EIGHT
             while e < stop:
                 total[np.uint32(indices[e])] += data[e] * weight
                 e += _ONE
