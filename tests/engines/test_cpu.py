@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from pygeco.engines import cells as orders
 from pygeco.engines import cpu
 from pygeco.engines.cells import BLOCKS, cut
-from pygeco.engines.cuda import Cuda
 from pygeco.engines.host import ENGINE
 
 SHAPES = [(1, 1), (1, 40), (40, 1), (30, 50), (700, 20)]
@@ -64,9 +63,6 @@ def test_products_the_other_way(monkeypatch, sums, shape, dtype) -> None:
         np.testing.assert_allclose(found, 0.5 * matrix.T @ x, atol=1e-12)
         rounded = ENGINE.crossed(order, order.values, 0.5, x.astype("f"), matrix.shape[1])
         np.testing.assert_allclose(rounded, 0.5 * matrix.T @ x.astype("f"), atol=1e-12)
-        np.testing.assert_allclose(
-            Cuda.crossed(None, order, order.values, 0.5, x, matrix.shape[1]), found, atol=1e-12
-        )
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from pygeco import losses
+from pygeco import Entries, losses
 from pygeco.arrays import host, moved, on
 from pygeco.engines import chosen, cuda, cuda_systems, pieces
 from pygeco.engines.protocol import Ridges, Table
@@ -107,6 +107,9 @@ def test_products(problem, dtype) -> None:
     p = problem(dtype)
     x, x_here = p.normal(p.others)
     p.close(p.engine.product(p.cells, p.cells.values, 0.5, x_here), 0.5 * p.Y @ x, 10)
+    x, x_here = p.normal(p.groups)
+    found = p.engine.crossed(p.cells, p.cells.values, 0.5, x_here, p.others)
+    p.close(found, 0.5 * p.Y.T @ x, 10)
     for k in (1, 5, 37):
         X, X_here = p.normal(p.others, k)
         p.close(p.engine.products(p.cells, p.cells.values, 0.5, X_here), 0.5 * p.Y @ X)
@@ -358,3 +361,14 @@ def test_without_a_gpu_the_error_is_clear_and_cupy_is_left_alone() -> None:
     with pytest.raises(RuntimeError, match="engine: 'cuda' needs an NVIDIA GPU and its driver"):
         chosen("cuda")
     assert "cupy" not in sys.modules
+
+
+def test_a_row_that_single_precision_cannot_hold_stays_as_it_was(engine) -> None:
+    values = on(np.array([0.0, 2e27, 1e30], np.float32), engine.kind)
+    rows, cols = (on(np.array(x), engine.kind) for x in ([0, 0, 1], [0, 1, 0]))
+    by_col = engine.both_orders(rows, cols, values, None, (2, 2))[1]
+    entries = Entries.__new__(Entries)
+    entries._take(by_col, by_col, (2, 2))
+    fixed, start = (on(np.array(x), engine.kind) for x in ([[-8e-19], [1.0]], [[3.0], [5.0]]))
+    found = entries.half_sweep(fixed, start, side="column")
+    np.testing.assert_allclose(host(found), [[1e30], [5.0]], rtol=1e-3)

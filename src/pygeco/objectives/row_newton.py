@@ -20,6 +20,8 @@ STEPS = 50
 # Far from its minimum a loss like |x| has a tenth of the curvature that a Newton step would need:
 # the first trials may all be too long.
 TRIALS = 8
+# What a Newton step is damped by, as a share of a row's mean curvature: above the Grams' rounding.
+DAMPING = {"f": 1e-5, "d": 1e-10}
 # Floats of the Grams that are in memory at once.
 ROOM = 1 << 23
 
@@ -108,7 +110,7 @@ class _Rows:
         trace = np.trace(grams, axis1=1, axis2=2)
         # Relative to the trace: where fewer cells than columns leave a row undetermined, the
         # step stays in the span of its cells.
-        jitter = np.where(trace > 0, 1e-10 * trace / s, 1.0)
+        jitter = np.where(trace > 0, DAMPING[self.cells.values.dtype.char] * trace / s, 1.0)
         M = grams + on(np.eye(s), grams) * (2 * self.lift[rows] + jitter[:, None])[:, None, :]
         step = np.linalg.solve(M, force[:, :, None])[:, :, 0]
         return step, np.sum(step * force, axis=1)
