@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from pygeco.engines.dask import (
     work,
 )
 from pygeco.engines.dask.faults import clear_words
+from pygeco.engines.dask.nodes import Node
 from pygeco.engines.dask.rowwise import spread
 from pygeco.engines.dask.tall import Tall
 
@@ -263,6 +265,37 @@ def test_a_worker_that_is_killed_is_survived(monkeypatch, deep) -> None:
         with pytest.warns(WorkerLostWarning, match="is gone; its slabs are read again"):
             found = minimize(entries, 2, SWEEP, random_state=0, callback=strike)
     assert [s.objective for s in found] == pytest.approx([s.objective for s in known], rel=1e-9)
+
+
+@pytest.mark.parametrize("times", [1, 1000])
+def test_a_worker_out_of_memory(tmp_path, times) -> None:
+    folder = str(tmp_path)
+
+    def hungry(slab):  # on a worker: takes memory until the process is ended, the first few times
+        count = len(os.listdir(folder))
+        if count < times:
+            open(os.path.join(folder, str(count)), "w").close()
+            taken = []
+            for _ in range(200):
+                taken.append(np.ones(1 << 22))
+                time.sleep(0.02)
+        return len(slab.by_row.values)
+
+    often = {"distributed.scheduler.allowed-failures": 0, "distributed.worker.memory.spill": False}
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    with (
+        dask.config.set(often),
+        LocalCluster(n_workers=1, memory_limit="600MB", **options) as cluster,
+        Client(cluster) as client,
+    ):
+        engine = Entries(ROWS, COLS, VALUES, SHAPE, engine=client).engine
+        node = Node(hungry, engine.slab)
+        if times == 1:
+            with pytest.warns(WorkerLostWarning, match="is gone; its slabs are read again"):
+                assert engine.grid.total(node, "hungry") == len(VALUES)
+        else:
+            with pytest.raises(ClusterError, match="most likely out of memory"):
+                engine.grid.total(node, "hungry")
 
 
 def test_files_of_row_factors_go_when_nobody_needs_them(client, monkeypatch) -> None:

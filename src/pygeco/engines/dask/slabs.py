@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import dask
 import numpy as np
+from distributed import wait
 from numpy.typing import NDArray
 
 from pygeco.container import Blocks
@@ -104,11 +105,15 @@ def from_csr(
         at = slice(int(ends[t]), int(ends[t + 1]))
         local = pointers[bounds[t] : bounds[t + 1] + 1] - ends[t]
         part = Slab(local, indices[at], values[at], weights[at] if len(weights) else weights)
-        # Evenly, at first; elsewhere where the worker is gone.
+        # Evenly; elsewhere where the worker is gone.
         home = workers[t * len(workers) // (len(bounds) - 1)]
         place = {"workers": [home], "allow_other_workers": True}
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             futures.append(client.submit(Slab, *part, key=f"pygeco-slab-{name}-{t}", **place))
+    # Once it is there, a slab may be anywhere: one that is bound to a dead worker would wait for
+    # it where no other worker was alive at that moment.
+    wait(futures)
+    client.sync(client.scheduler.set_restrictions, worker={f.key: None for f in futures})
     return Slabs(
         client, tuple(futures), bounds, columns, np.diff(ends), values.dtype, len(weights) > 0
     )
