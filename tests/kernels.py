@@ -1,0 +1,48 @@
+"""Compile the largest kernels, each once: the tests' own processes then find them on the disk.
+
+Without that, every process that needs one before another has kept it compiles it for itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+
+from pygeco import Entries, MatrixCompletion, Solver, minimize
+from pygeco.data import make_ratings
+from pygeco.engines.dask import sweeps
+from pygeco.engines.protocol import Ridges
+
+
+def path(dtype: str) -> None:
+    """Half-sweeps, residuals and products."""
+    rows, cols, values, shape = make_ratings((60, 40), 1_000)
+    entries = Entries(rows, cols, values.astype(dtype), shape)
+    for solver in (Solver(correction="sweep"), Solver(correction="core")):
+        minimize(entries, 2, solver, random_state=0)
+    columns(entries, np.ones((60, 2), dtype), np.ones((40, 2), dtype))
+
+
+def columns(entries: Entries, fixed: np.ndarray, start: np.ndarray) -> None:
+    """The systems of columns, as the workers of a cluster sum and solve them."""
+    tables = sweeps.tables(entries.by_col, fixed, None, None, None, False)
+    n, s = start.shape
+    ridges = Ridges(
+        fixed, None, None, None, np.ones(n), np.eye(s), np.zeros(s), 1.0, 0.0, None, False
+    )
+    rest = {k: v for k, v in ridges._asdict().items() if k not in sweeps.PARTNER}
+    sweeps.solved(tables, start, rest, False, False)
+
+
+def main() -> None:
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        for _ in pool.map(path, ("f4", "f8")):
+            pass
+    MatrixCompletion(random_state=0).fit(make_ratings((60, 40), 1_000))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
