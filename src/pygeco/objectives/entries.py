@@ -54,8 +54,8 @@ class Entries:
     then counts as one cell, with the mean (or the last) of its weights.
 
     With `lean`, gradients of the squared loss keep no number for a cell: 16 bytes a cell in all
-    with float32 values, where they would be 24, for slower products. `from_sparse` uses a CSR or
-    CSC matrix with sorted int32 indices where it is, memory-mapped or not: it must not change
+    with float32 values, where they would be 20 or 24, for slower products. `from_sparse` uses a CSR
+    or CSC matrix with sorted int32 indices where it is, memory-mapped or not: it must not change
     while it is used.
 
     `engine` says where passes over the cells run: "cpu", "cuda" for a GPU, or "dask", or a Dask
