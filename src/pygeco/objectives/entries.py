@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from pygeco.arrays import as_array, on, ones, runs, zeros
+from pygeco.arrays import as_array, on, ones, zeros
 from pygeco.engines import Cells, Engine, chosen, spread
 from pygeco.engines.protocol import Residuals, Slopes, Systems
 from pygeco.factors import Array, LowRank
-from pygeco.losses import Loss, Squared, named, prepared
+from pygeco.losses import Loss, named, prepared
 from pygeco.objectives.base import Span
+from pygeco.objectives.cell_views import CellViews, beyond
 from pygeco.objectives.convex_span import ConvexSpan
 from pygeco.objectives.entries_gradient import (
     CellGradient,
@@ -38,15 +38,7 @@ Product = Callable[[Array], Array]
 PULL = {"f": 1e-4, "d": 1e-10}
 
 
-def beyond(P: Array, Q: Array, own: Array, other: Array) -> tuple[Array, Array]:
-    """P and Q with two more columns each, so that ⟨P_i, Q_j⟩ grows by own_i + other_j."""
-    return (
-        np.column_stack([P, own, ones(len(P), P)]),
-        np.column_stack([Q, ones(len(Q), Q), other]),
-    )
-
-
-class Entries:
+class Entries(CellViews):
     """The mean loss over the observed cells of an m × n matrix.
 
     Cells are kept row-wise and column-wise: per cell and order, 4 bytes of index and one value.
@@ -155,34 +147,6 @@ class Entries:
         return cls(rows, cols, dense[rows, cols], dense.shape, sample_weight=weight, **settings)
 
     @property
-    def engine(self) -> Engine:
-        """Where the passes over the cells run."""
-        return self.by_row.engine
-
-    @property
-    def kind(self) -> Array:
-        """An array of the kind that the passes take."""
-        return self.engine.kind
-
-    @property
-    def size(self) -> int:
-        """|E|, the number of observed cells."""
-        return self.by_row.size
-
-    @property
-    def squared(self) -> bool:
-        """Whether the loss is the squared one, which has passes and a core of its own."""
-        return isinstance(self.loss, Squared)
-
-    @property
-    def weighted(self) -> bool:
-        return len(self.by_row.weights) > 0
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.by_row.values.dtype
-
-    @property
     def nonnegative(self) -> bool:
         """Whether R ≥ 0 for sure."""
         return self.loss.nonnegative
@@ -248,10 +212,6 @@ class Entries:
         """B ↦ R(U B Vᵀ) for the columns of A."""
         return (QuadraticSpan if self.squared else ConvexSpan).of(self, A)
 
-    def counts(self) -> tuple[Array, Array]:
-        """The number of observed cells in each row and in each column."""
-        return self.by_row.counts().astype(float), self.by_col.counts().astype(float)
-
     def half_sweep(
         self, fixed: Array, start: Array, *, side: str, ridge: float | Array = 0.0
     ) -> Array:
@@ -280,122 +240,10 @@ class Entries:
         )
         return swept.side.factor.astype(float)
 
-    def shifted(self, row: Array, col: Array) -> Entries:
-        """A ↦ R(A + row 1ᵀ + 1 colᵀ): the same cells seen from an offset, the indices shared."""
-        moved = copy.copy(self)
-        moved.__dict__.pop("value_at_zero", None)
-        if not self.squared:
-            old = self.offset or (0.0, 0.0)
-            moved.offset = (old[0] + row, old[1] + col)
-            return moved
-        nothing = zeros((len(row), 0), row), zeros((len(col), 0), col)
-        left, right = beyond(*nothing, row, col)
-        for name, P, Q in (("by_row", left, right), ("by_col", right, left)):
-            cells: Cells = getattr(self, name)
-            unweighted = cells._replace(weights=cells.weights[:0])
-            setattr(moved, name, cells._replace(values=-self._pass(unweighted, P, Q).data))
-        return moved
-
-    def moments(self, centre: float = 0.0) -> tuple[float, float]:
-        """Σ w (y − centre) and Σ w (y − centre)², in float64."""
-        first, second = 0.0, 0.0
-        cells = self.by_row
-        for part in runs(cells.values):
-            y = cells.values[part].astype(float) - centre
-            wy = y * cells.weights[part] if len(cells.weights) else y
-            first += float(wy.sum())
-            second += float(np.dot(wy, y))
-        return first, second
-
     def squared_error(self, rows: Side, cols: Side) -> float:
         """Σ w (y − b_i − c_j − ⟨u_i, v_j⟩)². One pass."""
         P, Q = beyond(rows.factor, cols.factor, rows.bias, cols.bias)
         return self._seen(P.astype(float), Q.astype(float)).squares
-
-    def standardised(self, mean: float, scale: float, dtype: type) -> Entries:
-        """The same cells with (y − mean) / scale as targets, in another precision."""
-        other = copy.copy(self)
-        for name in ("by_row", "by_col"):
-            cells: Cells = getattr(self, name)
-            values: Array = np.empty_like(cells.values, dtype=dtype)
-            for part in runs(cells.values):
-                values[part] = (cells.values[part].astype(float) - mean) / scale
-            setattr(other, name, cells._replace(values=values, weights=cells.weights.astype(dtype)))
-        other.__dict__.pop("value_at_zero", None)
-        return other
-
-    def subset(self, mask: NDArray[np.bool_]) -> Entries:
-        """Only the cells under a mask, which goes row by row."""
-        part = copy.copy(self)
-        part.__dict__.pop("value_at_zero", None)
-        cells = self.by_row
-        mask = on(mask, cells.values)
-        rows = self.rows()[mask]
-        weights = cells.weights[mask] if len(cells.weights) else None
-        part.by_row, part.by_col = self.engine.both_orders(
-            rows, cells.indices[mask], cells.values[mask], weights, self.shape
-        )
-        w = part.by_row.weights
-        part.total_weight = float(w.sum(dtype=float)) if len(w) else float(part.size)
-        return part
-
-    @property
-    def T(self) -> Entries:
-        """The transposed matrix: the same cells, rows and columns exchanged."""
-        other = copy.copy(self)
-        other.by_row, other.by_col, other.shape = self.by_col, self.by_row, self.shape[::-1]
-        other.offset = None if self.offset is None else self.offset[::-1]
-        return other
-
-    def within(self, shape: tuple[int, int]) -> Entries:
-        """The same cells in a matrix with more rows or columns, which are empty."""
-        part = copy.copy(self)
-        cells = self.by_row
-        part.shape = shape
-        part.by_row, part.by_col = self.engine.both_orders(
-            self.rows(),
-            cells.indices,
-            cells.values,
-            cells.weights if len(cells.weights) else None,
-            shape,
-        )
-        return part
-
-    def some(self, rows: NDArray[Any]) -> Entries:
-        """These rows alone, in this order; all columns stay."""
-        part = copy.copy(self)
-        part.__dict__.pop("value_at_zero", None)
-        place = np.full(self.shape[0], -1, dtype=np.int32, like=self.by_row.indices)
-        place[rows] = np.arange(len(rows), dtype=np.int32, like=self.by_row.indices)
-        where = place[self.rows()]
-        mask, cells = where >= 0, self.by_row
-        weights = cells.weights[mask] if len(cells.weights) else None
-        part.shape = (len(rows), self.shape[1])
-        part.by_row, part.by_col = self.engine.both_orders(
-            where[mask], cells.indices[mask], cells.values[mask], weights, part.shape
-        )
-        return part
-
-    def with_loss(self, loss: Loss) -> Entries:
-        """The same cells and targets under another loss."""
-        other = copy.copy(self)
-        other.__dict__.pop("value_at_zero", None)
-        other.loss = loss
-        return other
-
-    def rows(self) -> NDArray[np.int32]:
-        """The row of each cell, row by row."""
-        return self.by_row.owners()
-
-    def cells(self, columns: bool) -> Cells:
-        """The cells grouped by column, or by row."""
-        return self.by_col if columns else self.by_row
-
-    def widened(self, columns: bool, P: Array, Q: Array) -> tuple[Array, Array]:
-        """P and Q with the offset as two more columns; P goes with the columns, else the rows."""
-        if self.offset is None:
-            return P, Q
-        return beyond(P, Q, *(self.offset[::-1] if columns else self.offset))
 
     def total_loss(self, columns: bool, P: Array, Q: Array) -> float:
         """Σ w ℓ at z = ⟨P_i, Q_j⟩ plus the offset, i a column (else a row) and j the other side."""
