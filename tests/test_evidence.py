@@ -5,16 +5,9 @@ import pytest
 
 from pygeco import Entries, LowRank, MatrixCompletion
 from pygeco.data import make_ratings, split_cells
-from pygeco.evidence import (
-    Gaussian,
-    contributions,
-    fit_evidence,
-    new_rows,
-    pruned,
-    standardised,
-    sweep,
-)
+from pygeco.evidence import fit_evidence, new_rows, standardised, sweep
 from pygeco.objectives.half_sweep import Side
+from pygeco.posterior import Gaussian, contributions, pruned
 
 
 def ratings(seed=0, shape=(400, 150), cells=16_000, rank=3, noise=0.4):

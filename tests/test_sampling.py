@@ -5,8 +5,9 @@ import pytest
 
 from pygeco import Entries, MatrixCompletion
 from pygeco.data import make_low_rank, make_ratings, split_cells
-from pygeco.evidence import Gaussian, fit_evidence
+from pygeco.evidence import fit_evidence
 from pygeco.objectives.half_sweep import Side
+from pygeco.posterior import Gaussian
 from pygeco.sampling import draw_gaussian, sample_posterior
 
 

@@ -24,12 +24,13 @@ from pygeco.arrays import foreign, host
 from pygeco.certificates import Certificate
 from pygeco.container import Blocks, Contents, ModelFileError, Texts, read, read_tree, write
 from pygeco.directions import Lanczos, Power, Signs
-from pygeco.evidence import Gaussian, Posterior, Stage
+from pygeco.evidence import Stage
 from pygeco.factors import LowRank
 from pygeco.objectives.biases import Biases
 from pygeco.objectives.half_sweep import Side
 from pygeco.path import Path, Step, Stop
 from pygeco.penalties import Schatten, Trace
+from pygeco.posterior import Gaussian, Posterior
 from pygeco.sampling import Average, Draw
 from pygeco.solver import Solver
 

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from pygeco.arrays import host, inner, on, parts, zeros
 from pygeco.directions import leading_block
 from pygeco.engines import Cells
-from pygeco.evidence import FLOAT, Gaussian, Posterior
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.entries import Entries
 from pygeco.objectives.half_sweep import Side, Swept, half_sweep
+from pygeco.posterior import FLOAT, Gaussian, Posterior
 
 BURN = 12  # sweeps of a chain before the average begins
 CHAIN = 15  # sweeps of a chain that are averaged

@@ -14,12 +14,13 @@ from pygeco.directions import Lanczos
 from pygeco.engines import session
 from pygeco.estimators._checkpoint import Checkpoint, kept_steps, resumable, seed_of
 from pygeco.estimators._cluster import sent_out
-from pygeco.evidence import Posterior, Sweep, fit_evidence
+from pygeco.evidence import Sweep, fit_evidence
 from pygeco.factors import LowRank
 from pygeco.objectives import Entries
 from pygeco.objectives.biases import Biases, fit_biases
 from pygeco.path import Path, Step, Stop
 from pygeco.penalties import Penalty
+from pygeco.posterior import Posterior
 from pygeco.sampling import Average, sample_posterior
 from pygeco.solver import Observer, Solver
 

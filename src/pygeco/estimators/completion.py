@@ -25,13 +25,13 @@ from pygeco.estimators.folding import fold
 from pygeco.estimators.partial import Updating
 from pygeco.estimators.predicting import Predicting
 from pygeco.estimators.recommending import Recommending, Seen
-from pygeco.evidence import Posterior
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, Squared, named
 from pygeco.modelfile import Saveable
 from pygeco.objectives import Entries
 from pygeco.objectives.biases import Biases, fit_biases, parts, with_scale
 from pygeco.penalties import Penalty
+from pygeco.posterior import Posterior
 from pygeco.solver import Observer, Solver
 from pygeco.tables import is_partitioned
 

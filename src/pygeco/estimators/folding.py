@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays import host, on, ones, times, zeros
-from pygeco.evidence import Posterior, new_rows
+from pygeco.evidence import new_rows
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss
 from pygeco.objectives import Entries
 from pygeco.objectives.biases import Biases
 from pygeco.objectives.rows import fold_in
 from pygeco.penalties import Penalty, Schatten
+from pygeco.posterior import Posterior
 
 TINY = 1e-12
 

@@ -14,11 +14,12 @@ from pygeco.estimators._input import cells_from
 from pygeco.estimators._tables import taken
 from pygeco.estimators.cell_list import CellList
 from pygeco.estimators.folding import Linear, Sizes, fold
-from pygeco.evidence import Posterior, new_rows
+from pygeco.evidence import new_rows
 from pygeco.factors import Array, LowRank
 from pygeco.objectives import Entries
 from pygeco.objectives.biases import Biases
 from pygeco.objectives.half_sweep import Side
+from pygeco.posterior import Posterior
 from pygeco.tables import is_table, names_of, positions
 
 Places = tuple[NDArray[np.int64], NDArray[np.int64]]

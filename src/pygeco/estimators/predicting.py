@@ -19,10 +19,10 @@ from pygeco.estimators._tables import deviation_at, index_of, linear_at, located
 from pygeco.estimators.cell_list import CellList
 from pygeco.estimators.folding import Linear, Sizes
 from pygeco.estimators.recommending import Seen
-from pygeco.evidence import Posterior
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, named
 from pygeco.objectives.biases import Biases
+from pygeco.posterior import Posterior
 from pygeco.tables import is_frame, is_table
 
 

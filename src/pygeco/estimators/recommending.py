@@ -13,9 +13,9 @@ from pygeco.arrays import answer, contiguous, host, on
 from pygeco.engines import chosen
 from pygeco.estimators._cluster import asked, asked_one, spread_out
 from pygeco.estimators._tables import ids_at, index_of
-from pygeco.evidence import contributions
 from pygeco.factors import Array
 from pygeco.modelfile import record
+from pygeco.posterior import contributions
 
 UNKNOWN: Array = np.zeros(0)
 ROWS = 1024  # rows scored at once: with 10⁴ columns, 40 MB
