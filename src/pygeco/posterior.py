@@ -165,8 +165,7 @@ def pruned(now: Posterior, dead: float = DEAD) -> Posterior:
 
 def supported(now: Posterior) -> tuple[Posterior, Array]:
     """The basis of the singular vectors of U Vᵀ, and how far the data support each of them."""
-    U, V = now.rows.factor.astype(float), now.cols.factor.astype(float)
-    A = LowRank.product(U, V).svd()
+    A = LowRank.product(now.rows.factor.astype(float), now.cols.factor.astype(float)).svd()
     roots = np.sqrt(A.s)
     rows = _turned(now.rows, scaled(A.U, roots))
     cols = _turned(now.cols, scaled(A.V, roots))
@@ -185,8 +184,9 @@ def _turned(side: Side, factor: Array) -> Side:
     """The side in another basis; of the variances the diagonal, as always."""
     old = side.factor.astype(float)
     turn = np.linalg.lstsq(inner(old, old), inner(old, factor), rcond=1e-7)[0]
-    variance = times(side.variance.astype(float), turn**2)
-    return side._replace(factor=factor.astype(FLOAT), variance=variance.astype(FLOAT))
+    del old  # as large as the factor itself
+    variance = times(side.variance, (turn**2).astype(FLOAT))
+    return side._replace(factor=factor.astype(FLOAT), variance=variance)
 
 
 def _support(side: Side, some: NDArray[np.bool_]) -> Array:
