@@ -146,6 +146,16 @@ def test_matrix_completion_is_fitted_moved_and_served(name) -> None:
     served()
 
 
+def test_a_model_of_rank_zero() -> None:
+    X = np.array([[np.nan, 3.0], [4.0, 3.0]], np.float32)  # its offsets explain all of it
+    settings = {"rank": 1, "penalty": Schatten(0.01, 2.0), "biases": True, "random_state": 0}
+    plain = MatrixCompletion(**settings).fit(X)
+    other = MatrixCompletion(engine="strange", **settings).fit(X)
+    assert plain.rank_ == other.rank_ == 0
+    rows, cols = np.indices(X.shape).reshape(2, -1)
+    np.testing.assert_allclose(other.predict(rows, cols), plain.predict(rows, cols), rtol=1e-6)
+
+
 def test_data_of_a_kind_choose_its_engine() -> None:
     data = (Strange(ROWS), Strange(COLS), Strange(VALUES), SHAPE)
     assert Entries(*data).engine is STRANGE

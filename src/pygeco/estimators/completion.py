@@ -274,6 +274,8 @@ class MatrixCompletion(
     ) -> None:
         """The parts of the model that new cells change."""
         self.biases_, self.posterior_ = biases, posterior
+        if A.rank == 0:  # an empty path does not know where its data are
+            A = LowRank.zero(A.shape, entries.kind)
         self.factors_ = A.astype(entries.dtype)
         rest = (
             [ones((1, entries.shape[1]), entries.kind, entries.dtype)]
