@@ -298,6 +298,14 @@ def test_a_worker_out_of_memory(tmp_path, times) -> None:
                 engine.grid.total(node, "hungry")
 
 
+def test_a_client_that_is_not_dask_s_own_choice(client) -> None:
+    known = minimize(Entries(ROWS, COLS, VALUES, SHAPE), 2, SWEEP, random_state=0)
+    with started(1) as alone, Client(alone, set_as_default=False) as other:
+        entries = Entries(ROWS, COLS, VALUES, SHAPE, engine=other)
+        found = minimize(entries, 2, SWEEP, random_state=0)
+    assert [s.objective for s in found] == pytest.approx([s.objective for s in known], rel=1e-9)
+
+
 def test_files_of_row_factors_go_when_nobody_needs_them(client, monkeypatch) -> None:
     monkeypatch.setattr(grid, "DEEP", 2)
     _, other = both(client)

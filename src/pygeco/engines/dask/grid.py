@@ -15,13 +15,12 @@ from uuid import uuid4
 import dask
 from dask._expr import LLGExpr
 from dask._task_spec import Task, TaskRef
-from distributed import wait
 from numpy.typing import NDArray
 
 from pygeco.engines.dask import work
 from pygeco.engines.dask.anchors import DEEP, Anchor, Scratch, loaded, saved
 from pygeco.engines.dask.asks import MOST, asks
-from pygeco.engines.dask.faults import clear_words, watch
+from pygeco.engines.dask.faults import awaited, clear_words, watch
 from pygeco.engines.dask.nodes import Each, Inputs, Kept, Node, Past, Plan, refs
 from pygeco.engines.dask.work import Input, Instruction, Program
 
@@ -98,7 +97,7 @@ class Grid:
         with clear_words(self.client):
             sent = batch.send([])
             futures = tuple(sent[task.key] for task in tasks)
-            wait(futures)
+            awaited(self.client, futures)
             batch.loading()
             pick = Program((Instruction(work.same, (Input(0, place),)),), (0,))
             parts = self.asks.parts(pick, [[future] for future in futures])

@@ -8,10 +8,10 @@ from uuid import uuid4
 
 import dask
 import numpy as np
-from distributed import wait
 from numpy.typing import NDArray
 
 from pygeco.container import Blocks
+from pygeco.engines.dask.faults import awaited
 from pygeco.factors import Array
 
 CELLS = 1 << 23  # of a slab, about: a pass over fewer takes no longer than Dask needs for a task
@@ -112,7 +112,7 @@ def from_csr(
             futures.append(client.submit(Slab, *part, key=f"pygeco-slab-{name}-{t}", **place))
     # Once it is there, a slab may be anywhere: one that is bound to a dead worker would wait for
     # it where no other worker was alive at that moment.
-    wait(futures)
+    awaited(client, futures)
     client.sync(client.scheduler.set_restrictions, worker={f.key: None for f in futures})
     return Slabs(
         client, tuple(futures), bounds, columns, np.diff(ends), values.dtype, len(weights) > 0
