@@ -113,10 +113,11 @@ def test_the_bound_is_where_no_polynomial_is_smaller(steps, c) -> None:
     np.testing.assert_allclose(smallest(found), c, rtol=1e-4)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e9])
 @pytest.mark.parametrize("kind", [InTurn, AtOnce])
-def test_nothing_is_left_beyond_the_rank(kind) -> None:
+def test_nothing_is_left_beyond_the_rank(kind, scale) -> None:
     rng = np.random.default_rng(1)
-    M = Matrix(np.outer(rng.standard_normal(8), rng.standard_normal(7)))
+    M = Matrix(scale * np.outer(rng.standard_normal(8), rng.standard_normal(7)))
     V = Basis(10)
     x = rng.standard_normal(7)
     V.append(x / np.linalg.norm(x))

@@ -287,3 +287,17 @@ def test_errors_say_what_to_do(make, advice):
     with pytest.raises(ValueError, match=r"^(loss|values): ") as error:
         make()
     assert advice in str(error.value)
+
+
+def test_values_whose_squares_overflow_are_named() -> None:
+    """Squares of float32 overflow sooner, but of the squared loss they are taken in float64."""
+    large, larger = np.float32([1e16, 1.0]), np.array([1.0, -1e120])
+    for loss in ("huber", "squared"):
+        with pytest.raises(
+            ValueError, match=r"^values: the largest is 1e\+120 .*; divide the data"
+        ):
+            losses.prepared(loss, larger)
+    with pytest.raises(ValueError, match=r"^values: .*; pass float64, or divide the data\.$"):
+        losses.prepared("huber", large)
+    losses.prepared("squared", large)
+    losses.prepared("huber", large.astype(float))
