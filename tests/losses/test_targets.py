@@ -189,7 +189,7 @@ def test_levels_of_any_kind():
 
 def test_classes_are_those_given_or_those_found():
     assert losses.Multinomial(("x", "y")).fitted(np.array(["x"])).classes == ("x", "y")
-    with pytest.raises(ValueError, match=r"^Y: the multinomial loss needs .* hold only 'a'\.$"):
+    with pytest.raises(ValueError, match=r"^Y: the multinomial loss needs .* not only \['a'\]\.$"):
         losses.Multinomial().fitted(np.array(["a", "a"]))
     assert losses.Multinomial().fitted(np.array([2, 1])).classes == (1, 2)
 
@@ -260,6 +260,27 @@ def test_the_error_of_a_value_tells_where():
     z, y = numbers(str(error.value))
     assert z > 4 - 1.4  # the grid's last prediction before
     assert y == 3
+
+
+@pytest.mark.parametrize("place", [0, 5, -1])
+def test_one_wrong_number_is_enough_and_is_the_one_that_is_told(place):
+    where = []
+
+    def slope(z, y):
+        out = 2 * (z - y)
+        out[place] += 0.5
+        where[:] = z[place], y[place]
+        return out
+
+    with pytest.raises(ValueError, match=r"^loss: the slope of Custom") as error:
+        losses.check(losses.Custom(lambda z, y: (z - y) ** 2, slope), np.arange(5.0))
+    np.testing.assert_allclose(numbers(str(error.value))[1:3], where, rtol=1e-3)
+
+
+def test_a_constant_in_the_value_is_no_fault():
+    """Differences of large values are rounded: that is not taken for a wrong slope."""
+    loss = losses.Custom(lambda z, y: (z - y) ** 2 + 1e9, lambda z, y: 2 * (z - y))
+    losses.check(loss, np.linspace(-1, 1, 7))
 
 
 def test_a_loss_without_a_slope_says_so():
