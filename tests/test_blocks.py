@@ -5,7 +5,7 @@ import pytest
 
 from oracles import Matrix
 from pygeco.directions import Weighted, leading_block, matmat, rmatmat
-from pygeco.krylov import AtOnce, Basis, InTurn, bound, leading
+from pygeco.krylov import AtOnce, Basis, InTurn, bound, leading, norm, unit
 
 
 @pytest.mark.parametrize("shape", [(30, 20), (20, 30), (3, 9), (9, 3)])
@@ -140,3 +140,13 @@ def test_what_is_left_of_a_vector_near_the_span_is_orthogonal_to_it() -> None:
         assert np.linalg.norm(unit) == pytest.approx(1, rel=1e-6)
         assert size == pytest.approx(near, rel=1e-6)
     assert basis.residual(Q[2])[1] == 0.0  # what is left is rounding
+
+
+def test_norms_of_any_vector() -> None:
+    for x in ([3.0, 4.0], [3e200, 4e200], [3e-200, 4e-200], [3e-320, 4e-320]):
+        size = norm(np.array(x))
+        assert size == pytest.approx(5 / 3 * x[0], rel=1e-3)
+        np.testing.assert_allclose(unit(np.array(x))[0], [0.6, 0.8], rtol=1e-3)
+    assert norm(np.array([1.0, -np.inf])) == np.inf
+    assert norm(np.zeros(3)) == norm(np.zeros(0)) == 0.0
+    np.testing.assert_array_equal(unit(np.zeros(3))[0], 0.0)
