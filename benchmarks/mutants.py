@@ -9,7 +9,7 @@ The mutants come in a random order, the same each time: however early the run en
 tried is a fair sample. Results are kept in build/mutants.json, each with its function's hash: a
 function that has changed since is tried anew. Quick first: --seconds 1, then --again --seconds 9.
 
-python benchmarks/mutants.py [pattern …] [--minutes M] [--seconds S] [--known] [--resume | --again]
+python benchmarks/mutants.py [pattern …] [--minutes M] [--seconds S] [--known] [--resume] [--again]
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--known", action="store_true", help="no test is timed a second time")
     parser.add_argument("--resume", action="store_true", help="what the last run did not reach")
-    parser.add_argument("--again", action="store_true", help="only what survived the last run")
+    parser.add_argument("--again", action="store_true", help="what survived the last run")
     given = parser.parse_args()
     RESULTS.parent.mkdir(exist_ok=True)
     names = written()
@@ -231,7 +231,8 @@ def main() -> None:
     typed = filter_mutants_with_type_checker()
     ends = {name: "typed" for name in names if name in typed}
     ends |= earlier() if given.resume or given.again else {}
-    left = {"survived", "no tests"} if given.again else {None}
+    left = {"survived", "no tests"} if given.again else set()
+    left |= {None} if given.resume or not given.again else set()
     wanted = [
         n for n in names if ends.get(n) in left and any(fnmatch(n, p) for p in given.patterns)
     ]

@@ -177,7 +177,7 @@ class Sweep:
         alpha = _alpha(self.penalty)
         top = float(A.s[0]) if A.rank else 0.0
         if not self.rests or top == 0.0:
-            return _Split(None, scaled(A.V, A.s), 0.0 if self.rests else alpha)
+            return _Split(None, scaled(A.V, A.s), alpha)
         # Balanced, up to a factor that keeps the Grams' size apart from that of the data.
         root = np.sqrt(A.s / top)
         return _Split(root, scaled(A.V, root * top), 0.5 * alpha / top)
