@@ -149,9 +149,25 @@ def test_one_infinite_number_is_told_too(place):
         losses.check(losses.Custom(value, lambda z, y: 2 * (z - y)), np.arange(5.0))
 
 
-def test_a_slope_that_is_level_far_away_is_convex_enough():
-    huber = losses.Huber(0.1)
-    losses.check(losses.Custom(huber.value, huber.slope), np.linspace(-1, 1, 7))
+def test_one_bend_is_enough():
+    """A slope that falls once, at z = 0.15, for the one target there is."""
+    with pytest.raises(ValueError, match=r"^loss: the value of Custom is not convex") as error:
+        losses.check(
+            losses.Custom(
+                lambda z, y: z**2 - 5 * np.maximum(z - 0.15, 0),
+                lambda z, y: 2 * z - 5 * (z > 0.15),
+            ),
+            np.zeros(1),
+        )
+    assert abs(numbers(str(error.value))[0] - 0.15) < 0.3
+
+
+@pytest.mark.parametrize("delta", [0.1, 2.0])
+def test_a_slope_that_is_level_far_away_is_convex_enough(delta):
+    huber = losses.Huber(delta)
+    mine = losses.Custom(huber.value, huber.slope, smoothness=0.5)
+    losses.check(mine, np.linspace(-1, 1, 7))
+    assert mine.smoothness == 0.5
 
 
 def test_a_constant_in_the_value_is_no_fault():
