@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from oracles import Matrix
-from pygeco.directions import Weighted, leading_block, matmat, rmatmat
+from pygeco.directions import Lanczos, Power, Signs, Weighted, leading_block, matmat, rmatmat
 from pygeco.krylov import AtOnce, Basis, InTurn, bound, leading, norm, unit
 
 
@@ -150,3 +150,45 @@ def test_norms_of_any_vector() -> None:
     assert norm(np.array([1.0, -np.inf])) == np.inf
     assert norm(np.zeros(3)) == norm(np.zeros(0)) == 0.0
     np.testing.assert_array_equal(unit(np.zeros(3))[0], 0.0)
+
+
+class Kind:
+    """Of a kind of its own: it counts the arrays that are made like it."""
+
+    def __init__(self, distant=False):
+        self.made, self.distant = 0, distant
+
+    def __array_function__(self, function, types, args, kwargs):
+        self.made += 1
+        return function(*args, **kwargs)
+
+
+class Elsewhere(Matrix):
+    def __init__(self, M, distant=False):
+        super().__init__(M)
+        object.__setattr__(self, "kind", Kind(distant))
+
+
+def test_every_vector_that_is_made_is_of_the_operators_kind() -> None:
+    M, rng = np.random.default_rng(0).standard_normal((9, 6)), np.random.default_rng(1)
+    for search in (Lanczos(), Power(), Signs()):
+        full, zero = Elsewhere(M), Elsewhere(0 * M)
+        search(full, rng)
+        assert full.kind.made == 1  # the start
+        search(zero, rng)
+        assert zero.kind.made == 3  # and two vectors of zeros
+    G = Elsewhere(M)
+    leading_block(G, 2, rng)
+    assert G.kind.made == 1
+
+
+def test_both_products_are_one_journey_where_the_data_are_distant() -> None:
+    """The same pair, and one more product for its left side, which was not kept there."""
+    M = np.random.default_rng(0).standard_normal((30, 20))
+    near, far = (
+        Lanczos()(Elsewhere(M, distant), np.random.default_rng(1)) for distant in (False, True)
+    )
+    assert far.passes == near.passes + 1
+    np.testing.assert_allclose([far.sigma, far.upper], [near.sigma, near.upper], rtol=1e-9)
+    np.testing.assert_allclose(far.u, near.u, atol=1e-7)
+    np.testing.assert_allclose(far.v, near.v, atol=1e-7)
