@@ -152,7 +152,7 @@ def attempt(session, mutant: str, items, limit: float) -> None:
     """In a fork: leave with 1 as soon as a test fails, with 0 when none does."""
     resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 1))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    signal.alarm(math.ceil(10 * limit))
+    signal.alarm(math.ceil(60 * limit))  # asleep for good; a busy machine is only slow
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
     set_mutant_under_test(mutant)
     code = 1
