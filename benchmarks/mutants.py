@@ -6,20 +6,23 @@ mutant's tests, those that reach its function, until one fails. Numba's
 kernels are not mutated: a mutant lives in plain Python, in the modules that pyproject.toml names.
 
 The mutants come in a random order, the same each time: however early the run ends, what it has
-tried is a fair sample. Results are kept in build/mutants.json.
+tried is a fair sample. Results are kept in build/mutants.json, each with its function's hash: a
+function that has changed since is tried anew. Quick first: --seconds 1, then --again --seconds 9.
 
-python benchmarks/mutants.py [pattern …] [--minutes M] [--seconds S] [--known] [--resume | --again]
+python benchmarks/mutants.py [pattern …] [--minutes M] [--seconds S] [--known] [--resume] [--again]
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import io
 import json
 import math
 import os
 import random
 import resource
+import shutil
 import signal
 import sys
 import time
@@ -39,7 +42,7 @@ from mutmut.mutation.diff_apply import get_diff_for_mutant
 from mutmut.mutation.file_mutation import filter_mutants_with_type_checker
 from mutmut.mutation.trampoline import set_mutant_under_test
 from mutmut.state import state
-from mutmut.utils.file_utils import walk_mutatable_files
+from mutmut.utils.file_utils import walk_mutatable_files, walk_source_files
 from mutmut.utils.format_utils import mangled_name_from_mutant_name
 
 RESULTS = Path("build/mutants.json").absolute()
@@ -53,10 +56,12 @@ class Trial:
 
     def __init__(self, mutants: list[str], ends: dict[str, str], given: argparse.Namespace) -> None:
         self.mutants, self.ends, self.given = mutants, ends, given
+        self.spent: Counter[str] = Counter()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         cost, reach, breadth = measured(session, self.given.known)
         running: dict[int, str] = {}
+        gc.freeze()  # what is there already stays shared with the forks
         until = time.monotonic() + 60 * self.given.minutes
         for mutant in self.mutants:
             reached = reach.get(mangled_name_from_mutant_name(mutant), [])
@@ -74,6 +79,8 @@ class Trial:
             running[pid] = mutant
         while running:
             self.ended(running)
+        for end, seconds in self.spent.items():
+            print(f"{seconds:.0f} CPU seconds for those {end}")
         return True
 
     def chosen(self, items, cost, breadth):
@@ -95,19 +102,22 @@ class Trial:
         return found
 
     def ended(self, running: dict[int, str]) -> None:
-        pid, status = os.wait()
-        code = os.waitstatus_to_exitcode(status)
-        self.ends[running.pop(pid)] = ENDS.get(code, "timeout")
-        RESULTS.write_text(json.dumps(self.ends, indent=0))
+        pid, status, usage = os.wait3(0)
+        end = ENDS.get(os.waitstatus_to_exitcode(status), "timeout")
+        self.ends[running.pop(pid)] = end
+        self.spent[end] += usage.ru_utime + usage.ru_stime
+        kept(self.ends)
 
 
 def measured(session: pytest.Session, known: bool):
     """Seconds of each test without any mutant, and the tests that reach each function.
 
-    Of tests known from the last time only a quick case is run, to have its kernels compiled.
+    Of tests known from the last time only a quick case is run, to have its kernels compiled. None
+    is known where other functions are mutated than then.
     """
     set_mutant_under_test("stats")
-    last = json.loads(TESTS.read_text()) if known and TESTS.exists() else {}
+    then = json.loads(TESTS.read_text()) if known and TESTS.exists() else {}
+    last = then["tests"] if then.get("functions") == sorted(marks()) else {}
     cost, reach, breadth, warm = {}, {}, {}, set()
     for item in session.items:
         state()._stats.clear()
@@ -125,24 +135,24 @@ def measured(session: pytest.Session, known: bool):
             reach.setdefault(function, []).append(item)
     if session.testsfailed:
         raise pytest.UsageError("the tests fail without any mutant.")
-    TESTS.write_text(json.dumps(last))
+    TESTS.write_text(json.dumps({"tests": last, "functions": sorted(marks())}))
     return cost, reach, breadth
 
 
 def run(items) -> float:
-    began = time.perf_counter()
+    began = time.process_time()
     for item, after in zip(items, [*items[1:], None], strict=True):
         item.ihook.pytest_runtest_protocol(item=item, nextitem=after)
         if item.session.testsfailed:
             break
-    return time.perf_counter() - began
+    return time.process_time() - began
 
 
 def attempt(session, mutant: str, items, limit: float) -> None:
     """In a fork: leave with 1 as soon as a test fails, with 0 when none does."""
     resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit) + 1))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    signal.alarm(math.ceil(10 * limit))
+    signal.alarm(math.ceil(60 * limit))  # asleep for good; a busy machine is only slow
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
     set_mutant_under_test(mutant)
     code = 1
@@ -162,12 +172,32 @@ def written() -> list[str]:
     mutmut.setup_source_paths()
     with redirect_stdout(io.StringIO()):
         mutmut.create_mutants(2)
+    for path in walk_source_files():
+        if not config().should_mutate(path):  # numba's cache goes by the time of the file
+            shutil.copystat(path, Path("mutants") / path)
     names = []
     for path in walk_mutatable_files():
         data = SourceFileMutationData(path=path)
         data.load()
         names += [name.replace("__init__.", "") for name in data.exit_code_by_key]
     return names
+
+
+def kept(ends: dict[str, str]) -> None:
+    RESULTS.write_text(json.dumps({"ends": ends, "functions": marks()}, indent=0))
+
+
+def earlier() -> dict[str, str]:
+    """The results of the last run, of functions that have not changed since."""
+    then = json.loads(RESULTS.read_text())
+    now = marks()
+    same = {name for name, mark in then["functions"].items() if now.get(name) == mark}
+    return {n: end for n, end in then["ends"].items() if mangled_name_from_mutant_name(n) in same}
+
+
+def marks() -> dict[str, str]:
+    """The hash of each mutated function."""
+    return dict(state().current_function_hashes)
 
 
 def shown(ends: dict[str, str]) -> None:
@@ -193,17 +223,16 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--known", action="store_true", help="no test is timed a second time")
     parser.add_argument("--resume", action="store_true", help="what the last run did not reach")
-    parser.add_argument("--again", action="store_true", help="only what survived the last run")
+    parser.add_argument("--again", action="store_true", help="what survived the last run")
     given = parser.parse_args()
     RESULTS.parent.mkdir(exist_ok=True)
     names = written()
     random.Random(0).shuffle(names)
-    if given.resume or given.again:
-        ends = {name: end for name, end in json.loads(RESULTS.read_text()).items() if name in names}
-    else:
-        typed = filter_mutants_with_type_checker()
-        ends = {name: "typed" for name in names if name in typed}
-    left = {"survived", "no tests"} if given.again else {None}
+    typed = filter_mutants_with_type_checker()
+    ends = {name: "typed" for name in names if name in typed}
+    ends |= earlier() if given.resume or given.again else {}
+    left = {"survived", "no tests"} if given.again else set()
+    left |= {None} if given.resume or not given.again else set()
     wanted = [
         n for n in names if ends.get(n) in left and any(fnmatch(n, p) for p in given.patterns)
     ]
@@ -211,7 +240,7 @@ def main() -> None:
     selection = config().pytest_add_cli_args_test_selection
     code = pytest.main(["-q", "--rootdir=.", *selection], plugins=[Trial(wanted, ends, given)])
     os.chdir("..")
-    RESULTS.write_text(json.dumps(ends, indent=0))
+    kept(ends)
     shown(ends)
     sys.exit(0 if code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) else int(code))
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from oracles import Matrix
-from pygeco.directions import Weighted, leading_block, matmat, rmatmat
-from pygeco.krylov import AtOnce, Basis, InTurn, bound, leading
+from pygeco.directions import Lanczos, Power, Signs, Weighted, leading_block, matmat, rmatmat
+from pygeco.krylov import AtOnce, Basis, InTurn, bound, leading, norm, unit
 
 
 @pytest.mark.parametrize("shape", [(30, 20), (20, 30), (3, 9), (9, 3)])
@@ -113,10 +113,11 @@ def test_the_bound_is_where_no_polynomial_is_smaller(steps, c) -> None:
     np.testing.assert_allclose(smallest(found), c, rtol=1e-4)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e9])
 @pytest.mark.parametrize("kind", [InTurn, AtOnce])
-def test_nothing_is_left_beyond_the_rank(kind) -> None:
+def test_nothing_is_left_beyond_the_rank(kind, scale) -> None:
     rng = np.random.default_rng(1)
-    M = Matrix(np.outer(rng.standard_normal(8), rng.standard_normal(7)))
+    M = Matrix(scale * np.outer(rng.standard_normal(8), rng.standard_normal(7)))
     V = Basis(10)
     x = rng.standard_normal(7)
     V.append(x / np.linalg.norm(x))
@@ -139,3 +140,55 @@ def test_what_is_left_of_a_vector_near_the_span_is_orthogonal_to_it() -> None:
         assert np.linalg.norm(unit) == pytest.approx(1, rel=1e-6)
         assert size == pytest.approx(near, rel=1e-6)
     assert basis.residual(Q[2])[1] == 0.0  # what is left is rounding
+
+
+def test_norms_of_any_vector() -> None:
+    for x in ([3.0, 4.0], [3e200, 4e200], [3e-200, 4e-200], [3e-320, 4e-320]):
+        size = norm(np.array(x))
+        assert size == pytest.approx(5 / 3 * x[0], rel=1e-3)
+        np.testing.assert_allclose(unit(np.array(x))[0], [0.6, 0.8], rtol=1e-3)
+    assert norm(np.array([1.0, -np.inf])) == np.inf
+    assert norm(np.zeros(3)) == norm(np.zeros(0)) == 0.0
+    np.testing.assert_array_equal(unit(np.zeros(3))[0], 0.0)
+
+
+class Kind:
+    """Of a kind of its own: it counts the arrays that are made like it."""
+
+    def __init__(self, distant=False):
+        self.made, self.distant = 0, distant
+
+    def __array_function__(self, function, types, args, kwargs):
+        self.made += 1
+        return function(*args, **kwargs)
+
+
+class Elsewhere(Matrix):
+    def __init__(self, M, distant=False):
+        super().__init__(M)
+        object.__setattr__(self, "kind", Kind(distant))
+
+
+def test_every_vector_that_is_made_is_of_the_operators_kind() -> None:
+    M, rng = np.random.default_rng(0).standard_normal((9, 6)), np.random.default_rng(1)
+    for search in (Lanczos(), Power(), Signs()):
+        full, zero = Elsewhere(M), Elsewhere(0 * M)
+        search(full, rng)
+        assert full.kind.made == 1  # the start
+        search(zero, rng)
+        assert zero.kind.made == 3  # and two vectors of zeros
+    G = Elsewhere(M)
+    leading_block(G, 2, rng)
+    assert G.kind.made == 1
+
+
+def test_both_products_are_one_journey_where_the_data_are_distant() -> None:
+    """The same pair, and one more product for its left side, which was not kept there."""
+    M = np.random.default_rng(0).standard_normal((30, 20))
+    near, far = (
+        Lanczos()(Elsewhere(M, distant), np.random.default_rng(1)) for distant in (False, True)
+    )
+    assert far.passes == near.passes + 1
+    np.testing.assert_allclose([far.sigma, far.upper], [near.sigma, near.upper], rtol=1e-9)
+    np.testing.assert_allclose(far.u, near.u, atol=1e-7)
+    np.testing.assert_allclose(far.v, near.v, atol=1e-7)

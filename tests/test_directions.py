@@ -73,6 +73,17 @@ def test_tau_is_honoured_and_proved(kind, tau, name) -> None:
         assert pair.sigma >= (1 - tau) * pair.upper * (1 - 1e-12)
 
 
+@pytest.mark.parametrize("kind", [Lanczos, Power])
+def test_a_looser_tau_is_proved_sooner(kind) -> None:
+    M = Matrix(matrices()["gaussian"])
+    passes = [
+        kind(tau=tau, iterations=5000)(M, np.random.default_rng(0)).passes
+        for tau in (0.9, 0.5, 0.1, 0.01)
+    ]
+    assert passes == sorted(passes)
+    assert passes[0] < passes[-1] < 2 * 5000
+
+
 def test_passes_count_the_products() -> None:
     calls = []
 
@@ -137,6 +148,16 @@ def test_signs_are_balanced_and_a_fixed_point() -> None:
         np.testing.assert_array_equal(np.sign(M @ pair.v), np.sign(pair.u))
         np.testing.assert_array_equal(np.sign(M.T @ pair.u), np.sign(pair.v))
         np.testing.assert_allclose(pair.u @ M @ pair.v, pair.sigma)
+
+
+def test_signs_alternate_from_a_random_vector_of_signs() -> None:
+    """One alternation by hand: u = sign(G v) and v = sign(Gᵀ u)."""
+    for seed in range(5):
+        M = np.random.default_rng(seed).standard_normal((13, 9))
+        pair = Signs(iterations=1)(Matrix(M), np.random.default_rng(seed))
+        start = np.where(np.random.default_rng(seed).random(9) < 0.5, -1, 1)
+        np.testing.assert_array_equal(np.sign(pair.u), np.sign(M @ start))
+        np.testing.assert_array_equal(np.sign(pair.v), np.sign(M.T @ np.sign(M @ start)))
 
 
 def test_signs_never_lose_over_alternations() -> None:
@@ -219,6 +240,16 @@ def test_the_bound_of_the_power_method_as_it_is_stated(iterations) -> None:
     assert pair.upper == pytest.approx((np.linalg.norm(x) / c) ** (1 / (2 * iterations)), rel=1e-9)
 
 
+def test_the_bound_leaves_room_for_rounding_where_the_start_says_all() -> None:
+    """Of one column every start is the singular vector: σ₁ is known, up to the arithmetic."""
+    rng = np.random.default_rng(0)
+    for seed in range(30):
+        column = rng.standard_normal((50, 1))
+        for search in (Power(confidence=1e-3), Lanczos(confidence=1e-3)):
+            pair = search(Matrix(column), np.random.default_rng(seed))
+            assert np.linalg.norm(column) <= pair.upper
+
+
 def test_an_operator_that_is_zero_on_one_side_has_no_direction() -> None:
     class Rounding(Matrix):
         def rmatvec(self, y):
@@ -256,7 +287,7 @@ def test_signs_stop_where_an_alternation_gains_too_little() -> None:
     exact, rough = (
         Signs(iterations=1000, tolerance=t)(M, np.random.default_rng(7)) for t in (0.0, 0.5)
     )
-    assert rough.passes < exact.passes
+    assert rough.passes < exact.passes < 2000  # at a fixed point even no gain is enough
     assert rough.sigma <= exact.sigma
     assert Signs(iterations=2, tolerance=0.0)(M, np.random.default_rng(7)).passes == 4
 

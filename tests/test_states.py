@@ -5,11 +5,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from oracles import penalty_value, problem, random_low_rank
-from pygeco import LowRank, Ridge, Schatten, Solver, Stop, Trace, losses, minimize
+import pygeco.corrections
+from oracles import problem, random_low_rank
+from pygeco import LowRank, Ridge, Schatten, Solver, Stop, Trace, minimize
 from pygeco.corrections import Core, Diagonal, minimise, named, suited
 from pygeco.corrections_base import columns
 from pygeco.corrections_sweep import Sweep
+from pygeco.descent import descend
+from pygeco.directions import matmat, rmatmat
 from pygeco.solver import Point, Run
 
 
@@ -110,7 +113,7 @@ def test_the_steps_of_a_swept_path_count_every_pass(penalty, settings) -> None:
 
 
 def run(objective, solver, penalty):
-    return Run(objective, solver, Sweep(penalty), penalty, 6, 0, 0.0, 0.0)
+    return Run(objective, solver, named(solver.correction, penalty), penalty, 6, 0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -126,16 +129,6 @@ def test_errors_say_what_to_do(make, advice) -> None:
     with pytest.raises(ValueError, match=r"^(penalty|correction): ") as error:
         make()
     assert str(error.value).endswith(advice)
-
-
-@pytest.mark.parametrize("penalty", [None, Ridge(0.05)])
-def test_a_sweep_knows_its_value(penalty) -> None:
-    case, sweep = problem(), Sweep(penalty)
-    state = sweep.start(case.entries, random_low_rank((12, 9), 4))
-    for moved in (state, sweep.extend(state, unit(12), unit(9)), sweep.shrink(state)):
-        dense = moved.A.to_dense()
-        expected = case.value(dense) + penalty_value(penalty, dense)
-        np.testing.assert_allclose(moved.value, expected, rtol=1e-12, atol=1e-14)
 
 
 def test_the_diagonal_drops_the_pair_of_least_weight() -> None:
@@ -211,26 +204,34 @@ def test_what_auto_stands_for(wants, regression, penalty, name) -> None:
     assert suited("diagonal", objective, penalty) == "diagonal"
 
 
+class Far:
+    """An objective on a cluster whose sweeps are too much from rank 3 on."""
+
+    engine = SimpleNamespace(heavy=lambda rank: rank > 2)
+
+    def __init__(self, objective):
+        self.objective = objective
+
+    def __getattr__(self, name):
+        return getattr(self.objective, name)
+
+
+def test_cores_where_a_cluster_would_sum_too_much() -> None:
+    far = Far(problem().entries)
+    assert suited("auto", far, None, 2) == "sweep"
+    with pytest.warns(UserWarning, match=r"^correction: on a cluster, sweeps at rank 3 .* of 9 c"):
+        assert suited("auto", far, None, 3) == "core"
+    with pytest.warns(UserWarning, match=r"correction='sweep' to have them nevertheless\.$"):
+        path = minimize(far, 3, random_state=0)
+    plain = minimize(far.objective, 3, Solver(correction="core"), random_state=0)
+    assert path[-1].objective == plain[-1].objective
+
+
 def test_corrections_by_name() -> None:
     assert named("core", Ridge(0.1)) == Core(Ridge(0.1))
     assert named("diagonal", Ridge(0.1)) == Diagonal(Ridge(0.1))
     assert named("sweep", Trace(0.1), 1e-3) == Sweep(Trace(0.1), 1e-3)
     assert named("sweep", None) == Sweep()
-
-
-def test_a_loss_of_unknown_smoothness_grows_too() -> None:
-    """Without β there is no sure step; a short one, doubled, finds the way."""
-    case = problem((10, 8), 0.8)
-    rows, cols = np.nonzero(case.W)
-    loss = losses.Custom(lambda z, y: (z - y) ** 2, lambda z, y: 2 * (z - y))
-    entries = type(case.entries)(rows, cols, case.Y[rows, cols], (10, 8), loss=loss)
-    assert entries.smoothness == np.inf
-    P, s, Qt = np.linalg.svd(case.gradient(0.0))
-    sweep = Sweep(Trace(0.1 * s[0]))
-    state = sweep.extend(sweep.start(entries, LowRank.zero((10, 8))), P[:, 0], Qt[0])
-    assert state.A.rank == 1
-    same = sweep.extend(sweep.start(case.entries, LowRank.zero((10, 8))), P[:, 0], Qt[0])
-    np.testing.assert_allclose(state.value, same.value, rtol=1e-3)
 
 
 def test_pairs_as_vectors_or_as_columns() -> None:
@@ -247,38 +248,40 @@ def test_pairs_as_vectors_or_as_columns() -> None:
         list(columns(U, V[:, :2]))
 
 
-@pytest.mark.parametrize("tolerance", [1e-3, 1e-8])
-def test_sweeps_with_a_trace_norm_rest(tolerance) -> None:
-    """At rest G v_k = −α u_k and Gᵀu_k = −α v_k: A is a stationary point of R + α‖·‖_tr."""
-    case, alpha = problem((14, 11), 0.7), 0.05
-    sweep = Sweep(Trace(alpha), tolerance)
-    state = sweep.solve(case.entries, random_low_rank((14, 11), 4))
-    A, G = state.A, case.gradient(state.A.to_dense())
-    left = np.linalg.norm(G @ A.V + alpha * A.U, axis=0)
-    right = np.linalg.norm(G.T @ A.U + alpha * A.V, axis=0)
-    assert A.s @ np.maximum(left, right) <= tolerance * state.value
-    np.testing.assert_allclose(state.value, case.value(A.to_dense()) + alpha * A.s.sum())
+@pytest.mark.parametrize(("settings", "kept"), [({}, False), ({"signs": True}, True)])
+def test_a_gradient_is_kept_only_where_it_is_asked_again(settings, kept) -> None:
+    """It is as large as the data."""
+    solver = Solver(correction="sweep", **settings)
+    point = Point.at(LowRank.zero((12, 9)), run(problem().entries, solver, None))
+    assert (point.gradient is not None) == kept
 
 
-def test_a_pair_that_a_trace_norm_holds_down_is_not_added() -> None:
-    case = problem((10, 8), 0.8)
-    top = np.linalg.norm(case.gradient(0.0), 2)
-    P, _, Qt = np.linalg.svd(case.gradient(0.0))
-    zero = LowRank.zero((10, 8))
-    for share, rank in ((1.001, 0), (0.999, 1)):
-        sweep = Sweep(Trace(share * top))
-        state = sweep.extend(sweep.start(case.entries, zero), P[:, 0], Qt[0])
-        assert state.A.rank == rank
-        assert (state.value < case.value(0.0)) == (rank == 1)
+@pytest.mark.parametrize("penalty", [Ridge(0.05), Schatten(0.05, 3.0)])
+def test_the_gradient_with_a_smooth_penalty_as_an_operator(penalty) -> None:
+    case, A = problem(), random_low_rank((12, 9), 3).svd()
+    solver = Solver(correction="core", signs=True)
+    G = Point.at(A, run(case.entries, solver, penalty)).asked
+    expected = case.gradient(A.to_dense()) + (A.U * penalty.slope(A.s)) @ A.V.T
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((9, 2)), rng.standard_normal((12, 2))
+    assert G.shape == (12, 9)
+    np.testing.assert_allclose(matmat(G, X), expected @ X, atol=1e-12)
+    np.testing.assert_allclose(rmatmat(G, Y), expected.T @ Y, atol=1e-12)
+    np.testing.assert_allclose(G.matvec(X[:, 0]), expected @ X[:, 0], atol=1e-12)
+    np.testing.assert_allclose(G.rmatvec(Y[:, 0]), expected.T @ Y[:, 0], atol=1e-12)
 
 
-def test_components_that_a_trace_norm_makes_useless_are_dropped() -> None:
-    case = problem((12, 10), 0.8)
-    alpha = 0.6 * np.linalg.norm(case.gradient(0.0), 2)
-    A = LowRank.from_dense(case.Y, 6)
-    state = Sweep(Trace(alpha)).solve(case.entries, A)
-    assert state.A.rank < 6
-    assert np.all(state.A.s > 0)
-    np.testing.assert_allclose(
-        state.value, case.value(state.A.to_dense()) + alpha * state.A.s.sum()
+@pytest.mark.parametrize("kind", [Core, Diagonal])
+def test_one_newton_step_ends_a_quadratic_problem(kind, monkeypatch) -> None:
+    steps = []
+    monkeypatch.setattr(
+        pygeco.corrections,
+        "descend",
+        lambda objective, newton, x, most: (
+            steps.append(most),
+            descend(objective, newton, x, most),
+        )[1],
     )
+    case = problem()
+    kind(Ridge(0.01)).solve(case.entries, random_low_rank((12, 9), 3).svd())
+    assert steps == [1]

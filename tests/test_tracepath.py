@@ -185,6 +185,13 @@ def test_weighted_ridge_is_minimised(correction):
         assert value == pytest.approx(best, rel=1e-6)
 
 
+def test_zero_data_are_proved_to_need_nothing():
+    entries = Entries([0, 1, 2], [0, 1, 0], np.zeros(3), (3, 2))
+    path = minimize(entries, 2, penalty=Trace(0.1), random_state=0)
+    assert path.stop is Stop.OPTIMAL
+    assert len(path) == 0
+
+
 def test_zero_is_optimal_above_alpha_max():
     entries = problem(9, 7, 0.6)
     path = minimize(entries, 7, Solver(correction="sweep"), penalty=Trace(10.0), random_state=0)

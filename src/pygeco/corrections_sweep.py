@@ -125,9 +125,11 @@ class Sweep:
     def _seeded(self, state: State, u: Array, v: Array, excess: float) -> State:
         """A − η u vᵀ: η = excess / β is sure to lower the objective, then doubled while it pays."""
         beta = state.objective.smoothness
-        # A loss of the user's own may not state β: then from a step far too short.
         known = 0 < beta < np.inf
-        step = excess / beta if known else 1e-9 * max(state.value, excess) / excess
+        # A loss of the user's own may not state β: then from a step far too short, of the data's
+        # own size, since R falls by excess · η at most.
+        size = state.value / excess if state.value > 0 else 1.0
+        step = excess / beta if known else 1e-9 * size
         best = state
         for _ in range(DOUBLINGS):
             A = LowRank(
@@ -175,7 +177,7 @@ class Sweep:
         alpha = _alpha(self.penalty)
         top = float(A.s[0]) if A.rank else 0.0
         if not self.rests or top == 0.0:
-            return _Split(None, scaled(A.V, A.s), 0.0 if self.rests else alpha)
+            return _Split(None, scaled(A.V, A.s), alpha)
         # Balanced, up to a factor that keeps the Grams' size apart from that of the data.
         root = np.sqrt(A.s / top)
         return _Split(root, scaled(A.V, root * top), 0.5 * alpha / top)

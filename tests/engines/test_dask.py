@@ -130,8 +130,10 @@ def test_columns_in_blocks_are_the_same_columns(client, monkeypatch) -> None:
 def test_cores_where_the_columns_are_too_many_and_a_word_about_it(client, monkeypatch) -> None:
     plain, other = both(client)
     monkeypatch.setattr(passes, "LARGE", 100)
-    with pytest.warns(UserWarning, match="correction: on a cluster, sweeps at rank 1 would sum"):
+    words = "correction: on a cluster, sweeps at rank 1 would sum"
+    with pytest.warns(UserWarning, match=words) as told:
         found = minimize(other, 1, random_state=0)
+    assert told[0].filename == __file__  # the caller's line, not the solver's
     known = minimize(plain, 1, Solver(correction="core"), random_state=0)
     assert found.steps[-1].objective == pytest.approx(known.steps[-1].objective, rel=1e-9)
 

@@ -86,7 +86,8 @@ def test_responses_are_bounded_by_the_targets(name):
     else:
         assert (low, high) == (y.min(), y.max())
     if name not in ("logistic", "ordinal"):
-        with pytest.raises(TypeError, match=r"^loss: \w+ has no probabilities; use 'logistic'"):
+        words = f"^loss: {type(loss).__name__} has no probabilities; use 'logistic'"
+        with pytest.raises(TypeError, match=words):
             loss.probabilities(z)
 
 
@@ -121,6 +122,13 @@ def test_curvature_that_is_measured_is_near_the_true_one(dtype):
     assert np.all(found <= true + 1.01 * step + 1e-3 * true)
     far = loss.stiffness(z, y)
     np.testing.assert_allclose(far, found)  # convex enough: nothing to hold up
+
+
+def test_curvature_is_measured_over_steps_that_the_precision_can_tell():
+    """Far from the target a slope has fewer digits after the point, in single precision most."""
+    z, y = np.linspace(-1, 1, 50, dtype=np.float32), np.full(50, 1000, np.float32)
+    found = losses.Custom(cube_value, cube_slope).curvature(z, y)
+    np.testing.assert_allclose(found, 2 * np.abs(z - y) + 0.1, rtol=0.01)
 
 
 def test_stiffness_of_a_loss_without_curvature_is_a_share_of_its_slope():

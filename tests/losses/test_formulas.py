@@ -159,11 +159,21 @@ def test_smoothed_quantile_is_within_half_a_width_of_the_pinball(q):
 
 def test_ordinal_value_is_the_log_likelihood():
     loss, z, y = sample("ordinal", 500)
+    z[0] = 0.0
     chance = loss.probabilities(z)
     np.testing.assert_allclose(chance.sum(axis=1), 1)
     picked = chance[np.arange(500), y.astype(int)]
     np.testing.assert_allclose(loss.value(z, y), -np.log(picked), rtol=1e-9)
     np.testing.assert_allclose(loss.response(z), chance @ np.arange(4))
+
+
+@pytest.mark.parametrize(("name", "count"), [("logistic", 2), ("ordinal", 4)])
+def test_probabilities_of_any_shape(name, count):
+    """(…) predictions have (…, K) probabilities, each as if it were alone."""
+    loss, z, _ = sample(name, 12)
+    np.testing.assert_array_equal(
+        loss.probabilities(z.reshape(3, 4)), loss.probabilities(z).reshape(3, 4, count)
+    )
 
 
 def test_logistic_probabilities():

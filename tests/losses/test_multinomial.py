@@ -43,8 +43,9 @@ def test_smoothness_is_reached_and_never_passed():
 
 def test_far_predictions_stay_finite():
     loss = Multinomial()
-    z, y = np.array([[1e4, -1e4, 0.0], [-1e4, 1e4, 0.0]]), np.array([0.0, 0.0])
-    np.testing.assert_allclose(loss.value(z, y), [0.0, 2e4])
+    low = [-1e4, -1e4, -1e4 - 800]  # each row by itself, however far below the others
+    z, y = np.array([[1e4, -1e4, 0.0], [-1e4, 1e4, 0.0], low]), np.zeros(3)
+    np.testing.assert_allclose(loss.value(z, y), [0.0, 2e4, np.log(2)])
     assert np.all(np.isfinite(loss.slope(z, y)))
     assert np.all(np.isfinite(loss.curvature(z, y)))
 

@@ -68,8 +68,7 @@ class Multinomial(Loss):
         classes = tuple(np.unique(y).tolist()) if self.classes is None else tuple(self.classes)
         if len(classes) < 2:
             raise ValueError(
-                f"Y: the multinomial loss needs at least two classes, but the data hold only "
-                f"{', '.join(map(repr, classes))}."
+                f"Y: the multinomial loss needs at least two classes, not only {list(classes)}."
             )
         return replace(self, classes=classes)
 

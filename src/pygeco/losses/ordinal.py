@@ -70,14 +70,13 @@ class Ordinal(Loss):
         given = as_array(y)
         kind = given.dtype if given.dtype.kind == "f" else np.dtype(float)
         levels = on(self._levels(given), given, kind)
-        at = np.minimum(np.searchsorted(levels, given), len(levels) - 1)
         wrong = ~np.isin(given, levels)
         if np.any(wrong):
             shown = ", ".join(f"{level:g}" for level in host(levels[:10]))
             raise ValueError(
                 f"values: {float(given[wrong][0]):g} is not one of the ordinal levels {shown}."
             )
-        return at.astype(kind)
+        return np.searchsorted(levels, given).astype(kind)
 
     def fitted(self, y: Array, residuals: Array | None = None) -> Ordinal:
         """`y` as given by the user, before `targets`."""
