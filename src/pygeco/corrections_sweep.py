@@ -104,7 +104,9 @@ class Sweep:
                 state, most = self._seeded(state, x, y, excess), max(most, excess)
         near = REST * most if most > LAST * alpha else 0.0
         least, idle = np.inf, 0
-        while idle < PATIENCE and state.A.rank and state.A.s[0] > 0.0:
+        for _ in range(SWEEPS):
+            if idle >= PATIENCE or not state.A.rank or not state.A.s[0] > 0.0:
+                break
             A = self._half(state, self._half(state, state.A, "column"), "row")
             G, trace_norm = state.objective.gradient(A), float(A.s.sum())
             value, passes = G.value + alpha * trace_norm, state.passes + 4
