@@ -165,7 +165,12 @@ def test_a_weight_of_two_is_a_measurement_given_twice(seed, loss, intercept) -> 
         close(*paths, lambda A: A)
 
 
-@law("cells as measurements", 25, 5000, problems(most=6, **PLAIN, losses=("squared", "huber")))
+@law(
+    "cells as measurements",
+    25,
+    5000,
+    problems(most=6, **PLAIN, losses=("squared", "pseudo-huber")),
+)
 def test_weighted_cells_are_measurements_given_as_often(case) -> None:
     """Cells cannot be given twice; as measurements ⟨e_i e_jᵀ, A⟩ they can."""
     case = case.but(

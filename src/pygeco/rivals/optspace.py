@@ -59,6 +59,8 @@ def _optspace(
     G = objective.gradient(A)
     if not A.s[0] > 0:
         return Stop.STATIONARY
+    if not G.value <= zero.value:  # cells that leave the core open, in single precision
+        return Stop.STALLED
     stiff = objective.smoothness * A.s[0] ** 2  # infinite for an unknown smoothness
     length = 1.0 / stiff if 0 < stiff < np.inf else 1.0
     yield Iterate(A, G, passes + 3 * r + 4, trace_norm=float(A.s.sum()))
@@ -68,6 +70,8 @@ def _optspace(
             return Stop.STALLED
         A, length = Core().solve(objective, found.A.svd()).A, 2 * found.length
         before, G = G.value, objective.gradient(A)
+        if not G.value <= before:
+            return Stop.STALLED
         passes = found.passes + 5 * r + 2
         yield Iterate(A, G, passes, trace_norm=float(A.s.sum()))
         if G.value <= tolerance**2 * zero.value or before - G.value <= tolerance * before:
