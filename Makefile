@@ -20,7 +20,7 @@ demo: $(VENV)/ready
 # Some tests wait for other processes: three of them keep two cores busy.
 test: $(VENV)/ready
 	$(MAKE) -j 2 lint kernels
-	$(BIN)/pytest -n 3 --dist loadfile
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 kernels: $(VENV)/ready
 	$(BIN)/python tests/kernels.py
