@@ -17,10 +17,9 @@ export PYTHONWARNINGS ?=
 demo: $(VENV)/ready
 	$(BIN)/geco demo --output geco-demo
 
-# Some tests wait for other processes: three of them keep two cores busy.
 test: $(VENV)/ready
 	$(MAKE) -j 2 lint kernels
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 kernels: $(VENV)/ready
 	$(BIN)/python tests/kernels.py
