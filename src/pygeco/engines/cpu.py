@@ -12,13 +12,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, prange
 
+from pygeco.engines.dots import AHEAD as STREAM
 from pygeco.engines.dots import sparse_dot
 from pygeco.engines.turns import spread
 from pygeco.engines.vectors import dot, fetch, fused
 
 # An unsigned index spares numba's test for a negative one.
 _ONE, _TWO, _THREE, _FOUR, _EIGHT = (np.uint64(k) for k in (1, 2, 3, 4, 8))
-STREAM = 256  # numbers by which a stream of them is fetched ahead
 AHEAD = np.uint64(16)  # cells
 
 

@@ -60,6 +60,12 @@ class CellViews:
     def dtype(self) -> np.dtype[Any]:
         return self.by_row.values.dtype
 
+    def _changed(self) -> Self:
+        """A copy that is about to get other cells or another loss."""
+        other = copy.copy(self)
+        other.__dict__.pop("value_at_zero", None)
+        return other
+
     def counts(self) -> tuple[Array, Array]:
         """The number of observed cells in each row and in each column."""
         return self.by_row.counts().astype(float), self.by_col.counts().astype(float)
@@ -91,8 +97,7 @@ class CellViews:
 
     def shifted(self, row: Array, col: Array) -> Self:
         """A ↦ R(A + row 1ᵀ + 1 colᵀ): the same cells seen from an offset, the indices shared."""
-        moved = copy.copy(self)
-        moved.__dict__.pop("value_at_zero", None)
+        moved = self._changed()
         if not self.squared:
             old = self.offset or (0.0, 0.0)
             moved.offset = (old[0] + row, old[1] + col)
@@ -109,20 +114,18 @@ class CellViews:
 
     def standardised(self, mean: float, scale: float, dtype: type) -> Self:
         """The same cells with (y − mean) / scale as targets, in another precision."""
-        other = copy.copy(self)
+        other = self._changed()
         for name in ("by_row", "by_col"):
             cells: Cells = getattr(self, name)
             values: Array = np.empty_like(cells.values, dtype=dtype)
             for part in runs(cells.values):
                 values[part] = (cells.values[part].astype(float) - mean) / scale
             setattr(other, name, cells._replace(values=values, weights=cells.weights.astype(dtype)))
-        other.__dict__.pop("value_at_zero", None)
         return other
 
     def subset(self, mask: NDArray[np.bool_]) -> Self:
         """Only the cells under a mask, which goes row by row."""
-        part = copy.copy(self)
-        part.__dict__.pop("value_at_zero", None)
+        part = self._changed()
         cells = self.by_row
         mask = on(mask, cells.values)
         rows = self.rows()[mask]
@@ -158,8 +161,7 @@ class CellViews:
 
     def some(self, rows: NDArray[Any]) -> Self:
         """These rows alone, in this order; all columns stay."""
-        part = copy.copy(self)
-        part.__dict__.pop("value_at_zero", None)
+        part = self._changed()
         place = np.full(self.shape[0], -1, dtype=np.int32, like=self.by_row.indices)
         place[rows] = np.arange(len(rows), dtype=np.int32, like=self.by_row.indices)
         where = place[self.rows()]
@@ -173,7 +175,6 @@ class CellViews:
 
     def with_loss(self, loss: Loss) -> Self:
         """The same cells and targets under another loss."""
-        other = copy.copy(self)
-        other.__dict__.pop("value_at_zero", None)
+        other = self._changed()
         other.loss = loss
         return other
