@@ -9,6 +9,8 @@ The mutants come in a random order, the same each time: however early the run en
 tried is a fair sample. Results are kept in build/mutants.json, each with its function's hash: a
 function that has changed since is tried anew. Quick first: --seconds 1, then --again --seconds 9.
 
+A mutant that survives is a test that is missing, unless survivors.txt beside this file says why.
+
 python benchmarks/mutants.py [pattern …] [--minutes M] [--seconds S] [--known] [--resume] [--again]
 """
 
@@ -47,6 +49,7 @@ from mutmut.utils.format_utils import mangled_name_from_mutant_name
 
 RESULTS = Path("build/mutants.json").absolute()
 TESTS = Path("build/mutants-tests.json").absolute()
+SURVIVORS = Path(__file__).absolute().with_name("survivors.txt")
 MEMORY = 8 << 30
 ENDS = {0: "survived", 1: "killed"}  # whatever else ends a process is a limit, of time or memory
 
@@ -124,6 +127,8 @@ def measured(session: pytest.Session, known: bool):
         test = item.nodeid.partition("[")[0]
         if item.nodeid not in last or (test not in warm and last[item.nodeid][0] < 1):
             seconds = run([item])
+            if session.testsfailed:
+                raise pytest.UsageError(f"{item.nodeid} fails without any mutant.")
             if item.nodeid not in last:
                 if seconds > 1:  # kernels were compiled, perhaps
                     seconds = run([item])
@@ -133,8 +138,6 @@ def measured(session: pytest.Session, known: bool):
         breadth[item] = len(functions)
         for function in functions:
             reach.setdefault(function, []).append(item)
-    if session.testsfailed:
-        raise pytest.UsageError("the tests fail without any mutant.")
     TESTS.write_text(json.dumps({"tests": last, "functions": sorted(marks())}))
     return cost, reach, breadth
 
@@ -200,12 +203,38 @@ def marks() -> dict[str, str]:
     return dict(state().current_function_hashes)
 
 
-def shown(ends: dict[str, str]) -> None:
+def reasons() -> dict[str, str]:
+    """Why a mutant survives: the lines below each heading of survivors.txt, as `told` has them."""
+    found, reason = {}, ""
+    for line in SURVIVORS.read_text().splitlines():
+        if line.startswith("# "):
+            reason = line[2:]
+        elif line:
+            found[line] = reason
+    return found
+
+
+def told(mutant: str) -> str:
+    """The function and its changed lines: the same for as long as neither is written anew."""
+    diff = get_diff_for_mutant(mutant).splitlines()[3:]
+    changed = " ".join(line[1:].strip() for line in diff if line.startswith("+"))
+    module, _, name = mangled_name_from_mutant_name(mutant).rpartition(".")
+    function = name.removeprefix("x_").removeprefix("xǁ").replace("ǁ", ".")
+    return f"{module.removeprefix('pygeco.')}.{function}: {changed}"
+
+
+def shown(ends: dict[str, str]) -> int:
+    """How many survivors nothing explains; prints them, and tables of all."""
+    known, why, open_ends = reasons(), Counter(), 0
     for mutant, end in sorted(ends.items()):
         if end in ("survived", "no tests"):
-            diff = get_diff_for_mutant(mutant).splitlines()[2:]
-            changed = [line for line in diff if line.startswith(("+", "-")) and line[1:].strip()]
-            print(f"\n{mutant} {end}", *changed, sep="\n")
+            reason = known.get(told(mutant))
+            why[reason] += 1
+            if reason is None:
+                open_ends += 1
+                diff = get_diff_for_mutant(mutant).splitlines()[3:]
+                changed = [line for line in diff if line.startswith(("+", "-"))]
+                print(f"\n{mutant} {end}: {told(mutant)}", *changed, sep="\n")
     kinds = ("killed", "timeout", "typed", "survived", "no tests")
     print(f"\n{'module':32}" + "".join(f"{kind:>10}" for kind in kinds))
     modules = Counter((name.rpartition(".")[0], end) for name, end in ends.items())
@@ -213,6 +242,9 @@ def shown(ends: dict[str, str]) -> None:
         print(f"{module:32}" + "".join(f"{modules[module, kind]:10}" for kind in kinds))
     total = Counter(ends.values())
     print(f"{'all':32}" + "".join(f"{total[kind]:10}" for kind in kinds))
+    for reason, count in why.most_common():
+        print(f"{count:5}  {reason or 'nothing explains these'}")
+    return open_ends
 
 
 def main() -> None:
@@ -241,8 +273,9 @@ def main() -> None:
     code = pytest.main(["-q", "--rootdir=.", *selection], plugins=[Trial(wanted, ends, given)])
     os.chdir("..")
     kept(ends)
-    shown(ends)
-    sys.exit(0 if code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) else int(code))
+    left_open = shown(ends)
+    ran = code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+    sys.exit(bool(left_open) if ran else int(code))
 
 
 if __name__ == "__main__":

@@ -199,9 +199,9 @@ def test_a_state_of_another_correction_is_refused() -> None:
 )
 def test_what_auto_stands_for(wants, regression, penalty, name) -> None:
     objective = SimpleNamespace(correction=wants, loss=SimpleNamespace(regression=regression))
-    assert suited("auto", objective, penalty) == name
-    assert suited("auto", SimpleNamespace(), penalty) == "core"
-    assert suited("diagonal", objective, penalty) == "diagonal"
+    assert suited("auto", objective, penalty, 3) == name
+    assert suited("auto", SimpleNamespace(), penalty, 3) == "core"
+    assert suited("diagonal", objective, penalty, 3) == "diagonal"
 
 
 class Far:

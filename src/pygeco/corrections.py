@@ -185,7 +185,7 @@ def named(name: str, penalty: Penalty | None, tolerance: float = 1e-6) -> Correc
     )
 
 
-def suited(name: str, objective: Objective, penalty: Penalty | None, rank: int = 1) -> str:
+def suited(name: str, objective: Objective, penalty: Penalty | None, rank: int) -> str:
     """What "auto" stands for: the sweep where the objective asks for it, and else the core.
 
     The core too with a penalty that sweeps cannot have; and without any for labels, counts and

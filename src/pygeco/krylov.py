@@ -114,7 +114,7 @@ class Basis:
         with np.errstate(over="ignore"):  # `unit` then finds the size
             size = math.sqrt(max(0.0, float(x @ x) - float(part @ part)))
         x = x - part @ Q
-        y, size = (x / size, size) if TINY < size < 1 / TINY else unit(x)
+        y, size = (x / size, size) if _plain(size) else unit(x)
         return (y, size) if size > NOTHING * before else (y, 0.0)
 
     def combined(self, weights: Array) -> Array:
@@ -125,16 +125,21 @@ def norm(x: Array) -> float:
     """‖x‖, without overflow or underflow."""
     with np.errstate(over="ignore"):
         size = math.sqrt(float(x @ x))
-    if TINY < size < 1 / TINY:
+    if _plain(size):
         return size
     top = float(np.max(np.abs(x))) if len(x) else 0.0
     return top * math.sqrt(float((x / top) @ (x / top))) if 0.0 < top < math.inf else top
 
 
+def _plain(size: float) -> bool:
+    """Whether a vector of this norm can be squared."""
+    return TINY < size < 1 / TINY
+
+
 def unit(x: Array) -> tuple[Array, float]:
     """X / ‖x‖ and ‖x‖, without overflow or underflow; a zero vector stays zero."""
     size = norm(x)
-    if TINY < size < 1 / TINY:
+    if _plain(size):
         return x / size, size
     if not size > 0.0:
         return x, 0.0
