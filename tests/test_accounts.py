@@ -1,5 +1,6 @@
 """What a step tells beside the solution: why the run stops there, what it cost, its seed."""
 
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -7,9 +8,11 @@ import pytest
 
 import pygeco.solver
 from oracles import Exact, dense, problem, random_low_rank
-from pygeco import Entries, LowRank, Ridge, Solver, Step, Stop, Trace, minimize
+from pygeco import Dense, Entries, LowRank, Ridge, Solver, Step, Stop, Trace, minimize
 from pygeco.certificates import Certificate
-from pygeco.solver import seed_from
+from pygeco.corrections import named
+from pygeco.directions import Lanczos, Pair
+from pygeco.solver import SHARP, Point, Run, seed_from
 
 
 def step(objective=1.0, rank=2, seconds=1.0, gap=1.0) -> Step:
@@ -233,3 +236,179 @@ def test_sweeps_rest_at_the_highest_rank_with_an_empty_row_too() -> None:
     )
     np.testing.assert_allclose(G @ A.V, -0.01 * A.U, atol=1e-7)
     np.testing.assert_array_equal(A.U[9:], 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A pair that is given, whatever the gradient."""
+
+    pair: Pair
+
+    def __call__(self, G, rng):
+        return self.pair
+
+
+@pytest.mark.parametrize(
+    ("sigma", "upper", "alpha", "correction", "sharp"),
+    [
+        (1.0, 2.0, 1.0, "sweep", True),
+        (1.01, 2.0, 1.0, "sweep", True),  # a hundredth above α, and no further
+        (1.5, 2.0, 1.0, "sweep", False),
+        (0.5, 0.9, 1.0, "sweep", False),  # proved already
+        (1.0, 2.0, None, "sweep", False),
+        (1.0, 2.0, 1.0, "core", False),
+    ],
+)
+def test_a_search_is_sharpened_where_a_proof_depends_on_it(
+    sigma, upper, alpha, correction, sharp
+) -> None:
+    entries, penalty = problem().entries, None if alpha is None else Trace(alpha)
+    zero = LowRank.zero((12, 9))
+    given = Pair(np.eye(12)[0], np.eye(9)[0], sigma, upper, 7, "given", 0.9)
+    solver = Solver(direction=Given(given), correction=correction, tolerance=0.2)
+    run = Run(entries, solver, named(correction, penalty), penalty, 3, 5, 0.0, 0.0)
+    found = Point.at(zero, run).pair
+    if sharp:
+        search = Lanczos(0.05, SHARP, 0.9)
+        expected = search(entries.gradient(zero), np.random.default_rng([5, 0]))
+        assert found.confidence == 0.9
+        assert (found.sigma, found.upper) == (expected.sigma, expected.upper)
+        assert found.passes == expected.passes + 7
+    else:
+        assert found is given
+
+
+def test_a_trace_norm_is_not_in_the_gradient() -> None:
+    """It has none where singular values vanish; certificates know it by its threshold."""
+    case, A = problem(), random_low_rank((12, 9), 3).svd()
+    solver, penalty = Solver(correction="core", signs=True), Trace(0.1)
+    run = Run(case.entries, solver, named("core", penalty), penalty, 5, 0, 0.0, 0.0)
+    found = dense(Point.at(A, run).asked)
+    np.testing.assert_allclose(found, case.gradient(A.to_dense()), atol=1e-14)
+
+
+def test_a_diagonal_path_starts_from_pairs_as_they_are() -> None:
+    start = random_low_rank((12, 9), 2)
+    assert not start.orthonormal
+    path = minimize(problem().entries, 4, Solver(correction="diagonal"), start=start)
+    for step in path:
+        np.testing.assert_array_equal(step.A.U[:, :2], start.U)
+        np.testing.assert_array_equal(step.A.V[:, :2], start.V)
+    core = minimize(problem().entries, 4, Solver(correction="core"), start=start)
+    assert core[0].A.orthonormal
+
+
+def test_nothing_is_done_from_a_start_of_the_highest_rank() -> None:
+    start = random_low_rank((12, 9), 3).svd()
+    case = problem()
+    for correction in ("core", "diagonal", "sweep"):
+        path = minimize(case.entries, 3, Solver(correction=correction), start=start)
+        (step,) = path
+        assert path.stop is Stop.RANK
+        assert (step.direction, step.replaced) == ("start", 0)
+        assert step.objective == pytest.approx(case.value(start.to_dense()))
+
+
+def test_sweeps_at_the_highest_rank_replace_its_step() -> None:
+    told = []
+    path = minimize(problem().entries, 2, penalty=Trace(0.01), random_state=0, callback=told.append)
+    assert [step.rank for step in told] == [1, 2, 2]
+    assert list(path) == [told[0], told[2]]
+    assert told[2].objective < told[1].objective
+
+
+def test_auto_knows_of_the_penalty() -> None:
+    """Labels are swept where a ridge holds their rows."""
+    case = problem()
+    rows, cols = np.nonzero(case.W)
+    labels = np.where(case.Y[rows, cols] > 0, 1.0, -1.0)
+    entries = Entries(rows, cols, labels, (12, 9), loss="logistic")
+    auto, swept, core = (
+        minimize(entries, 2, Solver(correction=name), penalty=Ridge(0.01), random_state=0)
+        for name in ("auto", "sweep", "core")
+    )
+    assert auto[-1].objective == swept[-1].objective != core[-1].objective
+
+
+@pytest.mark.parametrize(("answer", "rank", "stop"), [(True, 1, Stop.CALLBACK), (0, 3, Stop.RANK)])
+def test_a_true_answer_of_the_callback_stops(answer, rank, stop) -> None:
+    path = minimize(problem().entries, 3, callback=lambda step: answer, random_state=0)
+    assert (path[-1].rank, path.stop) == (rank, stop)
+    assert minimize(problem().entries, 1, callback=lambda step: True).stop is Stop.RANK
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-11])
+def test_sweeps_rest_as_closely_as_the_solver_asks(tolerance) -> None:
+    case, solver = problem(), Solver(correction="sweep", tolerance=tolerance)
+    path = minimize(case.entries, 1, solver, penalty=Trace(0.05), random_state=0)
+    A, G = path.A, case.gradient(path.A.to_dense())
+    unrest = A.s @ np.linalg.norm(G @ A.V + 0.05 * A.U, axis=0)
+    assert unrest <= tolerance * path[-1].objective
+    assert (unrest > 1e-9 * path[-1].objective) == (tolerance > 1e-9)
+
+
+def test_a_small_gain_of_a_new_rank_is_no_stall() -> None:
+    """Each of 30 ranks lowers the objective by the same; the tolerance is of trace norms only."""
+    solver = Solver(correction="core", tolerance=10.0)
+    path = minimize(Dense(np.eye(30)), 30, solver, random_state=0)
+    assert [step.rank for step in path] == list(range(1, 31))
+
+
+def test_a_step_tells_when_it_ended_and_how_it_came_about() -> None:
+    began = time.perf_counter()
+    path = minimize(problem().entries, 3, random_state=0)
+    took = time.perf_counter() - began
+    seconds = [step.seconds for step in path]
+    assert 0 < seconds[0] < seconds[1] < seconds[2] < took
+    assert {step.direction for step in path} == {"singular"}
+
+
+def test_the_pair_that_lowers_the_objective_more_wins(monkeypatch) -> None:
+    weak = Given(Pair(np.eye(12)[0], np.eye(9)[0], 1.0, 9.0, 0, "weak"))
+    solver = Solver(direction=weak, correction="core", signs=True)
+    monkeypatch.setattr(pygeco.solver, "Signs", Exact)
+    path = minimize(problem().entries, 1, solver, random_state=0)
+    assert path[0].direction == "exact"
+    solver, strong = replace(solver, direction=Exact()), path[0].objective
+    monkeypatch.setattr(pygeco.solver, "Signs", lambda: weak)
+    path = minimize(problem().entries, 1, solver, random_state=0)
+    assert (path[0].direction, path[0].objective) == ("exact", strong)
+
+
+def test_replacements_end_with_a_gradient_of_zero_and_need_a_real_gain(monkeypatch) -> None:
+    case, asked = problem(), []
+    rows, cols = np.nonzero(case.W)
+    entries = Entries(rows, cols, case.Y[rows, cols], (13, 10))  # the last row and column are empty
+
+    def attempts(u, v, sigma):
+        def signs():
+            asked.append(1)
+            return Given(Pair(u, v, sigma, sigma, 2, "signs"))
+
+        monkeypatch.setattr(pygeco.solver, "Signs", signs)
+        asked.clear()
+        solver = Solver(direction=Exact(), correction="core", replacements=5)
+        return minimize(entries, 1, solver, random_state=0)[0].replaced
+
+    assert attempts(np.zeros(13), np.zeros(10), 0.0) == 0
+    assert len(asked) == 1
+    assert attempts(np.eye(13)[12], np.eye(10)[9], 1.0) == 0
+    assert len(asked) == 5
+
+
+@pytest.mark.parametrize("power", [-60, -20, 20])
+@pytest.mark.parametrize("settings", [{"correction": "sweep"}, {"correction": "core"}])
+def test_units_change_nothing_at_all(power, settings) -> None:
+    """Values and α times 2ᵏ are exact: every decision, and every bit of the path, is the same."""
+    unit, (rows, cols) = 2.0**power, np.nonzero(problem().W)
+    y = problem().Y[rows, cols]
+
+    def path(unit):
+        entries = Entries(rows, cols, unit * y, (12, 9))
+        penalty = Trace(0.01 * unit) if settings["correction"] == "sweep" else None
+        return minimize(entries, 5, Solver(**settings), penalty=penalty, random_state=0)
+
+    one, other = path(1.0), path(unit)
+    assert [t.passes for t in one] == [t.passes for t in other]
+    assert [unit**2 * t.objective for t in one] == [t.objective for t in other]
+    assert one.stop is other.stop

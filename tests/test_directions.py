@@ -255,9 +255,20 @@ def test_an_operator_that_is_zero_on_one_side_has_no_direction() -> None:
         def rmatvec(self, y):
             return np.zeros(self.M.shape[1])
 
-    pair = Power()(Rounding(1e-300 * np.ones((4, 3))), np.random.default_rng(0))
-    assert pair.sigma == pair.upper == 0.0
-    assert pair.passes == 2
+    G = Rounding(1e-300 * np.ones((4, 3)))
+    for search in (Power(), Signs()):
+        pair = search(G, np.random.default_rng(0))
+        assert pair.sigma == pair.upper == 0.0
+        assert pair.passes == (2 if isinstance(search, Power) else pair.passes)
+        np.testing.assert_array_equal(pair.u, np.zeros(4))
+        np.testing.assert_array_equal(pair.v, np.zeros(3))
+
+
+def test_signs_of_one_row_or_one_column() -> None:
+    """A vector of one sign has the norm one: that is not nothing."""
+    for M in (np.ones((1, 3)), np.ones((3, 1)), np.ones((1, 1))):
+        pair = Signs()(Matrix(M), np.random.default_rng(0))
+        np.testing.assert_allclose(pair.sigma, np.sqrt(M.size))
 
 
 def test_lanczos_is_exact_where_its_spaces_are_complete() -> None:

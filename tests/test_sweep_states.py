@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from oracles import penalty_value, problem, random_low_rank
-from pygeco import Entries, LowRank, Ridge, Trace, losses, minimize
+from pygeco import Entries, LowRank, Ridge, Trace, corrections_sweep, losses, minimize
 from pygeco.corrections_sweep import Sweep, _unrest
 
 
@@ -115,3 +115,50 @@ def test_unrest_is_how_far_each_component_is_from_its_condition() -> None:
         sides = np.linalg.norm(G @ v + alpha * u), np.linalg.norm(G.T @ u + alpha * v)
         expected += s * max(sides)
     assert _unrest(case.entries.gradient(A), A, alpha) == pytest.approx(expected)
+
+
+def one_cell(scale: float, shift: float):
+    """scale · ((z − 1)² + shift) at the only cell, its smoothness unknown."""
+    loss = losses.Custom(
+        lambda z, y: scale * ((z - y) ** 2 + shift), lambda z, y: 2 * scale * (z - y)
+    )
+    return Entries([0], [0], [1.0], (1, 1), loss=loss)
+
+
+@pytest.mark.parametrize("weight", [0.01, 1.0, 100.0])
+def test_the_first_step_of_a_pair_is_excess_over_smoothness(weight, monkeypatch) -> None:
+    """And it is doubled for as long as that pays."""
+    loss = losses.Custom(
+        lambda z, y: weight * (z - y) ** 2 / 2,
+        lambda z, y: weight * (z - y),
+        smoothness=2 * weight,
+    )
+    entries = Entries([0], [0], [-1.0], (1, 1), loss=loss)
+    sweep, one = Sweep(Trace(0.5 * weight)), np.ones(1)
+    state = sweep.start(entries, LowRank.zero((1, 1)))
+    monkeypatch.setattr(corrections_sweep, "DOUBLINGS", 1)
+    first = sweep._seeded(state, one, one, 0.5 * weight)
+    np.testing.assert_allclose(first.A.to_dense(), -0.25)
+    assert first.passes == state.passes + 1
+    monkeypatch.undo()
+    np.testing.assert_allclose(sweep._seeded(state, one, one, 0.5 * weight).A.to_dense(), -0.5)
+
+
+@pytest.mark.parametrize(("shift", "size"), [(0.0, 0.5), (-1.0, 1.0), (-2.0, 1.0)])
+def test_without_a_smoothness_the_first_step_is_far_too_short(shift, size, monkeypatch) -> None:
+    """By the value over the slope, the size of the data; by one where the value says nothing."""
+    monkeypatch.setattr(corrections_sweep, "DOUBLINGS", 1)
+    entries, sweep, one = one_cell(1.0, shift), Sweep(Trace(1e-9)), np.ones(1)
+    state = sweep.start(entries, LowRank.zero((1, 1)))
+    assert state.value == 1.0 + shift
+    found = sweep._seeded(state, -one, one, 2.0)
+    np.testing.assert_allclose(found.A.to_dense(), 1e-9 * size)
+
+
+def test_sweeps_end_where_the_objective_is_zero() -> None:
+    """Nothing is left to pay, though no share of zero is more than zero."""
+    entries = Entries([0, 1, 1], [0, 0, 1], np.zeros(3), (2, 2))
+    sweep = Sweep()
+    state = sweep.solve(entries, LowRank(np.ones((2, 1)), np.ones(1), np.ones((2, 1))))
+    assert state.value == 0.0
+    assert state.passes < 100

@@ -31,6 +31,8 @@ def test_own_loss_by_derivation():
         def slope(self, z, y):
             return cube_slope(z, y)
 
+    assert losses.Custom(cube_value, cube_slope).regression
+    assert not losses.Custom(cube_value, cube_slope, regression=False).regression
     loss, _ = losses.prepared(Cube(), np.zeros(3))
     assert loss.smoothness == np.inf
 
@@ -79,7 +81,10 @@ def test_own_loss_is_checked_at_any_number_of_targets(y):
     for bad in (0.99, 1.01):
         with pytest.raises(ValueError, match=r"^loss: the slope of Custom"):
             losses.check(losses.Custom(good.value, lambda z, y, bad=bad: 2 * bad * (z - y)), y)
-    with pytest.raises(ValueError, match=r"^loss: the value of Custom is not convex near"):
+    with pytest.raises(
+        ValueError,
+        match=r"^loss: the value of Custom is not convex near .*; only convex losses can",
+    ):
         losses.check(losses.Custom(lambda z, y: -(z**2), lambda z, y: -2 * z), y)
 
 

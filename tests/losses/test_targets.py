@@ -178,3 +178,4 @@ def test_values_whose_squares_overflow_are_named() -> None:
     losses.prepared("huber", large.astype(float))
     losses.check_size("X", large)  # where only squares in float64 are taken
     losses.check_size("X", np.zeros(0))
+    losses.check_size("X", np.array([-1e100, 1e100]))  # up to this size
