@@ -162,3 +162,13 @@ def test_sweeps_end_where_the_objective_is_zero() -> None:
     state = sweep.solve(entries, LowRank(np.ones((2, 1)), np.ones(1), np.ones((2, 1))))
     assert state.value == 0.0
     assert state.passes < 100
+
+
+def test_sweeps_give_up_where_rounding_keeps_them_from_rest() -> None:
+    """A tolerance that no arithmetic meets costs a few sweeps more, not a thousand."""
+    for seed in range(5):
+        case, alpha = problem((14, 11), 0.7, seed=seed), 0.05
+        A = random_low_rank((14, 11), 4, seed)
+        near, never = (Sweep(Trace(alpha), t).solve(case.entries, A) for t in (1e-10, 1e-300))
+        assert never.passes < 2.5 * near.passes
+        assert never.value == pytest.approx(near.value, rel=1e-9)

@@ -114,7 +114,7 @@ class Sweep:
             if value > state.value + ROUNDING * abs(state.value):
                 state = state._replace(passes=passes)
                 break
-            fell = value < state.value - 0.1 * self.tolerance * abs(value)
+            fell = value < state.value - max(0.1 * self.tolerance, ROUNDING) * abs(value)
             state = State(A, None, value, state.objective, passes + 2)
             unrest = _unrest(G, A, alpha)
             if unrest <= max(0.1 * self.tolerance * abs(value), near * trace_norm):
