@@ -165,10 +165,18 @@ def test_sweeps_end_where_the_objective_is_zero() -> None:
 
 
 def test_sweeps_give_up_where_rounding_keeps_them_from_rest() -> None:
-    """A tolerance that no arithmetic meets costs a few sweeps more, not a thousand."""
-    for seed in range(5):
-        case, alpha = problem((14, 11), 0.7, seed=seed), 0.05
-        A = random_low_rank((14, 11), 4, seed)
-        near, never = (Sweep(Trace(alpha), t).solve(case.entries, A) for t in (1e-10, 1e-300))
-        assert never.passes < 2.5 * near.passes
-        assert never.value == pytest.approx(near.value, rel=1e-9)
+    """A tolerance that no arithmetic meets costs a few sweeps more, not a thousand; in any unit."""
+    case, A = problem((14, 11), 0.7), random_low_rank((14, 11), 4)
+    rows, cols = np.nonzero(case.W)
+
+    def swept(tolerance, unit=1.0):
+        entries = Entries(rows, cols, unit * case.Y[rows, cols], (14, 11))
+        start = LowRank(A.U, unit * A.s, A.V)
+        return Sweep(Trace(0.05 * unit), tolerance).solve(entries, start)
+
+    near, never = swept(1e-10), swept(1e-300)
+    assert near.passes < never.passes < 2.5 * near.passes
+    assert never.value == pytest.approx(near.value, rel=1e-9)
+    for unit in (2.0**-40, 2.0**40):
+        again = swept(1e-300, unit)
+        assert (again.passes, again.value) == (never.passes, unit**2 * never.value)
