@@ -318,6 +318,17 @@ def test_files_of_row_factors_go_when_nobody_needs_them(client, monkeypatch) -> 
     assert not os.path.exists(root) or not os.listdir(root)
 
 
+def test_workers_that_come_later_are_waited_for() -> None:
+    """A cluster that grows with its work has none at first."""
+    known = minimize(Entries(ROWS, COLS, VALUES, SHAPE), 2, SWEEP, random_state=0)
+    with started(0) as cluster, Client(cluster) as client:
+        threading.Timer(0.5, cluster.scale, [1]).start()
+        found = minimize(
+            Entries(ROWS, COLS, VALUES, SHAPE, engine=client), 2, SWEEP, random_state=0
+        )
+    assert [s.objective for s in found] == pytest.approx([s.objective for s in known], rel=1e-9)
+
+
 def test_a_scheduler_that_is_gone_is_one_sentence() -> None:
     with started(1) as cluster, Client(cluster) as client:
         entries = Entries(ROWS, COLS, VALUES, SHAPE, engine=client)

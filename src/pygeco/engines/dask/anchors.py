@@ -64,5 +64,6 @@ def _removed(paths: tuple[str, ...]) -> None:
 
 def on_one_machine(client: Any) -> bool:
     """Whether all workers are processes of this machine."""
-    addresses = client.scheduler_info(n_workers=-1)["workers"]
-    return all(a.split("://")[-1].startswith("127.") or a[:6] == "inproc" for a in addresses)
+    return all(
+        a.split("://")[-1].startswith("127.") or a[:6] == "inproc" for a in client.nthreads()
+    )

@@ -100,14 +100,14 @@ def from_csr(
     bounds = cut(pointers)
     ends = pointers[bounds]
     futures, name = [], uuid4().hex
-    workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    workers = sorted(client.nthreads())
     for t in range(len(bounds) - 1):
         at = slice(int(ends[t]), int(ends[t + 1]))
         local = pointers[bounds[t] : bounds[t + 1] + 1] - ends[t]
         part = Slab(local, indices[at], values[at], weights[at] if len(weights) else weights)
-        # Evenly; elsewhere where the worker is gone.
-        home = workers[t * len(workers) // (len(bounds) - 1)]
-        place = {"workers": [home], "allow_other_workers": True}
+        # Evenly; elsewhere where the worker is gone, or where none has come yet.
+        home = t * len(workers) // (len(bounds) - 1)
+        place = {"workers": workers[home : home + 1] or None, "allow_other_workers": bool(workers)}
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
             futures.append(client.submit(Slab, *part, key=f"pygeco-slab-{name}-{t}", **place))
     # Once it is there, a slab may be anywhere: one that is bound to a dead worker would wait for
