@@ -199,7 +199,7 @@ def test_a_prediction_is_the_sum_of_its_reasons(model) -> None:
     assert set(reasons.columns) == set(cols[rows == found_rows[0]])
     assert np.all(np.diff(np.abs(reasons.contributions)) <= 1e-12)
     own = rows == 7
-    base, parts = contributions(found.posterior_, cols[own], values[own], 3)
+    base, parts = contributions(found.posterior_, cols[own], values[own], np.ones(own.sum()), 3)
     assert base == pytest.approx(reasons.base)
     assert len(parts) == own.sum()
 
@@ -255,7 +255,7 @@ def test_weights_of_two_equal_doubled_noise_precision() -> None:
     ("arguments", "message"),
     [
         ({"penalty": "best"}, "penalty: unknown name 'best'"),
-        ({"penalty": "evidence", "loss": "huber"}, "penalty: the evidence needs loss='squared'"),
+        ({"penalty": "evidence", "loss": "poisson"}, "penalty: the evidence is not known for loss"),
         ({"penalty": None, "posterior": 5}, "posterior: draws need penalty='evidence'"),
         ({"posterior": -1}, "posterior: expected a number of sweeps"),
         ({"rank": 0}, "rank: must be between 1 and"),

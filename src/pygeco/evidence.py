@@ -21,10 +21,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pygeco.arrays import full, host, scaled, zeros
+from pygeco.arrays import full, host, on, scaled, zeros
 from pygeco.directions import Weighted, leading_block
 from pygeco.engines import Cells
 from pygeco.factors import Array, LowRank
+from pygeco.losses.regression import Regression
+from pygeco.objectives.cell_views import beyond
 from pygeco.objectives.entries import Entries
 from pygeco.objectives.half_sweep import Side, Swept, half_sweep
 from pygeco.posterior import FLOAT, NEVER, Gaussian, Posterior, kept, pruned, supported, updated
@@ -38,6 +40,7 @@ LIVELY = 0.75  # the share of a block that must live for another one
 AGE = 6  # sweeps before directions may be dropped: many a late one needs that long to grow
 SURE = 0.2  # the share from which on a direction lives for certain
 FAINT = 0.03  # the same at the end, when late ones have had their time
+REWEIGHTED = 10  # times that the cells of a new row are weighted anew, under a robust loss
 FADES = 0.08  # the share of its support that a false direction loses in three sweeps
 
 
@@ -148,12 +151,28 @@ def _half(cells: Cells, side: Side, partner: Side, prior: Gaussian, tau: float) 
 
 
 def new_rows(model: Posterior, entries: Entries) -> Side:
-    """The posterior means and variances of rows that were not fitted, given their cells."""
+    """The posterior means and variances of rows that were not fitted, given their cells.
+
+    Under a robust loss their cells are weighted as those of the fit were, from the prior's centre
+    on and so many times anew.
+    """
     data = entries.standardised(model.mean, model.scale, FLOAT)
-    m = entries.shape[0]
-    like = model.cols.factor
-    start = Side(zeros((m, model.rank), like, FLOAT), zeros(m, like, FLOAT))
-    return _half(data.by_row, start, model.cols, model.row_prior, model.tau).side
+    m, like = entries.shape[0], model.cols.factor
+    loss = entries.loss
+    if not isinstance(loss, Regression) or not loss.robust:
+        start = Side(zeros((m, model.rank), like, FLOAT), zeros(m, like, FLOAT))
+        return _half(data.by_row, start, model.cols, model.row_prior, model.tau).side
+    *factor, bias = on(model.row_prior.centre.astype(FLOAT), like)
+    side = Side(np.tile(np.asarray(factor, like=like), (m, 1)), full(m, float(bias), like, FLOAT))
+    cells = data.by_row
+    for _ in range(REWEIGHTED):
+        P, Q = beyond(side.factor, like, side.bias, model.cols.bias)
+        x = data.engine.residuals(cells._replace(weights=cells.weights[:0]), P, Q).data
+        weights = loss.weights(x * FLOAT(model.scale)) / FLOAT(model.weight)
+        weights = weights * cells.weights if len(cells.weights) else weights
+        weighed = cells._replace(weights=weights.astype(FLOAT))
+        side = _half(weighed, side, model.cols, model.row_prior, model.tau).side
+    return side
 
 
 def _lasting(data: Entries, now: Posterior) -> Posterior:

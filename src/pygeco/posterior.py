@@ -87,7 +87,10 @@ def _moments(X: Array, W: Array) -> tuple[Array, Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Both sides' means and variances, in units where the data have mean 0 and deviation 1."""
+    """Both sides' means and variances, in units where the data have mean 0 and deviation 1.
+
+    `weight` is what the weights of a robust loss were divided by.
+    """
 
     rows: Side
     cols: Side
@@ -96,6 +99,7 @@ class Posterior:
     tau: float
     mean: float
     scale: float
+    weight: float = 1.0
 
     @property
     def rank(self) -> int:
@@ -131,17 +135,18 @@ class Posterior:
 
 
 def contributions(
-    model: Posterior, cols: NDArray[Any], values: Array, target: int
+    model: Posterior, cols: NDArray[Any], values: Array, weights: Array, target: int
 ) -> tuple[float, Array]:
     """A row's prediction at `target` as a sum: the base, and a part for each of its cells."""
     c, p = moved(model.cols, HOST), model.row_prior
     Z = np.column_stack([c.factor, np.ones(len(c.bias))]).astype(float)
     rest = (values - model.mean) / model.scale - c.bias[cols]
-    spread = np.append(c.variance[cols].sum(axis=0), 0.0)
-    system = p.precision + model.tau * (Z[cols].T @ Z[cols] + np.diag(spread))
-    weights = np.linalg.solve(system, Z[target])
-    base = c.bias[target] + weights @ p.precision @ p.centre
-    own = model.tau * (Z[cols] @ weights) * rest
+    spread = np.append(weights @ c.variance[cols], 0.0)
+    gram = (Z[cols] * weights[:, None]).T @ Z[cols]
+    system = p.precision + model.tau * (gram + np.diag(spread))
+    pull = np.linalg.solve(system, Z[target])
+    base = c.bias[target] + pull @ p.precision @ p.centre
+    own = model.tau * weights * (Z[cols] @ pull) * rest
     return model.mean + model.scale * float(base), model.scale * own
 
 

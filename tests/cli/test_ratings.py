@@ -128,7 +128,7 @@ def test_held_out_error(home, tmp_path) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        ("--loss", "huber", "--rank", "2"),
+        ("--loss", "huber", "--penalty", "none", "--rank", "2"),
         ("--penalty", "none", "--rank", "2"),
         ("--penalty", "ridge:1e-4", "--rank", "2"),
         ("--penalty", "trace:1e-3", "--rank", "2"),

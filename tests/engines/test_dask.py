@@ -14,7 +14,7 @@ pytest.importorskip("distributed")
 import dask
 from distributed import Client, KilledWorker, LocalCluster
 
-from pygeco import Dense, Entries, Ridge, Solver, engines, minimize
+from pygeco import Dense, Entries, MatrixCompletion, Ridge, Solver, engines, minimize
 from pygeco.data import make_ratings
 from pygeco.engines.dask import (
     ClusterError,
@@ -316,6 +316,21 @@ def test_files_of_row_factors_go_when_nobody_needs_them(client, monkeypatch) -> 
     assert os.listdir(root)
     del path, other
     assert not os.path.exists(root) or not os.listdir(root)
+
+
+def test_the_evidence_under_a_robust_loss(client) -> None:
+    values = np.where(np.arange(len(VALUES)) % 50 == 7, 40.0, VALUES)
+    one, other = (
+        MatrixCompletion(2, loss="huber", engine=engine, random_state=0)
+        for engine in ("cpu", "dask")
+    )
+    with client.as_current():
+        for model in (one, other):
+            model.fit((ROWS, COLS, values, SHAPE))
+        assert one.loss_.delta == pytest.approx(other.loss_.delta, rel=1e-4)
+        np.testing.assert_allclose(
+            other.predict(ROWS, COLS), one.predict(ROWS, COLS), rtol=1e-3, atol=1e-3
+        )
 
 
 def test_workers_that_come_later_are_waited_for() -> None:

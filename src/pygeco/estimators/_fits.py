@@ -16,6 +16,7 @@ from pygeco.estimators._checkpoint import Checkpoint, kept_steps, resumable, see
 from pygeco.estimators._cluster import sent_out
 from pygeco.evidence import Sweep, fit_evidence
 from pygeco.factors import LowRank
+from pygeco.losses import Loss
 from pygeco.objectives import Entries
 from pygeco.objectives.biases import Biases, fit_biases
 from pygeco.path import Path, Step, Stop
@@ -25,6 +26,7 @@ from pygeco.sampling import Average, sample_posterior
 from pygeco.solver import Observer, Solver
 
 MOST = 200  # components that rank="auto" may reach
+ROUNDS = 4  # fits of the evidence under a robust loss, each to cells that are weighted anew
 PATIENCE = 3  # ranks without a better validation error before rank="auto" stops
 
 
@@ -37,6 +39,7 @@ class Fitted(NamedTuple):
     sweeps: int
     posterior: Posterior | None = None
     average: Average | None = None
+    loss: Loss | None = None  # where the residuals settled what it leaves open
 
 
 def by_evidence(
@@ -46,25 +49,27 @@ def by_evidence(
     posterior: int,
     seed: int,
     *,
+    loss: Loss,
     callback: Callable[[Any], object] | None = None,
     store: Checkpoint | None = None,
 ) -> Fitted:
-    """Empirical Bayes; then, if asked for, draws from the posterior and their mean."""
+    """Empirical Bayes; then, if asked for, draws from the posterior and their mean.
+
+    `loss` is that of the entries, before the data settled what it leaves open.
+    """
     began = time.perf_counter()
     limit = min(MOST, *entries.shape) if rank == "auto" else _checked(rank, entries.shape)
     average = None
     with session(entries):
-        found, sweeps, stop = _evidence(entries, limit, offsets, seed, callback, store)
-        scale = found.scale
-        factors = found.factors()
-        biases = Biases(
-            found.mean,
-            scale * found.rows.bias.astype(float),
-            scale * found.cols.bias.astype(float),
-        )
+        found, sweeps, stop = _in_rounds(entries, loss, limit, offsets, seed, callback, store)
+        cells = entries
+        if loss.robust:
+            cells, settled, weight = _touching(entries, loss, offsets, found)
+            entries, found = entries.with_loss(settled), replace(found, weight=weight)
+        factors, biases = found.factors(), _biases(found)
         if posterior and stop is not Stop.CALLBACK:
             average = sample_posterior(
-                entries,
+                cells,
                 found,
                 posterior,
                 rank=2 * found.rank + 4,
@@ -74,7 +79,50 @@ def by_evidence(
             factors = average.factors
             biases = Biases(average.mean, average.row, average.col)
         path = _one_step(entries, factors, biases, began, sweeps, seed, stop)
-    return Fitted(factors, biases, path, sweeps + posterior, found, average)
+    return Fitted(factors, biases, path, sweeps + posterior, found, average, entries.loss)
+
+
+def _in_rounds(
+    entries: Entries,
+    loss: Loss,
+    rank: int,
+    offsets: tuple[str, ...],
+    seed: int,
+    callback: Callable[[Sweep], object] | None,
+    store: Checkpoint | None,
+) -> tuple[Posterior, int, Stop]:
+    """The posterior, the number of sweeps, and whether the callback stopped them.
+
+    Under a robust loss the evidence is that of weighted squares which touch it: about the offsets
+    at first, and then about the model, a few times anew.
+    """
+    kept = store.parts if store else {}
+    found, sweeps = sent_out(kept.get("found"), entries), kept.get("sweeps", 0)
+    done = 0 if found is None else kept.get("rounds", 1)
+    for turn in range(done, ROUNDS if loss.robust else 1):
+        cells = _touching(entries, loss, offsets, found)[0] if loss.robust else entries
+        found, sweeps, stopped = _evidence(cells, rank, offsets, seed, sweeps, callback, store)
+        if stopped:
+            return found, sweeps, Stop.CALLBACK
+        if store:
+            store.keep(found=found, sweeps=sweeps, rounds=turn + 1, stage=None)
+    return found, sweeps, Stop.EVIDENCE
+
+
+def _touching(
+    entries: Entries, loss: Loss, offsets: tuple[str, ...], found: Posterior | None
+) -> tuple[Entries, Loss, float]:
+    """See `Entries.reweighted`: about the model, or about the offsets where there is none yet."""
+    if found is None:
+        factors, biases = LowRank.zero(entries.shape, entries.kind), fit_biases(entries, offsets)
+    else:
+        factors, biases = found.factors(), _biases(found)
+    return entries.reweighted(factors, biases.mean + biases.row, biases.col, loss)
+
+
+def _biases(found: Posterior) -> Biases:
+    row, col = (found.scale * side.bias.astype(float) for side in (found.rows, found.cols))
+    return Biases(found.mean, row, col)
 
 
 def _evidence(
@@ -82,16 +130,16 @@ def _evidence(
     rank: int,
     offsets: tuple[str, ...],
     seed: int,
+    before: int,
     callback: Callable[[Sweep], object] | None,
     store: Checkpoint | None,
-) -> tuple[Posterior, int, Stop]:
-    """The posterior, the number of sweeps, and whether the callback stopped them."""
+) -> tuple[Posterior, int, bool]:
+    """The posterior, the number of sweeps with those before, and whether the callback stopped."""
     kept = store.parts if store else {}
-    if kept.get("found") is not None:
-        return sent_out(kept["found"], entries), kept["sweeps"], Stop.EVIDENCE
-    told: list[tuple[int, bool]] = [(0, False)]
+    told: list[tuple[int, bool]] = [(before, False)]
 
     def watch(sweep: Sweep) -> bool:
+        sweep = sweep._replace(sweeps=before + sweep.sweeps)
         told[0] = sweep.sweeps, bool(callback is not None and callback(sweep))
         return told[0][1]
 
@@ -104,10 +152,7 @@ def _evidence(
         start=sent_out(kept.get("stage"), entries),
         keep=(lambda stage: store.keep_now_and_then(stage=stage)) if store else None,
     )
-    sweeps, stopped = told[0]
-    if store and not stopped:
-        store.keep(found=found, sweeps=sweeps, stage=None)
-    return found, sweeps, Stop.CALLBACK if stopped else Stop.EVIDENCE
+    return found, *told[0]
 
 
 def _one_step(

@@ -62,10 +62,12 @@ class MatrixCompletion(
     loss : str or Loss, default="squared"
         "squared", "huber", "pseudo-huber", "log-cosh", "absolute", "quantile", "logistic",
         "smoothed-hinge", "poisson", "ordinal", or an object from `pygeco.losses`. Labels are −1/+1
-        or 0/1. Huber's threshold, left open, comes from the residuals of row and column means.
+        or 0/1. Huber's threshold, left open, comes from the residuals: with the evidence from the
+        model's own, else from those of row and column means.
     penalty : "auto", "evidence", Penalty or None, default="auto"
         "evidence", `pygeco.Ridge(alpha)`, `pygeco.Trace(alpha)`, `pygeco.Schatten(alpha, p)`, or
-        None. "auto" is the evidence for the squared loss, unless a solver is given, and else None.
+        None. "auto" is the evidence for the squared loss and for those that outliers pull less
+        (Huber's, pseudo-Huber, log-cosh, absolute), unless a solver is given, and else None.
     biases : "auto", bool, or some of "global", "row", "column", default="auto"
         Offsets μ + b_i + c_j. With the evidence, where "auto" is True, they are fitted jointly
         with the low-rank part. Else "auto" is False, and they are fitted first, by the same loss;
@@ -213,6 +215,7 @@ class MatrixCompletion(
                 chosen,
                 int(self.posterior),
                 seed,
+                loss=named(self.loss),
                 callback=self.callback,
                 store=store,
             )
@@ -231,6 +234,7 @@ class MatrixCompletion(
                 observer=self.observer,
                 store=self._store_at(checkpoint, entries, chosen),
             )
+        self.loss_ = found.loss or self.loss_
         self._store(found, entries)
         return self
 
@@ -243,18 +247,22 @@ class MatrixCompletion(
 
     def _penalty(self) -> Any:
         """The penalty that "auto" stands for; an error where the evidence cannot be had."""
-        squared = isinstance(named(self.loss), Squared)
+        loss = named(self.loss)
+        served = isinstance(loss, Squared) or loss.robust
         penalty = self.penalty
         if isinstance(penalty, str) and penalty not in ("auto", "evidence"):
             raise ValueError(
                 f"penalty: unknown name {penalty!r}; use 'auto', 'evidence', None or a penalty."
             )
         if penalty == "auto":
-            penalty = "evidence" if squared and self.solver is None else None
-        if penalty == "evidence" and not squared:
-            raise ValueError("penalty: the evidence needs loss='squared'; use None or a penalty.")
+            penalty = "evidence" if served and self.solver is None else None
+        if penalty == "evidence" and not served:
+            raise ValueError(
+                f"penalty: the evidence is not known for loss={loss.name!r}, only for 'squared', "
+                "'huber', 'pseudo-huber', 'log-cosh' and 'absolute'; use None or a penalty."
+            )
         if self.posterior and penalty != "evidence":
-            raise ValueError("posterior: draws need penalty='evidence' and the squared loss.")
+            raise ValueError("posterior: draws need penalty='evidence'.")
         if not isinstance(self.posterior, (int, np.integer)) or self.posterior < 0:
             raise ValueError(
                 f"posterior: expected a number of sweeps, at least 0, not {self.posterior!r}."

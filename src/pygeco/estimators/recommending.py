@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from pygeco.arrays import answer, contiguous, host, on
 from pygeco.engines import chosen
 from pygeco.estimators._cluster import asked, asked_one, spread_out
-from pygeco.estimators._tables import ids_at, index_of
+from pygeco.estimators._tables import ids_at, index_of, linear_at
 from pygeco.factors import Array
 from pygeco.modelfile import record
 from pygeco.posterior import contributions
@@ -142,7 +142,13 @@ def _because(model: Any, row: int, target: int) -> Reasons:
     """All reasons, in the order of the columns, as positions."""
     own = slice(int(model.seen_.pointers[row]), int(model.seen_.pointers[row + 1]))
     cols = host(model.seen_.indices[own]).astype(np.int64)
-    base, parts = contributions(model.posterior_, cols, host(model.seen_.values[own]), target)
+    values, weights = host(model.seen_.values[own]), np.ones(len(cols))
+    if len(model.seen_.weights):
+        weights = host(model.seen_.weights[own]).astype(float)
+    if model.loss_.robust:
+        x = host(linear_at(model, np.full(len(cols), row), cols)) - values
+        weights = weights * model.loss_.weights(x.astype(float)) / model.posterior_.weight
+    base, parts = contributions(model.posterior_, cols, values, weights, target)
     return Reasons(cols, parts, base)
 
 

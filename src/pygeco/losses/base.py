@@ -28,6 +28,7 @@ class Loss:
     name: ClassVar[str] = "loss"
     regression: bool = False
     nonnegative: bool = False
+    robust: ClassVar[bool] = False  # see `Regression.weights`
 
     @property
     def smoothness(self) -> float:

@@ -28,6 +28,16 @@ class Regression(Loss):
         secant = xp.abs(self.slope(z, y)) / xp.maximum(xp.abs(z - y), tiny)
         return xp.maximum(self.curvature(z, y), 0.1 * secant)
 
+    def weights(self, x: Array) -> Array:
+        """ℓ′(x) / (x ℓ″(0)) at residuals x: the weights of squares that touch ℓ there.
+
+        Where ℓ is `robust`, they fall with |x|, and the weighted squares lie nowhere below ℓ.
+        """
+        xp, zero = namespace(x), 0 * x
+        some = xp.where(x == 0, 1, x)
+        found = self.slope(some, zero) / (some * self.curvature(zero, zero))
+        return xp.where(x == 0, 1, found).astype(x.dtype)
+
 
 @dataclass(frozen=True)
 class Squared(Regression):
@@ -67,6 +77,7 @@ class Huber(Regression):
 
     delta: float | None = None
     name = "huber"
+    robust = True
 
     def __post_init__(self) -> None:
         if self.delta is not None:
@@ -113,6 +124,7 @@ class PseudoHuber(Regression):
 
     delta: float = 1.0
     name = "pseudo-huber"
+    robust = True
 
     def __post_init__(self) -> None:
         positive("delta", self.delta)
@@ -145,6 +157,7 @@ class LogCosh(Regression):
     """ℓ = log cosh x: squared near zero, absolute far away."""
 
     name = "log-cosh"
+    robust = True
 
     @property
     def smoothness(self) -> float:
@@ -174,6 +187,7 @@ class Absolute(Regression):
 
     width: float = 0.1
     name = "absolute"
+    robust = True
 
     def __post_init__(self) -> None:
         positive("width", self.width)

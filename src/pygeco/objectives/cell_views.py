@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays import on, ones, runs, zeros
+from pygeco.arrays import on, ones, runs, scaled, zeros
 from pygeco.engines import Cells, Engine
-from pygeco.factors import Array
+from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, Squared
+from pygeco.losses.regression import Regression
 
 
 def beyond(P: Array, Q: Array, own: Array, other: Array) -> tuple[Array, Array]:
@@ -172,6 +173,27 @@ class CellViews:
             where[mask], cells.indices[mask], cells.values[mask], weights, part.shape
         )
         return part
+
+    def reweighted(
+        self, A: LowRank, row: Array, col: Array, given: Loss
+    ) -> tuple[Self, Loss, float]:
+        """Squares that touch a robust loss where z = A + row 1ᵀ + 1 colᵀ: `Regression.weights`.
+
+        Their weights are divided by their mean, the last of what it returns: together the cells
+        count for as much as before. What the loss leaves open comes from the residuals.
+        """
+        left, right = beyond(scaled(A.U, A.s), A.V, row, col)
+        other, found, mean = self.with_loss(Squared()), given, 1.0
+        for name, P, Q in (("by_row", left, right), ("by_col", right, left)):
+            cells: Cells = getattr(self, name)
+            unweighted = cells._replace(weights=cells.weights[:0])
+            x = self.engine.residuals(unweighted, P, Q).data
+            found = found.fitted(x, x)
+            weights = cast(Regression, found).weights(x)
+            weights = weights * cells.weights if len(cells.weights) else weights
+            mean = float(weights.sum(dtype=float)) / self.total_weight
+            setattr(other, name, cells._replace(weights=(weights / mean).astype(x.dtype)))
+        return other, found, mean
 
     def with_loss(self, loss: Loss) -> Self:
         """The same cells and targets under another loss."""
