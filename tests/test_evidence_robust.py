@@ -60,17 +60,22 @@ def test_cells_are_weighted_alike_in_both_orders_and_count_as_before() -> None:
     x = A.to_dense()[rows, cols] + b[rows] + c[cols] - values
     for given in (None, weights):
         entries = Entries(rows, cols, values, shape, loss="huber", sample_weight=given)
-        cells, loss, mean = entries.reweighted(A, b, c, losses.Huber())
+        cells, weighing = entries.reweighted(A, b, c, losses.Huber())
         delta = 2 * 1.4826 * np.median(np.abs(x - np.median(x)))
-        assert loss.delta == pytest.approx(delta)
-        expected = np.minimum(1, delta / np.abs(x)) * (1 if given is None else given)
-        assert mean == pytest.approx(expected.sum() / entries.total_weight)
+        assert weighing.loss.delta == pytest.approx(delta)
+        expected = np.minimum(1, delta / np.abs(x)) ** 2 * (1 if given is None else given)
+        mean = expected.sum() / entries.total_weight
+        assert weighing.mean == pytest.approx(mean)
         order = np.lexsort((cols, rows))
         np.testing.assert_allclose(cells.by_row.weights, expected[order] / mean, rtol=1e-6)
         order = np.lexsort((rows, cols))
         np.testing.assert_allclose(cells.by_col.weights, expected[order] / mean, rtol=1e-6)
         assert cells.by_row.weights.sum() == pytest.approx(cells.total_weight)
         assert cells.squared
+        stated, _ = entries.reweighted(A, b, c, losses.Huber(0.6))  # touching, as the user says
+        expected = np.minimum(1, 0.6 / np.abs(x)) * (1 if given is None else given)
+        expected *= entries.total_weight / expected.sum()
+        np.testing.assert_allclose(stated.by_col.weights, expected[order], rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ROBUST)
@@ -84,6 +89,26 @@ def test_outliers_are_seen_through(name) -> None:
     assert error(model, truth) < error(path.fit(data), truth)
     if name == "huber":  # δ is twice the noise, by the model's own residuals
         assert model.loss_.delta == pytest.approx(0.6, rel=0.15)
+
+
+def test_a_tenth_of_gross_outliers_leaves_no_trace() -> None:
+    """Noise of 0.01 beside outliers of 20: what is found is off by the noise."""
+    rng = np.random.default_rng(0)
+    truth = rng.standard_normal((100, 2)) @ rng.standard_normal((2, 30))
+    seen = truth + 0.01 * rng.standard_normal(truth.shape)
+    seen = np.where(rng.random(truth.shape) < 0.1, 20 * rng.standard_normal(truth.shape), seen)
+    for share in (0.5, 0.9):
+        rows, cols = np.nonzero(rng.random(truth.shape) < share)
+        model = MatrixCompletion(loss="huber", random_state=0)
+        model.fit((rows, cols, seen[rows, cols], truth.shape))
+        assert model.rank_ == 2
+        assert error(model, truth) < 0.02
+        assert model.loss_.delta == pytest.approx(0.02, rel=0.2)
+        mean, deviation = model.predict(rows, cols, return_std=True)
+        clean = np.abs(seen - truth)[rows, cols] < 0.1
+        inside = np.abs(mean - seen[rows, cols])[clean] < 1.645 * deviation[clean]
+        assert inside.mean() > 0.85
+        assert 0.01 < deviation[clean].mean() < 0.03
 
 
 def test_without_outliers_little_is_lost() -> None:
@@ -169,5 +194,6 @@ def test_a_saved_model_folds_the_same(tmp_path) -> None:
     model = MatrixCompletion(loss="huber", random_state=0).fit(data)
     model.save(tmp_path / "m.geco")
     again = load(tmp_path / "m.geco")
-    assert again.posterior_.weight == model.posterior_.weight < 1
+    assert again.posterior_.weighing == model.posterior_.weighing
+    assert model.posterior_.weighing.mean < 1
     np.testing.assert_array_equal(again.transform(data), model.transform(data))

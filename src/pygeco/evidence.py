@@ -25,7 +25,6 @@ from pygeco.arrays import full, host, on, scaled, zeros
 from pygeco.directions import Weighted, leading_block
 from pygeco.engines import Cells
 from pygeco.factors import Array, LowRank
-from pygeco.losses.regression import Regression
 from pygeco.objectives.cell_views import beyond
 from pygeco.objectives.entries import Entries
 from pygeco.objectives.half_sweep import Side, Swept, half_sweep
@@ -158,8 +157,7 @@ def new_rows(model: Posterior, entries: Entries) -> Side:
     """
     data = entries.standardised(model.mean, model.scale, FLOAT)
     m, like = entries.shape[0], model.cols.factor
-    loss = entries.loss
-    if not isinstance(loss, Regression) or not loss.robust:
+    if model.weighing is None:
         start = Side(zeros((m, model.rank), like, FLOAT), zeros(m, like, FLOAT))
         return _half(data.by_row, start, model.cols, model.row_prior, model.tau).side
     *factor, bias = on(model.row_prior.centre.astype(FLOAT), like)
@@ -168,7 +166,7 @@ def new_rows(model: Posterior, entries: Entries) -> Side:
     for _ in range(REWEIGHTED):
         P, Q = beyond(side.factor, like, side.bias, model.cols.bias)
         x = data.engine.residuals(cells._replace(weights=cells.weights[:0]), P, Q).data
-        weights = loss.weights(x * FLOAT(model.scale)) / FLOAT(model.weight)
+        weights = model.weighing.weights(x * FLOAT(model.scale))
         weights = weights * cells.weights if len(cells.weights) else weights
         weighed = cells._replace(weights=weights.astype(FLOAT))
         side = _half(weighed, side, model.cols, model.row_prior, model.tau).side

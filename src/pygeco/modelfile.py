@@ -26,6 +26,7 @@ from pygeco.container import Blocks, Contents, ModelFileError, Texts, read, read
 from pygeco.directions import Lanczos, Power, Signs
 from pygeco.evidence import Stage
 from pygeco.factors import LowRank
+from pygeco.losses.weighing import Weighing
 from pygeco.objectives.biases import Biases
 from pygeco.objectives.half_sweep import Side
 from pygeco.path import Path, Step, Stop
@@ -40,7 +41,7 @@ _RECORDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         *(Average, Biases, Certificate, Draw, Gaussian, Lanczos, LowRank, Path, Posterior, Power),
-        *(Schatten, Side, Signs, Solver, Stage, Step, Trace, losses.Multinomial),
+        *(Schatten, Side, Signs, Solver, Stage, Step, Trace, Weighing, losses.Multinomial),
         *losses.LOSSES.values(),
     )
 }

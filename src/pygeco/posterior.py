@@ -23,6 +23,7 @@ from pygeco.arrays import (
     zeros,
 )
 from pygeco.factors import Array, LowRank
+from pygeco.losses.weighing import Weighing
 from pygeco.objectives.half_sweep import Side
 
 FLOAT = np.float32  # the noise of the data is far above the rounding
@@ -89,7 +90,7 @@ def _moments(X: Array, W: Array) -> tuple[Array, Array, Array]:
 class Posterior:
     """Both sides' means and variances, in units where the data have mean 0 and deviation 1.
 
-    `weight` is what the weights of a robust loss were divided by.
+    `weighing` is that of the cells, under a robust loss.
     """
 
     rows: Side
@@ -99,7 +100,7 @@ class Posterior:
     tau: float
     mean: float
     scale: float
-    weight: float = 1.0
+    weighing: Weighing | None = None
 
     @property
     def rank(self) -> int:

@@ -17,6 +17,7 @@ from pygeco.estimators._cluster import sent_out
 from pygeco.evidence import Sweep, fit_evidence
 from pygeco.factors import LowRank
 from pygeco.losses import Loss
+from pygeco.losses.weighing import Weighing
 from pygeco.objectives import Entries
 from pygeco.objectives.biases import Biases, fit_biases
 from pygeco.path import Path, Step, Stop
@@ -64,8 +65,8 @@ def by_evidence(
         found, sweeps, stop = _in_rounds(entries, loss, limit, offsets, seed, callback, store)
         cells = entries
         if loss.robust:
-            cells, settled, weight = _touching(entries, loss, offsets, found)
-            entries, found = entries.with_loss(settled), replace(found, weight=weight)
+            cells, weighing = _weighed(entries, loss, offsets, found)
+            entries, found = entries.with_loss(weighing.loss), replace(found, weighing=weighing)
         factors, biases = found.factors(), _biases(found)
         if posterior and stop is not Stop.CALLBACK:
             average = sample_posterior(
@@ -93,14 +94,14 @@ def _in_rounds(
 ) -> tuple[Posterior, int, Stop]:
     """The posterior, the number of sweeps, and whether the callback stopped them.
 
-    Under a robust loss the evidence is that of weighted squares which touch it: about the offsets
-    at first, and then about the model, a few times anew.
+    Under a robust loss the evidence is that of weighted squares in its place, about the offsets at
+    first, and then about the model, a few times anew.
     """
     kept = store.parts if store else {}
     found, sweeps = sent_out(kept.get("found"), entries), kept.get("sweeps", 0)
     done = 0 if found is None else kept.get("rounds", 1)
     for turn in range(done, ROUNDS if loss.robust else 1):
-        cells = _touching(entries, loss, offsets, found)[0] if loss.robust else entries
+        cells = _weighed(entries, loss, offsets, found)[0] if loss.robust else entries
         found, sweeps, stopped = _evidence(cells, rank, offsets, seed, sweeps, callback, store)
         if stopped:
             return found, sweeps, Stop.CALLBACK
@@ -109,9 +110,9 @@ def _in_rounds(
     return found, sweeps, Stop.EVIDENCE
 
 
-def _touching(
+def _weighed(
     entries: Entries, loss: Loss, offsets: tuple[str, ...], found: Posterior | None
-) -> tuple[Entries, Loss, float]:
+) -> tuple[Entries, Weighing]:
     """See `Entries.reweighted`: about the model, or about the offsets where there is none yet."""
     if found is None:
         factors, biases = LowRank.zero(entries.shape, entries.kind), fit_biases(entries, offsets)

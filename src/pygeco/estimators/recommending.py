@@ -145,9 +145,9 @@ def _because(model: Any, row: int, target: int) -> Reasons:
     values, weights = host(model.seen_.values[own]), np.ones(len(cols))
     if len(model.seen_.weights):
         weights = host(model.seen_.weights[own]).astype(float)
-    if model.loss_.robust:
+    if model.posterior_.weighing is not None:
         x = host(linear_at(model, np.full(len(cols), row), cols)) - values
-        weights = weights * model.loss_.weights(x.astype(float)) / model.posterior_.weight
+        weights = weights * model.posterior_.weighing.weights(x.astype(float))
     base, parts = contributions(model.posterior_, cols, values, weights, target)
     return Reasons(cols, parts, base)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from pygeco.arrays import on, ones, runs, scaled, zeros
 from pygeco.engines import Cells, Engine
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, Squared
-from pygeco.losses.regression import Regression
+from pygeco.losses.weighing import Weighing
 
 
 def beyond(P: Array, Q: Array, own: Array, other: Array) -> tuple[Array, Array]:
@@ -174,26 +174,27 @@ class CellViews:
         )
         return part
 
-    def reweighted(
-        self, A: LowRank, row: Array, col: Array, given: Loss
-    ) -> tuple[Self, Loss, float]:
-        """Squares that touch a robust loss where z = A + row 1ᵀ + 1 colᵀ: `Regression.weights`.
+    def reweighted(self, A: LowRank, row: Array, col: Array, given: Loss) -> tuple[Self, Weighing]:
+        """Weighted squares in place of a robust loss, about z = A + row 1ᵀ + 1 colᵀ.
 
-        Their weights are divided by their mean, the last of what it returns: together the cells
-        count for as much as before. What the loss leaves open comes from the residuals.
+        The cells together count for as much as before.
         """
         left, right = beyond(scaled(A.U, A.s), A.V, row, col)
-        other, found, mean = self.with_loss(Squared()), given, 1.0
+        other, weighing = self.with_loss(Squared()), None
         for name, P, Q in (("by_row", left, right), ("by_col", right, left)):
             cells: Cells = getattr(self, name)
             unweighted = cells._replace(weights=cells.weights[:0])
             x = self.engine.residuals(unweighted, P, Q).data
-            found = found.fitted(x, x)
-            weights = cast(Regression, found).weights(x)
-            weights = weights * cells.weights if len(cells.weights) else weights
-            mean = float(weights.sum(dtype=float)) / self.total_weight
-            setattr(other, name, cells._replace(weights=(weights / mean).astype(x.dtype)))
-        return other, found, mean
+            weighing = weighing or Weighing.settled(given, x)
+            weights = weighing.weights(x)
+            weights = (weights * cells.weights).astype(x.dtype) if self.weighted else weights
+            setattr(other, name, cells._replace(weights=weights))
+        assert weighing is not None
+        mean = float(other.by_row.weights.sum(dtype=float)) / self.total_weight
+        for name in ("by_row", "by_col"):
+            cells = getattr(other, name)
+            setattr(other, name, cells._replace(weights=(cells.weights / mean).astype(self.dtype)))
+        return other, weighing._replace(mean=mean)
 
     def with_loss(self, loss: Loss) -> Self:
         """The same cells and targets under another loss."""
