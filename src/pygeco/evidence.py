@@ -157,16 +157,16 @@ def new_rows(model: Posterior, entries: Entries) -> Side:
     """
     data = entries.standardised(model.mean, model.scale, FLOAT)
     m, like = entries.shape[0], model.cols.factor
+    side = Side(zeros((m, model.rank), like, FLOAT), zeros(m, like, FLOAT))
     if model.weighing is None:
-        start = Side(zeros((m, model.rank), like, FLOAT), zeros(m, like, FLOAT))
-        return _half(data.by_row, start, model.cols, model.row_prior, model.tau).side
-    *factor, bias = on(model.row_prior.centre.astype(FLOAT), like)
-    side = Side(np.tile(np.asarray(factor, like=like), (m, 1)), full(m, float(bias), like, FLOAT))
+        return _half(data.by_row, side, model.cols, model.row_prior, model.tau).side
+    centre = on(model.row_prior.centre.astype(FLOAT), like)
+    side = Side(side.factor + centre[:-1], side.bias + centre[-1])
     cells = data.by_row
     for _ in range(REWEIGHTED):
         P, Q = beyond(side.factor, like, side.bias, model.cols.bias)
         x = data.engine.residuals(cells._replace(weights=cells.weights[:0]), P, Q).data
-        weights = model.weighing.weights(x * FLOAT(model.scale))
+        weights = model.weighing.weights(model.scale * x.astype(float))
         weights = weights * cells.weights if len(cells.weights) else weights
         weighed = cells._replace(weights=weights.astype(FLOAT))
         side = _half(weighed, side, model.cols, model.row_prior, model.tau).side
