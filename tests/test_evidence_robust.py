@@ -6,6 +6,7 @@ import pytest
 from pygeco import MatrixCompletion, Ridge, load, losses
 from pygeco.evidence import Sweep
 from pygeco.factors import LowRank
+from pygeco.losses.weighing import Weighing
 from pygeco.objectives import Entries
 
 ROBUST = {
@@ -51,6 +52,15 @@ def test_touching_squares_lie_nowhere_below_the_loss(name) -> None:
     single = loss.weights(x.astype(np.float32))
     assert single.dtype == np.float32
     np.testing.assert_allclose(single, w, rtol=1e-4)
+
+
+def test_weights_to_a_power_over_their_mean() -> None:
+    loss, x = losses.Huber(0.5), np.array([0.1, -1.0, 5.0], np.float32)
+    found = Weighing(loss, 2, 0.25).weights(x)
+    np.testing.assert_allclose(found, np.array([1, 0.25, 0.01]) / 0.25, rtol=1e-6)
+    assert found.dtype == np.float32
+    assert Weighing.settled(loss, x) == Weighing(loss, 1, 1.0)
+    assert Weighing.settled(losses.Huber(), x).power == 2
 
 
 def test_cells_are_weighted_alike_in_both_orders_and_count_as_before() -> None:
