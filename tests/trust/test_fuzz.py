@@ -58,7 +58,8 @@ def fuzzed(target: str, runs: int, folder: Path, *more: str) -> None:
     if done.returncode:
         last = max((folder / "work").iterdir(), key=lambda path: path.stat().st_mtime)
         shown = base64.b64encode(last.read_bytes()).decode()
-        pytest.fail(f"{target}: {done.stderr[-3000:]}\n{last.name} in base64: {shown}")
+        words = done.stdout[-3000:] + done.stderr[-3000:]  # atheris tells exceptions on the first
+        pytest.fail(f"{target}: {words}\n{last.name} in base64: {shown}")
     told = json.loads((folder / "told").read_text())
     assert min(told["read"], told["refused"]) > 0, told
     tried("spoiled files, guided" if "--guided" in more else "spoiled files", sum(told.values()))
