@@ -25,7 +25,7 @@ from pygeco.arrays import full, host, on, scaled, zeros
 from pygeco.directions import Weighted, leading_block
 from pygeco.engines import Cells
 from pygeco.factors import Array, LowRank
-from pygeco.objectives.cell_views import beyond
+from pygeco.objectives.cell_views import apart, beyond, weighed
 from pygeco.objectives.entries import Entries
 from pygeco.objectives.half_sweep import Side, Swept, half_sweep
 from pygeco.posterior import FLOAT, NEVER, Gaussian, Posterior, kept, pruned, supported, updated
@@ -165,11 +165,8 @@ def new_rows(model: Posterior, entries: Entries) -> Side:
     cells = data.by_row
     for _ in range(REWEIGHTED):
         P, Q = beyond(side.factor, like, side.bias, model.cols.bias)
-        x = data.engine.residuals(cells._replace(weights=cells.weights[:0]), P, Q).data
-        weights = model.weighing.weights(model.scale * x.astype(float))
-        weights = weights * cells.weights if len(cells.weights) else weights
-        weighed = cells._replace(weights=weights.astype(FLOAT))
-        side = _half(weighed, side, model.cols, model.row_prior, model.tau).side
+        weights = model.weighing.weights(model.scale * apart(cells, P, Q).astype(float))
+        side = _half(weighed(cells, weights), side, model.cols, model.row_prior, model.tau).side
     return side
 
 

@@ -24,6 +24,7 @@ from pygeco.arrays import (
 )
 from pygeco.factors import Array, LowRank
 from pygeco.losses.weighing import Weighing
+from pygeco.objectives.biases import Biases
 from pygeco.objectives.half_sweep import Side
 
 FLOAT = np.float32  # the noise of the data is far above the rounding
@@ -121,6 +122,11 @@ class Posterior:
         """The low-rank part on the data's own scale."""
         scale = np.full(self.rank, self.scale)
         return LowRank(self.rows.factor.astype(float), scale, self.cols.factor.astype(float)).svd()
+
+    def biases(self) -> Biases:
+        """The offsets on the data's own scale."""
+        row, col = (self.scale * side.bias.astype(float) for side in (self.rows, self.cols))
+        return Biases(self.mean, row, col)
 
     def variance(self, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
         """Var of a new observation at the cells: of its mean, and the noise."""

@@ -67,7 +67,7 @@ def by_evidence(
         if loss.robust:
             cells, weighing = _weighed(entries, loss, offsets, found)
             entries, found = entries.with_loss(weighing.loss), replace(found, weighing=weighing)
-        factors, biases = found.factors(), _biases(found)
+        factors, biases = found.factors(), found.biases()
         if posterior and stop is not Stop.CALLBACK:
             average = sample_posterior(
                 cells,
@@ -117,13 +117,8 @@ def _weighed(
     if found is None:
         factors, biases = LowRank.zero(entries.shape, entries.kind), fit_biases(entries, offsets)
     else:
-        factors, biases = found.factors(), _biases(found)
+        factors, biases = found.factors(), found.biases()
     return entries.reweighted(factors, biases.mean + biases.row, biases.col, loss)
-
-
-def _biases(found: Posterior) -> Biases:
-    row, col = (found.scale * side.bias.astype(float) for side in (found.rows, found.cols))
-    return Biases(found.mean, row, col)
 
 
 def _evidence(

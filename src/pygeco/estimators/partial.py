@@ -135,9 +135,7 @@ class Updating:
     def _adopt(self, state: Linear | Posterior, entries: Entries, new: Entries) -> None:
         model: Any = self
         if isinstance(state, Posterior):
-            scale = state.scale
-            row, col = (scale * side.bias.astype(float) for side in (state.rows, state.cols))
-            model._keep(state.factors(), Biases(state.mean, row, col), state, entries)
+            model._keep(state.factors(), state.biases(), state, entries)
         else:
             model._keep(state.A, state.biases, None, entries)
         if new.size:

@@ -23,6 +23,17 @@ def beyond(P: Array, Q: Array, own: Array, other: Array) -> tuple[Array, Array]:
     )
 
 
+def apart(cells: Cells, P: Array, Q: Array) -> Array:
+    """⟨P_i, Q_j⟩ − y of each cell, whatever its weight."""
+    return cells.engine.residuals(cells._replace(weights=cells.weights[:0]), P, Q).data
+
+
+def weighed(cells: Cells, weights: Array) -> Cells:
+    """The cells with their weights multiplied by these."""
+    weights = weights * cells.weights if len(cells.weights) else weights
+    return cells._replace(weights=weights.astype(cells.values.dtype))
+
+
 class CellViews:
     """The cells of an m × n matrix by row and by column; what gives others shares their indices."""
 
@@ -107,10 +118,7 @@ class CellViews:
         left, right = beyond(*nothing, row, col)
         for name, P, Q in (("by_row", left, right), ("by_col", right, left)):
             cells: Cells = getattr(self, name)
-            unweighted = cells._replace(weights=cells.weights[:0])
-            setattr(
-                moved, name, cells._replace(values=-self.engine.residuals(unweighted, P, Q).data)
-            )
+            setattr(moved, name, cells._replace(values=-apart(cells, P, Q)))
         return moved
 
     def standardised(self, mean: float, scale: float, dtype: type) -> Self:
@@ -183,18 +191,14 @@ class CellViews:
         other, weighing = self.with_loss(Squared()), None
         for name, P, Q in (("by_row", left, right), ("by_col", right, left)):
             cells: Cells = getattr(self, name)
-            unweighted = cells._replace(weights=cells.weights[:0])
-            x = self.engine.residuals(unweighted, P, Q).data
-            weighing = weighing or Weighing.settled(given, x)
-            weights = weighing.weights(x)
-            weights = (weights * cells.weights).astype(x.dtype) if self.weighted else weights
-            setattr(other, name, cells._replace(weights=weights))
+            x = apart(cells, P, Q)
+            if weighing is None:
+                weighing = Weighing.settled(given, x)
+                total = float(weighed(cells, weighing.weights(x)).weights.sum(dtype=float))
+                weighing = weighing._replace(mean=total / self.total_weight)
+            setattr(other, name, weighed(cells, weighing.weights(x)))
         assert weighing is not None
-        mean = float(other.by_row.weights.sum(dtype=float)) / self.total_weight
-        for name in ("by_row", "by_col"):
-            cells = getattr(other, name)
-            setattr(other, name, cells._replace(weights=(cells.weights / mean).astype(self.dtype)))
-        return other, weighing._replace(mean=mean)
+        return other, weighing
 
     def with_loss(self, loss: Loss) -> Self:
         """The same cells and targets under another loss."""
