@@ -12,6 +12,7 @@ def home(tmp_path_factory):
     ratings = frame()
     ratings.to_csv(home / "ratings.csv", index=False)
     ratings.iloc[:300].to_csv(home / "some.csv", index=False)
+    frame(seed=1).iloc[:300].to_csv(home / "new.csv", index=False)
     (home / "titles.csv").write_text(
         "item,title\n" + "".join(f"film-{k},The {k}th Film\n" for k in range(50))
     )

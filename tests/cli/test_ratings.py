@@ -75,14 +75,50 @@ def test_similar_items(home) -> None:
 
 def test_evaluation_agrees_with_python(home) -> None:
     model = pygeco.load(home / "m.geco")
-    told = json.loads(run("evaluate", home / "m.geco", home / "some.csv", "--json").stdout)
-    e = evaluate(model, frame().iloc[:300])
+    told = json.loads(run("evaluate", home / "m.geco", home / "new.csv", "--json").stdout)
+    e = evaluate(model, frame(seed=1).iloc[:300])
     assert told["rmse"] == e.errors.rmse
     assert told["coverage"] == e.coverage
     assert told["ndcg"] == e.ranking.ndcg
-    text = run("evaluate", home / "m.geco", home / "some.csv", "-k", 5).stdout
+    text = run("evaluate", home / "m.geco", home / "new.csv", "-k", 5).stdout
     for word in ("RMSE", "MAE", "coverage", "precision@5", "recall@5", "NDCG@5"):
         assert word in text
+
+
+def test_evaluation_leaves_fitted_ratings_out_and_counts_them(home, tmp_path) -> None:
+    model, known = pygeco.load(home / "m.geco"), set(map(tuple, frame()[["user", "item"]].values))
+    new = frame(seed=1).iloc[:300]
+    fresh = new[[pair not in known for pair in map(tuple, new[["user", "item"]].values)]]
+    both = pd.concat([frame().iloc[:200], new])
+    both.to_csv(tmp_path / "both.csv", index=False)
+    told = json.loads(run("evaluate", home / "m.geco", tmp_path / "both.csv", "--json").stdout)
+    assert told["fitted"] == len(both) - len(fresh) > 200
+    assert told["cells"] == len(fresh)
+    error = model.predict(fresh).prediction - fresh.rating
+    assert told["rmse"] == pytest.approx(np.sqrt(np.mean(error**2)))
+    fresh.to_csv(tmp_path / "fresh.csv", index=False)
+    alone = json.loads(run("evaluate", home / "m.geco", tmp_path / "fresh.csv", "--json").stdout)
+    assert alone == told | {"fitted": 0}  # rankings too
+    text = run("evaluate", home / "m.geco", tmp_path / "both.csv").stdout
+    assert f"left out      {told['fitted']:,}   ratings that the model was fitted to" in text
+    said = run("evaluate", home / "m.geco", home / "some.csv", code=2).output
+    assert "the model was fitted to all of its 300 cells" in said
+
+
+def test_recommendations_leave_out_what_was_held_out(home, tmp_path) -> None:
+    result = run(
+        "fit", home / "ratings.csv", "-o", tmp_path / "m.geco", "--rank", 2, "--holdout", "0.3"
+    )
+    assert "the 30% held out are not part of the fit; geco recommend leaves them out" in (
+        " ".join(result.output.split())
+    )
+    run("recommend", tmp_path / "m.geco", "--all", "-k", 50, "-o", tmp_path / "all.csv")
+    every = set(map(tuple, pd.read_csv(tmp_path / "all.csv")[["user", "item"]].values))
+    rated = set(map(tuple, frame()[["user", "item"]].values))
+    model = pygeco.load(tmp_path / "m.geco")
+    assert not every & rated
+    assert len(every) + len(rated) == model.factors_.shape[0] * model.factors_.shape[1]
+    assert len(model.held_out_.values) + len(model.seen_.values) == 1500
 
 
 def test_inspection(home) -> None:
@@ -119,10 +155,14 @@ def test_held_out_error(home, tmp_path) -> None:
     assert 200 < held["cells"] < 400
     assert held["low"] < held["rmse"] < held["high"]
     assert told["ratings"] + held["cells"] == 1500
+    tested = run("fit", home / "some.csv", "-o", tmp_path / "m", "--rank", 2, "--test",
+                 home / "ratings.csv")  # fmt: skip
+    assert "over 1,200 ratings" in tested.output
+    assert "300 others were fitted and are left out" in tested.output
+    assert "held-out RMSE" in tested.output
     tested = run("fit", home / "ratings.csv", "-o", tmp_path / "m", "--rank", 2, "--test",
                  home / "some.csv")  # fmt: skip
-    assert "over 300 ratings." in tested.output
-    assert "held-out RMSE" in tested.output
+    assert "no held-out error: X: the model was fitted to all of its 300 cells" in tested.output
 
 
 @pytest.mark.parametrize(

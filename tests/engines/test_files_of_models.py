@@ -38,7 +38,9 @@ def test_tables_give_the_same_answers(settings) -> None:
     np.testing.assert_allclose(found.prediction, wanted.prediction, rtol=1e-3)
     if with_std:
         np.testing.assert_allclose(found.deviation, wanted.deviation, rtol=1e-3)
-    a, b = evaluate(other, frame().head(200)), evaluate(host, frame().head(200))
+    new = frame().assign(item=frame().item.to_numpy()[::-1])
+    a, b = evaluate(other, new), evaluate(host, new)
+    assert a.fitted == b.fitted > 0
     assert a.errors.rmse == pytest.approx(b.errors.rmse, rel=1e-3)
     np.testing.assert_array_equal(
         other.recommend(["u03"], 3).columns, host.recommend(["u03"], 3).columns

@@ -13,8 +13,8 @@ from pygeco import MatrixCompletion, load, report
 from pygeco.arrays import foreign
 from pygeco.engines.dask import Dask
 from pygeco.engines.dask.rowwise import spread
-from pygeco.estimators._cluster import mapped_parts
-from pygeco.estimators.recommending import Seen
+from pygeco.estimators._cluster import drop_slab_models, mapped_parts
+from pygeco.estimators._seen import Seen
 from pygeco.partitioned import read_partitioned
 
 TABLE = ratings(2500)
@@ -102,6 +102,25 @@ def test_predictions_of_a_dask_frame(models, unknown):
         assert list(found["user"]) == list(wanted["user"])
         for name in found.columns[2:]:
             close(found[name], wanted[name])
+
+
+def test_held_out_cells_are_left_out_of_recommendations(models):
+    here = models[0]
+    users, items = here.row_ids_, here.column_ids_
+    held = pa.table({"user": users.tolist(), "item": [items[3]] * len(users)})
+    held = held.append_column("rating", [np.ones(len(users))])
+    try:
+        for model in models:
+            model.keep_held_out(held)
+            found = model.recommend(users, 500)
+            assert items[3] not in found.columns[np.isfinite(found.scores)]
+            some = model.was_fitted(np.arange(-1, len(users)), np.full(len(users) + 1, 3))
+            assert not some[0]
+            assert some.sum() == np.sum(TABLE.column("item").to_pandas() == items[3])
+    finally:
+        for model in models:
+            model.held_out_ = None
+            drop_slab_models(model)
 
 
 def test_unknown_ids_in_a_dask_frame_are_named(models):

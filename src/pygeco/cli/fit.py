@@ -154,6 +154,8 @@ def _run(plan: Plan, voice: Voice) -> None:
                     plan.checkpoint.unlink(missing_ok=True)
                 raise
         model.set_params(callback=None)
+        if plan.test is None and held is not None:
+            model.keep_held_out(held)
         with writing(plan.output):
             model.save(plan.output)
         if not watch.out_of_time:
@@ -243,8 +245,6 @@ def _prepare_checkpoint(plan: Plan, voice: Voice) -> None:
 def _summary(
     plan: Plan, voice: Voice, model: Any, held: Any, found: str, out_of_time: bool
 ) -> None:
-    from pygeco.estimators.evaluation import evaluate
-
     m, n = model.factors_.shape
     cells = len(model.seen_.values)
     why = (
@@ -270,15 +270,36 @@ def _summary(
     lines.append(f"rank {model.rank_} from {cells:,} ratings of {n:,} items by {m:,} users.")
     lines.append(f"stopped: {why}.")
     if held is not None:
-        with voice.progress("predicting what was held out") as bar:
-            e = evaluate(model, held, k=10, progress=bar)
-        values["held_out"] = e.errors._asdict() | {"coverage": e.coverage, "unknown": e.unknown}
-        lines.append(
-            f"held-out RMSE {e.errors.rmse:.4f} (95% interval {e.errors.low:.4f} to "
-            f"{e.errors.high:.4f}) over {e.errors.cells:,} ratings"
-            + (f", {e.unknown:,} of them with a new user or item." if e.unknown else ".")
-        )
+        judged, said = _judge_held_out(plan, voice, model, held)
+        values["held_out"] = judged
+        lines += said
     else:
         voice.note("no held-out error: --holdout 0.1 would measure one.")
     lines.append(f"model: {plan.output}")
     voice.result(values, "\n".join(lines))
+
+
+def _judge_held_out(
+    plan: Plan, voice: Voice, model: Any, held: Any
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """The error on ratings that were not fitted, for machines and in words."""
+    from pygeco.estimators.evaluation import evaluate
+
+    try:
+        with voice.progress("predicting what was held out") as bar:
+            e = evaluate(model, held, k=10, progress=bar)
+    except ValueError as error:  # the model is fitted and written: no reason to fail now
+        return None, [f"no held-out error: {error}"]
+    lines = [
+        f"held-out RMSE {e.errors.rmse:.4f} (95% interval {e.errors.low:.4f} to "
+        f"{e.errors.high:.4f}) over {e.errors.cells:,} ratings"
+        + (f", {e.unknown:,} of them with a new user or item" if e.unknown else "")
+        + (f"; {e.fitted:,} others were fitted and are left out." if e.fitted else ".")
+    ]
+    if plan.test is None:
+        lines.append(
+            f"the {plan.holdout:.0%} held out are not part of the fit; geco recommend leaves them "
+            "out, too. A fit without --holdout learns from all ratings."
+        )
+    found = e.errors._asdict() | {"coverage": e.coverage, "unknown": e.unknown, "fitted": e.fitted}
+    return found, lines

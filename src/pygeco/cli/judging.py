@@ -14,7 +14,9 @@ from pygeco.cli.options import Count, Item, Json, Model, Rating, User
 
 def evaluate(
     model: Model,
-    ratings: Annotated[Path, typer.Argument(help="Ratings that were not fitted.")],
+    ratings: Annotated[
+        Path, typer.Argument(help="Ratings; those that the model was fitted to are left out.")
+    ],
     user: User = None,
     item: Item = None,
     rating: Rating = None,
@@ -27,8 +29,9 @@ def evaluate(
 ) -> None:
     """RMSE, MAE and coverage of 90% intervals; precision, recall and NDCG of the first k.
 
-    Users and items that the model does not know count in the errors, as the average one, and not
-    in the rankings. Lists leave out what the user had rated in the fit.
+    Ratings that the model was fitted to are left out, and counted. Users and items that the model
+    does not know count in the errors, as the average one, and not in the rankings. Lists
+    leave out what the user had rated in the fit.
     """
     with told("evaluate"):
         from pygeco.data.files import read_columns
@@ -42,7 +45,7 @@ def evaluate(
         with voice.progress("ranking") as bar:
             e = judged(fitted, reading.table, k=k, threshold=threshold, progress=bar)
         values = e.errors._asdict() | {"coverage": e.coverage, "unknown": e.unknown}
-        values |= e.ranking._asdict() | {"threshold": e.threshold}
+        values |= e.ranking._asdict() | {"threshold": e.threshold, "fitted": e.fitted}
         voice.result(values, _judgement(e))
 
 
@@ -64,6 +67,8 @@ def _judgement(e: Any) -> str:
         ]
     if e.unknown:
         lines.append(f"unknown       {e.unknown:,}   ratings with a new user or item")
+    if e.fitted:
+        lines.append(f"left out      {e.fitted:,}   ratings that the model was fitted to")
     return "\n".join(lines)
 
 

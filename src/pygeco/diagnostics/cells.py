@@ -65,12 +65,7 @@ def cells_of(model: Any, data: Any = None, most: int = MOST) -> Cells:
 def unseen(model: Any, data: Any) -> Cells:
     """The cells of `data` that the model was not fitted to; none may be left. O(cells log |E|)."""
     cells = cells_of(model, data, most=2**62)
-    n = model.factors_.shape[1]
-    rows, cols, _ = _fitted(model)
-    seen = rows * n + cols  # sorted
-    asked = cells.rows.astype(np.int64) * n + cells.cols
-    at = np.minimum(np.searchsorted(seen, asked), len(seen) - 1)
-    new = seen[at] != asked
+    new = ~model.was_fitted(cells.rows, cells.cols)
     part = (cells.rows[new], cells.cols[new], cells.targets[new])
     return _sampled(Cells(*part, int(new.sum()), True), MOST)
 

@@ -11,6 +11,7 @@ import copy
 import weakref
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,12 @@ from pygeco.objectives import Entries
 # Parameters that the slabs' models do without.
 DROPPED = ("callback", "observer", "engine", "random_state")
 ROWS = ("U", "row", "rows", "row_prior")  # parts of factors, offsets and posteriors
-ELSEWHERE = ("path_", "seen_", "row_ids_")  # what is not needed there, or is there already
+ELSEWHERE = (
+    "path_",
+    "seen_",
+    "held_out_",
+    "row_ids_",
+)  # what is not needed there, or is there already
 
 _MODELS: weakref.WeakKeyDictionary[Any, tuple[Any, ...]] = weakref.WeakKeyDictionary()
 
@@ -134,8 +140,15 @@ def slab_models(model: Any) -> tuple[Any, ...]:
     return _MODELS[model.factors_]
 
 
+def drop_slab_models(model: Any) -> None:
+    """Let them be made anew, of what has changed in the model."""
+    if spread_out(model):
+        _MODELS.pop(model.factors_, None)
+
+
 def _made(model: Any) -> tuple[Any, ...]:
     from pygeco.engines.dask.cluster import submitted
+    from pygeco.estimators._seen import cut_rows
 
     slabs = model.factors_.U.engine.slabs
     client = slabs.client
@@ -143,9 +156,10 @@ def _made(model: Any) -> tuple[Any, ...]:
     # Sent once, passed on between workers.
     shared = submitted(client, _same, _shell(model, leaves))
     parts = [leaf.futures() for leaf in (model.seen_.values, *leaves)]
+    held, bounds = vars(model).get("held_out_"), model.factors_.U.bounds
     return tuple(
-        submitted(client, narrowed, shared, slab, *own)
-        for slab, *own in zip(slabs.futures, *parts, strict=True)
+        submitted(client, narrowed, shared, slab, cut_rows(held, *ends), *own)
+        for slab, ends, *own in zip(slabs.futures, pairwise(bounds), *parts, strict=True)
     )
 
 
@@ -221,9 +235,9 @@ def _in_blocks(x: Any) -> Any:
     return Blocks(x.dtype, x.shape, lambda: (future.result() for future in x.futures()))
 
 
-def narrowed(shell: Shell, slab: Any, targets: Any, *rows: Any) -> Any:
+def narrowed(shell: Shell, slab: Any, held_out: Any, targets: Any, *rows: Any) -> Any:
     """On a worker: the model of a slab's own rows, with the average of all as one row more."""
-    from pygeco.estimators.recommending import Seen
+    from pygeco.estimators._seen import Seen
 
     wide = [
         np.concatenate([own, np.asarray(mean, own.dtype)[None]])
@@ -240,6 +254,7 @@ def narrowed(shell: Shell, slab: Any, targets: Any, *rows: Any) -> Any:
     model._average_row = len(slab.pointers) - 1
     pointers = np.append(slab.pointers, slab.pointers[-1])
     model.seen_ = Seen(pointers, slab.indices, targets, slab.weights)
+    model.held_out_ = held_out
     return model
 
 

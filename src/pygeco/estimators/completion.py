@@ -19,12 +19,13 @@ from pygeco.estimators._checkpoint import Checkpoint, key_of, seed_of, without_t
 from pygeco.estimators._cluster import brought_home, file_state, spread_out
 from pygeco.estimators._fits import Fitted, along_path, by_evidence
 from pygeco.estimators._input import entries_from
+from pygeco.estimators._seen import Seen
 from pygeco.estimators._tables import fitted_entries
 from pygeco.estimators.exporting import Exporting
 from pygeco.estimators.folding import fold
 from pygeco.estimators.partial import Updating
 from pygeco.estimators.predicting import Predicting
-from pygeco.estimators.recommending import Recommending, Seen
+from pygeco.estimators.recommending import Recommending
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, Squared, named
 from pygeco.modelfile import Saveable
@@ -116,6 +117,8 @@ class MatrixCompletion(
         compression into one low-rank matrix changed, root mean square at the fitted cells.
     loss_ : Loss
         The loss with what it left open estimated from the data.
+    held_out_ : Seen or None
+        Cells that `keep_held_out` was given.
     row_ids_, column_ids_ : array or None
         The sorted ids of rows and columns, where the fit was to a table.
     """
@@ -273,6 +276,7 @@ class MatrixCompletion(
         self.path_, self.n_iter_ = found.path, found.sweeps
         self.stop_reason_ = found.path.stop
         self.average_ = found.average
+        self.held_out_ = None
         self.total_weight_ = entries.total_weight
         self.levels_ = self._levels(*entries.counts())
         self._keep(found.factors, found.biases, found.posterior, entries)

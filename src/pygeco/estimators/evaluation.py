@@ -15,8 +15,9 @@ from pygeco.metrics import Errors, Ranked
 
 
 class Evaluation(NamedTuple):
-    """Errors, the share inside 90 % intervals (None without the evidence), rankings, and how many
-    cells have an id that was not fitted.
+    """Errors, the share inside 90 % intervals (None without the evidence), rankings, how many
+    cells have an id that was not fitted, and how many were left out because the model was fitted
+    to them.
 
     A value is relevant to its user if it is at or above `threshold`. Unknown ids count in the
     errors, as the average row or column, and not in the rankings.
@@ -27,6 +28,7 @@ class Evaluation(NamedTuple):
     ranking: Ranked
     threshold: float
     unknown: int
+    fitted: int = 0
 
 
 def evaluate(
@@ -39,6 +41,7 @@ def evaluate(
 ) -> Evaluation:
     """Judge a MatrixCompletion that was fitted from a table by another table of ratings.
 
+    Cells that the model was fitted to say nothing about new ones: they are left out, and counted.
     `threshold` is the mean of the fitted values by default. Lists leave out what was fitted.
     """
     check_is_fitted(model)
@@ -46,8 +49,16 @@ def evaluate(
         raise ValueError(
             "model: was not fitted from a table, so it has no ids to go by; use score."
         )
-    cells = located(model, X)
-    observed = cells.values(model)
+    given = located(model, X)
+    fitted = model.was_fitted(given.rows, given.cols)
+    if fitted.all():
+        raise ValueError(
+            f"X: the model was fitted to all of its {len(fitted):,} cells; give cells that were "
+            "held out of the fit, or use score."
+        )
+    new = ~fitted
+    cells = given._replace(rows=given.rows[new], cols=given.cols[new])
+    observed = given.values(model)[new]
     predicted = host(model._response(linear_at(model, cells.rows, cells.cols)))
     covered = None
     if model.posterior_ is not None:
@@ -60,10 +71,15 @@ def evaluate(
     lists = np.full((len(users), min(k, model.factors_.shape[1])), -1, np.int64)
     for at in range(0, len(users), 4096):
         part = slice(at, at + 4096)
-        lists[part] = host(model._best(users[part], k, exclude_seen=True).columns)
+        lists[part] = host(model._best(users[part], k, hide=("seen_",)).columns)
         if progress is not None:
             progress(min(1.0, (at + 4096) / len(users)))
     ranked = metrics.ranking(lists, row, cells.cols[liked])
     return Evaluation(
-        metrics.errors(predicted, observed), covered, ranked, limit, int(np.sum(~known))
+        metrics.errors(predicted, observed),
+        covered,
+        ranked,
+        limit,
+        int(np.sum(~known)),
+        int(fitted.sum()),
     )

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays import answer, foreign, on, ones
 from pygeco.estimators._input import cells_from
+from pygeco.estimators._seen import sort_cells
 from pygeco.estimators._tables import taken
 from pygeco.estimators.cell_list import CellList
 from pygeco.estimators.folding import Linear, Sizes, fold
@@ -109,6 +110,10 @@ class Updating:
         state = _refitted(state.T, entries.T, cols).T
         state = _refitted(state, entries, rows)
         self._adopt(state, entries, new)
+        held = vars(model).get("held_out_")
+        if held is not None:
+            rows, cols = places[0][held.rows()], places[1][held.indices]
+            model.held_out_ = sort_cells(rows, cols, held.values, entries.shape)
         model.row_ids_, model.column_ids_ = ids
         return self
 

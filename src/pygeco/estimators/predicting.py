@@ -15,10 +15,10 @@ from pygeco.engines import chosen as engine_named
 from pygeco.estimators._cluster import spread_out
 from pygeco.estimators._frames import predicted_frame
 from pygeco.estimators._input import entries_from
+from pygeco.estimators._seen import Seen, given_cells, was_fitted
 from pygeco.estimators._tables import deviation_at, index_of, linear_at, located, predicted
 from pygeco.estimators.cell_list import CellList
 from pygeco.estimators.folding import Linear, Sizes
-from pygeco.estimators.recommending import Seen
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, named
 from pygeco.objectives.biases import Biases
@@ -83,9 +83,12 @@ class Predicting:
 
     def known_cells(self, X: Any) -> tuple[Any, Any, Array]:
         """Rows, columns (positions) and targets of a table's cells whose ids were fitted."""
-        cells = located(self, X)
-        known = (cells.rows >= 0) & (cells.cols >= 0)
-        return cells.rows[known], cells.cols[known], cells.values(self)[known]
+        return given_cells(self, X)
+
+    def was_fitted(self, rows: Any, cols: Any) -> Any:
+        """Whether each cell, given by positions, is one that the model was fitted to."""
+        check_is_fitted(self)
+        return was_fitted(self, np.asarray(rows), np.asarray(cols))
 
     def _asks(self, X: Any) -> bool:
         """Whether X is a table of ids, which only a model fitted from a table understands."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays import answer, contiguous, host, on
 from pygeco.engines import chosen
-from pygeco.estimators._cluster import asked, asked_one, spread_out
+from pygeco.estimators._cluster import asked, asked_one, drop_slab_models, spread_out
+from pygeco.estimators._seen import given_cells, hide_cells, sort_cells
 from pygeco.estimators._tables import ids_at, index_of, linear_at
 from pygeco.factors import Array
-from pygeco.modelfile import record
 from pygeco.posterior import contributions
 
-UNKNOWN: Array = np.zeros(0)
+KNOWN = ("seen_", "held_out_")  # attributes with cells that a row knows already
 ROWS = 1024  # rows scored at once: with 10⁴ columns, 40 MB
 
 
@@ -39,16 +39,6 @@ class Reasons(NamedTuple):
     base: float
 
 
-@record
-class Seen(NamedTuple):
-    """The fitted cells, row by row."""
-
-    pointers: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    values: Array
-    weights: Array = UNKNOWN  # empty where every cell counts once
-
-
 class Recommending:
     """Top-k lists from `factors_` and `biases_`; needs `seen_`, the fitted cells by row."""
 
@@ -60,25 +50,41 @@ class Recommending:
         """
         check_is_fitted(self)
         model: Any = self
-        best = self._best(index_of(model, "rows", rows, 0), k, exclude_seen=exclude_seen)
+        hide = KNOWN if exclude_seen else ()
+        best = self._best(index_of(model, "rows", rows, 0), k, hide=hide)
         columns, scores = (answer(x, rows) for x in best)
         return Ranking(ids_at(model.column_ids_, columns), scores)
 
-    def _best(self, index: NDArray[Any], k: int, *, exclude_seen: bool) -> Ranking:
-        """The same for positions, in positions, where the model is."""
+    def keep_held_out(self, X: Any) -> Self:
+        """Keep cells that were held out of the fit with the model, and in its file.
+
+        `recommend` then leaves them out as it does those that were fitted, and a report judges by
+        them. X is as `fit` takes it; cells with an id that was not fitted are left out.
+        """
+        check_is_fitted(self)
+        model: Any = self
+        rows, cols, values = given_cells(model, X)
+        model.held_out_ = sort_cells(rows, cols, values, model.factors_.shape)
+        drop_slab_models(model)
+        return self
+
+    def _best(self, index: NDArray[Any], k: int, *, hide: tuple[str, ...]) -> Ranking:
+        """The same for positions, in positions, where the model is, without the cells to hide."""
         model: Any = self
         if spread_out(model):
-            return asked(model, _best_there, index, k=k, exclude_seen=exclude_seen)
+            return asked(model, _best_there, index, k=k, hide=hide)
         wanted = _count(k, model.factors_.shape[1])
         left = model.factors_.left.astype(np.float32)
         right = contiguous(model.factors_.V.T, np.float32)
         col = (model.biases_.mean + model.biases_.col).astype(np.float32)
 
+        hidden = [cells for cells in map(vars(model).get, hide) if cells is not None]
+
         def scores(flat: NDArray[Any]) -> Array:
             table = left[flat] @ right
             table += col
-            if exclude_seen:
-                self._hide_seen(table, flat)
+            for cells in hidden:
+                hide_cells(table, flat, cells)
             return table
 
         found, best = _ranked(index, wanted, scores, left)
@@ -125,17 +131,9 @@ class Recommending:
         columns = ids_at(model.column_ids_, because.columns[order])
         return Reasons(columns, because.contributions[order], because.base)
 
-    def _hide_seen(self, table: Array, rows: NDArray[Any]) -> None:
-        model: Any = self
-        pointers, indices = model.seen_.pointers, model.seen_.indices
-        counts = pointers[rows + 1] - pointers[rows]
-        lines = np.repeat(np.arange(len(rows), like=rows), counts)
-        starts = np.repeat(pointers[rows] - (np.cumsum(counts) - counts), counts)
-        table[lines, indices[starts + np.arange(len(starts), like=rows)]] = -np.inf
 
-
-def _best_there(model: Any, rows: NDArray[Any], k: int, exclude_seen: bool) -> Ranking:
-    return model._best(rows, k, exclude_seen=exclude_seen)
+def _best_there(model: Any, rows: NDArray[Any], k: int, hide: tuple[str, ...]) -> Ranking:
+    return model._best(rows, k, hide=hide)
 
 
 def _because(model: Any, row: int, target: int) -> Reasons:
