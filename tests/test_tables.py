@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygeco.tables import match_columns, parsed_ids, positions
+from pygeco.column_names import match_columns
+from pygeco.tables import parsed_ids, positions
 
 BIG = 2**53
 KINDS = {

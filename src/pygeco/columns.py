@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.tables import Column, ColumnError, column_at, match_columns, not_a_number, pyarrow
+from pygeco.column_names import find_role, list_names
+from pygeco.tables import Column, ColumnError, column_at, not_a_number, pyarrow
 
 
 class ReadError(ValueError):
@@ -37,31 +38,54 @@ def parsing(name: str) -> Iterator[None]:
 
 
 def chosen_columns(
-    names: list[str], given: dict[str, Column | None], *, named: bool = True
+    names: list[str],
+    given: dict[str, Column | None],
+    *,
+    named: bool = True,
+    remembered: Mapping[str, str] | None = None,
 ) -> list[int]:
-    """A column for each role: as given, else by its name, else by position."""
+    """A column for each role: as given, else as remembered from another file where this one has
+    such a column, else by its name, else by position.
+    """
     if len(names) < len(given):
         raise ColumnError(
             f"has {len(names)} column(s), too few for {' and '.join(given)}; check the separator."
         )
-    fixed = {role: _given(role, it, names, named) for role, it in given.items() if it is not None}
-    open_roles = [role for role in given if role not in fixed]
-    found = {role: match_columns(names, [role]) for role in open_roles} if named else {}
-    by_name = {role: at[0] for role, at in found.items() if at and at[0] not in fixed.values()}
-    missing = [role for role in open_roles if role not in by_name]
-    at = fixed | by_name
-    if missing and named and (by_name or not len(given) <= len(names) <= len(given) + 1):
-        shown = ", ".join(repr(name) for name in names[:12]) + (", …" if len(names) > 12 else "")
-        raise ColumnError(
-            f"no column looks like the {missing[0]}; name it with {missing[0]}= (on the command "
-            f"line --{missing[0]}), one of {shown}."
-        )
+    at = {role: _given(role, it, names, named) for role, it in given.items() if it is not None}
+    for role, name in (remembered or {}).items():
+        known = name in names if named else name.isdecimal() and 1 <= int(name) <= len(names)
+        if role in given and role not in at and known:
+            at[role] = names.index(name) if named else int(name) - 1
+    fixed = set(at)
+    if named:
+        found = {role: find_role(names, role) for role in given if role not in at}
+        at |= {r: k for r, k in found.items() if k is not None and k not in at.values()}
+    missing = [role for role in given if role not in at]
     free = [k for k in range(len(names)) if k not in at.values()]
+    if named:
+        free = [k for k in free if find_role([names[k]], "time") is None] or free
+    if missing and named and not _is_clear(len(missing), len(free), set(at) - fixed):
+        raise ColumnError(_ask_for(missing, names))
     at |= dict(zip(missing, free, strict=False))
     places = [at[role] for role in given]
     if len(set(places)) < len(places):
         raise ColumnError(f"{' and '.join(given)} must be different columns.")
     return places
+
+
+def _is_clear(missing: int, free: int, by_name: set[str]) -> bool:
+    """Whether position tells: one column is left for one role, or no name was known at all."""
+    return missing == free == 1 or (not by_name and missing <= free <= missing + 1)
+
+
+def _ask_for(missing: list[str], names: list[str]) -> str:
+    """A sentence that names every role without a column, and how to give them."""
+    them = "it" if len(missing) == 1 else "them"
+    return (
+        f"no column looks like the {' or the '.join(missing)}; name {them} with "
+        f"{' and '.join(f'{role}=' for role in missing)} (on the command line "
+        f"{' '.join(f'--{role}' for role in missing)}), of {list_names(names)}."
+    )
 
 
 def _given(role: str, given: Column, names: list[str], named: bool) -> int:

@@ -7,31 +7,15 @@ booleans; a fit keeps them as a sorted NumPy array, text as objects.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pygeco.column_names import list_names
+
 Column = str | int
-# What columns are called, in lower case and without signs between words.
-NAMES = {
-    "user": (
-        *("user", "userid", "users", "uid", "u", "row", "rows", "rowid", "i", "reviewer"),
-        *("reviewerid", "customer", "customerid", "member", "memberid", "account", "visitorid"),
-    ),
-    "item": (
-        *("item", "itemid", "items", "iid", "column", "columns", "col", "cols", "j", "movie"),
-        *("movieid", "film", "product", "productid", "asin", "parentasin", "isbn", "book"),
-        *("bookid", "song", "songid", "track", "trackid", "artist", "artistid", "game", "gameid"),
-    ),
-    "rating": (
-        *("rating", "ratings", "score", "scores", "stars", "value", "values", "overall", "y"),
-        *("target", "label", "count", "counts", "plays", "playcount", "weight", "data"),
-    ),
-    "title": ("title", "name", "itemtitle", "movietitle", "itemname", "moviename", "productname"),
-}
 
 
 class ColumnError(ValueError):
@@ -95,18 +79,6 @@ def names_of(X: Any) -> list[str]:
     return [str(name) for name in getattr(X, "column_names", None) or X.columns]
 
 
-def match_columns(names: Sequence[str], roles: Sequence[str]) -> list[int] | None:
-    """The columns whose names say that they are users, items and so on; None unless all do."""
-    plain = [re.sub(r"[^a-z0-9]", "", name.lower()) for name in names]
-    found = []
-    for role in roles:
-        known = [name for name in NAMES[role] if name in plain]
-        if not known:
-            return None
-        found.append(plain.index(known[0]))
-    return found if len(set(found)) == len(found) else None
-
-
 def column_at(argument: str, given: Column, names: Sequence[str]) -> int:
     """The position of a column given by its name or its position (from 0)."""
     if isinstance(given, str):
@@ -117,8 +89,9 @@ def column_at(argument: str, given: Column, names: Sequence[str]) -> int:
             return alike[0]
     elif 0 <= given < len(names):
         return int(given)
-    shown = ", ".join(repr(name) for name in names[:12]) + (", …" if len(names) > 12 else "")
-    raise ColumnError(f"{argument}: there is no column {given!r}; the columns are {shown}.")
+    raise ColumnError(
+        f"{argument}: there is no column {given!r}; the columns are {list_names(names)}."
+    )
 
 
 def coded(column: Any, name: str) -> Coded:

@@ -152,14 +152,14 @@ def test_columns_by_name(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"user": "uid"}, r"r: user: there is no column 'uid'; the columns are 'when', 'viewer'"),
-        ({"user": "9"}, r"user: there is no column 9; there are 5"),
-        ({}, r"no column looks like the user; name it with user= .*--user.*'viewer'"),
-        ({"user": "show", "item": "show", "rating": "mark"}, "must be different columns"),
+        ({"user": "uid"}, r"r: user: there is no column 'uid'; the columns are 'when', 'who'"),
+        ({"user": "9"}, r"user: there is no column 9; there are 6"),
+        ({}, r"no column looks like the user or the item or the rating; .*--user --item --rating"),
+        ({"user": "which", "item": "which", "rating": "how"}, "must be different columns"),
     ],
 )
 def test_wrong_columns(given, message, tmp_path) -> None:
-    (tmp_path / "r").write_text("when,viewer,show,mark,more\n9,1,2,3,8\n")
+    (tmp_path / "r").write_text("when,who,which,how,more,else\n9,1,2,3,8,0\n")
     with pytest.raises(ColumnError, match=message):
         read_ratings(tmp_path / "r", **given)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays import empty, host, on
+from pygeco.column_names import match_columns
 from pygeco.estimators._cluster import asked, spread_out
 from pygeco.estimators._input import cell_index, check_columns, entries_from
 from pygeco.factors import Array, LowRank
@@ -25,7 +26,6 @@ from pygeco.tables import (
     column_at,
     is_partitioned,
     is_table,
-    match_columns,
     names_of,
     numbers,
     positions,

@@ -10,12 +10,13 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.column_names import match_columns
 from pygeco.columns import ReadError
 from pygeco.engines.dask.slabs import Slabs
 from pygeco.objectives.observed import RepeatedCellError, check_policy
 from pygeco.partitioned import parts, sources
 from pygeco.partitioned.ids import RowIds
-from pygeco.tables import Column, ColumnError, column_at, id_array, is_frame, match_columns, pyarrow
+from pygeco.tables import Column, ColumnError, column_at, id_array, is_frame, pyarrow
 
 FAN = 8  # summaries that one task merges
 MOST = 1_000_000  # rows that are held out
