@@ -8,7 +8,7 @@ from pygeco.data import make_low_rank, make_ratings, split_cells
 from pygeco.evidence import fit_evidence
 from pygeco.objectives.half_sweep import Side
 from pygeco.posterior import Gaussian
-from pygeco.sampling import draw_gaussian, sample_posterior
+from pygeco.sampling import BURN, CHAIN, draw_gaussian, sample_posterior
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +60,33 @@ def test_the_mean_of_draws_errs_no_more_than_the_start(fitted) -> None:
     assert error < 1.01 * before
     inside = np.abs(mean - values) < 1.645 * np.sqrt(found.variance(rows, cols))
     assert 0.86 < inside.mean() < 0.95
+
+
+def test_draws_that_are_stopped_are_averaged_as_far_as_they_came(fitted) -> None:
+    entries, start, (rows, cols, _) = fitted
+    whole = sample_posterior(entries, start, CHAIN, rank=start.rank, seed=2)
+    told = []
+
+    def watch(drawn) -> bool:
+        told.append(drawn)
+        return drawn.done == BURN + CHAIN
+
+    part = sample_posterior(entries, start, 2 * CHAIN, rank=start.rank, seed=2, watch=watch)
+    assert [drawn.done for drawn in told] == list(range(1, BURN + CHAIN + 1))
+    assert part.sweeps == whole.sweeps == CHAIN
+    np.testing.assert_allclose(part.row, whole.row, rtol=1e-5, atol=1e-6)
+    z, wanted = (x.factors.entries(rows, cols) for x in (part, whole))
+    np.testing.assert_allclose(z, wanted, atol=0.02 * start.scale)
+    assert sample_posterior(entries, start, 5, rank=2, watch=lambda drawn: True) is None
+
+
+def test_the_mean_keeps_to_the_rank_asked_for(fitted) -> None:
+    entries, start, _ = fitted
+    free = sample_posterior(entries, start, 8, rank=6, seed=0)
+    held = sample_posterior(entries, start, 8, rank=6, most=6, seed=0)
+    assert free.factors.rank > 6
+    assert held.factors.rank == 6
+    assert held.error < 0.2 * start.scale
 
 
 def test_compression_is_measured_and_small(fitted, monkeypatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import overload
+from typing import NamedTuple, overload
 
 from pygeco.certificates import Certificate
 from pygeco.factors import LowRank
@@ -21,6 +21,7 @@ class Stop(Enum):
     OPTIMAL = "proved: no matrix of any rank has a lower objective, up to `tolerance`"
     TIME = "the time limit is reached; continue from this path with more time"
     EVIDENCE = "the evidence supports no further component"
+    CAPPED = "the highest rank allowed is reached; the evidence would support more, so allow more"
     CONVERGED = "the iterates have come to rest, to the tolerance"
     ITERATIONS = "the iterations are used up; allow more of them for a closer fit"
     DIVERGED = "the iterates grow without bound; take a smaller step"
@@ -59,6 +60,15 @@ class Step:
     def gap(self) -> float:
         """The certificate against every matrix of this one's trace norm."""
         return self.certificate.gap()
+
+
+class Trial(NamedTuple):
+    """A rank that held-out cells judge, for those who watch: `loss` is the mean over them."""
+
+    rank: int
+    objective: float
+    loss: float
+    seconds: float
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ average to what a hundred independent draws do.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -55,6 +55,7 @@ class Average:
     draws: tuple[Draw, ...]
     noise: float
     scale: float
+    sweeps: int = 0  # that were averaged; files of older versions do not say
 
     def variance(self, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
         """Var of a new observation at the cells: of the draws, and the mean noise."""
@@ -86,14 +87,19 @@ def sample_posterior(
     count: int,
     *,
     rank: int,
+    most: int | None = None,
     seed: int = 0,
     watch: Callable[[Drawn], object] | None = None,
-) -> Average:
+) -> Average | None:
     """`count` sweeps from `start`, with at least `rank` components, averaged.
 
     They are shared out among chains of about `CHAIN`, each with a burn-in of its own: what one
     chain does not leave in that time, another never meets. On MovieLens-1M two chains of 15
     sweeps end at a test error of 0.8317, one of 30 at 0.8323, one of 100 at 0.8322.
+
+    A mean of matrices has a higher rank than each; `most` bounds it. `watch` is told of each
+    sweep, and stops by a true answer: the average then is of the sweeps so far, or None where the
+    first burn-in had not ended.
     """
     rng = np.random.default_rng([seed, 1])
     data = entries.standardised(start.mean, start.scale, FLOAT)
@@ -102,23 +108,21 @@ def sample_posterior(
     average = _Running(data, count, rng)
     every = max(1, count // KEPT)
     lengths = [len(part) for part in np.array_split(range(count), max(1, count // CHAIN))]
-    total, done = count + BURN * len(lengths), 0
-    for length in lengths:
-        now = _widened(start, min(rank, *data.shape), rng)
-        shrink = [np.linalg.inv(prior.precision) for prior in (now.row_prior, now.col_prior)]
-        for t in range(-BURN, length):
-            relax = RELAX if t >= 0 else 0.0  # plain draws forget the start sooner
-            new = _next(data, now, shrink, relax, rng)
-            if t >= 0:
-                average.add(new.rows.mean, now.cols)
-                average.add(new.rows.side, new.cols.mean)
-                if len(noises) % every == 0 and len(kept) < KEPT:
-                    kept.append(Draw(new.rows.side, new.cols.side))
-                noises.append(1 / now.tau)
-            now, done = new.state, done + 1
-            if watch is not None:
-                watch(Drawn(done, total, start.scale * now.tau**-0.5))
-    A, error = average.result()
+    total = count + BURN * len(lengths)
+    sweeps = _run_chains(data, start, min(rank, *data.shape), lengths, rng)
+    for done, (counts, now, new) in enumerate(sweeps, 1):
+        if counts:
+            average.add(new.rows.mean, now.cols)
+            average.add(new.rows.side, new.cols.mean)
+            if len(noises) % every == 0 and len(kept) < KEPT:
+                kept.append(Draw(new.rows.side, new.cols.side))
+            noises.append(1 / now.tau)
+        noise = start.scale * new.state.tau**-0.5
+        if watch is not None and watch(Drawn(done, total, noise)):
+            break
+    if not noises:
+        return None
+    A, error = average.result(most)
     scale = start.scale
     return Average(
         replace(A, s=A.s * scale),
@@ -129,7 +133,22 @@ def sample_posterior(
         tuple(kept),
         float(np.mean(noises)),
         scale,
+        len(noises),
     )
+
+
+def _run_chains(
+    data: Entries, start: Posterior, rank: int, lengths: list[int], rng: np.random.Generator
+) -> Iterator[tuple[bool, Posterior, _Next]]:
+    """Whether a sweep counts, the state before it, and what it drew, chain after chain."""
+    for length in lengths:
+        now = _widened(start, rank, rng)
+        shrink = [np.linalg.inv(prior.precision) for prior in (now.row_prior, now.col_prior)]
+        for t in range(-BURN, length):
+            relax = RELAX if t >= 0 else 0.0  # plain draws forget the start sooner
+            new = _next(data, now, shrink, relax, rng)
+            yield t >= 0, now, new
+            now = new.state
 
 
 class _Next(NamedTuple):
@@ -255,7 +274,8 @@ class _Running:
         like = data.kind
         self.row, self.col = zeros(m, like), zeros(n, like)
         self.heavy = [np.sqrt(np.maximum(c.counts(), 1)) for c in (data.by_row, data.by_col)]
-        self.weight = 1 / (2 * count)
+        self.total, self.added = 2 * count, 0
+        self.weight = 1 / self.total
         self.left: list[Array] = []
         self.right: list[Array] = []
         self.rng = rng
@@ -267,6 +287,7 @@ class _Running:
         self.exact = zeros(CHECKED, like)
 
     def add(self, rows: Side, cols: Side) -> None:
+        self.added += 1
         self.row = self.row + self.weight * rows.bias
         self.col = self.col + self.weight * cols.bias
         left, right = self.heavy
@@ -278,13 +299,17 @@ class _Running:
             A = self._compressed()
             self.left, self.right = [A.left.astype(FLOAT)], [A.V.astype(FLOAT)]
 
-    def result(self) -> tuple[LowRank, float]:
+    def result(self, most: int | None) -> tuple[LowRank, float]:
         """The mean at a low rank, and what compression changed, root mean square over cells."""
+        share = self.total / self.added  # 1, unless it was stopped early
+        self.row, self.col, self.exact = (share * x for x in (self.row, self.col, self.exact))
         A = self._compressed()
+        A = replace(A, s=share * A.s)
         total = np.sqrt(np.append(np.cumsum(A.s[::-1] ** 2)[::-1], 0.0))
         left, right = self.heavy
         size = float(np.linalg.norm(left) * np.linalg.norm(right))
-        A = A.truncate(int(np.argmax(total <= LOSS * size)))
+        enough = int(np.argmax(total <= LOSS * size))
+        A = A.truncate(enough if most is None else min(enough, most))
         A = LowRank(A.U / left[:, None], A.s, A.V / right[:, None]).svd()
         return A, float(np.sqrt(np.mean((A.entries(*self.at) - self.exact) ** 2)))
 

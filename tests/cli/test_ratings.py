@@ -202,6 +202,44 @@ def test_time_limit_and_resume(home, tmp_path) -> None:
     assert checkpoint.exists()
 
 
+def test_the_rank_asked_for_is_kept_and_the_cap_is_named(home, tmp_path) -> None:
+    run_ = ("fit", home / "ratings.csv", "-o", tmp_path / "m", "--posterior", 20)
+    text = " ".join(run(*run_, "--rank", 2).output.split())
+    assert "rank 2 from" in text
+    assert "the evidence has rank 2; predictions are the mean of 20 posterior draws" in text
+    assert "stopped: the highest rank allowed is reached" in text
+    told = json.loads(run(*run_, "--json").stdout)
+    assert told["evidence_rank"] < told["rank"]
+    assert told["draws"] == 20
+    assert "the evidence supports no further component" in told["stop"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--rank", 2, "--posterior", 100_000), "from the posterior; --resume draws them anew"),
+        (("--penalty", "none", "--loss", "huber"), "the time limit is reached; --resume continues"),
+    ],
+)
+def test_every_long_part_listens_to_the_time_limit(options, said, home, tmp_path) -> None:
+    began = time.monotonic()
+    fitted = ("fit", home / "ratings.csv", "-o", tmp_path / "m", *options, "--json")
+    limit = "1s" if "--posterior" in options else "0.001s"
+    told = json.loads(run(*fitted, "--time-limit", limit).stdout)
+    assert said in told["stop"]
+    assert time.monotonic() - began < 60  # the draws alone would take many minutes
+    assert (tmp_path / "m.checkpoint").exists()
+    model = pygeco.load(tmp_path / "m")
+    if "--posterior" in options:
+        assert 0 < model.average_.sweeps < 100_000
+        assert model.rank_ == 2
+    else:
+        assert model.rank_ == 1  # the first rank that was tried
+        whole = json.loads(run(*fitted, "--resume").stdout)
+        plain = json.loads(run(*fitted[:3], tmp_path / "n", *options, "--json").stdout)
+        assert (whole["rank"], whole["stop"]) == (plain["rank"], plain["stop"])
+
+
 def test_times() -> None:
     assert [seconds(text) for text in ("90", "1.5s", "10m", "1h")] == [90, 1.5, 600, 3600]
 

@@ -75,13 +75,20 @@ def fit(
     user: User = None,
     item: Item = None,
     rating: Rating = None,
-    rank: Annotated[str, typer.Option(help="The highest rank, or auto.")] = "auto",
+    rank: Annotated[
+        str, typer.Option(help="The highest rank, which the model keeps to, or auto.")
+    ] = "auto",
     loss: Annotated[Loss, typer.Option(help="What is minimised.")] = "squared",
     penalty: Annotated[
         str, typer.Option(help="auto, evidence, none, ridge:ALPHA or trace:ALPHA.")
     ] = "auto",
     posterior: Annotated[
-        int, typer.Option(min=0, help="Average this many posterior draws; 30 err less.")
+        int,
+        typer.Option(
+            min=0,
+            help="Average this many posterior draws; 30 err less. With --rank auto their mean has "
+            "a higher rank than the evidence chose; both are said.",
+        ),
     ] = 0,
     holdout: Annotated[
         float | None,
@@ -160,7 +167,7 @@ def _run(plan: Plan, voice: Voice) -> None:
             model.save(plan.output)
         if not watch.out_of_time:
             plan.checkpoint.unlink(missing_ok=True)
-        _summary(plan, voice, model, held, ratings.found, watch.out_of_time)
+        _summary(plan, voice, model, held, ratings.found, watch.late)
 
 
 @contextmanager
@@ -242,16 +249,10 @@ def _prepare_checkpoint(plan: Plan, voice: Voice) -> None:
         plan.checkpoint.unlink()
 
 
-def _summary(
-    plan: Plan, voice: Voice, model: Any, held: Any, found: str, out_of_time: bool
-) -> None:
+def _summary(plan: Plan, voice: Voice, model: Any, held: Any, found: str, late: str) -> None:
     m, n = model.factors_.shape
     cells = len(model.seen_.values)
-    why = (
-        "the time limit is reached; --resume continues"
-        if out_of_time
-        else model.stop_reason_.advice
-    )
+    why = late or model.stop_reason_.advice
     values: dict[str, Any] = {
         "model": str(plan.output),
         "read": found,
@@ -268,6 +269,13 @@ def _summary(
     }
     lines = [] if voice.live else [found]
     lines.append(f"rank {model.rank_} from {cells:,} ratings of {n:,} items by {m:,} users.")
+    if model.average_ is not None:
+        drawn, chosen = model.average_.sweeps, model.posterior_.rank
+        values |= {"evidence_rank": chosen, "draws": drawn}
+        lines.append(
+            f"the evidence has rank {chosen}; predictions are the mean of {drawn} posterior draws, "
+            f"which takes rank {model.rank_}."
+        )
     lines.append(f"stopped: {why}.")
     if held is not None:
         judged, said = _judge_held_out(plan, voice, model, held)

@@ -11,7 +11,7 @@ import numpy as np
 from pygeco.cli.console import Voice
 from pygeco.estimators._tables import located
 from pygeco.evidence import Sweep
-from pygeco.path import Step
+from pygeco.path import Step, Trial
 from pygeco.sampling import Drawn
 
 SHOWN = 15  # the last lines of the table
@@ -50,7 +50,20 @@ class Watch:
         self.times: list[float] = []
         self.noises: list[float] = []
         self.held: Held | None = None
+        self.drawn: Drawn | None = None
         self.live: Any = None
+
+    @property
+    def late(self) -> str:
+        """What the time limit cut short, in words; empty if nothing."""
+        if not self.out_of_time:
+            return ""
+        if self.drawn is None:
+            return "the time limit is reached; --resume continues"
+        return (
+            f"the time limit is reached at sweep {self.drawn.done} of the {self.drawn.total} from "
+            "the posterior; --resume draws them anew"
+        )
 
     def __enter__(self) -> Self:
         if self.voice.live:
@@ -73,18 +86,32 @@ class Watch:
             self.live.update(self._table("") if self.lines else "")
             self.live.stop()
 
-    def __call__(self, told: Step | Sweep | Drawn) -> bool:
+    def __call__(self, told: Step | Sweep | Trial | Drawn) -> bool:
         if isinstance(told, Drawn):
             self._draws(told)
-            return False
+            return self._is_late()
         self.times.append(time.monotonic() - self.began)
-        if self.live is not None:
+        if isinstance(told, Trial):
+            self._tries(told)
+        elif self.live is not None:
             self.lines.append(self._line(told))
             self.live.update(self._table(self._left(told)))
-        self.out_of_time = self.limit is not None and self.times[-1] >= self.limit
+        return self._is_late()
+
+    def _is_late(self) -> bool:
+        passed = time.monotonic() - self.began
+        self.out_of_time = self.limit is not None and passed >= self.limit
         return self.out_of_time
 
+    def _tries(self, told: Trial) -> None:
+        if self.live is not None:
+            self.live.update(
+                f"choosing the rank: {told.rank} has a held-out loss of {told.loss:.4g}, "
+                f"{self.times[-1]:.0f} s."
+            )
+
     def _draws(self, told: Drawn) -> None:
+        self.drawn = told
         now = time.monotonic() - self.began
         left = (now - self.times[-1]) * (told.total - told.done) / told.done
         if self.live is not None and self.lines:

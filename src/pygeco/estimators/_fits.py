@@ -20,7 +20,7 @@ from pygeco.losses import Loss
 from pygeco.losses.weighing import Weighing
 from pygeco.objectives import Entries
 from pygeco.objectives.biases import Biases, fit_biases
-from pygeco.path import Path, Step, Stop
+from pygeco.path import Path, Step, Stop, Trial
 from pygeco.penalties import Penalty
 from pygeco.posterior import Posterior
 from pygeco.sampling import Average, sample_posterior
@@ -69,18 +69,34 @@ def by_evidence(
             entries, found = entries.with_loss(weighing.loss), replace(found, weighing=weighing)
         factors, biases = found.factors(), found.biases()
         if posterior and stop is not Stop.CALLBACK:
+            listener, most = _Listener(callback), None if rank == "auto" else limit
             average = sample_posterior(
                 cells,
                 found,
                 posterior,
-                rank=2 * found.rank + 4,
+                rank=2 * found.rank + 4 if most is None else min(2 * found.rank + 4, most),
+                most=most,
                 seed=seed,
-                watch=callback,
+                watch=listener,
             )
-            factors = average.factors
+            stop = Stop.CALLBACK if listener.stopped else stop
+        drawn = 0
+        if average is not None:
+            factors, drawn = average.factors, average.sweeps
             biases = Biases(average.mean, average.row, average.col)
         path = _one_step(entries, factors, biases, began, sweeps, seed, stop)
-    return Fitted(factors, biases, path, sweeps + posterior, found, average, entries.loss)
+    return Fitted(factors, biases, path, sweeps + drawn, found, average, entries.loss)
+
+
+class _Listener:
+    """A callback that remembers whether it asked to stop."""
+
+    def __init__(self, callback: Callable[[Any], object] | None) -> None:
+        self.callback, self.stopped = callback, False
+
+    def __call__(self, told: Any) -> bool:
+        self.stopped = bool(self.callback is not None and self.callback(told))
+        return self.stopped
 
 
 def _in_rounds(
@@ -107,7 +123,8 @@ def _in_rounds(
             return found, sweeps, Stop.CALLBACK
         if store:
             store.keep(found=found, sweeps=sweeps, rounds=turn + 1, stage=None)
-    return found, sweeps, Stop.EVIDENCE
+    full = found.rank >= rank and rank < min(entries.shape)
+    return found, sweeps, Stop.CAPPED if full else Stop.EVIDENCE
 
 
 def _weighed(
@@ -132,12 +149,12 @@ def _evidence(
 ) -> tuple[Posterior, int, bool]:
     """The posterior, the number of sweeps with those before, and whether the callback stopped."""
     kept = store.parts if store else {}
-    told: list[tuple[int, bool]] = [(before, False)]
+    listener, last = _Listener(callback), before
 
     def watch(sweep: Sweep) -> bool:
-        sweep = sweep._replace(sweeps=before + sweep.sweeps)
-        told[0] = sweep.sweeps, bool(callback is not None and callback(sweep))
-        return told[0][1]
+        nonlocal last
+        last = before + sweep.sweeps
+        return listener(sweep._replace(sweeps=last))
 
     found = fit_evidence(
         entries,
@@ -148,7 +165,7 @@ def _evidence(
         start=sent_out(kept.get("stage"), entries),
         keep=(lambda stage: store.keep_now_and_then(stage=stage)) if store else None,
     )
-    return found, *told[0]
+    return found, last, listener.stopped
 
 
 def _one_step(
@@ -185,12 +202,14 @@ def along_path(
 ) -> Fitted:
     """Algorithm 1 on what the biases leave, up to the rank given or chosen by held-out cells.
 
-    Where it is chosen, the fit is then of all cells, or without `refit` that of the others.
+    Where it is chosen, the fit is then of all cells, or without `refit` that of the others. A
+    callback that stops while ranks are tried ends the fit there, without one of all cells.
     """
     solver, seed = _held(solver, penalty), seed_of(store, seed)
     if rank == "auto":
-        chosen, part = _validated(entries, offsets, solver, penalty, seed, store)
-        if part is not None and not refit:
+        listener = _Listener(callback)
+        chosen, part = _validated(entries, offsets, solver, penalty, seed, store, listener)
+        if part is not None and (listener.stopped or not refit):
             return part
     else:
         chosen = _checked(rank, entries.shape)
@@ -215,8 +234,12 @@ def _validated(
     penalty: Penalty | None,
     seed: Any,
     store: Checkpoint | None,
+    listener: _Listener,
 ) -> tuple[int, Fitted | None]:
-    """The rank with the lowest loss on a tenth of the cells, held out, and the fit of the rest."""
+    """The rank with the lowest loss on a tenth of the cells, held out, and the fit of the rest.
+
+    The listener is told of each rank, and may stop.
+    """
     rng = np.random.default_rng(0 if seed is None else seed)
     held = rng.random(entries.size) < 0.1
     if held.all() or not held.any():
@@ -232,6 +255,8 @@ def _validated(
     def watch(step: Step) -> bool:
         ranks.append(step.rank)
         losses.append(checked.value(step.A))
+        if listener(Trial(step.rank, step.objective, losses[-1], step.seconds)):
+            return True
         return len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE
 
     path = resumable(
@@ -246,7 +271,8 @@ def _validated(
     )
     best = max(1, ranks[int(np.argmin(losses))])
     steps = tuple(step for step in path if step.rank <= best)
-    path = Path(steps, Stop.VALIDATION, path.seed, path.shape)
+    stop = Stop.CALLBACK if listener.stopped else Stop.VALIDATION
+    path = Path(steps, stop, path.seed, path.shape)
     return best, Fitted(path.A.svd(), biases, path, len(path))
 
 

@@ -58,8 +58,9 @@ class MatrixCompletion(
     Parameters
     ----------
     rank : int or "auto", default="auto"
-        The highest rank. "auto" leaves it to the evidence or, without that, to a tenth of the
-        cells held out, after which all cells are fitted at the rank that did best; see `refit`.
+        The highest rank, which the model keeps to. "auto" leaves it to the evidence or, without
+        that, to a tenth of the cells held out, after which all cells are fitted at the rank that
+        did best; see `refit`.
     loss : str or Loss, default="squared"
         "squared", "huber", "pseudo-huber", "log-cosh", "absolute", "quantile", "logistic",
         "smoothed-hinge", "poisson", "ordinal", or an object from `pygeco.losses`. Labels are −1/+1
@@ -75,7 +76,9 @@ class MatrixCompletion(
         for labels, counts and levels b and c then have a standard normal prior.
     posterior : int, default=0
         With the evidence: draw this many sweeps from the posterior and predict by their mean.
-        30 are a good choice; fitting then takes a few times as long, and errs less.
+        30 are a good choice; fitting then takes a few times as long, and errs less. A mean of
+        matrices has a higher rank than each of them: with `rank="auto"`, `rank_` is that of the
+        mean, and `posterior_.rank` the one that the evidence chose.
     solver : Solver or None, default=None
         The choices of the algorithm; `Solver.paper()` is the paper's experiment. "auto"
         corrections are sweeps with a penalty, and cores without one, which then err less.
@@ -88,8 +91,9 @@ class MatrixCompletion(
     duplicates : "error", "mean", "sum" or "last", default="error"
         What to do with a cell that is given more than once.
     callback : callable or None, default=None
-        Called with each `Step`, with the evidence with each `Sweep`; a true answer stops the fit.
-        Posterior draws tell it how far they are.
+        Called with each `Step`, with the evidence with each `Sweep`, with each `Trial` of a rank
+        that held-out cells judge, and with each posterior draw, `Drawn`; a true answer stops the
+        fit, with what it has by then.
     observer : Observer or None, default=None
         Told of the start, of each step and of the stop.
     engine : "cpu", "cuda", "dask" or None, default=None

@@ -36,9 +36,11 @@ def fitted(model: Any, cells: int) -> str:
         True: "Empirical Bayes set every weight and the rank from the data; nothing was tuned.",
         False: f"GECO grew it one rank at a time under the {model.loss_.name} loss.",
     }[model.posterior_ is not None]
+    average = getattr(model, "average_", None)
     drawn = (
-        f" Predictions average {plural(model.posterior, 'sweep')} from the posterior."
-        if getattr(model, "average_", None) is not None
+        f" Predictions average {plural(average.sweeps or model.posterior, 'sweep')} from the "
+        f"posterior; the evidence itself has rank {model.posterior_.rank}."
+        if average is not None
         else ""
     )
     return (
