@@ -314,3 +314,43 @@ def test_a_reader_that_has_seen_enough(home) -> None:
     )  # fmt: skip
     assert done.stdout == '"user","item","prediction"\n'
     assert done.stderr == ""
+
+
+def test_titles_of_other_columns_and_of_other_items(home, tmp_path) -> None:
+    (tmp_path / "t.csv").write_text("nr;what;name\nfilm-3;Drei;x\nfilm-4;Vier;y\n")
+    asked = ("similar", home / "m.geco", "film-1", "-k", 49, "--titles", tmp_path / "t.csv")
+    named = run(*asked, "--title", "what", "--title-item", "nr", "--json").stdout
+    titles = {row["item"]: row["title"] for row in json.loads(named)["rows"]}
+    assert (titles["film-3"], titles["film-4"], titles["film-5"]) == ("Drei", "Vier", "film-5")
+    wrong = run(*asked, "--title", "name", "--title-item", "what", code=3).output
+    assert "None of its items, such as 'Drei', is one of the model's, such as 'film-0'" in wrong
+    lost = run("similar", home / "m.geco", "film-1", "--title", "what", code=2).output
+    assert "give it with --titles" in lost
+
+
+def test_ids_of_a_part_are_those_of_the_whole(tmp_path) -> None:
+    """A file whose users all look like numbers asks a model whose users are texts."""
+    ratings = frame()
+    ratings["user"] = [f"0{user}" if user % 2 else f"{user}" for user in ratings.user]
+    part = ratings[~ratings.user.str.startswith("0")].iloc[::9]
+    ratings.drop(part.index).to_csv(tmp_path / "r.csv", index=False)
+    part.to_csv(tmp_path / "part.csv", index=False)
+    model = tmp_path / "m"
+    told = run("fit", tmp_path / "r.csv", "-o", model, "--rank", 2, "--test", tmp_path / "part.csv")
+    assert "held-out RMSE" in told.output
+    assert "new user" not in told.output
+    shown = run("predict", model, tmp_path / "part.csv", "--unknown", "error").stdout
+    assert len(shown.splitlines()) == len(part) + 1
+    assert "01" in pygeco.load(model).row_ids_
+
+
+def test_a_matrix_of_ratings(tmp_path) -> None:
+    values = frame().pivot_table(index="user", columns="item", values="rating")
+    values.to_csv(tmp_path / "wide.csv", sep=";", decimal=",")
+    hint = run("fit", tmp_path / "wide.csv", "-o", tmp_path / "m", "--user", "user", code=2).output
+    assert "no column looks like" in hint
+    told = run("fit", tmp_path / "wide.csv", "-o", tmp_path / "m", "--matrix", "--rank", 2).output
+    assert f"{values.shape[0]} rows are users, {values.shape[1]} columns are items" in told
+    model = pygeco.load(tmp_path / "m")
+    assert model.row_ids_.tolist() == values.index.tolist()
+    assert model.column_ids_.tolist() == sorted(values.columns)

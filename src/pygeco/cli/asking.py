@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from pygeco.cli.console import Voice, check_output, told, writing
-from pygeco.cli.options import Count, Item, Json, Model, Titles, User
+from pygeco.cli.options import Count, Item, Json, Model, Title, TitleItem, Titles, User
 
 BLOCK = 1 << 20  # pairs predicted at once
 USERS = 4096  # users ranked at once
@@ -49,7 +49,8 @@ def predict(
         _check(output)
         voice, fitted = Voice(as_json), opened(model)
         with voice.progress(f"reading {pairs.name}") as bar:
-            reading = read_columns(str(pairs), {"user": user, "item": item}, bar)
+            columns: dict[str, str | int | None] = {"user": user, "item": item}
+            reading = read_columns(str(pairs), columns, bar, texts=text_roles(fitted))
         voice.note(reading.found)
         parts = []
         with voice.progress("predicting") as bar:
@@ -70,6 +71,8 @@ def recommend(
     everyone: Annotated[bool, typer.Option("--all", help="Every user that was fitted.")] = False,
     k: Count = 10,
     titles: Titles = None,
+    title: Title = None,
+    title_item: TitleItem = None,
     include_seen: Annotated[
         bool, typer.Option("--include-seen", help="Also items that the user has rated.")
     ] = False,
@@ -91,7 +94,8 @@ def recommend(
                 scores.append(best.scores)
                 bar(min(1.0, (at + USERS) / len(ids)))
         table = _ranked(ids, "user", np.concatenate(found), np.concatenate(scores), "prediction")
-        give(_titled(table, fitted, titles), output, voice)
+        named = _titled(table, fitted, titles, title_item, title)
+        give(named, output, voice)
 
 
 def similar(
@@ -99,6 +103,8 @@ def similar(
     item: Annotated[str, typer.Argument(help="The item's id.")],
     k: Count = 10,
     titles: Titles = None,
+    title: Title = None,
+    title_item: TitleItem = None,
     output: Output = None,
     as_json: Json = False,
 ) -> None:
@@ -109,7 +115,8 @@ def similar(
         ids = _ids(fitted.column_ids_, [item], "ITEM")
         best = fitted.similar(ids, k)
         table = _ranked(ids, "to", best.columns, best.scores, "similarity")
-        give(_titled(table.drop_columns(["to"]), fitted, titles), output, Voice(as_json))
+        named = _titled(table.drop_columns(["to"]), fitted, titles, title_item, title)
+        give(named, output, Voice(as_json))
 
 
 def opened(path: Path) -> Any:
@@ -161,16 +168,35 @@ def _ranked(ids: Any, name: str, found: Any, scores: Any, score: str) -> Any:
     return pa.table({key: pa.array(values) for key, values in columns.items()})
 
 
-def _titled(table: Any, model: Any, path: Path | None) -> Any:
+def text_roles(model: Any) -> list[str]:
+    """The roles whose ids are text in the model, and so in every file that speaks of them."""
+    ids = {"user": model.row_ids_, "item": model.column_ids_}
+    return [role for role, known in ids.items() if known.dtype.kind == "O"]
+
+
+def titles_for(
+    model: Any, path: Path | None, item: str | None, title: str | None
+) -> list[str] | None:
+    """A title for each item of the model; None without a file of titles."""
+    from pygeco.data.titles import read_titles
+
+    if path is not None:
+        return read_titles(path, model.column_ids_, item=item, title=title)
+    if item is not None or title is not None:
+        raise ValueError("--title: names a column of the file of titles; give it with --titles.")
+    return None
+
+
+def _titled(table: Any, model: Any, path: Path | None, item: str | None, title: str | None) -> Any:
     """The table with a column of titles."""
-    if path is None:
+    names = titles_for(model, path, item, title)
+    if names is None:
         return table
     import pyarrow as pa
 
-    from pygeco.data.titles import read_titles
     from pygeco.tables import positions
 
-    titles = np.array([*read_titles(path, model.column_ids_), None], dtype=object)[:-1]
+    titles = np.array([*names, None], dtype=object)[:-1]
     at = positions(model.column_ids_, table.column("item").to_numpy(zero_copy_only=False))
     return table.append_column("title", pa.array(titles[at]))
 

@@ -51,6 +51,7 @@ class Plan:
     seed: int
     settings: dict[str, Any]
     cluster: Cluster | None = None
+    matrix: bool = False
 
     @property
     def name(self) -> str:
@@ -75,6 +76,9 @@ def fit(
     user: User = None,
     item: Item = None,
     rating: Rating = None,
+    matrix: Annotated[
+        bool, typer.Option("--matrix", help="The file is a matrix: a row a user, a column an item.")
+    ] = False,
     rank: Annotated[
         str, typer.Option(help="The highest rank, which the model keeps to, or auto.")
     ] = "auto",
@@ -136,7 +140,12 @@ def fit(
         columns = {"user": user, "item": item, "rating": rating}
         limit = None if time_limit is None else seconds(time_limit)
         cluster = cluster_of(engine, scheduler, workers)
-        plan = Plan(ratings, output, columns, holdout, test, limit, resume, seed, settings, cluster)
+        if matrix and cluster is not None:
+            raise ValueError("--matrix: is read on this machine; leave --engine dask out.")
+        plan = Plan(
+            *(ratings, output, columns, holdout, test, limit, resume, seed, settings, cluster),
+            matrix=matrix,
+        )
         _run(plan, Voice(as_json))
 
 
@@ -149,7 +158,7 @@ def _run(plan: Plan, voice: Voice) -> None:
         parts = client is not None and _in_parts(plan.ratings)
         ratings = _read_parts(plan, voice, client) if parts else _read(plan, voice)
         voice.note(ratings.found)
-        held = ratings.held if plan.test is None else _read_test(plan, voice)
+        held = ratings.held if plan.test is None else _read_test(plan, voice, ratings.fitted)
         model = MatrixCompletion(**plan.settings)
         _prepare_checkpoint(plan, voice)
         shown = held if client is None else None
@@ -202,11 +211,12 @@ def _in_parts(ratings: str) -> bool:
 
 
 def _read(plan: Plan, voice: Voice) -> Ratings:
-    from pygeco.data.files import read_columns
+    from pygeco.data.files import read_columns, read_matrix
     from pygeco.data.split import split_cells
 
     with voice.progress(f"reading {plan.name}") as bar:
-        reading = read_columns(plan.ratings, dict(plan.columns), bar)
+        read = read_matrix if plan.matrix else read_columns
+        reading = read(plan.ratings, dict(plan.columns), bar)
     if not plan.holdout:
         return Ratings(reading.table, None, reading.found)
     out = split_cells(reading.table.num_rows, plan.holdout, plan.seed)
@@ -229,12 +239,15 @@ def _read_parts(plan: Plan, voice: Voice, client: Any) -> Ratings:
     return Ratings(found, found.held, found.found)
 
 
-def _read_test(plan: Plan, voice: Voice) -> Any:
+def _read_test(plan: Plan, voice: Voice, fitted: Any) -> Any:
+    """The ratings to predict, their ids of the kind of those that are fitted."""
     from pygeco.data.files import read_columns
 
     assert plan.test is not None
+    kinds = {field.name: str(field.type) for field in getattr(fitted, "schema", ())}
+    texts = [role for role in ("user", "item") if kinds.get(role) == "string"]
     with voice.progress(f"reading {plan.test.name}") as bar:
-        reading = read_columns(str(plan.test), dict(plan.columns), bar)
+        reading = read_columns(str(plan.test), dict(plan.columns), bar, texts=texts)
     voice.note(reading.found)
     return reading.table
 

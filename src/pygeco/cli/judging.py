@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from pygeco.cli.asking import opened
+from pygeco.cli.asking import opened, text_roles
 from pygeco.cli.console import Voice, check_output, told, writing
 from pygeco.cli.options import Count, Item, Json, Model, Rating, User
 
@@ -40,7 +40,7 @@ def evaluate(
         voice, fitted = Voice(as_json), opened(model)
         with voice.progress(f"reading {ratings.name}") as bar:
             columns: dict[str, Any] = {"user": user, "item": item, "rating": rating}
-            reading = read_columns(str(ratings), columns, bar)
+            reading = read_columns(str(ratings), columns, bar, texts=text_roles(fitted))
         voice.note(reading.found)
         with voice.progress("ranking") as bar:
             e = judged(fitted, reading.table, k=k, threshold=threshold, progress=bar)

@@ -25,4 +25,12 @@ Titles = Annotated[
     Path | None,
     typer.Option(help="File with the titles of the items, such as MovieLens' movies.dat."),
 ]
+Title = Annotated[
+    str | None,
+    typer.Option("--title", help="Column of the titles in --titles: its name, or its number."),
+]
+TitleItem = Annotated[
+    str | None,
+    typer.Option("--title-item", help="Column of the items in --titles: its name, or its number."),
+]
 Count = Annotated[int, typer.Option("-k", "--count", min=1, help="How many items.")]

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from pygeco.cli.asking import opened
+from pygeco.cli.asking import opened, text_roles, titles_for
 from pygeco.cli.console import Voice, check_output, told, writing
-from pygeco.cli.options import Item, Json, Model, Rating, Titles, User
+from pygeco.cli.options import Item, Json, Model, Rating, Title, TitleItem, Titles, User
 
 
 def report(
@@ -25,6 +25,8 @@ def report(
     item: Item = None,
     rating: Rating = None,
     titles: Titles = None,
+    title: Title = None,
+    title_item: TitleItem = None,
     heading: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -37,7 +39,6 @@ def report(
         import pygeco
         from pygeco import diagnostics
         from pygeco.data.files import read_columns
-        from pygeco.data.titles import read_titles
 
         check_output(output)
         voice, fitted = Voice(as_json), opened(model)
@@ -45,7 +46,7 @@ def report(
         if ratings is not None:
             columns: dict[str, Any] = {"user": user, "item": item, "rating": rating}
             with voice.progress(f"reading {ratings.name}") as bar:
-                reading = read_columns(str(ratings), columns, bar)
+                reading = read_columns(str(ratings), columns, bar, texts=text_roles(fitted))
             voice.note(reading.found)
             held = diagnostics.unseen(fitted, reading.table)
             if not held.total:
@@ -53,7 +54,7 @@ def report(
                     f"--ratings: the model was fitted to every rating of {ratings.name}; give "
                     "others, or hold some out with geco fit --holdout 0.1."
                 )
-        names = None if titles is None else read_titles(titles, fitted.column_ids_)
+        names = titles_for(fitted, titles, title_item, title)
         with voice.busy("looking at the model"), writing(output):
             pygeco.report(fitted, held, output=output, titles=names, heading=heading)
         size = output.stat().st_size

@@ -11,25 +11,32 @@ from typing import Any, BinaryIO, NamedTuple
 
 from pygeco.columns import ReadError
 from pygeco.data.sources import HEAD, Source
+from pygeco.data.text_ids import with_points
 from pygeco.tables import pyarrow
 
 SEPARATORS = ("::", "\t", ",", ";", "|", " ")
 WORDS = {"\t": "tab-separated", ",": "CSV", " ": "space-separated"}
 UNIT = b"\x1f"  # stands for "::", which pyarrow does not take; no text contains it
 BLOCK = 1 << 22
+SNIFFED_LINES = 8
 
 
 class Sniffed(NamedTuple):
-    """How the lines of a text are divided."""
+    """How the lines of a text are divided, and the fields of the first ones, a header included."""
 
     separator: str
     header: bool
     names: list[str]
+    lines: list[list[str]]
 
     @property
     def words(self) -> str:
         kind = WORDS.get(self.separator, f'"{self.separator}"-separated')
         return f"{kind}, {'with' if self.header else 'without'} a header"
+
+    def without_header(self) -> Sniffed:
+        """The same with the first line as data."""
+        return self._replace(header=False, names=_numbered(self.lines[0]))
 
 
 def sniffed(file: Source) -> Sniffed:
@@ -37,45 +44,75 @@ def sniffed(file: Source) -> Sniffed:
 
     The first line is a header if no field of it is a number: a line of data has a rating.
     """
-    text = _decoded(file.head)
-    lines = [line for line in text.splitlines()[:8] if line.strip()]
-    if len(lines) > 1 and not text.endswith("\n"):
-        lines = lines[:-1] or lines  # the head may end inside a line
+    lines = head_lines(file)
     if not lines:
         raise ReadError(f"{file.name} is empty; give a file with ratings.")
-    counts = {sign: [len(_fields(line, sign)) for line in lines] for sign in SEPARATORS}
-    steady = [s for s in SEPARATORS if min(counts[s]) == max(counts[s]) > 1]
-    likely = steady or [sign for sign in SEPARATORS if counts[sign][0] > 1]
-    if not likely:
+    separator = find_separator(lines)
+    if separator is None:
         raise ReadError(
             f"{file.name} has one column only, beginning {lines[0][:40]!r}; separate the columns "
             "by commas, tabs, semicolons or '::'."
         )
-    first = _fields(lines[0], likely[0])
-    header = not any(_is_number(field) for field in first)
-    names = first if header else [str(k + 1) for k in range(len(first))]
-    return Sniffed(likely[0], header, names)
+    fields = [split_fields(line, separator) for line in lines]
+    first = fields[0]
+    header = not any(is_number(field) for field in first)
+    return Sniffed(separator, header, first if header else _numbered(first), fields)
 
 
-def read_delimited(file: Source, at: list[int]) -> Any:
-    """The columns at these places, their types found by pyarrow."""
-    how = sniffed(file)
+def _numbered(first: list[str]) -> list[str]:
+    return [str(k + 1) for k in range(len(first))]
+
+
+def head_lines(file: Source) -> list[str]:
+    """The first lines that are not blank, whole ones as far as there are any."""
+    text = _decoded(file.head)
+    lines = [line for line in text.splitlines()[:SNIFFED_LINES] if line.strip()]
+    if len(lines) > 1 and not text.endswith("\n"):
+        return lines[:-1] or lines  # the head may end inside a line
+    return lines
+
+
+def find_separator(lines: list[str]) -> str | None:
+    """The one that parts every line alike, into the most fields: "1;2;3,5" has decimal commas.
+
+    Spaces come last, for there are some in titles and dates.
+    """
+    counts = {sign: [len(split_fields(line, sign)) for line in lines] for sign in SEPARATORS}
+    steady = [s for s in SEPARATORS if min(counts[s]) == max(counts[s]) > 1]
+    if "::" in steady:
+        return "::"
+    likely = steady or [sign for sign in SEPARATORS if max(counts[sign]) > 1]
+    signs = [sign for sign in likely if sign != " "] or likely
+    return max(signs, key=lambda sign: max(counts[sign]), default=None)
+
+
+def read_delimited(file: Source, at: list[int], roles: list[str], how: Sniffed) -> Any:
+    """The columns at these places: ratings as numbers where they are, all else as text."""
     pa = pyarrow()
-    for text_only, encoding in ((False, "utf8"), (True, "utf8"), (True, "latin-1")):
+    attempts = [(False, "utf8", False), (True, "utf8", False), (True, "latin-1", False)]
+    if b'\\"' in file.head:  # quotes within quotes, as MySQL writes them
+        attempts = [(text_only, encoding, True) for text_only, encoding, _ in attempts]
+    for text_only, encoding, escaped in attempts:
+        texts = [k for k, role in zip(at, roles, strict=True) if text_only or role != "rating"]
         try:
-            table = _read(file, how, at, text_only, encoding)
+            table = _read(file, how, at, texts, encoding, escaped)
         except pa.ArrowInvalid as error:
             told = str(error)
             if "conversion error" in told or "UTF8" in told:
                 continue
-            raise ReadError(f"{file.name}: {_sentence(told)}") from error
+            raise ReadError(f"{file.name}: {_sentence(told, how)}") from error
         if any(pa.types.is_binary(column.type) for column in table.columns):
             continue  # what pyarrow makes of text that is not UTF-8
-        return _narrowed(table) if text_only else table
+        if "rating" in roles and how.separator != ",":
+            k = roles.index("rating")
+            table = table.set_column(k, table.column_names[k], with_points(table.column(k)))
+        return table
     raise ReadError(f"{file.name} is not text in UTF-8 or Latin-1; convert it.")
 
 
-def _read(file: Source, how: Sniffed, at: list[int], text_only: bool, encoding: str) -> Any:
+def _read(
+    file: Source, how: Sniffed, at: list[int], texts: list[int], encoding: str, escaped: bool
+) -> Any:
     from pyarrow import csv as arrow_csv
 
     doubled = how.separator == "::"
@@ -94,11 +131,12 @@ def _read(file: Source, how: Sniffed, at: list[int], text_only: bool, encoding: 
             parse_options=arrow_csv.ParseOptions(
                 delimiter=UNIT.decode() if doubled else how.separator,
                 quote_char=False if doubled else '"',
+                escape_char="\\" if escaped else False,
                 newlines_in_values=quoted,
             ),
             convert_options=arrow_csv.ConvertOptions(
                 include_columns=wanted,
-                column_types=dict.fromkeys(wanted, pyarrow().string()) if text_only else None,
+                column_types={names[k]: pyarrow().string() for k in texts},
             ),
         )
 
@@ -107,19 +145,6 @@ def _read(file: Source, how: Sniffed, at: list[int], text_only: bool, encoding: 
 def _single(file: Source) -> Iterator[Any]:
     with file.file() as raw, pyarrow().PythonFile(_Single(raw), mode="r") as stream:
         yield stream
-
-
-def _narrowed(table: Any) -> Any:
-    """Text columns as integers or numbers where every value is one."""
-    pa = pyarrow()
-    for k, column in enumerate(table.columns):
-        for kind in (pa.int64(), pa.float64()):
-            try:
-                table = table.set_column(k, table.column_names[k], column.cast(kind))
-            except pa.ArrowInvalid:
-                continue
-            break
-    return table
 
 
 class _Single(io.RawIOBase):
@@ -143,15 +168,17 @@ class _Single(io.RawIOBase):
         return given
 
 
-def _fields(line: str, separator: str) -> list[str]:
+def split_fields(line: str, separator: str) -> list[str]:
+    """The fields of a line, without spaces around them."""
     if separator == "::":
         return line.split("::")
     return [field.strip() for field in next(csv.reader([line], delimiter=separator), [])]
 
 
-def _is_number(field: str) -> bool:
+def is_number(field: str) -> bool:
+    """Whether a field is a number, with a decimal point or a decimal comma."""
     try:
-        float(field)
+        float(field.replace(",", ".", 1))
     except ValueError:
         return False
     return True
@@ -166,11 +193,13 @@ def _decoded(head: bytes) -> str:
         return head[: error.start].decode("utf-8-sig") if cut else head.decode("latin-1")
 
 
-def _sentence(told: str) -> str:
+def _sentence(told: str, how: Sniffed) -> str:
     """Pyarrow's message in this package's words."""
     found = re.search(r"Expected (\d+) columns, got (\d+): (.*)", told, re.DOTALL)
     if found is None:
         return told.strip().splitlines()[0].rstrip(".") + "."
     want, got, line = found.groups()
     shown = line.strip().splitlines()[0][:60] if line.strip() else ""
-    return f"the line {shown!r} has {got} field(s) where others have {want}; correct it."
+    comma = how.separator == "," and int(got) > int(want)
+    hint = " (decimal commas need ; or tabs between the columns)" if comma else ""
+    return f"the line {shown!r} has {got} field(s) where others have {want}{hint}; correct it."

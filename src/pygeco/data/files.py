@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, BinaryIO, NamedTuple
 
 from pygeco.columns import ReadError, chosen_columns, parsing, whole_rows, with_numbers
-from pygeco.data.delimited import read_delimited, sniffed
+from pygeco.data.delimited import Sniffed, read_delimited, sniffed
 from pygeco.data.json_lines import json_start, read_json
 from pygeco.data.market import read_market
+from pygeco.data.shapes import check_shape, has_header
 from pygeco.data.sources import Progress, Source, check_growth, opened
+from pygeco.data.text_ids import id_texts, narrow_ids
+from pygeco.data.text_tables import matrix_cells
 from pygeco.tables import Column, ColumnError, pyarrow
 
 ROLES = ("user", "item", "rating")
@@ -30,6 +33,7 @@ class Layout(NamedTuple):
     words: str
     names: list[str]
     named: bool = True
+    text: Sniffed | None = None
 
 
 def read_ratings(
@@ -38,6 +42,7 @@ def read_ratings(
     user: Column | None = None,
     item: Column | None = None,
     rating: Column | None = None,
+    matrix: bool = False,
     progress: Progress | None = None,
 ) -> Reading:
     """The ratings in a file as a pyarrow table with columns user, item and rating.
@@ -46,10 +51,14 @@ def read_ratings(
     Matrix Market, recognised by content, as is gzip, bzip2, xz, zstd or lz4 around it; "-" is
     standard input. Columns are given by name, by number from 0, or by text like "2" that counts
     from 1; others are found by their usual names or, in a file without names, are the first three.
-    Ids keep their type. Rows without an id or a rating are left out, and `found` says how many.
+    Ids keep their type; in text they are what the text says, and numbers only where each is written
+    back as it was read. Rows without an id or a rating are left out, and `found` says how many.
+    `matrix=True` reads text with a row for each user and a column for each item instead.
     `MatrixCompletion().fit(reading.table)` takes it from there.
     """
     given = {"user": user, "item": item, "rating": rating}
+    if matrix:
+        return read_matrix(source, given, progress)
     return read_columns(source, given, progress)
 
 
@@ -57,12 +66,17 @@ def read_columns(
     source: str | os.PathLike[str] | BinaryIO,
     given: dict[str, Column | None],
     progress: Progress | None = None,
+    *,
+    texts: Collection[str] = (),
 ) -> Reading:
-    """The same for any roles, the keys of `given`."""
+    """The same for any roles, the keys of `given`; the ids of `texts` are read as text.
+
+    A file of a few rows may hold only numbers where the ids of a model, or of the whole, are texts.
+    """
     file = opened(source, progress)
     if not file.head.strip():
         raise ReadError(f"{file.name} is empty; give a file with ratings.")
-    layout = _layout(file)
+    layout = _layout(file, given)
     roles = list(given)
     try:
         at = chosen_columns(layout.names, given, named=layout.named)
@@ -70,6 +84,11 @@ def read_columns(
         raise ColumnError(f"{file.name}: {error}") from None
     names = [layout.names[k] for k in at]
     table = _table(file, layout, at, roles).rename_columns(roles)
+    for k, role in enumerate(roles):
+        if role == "title" or role in texts:
+            table = table.set_column(k, role, id_texts(table.column(k)))
+        elif role != "rating" and layout.text is not None:
+            table = table.set_column(k, role, narrow_ids(table.column(k)))
     if "rating" in roles:
         table = with_numbers(file.name, table, names[roles.index("rating")])
     table, skipped = whole_rows(table)
@@ -78,7 +97,20 @@ def read_columns(
     return Reading(table, _words(file, layout, at, roles, table.num_rows, skipped))
 
 
-def _layout(file: Source) -> Layout:
+def read_matrix(
+    source: str | os.PathLike[str] | BinaryIO,
+    given: dict[str, Column | None],
+    progress: Progress | None = None,
+) -> Reading:
+    """The cells of a matrix in text that have a value, as ratings."""
+    if any(it is not None for it in given.values()):
+        raise ColumnError("matrix: every column is an item; do not name columns as well.")
+    file = opened(source, progress)
+    with parsing(file.name):
+        return Reading(*matrix_cells(file))
+
+
+def _layout(file: Source, given: dict[str, Column | None]) -> Layout:
     head = file.head
     if head.startswith(b"PAR1"):
         return Layout("parquet", "Parquet", _guard(file, _parquet_names))
@@ -95,13 +127,16 @@ def _layout(file: Source) -> Layout:
             f"{file.name} is not text in UTF-8, nor Parquet or Arrow; convert it to one of these."
         )
     text = sniffed(file)
-    return Layout("text", text.words, text.names, text.header)
+    if text.header and not has_header(text, given):
+        text = text.without_header()
+    check_shape(file.name, text, given)
+    return Layout("text", text.words, text.names, text.header, text)
 
 
 def _table(file: Source, layout: Layout, at: list[int], roles: list[str]) -> Any:
     """The chosen columns, in the order of `at`."""
-    if layout.kind == "text":
-        return read_delimited(file, at)
+    if layout.text is not None:
+        return read_delimited(file, at, roles, layout.text)
     if layout.kind == "matrix":
         return _guard(file, _matrix).select(at)
     if layout.kind == "parquet":

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
+from pygeco.columns import ReadError
 from pygeco.data.sources import Source
 from pygeco.tables import pyarrow
 
 DEEPEST = 200
+EXACT_FLOATS = 2.0**53  # from here on float64 skips whole numbers
 PASSES = 16
 OTHERS = bytes(set(range(256)) - set(b'[]{}"\n'))
 STRING = re.compile(rb'"[^"\n]*"?')
@@ -38,14 +40,43 @@ def read_json(file: Source, names: list[str], roles: list[str]) -> Any:
     for k, role in enumerate(roles):
         if role == "rating" and pa.types.is_integer(fields[k].type):
             fields[k] = fields[k].with_type(pa.float64())
-    asked = pa.schema(fields)
-    narrow = json.ParseOptions(explicit_schema=asked, unexpected_field_behavior="ignore")
     try:
-        with _shallow(file) as stream:
-            return json.read_json(stream, parse_options=narrow)
+        table = _read_fields(file, pa.schema(fields))
     except pa.ArrowInvalid:
         with _shallow(file) as stream:
-            return json.read_json(stream)
+            table = json.read_json(stream)
+    return _with_whole_ids(file, table.select(names), roles)
+
+
+def _read_fields(file: Source, fields: Any) -> Any:
+    """These fields in these types, without a look at others."""
+    from pyarrow import json
+
+    narrow = json.ParseOptions(explicit_schema=fields, unexpected_field_behavior="ignore")
+    with _shallow(file) as stream:
+        return json.read_json(stream, parse_options=narrow)
+
+
+def _with_whole_ids(file: Source, table: Any, roles: list[str]) -> Any:
+    """Ids beyond 2⁵³ as they are written: pyarrow takes those from 2⁶³ on for floats."""
+    pa = pyarrow()
+    for k, role in enumerate(roles):
+        column = table.column(k)
+        if role == "rating" or not pa.types.is_floating(column.type):
+            continue
+        largest = pa.compute.max(pa.compute.abs(column)).as_py()
+        if largest is None or largest < EXACT_FLOATS:
+            continue
+        name = table.column_names[k]
+        try:
+            whole = _read_fields(file, pa.schema([(name, pa.uint64())]))
+        except pa.ArrowInvalid as error:
+            raise ReadError(
+                f"{file.name}: {name!r} has ids such as {largest:.0f}, too large for numbers in "
+                "JSON; write them as text, in quotes."
+            ) from error
+        table = table.set_column(k, name, whole.column(name))
+    return table
 
 
 class Depth:

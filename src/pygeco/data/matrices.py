@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from pygeco.columns import ReadError, parsing
 from pygeco.data.market import read_market
-from pygeco.data.sources import check_growth
+from pygeco.data.sources import check_growth, opened
+from pygeco.data.text_tables import text_table
 from pygeco.factors import Array
 from pygeco.tables import pyarrow
 
 TABLES = (".csv", ".tsv", ".txt", ".parquet")
 ARRAYS = (".npy", ".npz", ".mtx")
-MISSING = ["", "NA", "N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "?", "-"]
 
 
 class Table(NamedTuple):
@@ -114,9 +114,10 @@ def _archive(file: BinaryIO, size: int) -> NDArray[Any]:
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
-    """A table from text (separated by , ; | or tabs) or Parquet.
+    """A table from text (separated by , ; | tabs or spaces) or Parquet.
 
-    Columns of numbers are found; empty cells, NA, NaN, null, ? and - are missing.
+    Columns of numbers are found; empty cells, NA, NaN, null, ? and - are missing. The first line is
+    data if it has a number; only a frame's own count of its columns, and years, are names.
     """
     source = Path(path)
     pa = pyarrow()
@@ -162,32 +163,7 @@ def _parquet(path: Path) -> tuple[Any, bool]:
 
 
 def _text(path: Path) -> tuple[Any, bool]:
-    from pyarrow import csv
-
-    with path.open("rb") as file:
-        first = file.readline(1 << 20).decode(errors="replace").strip("\r\n\ufeff")
-    if not first.strip():
-        raise ReadError(f"{path} starts with an empty line; give a table with columns.")
-    separator = max(",;\t|", key=first.count)
-    named = any(not _numeric(cell) for cell in first.split(separator))
-    table = csv.read_csv(
-        path,
-        csv.ReadOptions(autogenerate_column_names=not named),
-        csv.ParseOptions(delimiter=separator),
-        csv.ConvertOptions(null_values=MISSING),
-    )
-    return table, named
-
-
-def _numeric(cell: str) -> bool:
-    text = cell.strip().strip('"')
-    if text in MISSING:
-        return True
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+    return text_table(opened(path))
 
 
 def _is_number(kind: Any) -> bool:

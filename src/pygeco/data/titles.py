@@ -5,18 +5,36 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.columns import ReadError
 from pygeco.data.files import read_columns
-from pygeco.tables import coded, positions
+from pygeco.data.text_ids import id_texts
+from pygeco.tables import Column, pyarrow
 
 
-def read_titles(path: str | os.PathLike[str], ids: NDArray[Any]) -> list[str]:
-    """A title for each of these ids; the id itself where the file has none."""
-    table = read_columns(path, {"item": None, "title": None}).table
-    found = coded(table.column("item"), "item")
-    first = np.unique(found.codes, return_index=True)[1]
-    titles = table.column("title").take(first).to_pylist()
-    at = positions(found.ids, ids)
-    return [str(titles[k]) if k >= 0 else str(one) for k, one in zip(at, ids, strict=True)]
+def read_titles(
+    path: str | os.PathLike[str],
+    ids: NDArray[Any],
+    *,
+    item: Column | None = None,
+    title: Column | None = None,
+) -> list[str]:
+    """A title for each of these ids; the id itself where the file has none.
+
+    Ids are compared as text. A file that has none of them is refused: it is of other items, or
+    another column holds their ids.
+    """
+    reading = read_columns(path, {"item": item, "title": title}, texts=("item",))
+    first: dict[str, str] = {}
+    listed, titles = (reading.table.column(role).to_pylist() for role in ("item", "title"))
+    for one, called in zip(listed, titles, strict=True):
+        first.setdefault(one.strip(), called)
+    wanted = id_texts(pyarrow().chunked_array([pyarrow().array(ids)])).to_pylist()
+    if len(wanted) and not any(one in first for one in wanted):
+        raise ReadError(
+            f"{reading.found} None of its items, such as {listed[0]!r}, is one of the model's, "
+            f"such as {wanted[0]!r}; give the file of these items, or name its columns with item= "
+            "and title= (on the command line --title-item and --title)."
+        )
+    return [first.get(text, text) for text in wanted]
