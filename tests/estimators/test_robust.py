@@ -83,6 +83,30 @@ def test_a_corrupted_line_does_not_spoil_the_others():
     assert np.abs(found - L)[others].max() < 1e-3
 
 
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [((300, 1000), float), ((257, 513), np.float32), ((700, 400), np.uint8), ((40, 9000), float)],
+    ids=str,
+)
+def test_data_are_low_rank_and_outliers_and_a_small_rest(shape, dtype):
+    """Shapes whose rows and columns go on in the next tile."""
+    rng = np.random.default_rng(9)
+    L = 100 + 10 * rng.standard_normal((shape[0], 2)) @ rng.standard_normal((2, shape[1]))
+    wild = rng.random(shape) < 0.05
+    X = (L + rng.standard_normal(shape) + 90 * wild).clip(0, 255).astype(dtype)
+    model = RobustPCA(2, tol=1e-3, random_state=0).fit(X)
+    rest = X.astype(float) - model.low_rank_.to_dense()
+    outliers = model.outliers_
+    assert outliers.has_canonical_format
+    far = np.abs(rest) > model.threshold_
+    unsure = np.abs(np.abs(rest) - model.threshold_) < 1e-3  # a rounding away from the threshold
+    assert np.all((model.outlier_mask_ == far) | unsure)
+    found = np.where(model.outlier_mask_, rest, 0.0)
+    np.testing.assert_allclose(outliers.toarray(), found, rtol=1e-4, atol=1e-3)
+    assert np.abs(rest - outliers.toarray()).max() <= model.threshold_ + 1e-3
+    assert np.mean(model.outlier_mask_ == wild) > 0.99
+
+
 def test_new_rows_are_projected_robustly_and_alone():
     L, X, _ = corrupted(m=180)
     model = RobustPCA(5, random_state=0).fit(X[:120])

@@ -117,3 +117,21 @@ def test_scale_comes_from_the_residuals_of_the_offsets():
     spoilt = np.where(far, 1e6, 0.3 * rng.standard_normal(len(y)))
     entries = Entries(rows, cols, spoilt, (80, 60), loss="huber")
     assert with_scale(entries, losses.Huber()).loss.delta == pytest.approx(0.6, rel=0.1)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+@pytest.mark.parametrize("room", [1, 8, 1 << 23])
+def test_a_row_takes_the_same_steps_in_any_company(steps, room, monkeypatch):
+    """Rows whose first trials are all too long get more of them; their neighbours do not."""
+    rng = np.random.default_rng(5)
+    y = rng.standard_normal((9, 12)) * np.geomspace(1e-2, 1e4, 9)[:, None]
+    fixed = rng.standard_normal((12, 2))
+    monkeypatch.setattr(row_newton, "ROOM", room)
+
+    def solve(rows):
+        i, j = np.indices((len(rows), 12)).reshape(2, -1)
+        entries = Entries(i, j, y[rows].reshape(-1), loss=losses.LogCosh())
+        return minimise_side(entries, np.zeros((len(rows), 2)), fixed, steps=steps)
+
+    alone = np.concatenate([solve([i]) for i in range(9)])
+    np.testing.assert_allclose(solve(range(9)), alone, rtol=1e-9)

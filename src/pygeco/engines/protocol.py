@@ -239,7 +239,10 @@ class Engine(Protocol):
         """Sums over the cells of each row (or column) at predictions P Qᵀ. O(m n (s + k))."""
 
     def beyond(self, table: Table, P: Array, Q: Array, threshold: float) -> tuple[Array, ...]:
-        """Rows, columns and residuals y − z of the cells with |y − z| > threshold, row by row."""
+        """Rows, columns and residuals y − z of the cells with |y − z| > threshold.
+
+        Row by row, and in the order of the columns within a row.
+        """
 
     def medians(self, table: Table) -> Array:
         """The median of the observed cells of each column; zero where there is none."""

@@ -37,7 +37,7 @@ def lines(
     P (m, s), Q (n, s); X (n, k) goes with the columns, or (m, k) with the rows when the lines are
     columns. O(m n (s + k)), and O(m n k²/2) more for the Grams.
     """
-    if not table.values.flags.c_contiguous and table.values.flags.f_contiguous:
+    if table.values.strides[0] < table.values.strides[1]:  # columns lie together in memory
         return lines(table.T, loss, Q, P, X, by_row=not by_row, curved=curved)
     P, Q, X = (np.ascontiguousarray(F, dtype=table.dtype) for F in (P, Q, X))
     evaluate = _evaluator(loss, table.dtype)
@@ -73,7 +73,10 @@ def lines(
 
 
 def beyond(table: Table, P: Array, Q: Array, threshold: float) -> tuple[Array, ...]:
-    """Rows, columns and residuals y − z of the cells with |y − z| > threshold, row by row."""
+    """Rows, columns and residuals y − z of the cells with |y − z| > threshold.
+
+    Row by row, and in the order of the columns within a row.
+    """
     P, Q = (np.ascontiguousarray(F, dtype=table.dtype) for F in (P, Q))
     rows, cols = grid(table.values.shape)
     found: list[Any] = [None] * len(rows)
@@ -89,7 +92,9 @@ def beyond(table: Table, P: Array, Q: Array, threshold: float) -> tuple[Array, .
                 flagged &= w > 0
             at, to = np.nonzero(flagged)
             pieces.append((at + line.start, to + j.start, r[at, to]))
-        found[task] = [np.concatenate(part) for part in zip(*pieces, strict=True)]
+        at, to, r = (np.concatenate(part) for part in zip(*pieces, strict=True))
+        order = np.argsort(at, kind="stable")  # a row goes on in the next tile
+        found[task] = at[order], to[order], r[order]
 
     each(work, len(rows), alone=table.values.size <= SMALL)
     i, j, r = (np.concatenate(part) for part in zip(*found, strict=True))

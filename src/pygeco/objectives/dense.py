@@ -19,7 +19,7 @@ from pygeco.losses import Loss, Squared, named, prepared
 from pygeco.objectives.base import OfCells
 from pygeco.objectives.convex_span import ConvexSpan
 from pygeco.objectives.dense_input import check_extremes, checked, relabelled
-from pygeco.objectives.dense_sweep import minimise_lines
+from pygeco.objectives.dense_sweep import DIRECT, blocks, minimise_lines
 
 # Rows and columns, at least and at most, of the part from which scales are estimated.
 SAMPLE = 128, 512
@@ -56,10 +56,11 @@ class Dense:
         if not self.total_weight > 0:
             raise ValueError("Y: no observed cell; at least one is needed.")
         check_extremes(self.table, named(loss))
-        _, _, seen, y = self._part
-        self.loss, _ = prepared(loss, y[seen])
-        if type(self.loss).targets is not Loss.targets:  # labels or levels, not numbers
-            self.table = self.table._replace(values=relabelled(self.loss, self.table))
+        if type(named(loss)).targets is not Loss.targets:  # labels or levels, not numbers
+            self.loss, self.table = relabelled(loss, self.table)
+        else:
+            _, _, seen, y = self._part
+            self.loss, _ = prepared(loss, y[seen])
 
     @property
     def engine(self) -> Engine:
@@ -131,7 +132,8 @@ class Dense:
 
         From `start`; a row of W never gets worse, and one without any cell stays as it is. One
         product with Y for the squared loss on all cells. Else at most `steps` passes of
-        `minimise_lines`, cheaper ones if not `exact`.
+        `minimise_lines`, in blocks whose systems fit in memory, cheaper ones if not `exact`. A row
+        of W depends on its own cells alone, whatever the others are and however many.
         """
         if side not in ("column", "row"):
             raise ValueError(f"side: expected 'column' or 'row', not {side!r}.")
@@ -142,9 +144,14 @@ class Dense:
             force = -self.lines(columns, zero, fixed, fixed).sides
             gram = 2 * inner(fixed, fixed) + 2 * float(lift[0]) * np.eye(fixed.shape[1])
             return times(force, np.linalg.pinv(gram, rcond=EPSILON * len(gram), hermitian=True))
-        bound = self.loss.smoothness * self.heaviest
-        lines = partial(self.lines, columns)
-        return minimise_lines(lines, fixed, start, lift, bound, steps, exact)
+        bound, s = self.loss.smoothness * self.heaviest, fixed.shape[1]
+        curved = exact or s <= DIRECT
+        found = []
+        for block in blocks(len(start), s, curved=curved):
+            part = self.part(cols=block) if columns else self.part(rows=block)
+            given = fixed, start[block], lift[block], bound, steps, curved
+            found.append(minimise_lines(partial(part.lines, columns), *given))
+        return np.concatenate(found)
 
     def shifted(self, row: Array, col: Array) -> Dense:
         """A ↦ R(A + row 1ᵀ + 1 colᵀ). Y is shared."""
@@ -162,7 +169,10 @@ class Dense:
     def part(
         self, rows: NDArray[Any] | slice = slice(None), cols: NDArray[Any] | slice = slice(None)
     ) -> Dense:
-        """These rows (or columns) alone, copied; weights are relative to the same total."""
+        """These rows (or columns) alone; weights are relative to the same total.
+
+        A slice shares the cells; an array of indices copies them.
+        """
         other = copy.copy(self)
         other.__dict__.pop("_part", None)
         values, *weights = (w[rows][:, cols] for w in (self.table.values, *self.table.weights))

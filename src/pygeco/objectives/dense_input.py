@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from pygeco.arrays import full, on
 from pygeco.engines import Engine, Table
 from pygeco.factors import Array
-from pygeco.losses import Loss, Squared, check_size
+from pygeco.losses import Loss, Squared, check_size, prepared
 
-ROWS = 256  # that are relabelled at once
+ROWS = 256  # that are checked at once
 
 
 def checked(
@@ -41,14 +41,17 @@ def check_extremes(table: Table, loss: Loss) -> None:
             check_size("Y", values[i][_seen(table, i)], single=single)
 
 
-def relabelled(loss: Loss, table: Table) -> Array:
-    """The targets as the loss wants them: the one case in which Y is copied."""
+def relabelled(loss: str | Loss, table: Table) -> tuple[Loss, Table]:
+    """The loss as all observed cells make it, and the targets as it wants them.
+
+    The one case in which Y is copied: a sample may miss a rare level, and which labels there are
+    is settled by all of them together.
+    """
+    seen = _seen(table, slice(None))
+    found, targets = prepared(loss, table.values[seen].astype(table.dtype))
     out = full(table.values.shape, np.nan, table.values, table.dtype)
-    for first in range(0, len(out), ROWS):
-        i = slice(first, first + ROWS)
-        y, seen = table.values[i].astype(table.dtype), _seen(table, i)
-        out[i][seen] = loss.targets(y[seen])
-    return out
+    out[seen] = targets
+    return found, table._replace(values=out)
 
 
 def _seen(table: Table, i: slice) -> NDArray[np.bool_]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from pygeco.arrays import inner, on, ones, times
+from pygeco.arrays import inner, on, ones, parts, times
 from pygeco.engines.protocol import Lines
 from pygeco.factors import Array
 
@@ -19,6 +19,11 @@ PROGRESS = 1e-14
 SAFE = 0.55
 
 
+def blocks(lines: int, columns: int, *, curved: bool) -> Iterator[slice]:
+    """Lines that are minimised at once: all of them, or as many as have room for their systems."""
+    return parts(lines, max(1, ROOM // max(1, columns**2)) if curved else lines)
+
+
 def minimise_lines(
     lines: Callable[..., Lines],
     fixed: Array,
@@ -26,19 +31,17 @@ def minimise_lines(
     lift: Array,
     bound: float,
     steps: int,
-    exact: bool,
+    curved: bool,
 ) -> Array:
     """Argmin over W of Σ w ℓ(⟨W_i, fixed_j⟩) + Σ lift_i ‖W_i‖², every line i at once.
 
     Iteratively reweighted least squares: with h = ℓ′/residual, Σ h (z − y)² / 2 lies above
     Huber's loss and touches it, so a step downhill on the one is downhill on the other. Each
-    line's system Σ h f fᵀ is formed, m n s²/2 a pass, for a few columns, or if `exact` and there
-    is room. Else it is taken as h̄ FᵀF, exact when h and f are unrelated and never less than
-    about half of the bound on h: 2 m n s a pass, and still downhill. With other losses a step may
-    raise a line: it is then halved. `steps` passes at most; that of a single pass is not checked.
+    line's system Σ h f fᵀ is formed, m n s²/2 a pass, if `curved`. Else it is taken as h̄ FᵀF,
+    exact when h and f are unrelated and never less than about half of the bound on h: 2 m n s a
+    pass, and still downhill. With other losses a step may raise a line: it is then halved.
+    `steps` passes at most; that of a single pass is not checked. A line depends on no other.
     """
-    s = fixed.shape[1]
-    curved = s <= DIRECT or (exact and s * s * len(start) <= ROOM)
     FtF = inner(fixed, fixed)
     least = SAFE * bound * len(fixed) if np.isfinite(bound) else 0.0
 

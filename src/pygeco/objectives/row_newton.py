@@ -85,7 +85,9 @@ class _Rows:
         # Not for labels: there a stuck row may have no minimum at all.
         more = TRIALS if self.loss.regression else 0
         for trials in range(steps + more):
-            if not (open_ if trials < steps else open_ & stuck).any():
+            if trials >= steps:
+                open_ &= stuck
+            if not open_.any():
                 break
             trial = W + (t * open_)[:, None] * step
             new, grams, force = self._at(trial)
