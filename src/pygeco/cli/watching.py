@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from pygeco.cli.console import Voice
-from pygeco.estimators._tables import located
+from pygeco.estimators._tables import rated
 from pygeco.evidence import Sweep
 from pygeco.path import Step, Trial
 from pygeco.sampling import Drawn
@@ -132,9 +132,9 @@ class Watch:
         if self.table is None:
             return None
         if self.held is None:
-            cells = located(self.model, self.table)
+            cells = rated(self.model, self.table)
             known = (cells.rows >= 0) & (cells.cols >= 0)
-            values = cells.values(self.model)[known]
+            values = cells.values[known]
             self.held = Held(cells.rows[known], cells.cols[known], values)
         rows, cols, values = self.held
         z = step.A.entries(rows, cols) + self.model.biases_.at(rows, cols)

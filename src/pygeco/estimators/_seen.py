@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pygeco.arrays import host
 from pygeco.estimators._cluster import asked, spread_out
 from pygeco.estimators._input import cells_from
-from pygeco.estimators._tables import located
+from pygeco.estimators._tables import rated
 from pygeco.factors import Array
 from pygeco.modelfile import record
 from pygeco.tables import is_table
@@ -45,9 +45,9 @@ def sort_cells(
 def given_cells(model: Any, X: Any) -> tuple[NDArray[Any], NDArray[Any], Array]:
     """Rows, columns and targets of cells in any form that `fit` takes, of ids that were fitted."""
     if model.row_ids_ is not None and is_table(X):
-        cells = located(model, X)
+        cells = rated(model, X)
         known = (cells.rows >= 0) & (cells.cols >= 0)
-        return cells.rows[known], cells.cols[known], cells.values(model)[known]
+        return cells.rows[known], cells.cols[known], cells.values[known]
     found = cells_from(X, loss=model.loss_, duplicates="last", allow_empty=True)
     if any(size > fitted for size, fitted in zip(found.shape, model.factors_.shape, strict=True)):
         raise ValueError(

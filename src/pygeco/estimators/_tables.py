@@ -4,43 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays import empty, host, on
-from pygeco.column_names import match_columns
+from pygeco.column_names import find_role, match_columns
 from pygeco.estimators._cluster import asked, spread_out
 from pygeco.estimators._input import cell_index, check_columns, entries_from
+from pygeco.estimators._marks import check_scale, drop_marks
+from pygeco.estimators._recognize import Taken, check_values, table_of_array, take_cells
+from pygeco.estimators.cell_list import CellList
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.biases import Biases
 from pygeco.objectives.entries import Entries
 from pygeco.objectives.half_sweep import Side
 from pygeco.objectives.observed import RepeatedCellError
-from pygeco.tables import (
-    Coded,
-    Column,
-    as_arrow,
-    coded,
-    column_at,
-    is_partitioned,
-    is_table,
-    names_of,
-    numbers,
-    positions,
-)
+from pygeco.tables import Coded, Column, as_arrow, coded, is_partitioned, numbers, positions
+from pygeco.value_scale import are_marks, parse_marks
 
 UNKNOWN = ("mean", "nan", "error")
-
-
-class Taken(NamedTuple):
-    """Cells of a table, and the ids of rows and columns; None for other kinds of X."""
-
-    X: Any
-    row_ids: NDArray[Any] | None = None
-    column_ids: NDArray[Any] | None = None
-    names: tuple[str, ...] | None = None
 
 
 class Cells(NamedTuple):
@@ -51,49 +35,37 @@ class Cells(NamedTuple):
     cols: NDArray[np.int64]
     names: tuple[str, ...]
 
-    def values(self, model: Any) -> Array:
-        """The observed values beside the ids, as the loss wants them."""
-        names = self.table.column_names
-        usual = match_columns(names, ("user", "item", "rating"))
-        name = model.table_columns_[2]
-        if name not in names and usual is None:
-            raise ValueError(f"X: expected a column {name!r} of values, as in the fit.")
-        at = names.index(name) if name in names else cast(list[int], usual)[2]
-        return model.loss_.targets(numbers(self.table.column(at), names[at]))
 
+class Rated(NamedTuple):
+    """Cells of a table as positions, −1 for an unknown id, and their targets for the loss."""
 
-def taken(X: Any, columns: Sequence[Column] | None) -> Taken:
-    """A table of ratings as (rows, cols, values, shape) with its ids; anything else as it is.
-
-    A table is one of ratings if `columns` says so or its names do; a pandas table with other
-    names is a matrix, with NaN for missing cells.
-    """
-    if not is_table(X):
-        if columns is not None:
-            raise ValueError(f"columns: only a table has columns, not a {type(X).__name__}.")
-        return Taken(X)
-    if not hasattr(X, "columns"):  # a stream, which can be read once
-        X = as_arrow(X)
-    at = _chosen(X, columns)
-    if at is None:
-        return Taken(X)
-    table = as_arrow(X)
-    names = tuple(table.column_names[k] for k in at)
-    rows, cols = (coded(table.column(k), name) for k, name in zip(at[:2], names[:2], strict=True))
-    values = numbers(table.column(at[2]), names[2])
-    shape = (len(rows.ids), len(cols.ids))
-    return Taken((rows.codes, cols.codes, values, shape), rows.ids, cols.ids, names)
+    rows: NDArray[np.int64]
+    cols: NDArray[np.int64]
+    values: Array
 
 
 def fitted_entries(
-    model: Any, X: Any, columns: Sequence[Column] | None, **settings: Any
+    model: Any,
+    X: Any,
+    y: Any,
+    columns: Sequence[Column] | str | None,
+    *,
+    sample_weight: Any,
+    **settings: Any,
 ) -> Entries:
     """The cells to fit; the model keeps their ids, or that there are none."""
+    marks = model.missing_values
     if is_partitioned(X):
-        return _spread_entries(model, X, columns, **settings)
-    X, model.row_ids_, model.column_ids_, model.table_columns_ = taken(X, columns)
+        return _spread_entries(model, X, columns, sample_weight=sample_weight, **settings)
+    if isinstance(X, CellList):
+        got = Taken(X, X.row_ids, X.column_ids, X.names, sample_weight)
+    else:
+        got = take_cells(X, y, columns, weights=sample_weight, missing_values=marks)
+    X, weights = drop_marks(got.X, got.weights, parse_marks(marks))
+    check_scale(X, marks, settings["loss"], ids=got.row_ids is not None)
+    model.row_ids_, model.column_ids_, model.table_columns_ = got[1:4]
     try:
-        return entries_from(model, X, reset=True, **settings)
+        return entries_from(model, X, reset=True, sample_weight=weights, **settings)
     except RepeatedCellError as error:
         if model.row_ids_ is None:
             raise
@@ -127,24 +99,57 @@ def _spread_entries(
     return Entries.from_slabs(found.slabs, loss=loss)
 
 
-def _chosen(X: Any, columns: Sequence[Column] | None) -> list[int] | None:
-    names = names_of(X)
-    if columns is None:
-        return match_columns(names, ("user", "item", "rating"))
-    if isinstance(columns, str) or len(columns) != 3:
-        raise ValueError(f"columns: expected three, for rows, columns and values, not {columns!r}.")
-    return [column_at("columns", given, names) for given in columns]
+def find_listed(model: Any, X: CellList) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The positions of listed cells in the fitted matrix, by their ids where they have some."""
+    if X.row_ids is None or X.column_ids is None:
+        return (
+            cell_index("rows", X.rows, model.factors_.shape[0]),
+            cell_index("cols", X.cols, model.factors_.shape[1]),
+        )
+    if model.row_ids_ is None:
+        raise ValueError("X: its cells have ids, but the model was not fitted from a table.")
+    return (
+        positions(model.row_ids_, X.row_ids)[X.rows],
+        positions(model.column_ids_, X.column_ids)[X.cols],
+    )
 
 
 def located(model: Any, X: Any) -> Cells:
     """The cells that a table asks for, its columns named as in the fit or as usual."""
-    table = as_arrow(X)
+    table = table_of_array(X) if isinstance(X, np.ndarray) else as_arrow(X)
     names = table.column_names
     at = pair_columns(model, names)
     sides = []
     for k, ids in zip(at, (model.row_ids_, model.column_ids_), strict=True):
         sides.append(_positions(coded(table.column(k), names[k]), ids, names[k]))
     return Cells(table, sides[0], sides[1], tuple(names[k] for k in at))
+
+
+def rated(model: Any, X: Any, y: Any = None) -> Rated:
+    """The cells of a table with the values beside the ids, or with those in `y`.
+
+    What the fit took for missing is left out here too.
+    """
+    cells = located(model, X)
+    raw = (
+        check_values(y, cells.table.num_rows)
+        if y is not None
+        else numbers(*_value_column(model, cells))
+    )
+    keep = ~are_marks(raw, parse_marks(vars(model).get("missing_values")))
+    return Rated(cells.rows[keep], cells.cols[keep], model.loss_.targets(raw[keep]))
+
+
+def _value_column(model: Any, cells: Cells) -> tuple[Any, str]:
+    """The column of values: named as in the fit, or as usual, or the only one that is left."""
+    names = cells.table.column_names
+    name = model.table_columns_[2]
+    if name not in names:
+        found = find_role(names, "rating")
+        if found is None or names[found] in cells.names:
+            raise ValueError(f"X: expected a column {name!r} of values, as in the fit.")
+        name = names[found]
+    return cells.table.column(names.index(name)), name
 
 
 def pair_columns(model: Any, names: list[str]) -> list[int]:
@@ -287,6 +292,9 @@ def unknown_id(
 def _answered(X: Any, cells: Cells, columns: dict[str, Array]) -> Any:
     """The ids and what was found, as a table of the caller's kind."""
     library = type(X).__module__.split(".")[0]
+    if library == "numpy":
+        found = tuple(columns.values())
+        return found if len(found) > 1 else found[0]
     if library == "pandas":
         return X.loc[:, list(cells.names)].assign(**columns)
     table = cells.table.select(list(cells.names))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import KFold
 
+from pygeco.estimators._recognize import take_cells
 from pygeco.factors import Array
+from pygeco.tables import Column, is_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +27,9 @@ class CellList:
     cols: NDArray[Any]
     values: Array
     matrix_shape: tuple[int, int]
+    row_ids: NDArray[Any] | None = None
+    column_ids: NDArray[Any] | None = None
+    names: tuple[str, ...] | None = None  # of the columns of the table that it was made of
 
     @property
     def shape(self) -> tuple[int]:
@@ -44,15 +50,27 @@ class CellList:
         return replace(self, rows=rows, cols=cols, values=values)
 
 
-def cells(X: Any, y: ArrayLike | None = None, shape: tuple[int, int] | None = None) -> CellList:
-    """The known cells of X in row order (as given, for triplets and pairs).
+def cells(
+    X: Any,
+    y: ArrayLike | None = None,
+    shape: tuple[int, int] | None = None,
+    *,
+    columns: Sequence[Column] | str | None = None,
+) -> CellList:
+    """The known cells of X in row order (as given, for tables, triplets and pairs).
 
     X is a scipy sparse matrix (its stored cells), a dense array with NaN, a tuple (rows, cols,
-    values[, shape]), or pairs (k, 2) of row and column numbers with the values in `y`.
+    values[, shape]), pairs (k, 2) of row and column numbers with the values in `y`, or a table of
+    ratings, whose ids the list keeps; `columns` is as for `MatrixCompletion.fit`.
 
         GridSearchCV(model, {"rank": [2, 4]}, cv=CellKFold(5)).fit(cells(X))
     """
-    if y is not None:
+    if is_table(X) or columns is not None:
+        got = take_cells(X, y, columns)
+        if got.row_ids is not None:
+            rows, cols, values, size = got.X
+            return CellList(rows, cols, values, size, got.row_ids, got.column_ids, got.names)
+    elif y is not None:
         pairs = np.asarray(X)
         if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
             raise ValueError(
@@ -68,6 +86,8 @@ def cells(X: Any, y: ArrayLike | None = None, shape: tuple[int, int] | None = No
     if hasattr(X, "tocsr"):
         coo = X.tocsr().tocoo()
         return CellList(coo.row, coo.col, coo.data, coo.shape)
+    if columns is None:
+        take_cells(X)  # an array of triples is refused
     table = np.asarray(X)
     if table.ndim != 2 or table.dtype.kind not in "fiub":
         raise ValueError(f"X: expected a matrix of real numbers, not {table.dtype} {table.shape}.")
@@ -100,5 +120,6 @@ class CellKFold(KFold):
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
         """Positions of the fitted and of the held-out cells, fold by fold."""
-        listed = X if isinstance(X, CellList) else cells(X)
+        paired = not isinstance(X, CellList) and y is not None and np.shape(X)[1:] == (2,)
+        listed = X if isinstance(X, CellList) or paired else cells(X)
         return super().split(np.zeros(len(listed)))

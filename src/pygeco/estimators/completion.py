@@ -90,6 +90,9 @@ class MatrixCompletion(
         have no such range.
     duplicates : "error", "mean", "sum" or "last", default="error"
         What to do with a cell that is given more than once.
+    missing_values : "auto", None, number or list of numbers, default="auto"
+        Values that mean "no value" and are left out, such as −1 or 99. "auto" refuses data in which
+        a number looks like that: −1, 0 or 99 apart from the scale of the others. None keeps all.
     callback : callable or None, default=None
         Called with each `Step`, with the evidence with each `Sweep`, with each `Trial` of a rank
         that held-out cells judge, and with each posterior draw, `Drawn`; a true answer stops the
@@ -139,6 +142,7 @@ class MatrixCompletion(
         refit: bool = True,
         clip: bool = False,
         duplicates: str = "error",
+        missing_values: Any = "auto",
         callback: Callable[[Any], object] | None = None,
         observer: Observer | None = None,
         engine: str | None = None,
@@ -153,6 +157,7 @@ class MatrixCompletion(
         self.refit = refit
         self.clip = clip
         self.duplicates = duplicates
+        self.missing_values = missing_values
         self.callback = callback
         self.observer = observer
         self.engine = engine
@@ -164,15 +169,21 @@ class MatrixCompletion(
         y: Any = None,
         *,
         sample_weight: ArrayLike | None = None,
-        columns: Sequence[str | int] | None = None,
+        columns: Sequence[str | int] | str | None = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> MatrixCompletion:
         """Fit to a sparse matrix (its stored cells), a dense array (its cells that are not NaN),
         a tuple (rows, cols, values[, shape]), or a table of ratings. All give the same model.
 
         A table is anything with the Arrow stream interface (pandas, polars, pyarrow, DuckDB) whose
-        columns are called user, item and rating, or the like; `columns` names them otherwise. Its
-        ids may be of any type; the model keeps them, and then speaks of ids, not of positions.
+        columns are called user, item and rating, or the like; `columns` names them otherwise, also
+        those of an array, by number. Its ids may be of any type; the model keeps them, and then
+        speaks of ids, not of positions. Columns that are taken by position are told by a warning,
+        and what looks like a table but does not say which column is which is refused;
+        `columns="matrix"` says that it is the matrix itself.
+
+        `y` has the values of pairs: X is a table or an array of two columns of ids, or a tuple
+        (rows, cols). Of a matrix, whose values are its own, it is not used.
 
         On a cluster X may also be a Dask DataFrame of ratings, the address of a folder of Parquet
         files, or a list of such files: the workers read them. `pygeco.data.read_ratings` reads a
@@ -191,18 +202,21 @@ class MatrixCompletion(
                 "by pygeco.data.read_ratings and fit its table."
             )
         if self.engine != "dask" and not in_parts:
-            return self._fit(X, sample_weight, columns, checkpoint)
+            return self._fit(X, y, sample_weight, columns, checkpoint)
         with on_cluster() as own:
-            self._fit(X, sample_weight, columns, checkpoint)
+            self._fit(X, y, sample_weight, columns, checkpoint)
             if own:
                 brought_home(self)
         return self
 
-    def _fit(self, X: Any, sample_weight: Any, columns: Any, checkpoint: Any) -> MatrixCompletion:
+    def _fit(
+        self, X: Any, y: Any, sample_weight: Any, columns: Any, checkpoint: Any
+    ) -> MatrixCompletion:
         penalty = self._penalty()
         entries = fitted_entries(
             self,
             X,
+            y,
             columns,
             loss=named(self.loss),
             duplicates=self.duplicates,

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pygeco import metrics
 from pygeco.arrays import host
-from pygeco.estimators._tables import deviation_at, linear_at, located
+from pygeco.estimators._tables import deviation_at, linear_at, rated
 from pygeco.metrics import Errors, Ranked
 
 
@@ -49,7 +49,7 @@ def evaluate(
         raise ValueError(
             "model: was not fitted from a table, so it has no ids to go by; use score."
         )
-    given = located(model, X)
+    given = rated(model, X)
     fitted = model.was_fitted(given.rows, given.cols)
     if fitted.all():
         raise ValueError(
@@ -58,7 +58,7 @@ def evaluate(
         )
     new = ~fitted
     cells = given._replace(rows=given.rows[new], cols=given.cols[new])
-    observed = given.values(model)[new]
+    observed = given.values[new]
     predicted = host(model._response(linear_at(model, cells.rows, cells.cols)))
     covered = None
     if model.posterior_ is not None:

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays import answer, foreign, on, ones
 from pygeco.estimators._input import cells_from
+from pygeco.estimators._marks import drop_marks
+from pygeco.estimators._recognize import take_cells
 from pygeco.estimators._seen import sort_cells
-from pygeco.estimators._tables import taken
 from pygeco.estimators.cell_list import CellList
 from pygeco.estimators.folding import Linear, Sizes, fold
 from pygeco.evidence import new_rows
@@ -22,6 +23,7 @@ from pygeco.objectives.biases import Biases
 from pygeco.objectives.half_sweep import Side
 from pygeco.posterior import Posterior
 from pygeco.tables import is_table, names_of, positions
+from pygeco.value_scale import parse_marks
 
 Places = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -95,7 +97,7 @@ class Updating:
                 "posterior: the mean of draws cannot take in new cells; fit again, or use "
                 "posterior=0."
             )
-        new, places, ids = _arrived(model, X, sample_weight)
+        new, places, ids = _arrived(model, X, y, sample_weight)
         entries = self._merged(new, places)
         rows, cols = (
             _touched(cells.counts(), place, size)
@@ -159,15 +161,16 @@ class Arrived(NamedTuple):
     ids: tuple[NDArray[Any] | None, NDArray[Any] | None]
 
 
-def _arrived(model: Any, X: Any, sample_weight: ArrayLike | None) -> Arrived:
+def _arrived(model: Any, X: Any, y: Any, sample_weight: ArrayLike | None) -> Arrived:
     settings = {
         "loss": model.loss_,
         "duplicates": model.duplicates,
         "allow_empty": True,
         "sample_weight": sample_weight,
     }
-    old = model.factors_.shape
+    old, marks = model.factors_.shape, parse_marks(model.missing_values)
     if model.row_ids_ is None:
+        X, settings["sample_weight"] = drop_marks(X, sample_weight, marks)
         new = cells_from(X, **settings)
         if not isinstance(X, (tuple, CellList)) and new.shape[1] < old[1]:
             raise ValueError(  # in scikit-learn's words
@@ -179,9 +182,12 @@ def _arrived(model: Any, X: Any, sample_weight: ArrayLike | None) -> Arrived:
     names = model.table_columns_
     if not is_table(X):
         raise ValueError(f"X: the model knows ids; pass a table with columns {names}.")
-    got = taken(X, names if all(name in names_of(X) for name in names) else None)
+    told = names[:2] if y is not None else names
+    told = told if all(name in names_of(X) for name in told) else None
+    got = take_cells(X, y, told, weights=sample_weight, missing_values=marks)
     if got.row_ids is None or got.column_ids is None:
         raise ValueError(f"X: expected a table with columns {names}, as in the fit.")
+    settings["sample_weight"] = got.weights
     index, places, ids = [], [], []
     sides = ((model.row_ids_, got.row_ids), (model.column_ids_, got.column_ids))
     for codes, (known, fresh) in zip(got.X[:2], sides, strict=True):

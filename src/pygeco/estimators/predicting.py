@@ -16,7 +16,15 @@ from pygeco.estimators._cluster import spread_out
 from pygeco.estimators._frames import predicted_frame
 from pygeco.estimators._input import entries_from
 from pygeco.estimators._seen import Seen, given_cells, was_fitted
-from pygeco.estimators._tables import deviation_at, index_of, linear_at, located, predicted
+from pygeco.estimators._tables import (
+    deviation_at,
+    find_listed,
+    index_of,
+    linear_at,
+    located,
+    predicted,
+    rated,
+)
 from pygeco.estimators.cell_list import CellList
 from pygeco.estimators.folding import Linear, Sizes
 from pygeco.factors import Array, LowRank
@@ -42,6 +50,7 @@ class Predicting:
     range_: tuple[float, float]
     total_weight_: float
     row_ids_: Any
+    table_columns_: tuple[str, ...] | None
     clip: bool
 
     def predict(
@@ -66,7 +75,9 @@ class Predicting:
         """
         check_is_fitted(self)
         if isinstance(rows, CellList):
-            rows, cols = rows.rows, rows.cols
+            i, j = find_listed(self, rows)
+            values = self._response(linear_at(self, i, j))
+            return (values, deviation_at(self, i, j)) if return_std else values
         if cols is None and self._asks(rows):
             return predicted(self, rows, return_std, unknown)
         if cols is None and is_frame(rows):
@@ -91,14 +102,22 @@ class Predicting:
         return was_fitted(self, np.asarray(rows), np.asarray(cols))
 
     def _asks(self, X: Any) -> bool:
-        """Whether X is a table of ids, which only a model fitted from a table understands."""
-        return self.row_ids_ is not None and is_table(X)
+        """Whether X is a table of ids, which only a model fitted from a table understands; or an
+        array of them, where the fit was to one.
+        """
+        if self.row_ids_ is None or not isinstance(X, np.ndarray) or X.ndim != 2:
+            return self.row_ids_ is not None and is_table(X)
+        return all(f"{k}" in (self.table_columns_ or ()) for k in range(2)) and X.shape[1] in (
+            2,
+            3,
+            4,
+        )
 
     def decision_function(self, rows: Any, cols: ArrayLike | None = None) -> Array:
         """The linear predictor ⟨u_i s, v_j⟩ + μ + b_i + c_j, for the same input as `predict`."""
         check_is_fitted(self)
         if isinstance(rows, CellList):
-            rows, cols = rows.rows, rows.cols
+            return linear_at(self, *find_listed(self, rows))
         if cols is None and self._asks(rows):
             cells = located(self, rows)
             return linear_at(self, cells.rows, cells.cols)
@@ -123,8 +142,11 @@ class Predicting:
         """
         check_is_fitted(self)
         if self._asks(X):
-            cells = located(self, X)
-            return self._scored(host(linear_at(self, cells.rows, cells.cols)), cells.values(self))
+            cells = rated(self, X, y)
+            return self._scored(host(linear_at(self, cells.rows, cells.cols)), cells.values)
+        if isinstance(X, CellList) and X.row_ids is not None:
+            z = linear_at(self, *find_listed(self, X))
+            return self._scored(host(z), self.loss_.targets(X.values))
         held = entries_from(self, X, reset=False, loss=self.loss_, engine=self._engine)
         if held.shape[0] != self.factors_.shape[0]:
             raise ValueError(

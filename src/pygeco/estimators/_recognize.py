@@ -1,0 +1,297 @@
+"""What is given to `fit`: a table of ratings, pairs with their values, or a matrix.
+
+A table is never taken for a matrix in silence: where names and types do not settle it, it is
+refused with the argument that would.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pygeco.column_names import find_role, list_names, match_columns
+from pygeco.tables import (
+    Column,
+    as_arrow,
+    coded,
+    column_at,
+    is_table,
+    names_of,
+    numbers,
+    pyarrow,
+)
+from pygeco.value_scale import are_marks, parse_marks
+
+ROLES = ("user", "item", "rating")
+MATRIX = "matrix"  # `columns` for a table or an array each of whose columns is a column of cells
+MAX_TABLE_COLUMNS = 12  # of a table whose names say nothing; a wider one is a matrix
+MIN_TRIPLES = (10, 200, 200)  # rows from which 3, 4 and 5 columns can be told from a small matrix
+MIN_PAIRS = 50  # rows from which two columns of integers, with values beside them, are pairs
+MIN_DISTINCT_PAIRS = 0.9  # of the pairs of triples; numbers of a matrix repeat each other's pairs
+MIN_TIME = 10**6  # numbers from here on, all of them, are times: seconds or yyyymmdd
+
+
+class ColumnWarning(UserWarning):
+    """Columns of a table were taken by their position or their types."""
+
+
+class Taken(NamedTuple):
+    """Cells of a table, the ids of rows and columns, and the weights; no ids for other kinds."""
+
+    X: Any
+    row_ids: NDArray[Any] | None = None
+    column_ids: NDArray[Any] | None = None
+    names: tuple[str, ...] | None = None
+    weights: Any = None
+
+
+def take_cells(
+    X: Any,
+    y: Any = None,
+    columns: Sequence[Column] | str | None = None,
+    *,
+    weights: Any = None,
+    missing_values: Any = None,
+) -> Taken:
+    """A table of ratings as (rows, cols, values, shape) with its ids; anything else as it is.
+
+    A table is one of ratings if `columns` says so, or its names, or its types; `y` has the values
+    of pairs. Cells whose value is among `missing_values` are left out of a table.
+    """
+    if isinstance(X, tuple):
+        return Taken(_take_tuple(X, y, columns), weights=weights)
+    if columns is not None and not isinstance(columns, str) and len(columns) not in (2, 3):
+        raise ValueError(f"columns: expected three, for rows, columns and values, not {columns!r}.")
+    if isinstance(columns, str):
+        if columns != MATRIX:
+            raise ValueError(
+                f"columns: expected three, for rows, columns and values, or 'matrix', not "
+                f"{columns!r}."
+            )
+        return Taken(X, weights=weights)
+    table = as_pairs_table(X, y, columns)
+    if table is None:
+        return Taken(X, weights=weights)
+    at = choose_table_columns(table, y is not None, columns)
+    if at is None:
+        return Taken(X, weights=weights)
+    return _take_table(as_arrow(table), at, y, weights, parse_marks(missing_values))
+
+
+def _take_tuple(X: tuple[Any, ...], y: Any, columns: Any) -> tuple[Any, ...]:
+    if columns is not None:
+        raise ValueError("columns: only a table has columns, or an array, not a tuple.")
+    if y is None:
+        return X
+    if len(X) != 2:
+        raise ValueError("y: X has values already; leave y out, or pass X=(rows, cols).")
+    return (*X, y)
+
+
+def as_pairs_table(X: Any, y: Any, columns: Any) -> Any:
+    """X as a table with names, or None where it can only be a matrix.
+
+    An array is one if `columns` says so, or if it has two columns of ids and `y` has the values.
+    """
+    if is_table(X):
+        return X if hasattr(X, "columns") else as_arrow(X)  # a stream can be read once
+    if not isinstance(X, (np.ndarray, list)):
+        if columns is not None:
+            raise ValueError(
+                f"columns: only a table has columns, or an array, not a {type(X).__name__}."
+            )
+        return None
+    table = np.asarray(X)
+    if table.ndim != 2:
+        return None
+    if columns is not None or (y is not None and table.shape[1] == 2 and _are_ids(table)):
+        return table_of_array(table)
+    if table.dtype.kind in "iuf" and looks_like_triples(list(table.T)):
+        raise ValueError(
+            f"X: an array of {len(table):,} × {table.shape[1]} that looks like triples (row, "
+            "column, value); pass columns=(0, 1, 2) to take it as such, with ids, or "
+            "columns='matrix' if it is the matrix to complete."
+        )
+    return None
+
+
+def table_of_array(X: NDArray[Any]) -> Any:
+    """The columns of an array under the names "0", "1", …; whole numbers as integers."""
+    pa = pyarrow()
+    found = {}
+    for k in range(X.shape[1]):
+        column = X[:, k]
+        if column.dtype.kind == "f" and _is_whole(column) and np.abs(column).max(initial=0) < 2**53:
+            column = column.astype(np.int64)
+        found[f"{k}"] = pa.array(column.tolist() if column.dtype.kind in "OU" else column)
+    return pa.table(found)
+
+
+def choose_table_columns(
+    X: Any, with_values: bool, columns: Sequence[Column] | None
+) -> list[int] | None:
+    """The columns of rows, of columns and (unless they come apart) of values; None for a matrix."""
+    names = names_of(X)
+    wanted = ROLES[:2] if with_values else ROLES
+    if columns is not None:
+        if len(columns) < len(wanted):
+            raise ValueError(
+                f"columns: expected three, for rows, columns and values, not {columns!r}."
+            )
+        return [column_at("columns", given, names) for given in columns[: len(wanted)]]
+    by_name = match_columns(names, wanted)
+    if by_name is not None:
+        return by_name
+    hits = {role: find_role(names, role) for role in ROLES}
+    known = {role: at for role, at in hits.items() if at is not None}
+    says = len(set(known.values())) >= 2
+    if len(names) > MAX_TABLE_COLUMNS and not says:
+        return None
+    return _choose_by_types(X, names, wanted, known if says else {})
+
+
+def _choose_by_types(
+    X: Any, names: list[str], wanted: Sequence[str], known: dict[str, int]
+) -> list[int] | None:
+    table = as_arrow(X)
+    kinds = [_kind(table.column(k), names[k]) for k in range(len(names))]
+    at = {role: known[role] for role in wanted if role in known}
+    free = [k for k in range(len(names)) if kinds[k] != "time" and k not in at.values()]
+    missing = [role for role in wanted if role not in at]
+    if (known or "text" in kinds or len(wanted) == 2) and len(free) == len(missing):
+        found = at | dict(zip(missing, free, strict=True))
+        if all(kinds[k] in _SUITS[role] for role, k in found.items()):
+            places = [found[role] for role in wanted]
+            if not all(names[k].isdecimal() for k in places):  # pandas' own names say nothing
+                _say_columns([names[k] for k in places])
+            return places
+    if len(wanted) == 2 and not known and "text" not in kinds:
+        return None  # features, and a target that completion does not use
+    if known or "text" in kinds or _are_triples(table, len(names)):
+        guess = at | dict(zip(missing, [*free, *range(len(names))], strict=False))
+        shown = tuple(names[guess[role]] for role in wanted)
+        raise ValueError(
+            f"X: looks like a table of ratings, but its columns {list_names(names)} do not say "
+            f"which are the users, the items and the values; pass columns={shown!r}, or what is "
+            "right in that order, or columns='matrix' if every column is one of the matrix."
+        )
+    return None
+
+
+_SUITS = {"user": ("text", "whole"), "item": ("text", "whole"), "rating": ("whole", "number")}
+
+
+def _kind(column: Any, name: str) -> str:
+    """What a column can be: "text", "whole" numbers, other "number"s, "time" or "other"."""
+    t = pyarrow().types
+    kind = column.type.value_type if t.is_dictionary(column.type) else column.type
+    if t.is_temporal(kind) or find_role([name], "time") is not None:
+        return "time"
+    if t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind):
+        return "text"
+    if t.is_integer(kind):
+        return "text" if t.is_dictionary(column.type) else "whole"
+    return "number" if t.is_floating(kind) or t.is_decimal(kind) or t.is_boolean(kind) else "other"
+
+
+def _are_triples(table: Any, count: int) -> bool:
+    t = pyarrow().types
+    columns = [table.column(k) for k in range(count)]
+    plain = [c for c in columns if t.is_integer(c.type) or t.is_floating(c.type)]
+    return len(plain) == len(columns) and looks_like_triples([c.to_numpy() for c in plain])
+
+
+def looks_like_triples(columns: list[NDArray[Any]]) -> bool:
+    """Whether two of three columns, a time aside, could be the ids of the cells of a third; of more
+    columns where there are many rows.
+
+    Ids are whole, are not negative, repeat, and hardly any pair of them comes twice.
+    """
+    rest = [c for c in columns if not (_is_whole(c) and c.min(initial=0) >= MIN_TIME)]
+    if not 3 <= len(rest) <= len(MIN_TRIPLES) + 2 or len(columns) - len(rest) > 1:
+        return False
+    if len(rest[0]) < MIN_TRIPLES[len(rest) - 3]:
+        return False
+    ids = [np.unique(c, return_inverse=True)[1] for c in rest if _is_whole(c) and c.min() >= 0]
+    return any(_are_pairs(one, other) for one, other in combinations(ids, 2))
+
+
+def _are_pairs(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    repeat = max(int(one.max()), int(other.max())) + 1 < len(one)
+    return repeat and _count_pairs(one, other) >= MIN_DISTINCT_PAIRS * len(one)
+
+
+def _count_pairs(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
+    return len(np.unique(one * (int(other.max(initial=0)) + 1) + other))
+
+
+def _is_whole(column: NDArray[Any]) -> bool:
+    if column.dtype.kind in "iu":
+        return True
+    return column.dtype.kind == "f" and bool(
+        np.all(np.isfinite(column) & (np.floor(column) == column))
+    )
+
+
+def _are_ids(table: NDArray[Any]) -> bool:
+    """Whether two columns beside values are ids: text, integers, whole numbers that pair up.
+
+    A few integers that repeat each other's pairs are a small matrix, as scikit-learn's checks have.
+    """
+    if table.dtype.kind not in "iuf":
+        return table.dtype.kind in "OU"
+    if not all(_is_whole(column) for column in table.T):
+        return False
+    one, other = (np.unique(column, return_inverse=True)[1] for column in table.T)
+    if table.dtype.kind == "f":
+        return _are_pairs(one, other)
+    return len(table) >= MIN_PAIRS or 2 * _count_pairs(one, other) >= len(table)
+
+
+def _say_columns(names: Sequence[str]) -> None:
+    roles = ("rows", "columns", "values")
+    said = ", ".join(f"{name!r} for {role}" for role, name in zip(roles, names, strict=False))
+    warnings.warn(
+        f"X: took {said}, by position and type; pass columns={tuple(names)!r} to say so.",
+        ColumnWarning,
+        stacklevel=2,
+    )
+
+
+def _take_table(table: Any, at: list[int], y: Any, weights: Any, marks: tuple[float, ...]) -> Taken:
+    names = [table.column_names[k] for k in at]
+    if len(at) == 2:
+        names.append(value_name(y))
+        values = check_values(y, table.num_rows)
+    else:
+        values = numbers(table.column(at[2]), names[2])
+    rest = None if weights is None else np.asarray(weights)
+    if marks:
+        keep = ~are_marks(values, marks)
+        table, values = table.filter(keep), values[keep]
+        rest = rest[keep] if rest is not None and rest.shape == keep.shape else rest
+    rows, cols = (coded(table.column(k), name) for k, name in zip(at[:2], names[:2], strict=True))
+    shape = (len(rows.ids), len(cols.ids))
+    return Taken((rows.codes, cols.codes, values, shape), rows.ids, cols.ids, tuple(names), rest)
+
+
+def value_name(y: Any) -> str:
+    """What the values are called where they come beside the pairs."""
+    return str(getattr(y, "name", None) or "rating")
+
+
+def check_values(y: ArrayLike, count: int) -> NDArray[Any]:
+    """The values beside `count` pairs, as numbers."""
+    try:
+        values = np.asarray(y)
+        values = values if values.dtype == np.float32 else values.astype(float)
+    except (TypeError, ValueError):
+        raise ValueError("y: expected numbers, one for each pair of X.") from None
+    if values.shape != (count,):
+        raise ValueError(f"y: expected {count:,} values, one for each pair, not {values.shape}.")
+    return values
