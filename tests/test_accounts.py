@@ -12,7 +12,8 @@ from pygeco import Dense, Entries, LowRank, Ridge, Solver, Step, Stop, Trace, mi
 from pygeco.certificates import Certificate
 from pygeco.corrections import named
 from pygeco.directions import Lanczos, Pair
-from pygeco.solver import SHARP, Point, Run, seed_from
+from pygeco.solver import SHARP, Point, Run
+from pygeco.streams import Purpose, seed_from, stream
 
 
 def step(objective=1.0, rank=2, seconds=1.0, gap=1.0) -> Step:
@@ -130,9 +131,10 @@ def test_fresh_seeds_are_drawn_from_a_wide_range() -> None:
     assert 2**60 < max(seeds) < 2**63
     assert seed_from(np.int64(7)) == 7
     assert seed_from(0) == 0
-    path = minimize(problem().entries, 1, random_state=5)
-    assert seed_from(None, path) == 5
-    assert seed_from(6, path) == 6
+    entries = problem().entries
+    path = minimize(entries, 1, random_state=5)
+    assert minimize(entries, 2, start=path).seed == 5
+    assert minimize(entries, 2, start=path, random_state=6).seed == 6
     one, other = (seed_from(np.random.default_rng(3)) for _ in range(2))
     assert one == other
 
@@ -270,7 +272,7 @@ def test_a_search_is_sharpened_where_a_proof_depends_on_it(
     found = Point.at(zero, run).pair
     if sharp:
         search = Lanczos(0.05, SHARP, 0.9)
-        expected = search(entries.gradient(zero), np.random.default_rng([5, 0]))
+        expected = search(entries.gradient(zero), stream(Purpose.PATH, 5, 0))
         assert found.confidence == 0.9
         assert (found.sigma, found.upper) == (expected.sigma, expected.upper)
         assert found.passes == expected.passes + 7

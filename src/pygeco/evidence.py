@@ -29,6 +29,7 @@ from pygeco.objectives.cell_views import apart, beyond, weighed
 from pygeco.objectives.entries import Entries
 from pygeco.objectives.half_sweep import Side, Swept, half_sweep
 from pygeco.posterior import FLOAT, NEVER, Gaussian, Posterior, kept, pruned, supported, updated
+from pygeco.streams import Purpose, stream
 
 LARGE = 30_000_000  # cells beyond which memory counts more than the time of a few products
 BLOCK = 4, 24  # components that are grown at once, at least and at most
@@ -91,7 +92,7 @@ def fit_evidence(
     `watch` is told of each sweep, and stops the fit by a true answer. `keep` gets stages; to
     `start` from one leads to the same bits as never having stopped there.
     """
-    rng = np.random.default_rng(seed)
+    rng = stream(Purpose.EVIDENCE, seed)
     data, mean, scale = standardised(entries, "global" in offsets)
     room = data.size / (CELLS * sum(data.shape))
     bold = BOLD if room < BLOCK[1] else 0

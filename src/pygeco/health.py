@@ -18,6 +18,7 @@ from pygeco.engines import health
 from pygeco.engines.threads import each
 from pygeco.factors import LowRank
 from pygeco.objectives import Entries
+from pygeco.streams import Purpose, stream
 
 NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "llvmlite", "threadpoolctl")
 # Packages that are optional, and the extra that brings each.
@@ -85,7 +86,7 @@ def speeds(cells: int = 3_000_000, s: int = 32) -> Speeds:
     """Measured on made-up cells that do not fit a cache; the best of a few runs each."""
     entries = _cells(cells)
     m, n = entries.shape
-    rng = np.random.default_rng(0)
+    rng = stream(Purpose.SPEED)
     gradient = entries.gradient(LowRank.zero(entries.shape))
     x = rng.standard_normal(n).astype(np.float32)
     U, V = (rng.standard_normal((size, s)).astype(np.float32) for size in (m, n))
@@ -103,7 +104,7 @@ def speeds(cells: int = 3_000_000, s: int = 32) -> Speeds:
 def _cells(count: int) -> Entries:
     """About this many cells, 400 a row, spread over the columns."""
     m, n, each_row = max(1, count // 400), 5_003, 400
-    rng = np.random.default_rng(0)
+    rng = stream(Purpose.SPEED)
     rows = np.repeat(np.arange(m, dtype=np.int32), each_row)
     # 5,003 is prime, so that steps of any size meet no column twice.
     start, step = rng.integers(0, n, m), rng.integers(1, n, m)

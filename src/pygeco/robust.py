@@ -23,6 +23,7 @@ from pygeco.factors import Array, LowRank
 from pygeco.linalg import qr
 from pygeco.losses import Huber, Loss, Squared
 from pygeco.objectives.dense import Dense
+from pygeco.streams import Purpose, stream
 
 # Rank is added in this many blocks, so that weak components are sought when the strong ones, and
 # most of what the wild cells did to them, are explained already.
@@ -185,7 +186,7 @@ def fit_robust(
     block of leading singular pairs of the clipped residuals, and two sweeps after it, cost passes
     over the data alone, O(m n r) each.
     """
-    rng = np.random.default_rng(seed)
+    rng = stream(Purpose.ROBUST, seed)
     with session(dense):
         start = LowRank.zero(dense.shape, dense.kind)
         model = Model(start, dense.medians() if centre else None)

@@ -24,6 +24,7 @@ from pygeco.factors import Array, LowRank
 from pygeco.objectives.entries import Entries
 from pygeco.objectives.half_sweep import Side, Swept, half_sweep
 from pygeco.posterior import FLOAT, Gaussian, Posterior
+from pygeco.streams import Purpose, stream
 
 BURN = 12  # sweeps of a chain before the average begins
 CHAIN = 15  # sweeps of a chain that are averaged
@@ -101,7 +102,7 @@ def sample_posterior(
     sweep, and stops by a true answer: the average then is of the sweeps so far, or None where the
     first burn-in had not ended.
     """
-    rng = np.random.default_rng([seed, 1])
+    rng = stream(Purpose.POSTERIOR, seed)
     data = entries.standardised(start.mean, start.scale, FLOAT)
     kept: list[Draw] = []
     noises: list[float] = []

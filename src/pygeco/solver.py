@@ -23,6 +23,7 @@ from pygeco.objectives.scaled import original, scaled, to_scaled
 from pygeco.path import Path, Step, Stop
 from pygeco.penalties import Penalty
 from pygeco.refinements import refine
+from pygeco.streams import Purpose, seed_from, stream
 from pygeco.symmetric import further, nothing, suited
 
 # A decrease smaller than this share of R(0) is rounding, not progress.
@@ -185,7 +186,7 @@ class Point:
     @classmethod
     def at(cls, A: LowRank, run: Run) -> Point:
         objective, solver, penalty = run.objective, run.solver, run.penalty
-        rng = np.random.default_rng([run.seed, A.rank])
+        rng = stream(Purpose.PATH, run.seed, A.rank)
         G = objective.gradient(A)
         s = A.svd().s if solver.correction == "diagonal" else np.abs(A.s)
         h = 0.0 if penalty is None else penalty.value(s)
@@ -304,7 +305,10 @@ def minimize(
     steps = list(start.steps) if isinstance(start, Path) else []
     objective = objective if penalty is None else scaled(objective, penalty.gamma)
     correction = corrections.named(solver.correction, penalty, solver.tolerance)
-    seed, began = seed_from(random_state, start), time.perf_counter()
+    began = time.perf_counter()
+    if random_state is None and isinstance(start, Path):
+        random_state = start.seed
+    seed = seed_from(random_state)
     with session(objective):
         A = _first(start, objective, solver)
         noise = NOISE * abs(objective.value(LowRank.zero(objective.shape, kind(objective))))
@@ -385,18 +389,3 @@ def _first(start: LowRank | Path | None, objective: Objective, solver: Solver) -
         raise ValueError(f"start: has shape {A.shape}, but the objective's is {shape}.")
     A = moved(A, kind(objective)).astype(float)
     return A if solver.correction == "diagonal" or A.orthonormal else A.svd()
-
-
-def seed_from(
-    random_state: int | np.random.Generator | None, start: LowRank | Path | None = None
-) -> int:
-    """The seed of a run: as given, that of the path it continues, or a fresh one."""
-    if isinstance(start, Path) and random_state is None:
-        return start.seed
-    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
-        return int(random_state)
-    if random_state is None or isinstance(random_state, np.random.Generator):
-        return int(np.random.default_rng(random_state).integers(2**63))
-    raise ValueError(
-        f"random_state: expected an integer ≥ 0, a numpy Generator or None, not {random_state!r}."
-    )

@@ -25,6 +25,7 @@ from pygeco.objectives.scaled import scaled, to_scaled
 from pygeco.path import Stop
 from pygeco.penalties import Trace
 from pygeco.solver import Solver, minimize
+from pygeco.streams import Purpose, seed_from, stream
 
 ROUNDING = 16 * np.finfo(float).eps
 
@@ -108,7 +109,7 @@ def duality_gap(
     A = to_scaled(objective, moved(A, entries.kind)).svd()
     with threadpool_limits(1, "blas"):
         G = objective.gradient(A)
-        sigma = Lanczos(tolerance, 500)(G, np.random.default_rng(seed)).upper * (1 + ROUNDING)
+        sigma = Lanczos(tolerance, 500)(G, stream(Purpose.TRACE_GAP, seed)).upper * (1 + ROUNDING)
     value = G.value + penalty.value(A.s)
     limit = penalty.alpha / sigma if sigma > 0 else np.inf
     best = 1 - G.inner / (2 * G.value) if G.value > 0 else 1.0
@@ -127,7 +128,7 @@ def trace_path(
     gamma: float = 0.0,
     validation: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
     solver: Solver | None = None,
-    random_state: int = 0,
+    random_state: int | np.random.Generator | None = 0,
 ) -> TracePath:
     """Minimise R(A) + α‖A‖_tr for each α, from the largest down, each from the last solution.
 
@@ -140,13 +141,14 @@ def trace_path(
     entries = _double(entries)
     rank = min(entries.shape) if rank is None else rank
     held = None if validation is None else _held(*validation)
-    grid = _grid(entries, gamma, count, ratio) if alphas is None else _given(alphas)
+    seed = seed_from(random_state)
+    grid = _grid(entries, gamma, count, ratio, seed) if alphas is None else _given(alphas)
     began, A, steps = time.perf_counter(), LowRank.zero(entries.shape, entries.kind), []
     for alpha in grid:
         penalty = Trace(float(alpha), gamma)
-        path = minimize(entries, rank, solver, penalty=penalty, start=A, random_state=random_state)
+        path = minimize(entries, rank, solver, penalty=penalty, start=A, random_state=seed)
         A = path.A if len(path) else A
-        dual = duality_gap(entries, A, penalty, tolerance=solver.tolerance / 10)
+        dual = duality_gap(entries, A, penalty, tolerance=solver.tolerance / 10, seed=seed)
         error = np.nan if held is None else _error(A, *held)
         seconds = time.perf_counter() - began
         steps.append(
@@ -155,12 +157,13 @@ def trace_path(
     return TracePath(tuple(steps))
 
 
-def _grid(entries: Entries, gamma: float, count: int, ratio: float) -> Array:
+def _grid(entries: Entries, gamma: float, count: int, ratio: float, seed: int) -> Array:
     if not count >= 1:
         raise ValueError(f"count: must be at least 1, not {count!r}.")
     if not 0 < ratio < 1:
         raise ValueError(f"ratio: must be between 0 and 1, not {ratio!r}.")
-    top = duality_gap(entries, LowRank.zero(entries.shape, entries.kind), Trace(0.0, gamma)).sigma
+    zero = LowRank.zero(entries.shape, entries.kind)
+    top = duality_gap(entries, zero, Trace(0.0, gamma), seed=seed).sigma
     if not top > 0:
         raise ValueError("entries: every value is zero, so A = 0 is optimal for each alpha.")
     return top * np.geomspace(1.0, ratio, count)

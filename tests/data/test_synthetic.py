@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from pygeco.data import make_low_rank, make_ratings, split_cells
+from pygeco.streams import Purpose, stream
 
 
 def test_low_rank_matrix_has_its_rank_and_unit_variance() -> None:
@@ -29,6 +30,6 @@ def test_ratings_are_ratings() -> None:
 def test_split() -> None:
     held = split_cells(10_000, 0.1, seed=0)
     assert 900 < held.sum() < 1100
-    np.testing.assert_array_equal(held, np.random.default_rng(0).random(10_000) < 0.1)
+    np.testing.assert_array_equal(held, stream(Purpose.HOLDOUT, 0).random(10_000) < 0.1)
     with pytest.raises(ValueError, match=r"^test_size: must be between 0 and 1"):
         split_cells(10, 1.5)

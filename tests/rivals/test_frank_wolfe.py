@@ -162,7 +162,7 @@ def test_predictions_give_the_gradient_of_the_matrix(loss):
 
 def test_a_ball_around_the_target_is_left_at_rest():
     entries = Entries([0, 1], [0, 1], [1.0, 1.0])
-    path = js(entries, 30, 2.0, random_state=0)
+    path = js(entries, 30, 2.0, random_state=5)  # of two equal directions, a start that tells
     assert path[-1].objective < 1e-3
     zero = Entries([0, 1], [0, 1], [0.0, 0.0])
     for rival in (js, hazan):

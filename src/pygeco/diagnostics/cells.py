@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pygeco.arrays import host
 from pygeco.factors import Array, LowRank
 from pygeco.objectives import Entries
+from pygeco.streams import Purpose, stream
 from pygeco.tables import is_table
 
 MOST = 1_000_000  # cells looked at: beyond these, a random million says the same
@@ -95,7 +96,7 @@ def _fitted(model: Any) -> tuple[NDArray[Any], NDArray[Any], Array]:
 def _sampled(cells: Cells, most: int) -> Cells:
     if len(cells.targets) <= most:
         return cells
-    chosen = np.sort(np.random.default_rng(0).choice(len(cells.targets), most, replace=False))
+    chosen = np.sort(stream(Purpose.SAMPLE).choice(len(cells.targets), most, replace=False))
     return cells._replace(
         rows=cells.rows[chosen], cols=cells.cols[chosen], targets=cells.targets[chosen]
     )

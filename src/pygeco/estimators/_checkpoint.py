@@ -73,14 +73,13 @@ def key_of(entries: Entries, *settings: Any) -> str:
     return found.hexdigest()
 
 
-def seed_of(store: Checkpoint | None, seed: Any) -> Any:
-    """The seed that the checkpoint holds; a new one is drawn and kept there."""
+def seed_of(store: Checkpoint | None, seed: int) -> int:
+    """The seed that the checkpoint holds; the one given is kept there first."""
     if store is None:
         return seed
     if "seed" not in store.parts:
-        whole = isinstance(seed, (int, np.integer))
-        store.keep(seed=int(seed) if whole else int(np.random.default_rng(seed).integers(2**63)))
-    return store.parts["seed"]
+        store.keep(seed=seed)
+    return int(store.parts["seed"])
 
 
 def without_time(solver: Solver | None) -> Solver | None:
@@ -95,7 +94,7 @@ def resumable(
     rank: int,
     solver: Solver | None,
     *,
-    seed: Any,
+    seed: int,
     observer: Observer | None = None,
     **settings: Any,
 ) -> Path:

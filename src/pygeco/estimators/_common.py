@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from pygeco.factors import Array
 from pygeco.losses import check_size
 from pygeco.penalties import Penalty, Ridge
+from pygeco.streams import seed_from
 
 CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
@@ -60,11 +61,9 @@ def ridge(alpha: float) -> Penalty | None:
 
 def seed(random_state: Any) -> int:
     """One integer from whatever scikit-learn takes as a random state."""
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31))
-    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    return seed_from(random_state)
 
 
 def one_column_if_binary(z: Array) -> Array:

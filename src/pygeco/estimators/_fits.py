@@ -25,6 +25,7 @@ from pygeco.penalties import Penalty
 from pygeco.posterior import Posterior
 from pygeco.sampling import Average, sample_posterior
 from pygeco.solver import Observer, Solver
+from pygeco.streams import Purpose, stream
 
 MOST = 200  # components that rank="auto" may reach
 ROUNDS = 4  # fits of the evidence under a robust loss, each to cells that are weighted anew
@@ -179,7 +180,7 @@ def _one_step(
 ) -> Path:
     """The fit as a path of one step, with its certificate for the mean squared error."""
     G = entries.gradient_beyond(A, biases.mean + biases.row, biases.col)
-    pair = Lanczos()(G, np.random.default_rng([seed, A.rank]))
+    pair = Lanczos()(G, stream(Purpose.CERTIFICATE, seed, A.rank))
     certificate = Certificate(pair.sigma, pair.upper, G.inner, float(A.s.sum()), pair.confidence)
     seconds = time.perf_counter() - began
     step = Step(A.rank, G.value, A, certificate, seconds, 2 * sweeps, "block", 0)
@@ -194,7 +195,7 @@ def along_path(
     *,
     solver: Solver | None,
     penalty: Penalty | None,
-    seed: Any,
+    seed: int,
     callback: Callable[[Step], object] | None,
     observer: Observer | None,
     store: Checkpoint | None = None,
@@ -232,7 +233,7 @@ def _validated(
     offsets: tuple[str, ...],
     solver: Solver | None,
     penalty: Penalty | None,
-    seed: Any,
+    seed: int,
     store: Checkpoint | None,
     listener: _Listener,
 ) -> tuple[int, Fitted | None]:
@@ -240,8 +241,7 @@ def _validated(
 
     The listener is told of each rank, and may stop.
     """
-    rng = np.random.default_rng(0 if seed is None else seed)
-    held = rng.random(entries.size) < 0.1
+    held = stream(Purpose.RANK_CHOICE, seed).random(entries.size) < 0.1
     if held.all() or not held.any():
         return 1, None
     fitted, test = entries.subset(~held), entries.subset(held)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays import answer, moved, on, ones
 from pygeco.engines import chosen as engine_named
 from pygeco.engines import on_cluster
+from pygeco.estimators import _common
 from pygeco.estimators._checkpoint import Checkpoint, key_of, seed_of, without_time
 from pygeco.estimators._cluster import brought_home, file_state, spread_out
 from pygeco.estimators._fits import Fitted, along_path, by_evidence
@@ -229,7 +229,7 @@ class MatrixCompletion(
         chosen = self._offsets
         if penalty == "evidence":
             store = self._store_at(checkpoint, entries, chosen)
-            seed = int(np.random.default_rng(seed_of(store, self._seed())).integers(2**31))
+            seed = seed_of(store, _common.seed(self.random_state))
             found = by_evidence(
                 entries,
                 self.rank,
@@ -249,7 +249,7 @@ class MatrixCompletion(
                 chosen,
                 solver=self.solver,
                 penalty=penalty,
-                seed=self._seed(),
+                seed=_common.seed(self.random_state),
                 callback=self.callback,
                 refit=bool(self.refit),
                 observer=self.observer,
@@ -382,12 +382,6 @@ class MatrixCompletion(
         """The offsets that are switched on."""
         auto = self._penalty() == "evidence"
         return parts(auto if self.biases == "auto" else self.biases)
-
-    def _seed(self) -> Any:
-        state = self.random_state
-        if isinstance(state, (int, np.integer, np.random.Generator)) or state is None:
-            return state
-        return int(check_random_state(state).randint(2**31 - 1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

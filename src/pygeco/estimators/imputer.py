@@ -18,6 +18,7 @@ from pygeco.path import Path
 from pygeco.penalties import Ridge, Schatten
 from pygeco.refinements import refine
 from pygeco.solver import minimize
+from pygeco.streams import Purpose, stream
 
 # What is not given is chosen among these, by the error at a tenth of the known cells.
 MOST = 15
@@ -115,8 +116,7 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         most = min(MOST, min(Z.shape) - 1) if self.n_components is None else self.n_components
         ranks = range(most + 1) if self.n_components is None else (most,)
         alphas = ALPHAS if self.alpha is None else (self.alpha,)
-        # A stream of its own: the cells may be missing by the very numbers that the seed gives.
-        held = known & (np.random.default_rng([seed, 1]).random(Z.shape) < HELD)
+        held = known & (stream(Purpose.IMPUTER_CHOICE, seed).random(Z.shape) < HELD)
         if most < 1 or not held.any() or np.array_equal(held, known):  # nothing to choose by
             return ranks[0] if known.any() else 0, alphas[-1]
         if len(ranks) == len(alphas) == 1:

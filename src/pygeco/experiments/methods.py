@@ -16,6 +16,7 @@ from pygeco.factors import LowRank
 from pygeco.path import Path, Step
 from pygeco.rivals import admira, hazan, js, optspace, r1mp, soft_impute, svt
 from pygeco.solver import Solver, minimize
+from pygeco.streams import Purpose, stream
 
 SEED = 0
 GECO_RANK = 15
@@ -115,7 +116,7 @@ def soft(data: Halves) -> list[Point]:
     """
     most = min(SOFT_RANK, *data.train.shape)
     start = data.centred.train.gradient(LowRank.zero(data.train.shape))
-    top = Lanczos()(start, np.random.default_rng(SEED)).sigma
+    top = Lanczos()(start, stream(Purpose.EXPERIMENT, SEED)).sigma
     path = soft_impute(
         data.centred.train,
         most,

@@ -15,6 +15,7 @@ from pygeco.data import Ratings, load_movielens
 from pygeco.factors import LowRank
 from pygeco.objectives import Entries
 from pygeco.path import Step
+from pygeco.streams import Purpose, stream
 
 HALF = "half"
 OFFICIAL = {"ml-100k": "ub", "ml-10m": "rb"}
@@ -57,7 +58,7 @@ class Halves:
     @cached_property
     def inner(self) -> Halves:
         """The cells to fit alone, a random tenth of them (seed 0) held out."""
-        held = np.random.default_rng(0).random(self.train.size) < 0.1
+        held = stream(Purpose.EXPERIMENT).random(self.train.size) < 0.1
         return Halves(self.train.subset(~held), self.train.subset(held))
 
     @property

@@ -19,6 +19,7 @@ from pygeco.factors import LowRank
 from pygeco.objectives import Entries
 from pygeco.plot import reproduction as pictures
 from pygeco.solver import Solver, minimize
+from pygeco.streams import Purpose, stream
 from pygeco.wholefile import whole_text
 
 TAUS = (0.0, 0.3, 0.6, 0.9)
@@ -59,7 +60,7 @@ class Gap(NamedTuple):
 def gaps(tau: float, rank: int = 20, seed: int = 0) -> list[Gap]:
     """GECO with full cores on half of the cells of a 60 × 50 matrix Ā of rank 4."""
     other = make_low_rank((60, 50), 4, seed)
-    rows, cols = np.nonzero(np.random.default_rng(seed).random((60, 50)) < 0.5)
+    rows, cols = np.nonzero(stream(Purpose.EXPERIMENT, seed).random((60, 50)) < 0.5)
     entries = Entries(rows, cols, other.entries(rows, cols), other.shape)
     # σ: the least curvature of λ ↦ R(Σ λ_k u_k v_kᵀ) over the singular vectors of Ā.
     strong = float(np.linalg.eigvalsh(entries.span(other).diagonal(other.s)[1])[0])
@@ -100,7 +101,7 @@ def needed(side: int, rank: int = 2, seeds: int = 3) -> Needed:
 
 def _fewest(side: int, rank: int, seed: int) -> int:
     truth = make_low_rank((side, side), rank, seed)
-    order = np.random.default_rng(seed).permutation(side * side)
+    order = stream(Purpose.EXPERIMENT, seed).permutation(side * side)
     count = 2.0 * side
     while not learnt(truth, order[: int(count)], 2 * rank):
         count *= GRID

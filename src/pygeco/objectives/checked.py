@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from pygeco.factors import Array
 from pygeco.losses import Loss, Multinomial, check_size, named, prepared
+from pygeco.streams import Purpose, stream
 
 GRAM = 1000  # up to this size an exact eigenvalue is cheaper than products
 
@@ -109,7 +110,7 @@ def top_square(X: Matrix) -> float:
         dense = gram.toarray() if sp.issparse(gram) else gram
         top = float(scipy.linalg.eigvalsh(dense, subset_by_index=[short - 1, short - 1])[0])
     else:
-        start = np.random.default_rng(0).standard_normal(short)
+        start = stream(Purpose.SMOOTHNESS).standard_normal(short)
         found = scipy.sparse.linalg.svds(X, k=1, v0=start, return_singular_vectors=False)
         top = float(found[0]) ** 2
     return max(top, 0.0) * (1 + 1e-9)  # rounding must not make a bound out of reach

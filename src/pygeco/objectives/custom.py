@@ -13,6 +13,7 @@ import scipy.sparse.linalg
 
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.kronecker import Model
+from pygeco.streams import Purpose, stream
 
 Value = Callable[[LowRank], float]
 Slopes = Callable[[LowRank], Any]
@@ -76,7 +77,7 @@ class Custom:
 
     def _check(self) -> None:
         """Central differences along a random rank-one direction, at a random rank-one matrix."""
-        rng = np.random.default_rng(0)
+        rng = stream(Purpose.OBJECTIVE_CHECK)
         (u, v), (p, q) = ([rng.standard_normal(k) for k in self.shape] for _ in range(2))
         U = np.column_stack([u / np.linalg.norm(u), p / np.linalg.norm(p)])
         V = np.column_stack([v / np.linalg.norm(v), q / np.linalg.norm(q)])

@@ -20,6 +20,7 @@ from pygeco.objectives.base import OfCells
 from pygeco.objectives.convex_span import ConvexSpan
 from pygeco.objectives.dense_input import check_extremes, checked, relabelled
 from pygeco.objectives.dense_sweep import DIRECT, blocks, minimise_lines
+from pygeco.streams import Purpose, stream
 
 # Rows and columns, at least and at most, of the part from which scales are estimated.
 SAMPLE = 128, 512
@@ -228,7 +229,7 @@ class Dense:
     @cached_property
     def _part(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Array]:
         """Some rows and columns, which of their cells are observed, and the values there."""
-        rng = np.random.default_rng(0)
+        rng = stream(Purpose.SAMPLE)
         size = int(np.clip(np.sqrt(self.shape[0] * self.shape[1]) / 4, *SAMPLE))
         while True:
             chosen = (np.sort(rng.permutation(count)[:size]) for count in self.shape)

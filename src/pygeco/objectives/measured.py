@@ -19,6 +19,7 @@ from pygeco.factors import Array, LowRank
 from pygeco.linalg import solve_psd
 from pygeco.objectives.kronecker import Model
 from pygeco.objectives.risk import Curvature, Risk
+from pygeco.streams import Purpose, stream
 
 # Up to this many core variables the Hessian is formed and factorised; beyond, conjugate gradients.
 DIRECT = 2304
@@ -225,5 +226,5 @@ def _largest(M: Any) -> float:
     """The largest eigenvalue of a positive semidefinite matrix or operator."""
     if isinstance(M, np.ndarray):
         return float(np.linalg.eigvalsh(M)[-1])
-    start = np.random.default_rng(0).standard_normal(M.shape[0])
+    start = stream(Purpose.SMOOTHNESS).standard_normal(M.shape[0])
     return float(eigsh(M, 1, v0=start, tol=1e-3, return_eigenvectors=False)[0]) * 1.01

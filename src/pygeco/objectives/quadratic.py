@@ -13,6 +13,7 @@ from pygeco.losses import Loss
 from pygeco.objectives import bilinear, checked
 from pygeco.objectives.measured import Measured, MeasuredSpan, Product
 from pygeco.objectives.risk import Risk
+from pygeco.streams import Purpose, stream
 
 
 class Quadratic(Measured):
@@ -55,7 +56,7 @@ class Quadratic(Measured):
         return SymmetricFrame(self.X, self.X, self.X @ U, self.X @ V, U, V, U.T @ V)
 
     def span(self, A: LowRank) -> SymmetricSpan:
-        x = np.random.default_rng(0).standard_normal(self.shape[0])
+        x = stream(Purpose.OBJECTIVE_CHECK).standard_normal(self.shape[0])
         there, back = A.matvec(x), A.rmatvec(x)
         if not np.linalg.norm(there - back) <= 1e-8 * np.linalg.norm(there):
             raise ValueError("start: Quadratic needs a symmetric matrix; pass (A + Aᵀ) / 2.")

@@ -15,7 +15,7 @@ from pygeco.factors import LowRank
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Gradient, Objective
 from pygeco.path import Path, Step, Stop
-from pygeco.solver import seed_from
+from pygeco.streams import Purpose, seed_from, stream
 
 Callback = Callable[[Step], object]
 Seed = int | np.random.Generator | None
@@ -47,7 +47,7 @@ def follow(
 ) -> Path:
     """Run an algorithm to its end, one `Step` for each iterate, each with its certificate."""
     seed, began = seed_from(random_state), time.perf_counter()
-    rng, own = np.random.default_rng([seed, 0]), np.random.default_rng([seed, 1])
+    rng, own = stream(Purpose.RIVAL, seed), stream(Purpose.RIVAL_CERTIFICATE, seed)
     iterates = algorithm(rng)
     steps: list[Step] = []
     with threadpool_limits(1, "blas"):  # the same bits however many threads BLAS would use
