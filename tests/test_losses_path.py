@@ -1,5 +1,7 @@
 """The solver under every loss: Algorithm 1 in dense NumPy, and convex optima from CVXPY."""
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -7,9 +9,9 @@ import scipy.optimize
 
 from loss_cases import CASES, sample
 from oracles import optimum
-from pygeco import Entries, Lanczos, LowRank, Ridge, Solver, Trace, minimize
+from pygeco import Entries, Lanczos, LowRank, Ridge, Schatten, Solver, Trace, minimize
 from pygeco.directions import Pair
-from pygeco.proximal import proximal
+from pygeco.proximal import _step, proximal
 
 EVERY = pytest.mark.parametrize("name", CASES)
 SHAPE = (12, 9)
@@ -157,3 +159,36 @@ def test_certificate_holds_against_a_wide_search(name):
         other = LowRank.from_dense(rng.standard_normal(SHAPE) + step.A.to_dense())
         other = LowRank(other.U, other.s * (step.A.s.sum() / other.s.sum()), other.V)
         assert step.objective - entries.value(other) <= step.gap + 1e-12
+
+
+@pytest.mark.parametrize("shape", [(11, 5), (5, 11)])
+@pytest.mark.parametrize("penalty", [Trace(0.02), Schatten(0.01, 1.0), Schatten(0.01, 1.5)])
+@pytest.mark.parametrize("loss", ["squared", "huber", "logistic", "poisson"])
+def test_a_weighted_norm_costs_no_more_steps_than_the_plain_one(
+    loss, penalty, shape, monkeypatch
+) -> None:
+    rng = np.random.default_rng(0)
+    rows, cols = np.nonzero(rng.random(shape) < 0.7)
+    values = rng.standard_normal(len(rows))
+    values = {"logistic": np.sign(values), "poisson": np.round(values**2)}.get(loss, values)
+    entries = Entries(rows, cols, values, shape, loss=loss)
+    steps: list[int] = []
+
+    def counted(*given):
+        steps.append(1)
+        return _step(*given)
+
+    monkeypatch.setattr("pygeco.proximal._step", counted)
+    counts = []
+    for gamma in (0.0, 0.5, 1.0):
+        steps.clear()
+        path = minimize(
+            entries,
+            2,
+            Solver(correction="core"),
+            penalty=replace(penalty, gamma=gamma),
+            random_state=0,
+        )
+        assert np.all(np.diff([step.objective for step in path]) < 0)
+        counts.append(len(steps))
+    assert max(counts[1:]) <= 3 * counts[0] + 100

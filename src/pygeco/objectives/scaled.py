@@ -6,14 +6,14 @@ the ridge of a row in a sweep is multiplied by that row's weight.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
 from pygeco.arrays import kind
 from pygeco.factors import Array, LowRank
-from pygeco.objectives.base import Gradient, Objective, Span, Sweepable
+from pygeco.objectives.base import Gradient, Modelled, Objective, Smooth, Span, Sweepable
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,9 @@ class Scaled:
         return ScaledGradient(self.objective.gradient(self.unscaled(A)), self.rows, self.cols)
 
     def span(self, A: LowRank) -> ScaledSpan:
-        return ScaledSpan(self.objective.span(self.unscaled(A)), self.rows, self.cols)
+        span = self.objective.span(self.unscaled(A))
+        own = ModelledScaledSpan if isinstance(span, Modelled) else ScaledSpan
+        return own(span, self.rows, self.cols)
 
     def half_sweep(
         self, fixed: Array, start: Array, *, side: str, ridge: float | Array = 0.0
@@ -109,7 +111,7 @@ class ScaledSpan:
         return self._with(self.span.rotate(P, Q))
 
     def _with(self, span: Span) -> ScaledSpan:
-        return ScaledSpan(span, self.rows, self.cols)
+        return replace(self, span=span)
 
     @property
     def quadratic(self) -> bool:
@@ -129,6 +131,14 @@ class ScaledSpan:
 
     def diagonal(self, b: Array) -> tuple[Array, Array]:
         return self.span.diagonal(b)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelledScaledSpan(ScaledSpan):
+    """One whose loss has a quadratic model: the core is the same, and so is its model."""
+
+    def model(self, B: Array) -> Smooth:
+        return cast(Modelled, self.span).model(B)
 
 
 def scaled(objective: Objective, gamma: float) -> Objective:
