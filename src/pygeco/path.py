@@ -25,7 +25,7 @@ class Stop(Enum):
     CONVERGED = "the iterates have come to rest, to the tolerance"
     ITERATIONS = "the iterations are used up; allow more of them for a closer fit"
     DIVERGED = "the iterates grow without bound; take a smaller step"
-    VALIDATION = "held-out cells are predicted no better at the next ranks"
+    VALIDATION = "the rank at which held-out cells are predicted best is reached"
     CALLBACK = "the callback asked to stop"
     STATIONARY = "the gradient is zero: this is a global minimum, and more rank cannot help"
     STALLED = "no direction lowers the objective in this precision; the fit is as good as it gets"

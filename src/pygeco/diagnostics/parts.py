@@ -43,19 +43,23 @@ class Names:
 
 
 def components(model: Any, count: int = 6, extremes: int = 6, support: int = 1) -> list[Component]:
-    """The strongest singular triples of the fitted matrix.
+    """The singular triples of the fitted matrix that add most at the fitted cells, in that order.
 
-    `effect` is the root mean square of what the component adds at the fitted cells. Signs are
-    turned so that the column farthest from zero is at the top. Columns with fewer than `support`
-    fitted cells are left out of the extremes.
+    `effect` is the root mean square of what the component adds there, `number` its place among
+    the singular values: a large one may lie where no cell is known. Signs are turned so that the
+    column farthest from zero is at the top. Columns with fewer than `support` fitted cells are
+    left out of the extremes.
     """
     A, cells = hosted(model.factors_).svd(), cells_of(model)
     enough = counts(model) >= support
     allowed = np.flatnonzero(enough)
     found = []
-    for k in range(min(count, A.rank)):
+    effects = [
+        float(A.s[k]) * float(np.sqrt(np.mean((A.U[cells.rows, k] * A.V[cells.cols, k]) ** 2)))
+        for k in range(A.rank)
+    ]
+    for k in sorted(range(A.rank), key=lambda k: -effects[k])[:count]:
         u, v = A.U[:, k].astype(float), A.V[:, k].astype(float)
-        effect = float(A.s[k]) * float(np.sqrt(np.mean((u[cells.rows] * v[cells.cols]) ** 2)))
         # On the scale of the data: what the column gets from a row of typical weight.
         weight = v * float(A.s[k]) * np.sqrt(np.mean(u**2))
         if len(allowed) and -weight[allowed].min() > weight[allowed].max():
@@ -64,5 +68,5 @@ def components(model: Any, count: int = 6, extremes: int = 6, support: int = 1) 
         each = min(extremes, (len(order) + 1) // 2)
         top = [(int(j), float(weight[j])) for j in order[::-1][:each]]
         bottom = [(int(j), float(weight[j])) for j in order[: min(each, len(order) - each)]]
-        found.append(Component(k + 1, effect, float(A.s[k]), top, bottom))
+        found.append(Component(k + 1, effects[k], float(A.s[k]), top, bottom))
     return found

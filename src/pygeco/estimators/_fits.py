@@ -225,6 +225,8 @@ def along_path(
         callback=callback,
         observer=observer,
     )
+    if rank == "auto" and path.stop is Stop.RANK:  # nobody asked for this rank
+        path = replace(path, stop=Stop.VALIDATION)
     return Fitted(path.A.svd(), biases, path, len(path))
 
 
