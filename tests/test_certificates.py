@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -36,10 +38,11 @@ def test_gap_holds_against_the_true_optimum(solver, shape, penalty) -> None:
         for step in path:
             gap = step.certificate.gap(t)
             assert step.objective - optimum <= gap + SLACK
-            if penalty is None:  # no larger than convexity itself says
-                G = case.gradient(step.A.to_dense())
+            assert gap <= step.objective
+            if penalty is None:  # no larger than the best scaling of the dual point says
+                G, R = case.gradient(step.A.to_dense()), step.objective
                 sharp = np.sum(G * step.A.to_dense()) + np.linalg.norm(G, 2) * t
-                assert gap >= sharp - 1e-12
+                assert gap >= R * (1 - max(0.0, 1 - sharp / (2 * R)) ** 2) - 1e-12
 
 
 @pytest.mark.parametrize("penalty", [None, Ridge(0.02)])
@@ -168,8 +171,12 @@ def test_the_computed_bounds_in_numbers() -> None:
     assert plain.excess(7.0) == np.inf
     steep = Certificate(1.9, 2.0, -0.5, 3.0, 0.999, Trace(0.5), 1.5)
     assert steep.gap(4.0) == pytest.approx(-0.5 + 1.5 + 1.5 * 4.0)
+    assert steep.excess(7.0) == np.inf  # R ≥ 0 is not known
+    steep = replace(steep, value=5.5, nonnegative=True)
     assert steep.excess(7.0) == pytest.approx(steep.gap(14.0))
-    held = Certificate(0.4, 0.45, -1.4, 3.0, 0.999, Trace(0.5), 1.5)
+    # At c = α/σ₁ = 1/4 the norm no longer counts: h + (1 − c) R + c ⟨G, A⟩.
+    assert steep.gap(np.inf) == pytest.approx(1.5 + 0.75 * 5.5 - 0.25 * 0.5)
+    held = Certificate(0.4, 0.45, -1.4, 3.0, 0.999, Trace(0.5), 1.5, 7.5, nonnegative=True)
     assert held.gap(4.0) == held.excess(9.0) == pytest.approx(0.1)
     smooth = Certificate(1.9, 2.0, 0.5, 3.0, 0.999, Ridge(0.5), 1.5)
     assert smooth.gap(4.0) == pytest.approx(8.5)

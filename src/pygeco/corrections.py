@@ -15,13 +15,14 @@ import numpy as np
 
 from pygeco.arrays import inner
 from pygeco.corrections_base import Correction, State, columns
-from pygeco.corrections_sweep import Sweep, sweeps
+from pygeco.corrections_sweep import Sweep, sweeps, unrest
 from pygeco.descent import NEWTON_STEPS, descend
 from pygeco.factors import Array, LowRank
 from pygeco.linalg import solve_psd
 from pygeco.objectives.base import Objective, Span, Turning
 from pygeco.penalties import Penalty
 from pygeco.proximal import proximal
+from pygeco.refinements import refine
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,10 @@ class Core:
     """`argmin_B R(U B Vᵀ) + h(σ(B))` over all s × s cores; U and V stay orthonormal."""
 
     penalty: Penalty | None = None
+
+    @property
+    def rests(self) -> bool:
+        return False
 
     def start(self, objective: Objective, A: LowRank) -> State:
         span = objective.span(A)
@@ -81,10 +86,71 @@ class Core:
 
 
 @dataclass(frozen=True)
+class Descent(Core):
+    """The core with a trace norm, then a descent over both factors until A rests.
+
+    The optimum over the spans is not the optimum: at full rank, too, the longer side's span misses
+    directions. Where rows cannot be swept one by one, L-BFGS on R(P Qᵀ) + α/2 (‖P‖² + ‖Q‖²) moves
+    the spans, and the core drops what the penalty has shrunk to nothing.
+    """
+
+    tolerance: float = 1e-6
+
+    @property
+    def rests(self) -> bool:
+        return self._alpha > 0
+
+    @property
+    def _alpha(self) -> float:
+        return 0.0 if self.penalty is None else self.penalty.threshold
+
+    def solve(self, objective: Objective, A: LowRank) -> State:
+        return self._to_rest(super().solve(objective, A))
+
+    def extend(self, state: State, u: Array, v: Array) -> State:
+        """With the pairs that lower R + α‖·‖_tr; none does where A is optimal."""
+        G = state.objective.gradient(state.A)
+        steep = [(x, y) for x, y in columns(u, v) if float(x @ G.matvec(y)) > self._alpha]
+        if steep:
+            U, V = (np.column_stack(side) for side in zip(*steep, strict=True))
+            state = super().extend(state, U, V)
+        return self._to_rest(state)
+
+    def _to_rest(self, state: State) -> State:
+        """Descents and cores in turn, until neither brings A nearer to rest. Never rises."""
+        state, least = self._pruned(state), np.inf
+        for _ in range(ROUNDS if self.rests else 0):
+            G = state.objective.gradient(state.A)
+            distance = unrest(G, state.A, self._alpha)
+            if distance <= 0.1 * self.tolerance * abs(state.value) or distance > 0.5 * least:
+                break
+            least = distance
+            refined = refine(state.objective, state.A, self.penalty, 1e-4 * self.tolerance)
+            other = super().solve(state.objective, refined.A)
+            passes = state.passes + refined.passes + other.passes
+            if other.value > state.value:
+                return state._replace(passes=passes)
+            state = self._pruned(other._replace(passes=passes))
+        return state
+
+    def _pruned(self, state: State) -> State:
+        """Without the components that the penalty has shrunk to zero."""
+        count = int(np.count_nonzero(state.A.s > 0.0))
+        if count == state.A.rank:
+            return state
+        A = state.A.truncate(count)
+        return state._replace(A=A, span=state.objective.span(A))
+
+
+@dataclass(frozen=True)
 class Diagonal:
     """`argmin_b R(U diag(b) Vᵀ)`: the pairs stay as they were found (section 2.1.4)."""
 
     penalty: Penalty | None = None
+
+    @property
+    def rests(self) -> bool:
+        return False
 
     def __post_init__(self) -> None:
         if self.penalty is not None and self.penalty.quadratic is None:
@@ -180,21 +246,24 @@ def named(name: str, penalty: Penalty | None, tolerance: float = 1e-6) -> Correc
         return Diagonal(penalty)
     if name == "sweep":
         return Sweep(penalty, tolerance)
+    if name == "descent":
+        return Descent(penalty, tolerance)
     raise ValueError(
-        f"correction: unknown name {name!r}; use 'auto', 'core', 'diagonal' or 'sweep'."
+        f"correction: unknown name {name!r}; use 'auto', 'core', 'descent', 'diagonal' or 'sweep'."
     )
 
 
 def suited(name: str, objective: Objective, penalty: Penalty | None, rank: int) -> str:
     """What "auto" stands for: the sweep where the objective asks for it, and else the core.
 
-    The core too with a penalty that sweeps cannot have; and without any for labels, counts and
+    With a trace norm the core alone would stop short of the optimum, and a descent follows it. The
+    core too with a penalty that sweeps cannot have; and without any for labels, counts and
     levels, since a row of few cells then has no minimum of its own.
     """
     if name != "auto":
         return name
     if getattr(objective, "correction", "core") != "sweep" or not sweeps(penalty):
-        return "core"
+        return "descent" if penalty is not None and penalty.threshold > 0 else "core"
     held = penalty is not None and penalty.value(np.ones(1)) > 0
     if not (held or cast(Any, objective).loss.regression):
         return "core"

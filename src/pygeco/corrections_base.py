@@ -25,6 +25,10 @@ class State(NamedTuple):
 
 
 class Correction(Protocol):
+    @property
+    def rests(self) -> bool:
+        """Whether it goes on at the highest rank until A rests, far enough for a proof."""
+
     def start(self, objective: Objective, A: LowRank) -> State: ...
     def solve(self, objective: Objective, A: LowRank) -> State: ...
     def extend(self, state: State, u: Array, v: Array) -> State:

@@ -1,7 +1,11 @@
 """The sweep: exact minimisation over one whole factor at a time (correction="sweep").
 
 A half-sweep minimises over span(U) × ℝⁿ, which contains span(U) × span(V): it lowers the
-objective at least as much as the paper's step 6, so Theorem 1 holds as it stands.
+objective at least as much as the paper's step 6, and leaves ⟨∇R(A), A⟩ = 0: all that the proof of
+Theorem 1 asks for. That is so for squares, to rounding; over a dense table for every loss, to the
+tolerance of its Newton steps. Over observed cells the other losses take two Newton steps a row: no
+row gets worse, but neither of the two is exact, and the theorem is not proved. Certificates
+measure ⟨∇R(A), A⟩ and hold regardless.
 
 With a trace norm the sweeps work on R(P Qᵀ) + α/2 (‖P‖² + ‖Q‖²), whose minimum over all
 factorisations P Qᵀ = A is R(A) + α‖A‖_tr, reached by the balanced one, P = U √s and Q = V √s.
@@ -35,7 +39,7 @@ DOUBLINGS = 60
 class Sweep:
     """Half-sweeps over V, U and V after each new pair; more of them while they pay.
 
-    With `Trace` they go on until A rests, see `_unrest`: to `tolerance` of the objective, or far
+    With `Trace` they go on until A rests, see `unrest`: to `tolerance` of the objective, or far
     below what a further pair promises.
     """
 
@@ -116,12 +120,12 @@ class Sweep:
                 break
             fell = value < state.value - max(0.1 * self.tolerance, ROUNDING) * abs(value)
             state = State(A, None, value, state.objective, passes + 2)
-            unrest = _unrest(G, A, alpha)
-            if unrest <= max(0.1 * self.tolerance * abs(value), near * trace_norm):
+            distance = unrest(G, A, alpha)
+            if distance <= max(0.1 * self.tolerance * abs(value), near * trace_norm):
                 break
-            nearer = unrest < (1 - PROGRESS) * least
+            nearer = distance < (1 - PROGRESS) * least
             # On its way along a valley A may leave rest for a while: then the objective tells.
-            least, idle = (unrest if nearer else least), (0 if nearer or fell else idle + 1)
+            least, idle = (distance if nearer else least), (0 if nearer or fell else idle + 1)
         return self._pruned(state)
 
     def _seeded(self, state: State, u: Array, v: Array, excess: float) -> State:
@@ -188,7 +192,7 @@ class Sweep:
         return 0.0 if self.penalty is None else self.penalty.value(A.s)
 
 
-def _unrest(G: Gradient, A: LowRank, alpha: float) -> float:
+def unrest(G: Gradient, A: LowRank, alpha: float) -> float:
     """Σ s_k max(‖G v_k + α u_k‖, ‖Gᵀ u_k + α v_k‖): zero exactly where sweeps change nothing.
 
     |⟨G, A⟩ + α‖A‖_tr| is never larger, but it can vanish by cancellation long before A rests.

@@ -4,8 +4,9 @@ Model: y_ij = μ + b_i + c_j + ⟨u_i, v_j⟩ + noise of precision τ. The rows'
 come from one Gaussian, the columns' (v_j, c_j) from another; mean and covariance of both are
 unknown. A half-sweep gives each row its posterior mean and the diagonal of its covariance. After
 it, everything else has a closed form: the Gaussian is the mean and covariance of what was found
-plus the mean variance, and 1/τ is the mean expected squared error. A direction that the data do not
-support shrinks until its prior explains all of it, and is dropped: the evidence chooses the rank.
+plus the mean variance (its off-diagonal shrunk by n / (n + d), n rows of d numbers), and 1/τ is
+the mean expected squared error. A direction that the data do not support shrinks until its prior
+explains all of it, and is dropped: the evidence chooses the rank.
 Growth is greedy, a block of leading singular pairs of the weighted gradient at a time.
 
 A full covariance, with the offsets in it, is worth its s² numbers: on MovieLens-1M a diagonal one

@@ -14,11 +14,17 @@ from pygeco.factors import LowRank
 class Stop(Enum):
     """Why the solver stopped; the text says what to do about it."""
 
-    RANK = "the rank asked for is reached; a higher rank continues from this path"
+    RANK = (
+        "the rank asked for is reached; a higher one, where the shape allows it, continues from "
+        "this path"
+    )
     TARGET = "the objective is at or below the target"
     PROGRESS = "the last rank lowered the objective by less than `progress`; more rank buys little"
-    CERTIFIED = "the certificate is at or below `gap`: no matrix of this trace norm is much better"
-    OPTIMAL = "proved: no matrix of any rank has a lower objective, up to `tolerance`"
+    CERTIFIED = "the certificate is at or below `gap`: no matrix of this norm is much better"
+    OPTIMAL = (
+        "proved, with the certificate's confidence: no matrix of any rank has a lower objective, "
+        "up to `tolerance`"
+    )
     TIME = "the time limit is reached; continue from this path with more time"
     EVIDENCE = "the evidence supports no further component"
     CAPPED = "the highest rank allowed is reached; the evidence would support more, so allow more"
@@ -27,7 +33,10 @@ class Stop(Enum):
     DIVERGED = "the iterates grow without bound; take a smaller step"
     VALIDATION = "the rank at which held-out cells are predicted best is reached"
     CALLBACK = "the callback asked to stop"
-    STATIONARY = "the gradient is zero: this is a global minimum, and more rank cannot help"
+    STATIONARY = (
+        "the gradient is zero: a convex objective has its global minimum here, and more rank "
+        "cannot help"
+    )
     STALLED = "no direction lowers the objective in this precision; the fit is as good as it gets"
 
     @property
@@ -58,8 +67,13 @@ class Step:
 
     @property
     def gap(self) -> float:
-        """The certificate against every matrix of this one's trace norm."""
+        """The certificate against every matrix of this one's (weighted) trace norm."""
         return self.certificate.gap()
+
+    @property
+    def gap_words(self) -> str:
+        """The gap as a table shows it: four digits, or that nothing is known."""
+        return "nothing known" if self.certificate.vacuous else f"{self.gap:.4g}"
 
 
 class Trial(NamedTuple):
@@ -107,9 +121,9 @@ class Path(Sequence[Step]):
         raise ValueError(f"rank: {rank!r} is not on this path, which has ranks {ranks}.")
 
     def __repr__(self) -> str:
-        lines = ["rank  objective     gap at most   seconds  passes"]
+        lines = ["rank  objective     gap at most    seconds  passes"]
         lines += [
-            f"{t.rank:4d}  {t.objective:<12.6g}  {t.gap:<12.4g} {t.seconds:8.2f}  {t.passes:6d}"
+            f"{t.rank:4d}  {t.objective:<12.6g}  {t.gap_words:<13} {t.seconds:8.2f}  {t.passes:6d}"
             for t in self.steps
         ]
         return "\n".join([*lines, f"stopped: {self.stop.advice}"])

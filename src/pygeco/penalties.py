@@ -34,6 +34,10 @@ class Penalty(Protocol):
     def threshold(self) -> float:
         """α where h = α Σ s: the size of ∇R that h holds down; else 0."""
 
+    @property
+    def degree(self) -> int:
+        """d with h(c s) = cᵈ h(s)."""
+
     def value(self, s: Array) -> float: ...
     def slope(self, s: Array) -> Array: ...
     def prox(self, s: Array, step: float) -> Array:
@@ -77,6 +81,10 @@ class Schatten:
     def threshold(self) -> float:
         return 0.0
 
+    @property
+    def degree(self) -> int:
+        return 2
+
     def value(self, s: Array) -> float:
         return self.alpha * self._norm(s) ** 2
 
@@ -112,7 +120,7 @@ class Schatten:
     def excess(self, sigma: float, trace_norm: float) -> float:
         # h(Ā) ≥ 0 is all that is used for p > 1, where the smooth gradient serves instead.
         if self.p > 1 or self.alpha == 0:
-            return sigma * trace_norm
+            return sigma * trace_norm if sigma > 0 else 0.0
         best = min(trace_norm, sigma / (2 * self.alpha))
         return sigma * best - self.alpha * best**2
 
@@ -145,6 +153,10 @@ class Trace:
     def threshold(self) -> float:
         return self.alpha
 
+    @property
+    def degree(self) -> int:
+        return 1
+
     def value(self, s: Array) -> float:
         return self.alpha * float(np.abs(s).sum())
 
@@ -155,7 +167,7 @@ class Trace:
         return np.maximum(s - step * self.alpha, 0.0)
 
     def excess(self, sigma: float, trace_norm: float) -> float:
-        return max(0.0, sigma - self.alpha) * trace_norm
+        return (sigma - self.alpha) * trace_norm if sigma > self.alpha else 0.0
 
 
 def _root(w: Array, c: float, power: float) -> Array:

@@ -49,7 +49,7 @@ class Gaussian(NamedTuple):
 
     @classmethod
     def of(cls, side: Side, some: NDArray[np.bool_], offset: bool) -> Gaussian:
-        """The most likely one, over rows with data; shrunk to its diagonal where these are few."""
+        """The most likely one over the n rows with data, its off-diagonal times n / (n + d)."""
         X = np.column_stack([side.factor, side.bias])[some].astype(float)
         W = np.column_stack([side.variance, side.bias_variance])[some]
         count, d = X.shape

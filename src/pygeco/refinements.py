@@ -1,7 +1,7 @@
 """Descent over both factors at a fixed rank, which a core cannot do: spans move too.
 
 Greedy growth keeps the directions that it once chose. `R(L Rᵀ)` over all L (m, s) and R (n, s) is
-not convex, but any step that does not raise it keeps the guarantees of Theorem 1.
+not convex, but a step that does not raise it, and the core after it, keep those of Theorem 1.
 """
 
 from __future__ import annotations
@@ -42,21 +42,24 @@ class Refined(NamedTuple):
     passes: int
 
 
-def refine(objective: Objective, A: LowRank, penalty: Penalty | None) -> Refined:
+def refine(
+    objective: Objective, A: LowRank, penalty: Penalty | None, tolerance: float = TOLERANCE
+) -> Refined:
     """A local minimum of R + h over both factors, started at A. L-BFGS, one gradient a step.
 
+    Stops once a step lowers the objective by less than `tolerance` of it.
     Intercepts move along. A penalty other than the ridge and the trace norm leaves A as it is.
     """
     if isinstance(objective, Measured) and objective.risk.intercept:
         ones = np.ones((len(objective.risk.weights), 1))
         free = Free(ones, objective.intercepts(A)[None, :], np.zeros((1, 1)))
-        return refine_jointly(objective, A, penalty, free)
+        return refine_jointly(objective, A, penalty, free, tolerance)
 
     def evaluate(A: LowRank, c: Array) -> tuple[float, Operator, Array]:
         G = objective.gradient(A)
         return G.value, G, c
 
-    return _descend(evaluate, objective, A, penalty, np.zeros((0, 0)), TOLERANCE)
+    return _descend(evaluate, objective, A, penalty, np.zeros((0, 0)), tolerance)
 
 
 def refine_jointly(

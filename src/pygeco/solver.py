@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -12,9 +11,8 @@ import numpy as np
 
 from pygeco import corrections
 from pygeco.arrays import kind, moved
-from pygeco.certificates import Certificate
+from pygeco.certificates import Certificate, certify
 from pygeco.corrections_base import Correction, State
-from pygeco.corrections_sweep import Sweep
 from pygeco.directions import Direction, Lanczos, Operator, Pair, Power, Signs, matmat, rmatmat
 from pygeco.engines import session
 from pygeco.factors import Array, LowRank
@@ -47,9 +45,11 @@ class Solver:
     direction     step 4, ApproxSV: `Lanczos(tau, iterations, confidence)` or `Power(...)`
     signs         try the sign-alternation pair too at each growth; the larger decrease wins (2.1.1)
     replacements  q, the replacement attempts at each rank (2.1.2)
-    correction    "core" (all s × s cores), "diagonal" (2.1.4), or "sweep": every row of V and of U
-                  by itself, in turn, which fits closer at the same rank. "auto" is the sweep for
-                  `Entries` and `Dense` where the penalty allows it, and else the core
+    correction    "core" (all s × s cores), "diagonal" (2.1.4), "sweep": every row of V and of U
+                  by itself, in turn, which fits closer at the same rank, or "descent": the core,
+                  then L-BFGS over both factors until A rests. "auto" is the sweep for `Entries`
+                  and `Dense` where the penalty allows it, the descent for other objectives with
+                  `Trace`, and else the core
     pairs         singular pairs that a step adds, at most, while that many are still wanted twice
                   over: fewer steps to the same rank, each with its certificate
     refine        descend over both factors too at each rank (L-BFGS): spans move, rank does not
@@ -192,17 +192,13 @@ class Point:
         h = 0.0 if penalty is None else penalty.value(s)
         gradient = _with_penalty(G, A, penalty)
         pair = suited(solver.direction, objective)(gradient, rng)
-        alpha = 0.0 if penalty is None or solver.correction != "sweep" else penalty.threshold
-        if pair.sigma <= 1.01 * alpha and alpha < pair.upper:  # only a tight bound is a proof
+        alpha = 0.0 if penalty is None or not run.correction.rests else penalty.threshold
+        near = pair.sigma <= 1.01 * alpha and alpha < pair.upper  # only a tight bound is a proof
+        if near and pair.confidence < 1:
             sharp = suited(Lanczos(solver.tolerance / 4, SHARP, pair.confidence), objective)
             tight = sharp(gradient, rng)
             pair = tight._replace(passes=tight.passes + pair.passes)
-        inner = G.inner
-        if penalty is not None and penalty.smooth:
-            inner += float(penalty.slope(s) @ s)
-        certificate = Certificate(
-            pair.sigma, pair.upper, inner, float(s.sum()), pair.confidence, penalty, h
-        )
+        certificate = certify(objective, A, G, pair, penalty=penalty, s=s)
         kept = gradient if solver.signs or solver.pairs > 1 else None
         return cls(A, G.value + h, kept, pair, certificate, rng, penalty, run.noise)
 
@@ -228,22 +224,10 @@ class Run(NamedTuple):
     noise: float
     began: float
 
-    @property
-    def rests(self) -> bool:
-        """Whether sweeps go on at the highest rank until the solution rests."""
-        return isinstance(self.correction, Sweep) and self.correction.rests
-
-    def excess(self, at: Point) -> float:
-        """How far the objective may be above its global minimum; known where R ≥ 0."""
-        proves = isinstance(self.correction, Sweep) and getattr(
-            self.objective, "nonnegative", False
-        )
-        return at.certificate.excess(at.value) if proves else math.inf
-
     def advance(self, at: Point) -> tuple[Point, Step | None, Stop | None]:
         """One more rank: the new point and its step, or none and the reason for it."""
         solver = self.solver
-        excess = self.excess(at)
+        excess = at.certificate.excess(at.value)
         if excess <= solver.tolerance * at.value:
             return at, None, Stop.OPTIMAL
         if at.pair.sigma == 0.0:
@@ -257,13 +241,13 @@ class Run(NamedTuple):
         least = self.noise if step.rank > at.A.rank else 0.01 * solver.tolerance * at.value
         fell = point.value < at.value - max(self.noise, least)  # measured, not as the span says
         # Near an optimum the objective is flat to the last bit, while the proof still sharpens.
-        now = self.excess(point)
+        now = point.certificate.excess(point.value)
         if not (fell or now < 0.9 * excess):
             return at, None, Stop.RANK if full else Stop.STALLED
         if now <= solver.tolerance * point.value:
             return point, step, Stop.OPTIMAL
         reason = solver.reason(step, at.value, self.rank)
-        more = reason is Stop.RANK and self.rests and not full
+        more = reason is Stop.RANK and self.correction.rests and not full
         return point, step, None if more else reason
 
     def step(self, point: Point, A: LowRank, growth: Growth | None = None) -> Step:
@@ -317,7 +301,7 @@ def minimize(
         point = Point.at(to_scaled(objective, A), run)
         if A.rank and not steps:
             steps.append(run.step(point, A))
-        reason = Stop.RANK if A.rank >= rank and not run.rests else None
+        reason = Stop.RANK if A.rank >= rank and not correction.rests else None
         while reason is None:
             point, step, reason = run.advance(point)
             if step is None:

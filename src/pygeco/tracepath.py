@@ -1,8 +1,9 @@
 """The trace-norm path: min R(A) + α‖A‖_tr for a falling sequence of α, each with a duality gap.
 
-For the squared loss, R(A) = Σ w (A − y)² / Σ w, the dual of the problem is max −R*(Θ) over Θ on
-the observed cells with σ₁(Θ) ≤ α. At Θ = t ∇R(A) its value is t (2 − t) R(A) − t ⟨∇R(A), A⟩: no
-pass over the data beyond the gradient's own.
+The dual of the problem is max −R*(Θ) over Θ with σ₁(Θ) ≤ α. At Θ = c ∇R(A), c ≤ α / σ₁(∇R(A)), its
+value is, for the squared loss, c (2 − c) R(A) − c ⟨∇R(A), A⟩: no pass over the data beyond the
+gradient's own. For other losses with a conjugate a few passes find a good c; without one, R ≥ 0
+gives at least c (R(A) − ⟨∇R(A), A⟩) for c ≤ 1. See `Certificate`.
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from threadpoolctl import threadpool_limits
 
-from pygeco.arrays import host, moved
+from pygeco.arrays import host, kind, moved
+from pygeco.certificates import certify
 from pygeco.directions import Lanczos
 from pygeco.factors import Array, LowRank
-from pygeco.losses import Squared
+from pygeco.objectives.base import Objective
 from pygeco.objectives.entries import Entries
 from pygeco.objectives.scaled import scaled, to_scaled
 from pygeco.path import Stop
 from pygeco.penalties import Trace
 from pygeco.solver import Solver, minimize
 from pygeco.streams import Purpose, seed_from, stream
+from pygeco.symmetric import suited
 
 ROUNDING = 16 * np.finfo(float).eps
 
@@ -33,8 +36,9 @@ ROUNDING = 16 * np.finfo(float).eps
 class TraceStep(NamedTuple):
     """The solution at one α.
 
-    The objective R(A) + α‖A‖_tr exceeds the global minimum by at most `gap`. `error` is the
-    root mean squared error on the validation cells, NaN without them.
+    The objective R(A) + α‖A‖_tr exceeds the global minimum by at most `gap`: infinite where
+    nothing is known, of a `Custom` objective that may be negative. `error` is the root mean squared
+    error on the validation cells, NaN without them.
     """
 
     alpha: float
@@ -79,11 +83,16 @@ class TracePath(Sequence[TraceStep]):
     def __repr__(self) -> str:
         lines = ["alpha        rank  objective     gap at most   error     stopped"]
         lines += [
-            f"{t.alpha:<11.4g}  {t.rank:4d}  {t.objective:<12.6g}  {t.gap:<12.4g}  "
+            f"{t.alpha:<11.4g}  {t.rank:4d}  {t.objective:<12.6g}  {_gap_words(t):<13} "
             f"{t.error:<8.4g}  {t.stop.name}"
             for t in self.steps
         ]
         return "\n".join(lines)
+
+
+def _gap_words(step: TraceStep) -> str:
+    nothing = np.isinf(step.gap) or step.gap >= step.objective > 0
+    return "nothing known" if nothing else f"{step.gap:.4g}"
 
 
 class Dual(NamedTuple):
@@ -95,31 +104,29 @@ class Dual(NamedTuple):
 
 
 def duality_gap(
-    entries: Entries, A: LowRank, penalty: Trace, *, tolerance: float = 1e-7, seed: int = 0
+    objective: Objective, A: LowRank, penalty: Trace, *, tolerance: float = 1e-7, seed: int = 0
 ) -> Dual:
     """R(A) + α‖A‖_tr minus a lower bound on its global minimum.
 
-    The dual point is t ∇R(A) with the best t ≤ α / σ₁, σ₁ bounded above: with probability at
-    least 0.999 over the random start, and surely when Lanczos ends by itself. Two passes for
-    the gradient, and those of Lanczos until σ₁ is known to `tolerance`.
+    The dual point is c ∇R(A) with the best c ≤ α / σ₁ that is known, see `Certificate`; without a
+    conjugate of the loss and without R ≥ 0, c = 1 alone, and an infinite gap where σ₁ > α. σ₁ is
+    bounded above: with probability at least 0.999 over the random start, and surely when
+    Lanczos ends by itself. Two passes for the gradient, those of Lanczos until σ₁ is known to
+    `tolerance`, and a few for the best c where the loss is not squared.
     """
-    if not isinstance(entries.loss, Squared):
-        raise ValueError(f"entries: the dual is known for the squared loss, not {entries.loss!r}.")
-    objective = scaled(_double(entries), penalty.gamma)
-    A = to_scaled(objective, moved(A, entries.kind)).svd()
+    objective = scaled(_double(objective), penalty.gamma)
+    A = to_scaled(objective, moved(A, kind(objective))).svd()
     with threadpool_limits(1, "blas"):
         G = objective.gradient(A)
-        sigma = Lanczos(tolerance, 500)(G, stream(Purpose.TRACE_GAP, seed)).upper * (1 + ROUNDING)
+        pair = suited(Lanczos(tolerance, 500), objective)(G, stream(Purpose.TRACE_GAP, seed))
+        pair = pair._replace(upper=pair.upper * (1 + ROUNDING))
+        gap = certify(objective, A, G, pair, penalty=penalty, s=A.s).gap(np.inf)
     value = G.value + penalty.value(A.s)
-    limit = penalty.alpha / sigma if sigma > 0 else np.inf
-    best = 1 - G.inner / (2 * G.value) if G.value > 0 else 1.0
-    t = float(np.clip(best, 0.0, limit))
-    dual = t * (2 - t) * G.value - t * G.inner
-    return Dual(value, max(0.0, value - dual) + ROUNDING * value, sigma)
+    return Dual(value, gap + ROUNDING * abs(value), pair.upper)
 
 
 def trace_path(
-    entries: Entries,
+    objective: Objective,
     *,
     alphas: ArrayLike | None = None,
     count: int = 20,
@@ -136,19 +143,21 @@ def trace_path(
     `ratio` α_max. `rank` limits the rank; a step that meets it stops with Stop.RANK, else with
     Stop.OPTIMAL. `gamma` weights the norm, see `Trace`. `validation` is (rows, cols, values);
     `path.best` has the least error there. Everything is computed in float64.
+    Any objective will do: `Entries` and `Dense` are swept, the others descend.
     """
-    solver = Solver(correction="sweep") if solver is None else replace(solver, correction="sweep")
-    entries = _double(entries)
-    rank = min(entries.shape) if rank is None else rank
+    correction = "sweep" if hasattr(objective, "half_sweep") else "descent"
+    solver = replace(Solver() if solver is None else solver, correction=correction)
+    objective = _double(objective)
+    rank = min(objective.shape) if rank is None else rank
     held = None if validation is None else _held(*validation)
     seed = seed_from(random_state)
-    grid = _grid(entries, gamma, count, ratio, seed) if alphas is None else _given(alphas)
-    began, A, steps = time.perf_counter(), LowRank.zero(entries.shape, entries.kind), []
+    grid = _grid(objective, gamma, count, ratio, seed) if alphas is None else _given(alphas)
+    began, A, steps = time.perf_counter(), LowRank.zero(objective.shape, kind(objective)), []
     for alpha in grid:
         penalty = Trace(float(alpha), gamma)
-        path = minimize(entries, rank, solver, penalty=penalty, start=A, random_state=seed)
+        path = minimize(objective, rank, solver, penalty=penalty, start=A, random_state=seed)
         A = path.A if len(path) else A
-        dual = duality_gap(entries, A, penalty, tolerance=solver.tolerance / 10, seed=seed)
+        dual = duality_gap(objective, A, penalty, tolerance=solver.tolerance / 10, seed=seed)
         error = np.nan if held is None else _error(A, *held)
         seconds = time.perf_counter() - began
         steps.append(
@@ -157,15 +166,17 @@ def trace_path(
     return TracePath(tuple(steps))
 
 
-def _grid(entries: Entries, gamma: float, count: int, ratio: float, seed: int) -> Array:
+def _grid(objective: Objective, gamma: float, count: int, ratio: float, seed: int) -> Array:
     if not count >= 1:
         raise ValueError(f"count: must be at least 1, not {count!r}.")
     if not 0 < ratio < 1:
         raise ValueError(f"ratio: must be between 0 and 1, not {ratio!r}.")
-    zero = LowRank.zero(entries.shape, entries.kind)
-    top = duality_gap(entries, zero, Trace(0.0, gamma), seed=seed).sigma
+    zero = LowRank.zero(objective.shape, kind(objective))
+    top = duality_gap(objective, zero, Trace(0.0, gamma), seed=seed).sigma
     if not top > 0:
-        raise ValueError("entries: every value is zero, so A = 0 is optimal for each alpha.")
+        raise ValueError(
+            "objective: its gradient at 0 is zero, so A = 0 is optimal for each alpha."
+        )
     return top * np.geomspace(1.0, ratio, count)
 
 
@@ -187,5 +198,7 @@ def _error(A: LowRank, rows: Array, cols: Array, values: Array) -> float:
     return float(np.sqrt(np.mean((host(A.entries(rows, cols)) - values) ** 2)))
 
 
-def _double(entries: Entries) -> Entries:
-    return entries if entries.dtype == np.float64 else entries.standardised(0.0, 1.0, float)
+def _double(objective: Objective) -> Objective:
+    if not isinstance(objective, Entries) or objective.dtype == np.float64:
+        return objective
+    return objective.standardised(0.0, 1.0, float)

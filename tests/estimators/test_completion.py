@@ -100,7 +100,7 @@ def test_biases_take_the_level_and_leave_the_rest(ratings) -> None:
     np.testing.assert_allclose(b.mean, ratings.values.mean(), atol=0.2)
 
 
-def test_clipping_can_only_help(ratings) -> None:
+def test_clipping_helps_within_the_range_seen(ratings) -> None:
     held = np.random.default_rng(0).random(1500) < 0.3
     rows, cols, values, shape = ratings
     train = rows[~held], cols[~held], values[~held], shape

@@ -23,7 +23,7 @@ def run(output: Path, rank: int, seed: int) -> None:
         f"{fitted.sum():,} ratings of {shape[1]:,} items by {shape[0]:,} users to fit, "
         f"{held.sum():,} held out. Behind them: offsets, four tastes, and noise."
     )
-    print("rank  objective  test RMSE  gap at most  seconds")
+    print("rank  objective  test RMSE    gap at most  seconds")
     model = MatrixCompletion(
         rank, penalty=None, biases=True, solver=Solver.paper(), random_state=seed
     )
@@ -33,14 +33,15 @@ def run(output: Path, rank: int, seed: int) -> None:
         found = model.biases_.at(rows[held], cols[held]) + step.A.entries(rows[held], cols[held])
         errors.append(float(np.sqrt(np.mean((found - values[held]) ** 2))))
         line = f"{step.rank:4d}  {step.objective:9.4f}  {errors[-1]:9.4f}"
-        print(f"{line}  {step.gap:11.4f}  {step.seconds:7.2f}", flush=True)
+        print(f"{line}  {step.gap_words:>13}  {step.seconds:7.2f}", flush=True)
 
     model.set_params(callback=show).fit((rows[fitted], cols[fitted], values[fitted], shape))
     sure = model.path_[-1].certificate.confidence
     print("objective: the mean squared error over the fitted ratings.")
     print(
         "gap at most: no matrix of the same trace norm, of any rank, has an objective lower by "
-        f"more than this ({sure:.1%} sure)."
+        f"more than this ({sure:.1%} sure). Nothing is known where the bound is no smaller than "
+        "the objective."
     )
     print(f"stopped: {model.stop_reason_.advice}.")
     _picture(model, errors, output)

@@ -124,7 +124,7 @@ class Watch:
             return [f"{told.sweeps}", f"{told.rank}", f"{told.noise:.4f}", f"{told.seconds:.1f}"]
         error = self._error(told)
         shown = "" if error is None else f"{error:.4f}"
-        line = [f"{told.rank}", f"{told.objective:.5g}", f"{told.gap:.4g}", shown]
+        line = [f"{told.rank}", f"{told.objective:.5g}", told.gap_words, shown]
         return [*line, f"{told.seconds:.1f}"]
 
     def _error(self, step: Step) -> float | None:

@@ -21,6 +21,7 @@ class Curve(NamedTuple):
     fitted: Array
     held_out: Array | None
     gaps: Array | None
+    gap_words: list[str] | None
     objectives: Array | None
     seconds: Array | None
     refitted: bool
@@ -50,6 +51,7 @@ def curve(model: Any, held_out: Any = None, most: int = MOST) -> Curve:
         np.array(errors[0]),
         np.array(errors[1]) if held_out is not None else None,
         np.array([step.gap for step in steps]) if steps else None,
+        [step.gap_words for step in steps] if steps else None,
         np.array([step.objective for step in steps]) if steps else None,
         np.array([step.seconds for step in steps]) if steps else None,
         refitted,

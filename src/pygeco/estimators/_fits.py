@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pygeco.certificates import Certificate
+from pygeco.certificates import certify
 from pygeco.directions import Lanczos
 from pygeco.engines import session
 from pygeco.estimators._checkpoint import Checkpoint, kept_steps, resumable, seed_of
 from pygeco.estimators._cluster import sent_out
 from pygeco.evidence import Sweep, fit_evidence
 from pygeco.factors import LowRank
-from pygeco.losses import Loss
+from pygeco.losses import Loss, Squared
 from pygeco.losses.weighing import Weighing
 from pygeco.objectives import Entries
 from pygeco.objectives.biases import Biases, fit_biases
@@ -181,7 +181,7 @@ def _one_step(
     """The fit as a path of one step, with its certificate for the mean squared error."""
     G = entries.gradient_beyond(A, biases.mean + biases.row, biases.col)
     pair = Lanczos()(G, stream(Purpose.CERTIFICATE, seed, A.rank))
-    certificate = Certificate(pair.sigma, pair.upper, G.inner, float(A.s.sum()), pair.confidence)
+    certificate = certify(entries.with_loss(Squared()), A, G, pair, s=A.s)
     seconds = time.perf_counter() - began
     step = Step(A.rank, G.value, A, certificate, seconds, 2 * sweeps, "block", 0)
     return Path((step,), stop, seed, entries.shape)

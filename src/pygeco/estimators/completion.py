@@ -86,8 +86,9 @@ class MatrixCompletion(
         Where held-out cells choose the rank: whether all cells are fitted then. If not, the model
         is the one that chose it, at half the cost, and knows nothing of the tenth.
     clip : bool, default=False
-        Clip predictions to the range of the observed values, which can only help. Labels
-        have no such range.
+        Clip predictions to the range of the observed values. Where new values stay within
+        that range no prediction gets worse; a value beyond it can no longer be predicted.
+        Labels have no such range.
     duplicates : "error", "mean", "sum" or "last", default="error"
         What to do with a cell that is given more than once.
     missing_values : "auto", None, number or list of numbers, default="auto"

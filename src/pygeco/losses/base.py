@@ -66,6 +66,16 @@ class Loss:
         """ℓ*(a) = max_z a z − ℓ(z, y); infinite outside its domain."""
         raise TypeError(f"loss: the conjugate of {type(self).__name__} is not known.")
 
+    @property
+    def has_conjugate(self) -> bool:
+        """Whether `conjugate` is written out."""
+        return type(self).conjugate is not Loss.conjugate
+
+    def dual(self, z: Array, y: Array, scale: float) -> Array:
+        """ℓ*(a) − a z at the slope a = scale · ℓ′(z); at scale 1 that is −ℓ(z)."""
+        a = scale * self.slope(z, y)
+        return self.conjugate(a, y) - a * z
+
     def targets(self, y: ArrayLike) -> Array:
         """Targets as the formulas want them; an error where they are outside the domain."""
         return as_array(y)

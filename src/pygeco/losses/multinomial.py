@@ -52,6 +52,10 @@ class Multinomial(Loss):
         simplex = (xp.min(b, axis=-1) >= -1e-12) & (xp.abs(xp.sum(b, axis=-1) - 1) <= 1e-9)
         return xp.where(simplex, xp.sum(xlogx(b), axis=-1), math.inf)
 
+    def dual(self, z: Array, y: Array, scale: float) -> Array:
+        a = scale * self.slope(z, y)
+        return self.conjugate(a, y) - namespace(z).sum(a * z, axis=-1)
+
     def targets(self, y: ArrayLike) -> Array:
         """The code of each label."""
         classes, codes = np.unique(np.asarray(y), return_inverse=True)

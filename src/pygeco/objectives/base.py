@@ -95,7 +95,12 @@ class Turning(Protocol):
 
 
 class Objective(Protocol):
-    """A convex smooth R(A). One that offers `half_sweep`, see `Sweepable`, can be swept."""
+    """A convex smooth R(A). One that offers `half_sweep`, see `Sweepable`, can be swept.
+
+    What it may also say, for sharper certificates: `nonnegative`, that R ≥ 0; `squared`, that R is
+    a weighted sum of squares; `dual(A)`, for a loss with a conjugate the function of a scale c
+    that is r*(c g) − c ⟨g, z⟩, R(A) = r(z) a function of measurements z and g its slope there.
+    """
 
     @property
     def shape(self) -> tuple[int, int]: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,9 @@ from pygeco.factors import Array, LowRank
 from pygeco.objectives.kronecker import Model
 from pygeco.streams import Purpose, stream
 
+# Trace norms, up to a half, of the random matrices at which a user's functions are tried.
+TRIED_SIZES = (0.1, 1.0, 1.0, 3.0)
+
 Value = Callable[[LowRank], float]
 Slopes = Callable[[LowRank], Any]
 
@@ -24,8 +28,11 @@ class Custom:
 
     `A.to_dense()` is the m × n array for those who want it; `A.entries(i, j)` and `A.matvec(x)`
     never form it. The gradient may be an array, a scipy sparse matrix or a LinearOperator, m × n.
-    `smoothness` is β where it is known; only the bounds of Theorems 1 and 2 ask for it. R must be
-    convex. Both functions are tried at a random matrix when the objective is built.
+    `smoothness` is β where it is known; only the bounds of Theorems 1 and 2 ask for it.
+    `nonnegative` says that R ≥ 0 everywhere: certificates are sharper for it, and with `Trace` the
+    optimum can be proved. R must be convex: everything that is said of a solution rests on it.
+    Both functions are tried at a few random matrices when the objective is built, which finds slips
+    and what is not convex there, but cannot prove convexity.
     """
 
     def __init__(
@@ -35,13 +42,16 @@ class Custom:
         gradient: Slopes,
         *,
         smoothness: float | None = None,
+        nonnegative: bool = False,
     ) -> None:
         m, n = shape
         if not (m >= 1 and n >= 1):
             raise ValueError(f"shape: expected two sizes ≥ 1, not {shape!r}.")
         self.shape = int(m), int(n)
         self._value, self._gradient, self._smoothness = value, gradient, smoothness
+        self.nonnegative = bool(nonnegative)
         self._check()
+        self._check_convex()
 
     @property
     def smoothness(self) -> float:
@@ -57,8 +67,7 @@ class Custom:
 
     def gradient(self, A: LowRank) -> CustomGradient:
         G = self.slopes(A)
-        inner = float(np.sum(A.s * np.sum(A.U * _product(G, A.V), axis=0)))
-        return CustomGradient(G, self.value(A), inner)
+        return CustomGradient(G, self.value(A), _along(G, A))
 
     def slopes(self, A: LowRank) -> Any:
         """∇R(A) as the user gives it: whatever multiplies."""
@@ -95,6 +104,32 @@ class Custom:
             raise ValueError(
                 f"gradient: says {slope:.6g} along a random direction where the value rises by "
                 f"{rise:.6g}; it is not the derivative of `value`."
+            )
+
+    def _check_convex(self) -> None:
+        """⟨∇R(A) − ∇R(B), A − B⟩ ≥ 0 for zero and some random matrices of rank one and two."""
+        rng = np.random.default_rng(0)
+        tried = [LowRank.zero(self.shape)]
+        for size in TRIED_SIZES:
+            U, V = (rng.standard_normal((k, 2)) for k in self.shape)
+            s = (
+                size
+                * np.array([1.0, 0.5])
+                / (np.linalg.norm(U, axis=0) * np.linalg.norm(V, axis=0))
+            )
+            tried.append(LowRank(U, s, V))
+        slopes = [self.slopes(A) for A in tried]
+        for (A, G), (B, H) in combinations(zip(tried, slopes, strict=True), 2):
+            own = [_along(G, A), -_along(G, B), -_along(H, A), _along(H, B)]
+            if sum(own) < -1e-9 * sum(abs(part) for part in own):
+                raise ValueError(
+                    "value: is not convex, its slope falls along a line between two random "
+                    "matrices; only convex functions can be minimised here."
+                )
+        least = min(self.value(A) for A in tried) if self.nonnegative else 0.0
+        if least < 0:
+            raise ValueError(
+                f"nonnegative: value is {least:.6g} at a random matrix; leave nonnegative=False."
             )
 
 
@@ -184,6 +219,11 @@ class CustomSpan:
 
 def _product(G: Any, V: Array) -> Array:
     return np.asarray(G @ V)
+
+
+def _along(G: Any, A: LowRank) -> float:
+    """⟨G, A⟩."""
+    return float(np.sum(A.s * np.sum(A.U * _product(G, A.V), axis=0)))
 
 
 def _check_transpose(G: scipy.sparse.linalg.LinearOperator, U: Array) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -16,6 +17,7 @@ from pygeco.engines import Engine, chosen
 from pygeco.engines.protocol import Lines, Systems
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, Squared, named, prepared
+from pygeco.losses.duals import ScaledDual
 from pygeco.objectives.base import OfCells
 from pygeco.objectives.convex_span import ConvexSpan
 from pygeco.objectives.dense_input import check_extremes, checked, relabelled
@@ -83,6 +85,11 @@ class Dense:
         return self.loss.nonnegative
 
     @property
+    def squared(self) -> bool:
+        """Whether R is a weighted sum of squares."""
+        return isinstance(self.loss, Squared)
+
+    @property
     def smoothness(self) -> float:
         """β = L max w / Σ w."""
         return self.loss.smoothness * self.heaviest / self.total_weight
@@ -96,6 +103,12 @@ class Dense:
     def value(self, A: LowRank) -> float:
         """R(A). One pass, O(m n s)."""
         return self.total_loss(False, A.left, A.V) / self.total_weight
+
+    def dual(self, A: LowRank) -> Callable[[float], float] | None:
+        """c ↦ Σ w (ℓ*(c ℓ′) − c ℓ′ z) / Σ w, for certificates. One pass each, O(m n s)."""
+        if not self.loss.has_conjugate:
+            return None
+        return lambda scale: self.with_loss(ScaledDual(self.loss, scale)).value(A)
 
     def gradient(self, A: LowRank) -> DenseGradient:
         """∇R(A) = w ℓ′(A, Y) / Σ w, made again tile by tile at each product. O(m n s)."""

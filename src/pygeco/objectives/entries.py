@@ -15,6 +15,7 @@ from pygeco.engines import Cells, Engine, chosen, spread
 from pygeco.engines.protocol import Residuals, Slopes, Systems
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, named, prepared
+from pygeco.losses.duals import ScaledDual
 from pygeco.objectives.base import Span
 from pygeco.objectives.cell_views import CellViews, beyond
 from pygeco.objectives.convex_span import ConvexSpan
@@ -169,6 +170,12 @@ class Entries(CellViews):
         if not self.squared:
             return self.total_loss(False, A.left, A.V) / self.total_weight
         return self._seen(A.left, A.V).squares / self.total_weight
+
+    def dual(self, A: LowRank) -> Callable[[float], float] | None:
+        """c ↦ Σ w (ℓ*(c ℓ′) − c ℓ′ z) / Σ w, for certificates. One pass each, O(|E| s)."""
+        if not self.loss.has_conjugate:
+            return None
+        return lambda scale: self.with_loss(ScaledDual(self.loss, scale)).value(A)
 
     def gradient(self, A: LowRank) -> CellGradient:
         """∇R(A), sparse: w ℓ′(A_ij, y_ij) / Σ w on E. Two passes, O(|E| s)."""

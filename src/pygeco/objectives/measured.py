@@ -17,6 +17,7 @@ from scipy.sparse.linalg import LinearOperator, cg, eigsh
 
 from pygeco.factors import Array, LowRank
 from pygeco.linalg import solve_psd
+from pygeco.losses.duals import ScaledDual
 from pygeco.objectives.kronecker import Model
 from pygeco.objectives.risk import Curvature, Risk
 from pygeco.streams import Purpose, stream
@@ -76,6 +77,25 @@ class Measured:
 
     def value(self, A: LowRank) -> float:
         return self.risk.value(self.risk.settle(self.measure(A))[0])
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether R ≥ 0 for sure."""
+        return self.risk.loss.nonnegative
+
+    @property
+    def squared(self) -> bool:
+        """Whether R is a weighted sum of squares."""
+        return self.risk.quadratic
+
+    def dual(self, A: LowRank) -> Callable[[float], float] | None:
+        """c ↦ Σ w (ℓ*(c ℓ′) − c ℓ′ z), for certificates: the slopes at the best intercepts sum to
+        zero, and so do their multiples.
+        """
+        if not self.risk.loss.has_conjugate:
+            return None
+        at, _ = self.risk.settle(self.measure(A))
+        return lambda scale: replace(self.risk, loss=ScaledDual(self.risk.loss, scale)).value(at)
 
     def gradient(self, A: LowRank) -> MeasuredGradient:
         z = self.measure(A)

@@ -6,6 +6,7 @@ the ridge of a row in a sweep is multiplied by that row's weight.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -35,6 +36,19 @@ class Scaled:
     @property
     def nonnegative(self) -> bool:
         return bool(getattr(self.objective, "nonnegative", False))
+
+    @property
+    def squared(self) -> bool:
+        return bool(getattr(self.objective, "squared", False))
+
+    @property
+    def stretch(self) -> float:
+        """The most that the weighted norm of a matrix can be, as a multiple of its plain one."""
+        return 1 / float(self.rows.min() * self.cols.min())
+
+    def dual(self, A: LowRank) -> Callable[[float], float] | None:
+        found = getattr(self.objective, "dual", None)
+        return None if found is None else found(self.unscaled(A))
 
     @property
     def smoothness(self) -> float:

@@ -19,9 +19,9 @@ def path(fit: Any, held_out: Any = None, *, ax: Any = None) -> Any:
 
     `fit` is a fitted `MatrixCompletion` or a `Path` with the squared loss. `held_out` is cells, as
     `fit` takes them, or one error per rank. The band reaches down to √(objective − gap): no matrix
-    of the same trace norm, of any rank, fits the data better than that. It is left out where it
-    would say nothing, and for a model fitted by the evidence, which has no path: there the curve
-    is the error of its leading components.
+    of the same trace norm (weighted, where the penalty is), of any rank, fits the data better than
+    that. Where it would say nothing it is left out and a note says so. A model fitted by the
+    evidence has no path: there the curve is the error of its leading components.
     """
     ax = style.axes(ax)
     drawn = _path_numbers(fit, held_out)
@@ -40,8 +40,12 @@ def path(fit: Any, held_out: Any = None, *, ax: Any = None) -> Any:
         ax.plot(
             ranks, drawn.floor, "--", color=style.PROOF, lw=1.2, label="no matrix is below this*"
         )
-        style.note(ax, "* of the same trace norm, of any rank")
+        style.note(ax, f"* of the same {drawn.norm}, of any rank{_unknown(drawn)}")
         low = max(min(drawn.floor), low - 0.8 * room)
+    elif drawn.floor is not None and not any(drawn.floor):
+        style.note(ax, "the certificate says nothing: all of the error might be avoidable")
+    elif drawn.floor is not None:
+        style.note(ax, f"the certificate's floor is far below, at {max(drawn.floor):.3g} at most")
     ax.set_ylim(low - 0.08 * room, high + 0.16 * room)
     style.finish(ax, drawn.axis, drawn.measure, legend=True)
     style.whole_numbers(ax)
@@ -128,6 +132,13 @@ class _Drawn(NamedTuple):
     floor: list[float] | None  # what the certificate leaves possible
     axis: str
     measure: str
+    norm: str = "trace norm"
+
+
+def _unknown(drawn: _Drawn) -> str:
+    """At how many of the ranks nothing is known."""
+    count = (drawn.floor or []).count(0.0)
+    return f"; nothing known at {count} of {len(drawn.ranks)}" if count else ""
 
 
 def _path_numbers(fit: Any, held_out: Any) -> _Drawn:
@@ -140,6 +151,7 @@ def _path_numbers(fit: Any, held_out: Any) -> _Drawn:
             [max(0.0, step.objective - step.gap) ** 0.5 for step in fit],
             "rank",
             "root mean squared error",
+            fit[-1].certificate.norm if len(fit) else "trace norm",
         )
     listed = held_out is not None and not isinstance(held_out, tuple) and np.ndim(held_out) == 1
     found = diagnostics.curve(fit, None if listed else held_out)
@@ -154,6 +166,7 @@ def _path_numbers(fit: Any, held_out: Any) -> _Drawn:
         floor,
         "rank" if found.refitted else "leading components kept",
         found.measure,
+        fit.path_[-1].certificate.norm if len(fit.path_) else "trace norm",
     )
 
 

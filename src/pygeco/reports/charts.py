@@ -20,10 +20,10 @@ def path(found: Curve) -> Chart:
         series.append(_series("held-out cells", "b", found.held_out))
     columns = [("rank" if found.refitted else "components", [str(rank) for rank in found.ranks])]
     columns += [(one["name"], [number(y) for y in one["y"]]) for one in series]
-    if found.gaps is not None and found.objectives is not None and found.seconds is not None:
+    if found.gap_words is not None and found.objectives is not None and found.seconds is not None:
         columns += [
             ("objective", [number(y) for y in found.objectives]),
-            ("gap at most", [number(y) for y in found.gaps]),
+            ("gap at most", found.gap_words),
             ("seconds", [f"{y:.2f}" for y in found.seconds]),
         ]
     axis = "rank" if found.refitted else "leading components kept"
@@ -32,14 +32,17 @@ def path(found: Curve) -> Chart:
 
 def certificate(found: Curve) -> Chart | None:
     """The gap beside the objective, rank by rank."""
-    if found.gaps is None or found.objectives is None:
+    if found.gaps is None or found.gap_words is None or found.objectives is None:
         return None
     series = [
         _series("objective", "a", found.objectives),
         _series("gap at most", "c", found.gaps),
     ]
-    columns = [("rank", [str(rank) for rank in found.ranks])]
-    columns += [(one["name"], [number(y) for y in one["y"]]) for one in series]
+    columns = [
+        ("rank", [str(rank) for rank in found.ranks]),
+        ("objective", [number(y) for y in found.objectives]),
+        ("gap at most", found.gap_words),
+    ]
     return _chart(
         "certificate", "rank", "objective", found.ranks, series, columns, whole=True, zero=True
     )

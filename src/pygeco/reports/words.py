@@ -59,15 +59,16 @@ def certificate(model: Any) -> list[str]:
     step: Step = model.path_[-1]
     proof = step.certificate
     gap = step.gap
+    size = proof.trace_norm if proof.weighted_norm is None else proof.weighted_norm
     lines = [
-        f"The objective of the fit is {number(step.objective)}. No matrix of trace norm up to "
-        f"{number(proof.trace_norm)}, the model's own, has one that is lower by more than "
+        f"The objective of the fit is {number(step.objective)}. No matrix of {proof.norm} up to "
+        f"{number(size)}, the model's own, has one that is lower by more than "
         f"{number(gap)}, whatever its rank.",
         "The bound is computed at the solution, from convexity and the largest singular value of "
         f"the gradient. That value is estimated from a random start; the bound holds with a "
         f"probability of at least {proof.confidence:.1%}.",
     ]
-    lines.append(_verdict(model, step.objective, gap))
+    lines.append(_verdict(model, step))
     lines.append(
         "The bound speaks of the fitted cells. What the model does on new ones, only cells that "
         "were held out can tell."
@@ -75,23 +76,30 @@ def certificate(model: Any) -> list[str]:
     return lines
 
 
-def _verdict(model: Any, objective: float, gap: float) -> str:
-    share = gap / objective if objective > 0 else 0.0
+def _verdict(model: Any, step: Step) -> str:
+    gap = step.gap
+    share = gap / step.objective if step.objective > 0 else 0.0
     if model.posterior_ is not None:
         return (
             "The evidence shrinks the model on purpose, so that it errs less on new cells: the "
-            "plain error on the fitted cells could be pushed lower, and the bound says how much "
-            "lower at most."
+            "plain error on the fitted cells could be pushed lower, "
+            + (
+                "and the bound rules nothing out: nothing is known of how much."
+                if step.certificate.vacuous
+                else "and the bound says how much lower at most."
+            )
         )
+    if step.certificate.vacuous:
+        return (
+            "Nothing is known here: the bound is as large as it could be, so it rules nothing "
+            "out. It tightens with a penalty (Ridge or Trace), which keeps the gradient and the "
+            "trace norm small."
+        )
+    if not step.certificate.nonnegative:
+        return "This objective can be negative, so the bound is no share of it."
     if share <= 0.01:
         return f"That is {share:.2%} of the objective: more rank would buy next to nothing."
-    if gap < objective:
-        return f"That is {share:.0%} of the objective: at most so much is left to gain."
-    return (
-        "The bound is larger than the objective itself, so it rules nothing out here. It "
-        "tightens with a penalty (Ridge or Trace), which keeps the gradient and the trace norm "
-        "small."
-    )
+    return f"That is {share:.0%} of the objective: at most so much is left to gain."
 
 
 def error(judged: Judged) -> str:

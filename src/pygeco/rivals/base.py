@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from pygeco.certificates import Certificate
+from pygeco.certificates import certify
 from pygeco.directions import Lanczos, Pair
 from pygeco.factors import LowRank
 from pygeco.objectives import Entries
@@ -56,19 +56,18 @@ def follow(
                 at = next(iterates)
             except StopIteration as end:
                 return Path(tuple(steps), end.value, seed, objective.shape)
-            steps.append(_step(at, own, began))
+            steps.append(_step(objective, at, own, began))
             if callback is not None and callback(steps[-1]):
                 return Path(tuple(steps), Stop.CALLBACK, seed, objective.shape)
 
 
-def _step(at: Iterate, rng: np.random.Generator, began: float) -> Step:
+def _step(objective: Objective, at: Iterate, rng: np.random.Generator, began: float) -> Step:
     G, pair = at.gradient, at.pair
     passes = at.passes
     if pair is None:
         pair = Lanczos()(G, rng)
         passes += pair.passes
-    size = float(at.A.svd().s.sum()) if at.trace_norm is None else at.trace_norm
-    certificate = Certificate(pair.sigma, pair.upper, G.inner, size, pair.confidence)
+    certificate = certify(objective, at.A, G, pair, trace_norm=at.trace_norm)
     seconds = time.perf_counter() - began
     return Step(at.A.rank, G.value, at.A, certificate, seconds, passes, at.kind, 0)
 
