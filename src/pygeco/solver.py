@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -224,10 +225,14 @@ class Run(NamedTuple):
     noise: float
     began: float
 
+    def excess(self, at: Point) -> float:
+        """How far the objective may be above its global minimum, where A is brought to rest."""
+        return at.certificate.excess(at.value) if self.correction.rests else math.inf
+
     def advance(self, at: Point) -> tuple[Point, Step | None, Stop | None]:
         """One more rank: the new point and its step, or none and the reason for it."""
         solver = self.solver
-        excess = at.certificate.excess(at.value)
+        excess = self.excess(at)
         if excess <= solver.tolerance * at.value:
             return at, None, Stop.OPTIMAL
         if at.pair.sigma == 0.0:
@@ -241,7 +246,7 @@ class Run(NamedTuple):
         least = self.noise if step.rank > at.A.rank else 0.01 * solver.tolerance * at.value
         fell = point.value < at.value - max(self.noise, least)  # measured, not as the span says
         # Near an optimum the objective is flat to the last bit, while the proof still sharpens.
-        now = point.certificate.excess(point.value)
+        now = self.excess(point)
         if not (fell or now < 0.9 * excess):
             return at, None, Stop.RANK if full else Stop.STALLED
         if now <= solver.tolerance * point.value:
