@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 
 from pygeco.column_names import find_role, list_names
 from pygeco.tables import Column, ColumnError, column_at, not_a_number, pyarrow
+from pygeco.visible import escape_controls
 
 
 class ReadError(ValueError):
     """A file that cannot be understood; the text says what to do about it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(escape_controls(text))  # parts of it may come from the file
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 
 from cli_cases import run
@@ -49,6 +50,17 @@ WRONG = [
     (("evaluate", "m.geco", "text.csv"), 3, "expected numbers, but row 2 says 'good'"),
     (("inspect", "cut.geco"), 3, "cut.geco is damaged: it has"),
     (("export", "m.geco", "-o", "x.txt"), 2, "must end in .npz or .parquet"),
+    (("fit", "ratings.csv", "-o", "ratings.csv"), 4, "it is the file to read, which would be lost"),
+    (("fit", "m.checkpoint", "-o", "m"), 4, "cannot write m.checkpoint: it is the file to read"),
+    (("fit", "ratings.csv", "-o", "x", "--test", "x"), 4, "it is the file to read"),
+    (("fit", "ratings.csv", "-o", "text.csv"), 4, "exists and is text, not a model; choose"),
+    (("report", "m.geco", "-o", "m.geco"), 4, "it is the file to read, which would be lost"),
+    (("report", "m.geco", "-o", "ratings.csv"), 4, "it exists and is text, not HTML"),
+    (("predict", "m.geco", "text.csv", "-o", "text.csv"), 4, "it is the file to read"),
+    (("predict", "m.geco", "text.csv", "-o", "model.csv"), 4, "is a model, not text; choose"),
+    (("impute", "ratings.csv", "-o", "ratings.csv"), 4, "it is the file to read"),
+    (("impute", "link.csv", "-o", "ratings.csv"), 4, "it is the file to read"),
+    (("export", "m.geco", "-o", "text.parquet"), 4, "exists and is text, not Parquet"),
 ]  # fmt: skip
 
 
@@ -67,7 +79,11 @@ def test_mistakes_are_told_in_one_sentence_and_change_no_file(
     (tmp_path / "twice.csv").write_text("user,item,rating\n1,a,3\n1,a,4\n")
     (tmp_path / "new.csv").write_text("user,item\n1,film-1\n2,never\n")
     (tmp_path / "empty.csv").write_text("")
-    (tmp_path / "x").write_text("what was there before")
+    for name in ("x", "model.csv"):
+        (tmp_path / name).write_bytes((home / "m.geco").read_bytes())  # what was there before
+    (tmp_path / "text.parquet").write_text("a note")
+    (tmp_path / "m.checkpoint").write_bytes((home / "ratings.csv").read_bytes())
+    (tmp_path / "link.csv").symlink_to("ratings.csv")
     before = files_in(tmp_path)
     result = run(*arguments, code=code)
     assert message in result.output
@@ -75,3 +91,22 @@ def test_mistakes_are_told_in_one_sentence_and_change_no_file(
     assert result.stderr.startswith(f"geco {arguments[0]}: ")
     assert result.stderr.count("\n") == 1
     assert files_in(tmp_path) == before
+
+
+def test_another_kind_of_file_is_written_over_when_told(home, tmp_path) -> None:
+    note = tmp_path / "note.html"
+    note.write_text("a note")
+    run("report", home / "m.geco", "-o", note, code=4)
+    run("report", home / "m.geco", "-o", note, "--overwrite")
+    run("report", home / "m.geco", "-o", note)  # now it is a page
+    (tmp_path / "x.csv").write_text("")
+    run("predict", home / "m.geco", home / "some.csv", "-o", tmp_path / "x.csv")
+    run("predict", home / "m.geco", home / "some.csv", "-o", tmp_path / "x.csv")
+
+
+def test_robust_does_not_write_over_what_it_read(tmp_path) -> None:
+    given = np.random.default_rng(0).normal(size=(9, 7))
+    np.save(tmp_path / "low_rank.npy", given)
+    told = run("robust", tmp_path / "low_rank.npy", "-o", tmp_path, "--rank", 1, code=4)
+    assert "it is the file to read" in told.output
+    np.testing.assert_array_equal(np.load(tmp_path / "low_rank.npy"), given)

@@ -5,9 +5,22 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from pygeco.cli.streams import prepare_streams
+
+INTERRUPTED = 130  # the code of a process that Ctrl-C ends
+
 
 def main() -> None:
     """Run `geco`; where the extra is not installed, the demo, or what to install."""
+    try:
+        _run()
+    except KeyboardInterrupt:  # while modules are imported; the commands say more
+        sys.stderr.write("geco: interrupted.\n")
+        sys.exit(INTERRUPTED)
+
+
+def _run() -> None:
+    prepare_streams()
     try:
         from pygeco.cli.app import app
     except ModuleNotFoundError as error:

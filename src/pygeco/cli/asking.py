@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,11 +10,14 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 
-from pygeco.cli.console import Voice, check_output, told, writing
-from pygeco.cli.options import Count, Item, Json, Model, Title, TitleItem, Titles, User
+from pygeco.cli.console import Voice, told, writing
+from pygeco.cli.options import Count, Item, Json, Model, Overwrite, Title, TitleItem, Titles, User
+from pygeco.cli.outputs import check_output
+from pygeco.visible import escape_controls
 
 BLOCK = 1 << 20  # pairs predicted at once
 USERS = 4096  # users ranked at once
+WIDEST = 1 << 16  # columns of a terminal, to measure a table by
 UNCHECKED = 1 << 26  # bytes of a model file from which its arrays stay in it, checksums or not
 
 Output = Annotated[
@@ -36,6 +40,7 @@ def predict(
     unknown: Annotated[
         Literal["mean", "nan", "error"], typer.Option(help="What to do with ids not fitted.")
     ] = "mean",
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Predict the rating of each pair of user and item in a file.
@@ -46,7 +51,7 @@ def predict(
     with told("predict"):
         from pygeco.data.files import read_columns
 
-        _check(output)
+        _check(output, model, pairs, overwrite=overwrite)
         voice, fitted = Voice(as_json), opened(model)
         with voice.progress(f"reading {pairs.name}") as bar:
             columns: dict[str, str | int | None] = {"user": user, "item": item}
@@ -77,13 +82,14 @@ def recommend(
         bool, typer.Option("--include-seen", help="Also items that the user has rated.")
     ] = False,
     output: Output = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """The k items with the highest predicted rating for a user, best first."""
     with told("recommend"):
         if bool(user) == everyone:
             raise ValueError("--user: name one or more users, or give --all.")
-        _check(output)
+        _check(output, model, titles, overwrite=overwrite)
         voice, fitted = Voice(as_json), opened(model)
         ids = fitted.row_ids_ if everyone else _ids(fitted.row_ids_, user or [], "--user")
         found, scores = [], []
@@ -106,11 +112,12 @@ def similar(
     title: Title = None,
     title_item: TitleItem = None,
     output: Output = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """The k items most like one: the cosine of their vectors."""
     with told("similar"):
-        _check(output)
+        _check(output, model, titles, overwrite=overwrite)
         fitted = opened(model)
         ids = _ids(fitted.column_ids_, [item], "ITEM")
         best = fitted.similar(ids, k)
@@ -132,12 +139,12 @@ def opened(path: Path) -> Any:
     return model
 
 
-def _check(output: Path | None) -> None:
+def _check(output: Path | None, *inputs: Path | None, overwrite: bool) -> None:
     from pygeco.data.writing import check_ending
 
-    check_output(output)
     if output is not None:
         check_ending(output)
+    check_output(output, *inputs, overwrite=overwrite)
 
 
 def _ids(known: Any, texts: list[str], option: str) -> Any:
@@ -203,7 +210,7 @@ def _titled(table: Any, model: Any, path: Path | None, item: str | None, title: 
 
 def give(table: Any, output: Path | None, voice: Voice) -> None:
     """The table to a file, or to standard output: JSON, CSV, or aligned on a terminal."""
-    from pygeco.data.writing import write_format, write_table
+    from pygeco.data.writing import write_table
 
     if output is not None:
         with writing(output):
@@ -216,19 +223,38 @@ def give(table: Any, output: Path | None, voice: Voice) -> None:
     elif voice.live and table.num_rows <= 1000:
         _show(table)
     else:
-        sys.stdout.flush()
-        write_format(table, sys.stdout.buffer, ".csv")
-        sys.stdout.buffer.flush()
+        _print_csv(table)
+
+
+def _print_csv(table: Any) -> None:
+    """As it is into a pipe or a file; on a terminal with control characters written out."""
+    from pygeco.data.writing import write_format
+
+    sys.stdout.flush()
+    if sys.stdout.isatty():
+        whole = io.BytesIO()
+        write_format(table, whole, ".csv")
+        print(escape_controls(whole.getvalue().decode(), keep="\n"), end="", flush=True)
+        return
+    write_format(table, sys.stdout.buffer, ".csv")
+    sys.stdout.buffer.flush()
 
 
 def _show(table: Any) -> None:
+    """Aligned, or as CSV where the terminal is too narrow for the columns."""
     from rich.console import Console
     from rich.table import Table
 
     shown = Table(box=None)
     for name in table.column_names:
-        shown.add_column(name, justify="left" if name == "title" else "right")
+        shown.add_column(
+            escape_controls(name), justify="left" if name == "title" else "right", no_wrap=True
+        )
     for row in table.to_pylist():
         cells = (f"{it:.3f}" if isinstance(it, float) else str(it) for it in row.values())
-        shown.add_row(*cells)
-    Console(markup=False).print(shown)
+        shown.add_row(*map(escape_controls, cells))
+    console = Console(markup=False, highlight=False)
+    if console.measure(shown, options=console.options.update(width=WIDEST)).maximum > console.width:
+        _print_csv(table)
+    else:
+        console.print(shown)

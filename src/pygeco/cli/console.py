@@ -15,6 +15,8 @@ from typing import Any
 
 import typer
 
+from pygeco.visible import escape_controls, escape_json
+
 USAGE, INPUT, OUTPUT, MISSING, INTERRUPTED = 2, 3, 4, 5, 130
 EXIT_CODES = (
     "Exit codes: 0 done; 2 a wrong option, column or id; 3 a file that cannot be read; "
@@ -75,7 +77,8 @@ def _drop_output() -> None:
 
 
 def _fail(command: str, sentence: str, code: int) -> None:
-    print(f"geco {command}: {' '.join(sentence.split())}", file=sys.stderr)
+    shown = escape_controls(" ".join(sentence.split()))
+    print(f"geco {command}: {shown}", file=sys.stderr)
     raise typer.Exit(code)
 
 
@@ -93,21 +96,8 @@ def writing(path: Path) -> Iterator[None]:
         ) from error
 
 
-def check_output(path: Path | None) -> None:
-    """Fail before the work where the result could not be written after it."""
-    if path is None:
-        return
-    folder = path.parent
-    if path.is_dir():
-        raise OutputError(f"cannot write {path}: it is a folder; give the name of a file with -o.")
-    if not folder.is_dir():
-        raise OutputError(f"cannot write {path}: there is no folder {folder}; make it first.")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise OutputError(f"cannot write {path}: permission denied; choose another place with -o.")
-
-
 def check_folder(output: Path) -> None:
-    """The same for a folder of results, which may not exist yet."""
+    """Fail before the work where results could not be written; the folder may not exist yet."""
     there = next(path for path in (output, *output.absolute().parents) if path.exists())
     if not there.is_dir() or not os.access(there, os.W_OK):
         raise OutputError(f"cannot write to {output}: {there} is no folder that takes files.")
@@ -123,11 +113,16 @@ class Voice:
     def note(self, text: str) -> None:
         """Something worth knowing, on a terminal only."""
         if self.live:
-            print(text, file=sys.stderr, flush=True)
+            print(escape_controls(text, keep="\n"), file=sys.stderr, flush=True)
 
     def result(self, values: dict[str, Any], text: str) -> None:
         """The answer: an object for machines, or text for people."""
-        print(json.dumps(_plain(values), ensure_ascii=False) if self.as_json else text, flush=True)
+        if self.as_json:
+            # Where the output has fewer signs than Unicode, JSON has escapes of its own.
+            whole = (sys.stdout.encoding or "").lower().startswith("utf")
+            print(escape_json(json.dumps(_plain(values), ensure_ascii=not whole)), flush=True)
+        else:
+            print(escape_controls(text, keep="\n"), flush=True)
 
     @contextmanager
     def progress(self, what: str) -> Iterator[Callable[[float], None]]:
@@ -139,14 +134,14 @@ class Voice:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         bar = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             TimeRemainingColumn(compact=True),
             TextColumn("left"),
             console=Console(stderr=True),
             transient=True,
         )
-        task = bar.add_task(what, total=1.0)
+        task = bar.add_task(escape_controls(what), total=1.0)
         began = time.monotonic()
 
         def tell(share: float) -> None:
@@ -169,9 +164,13 @@ class Voice:
         from rich.console import Console
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+        columns = (
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            TimeElapsedColumn(),
+        )
         with Progress(*columns, console=Console(stderr=True), transient=True) as line:
-            line.add_task(what, total=None)
+            line.add_task(escape_controls(what), total=None)
             yield
 
 

@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from pygeco.cli.console import EngineError, Voice, check_output, told, writing
-from pygeco.cli.options import Item, Json, Rating, User
+from pygeco.cli.console import EngineError, Voice, told, writing
+from pygeco.cli.options import Item, Json, Overwrite, Rating, User
+from pygeco.cli.outputs import check_apart, check_output
 from pygeco.cli.parsing import Cluster, cluster_of, engine_of, penalty_of, rank_of, seconds
 
 Loss = Literal[
@@ -52,6 +53,7 @@ class Plan:
     settings: dict[str, Any]
     cluster: Cluster | None = None
     matrix: bool = False
+    overwrite: bool = False
 
     @property
     def name(self) -> str:
@@ -119,6 +121,7 @@ def fit(
         bool, typer.Option("--resume", help="Continue a fit that was interrupted.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the fit and of the split.")] = 0,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Fit a model to a file of ratings and write it to a model file.
@@ -145,6 +148,7 @@ def fit(
         plan = Plan(
             *(ratings, output, columns, holdout, test, limit, resume, seed, settings, cluster),
             matrix=matrix,
+            overwrite=overwrite,
         )
         _run(plan, Voice(as_json))
 
@@ -153,7 +157,9 @@ def _run(plan: Plan, voice: Voice) -> None:
     from pygeco.cli.watching import Watch
     from pygeco.estimators import MatrixCompletion
 
-    check_output(plan.output)
+    inputs = plan.ratings, plan.test
+    check_output(plan.output, *inputs, kind="a model", overwrite=plan.overwrite)
+    check_apart(plan.checkpoint, *inputs)
     with _started(plan, voice) as client:
         parts = client is not None and _in_parts(plan.ratings)
         ratings = _read_parts(plan, voice, client) if parts else _read(plan, voice)

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from pygeco.cli.console import Voice, check_output, told, writing
-from pygeco.cli.options import Json
+from pygeco.cli.console import Voice, told, writing
+from pygeco.cli.options import Json, Overwrite
+from pygeco.cli.outputs import check_output
 
 
 def impute(
@@ -21,6 +22,7 @@ def impute(
         float | None, typer.Option(min=0, help="Ridge; chosen by held-out cells if not given.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the held-out cells.")] = 0,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Fill the missing cells of a table from a low-rank model of its columns of numbers.
@@ -28,11 +30,17 @@ def impute(
     Known cells stay as they are, and so do columns of other kinds.
     """
     with told("impute"):
-        _run(table, output, rank, alpha, seed, Voice(as_json))
+        _run(table, output, rank, alpha, seed, overwrite, Voice(as_json))
 
 
 def _run(
-    source: Path, output: Path, rank: int | None, alpha: float | None, seed: int, voice: Voice
+    source: Path,
+    output: Path,
+    rank: int | None,
+    alpha: float | None,
+    seed: int,
+    overwrite: bool,
+    voice: Voice,
 ) -> None:
     import time
 
@@ -45,7 +53,7 @@ def _run(
     for path in (source, output):
         if path.suffix.lower() not in TABLES:
             raise ValueError(f"{path}: expected a table ending in {', '.join(TABLES)}.")
-    check_output(output)
+    check_output(output, source, overwrite=overwrite)
     began = time.perf_counter()
     with voice.busy(f"reading {source.name}"):
         table = read_table(source)

@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from pygeco.cli.asking import opened, text_roles
-from pygeco.cli.console import Voice, check_output, told, writing
-from pygeco.cli.options import Count, Item, Json, Model, Rating, User
+from pygeco.cli.console import Voice, told, writing
+from pygeco.cli.options import Count, Item, Json, Model, Overwrite, Rating, User
+from pygeco.cli.outputs import check_output
 
 
 def evaluate(
@@ -135,6 +136,7 @@ def export(
     side: Annotated[
         Literal["items", "users"], typer.Option(help="Whose vectors go into a .parquet file.")
     ] = "items",
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Write the factors for other programs.
@@ -145,7 +147,7 @@ def export(
     with told("export"):
         if output.suffix not in (".npz", ".parquet"):
             raise ValueError(f"--output: must end in .npz or .parquet, unlike {output.name!r}.")
-        check_output(output)
+        check_output(output, model, overwrite=overwrite)
         fitted = opened(model)
         with writing(output):
             fitted.export(output, "columns" if side == "items" else "rows")

@@ -21,6 +21,10 @@ Rating = Annotated[
     typer.Option("--rating", help="Column of the ratings: its name, or its number from 1."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
+Overwrite = Annotated[
+    bool,
+    typer.Option("--overwrite", help="Write over a file of another kind that is there already."),
+]
 Titles = Annotated[
     Path | None,
     typer.Option(help="File with the titles of the items, such as MovieLens' movies.dat."),

@@ -8,8 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from pygeco.cli.asking import opened, text_roles, titles_for
-from pygeco.cli.console import Voice, check_output, told, writing
-from pygeco.cli.options import Item, Json, Model, Rating, Title, TitleItem, Titles, User
+from pygeco.cli.console import Voice, told, writing
+from pygeco.cli.options import Item, Json, Model, Overwrite, Rating, Title, TitleItem, Titles, User
+from pygeco.cli.outputs import check_output
 
 
 def report(
@@ -28,6 +29,7 @@ def report(
     title: Title = None,
     title_item: TitleItem = None,
     heading: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Write a self-contained HTML page: path, certificate, errors, components, worst cells.
@@ -40,7 +42,7 @@ def report(
         from pygeco import diagnostics
         from pygeco.data.files import read_columns
 
-        check_output(output)
+        check_output(output, model, ratings, titles, kind="HTML", overwrite=overwrite)
         voice, fitted = Voice(as_json), opened(model)
         held = None
         if ratings is not None:

@@ -12,6 +12,7 @@ import typer
 
 from pygeco.cli.console import Voice, check_folder, told, writing
 from pygeco.cli.options import Json
+from pygeco.cli.outputs import check_apart
 
 Write = Callable[[BinaryIO], None]
 
@@ -64,7 +65,7 @@ def _run(source: Path, output: Path, rank: int, settings: dict[str, Any], voice:
         warnings.simplefilter("always")
         model.fit(given.X).to("cpu")
     with voice.progress("writing") as progress:
-        written = _write(output, _results(model, given), progress)
+        written = _write(source, output, _results(model, given), progress)
     values = {
         "kind": given.kind,
         "rows": given.X.shape[0],
@@ -82,10 +83,12 @@ def _run(source: Path, output: Path, rank: int, settings: dict[str, Any], voice:
 
 
 def _write(
-    output: Path, results: dict[str, Write], progress: Callable[[float], object]
+    source: Path, output: Path, results: dict[str, Write], progress: Callable[[float], object]
 ) -> list[Path]:
     from pygeco.wholefile import whole_file
 
+    for name in results:
+        check_apart(output / name, source)
     written: list[Path] = []
     for name, write in results.items():
         path = output / name

@@ -109,6 +109,8 @@ def opened(source: str | os.PathLike[str] | BinaryIO, progress: Progress | None 
             first = content[:8] or file.read(8)
     else:
         stdin = isinstance(source, (str, os.PathLike))
+        if stdin and sys.stdin is None:
+            raise ReadError("standard input is closed; give the name of a file.")
         file = sys.stdin.buffer if stdin else source  # type: ignore[assignment]
         name, path, content = "standard input" if stdin else "the file", None, file.read()
         first = content[:8]

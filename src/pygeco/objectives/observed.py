@@ -11,14 +11,16 @@ from pygeco.arrays import contiguous, on, ones
 from pygeco.engines import Cells, Engine, placed
 from pygeco.engines.cells import with_transpose
 from pygeco.factors import Array
+from pygeco.visible import escape_controls
 
 
 class RepeatedCellError(ValueError):
     """A cell is given more than once; `cell` is the first such, `repeats` how many there are."""
 
     def __init__(self, cell: tuple[Any, Any], repeats: int, name: str = "values: cell") -> None:
+        shown = escape_controls(f"{cell[0]}, {cell[1]}")
         super().__init__(
-            f"{name} ({cell[0]}, {cell[1]}) is given more than once ({repeats} repeats in all); "
+            f"{name} ({shown}) is given more than once ({repeats} repeats in all); "
             'remove repeats or pass duplicates="mean", "sum" or "last".'
         )
         self.cell, self.repeats = cell, repeats

@@ -1,0 +1,42 @@
+"""Standard streams that may be closed, or know fewer signs than Unicode."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import sys
+from contextlib import suppress
+
+# What the commands say beyond ASCII, for terminals that have no more.
+PLAIN = {"×": "x", "…": "...", "–": "-", "−": "-", "·": "*", "“": '"', "”": '"', "’": "'"}
+
+
+def prepare_streams() -> None:
+    """Let no print fail for want of a stream or of a sign in its encoding."""
+    codecs.register_error("geco", _spell)
+    for place, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            _fill(place)
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, kept
+        elif mode == "w" and hasattr(getattr(sys, name), "reconfigure"):
+            getattr(sys, name).reconfigure(errors="geco")
+
+
+def _fill(place: int) -> None:
+    """A file of the system for a closed stream: else the next file to be opened would be it."""
+    with suppress(OSError):
+        handle = os.open(os.devnull, os.O_RDWR)
+        if handle != place:
+            os.dup2(handle, place)
+            os.close(handle)
+
+
+def _spell(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lost = error.object[error.start : error.end]
+    return "".join(PLAIN.get(sign) or _escape(sign) for sign in lost), error.end
+
+
+def _escape(sign: str) -> str:
+    return sign.encode("ascii", "backslashreplace").decode()

@@ -1,0 +1,165 @@
+"""Terminals of every kind: hostile text, closed streams, few signs, few columns, interrupts."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from cli_cases import frame, run
+from pygeco import MatrixCompletion
+from pygeco.data import ReadError, read_ratings
+from pygeco.visible import HIDDEN, escape_controls
+
+GECO = [sys.executable, "-c", "from pygeco.cli import main; main()"]
+# Clears the screen, names the window, fills the clipboard, with ESC and with CSI; turns the text.
+EVIL = "\x1b[2J\x1b]0;name\x07\x1b]52;c;aGk=\x07\x9b2J\x7f\u202e"
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    """Ratings and titles with escape sequences in them, and a model of these."""
+    home = tmp_path_factory.mktemp("hostile")
+    ratings = frame()
+    ratings["item"] = [f"{EVIL}{item}" for item in ratings.item]
+    ratings.to_csv(home / "r.csv", index=False)
+    titles = pd.DataFrame({"item": ratings.item.unique()})
+    titles.assign(title=f"{EVIL}title").to_csv(home / "t.csv", index=False)
+    model = MatrixCompletion(1, penalty=None, random_state=0).fit(ratings)
+    model.save(home / "m")
+    (home / "text.csv").write_text(f"user,item,rating\n1,{EVIL},{EVIL}\n")
+    (home / "twice.csv").write_text(f"user,item,rating\n1,{EVIL},1\n1,{EVIL},2\n")
+    (home / "header.csv").write_text(f"{EVIL}a,{EVIL}b,c,d,e,f\n1,2,3,4,5,6\n")
+    return home
+
+
+def on_a_terminal(*arguments, columns: int = 120, **env: str) -> tuple[int, str]:
+    """What a person sees: the command on a pseudo-terminal."""
+    leader, follower = pty.openpty()
+    child = subprocess.Popen(
+        [*GECO, *map(str, arguments)],
+        stdout=follower,
+        stderr=follower,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": str(columns), "NO_COLOR": "1"} | env,
+    )
+    os.close(follower)
+    parts = []
+    while True:
+        try:
+            parts.append(os.read(leader, 1 << 16))
+        except OSError:
+            break
+        if not parts[-1]:
+            break
+    os.close(leader)
+    return child.wait(), b"".join(parts).decode()
+
+
+def is_harmless(text: str) -> bool:
+    """No trace of EVIL, and nothing hidden but ends of lines and rich's own bold."""
+    plain = text.replace("\x1b[1m", "").replace("\x1b[0m", "").replace("\r\n", "")
+    return not HIDDEN.search(plain.replace("\n", ""))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("recommend", "m", "--user", "1", "-k", "2", "--titles", "t.csv"),
+        ("recommend", "m", "--all", "-k", "40"),
+    ],
+)
+def test_a_terminal_gets_no_control_characters_from_data(hostile, arguments) -> None:
+    given = [hostile / one if (hostile / one).exists() else one for one in arguments]
+    code, shown = on_a_terminal(*given)
+    assert code == 0
+    assert r"\x1b[2J\x1b]0;name\x07" in shown
+    assert is_harmless(shown)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("inspect", "m"), 0),
+        (("recommend", "m", "--user", "1", "--json"), 0),
+        (("similar", "m", "nothing"), 2),
+        (("similar", "m", f"{EVIL}x"), 2),
+        (("fit", "text.csv", "-o", "new"), 3),
+        (("fit", "twice.csv", "-o", "new"), 2),
+        (("fit", "header.csv", "-o", "new"), 2),
+        (("impute", "header.csv", "-o", "new.csv"), 0),
+        (("fit", f"{EVIL}.csv", "-o", "new"), 3),
+    ],
+)
+def test_results_and_errors_are_escaped(hostile, arguments, code, monkeypatch) -> None:
+    monkeypatch.chdir(hostile)
+    told = run(*arguments, code=code).output
+    assert is_harmless(told)
+    if arguments[-1] == "--json":
+        rows = json.loads(told)["rows"]
+        assert rows[0]["item"].startswith(EVIL)
+
+
+def test_a_pipe_gets_the_ids_as_they_are(hostile) -> None:
+    assert EVIL in run("recommend", hostile / "m", "--user", "1").stdout
+
+
+def test_errors_of_python_are_escaped(hostile) -> None:
+    with pytest.raises(ReadError) as caught:
+        read_ratings(hostile / "text.csv")
+    assert is_harmless(str(caught.value))
+    table = pd.DataFrame({"user": [1, 1], "item": [EVIL, EVIL], "rating": [1.0, 2.0]})
+    with pytest.raises(ValueError, match="more than once") as repeated:
+        MatrixCompletion().fit(table)
+    assert is_harmless(str(repeated.value))
+
+
+def test_escapes() -> None:
+    assert escape_controls("a\x1b[2Jé\ud800\n") == r"a\x1b[2Jé\ud800\x0a"
+    assert escape_controls("a\nb", keep="\n") == "a\nb"
+
+
+def shell(command: str, **env: str) -> subprocess.CompletedProcess:
+    whole = " ".join(f"'{part}'" for part in GECO)
+    return subprocess.run(
+        command.replace("geco", whole, 1), shell=True, capture_output=True, text=True,
+        env=os.environ | env, check=False,
+    )  # fmt: skip
+
+
+def test_closed_streams(hostile) -> None:
+    for command, code, said in (
+        (f"geco fit - -o {hostile}/new <&-", 3, "standard input is empty; give a file"),
+        (f"geco recommend {hostile}/m --user 1 >&-", 0, ""),
+        (f"geco recommend {hostile}/m --user 1 2>&-", 0, ""),
+        (f"geco similar {hostile}/m x <&- >&- 2>&-", 2, ""),
+    ):
+        done = shell(command)
+        assert done.returncode == code
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_terminal_that_knows_ascii_only(tmp_path) -> None:
+    ratings = frame()
+    ratings["item"] = [f"é×{item}" for item in ratings.item]
+    MatrixCompletion(1, penalty=None, random_state=0).fit(ratings).save(tmp_path / "m")
+    ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
+    told = shell(f"geco inspect {tmp_path}/m", **ascii_only)
+    assert told.returncode == 0, told.stderr
+    assert r"\xe9xfilm" in told.stdout
+    told = shell(f"geco recommend {tmp_path}/m --user 1 --json", **ascii_only)
+    assert json.loads(told.stdout)["rows"][0]["item"].startswith("é×film")
+    assert told.stdout.isascii()
+
+
+@pytest.mark.parametrize("columns", [1, 10, 40])
+def test_narrow_terminals_lose_nothing(hostile, columns) -> None:
+    code, shown = on_a_terminal(
+        "recommend", hostile / "m", "--user", "1", "-k", "3", columns=columns
+    )
+    assert code == 0
+    assert shown.count("film-") == 3
+    assert "…" not in shown
