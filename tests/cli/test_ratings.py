@@ -38,7 +38,7 @@ def test_predictions_to_a_file_and_to_the_screen(home, tmp_path) -> None:
     np.testing.assert_array_equal(found.deviation, wanted.deviation)
     assert found.item.tolist() == wanted.item.tolist()
     shown = run("predict", home / "m.geco", home / "some.csv").stdout.splitlines()
-    assert shown[0] == '"user","item","prediction"'
+    assert shown[0] == '"user","item","prediction","known"'
     assert len(shown) == 301
     packed = gzip.compress(b"film-1\t5\nfilm-2\t6\n")
     swapped = run("predict", home / "m.geco", "-", "--user", 2, "--item", 1, stdin=packed)
@@ -312,7 +312,7 @@ def test_a_reader_that_has_seen_enough(home) -> None:
         f"{command} '{home / 'ratings.csv'}' | head -1",
         shell=True, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert done.stdout == '"user","item","prediction"\n'
+    assert done.stdout == '"user","item","prediction","known"\n'
     assert done.stderr == ""
 
 

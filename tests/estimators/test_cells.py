@@ -1,5 +1,7 @@
 """scikit-learn's searches and cross-validation over cells."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -131,3 +133,39 @@ def test_other_tools_and_scorers(ratings) -> None:
 def test_bad_input(arguments, match) -> None:
     with pytest.raises(ValueError, match=match):
         cells(*arguments)
+
+
+def low_rank(m: int, n: int, missing: float) -> np.ndarray:
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((m, 2)) @ rng.standard_normal((2, n)) + 0.3 * rng.standard_normal(
+        (m, n)
+    )
+    return np.where(rng.random(X.shape) < missing, np.nan, X)
+
+
+@pytest.mark.parametrize(("folds", "sparse"), [(2, False), (2, True), (3, False)])
+def test_the_default_score_of_a_fold_of_rows_is_that_of_new_rows(folds, sparse) -> None:
+    given = X = low_rank(60, 25, 0.3)
+    with warnings.catch_warnings():  # folds as large as the fit: taken for new rows, and told
+        warnings.filterwarnings("ignore", message="X: has other values than the fit")
+        if sparse:
+            given = sp.csr_array((X[~np.isnan(X)], np.nonzero(~np.isnan(X))), X.shape)
+        scores = cross_val_score(MatrixCompletion(2, random_state=0), given, cv=KFold(folds))
+        search = GridSearchCV(MatrixCompletion(random_state=0), {"rank": [1, 2]}, cv=KFold(folds))
+        search.fit(given)
+    assert np.all((scores < -0.28) & (scores > -0.4))  # the noise is 0.3
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_params_["rank"] >= 2
+
+
+def test_the_rows_of_the_fit_are_told_from_new_ones() -> None:
+    X = low_rank(60, 25, 0.3)
+    model = MatrixCompletion(2, random_state=0).fit(X)
+    assert model.score(X) == pytest.approx(model.score(cells(X)))
+    held = np.where(np.isnan(X), low_rank(60, 25, 0.0), np.nan)
+    assert model.score(held) == pytest.approx(model.score(cells(held)))
+    other = np.random.default_rng(0).permutation(X)
+    with pytest.warns(UserWarning, match=r"X: has other values .* pass pygeco.cells\(X\)"):
+        new = model.score(other)
+    assert new == pytest.approx(model.score(other[:59]), abs=0.02)
+    assert new > model.score(cells(other)) + 0.5  # the fitted rows have nothing to do with them

@@ -309,4 +309,4 @@ def test_bad_questions_to_a_fitted_model(ratings) -> None:
     with pytest.raises(ValueError, match=r"49 features"):
         fitted.transform(np.ones((2, 49)))
     with pytest.raises(ValueError, match=r"^X: has 2 rows, but the model was fitted with 80"):
-        fitted.score(np.ones((2, 50)))
+        fitted.score(([0, 1], [0, 1], [1.0, 2.0], (2, 50)))

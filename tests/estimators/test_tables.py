@@ -12,6 +12,7 @@ import pytest
 import pygeco
 from pygeco import MatrixCompletion, Solver
 from pygeco.data import make_ratings
+from pygeco.estimators._ids import UnknownIdWarning
 
 RATINGS = make_ratings((60, 40), 900, dtype=np.float64)
 NAMES = {
@@ -108,7 +109,10 @@ def test_lists_and_reasons_speak_ids() -> None:
     assert set(near.columns) < set(model.column_ids_) - {"film 003"}
     reasons = model.explain(user, best.columns[0][0], k=3)
     assert set(reasons.columns) <= known
-    for ask in (lambda: model.recommend("nobody"), lambda: model.similar(["film 003", 3])):
+    for ask in (
+        lambda: model.recommend("nobody", unknown="error"),
+        lambda: model.similar(["film 003", 3]),
+    ):
         with pytest.raises(ValueError, match=r"the id .* was not fitted; the model knows"):
             ask()
 
@@ -137,7 +141,8 @@ def test_unknown_ids_are_the_average_nan_or_an_error() -> None:
     assert everywhere < min(deviation[1:])
     assert deviation[2] == pytest.approx(np.hypot(full.std(), everywhere), rel=0.2)
     nan = model.predict(asked, unknown="nan", return_std=True)
-    assert nan.isna().sum().tolist() == [0, 0, 2, 2]
+    assert nan.isna().sum().tolist() == [0, 0, 2, 2, 0]
+    assert nan.known.tolist() == [True, False, False]
     assert nan.notna().all(axis=1).tolist() == [True, False, False]
     with pytest.raises(ValueError, match=r"'user_id': the id 999 was not fitted \(2 of 3 cells"):
         model.predict(asked, unknown="error")
@@ -168,7 +173,7 @@ def test_columns_by_name_by_place_and_not_at_all() -> None:
     named = model.fit(t, columns=("who", "what", "how much")).to_dense()
     np.testing.assert_array_equal(model.fit(t, columns=(0, 1, 2)).to_dense(), named)
     found = model.predict(t.select(["what", "who"]).slice(0, 3))
-    assert found.column_names == ["who", "what", "prediction"]
+    assert found.column_names == ["who", "what", "prediction", "known"]
     with pytest.raises(ValueError, match="columns: there is no column 'when'; the columns are"):
         model.fit(t, columns=("who", "what", "when"))
     with pytest.raises(ValueError, match="columns: expected three"):
@@ -239,3 +244,62 @@ def test_weights_go_with_the_rows_of_the_table() -> None:
     one = MatrixCompletion(2, random_state=0).fit(t, sample_weight=w)
     two = MatrixCompletion(2, random_state=0).fit(t.take(order), sample_weight=w[order])
     np.testing.assert_allclose(one.to_dense(), two.to_dense(), atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["int", "text"])
+def test_one_rule_for_unknown_ids_in_tables_lists_and_recommendations(kind) -> None:
+    model = fitted(table(kind))
+    known, lost = NAMES[kind](3), {"int": 999, "text": "nobody"}[kind]
+    users, items = [known, lost, lost], ["film 001", "film 001", "no film"]
+    asked = pd.DataFrame({"user_id": users, "movieId": items})
+    marked = model.predict(asked, return_std=True)
+    assert marked.known.tolist() == [True, False, False]
+    alone = model.predict(asked.iloc[1:], return_std=True)  # none is known, and that is no error
+    np.testing.assert_allclose(alone.prediction, marked.prediction[1:], rtol=1e-6)
+    with pytest.warns(UnknownIdWarning) as told:
+        mean, deviation = model.predict(users, items, return_std=True)
+    said = [str(one.message) for one in told]
+    assert said[0].startswith(f"rows: 2 of 3 ids, such as {lost}, were not fitted; they count as")
+    assert said[1].startswith("cols: 1 of 3 ids, such as no film, were not fitted")
+    np.testing.assert_allclose(mean, marked.prediction, rtol=1e-6)
+    np.testing.assert_allclose(deviation, marked.deviation, rtol=1e-6)
+    with pytest.warns(UnknownIdWarning, match="have no answer"):
+        gaps = model.predict(users, items, unknown="nan")
+    assert np.isnan(gaps).tolist() == [False, True, True]
+    for ask in (model.predict, lambda *x, **y: model.recommend(x[0], **y)):
+        with pytest.raises(ValueError, match=r"rows: the id .* was not fitted; the model knows"):
+            ask(users, items, unknown="error")
+        with pytest.raises(ValueError, match="unknown: expected one of"):
+            ask(users, items, unknown="guess")
+    with pytest.warns(UnknownIdWarning, match="rows: 2 of 3 ids"):
+        best = model.recommend(users, 4)
+    np.testing.assert_array_equal(best.columns[0], model.recommend(known, 4).columns)
+    full = model.to_dense().mean(axis=0)
+    order = np.argsort(-full, kind="stable")[:4]
+    for row in (1, 2):
+        assert best.columns[row].tolist() == model.column_ids_[order].tolist()
+        np.testing.assert_allclose(best.scores[row], full[order], rtol=1e-5)
+    with pytest.warns(UnknownIdWarning):
+        one = model.recommend(lost, 4)
+    assert one.columns.tolist() == best.columns[1].tolist()
+    with pytest.warns(UnknownIdWarning):
+        empty = model.recommend([known, lost], 2, unknown="nan")
+    assert empty.columns[1].tolist() == [None, None]
+    assert np.all(np.isneginf(empty.scores[1]))
+    with pytest.raises(ValueError, match=r"none of its ids, such as .*knows ids such as"):
+        model.predict([3.5 if kind == "text" else "x"], ["film 001"])
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "pandas", "polars", "duckdb"])
+def test_a_table_is_recommended_for_by_its_column_of_ids(library) -> None:
+    model = fitted(table())
+    asked = table(shuffle=5).slice(0, 6)
+    wanted = model.recommend(asked.column("user_id").to_pylist(), 3)
+    for given in (asked, asked.select(["user_id"]), asked.rename_columns(["Member", "b", "c"])):
+        found = model.recommend(KINDS[library](given), 3)
+        np.testing.assert_array_equal(found.columns, wanted.columns)
+    with pytest.raises(ValueError, match=r"rows: expected a column 'user_id' of ids, as in the"):
+        model.recommend(KINDS[library](asked.rename_columns(["a", "b", "c"])))
+    plain = MatrixCompletion(2, random_state=0).fit(RATINGS)
+    with pytest.raises(ValueError, match="rows: a table of ids needs a model fitted from a table"):
+        plain.recommend(KINDS[library](asked))

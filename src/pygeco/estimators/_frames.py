@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.estimators._cluster import slab_models, spread_out
-from pygeco.estimators._tables import answers, check_unknown, pair_columns, unknown_id
+from pygeco.estimators._ids import check_unknown
+from pygeco.estimators._tables import answers, pair_columns, unknown_id
 from pygeco.tables import arranged, as_arrow, comparable_with, id_array, positions
 
 
@@ -42,7 +43,7 @@ def predicted_frame(model: Any, X: Any, std: bool, unknown: str) -> Any:
     answer = partial(_answer, names=names, std=std, unknown=unknown, away=spread_out(model))
     kind = model.factors_.V.dtype
     new = dict.fromkeys(["prediction", *(["deviation"] if std else [])], np.zeros(0, kind))
-    meta = X._meta.iloc[:, at].assign(**new)
+    meta = X._meta.iloc[:, at].assign(**new, known=np.zeros(0, bool))
     return exchanged(X, slabs, split, answer, partial(_join, at=at), meta)
 
 
@@ -77,8 +78,8 @@ def _answer(
     known = np.where(rows < 0, len(model.factors_.U) - 1, rows) if away else rows
     found = answers(model, known, cols, std)
     if unknown == "nan":
-        return {name: np.where(lost, np.nan, values) for name, values in found.items()}
-    return found
+        found = {name: np.where(lost, np.nan, values) for name, values in found.items()}
+    return found | {"known": ~lost}
 
 
 def _join(

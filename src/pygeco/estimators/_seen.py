@@ -80,6 +80,21 @@ def was_fitted(model: Any, rows: NDArray[Any], cols: NDArray[Any]) -> NDArray[np
     return np.asarray(known[at] == wanted)
 
 
+def count_contradictions(model: Any, rows: NDArray[Any], cols: NDArray[Any], values: Array) -> int:
+    """How many cells have another value than the fit had there: more than none are other rows."""
+    if spread_out(model):
+        return 0
+    fitted = was_fitted(model, rows, cols)
+    if not fitted.any():
+        return 0
+    seen: Seen = model.seen_
+    width = model.factors_.shape[1] + 1
+    keys = seen.rows() * width + host(seen.indices)
+    at = np.searchsorted(keys, rows[fitted] * np.int64(width) + cols[fitted])
+    known = host(seen.values)
+    return int(np.sum(known[at] != values[fitted].astype(known.dtype)))
+
+
 def hide_cells(table: Array, rows: NDArray[Any], cells: Seen) -> None:
     """−∞ in line t of the table at the columns of the cells of rows[t]."""
     pointers, indices = cells.pointers, cells.indices

@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pygeco.arrays import empty, host, on
 from pygeco.column_names import find_role, match_columns
 from pygeco.estimators._cluster import asked, spread_out
+from pygeco.estimators._ids import check_kind, check_unknown
 from pygeco.estimators._input import cell_index, check_columns, entries_from
 from pygeco.estimators._marks import check_scale, drop_marks
 from pygeco.estimators._recognize import Taken, check_values, table_of_array, take_cells
@@ -21,10 +22,16 @@ from pygeco.objectives.biases import Biases
 from pygeco.objectives.entries import Entries
 from pygeco.objectives.half_sweep import Side
 from pygeco.objectives.observed import RepeatedCellError
-from pygeco.tables import Coded, Column, as_arrow, coded, is_partitioned, numbers, positions
+from pygeco.tables import (
+    Coded,
+    Column,
+    as_arrow,
+    coded,
+    is_partitioned,
+    numbers,
+    positions,
+)
 from pygeco.value_scale import are_marks, parse_marks
-
-UNKNOWN = ("mean", "nan", "error")
 
 
 class Cells(NamedTuple):
@@ -165,38 +172,8 @@ def pair_columns(model: Any, names: list[str]) -> list[int]:
 
 def _positions(found: Coded, ids: NDArray[Any], name: str) -> NDArray[np.int64]:
     at = positions(ids, found.ids)
-    if len(at) and np.all(at < 0):
-        raise ValueError(
-            f"column {name!r}: none of its ids, such as {found.ids[0]!r} ({found.ids.dtype}), was "
-            f"fitted; the model knows ids such as {ids[0]!r} ({ids.dtype})."
-        )
+    check_kind(f"column {name!r}", ids, found.ids, at)
     return at[found.codes]
-
-
-def index_of(model: Any, name: str, given: ArrayLike, side: int) -> NDArray[Any]:
-    """Positions from ids where the model was fitted from a table, else from positions."""
-    ids = (model.row_ids_, model.column_ids_)[side]
-    if ids is None:
-        return cell_index(name, given, model.factors_.shape[side])
-    at = positions(ids, given)
-    if np.any(at < 0):
-        wrong = np.asarray(given, dtype=object)[at < 0].flat[0] if at.ndim else given
-        raise ValueError(
-            f"{name}: the id {wrong!r} was not fitted; the model knows {len(ids):,} ids such as "
-            f"{ids[0]!r} and {ids[-1]!r}."
-        )
-    return at
-
-
-def ids_at(ids: NDArray[Any] | None, at: NDArray[Any]) -> NDArray[Any]:
-    """Ids of positions; the positions themselves where there are no ids."""
-    if ids is None:
-        return at
-    nothing: dict[str, Any] = {"O": None, "M": np.datetime64("NaT"), "f": np.nan}
-    found = ids[np.maximum(at, 0)]
-    if np.any(at < 0):
-        found[at < 0] = nothing.get(ids.dtype.kind, -1)
-    return found
 
 
 def linear_at(model: Any, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
@@ -250,7 +227,8 @@ def predicted(model: Any, X: Any, return_std: bool, unknown: str) -> Any:
     columns = answers(model, cells.rows, cells.cols, return_std)
     if unknown == "nan":
         columns = {name: np.where(lost, np.nan, values) for name, values in columns.items()}
-    return _answered(X, cells, columns)
+    marked: dict[str, Any] = {} if isinstance(X, np.ndarray) else {"known": ~lost}
+    return _answered(X, cells, columns | marked)
 
 
 def answers(model: Any, rows: NDArray[Any], cols: NDArray[Any], std: bool) -> dict[str, Array]:
@@ -271,11 +249,6 @@ def _lost(unknown: str, cells: Cells) -> NDArray[np.bool_]:
     return lost
 
 
-def check_unknown(unknown: str) -> None:
-    if unknown not in UNKNOWN:
-        raise ValueError(f"unknown: expected one of {UNKNOWN}, not {unknown!r}.")
-
-
 def unknown_id(
     table: Any, names: Sequence[str], rows: NDArray[np.int64], cols: NDArray[np.int64]
 ) -> str:
@@ -289,7 +262,7 @@ def unknown_id(
     )
 
 
-def _answered(X: Any, cells: Cells, columns: dict[str, Array]) -> Any:
+def _answered(X: Any, cells: Cells, columns: dict[str, Any]) -> Any:
     """The ids and what was found, as a table of the caller's kind."""
     library = type(X).__module__.split(".")[0]
     if library == "numpy":

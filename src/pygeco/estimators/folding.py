@@ -19,6 +19,7 @@ from pygeco.penalties import Penalty, Schatten
 from pygeco.posterior import Posterior
 
 TINY = 1e-12
+HIDDEN_PARTS = 5  # of the cells of a new row: each part is predicted from the others
 
 
 class Folded(NamedTuple):
@@ -121,3 +122,21 @@ def fold(model: Linear | Posterior, A: LowRank, entries: Entries) -> Folded:
     rows = new_rows(model, entries)
     turned = times(model.cols.factor.T.astype(float), A.V.astype(float))
     return Folded(model.scale * (rows.factor @ turned), model.scale * rows.bias)
+
+
+def predict_hidden(model: Any, held: Entries) -> tuple[Array, Array]:
+    """Linear predictions at the cells of new rows, each from others of its row, and the targets."""
+    cells, rows = held.by_row, held.rows()
+    cols, values = host(cells.indices), host(cells.values)
+    place = np.arange(len(rows)) - host(cells.pointers)[rows]
+    part = (place + rows) % HIDDEN_PARTS
+    V, biases = host(model.factors_.V).astype(float), model.biases_
+    z = np.empty(len(rows))
+    for hidden in (part == p for p in range(HIDDEN_PARTS)):
+        rest = rows[~hidden], cols[~hidden], values[~hidden]
+        known = Entries(*rest, held.shape, allow_empty=True, engine=model._engine)
+        found = fold(model._model(), model.factors_, known.with_loss(held.loss))
+        W, offsets = host(found.coordinates), host(found.offsets)
+        i, j = rows[hidden], cols[hidden]
+        z[hidden] = np.sum(W[i] * V[j], axis=1) + offsets[i] + biases.mean + host(biases.col)[j]
+    return z, values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,21 +15,22 @@ from pygeco.engines import Engine
 from pygeco.engines import chosen as engine_named
 from pygeco.estimators._cluster import spread_out
 from pygeco.estimators._frames import predicted_frame
+from pygeco.estimators._ids import find_ids
 from pygeco.estimators._input import entries_from
-from pygeco.estimators._seen import Seen, given_cells, was_fitted
+from pygeco.estimators._seen import Seen, count_contradictions, given_cells, was_fitted
 from pygeco.estimators._tables import (
     deviation_at,
     find_listed,
-    index_of,
     linear_at,
     located,
     predicted,
     rated,
 )
 from pygeco.estimators.cell_list import CellList
-from pygeco.estimators.folding import Linear, Sizes
+from pygeco.estimators.folding import Linear, Sizes, predict_hidden
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, named
+from pygeco.objectives import Entries
 from pygeco.objectives.biases import Biases
 from pygeco.posterior import Posterior
 from pygeco.tables import is_frame, is_table
@@ -69,9 +71,11 @@ class Predicting:
 
         A model fitted from a table takes ids, or one table of ids: the answer then is a table of
         the same kind, with a column `prediction` (and `deviation` with `return_std`); for a Dask
-        DataFrame a lazy one, which the workers compute where the rows are. There an id
-        that was not fitted stands for the average row or column (`unknown="mean"`), gives NaN
-        ("nan") or an error ("error").
+        DataFrame a lazy one, which the workers compute where the rows are.
+
+        An id that was not fitted stands for the average row or column (`unknown="mean"`), gives NaN
+        ("nan") or an error ("error"). A table's column `known` marks such cells, and a warning
+        tells of them where ids are given one by one.
         """
         check_is_fitted(self)
         if isinstance(rows, CellList):
@@ -82,15 +86,19 @@ class Predicting:
             return predicted(self, rows, return_std, unknown)
         if cols is None and is_frame(rows):
             return predicted_frame(self, rows, return_std, unknown)
-        values = self._response(self.decision_function(rows, cols))
-        return (values, self._deviation(rows, cols)) if return_std else values
-
-    def _deviation(self, rows: Any, cols: ArrayLike | None) -> Array:
-        """The standard deviation of a new observation at the cells."""
         if cols is None:
-            raise ValueError("return_std: needs rows and cols; a matrix has none.")
-        i, j = index_of(self, "rows", rows, 0), index_of(self, "cols", cols, 1)
-        return answer(deviation_at(self, i, j), rows, cols)
+            if return_std:
+                raise ValueError("return_std: needs rows and cols; a matrix has none.")
+            return self._response(self.decision_function(rows))
+        i = find_ids(self, "rows", rows, 0, unknown)
+        j = find_ids(self, "cols", cols, 1, unknown)
+        found = [self._response(linear_at(self, i, j))]
+        if return_std:
+            found.append(deviation_at(self, i, j))
+        if unknown == "nan" and self.row_ids_ is not None:
+            found = [np.where(on((i < 0) | (j < 0), x), np.nan, x) for x in found]
+        values, *rest = (answer(x, rows, cols) for x in found)
+        return (values, *rest) if rest else values
 
     def known_cells(self, X: Any) -> tuple[Any, Any, Array]:
         """Rows, columns (positions) and targets of a table's cells whose ids were fitted."""
@@ -125,7 +133,7 @@ class Predicting:
             model: Any = self
             asked = rows if isinstance(rows, tuple) else (rows,)
             return answer(self._linear(model.transform(rows)), *asked)
-        i, j = index_of(self, "rows", rows, 0), index_of(self, "cols", cols, 1)
+        i, j = find_ids(self, "rows", rows, 0, "mean"), find_ids(self, "cols", cols, 1, "mean")
         return answer(linear_at(self, i, j), rows, cols)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
@@ -135,7 +143,13 @@ class Predicting:
         return self.loss_.probabilities(z)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Higher is better: −RMSE over the known cells of X, whose rows are those of the fit.
+        """Higher is better: −RMSE over the known cells of X.
+
+        A table, `pygeco.cells(...)` or a tuple (rows, cols, values[, shape]) has cells of the
+        fitted matrix; `y`, if given, the values of a table of pairs. A matrix with as many rows as
+        the fit has, and no other value at any cell that was fitted, is that matrix too. The rows of
+        any other are new, as scikit-learn's cross-validation asks about them: each cell is
+        predicted from four fifths of the others of its row.
 
         For labels, counts and levels it is minus the mean loss, so minus the mean negative
         log-likelihood for the logistic and ordinal losses (and for Poisson, up to a constant).
@@ -148,6 +162,8 @@ class Predicting:
             z = linear_at(self, *find_listed(self, X))
             return self._scored(host(z), self.loss_.targets(X.values))
         held = entries_from(self, X, reset=False, loss=self.loss_, engine=self._engine)
+        if not isinstance(X, (tuple, CellList)) and self._has_other_rows(held):
+            return self._scored(*predict_hidden(self, held))
         if held.shape[0] != self.factors_.shape[0]:
             raise ValueError(
                 f"X: has {held.shape[0]} rows, but the model was fitted with "
@@ -155,6 +171,21 @@ class Predicting:
             )
         z = linear_at(self, held.rows(), held.by_row.indices)
         return self._scored(z, held.by_row.values)
+
+    def _has_other_rows(self, held: Entries) -> bool:
+        """Whether the rows of a matrix are not those of the fit."""
+        if held.shape[0] != self.factors_.shape[0]:
+            return True
+        cells = held.by_row
+        count = count_contradictions(self, held.rows(), host(cells.indices), host(cells.values))
+        if count:
+            warnings.warn(
+                f"X: has other values than the fit at {count:,} cells, so its rows are taken for "
+                "new ones; pass pygeco.cells(X) to compare it with the fitted rows.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return count > 0
 
     def _scored(self, z: Array, y: Array) -> float:
         if not self.loss_.regression:

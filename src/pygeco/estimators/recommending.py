@@ -12,10 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from pygeco.arrays import answer, contiguous, host, on
 from pygeco.engines import chosen
 from pygeco.estimators._cluster import asked, asked_one, drop_slab_models, spread_out
+from pygeco.estimators._ids import find_ids, ids_at, index_of, row_ids_of
 from pygeco.estimators._seen import given_cells, hide_cells, sort_cells
-from pygeco.estimators._tables import ids_at, index_of, linear_at
+from pygeco.estimators._tables import linear_at
 from pygeco.factors import Array
 from pygeco.posterior import contributions
+from pygeco.tables import is_table
 
 KNOWN = ("seen_", "held_out_")  # attributes with cells that a row knows already
 ROWS = 1024  # rows scored at once: with 10⁴ columns, 40 MB
@@ -42,18 +44,39 @@ class Reasons(NamedTuple):
 class Recommending:
     """Top-k lists from `factors_` and `biases_`; needs `seen_`, the fitted cells by row."""
 
-    def recommend(self, rows: ArrayLike, k: int = 10, *, exclude_seen: bool = True) -> Ranking:
+    def recommend(
+        self, rows: Any, k: int = 10, *, exclude_seen: bool = True, unknown: str = "mean"
+    ) -> Ranking:
         """The k columns with the highest prediction for each row, best first.
 
         One row gives 1-dimensional arrays. Scores are predictions, as `predict` gives them. A
-        model fitted from a table takes and gives ids.
+        model fitted from a table takes and gives ids; a table of them has one list a row.
+
+        An id that was not fitted gets the list of the average row, of which a warning tells
+        (`unknown="mean"`), an empty one ("nan"), or an error ("error"), as in `predict`.
         """
         check_is_fitted(self)
         model: Any = self
+        rows = row_ids_of(model, rows) if is_table(rows) and hasattr(rows, "columns") else rows
         hide = KNOWN if exclude_seen else ()
-        best = self._best(index_of(model, "rows", rows, 0), k, hide=hide)
+        at = find_ids(model, "rows", rows, 0, unknown)
+        best = self._best(at if model.row_ids_ is None else np.maximum(at, 0), k, hide=hide)
+        if model.row_ids_ is not None and np.any(at < 0):
+            best = self._answer_unknown(best, at, unknown)
         columns, scores = (answer(x, rows) for x in best)
         return Ranking(ids_at(model.column_ids_, columns), scores)
+
+    def _answer_unknown(self, best: Ranking, at: NDArray[Any], unknown: str) -> Ranking:
+        """The lists with those of unknown rows: the average row's, or none."""
+        model: Any = self
+        columns, scores = host(best.columns).copy(), host(best.scores).copy()
+        columns[at < 0], scores[at < 0] = -1, -np.inf
+        if unknown == "mean":
+            n = model.factors_.shape[1]
+            z = host(model._response(linear_at(model, np.full(n, -1), np.arange(n))))
+            order = np.argsort(-z, kind="stable")[: columns.shape[-1]]
+            columns[at < 0], scores[at < 0] = order, z[order]
+        return Ranking(columns, scores)
 
     def keep_held_out(self, X: Any) -> Self:
         """Keep cells that were held out of the fit with the model, and in its file.

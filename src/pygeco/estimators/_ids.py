@@ -1,0 +1,100 @@
+"""Ids to positions and back: one rule for those that were not fitted."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pygeco.column_names import find_role, list_names
+from pygeco.estimators._input import cell_index
+from pygeco.tables import as_arrow, coded, comparable_with, names_of, positions
+
+UNKNOWN = ("mean", "nan", "error")
+
+
+class UnknownIdWarning(UserWarning):
+    """Ids that were not fitted are answered by the average row or column."""
+
+
+def check_unknown(unknown: str) -> None:
+    if unknown not in UNKNOWN:
+        raise ValueError(f"unknown: expected one of {UNKNOWN}, not {unknown!r}.")
+
+
+def check_kind(name: str, ids: Any, wanted: NDArray[Any], at: NDArray[np.int64]) -> None:
+    """An error where no id is known because they are of another kind: text for numbers, say."""
+    if hasattr(ids, "positions") or not wanted.size or np.any(at >= 0):
+        return
+    if not np.any(comparable_with(ids, wanted)[1]):
+        raise ValueError(
+            f"{name}: none of its ids, such as {wanted.reshape(-1)[0]!r} ({wanted.dtype}), was "
+            f"fitted; the model knows ids such as {ids[0]!r} ({ids.dtype})."
+        )
+
+
+def find_ids(model: Any, name: str, given: ArrayLike, side: int, unknown: str) -> NDArray[Any]:
+    """Positions from ids where the model was fitted from a table, else from positions.
+
+    An id that was not fitted is −1, of which a warning tells, or an error, as `unknown` says.
+    """
+    check_unknown(unknown)
+    ids = (model.row_ids_, model.column_ids_)[side]
+    if ids is None or unknown == "error":
+        return index_of(model, name, given, side)
+    at = positions(ids, given)
+    lost = np.asarray(given, dtype=object)[at < 0] if at.ndim else np.asarray(given)[None][at < 0]
+    if lost.size:
+        check_kind(name, ids, np.asarray(given).reshape(-1), at)
+        warnings.warn(
+            f"{name}: {lost.size:,} of {at.size:,} ids, such as {lost.reshape(-1)[0]!s}, were not "
+            f"fitted; they {'count as the average' if unknown == 'mean' else 'have no answer'} "
+            "(pass unknown='error' to refuse them).",
+            UnknownIdWarning,
+            stacklevel=3,
+        )
+    return at
+
+
+def index_of(model: Any, name: str, given: ArrayLike, side: int) -> NDArray[Any]:
+    """The same, and an error where an id was not fitted."""
+    ids = (model.row_ids_, model.column_ids_)[side]
+    if ids is None:
+        return cell_index(name, given, model.factors_.shape[side])
+    at = positions(ids, given)
+    if np.any(at < 0):
+        wrong = np.asarray(given, dtype=object)[at < 0].flat[0] if at.ndim else given
+        raise ValueError(
+            f"{name}: the id {wrong!r} was not fitted; the model knows {len(ids):,} ids such as "
+            f"{ids[0]!r} and {ids[-1]!r}."
+        )
+    return at
+
+
+def row_ids_of(model: Any, X: Any) -> Any:
+    """The ids of rows in a table: its column named as in the fit or as usual, or its only one."""
+    names = names_of(X)
+    if model.row_ids_ is None:
+        raise ValueError("rows: a table of ids needs a model fitted from a table.")
+    at = names.index(model.table_columns_[0]) if model.table_columns_[0] in names else None
+    at = find_role(names, "user") if at is None else at
+    if at is None and len(names) > 1:
+        raise ValueError(
+            f"rows: expected a column {model.table_columns_[0]!r} of ids, as in the fit, not "
+            f"{list_names(names)}."
+        )
+    found = coded(as_arrow(X).column(at or 0), names[at or 0])
+    return found.ids[found.codes]
+
+
+def ids_at(ids: NDArray[Any] | None, at: NDArray[Any]) -> NDArray[Any]:
+    """Ids of positions; the positions themselves where there are no ids."""
+    if ids is None:
+        return at
+    nothing: dict[str, Any] = {"O": None, "M": np.datetime64("NaT"), "f": np.nan}
+    found = ids[np.maximum(at, 0)]
+    if np.any(at < 0):
+        found[at < 0] = nothing.get(ids.dtype.kind, -1)
+    return found
