@@ -29,7 +29,17 @@ from pygeco.factors import Array, LowRank
 from pygeco.objectives.cell_views import apart, beyond, weighed
 from pygeco.objectives.entries import Entries
 from pygeco.objectives.half_sweep import Side, Swept, half_sweep
-from pygeco.posterior import FLOAT, NEVER, Gaussian, Posterior, kept, pruned, supported, updated
+from pygeco.posterior import (
+    FLOAT,
+    LEAST_NOISE,
+    NEVER,
+    Gaussian,
+    Posterior,
+    kept,
+    pruned,
+    supported,
+    updated,
+)
 from pygeco.streams import Purpose, stream
 
 LARGE = 30_000_000  # cells beyond which memory counts more than the time of a few products
@@ -134,14 +144,17 @@ def sweep(data: Entries, now: Posterior, relax: float = 0.0) -> tuple[Posterior,
     `relax` carries the columns on along their last move: exact alternating steps are short.
     """
     rows = _half(data.by_row, now.rows, now.cols, now.row_prior, now.tau).side
-    cols, error, _ = _half(data.by_col, now.cols, rows, now.col_prior, now.tau)
+    cols, uncertainty, _ = _half(data.by_col, now.cols, rows, now.col_prior, now.tau)
+    # The squares of the residuals themselves: as a difference of sums they would be lost where the
+    # noise is small.
+    error = data.squared_error(rows, cols) + uncertainty
     if relax:
         step = FLOAT(relax)
         cols = cols._replace(
             factor=cols.factor + step * (cols.factor - now.cols.factor),
             bias=cols.bias + step * (cols.bias - now.cols.bias),
         )
-    tau = data.total_weight / max(error, 1e-9 * data.total_weight)
+    tau = data.total_weight / max(error, LEAST_NOISE * data.total_weight)
     return replace(now, rows=rows, cols=cols, tau=tau), error
 
 
@@ -248,7 +261,7 @@ def _bold(data: Entries, now: Posterior, sweeps: int) -> Posterior:
         u, v = (Side(side.factor, side.bias) for side in (now.rows, now.cols))
         rows = _half(data.by_row, u, v, now.row_prior, now.tau).side
         cols = _half(data.by_col, v, Side(rows.factor, rows.bias), now.col_prior, now.tau).side
-        error = max(data.squared_error(rows, cols), 1e-9 * data.total_weight)
+        error = max(data.squared_error(rows, cols), LEAST_NOISE * data.total_weight)
         tau = min(data.total_weight / error, most)
         now = updated(replace(now, rows=rows, cols=cols, tau=tau))
     return now

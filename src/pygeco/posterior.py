@@ -30,6 +30,9 @@ from pygeco.objectives.half_sweep import Side
 FLOAT = np.float32  # the noise of the data is far above the rounding
 DEAD = 0.01  # the share of a direction that the data, not the prior, must say, on both sides
 ROUNDING = 1e-6
+# The least variance of the noise, as a share of the data's own: with less, single precision would
+# no longer see the priors beside the cells.
+LEAST_NOISE = 1e-9
 NEVER = 1e10  # the precision of an offset that is switched off
 
 

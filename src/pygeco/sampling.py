@@ -23,7 +23,7 @@ from pygeco.engines import Cells
 from pygeco.factors import Array, LowRank
 from pygeco.objectives.entries import Entries
 from pygeco.objectives.half_sweep import Side, Swept, half_sweep
-from pygeco.posterior import FLOAT, Gaussian, Posterior
+from pygeco.posterior import FLOAT, LEAST_NOISE, Gaussian, Posterior
 from pygeco.streams import Purpose, stream
 
 BURN = 12  # sweeps of a chain before the average begins
@@ -169,7 +169,7 @@ def _next(
     col_prior = draw_gaussian(now.cols, now.col_prior, shrink[1], rng)
     cols = _drawn(data.by_col, now.cols, rows.side, col_prior, now.tau, relax, rng)
     # Without any residual the noise has no size of its own.
-    error = max(data.squared_error(rows.side, cols.side), 1e-9 * data.total_weight)
+    error = max(data.squared_error(rows.side, cols.side), LEAST_NOISE * data.total_weight)
     state = replace(
         now,
         rows=rows.side,

@@ -14,6 +14,7 @@ pytest.importorskip("distributed")
 import dask
 from distributed import Client, KilledWorker, LocalCluster
 
+from noise_cases import make_noisy_cells
 from pygeco import Dense, Entries, MatrixCompletion, Ridge, Solver, engines, minimize
 from pygeco.data import make_ratings
 from pygeco.engines.dask import (
@@ -31,6 +32,7 @@ from pygeco.engines.dask.faults import clear_words
 from pygeco.engines.dask.nodes import Node
 from pygeco.engines.dask.rowwise import spread
 from pygeco.engines.dask.tall import Tall
+from pygeco.evidence import fit_evidence
 
 ROWS, COLS, VALUES, SHAPE = make_ratings((80, 30), 1100, rank=3)
 VALUES = VALUES.astype(float)
@@ -331,6 +333,13 @@ def test_the_evidence_under_a_robust_loss(client) -> None:
         np.testing.assert_allclose(
             other.predict(ROWS, COLS), one.predict(ROWS, COLS), rtol=1e-3, atol=1e-3
         )
+
+
+@pytest.mark.parametrize("shape", [(1200, 12), (12, 1200)], ids=str)
+def test_small_noise_is_found_beside_large_values(client, shape) -> None:
+    data = make_noisy_cells(shape, 1e-4, share=0.8)
+    found = fit_evidence(Entries(*data.fitted, engine=client), rank=2, max_sweeps=8)
+    assert found.tau / found.scale**2 == pytest.approx(data.precision, rel=0.1)
 
 
 def test_workers_that_come_later_are_waited_for() -> None:

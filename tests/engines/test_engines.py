@@ -7,10 +7,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from noise_cases import make_noisy_cells
 from pygeco import Entries, losses
 from pygeco.arrays import host, moved, on
 from pygeco.engines import chosen, cuda, cuda_systems, pieces
 from pygeco.engines.protocol import Ridges, Table
+from pygeco.evidence import fit_evidence
 from twin import twin_engine
 
 SHAPES = [(1, 1), (1, 60), (30, 1), (23, 31)]
@@ -177,7 +179,7 @@ def test_any_loss(problem, loss, weights) -> None:
 def solved(p, s, ridges, start, W, spread):
     """Every group's system, by NumPy's solver."""
     P = np.column_stack([ridges.partner, np.ones((p.others, int(ridges.offsets)))])
-    out, variances, error = [], [], 0.0
+    out, variances, uncertainty = [], [], 0.0
     for i in range(p.groups):
         gram = (P * W[i][:, None]).T @ P
         more = np.zeros(P.shape[1])
@@ -190,9 +192,9 @@ def solved(p, s, ridges, start, W, spread):
         covariance = np.linalg.inv(system)
         out.append(x)
         variances.append(np.diag(covariance))
-        error += W[i] @ ((r - P @ x) ** 2 + ridges.bias_variance) + x @ (more * x)
-        error += np.diag(covariance) @ np.diag(curvature)
-    return np.array(out), np.array(variances), error
+        uncertainty += W[i] @ ridges.bias_variance + x @ (more * x)
+        uncertainty += np.diag(covariance) @ np.diag(curvature)
+    return np.array(out), np.array(variances), uncertainty
 
 
 @pytest.mark.parametrize("weights", [False, True])
@@ -217,11 +219,11 @@ def test_half_sweeps(engine, s, offsets, weights, columns) -> None:
         here = moved(plain, engine.kind)._replace(prior=plain.prior, shift=plain.shift)
         start = on(np.zeros((p.groups, d), dtype), engine.kind)
         found = engine.half_sweep(p.cells, start, here, variances=True)
-        out, variances, error = solved(p, s, plain, start, p.W, spread)
+        out, variances, uncertainty = solved(p, s, plain, start, p.W, spread)
         digits = 3 if dtype is np.float32 else 9
         p.close(found.out, out, digits)
         p.close(found.variance, variances, digits)
-        p.close([found.error / error], [1.0], digits)
+        p.close([found.uncertainty / uncertainty], [1.0], digits)
         # A draw is the mean plus L⁻ᵀ noise, so its covariance is Λ⁻¹: here, for unit noise.
         noise = on(p.rng.standard_normal((p.groups, d)).astype(dtype), engine.kind)
         drawn = engine.half_sweep(p.cells, start, here._replace(noise=noise), variances=False)
@@ -230,6 +232,16 @@ def test_half_sweeps(engine, s, offsets, weights, columns) -> None:
         p.close((host(drawn.out) + host(again.out)) / 2, out, digits)
         assert drawn.variance is None
         assert float(np.abs(host(drawn.out) - out).max()) > 1e-3
+
+
+@pytest.mark.parametrize("shape", [(2500, 12), (12, 2500)], ids=str)
+def test_small_noise_is_found_beside_large_values(engine, shape) -> None:
+    """Long columns: sums of squares in single precision hold nothing of residuals of 1e-4."""
+    data = make_noisy_cells(shape, 1e-4, share=0.8)
+    rows, cols, values, _ = data.fitted
+    given = [on(x, engine.kind) for x in (rows, cols, values)]
+    found = fit_evidence(Entries(*given, shape, engine=engine), rank=2, max_sweeps=15)
+    assert found.tau / found.scale**2 == pytest.approx(data.precision, rel=0.1)
 
 
 @pytest.mark.parametrize("columns", [False, True])

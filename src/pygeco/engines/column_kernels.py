@@ -1,7 +1,7 @@
 """A half-sweep in two parts: each row's table, which may be summed over slabs, and its solution.
 
 A packed table has Σ w P Pᵀ (its lower half, row by row, with the offset's as the last row), then
-Σ w r P, Σ w r², and with variances Σ w W. See `sweep` for the letters.
+Σ w r P, and with variances Σ w W and Σ w Var(offset). See `sweep` for the letters.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def packed_tables(
                 at += k + 1
             for q in range(d):
                 out[i, at + q] = table[d4 * stride + q]
-            out[i, at + d] = totals[0]
             if len(W):
                 for q in range(s):
-                    out[i, at + d + 1 + q] = spread[q]
+                    out[i, at + d + q] = spread[q]
+                out[i, at + d + s] = totals[2]
 
 
 @njit(inline="always")
@@ -58,8 +58,8 @@ def _system(packed, s, d, known, tau, ridge, prior, shift, pull, start, M, G, x)
         G[k] = packed[at - 1]
     for k in range(d):
         if known and k < s:
-            G[k] += packed[at + d + 1 + k]
-            M[k, k] += tau * packed[at + d + 1 + k]
+            G[k] += packed[at + d + k]
+            M[k, k] += tau * packed[at + d + k]
         M[k, k] += pull
         x[k] = ridge * shift[k] + tau * packed[at + k] + pull * start[k]
     return at
@@ -96,24 +96,18 @@ def _backward(M, d, inverse, x):
 
 
 @njit(inline="always")
-def _error(packed, at, s, d, known, x):
-    """Σ w (y − ŷ)², the partners' variances included."""
-    total, place = packed[at + d], 0
-    for k in range(d):
-        row = 0.0
-        for q in range(k):
-            row += packed[place + q] * x[q]
-        total += x[k] * (2 * row + packed[place + k] * x[k] - 2 * packed[at + k])
-        place += k + 1
-        if known and k < s:
-            total += packed[at + d + 1 + k] * x[k] * x[k]
+def _partners_share(packed, at, s, d, x):
+    """What the variances of the partners and of their offsets add to Σ w Var(ŷ)."""
+    total = packed[at + d + s]
+    for k in range(s):
+        total += packed[at + d + k] * x[k] * x[k]
     return total
 
 
 @spread
 def solve_tables(
     packed, s, bias, known, start, ridge, prior, shift, tau, jitter, noise,
-    out, mean, variance, errors,
+    out, mean, variance, uncertainty,
 ):  # fmt: skip
     """Every row's solution from its packed table, in float64; as `sweep.half_sweep` does."""
     d = s + bias
@@ -135,7 +129,7 @@ def solve_tables(
             x += noise[i]
         _backward(M, d, inverse, x)
         out[i] = x if np.sum(np.abs(x)) <= np.finfo(out.dtype).max else start[i]
-        errors[i] = _error(row, at, s, d, known, x)
+        uncertainty[i] = _partners_share(row, at, s, d, out[i]) if known else 0.0
         for q in range(d if len(variance) else 0):
             z[:] = 0
             z[q] = 1
@@ -144,4 +138,4 @@ def solve_tables(
             for k in range(q, d):
                 own += z[k] * z[k]
             variance[i, q] = own
-            errors[i] += own * G[q]
+            uncertainty[i] += own * G[q]

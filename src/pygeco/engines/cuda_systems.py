@@ -62,7 +62,7 @@ def half_sweep(
     lower = np.tril(ridges.prior)
     prior = on(lower + np.tril(lower, -1).T, Q, real)
     shift = on(ridges.shift, Q, real)
-    out, errors = start.copy(), empty(len(start), start)
+    out, uncertainty = start.copy(), empty(len(start), start)
     mean = None if noise is None else np.empty_like(out)
     variance = np.empty_like(out) if variances else None
     weights = cells.weights if len(cells.weights) else None
@@ -76,9 +76,9 @@ def half_sweep(
             np.int64(part.start), np.int64(part.stop - part.start), pieces.first, np.int32(s),
             np.int32(blocks), np.int32(ridges.offsets), parts, ridge, prior, shift,
             np.float64(ridges.tau), np.float64(ridges.jitter), noise,
-            results=(out, mean, variance, errors),
+            results=(out, mean, variance, uncertainty),
         )  # fmt: skip
-    return Solved(out, mean, variance, float(errors.sum()))
+    return Solved(out, mean, variance, float(uncertainty.sum()))
 
 
 def _parts(

@@ -124,7 +124,7 @@ class Host:
         out = np.array(start, order="C")
         variance = np.empty((m, d), dtype) if variances else none
         mean = none if ridges.noise is None else np.empty_like(out)
-        errors = np.empty(m)
+        uncertainty = np.empty(m)
         half_sweep(
             *cells[:5],
             flat,
@@ -142,11 +142,11 @@ class Host:
             out,
             mean,
             variance,
-            errors,
+            uncertainty,
         )
         drawn = ridges.noise is not None
         return Solved(
-            out, mean if drawn else None, variance if variances else None, float(errors.sum())
+            out, mean if drawn else None, variance if variances else None, float(uncertainty.sum())
         )
 
     def by_groups(

@@ -145,13 +145,13 @@ class Ridges(NamedTuple):
 
 class Solved(NamedTuple):
     """Solutions (m, d), posterior means where noise was given, variances where asked for, and
-    Σ w E[(y − ŷ)²].
+    Σ w Var(ŷ) by the variances of both sides.
     """
 
     out: Array
     mean: Array | None
     variance: Array | None
-    error: float
+    uncertainty: float
 
 
 class Engine(Protocol):

@@ -283,31 +283,3 @@ def subtract_multiple(typing_context, M, at, source, factor, count):
 
     i = types.int64
     return types.void(M, i, i, i, i), generate
-
-
-@intrinsic
-def quadratic_form(typing_context, M, at, P, stride, size, out):
-    """out = xᵀ P x for the vectors x = M[at : at + size]; of P, flat, the lower half is read."""
-
-    def generate(context, builder, signature, args):
-        v = Vectors(context, builder, M.dtype)
-        data, prior, target = v.data(M, args[0]), v.data(P, args[2]), v.data(M, args[5])
-        at, stride, size = args[1], args[3], args[4]
-        total, inner = v.variables([v.zero, v.zero])
-        half = ir.Constant(v.vector, [0.5] * v.lanes)
-        with cgutils.for_range(builder, size) as rows:
-            row = builder.mul(rows.index, stride)
-            own = v.load(data, v.scaled(builder.add(at, rows.index)))
-            diagonal = v.spread_at(prior, builder.add(row, rows.index))
-            builder.store(builder.fmul(builder.fmul(half, diagonal), own), inner)
-            with cgutils.for_range(builder, rows.index) as columns:
-                x = v.load(data, v.scaled(builder.add(at, columns.index)))
-                factor = v.spread_at(prior, builder.add(row, columns.index))
-                builder.store(v.fused(factor, x, builder.load(inner)), inner)
-            builder.store(v.fused(own, builder.load(inner), builder.load(total)), total)
-        whole = builder.load(total)
-        v.store(builder.fadd(whole, whole), target, integer(0))
-        return context.get_dummy_value()
-
-    i = types.int64
-    return types.void(M, i, P, i, i, M), generate

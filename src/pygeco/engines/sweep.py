@@ -25,7 +25,6 @@ from pygeco.engines.simd import (
     gram_tile,
     place,
     project,
-    quadratic_form,
     scale_row,
     solve_four,
     solve_one,
@@ -51,8 +50,8 @@ def tables(s, d, lanes):
 def _gather(
     indices, values, weights, start, count, P, W, width, offset, X, factors, roots, totals
 ):  # fmt: skip
-    """√w P_j into X, √w r and √w into the factors; Σ w r², Σ w r and Σ w into the totals."""
-    squares, plain, heavy = 0.0, 0.0, 0.0
+    """√w P_j into X, √w r and √w into the factors; Σ w r and Σ w into the totals."""
+    plain, heavy = 0.0, 0.0
     last = len(indices) - 1
     for t in range(count):
         e = np.uint64(start + t)
@@ -64,14 +63,12 @@ def _gather(
         root = P.dtype.type(math.sqrt(weights[e])) if len(weights) else P.dtype.type(1)
         r = root * P.dtype.type(values[e] - offset[j])
         factors[np.uint64(t)], roots[np.uint64(t)] = r, root
-        squares += r * r
         plain += root * r
         heavy += root * root
         scale_row(P, np.int64(j) * width, root, X, t * width, width)
     factors[np.uint64(count)] = roots[np.uint64(count)] = 0
-    totals[0] += squares
-    totals[1] += plain
-    totals[2] += heavy
+    totals[0] += plain
+    totals[1] += heavy
 
 
 @njit(inline="always")
@@ -110,12 +107,12 @@ def _accumulate(
             for k in range(whole, height, TILE):
                 gram_tile(X, width, count, k, q, table, stride)
         if len(W):
-            totals[0] += _offset_variance(indices, first, count, roots, offset_variance)
+            totals[2] += _offset_variance(indices, first, count, roots, offset_variance)
             for q in range(0, width, lanes):
                 gather_sum(W, indices, first, count, width, q, roots, spread)
     if bias:
-        table[s * stride + s] = totals[2]
-        table[sides + s] = totals[1]
+        table[s * stride + s] = totals[1]
+        table[sides + s] = totals[0]
 
 
 @njit(inline="always")
@@ -186,12 +183,8 @@ def _draw(M, inverse, d, d4, stride, lanes, rows, first, noise, mean):
 
 
 @njit(inline="always")
-def _finish(M, inverse, d, d4, stride, lanes, rows, first, tau, total, out):
-    """The solutions to `out`; xᵀΛx / τ to the totals."""
-    # xᵀΛx = ‖Lᵀx‖², and Lᵀx stands in row d4 now: no second use of the Grams is needed.
-    for k in range(d):
-        for lane in range(rows):
-            total[lane] += M[(d4 * stride + k) * lanes + lane] ** 2 / tau
+def _finish(M, inverse, d, d4, stride, lanes, rows, first, out):
+    """The solutions to `out`."""
     _back(M, d4, inverse, d, stride, lanes)
     for lane in range(rows):
         size = 0.0
@@ -207,7 +200,7 @@ def _finish(M, inverse, d, d4, stride, lanes, rows, first, tau, total, out):
 def half_sweep(
     pointers, indices, values, weights, blocks,
     P, width, s, bias, W, offset, offset_variance, ridge, prior, tau, jitter, noise,
-    out, mean, variance, errors,
+    out, mean, variance, uncertainty,
 ):  # fmt: skip
     """Solve every row's system into `out` (m, s + bias), which holds the start on entry.
 
@@ -216,7 +209,8 @@ def half_sweep(
     variances, and `variance` (m, d) takes the rows' own; both are empty where there are none.
     A `noise` of standard normals draws from the posterior; its mean then goes to `mean`. `jitter`
     pulls a singular system to its start. `prior` is a table like a row's own, flat, with the shift
-    as its row d4; its lower half is read. errors_i is Σ w E[(y − ŷ)²] over the row.
+    as its row d4; its lower half is read. uncertainty_i is Σ w Var(ŷ) over the row. The residuals'
+    own squares are for a pass over the cells: they would drown in these tables.
     """
     lanes = BYTES // P.itemsize
     d = s + bias
@@ -241,7 +235,7 @@ def half_sweep(
                     offset, offset_variance, X, factors, roots, table, stride, d4,
                     spread[lane * width : (lane + 1) * width], totals,
                 )  # fmt: skip
-                total[lane], weight[lane], pull[lane] = totals[0], ridge[i], 0
+                total[lane], weight[lane], pull[lane] = totals[2], ridge[i], 0
                 if jitter:
                     for k in range(s):
                         pull[lane] += jitter * tau * table[k * stride + k] / s
@@ -255,7 +249,10 @@ def half_sweep(
             _factorise(M, inverse, d4, stride)
             if len(noise):
                 _draw(M, inverse, d, d4, stride, lanes, rows, first, noise, mean)
-            _finish(M, inverse, d, d4, stride, lanes, rows, first, tau, total, out)
+            _finish(M, inverse, d, d4, stride, lanes, rows, first, out)
+            for lane in range(rows):
+                for q in range(s):
+                    total[lane] += out[first + lane, q] ** 2 * spread[lane * width + q]
             if len(variance):
                 _variances(M, inverse, d4, stride, lanes, Z, own)
                 for lane in range(rows):
@@ -265,11 +262,5 @@ def half_sweep(
                         if q < width:
                             diagonal += spread[lane * width + q]
                         total[lane] += own[q * lanes + lane] * diagonal
-            # What xᵀΛx / τ counts too much: 2 xᵀb and the prior's share.
-            quadratic_form(M, d4 * stride, prior, stride, d, own)
             for lane in range(rows):
-                kept = G[lane * size + d4 * stride : lane * size + (d4 + 1) * stride]
-                error = total[lane] - weight[lane] * own[lane] / tau
-                for k in range(d):
-                    error -= 2 * out[first + lane, k] * kept[k]
-                errors[first + lane] = error
+                uncertainty[first + lane] = total[lane]

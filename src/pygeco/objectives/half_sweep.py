@@ -35,10 +35,10 @@ class Side(NamedTuple):
 
 
 class Swept(NamedTuple):
-    """The new side, Σ w (y − ŷ)² (expected, where variances are known), and the posterior mean."""
+    """The new side, Σ w Var(ŷ) by the variances of both sides, and the posterior mean."""
 
     side: Side
-    error: float
+    uncertainty: float
     mean: Side
 
 
@@ -85,7 +85,9 @@ def half_sweep(
     if solved.variance is not None:
         spread = _split(solved.variance, s)
         found = found._replace(variance=spread.factor, bias_variance=spread.bias)
-    return Swept(found, solved.error, found if solved.mean is None else _split(solved.mean, s))
+    return Swept(
+        found, solved.uncertainty, found if solved.mean is None else _split(solved.mean, s)
+    )
 
 
 def _split(table: Array, s: int) -> Side:

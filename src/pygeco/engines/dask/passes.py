@@ -194,8 +194,8 @@ class Dask:
 
         drawn = ridges.noise is not None
         mean, variance = field(1) if drawn else None, field(2) if variances else None
-        error: Any = Later(self.grid, Node(operator.getitem, node, 3))
-        return Solved(field(0), mean, variance, error)
+        uncertainty: Any = Later(self.grid, Node(operator.getitem, node, 3))
+        return Solved(field(0), mean, variance, uncertainty)
 
     def by_groups(
         self, cells: Cells, job: Callable[..., Array], other: Array, *own: Array

@@ -30,7 +30,7 @@ def rows(
 def width(s: int, offsets: bool, known: bool) -> int:
     """Numbers of a packed table."""
     d = s + offsets
-    return d * (d + 1) // 2 + d + 1 + (s if known else 0)
+    return d * (d + 1) // 2 + d + (s + 1 if known else 0)
 
 
 def tables(
@@ -69,7 +69,7 @@ def solved(
     dtype = start.dtype
     offsets, noise = bool(rest["offsets"]), rest["noise"]
     none = np.zeros((0, d))
-    out, errors = np.empty((n, d), dtype), np.empty(n)
+    out, uncertainty = np.empty((n, d), dtype), np.empty(n)
     mean = none if noise is None else np.empty((n, d))
     variance = np.empty((n, d)) if variances else none
     ridge = np.ones(n) if rest["ridge"] is None else np.ascontiguousarray(rest["ridge"], float)
@@ -88,13 +88,13 @@ def solved(
         out,
         mean,
         variance,
-        errors,
+        uncertainty,
     )
     found = Solved(
         out,
         None if noise is None else mean.astype(dtype),
         variance.astype(dtype) if variances else None,
-        float(errors.sum()),
+        float(uncertainty.sum()),
     )
     return found, gram
 
@@ -105,4 +105,4 @@ def joined(found: list[Solved]) -> Solved:
         return found[0]
     arrays = zip(*(block[:3] for block in found), strict=True)
     whole: list[Any] = [None if some[0] is None else np.concatenate(some) for some in arrays]
-    return Solved(whole[0], whole[1], whole[2], sum(block.error for block in found))
+    return Solved(whole[0], whole[1], whole[2], sum(block.uncertainty for block in found))

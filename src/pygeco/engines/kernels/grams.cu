@@ -4,7 +4,8 @@
 __device__ __forceinline__ i64 tile_at(int r, int c) { return (i64)r * (r + 1) / 2 + c; }
 
 // What a piece leaves for its group's system, one number after the other: the lower triangle of the
-// Gram in 8 x 8 tiles, then sides, sums and spread (8 blocks numbers each), then four totals.
+// Gram in 8 x 8 tiles, then sides, sums and spread (8 blocks numbers each), then three totals, and one
+// number that keeps pieces at multiples of four.
 __device__ __forceinline__ i64 piece_size(int blocks) { return 64 * tile_at(blocks, 0) + 24 * blocks + 4; }
 
 // The entries of one cell's q that a lane holds, for the rows and the columns of its part of the Gram.
@@ -23,8 +24,8 @@ template <typename F, int ROWS, int COLS, bool TRIANGLE> struct Gathered {
 
 // Partial systems of pieces begin ... begin + pieces - 1. q_j is row j of Q (n + 1, 8 blocks), whose last
 // row is zero, w = h[e], or 1 unless HEAVY, r = y[e] - bias[j], g = w r; where `plain`, g = y[e].
-// Gram = sum w q q', sides = sum g q, totals[0] = sum w r^2. With OFFSET also sums = sum w q,
-// spread = sum w W_j, and totals[1 ... 3] = sum g, sum w, sum w bias_variance[j]; else they are zero.
+// Gram = sum w q q', sides = sum g q. With OFFSET also sums = sum w q, spread = sum w W_j,
+// and totals = sum g, sum w, sum w bias_variance[j]; else they are zero.
 //
 // The Gram is made by matrix instructions in double precision. Four cells go into one: a lane loads the
 // entries (8 b + lane / 4) of cell (lane % 4), which serve as left and as right operand alike. A warp
@@ -49,7 +50,7 @@ __global__ void grams(i64 begin, i64 pieces, const i64* __restrict__ starts, con
     const bool first = col0 == 0;
     double acc[ROWS / 2][COLS][4] = {};
     R sides[ROWS] = {}, sums[OFFSET ? ROWS : 1] = {}, spread[OFFSET ? ROWS : 1] = {};
-    double totals[4] = {};
+    double totals[3] = {};
     i64 e = start + t;
     // Two cells are on their way while one is multiplied: a gather takes longer than that.
     int j = e < stop ? indices[e] : zero, soon = e + 4 < stop ? indices[e + 4] : zero;
@@ -66,14 +67,13 @@ __global__ void grams(i64 begin, i64 pieces, const i64* __restrict__ starts, con
         if (first) {
             const double r = target - (bias ? (double)bias[j] : 0.0);
             const double side = plain || !HEAVY ? r : w * r;
-            if (e < stop) totals[0] += w * r * r;
 #pragma unroll
             for (int k = 0; k < ROWS; ++k) sides[k] += (R)side * (R)now.a[k];
             if (OFFSET) {
                 if (e < stop) {
-                    totals[1] += side;
-                    totals[2] += w;
-                    if (bias_variance) totals[3] += w * bias_variance[j];
+                    totals[0] += side;
+                    totals[1] += w;
+                    if (bias_variance) totals[2] += w * bias_variance[j];
                 }
 #pragma unroll
                 for (int k = 0; k < ROWS; ++k) sums[OFFSET ? k : 0] += (R)w * (R)now.a[k];
@@ -121,7 +121,7 @@ __global__ void grams(i64 begin, i64 pieces, const i64* __restrict__ starts, con
         }
     }
 #pragma unroll
-    for (int n = 0; n < 4; ++n) {
+    for (int n = 0; n < 3; ++n) {
         for (int mask = 2; mask; mask /= 2) totals[n] += shuffle_xor(totals[n], mask);
         if (LANE == 0 && row0 == 0) place[3 * width + n] = (R)totals[n];
     }

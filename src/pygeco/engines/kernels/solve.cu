@@ -148,14 +148,14 @@ __device__ __forceinline__ void add_to_first(T* parts, i64 count, i64 size) {
 
 // The ridge systems of groups begin ... begin + groups - 1, each solved by one warp; see `Ridges`.
 //
-// `out` (groups in all, d) holds the start on entry and the solution then, errors[i] the sum of
-// w E[(y - yhat)^2]. prior (d, d) is symmetric. A warp has `room` numbers of shared memory, or, where that
+// `out` (groups in all, d) holds the start on entry and the solution then, uncertainty[i] the sum of
+// w Var(yhat). prior (d, d) is symmetric. A warp has `room` numbers of shared memory, or, where that
 // is too small, of `memory`.
 template <typename T, bool SHARED>
 __global__ void solve(i64 begin, i64 groups, const i64* first, int s, int blocks, int offset, T* parts,
                       const T* __restrict__ ridge, const T* __restrict__ prior, const T* __restrict__ shift,
                       double tau, double jitter, const T* __restrict__ noise, i64 room, T* memory, T* out,
-                      T* mean, T* variance, double* errors) {
+                      T* mean, T* variance, double* uncertainty) {
     extern __shared__ double shared[];
     const i64 warps = (i64)gridDim.x * (blockDim.x / WARP);
     T* M = SHARED ? (T*)shared + (threadIdx.x / WARP) * room : memory + WARP_INDEX * room;
@@ -171,9 +171,9 @@ __global__ void solve(i64 begin, i64 groups, const i64* first, int s, int blocks
         const T* totals = spread + width;
         double trace = 0;
         for (int k = LANE; k < d; k += WARP) {
-            const T own = k < s ? mine[64 * tile_at(k / 8, k / 8) + 9 * (k % 8)] : totals[2];
+            const T own = k < s ? mine[64 * tile_at(k / 8, k / 8) + 9 * (k % 8)] : totals[1];
             diagonal[k] = k < s ? own + spread[k] : own;
-            kept[k] = k < s ? sides[k] : totals[1];
+            kept[k] = k < s ? sides[k] : totals[0];
             if (k < s) trace += own;
         }
         const T pull = s ? (T)(jitter * tau * warp_sum(trace) / s) : (T)0;
@@ -205,27 +205,20 @@ __global__ void solve(i64 begin, i64 groups, const i64* first, int s, int blocks
             }
             warp_barrier();
         }
-        // x' Lambda x = |L' x|^2, and L' x stands in y now: no second use of the Gram is needed.
-        double total = 0;
-        for (int k = LANE; k < d; k += WARP) total += (double)y[k] * y[k] / tau;
-        warp_barrier();
         back_substitute(M, ld, d, inverse, y);
         double reach = 0;
         for (int k = LANE; k < d; k += WARP) reach += fabs((double)y[k]);
         // Cells whose partners all but vanish ask for numbers beyond the precision: as at the start.
+        double total = 0;
         const bool sound = warp_sum(reach) <= 1.7976931348623157e308;
         for (int k = LANE; k < d; k += WARP) {
             if (sound) out[i * d + k] = y[k];
-            T own = (T)0.5 * prior[k * d + k] * y[k];
-#pragma unroll 4
-            for (int q = 0; q < k; ++q) own += prior[q * d + k] * y[q];
-            total -= 2 * (double)y[k] * (kept[k] + weight * (double)own / tau);
+            const double x = out[i * d + k];
+            if (k < s) total += x * x * spread[k];
         }
         if (variance) total += variances(M, ld, d, inverse, diagonal, variance + i * d);
         total = warp_sum(total);
-        if (LANE == 0) {
-            errors[i] = total + totals[0] + totals[3];
-        }
+        if (LANE == 0) uncertainty[i] = total + totals[2];
         warp_barrier();
     }
 }
