@@ -207,3 +207,16 @@ def test_a_saved_model_folds_the_same(tmp_path) -> None:
     assert again.posterior_.weighing == model.posterior_.weighing
     assert model.posterior_.weighing.mean < 1
     np.testing.assert_array_equal(again.transform(data), model.transform(data))
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "pseudo-huber"])
+def test_the_step_of_the_path_speaks_of_the_loss(loss) -> None:
+    (rows, cols, values, shape), _ = spoiled()
+    model = MatrixCompletion(loss=loss, random_state=0).fit((rows, cols, values, shape))
+    z, step = model.predict(rows, cols), model.path_[-1]
+    assert step.objective == pytest.approx(np.mean(model.loss_.value(z, values)), rel=1e-4)
+    G = np.zeros(shape)
+    G[rows, cols] = model.loss_.slope(z, values) / len(values)
+    A = model.factors_.to_dense()
+    assert step.certificate.inner == pytest.approx(np.sum(G * A), abs=1e-4 * step.objective)
+    assert step.certificate.sigma == pytest.approx(np.linalg.norm(G, 2), rel=0.05)

@@ -68,6 +68,12 @@ def test_rankings_are_those_of_the_definitions(case, k) -> None:
     np.testing.assert_allclose(found.ndcg, np.mean(gains))
 
 
+def test_a_pair_that_is_given_twice_counts_once() -> None:
+    lists, users, items = np.array([[2, 1], [0, 3]]), np.array([0, 0, 1]), np.array([2, 5, 0])
+    once = metrics.ranking(lists, users, items)
+    assert metrics.ranking(lists, np.tile(users, 3), np.tile(items, 3)) == once
+
+
 def test_a_short_list_is_filled_without_hits() -> None:
     found = metrics.ranking(np.array([[2, -1, -1]]), np.array([0, 0]), np.array([2, 1]))
     assert found.precision == pytest.approx(1 / 3)

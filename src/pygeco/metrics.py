@@ -56,12 +56,13 @@ def ranking(lists: NDArray[Any], users: NDArray[Any], items: NDArray[Any]) -> Ra
     """Row u of `lists` (users, k) against the items with users == u; −1 fills a short list.
 
     Precision is hits / k, recall hits / relevant, NDCG counts a hit at place p as 1 / log₂(p + 1)
-    of the best order. A user without a relevant item does not count.
+    of the best order. A user without a relevant item does not count; a pair given twice counts
+    once.
     """
     count, k = lists.shape
-    relevant = np.bincount(users, minlength=count)
     width = int(max(lists.max(initial=0), items.max(initial=0))) + 1
-    keys = users.astype(np.int64) * width + items
+    keys = np.unique(users.astype(np.int64) * width + items)
+    relevant = np.bincount(keys // width, minlength=count)
     asked = np.arange(count)[:, None] * width + lists
     hits = np.isin(asked, keys) & (lists >= 0)
     gains = 1 / np.log2(np.arange(2, k + 2))

@@ -60,6 +60,22 @@ def test_every_form_lists_the_same_cells(ratings, form) -> None:
     assert model.score(found) == same.score(tuple(ratings))
 
 
+@pytest.mark.parametrize("kind", [sp.coo_array, sp.coo_matrix])
+def test_repeated_cells_are_left_to_the_policy(kind) -> None:
+    X = kind(([1.0, 5.0, 2.0, 4.0], ([1, 0, 1, 1], [2, 1, 0, 2])), shape=(2, 3))
+    found = cells(X)
+    assert list(zip(found.rows, found.cols, found.values, strict=True)) == [
+        (0, 1, 5.0),
+        (1, 0, 2.0),
+        (1, 2, 1.0),
+        (1, 2, 4.0),
+    ]
+    with pytest.raises(ValueError, match=r"cell \(1, 2\) is given more than once"):
+        small(rank=1).fit(found)
+    last = small(rank=1, duplicates="last").fit(found)
+    np.testing.assert_array_equal(last.seen_.values, [5, 2, 4])
+
+
 def test_every_cell_is_in_exactly_one_test_fold(ratings) -> None:
     listed = forms(ratings)["sparse"]
     folds = list(CellKFold(4, random_state=3).split(listed))

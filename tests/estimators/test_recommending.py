@@ -47,6 +47,30 @@ def test_recommendations_are_the_best_predictions(model, exclude) -> None:
         assert len(set(columns)) == 7
 
 
+@pytest.mark.parametrize("biases", ["auto", ("column",), False], ids=str)
+@pytest.mark.parametrize("offset", [0.0, 1e6, -1e6])
+def test_a_large_offset_changes_no_list_and_scores_are_predictions(offset, biases) -> None:
+    rows, cols, values, shape = make_ratings((60, 50), 1200, 3, 0.4, 0)
+    given = (rows, cols, values.astype(float) + offset, shape)
+    fitted = MatrixCompletion(4, penalty=None, biases=biases, random_state=0).fit(given)
+    ranking = fitted.recommend(np.arange(60), k=8, exclude_seen=False)
+    expected = np.argsort(-fitted.to_dense(), axis=1, kind="stable")[:, :8]
+    np.testing.assert_array_equal(ranking.columns, expected)
+    predicted = fitted.predict(np.repeat(np.arange(60), 8), ranking.columns.reshape(-1))
+    np.testing.assert_array_equal(ranking.scores.reshape(-1), predicted)
+
+
+def test_a_column_is_no_reason_for_itself(model) -> None:
+    fitted, data = model
+    row, known = data.rows[0], data.cols[data.rows == data.rows[0]]
+    reasons = fitted.explain(row, known[0], k=1000)
+    assert set(reasons.columns) == set(known[1:])
+    rest = (data.rows != row) | (data.cols != known[0])
+    side = fitted.transform((data.rows[rest], data.cols[rest], data.values[rest], data.shape))
+    without = fitted.inverse_transform(side[row : row + 1])[0, known[0]]
+    assert reasons.base + reasons.contributions.sum() == pytest.approx(without, abs=1e-4)
+
+
 def test_one_row_gives_one_list_and_k_is_bounded(model) -> None:
     fitted, data = model
     ranking = fitted.recommend(4, k=500)

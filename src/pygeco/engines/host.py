@@ -170,7 +170,7 @@ class Host:
         return tiles.census(table)
 
     def top_k(self, scores: Array, k: int) -> tuple[NDArray[np.int64], Array]:
-        found, values = np.empty((len(scores), k), np.int64), np.empty((len(scores), k), np.float32)
+        found, values = (np.empty((len(scores), k), kind) for kind in (np.int64, scores.dtype))
         top_k(scores, found, values)
         return found, values
 

@@ -178,7 +178,7 @@ def _one_step(
     seed: int,
     stop: Stop,
 ) -> Path:
-    """The fit as a path of one step, with its certificate for the mean squared error."""
+    """The fit as a path of one step, with its certificate for the mean loss."""
     G = entries.gradient_beyond(A, biases.mean + biases.row, biases.col)
     pair = Lanczos()(G, stream(Purpose.CERTIFICATE, seed, A.rank))
     certificate = certify(entries.with_loss(Squared()), A, G, pair, s=A.s)

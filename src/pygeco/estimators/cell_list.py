@@ -59,9 +59,9 @@ def cells(
 ) -> CellList:
     """The known cells of X in row order (as given, for tables, triplets and pairs).
 
-    X is a scipy sparse matrix (its stored cells), a dense array with NaN, a tuple (rows, cols,
-    values[, shape]), pairs (k, 2) of row and column numbers with the values in `y`, or a table of
-    ratings, whose ids the list keeps; `columns` is as for `MatrixCompletion.fit`.
+    X is a scipy sparse matrix (its stored cells, repeats included), a dense array with NaN, a tuple
+    (rows, cols, values[, shape]), pairs (k, 2) of row and column numbers with the values in `y`, or
+    a table of ratings, whose ids the list keeps; `columns` is as for `MatrixCompletion.fit`.
 
         GridSearchCV(model, {"rank": [2, 4]}, cv=CellKFold(5)).fit(cells(X))
     """
@@ -84,8 +84,10 @@ def cells(
     if isinstance(X, tuple):
         return _from_triplets(X)
     if hasattr(X, "tocsr"):
-        coo = X.tocsr().tocoo()
-        return CellList(coo.row, coo.col, coo.data, coo.shape)
+        coo = X.tocoo()
+        # A cell that is stored twice stays two, for `duplicates` of the fit to decide.
+        order = np.argsort(coo.row.astype(np.int64) * coo.shape[1] + coo.col, kind="stable")
+        return CellList(coo.row[order], coo.col[order], coo.data[order], coo.shape)
     if columns is None:
         take_cells(X)  # an array of triples is refused
     table = np.asarray(X)

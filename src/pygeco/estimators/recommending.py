@@ -20,7 +20,7 @@ from pygeco.posterior import contributions
 from pygeco.tables import is_table
 
 KNOWN = ("seen_", "held_out_")  # attributes with cells that a row knows already
-ROWS = 1024  # rows scored at once: with 10⁴ columns, 40 MB
+ROWS = 512  # rows scored at once: with 10⁴ columns, 40 MB
 
 
 class Ranking(NamedTuple):
@@ -97,10 +97,10 @@ class Recommending:
         if spread_out(model):
             return asked(model, _best_there, index, k=k, hide=hide)
         wanted = _count(k, model.factors_.shape[1])
-        left = model.factors_.left.astype(np.float32)
-        right = contiguous(model.factors_.V.T, np.float32)
-        col = (model.biases_.mean + model.biases_.col).astype(np.float32)
-
+        # What differs within a row, in double precision: a large mean would hide it.
+        left = model.factors_.left.astype(float)
+        right = contiguous(model.factors_.V.T, float)
+        col = model.biases_.col - model.biases_.col.mean()
         hidden = [cells for cells in map(vars(model).get, hide) if cells is not None]
 
         def scores(flat: NDArray[Any]) -> Array:
@@ -110,9 +110,9 @@ class Recommending:
                 hide_cells(table, flat, cells)
             return table
 
-        found, best = _ranked(index, wanted, scores, left)
-        own = model.biases_.row[on(index, left)].astype(np.float32)
-        answers = model._response(best + own[..., None])
+        found, _ = _ranked(index, wanted, scores, left)
+        rows = on(index, left)[..., None]
+        answers = model._response(linear_at(model, rows, np.maximum(found, 0)))
         answers[found < 0] = -np.inf
         return Ranking(found, answers)
 
@@ -121,7 +121,7 @@ class Recommending:
         check_is_fitted(self)
         model: Any = self
         index = index_of(model, "columns", columns, 1)
-        V = model.factors_.T.left.astype(np.float32)
+        V = model.factors_.T.left.astype(float)
         size = np.linalg.norm(V, axis=1, keepdims=True)
         V = V / np.where(size > 0, size, 1)
 
@@ -137,7 +137,8 @@ class Recommending:
         """Which of the row's known columns drive its prediction at `column`.
 
         A row's vector is linear in its cells, so the prediction is a sum: `base`, which the offset
-        of the column and the prior say, and what each known cell adds. Needs the evidence.
+        of the column and the prior say, and what each known cell adds. Where the row knows `column`
+        itself, it is the prediction from its other cells that is explained. Needs the evidence.
         """
         check_is_fitted(self)
         model: Any = self
@@ -160,12 +161,14 @@ def _best_there(model: Any, rows: NDArray[Any], k: int, hide: tuple[str, ...]) -
 
 
 def _because(model: Any, row: int, target: int) -> Reasons:
-    """All reasons, in the order of the columns, as positions."""
+    """All reasons, in the order of the columns, as positions: each column but the target."""
     own = slice(int(model.seen_.pointers[row]), int(model.seen_.pointers[row + 1]))
     cols = host(model.seen_.indices[own]).astype(np.int64)
-    values, weights = host(model.seen_.values[own]), np.ones(len(cols))
+    others = cols != target
+    cols, values = cols[others], host(model.seen_.values[own])[others]
+    weights = np.ones(len(cols))
     if len(model.seen_.weights):
-        weights = host(model.seen_.weights[own]).astype(float)
+        weights = host(model.seen_.weights[own])[others].astype(float)
     if model.posterior_.weighing is not None:
         x = host(linear_at(model, np.full(len(cols), row), cols)) - values
         weights = weights * model.posterior_.weighing.weights(x.astype(float))
