@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pygeco import Entries
+from pygeco import Entries, losses
 from pygeco.objectives.biases import PARTS, Biases, fit_biases, parts
 
 
@@ -34,6 +34,23 @@ def test_offsets_fit_as_well_as_least_squares(chosen, weights) -> None:
     root = np.sqrt(w)
     best = design @ np.linalg.lstsq(design * root[:, None], y * root)[0]
     np.testing.assert_allclose(found.at(rows, cols), best, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared", losses.Huber(0.5)], ids=["squared", "huber"])
+@pytest.mark.parametrize("chosen", [("row", "column"), PARTS], ids=len)
+@pytest.mark.parametrize(("factor", "offset"), [(1.0, 1e8), (1.0, -1e8), (1e-6, 0.0), (1e6, 0.0)])
+def test_unit_and_origin_of_the_data_do_not_matter(loss, chosen, factor, offset) -> None:
+    rows, cols, y, _, shape = cells()
+    if loss != "squared":
+        loss, plain = losses.Huber(0.5 * factor), losses.Huber(0.5)
+    else:
+        plain = loss
+    expected = fit_biases(Entries(rows, cols, y, shape, loss=plain), PARTS).at(rows, cols)
+    found = fit_biases(Entries(rows, cols, factor * y + offset, shape, loss=loss), chosen)
+    rounding = 4 * np.spacing(abs(offset)) / factor
+    np.testing.assert_allclose(
+        (found.at(rows, cols) - offset) / factor, expected, atol=1e-4 + rounding
+    )
 
 
 def test_what_is_switched_off_or_unseen_is_zero() -> None:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from pygeco.factors import Array
 from pygeco.losses import check_size
+from pygeco.objectives.checked import weights
 from pygeco.penalties import Penalty, Ridge
 from pygeco.streams import seed_from
 
@@ -26,6 +27,14 @@ def training(estimator: Any, X: Any, y: Any, **settings: Any) -> tuple[Any, NDAr
     if y.dtype.kind == "f":
         check_size("y", y)
     return X, y
+
+
+def drop_weightless(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array | None]:
+    """Samples without those of weight zero, which are as good as not given."""
+    w = weights(sample_weight, X.shape[0])
+    if w is None or w.all():
+        return X, y, w
+    return X[w > 0], y[w > 0], w[w > 0]
 
 
 def features(estimator: Any, X: Any) -> Any:

@@ -107,12 +107,13 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):
     ) -> LowRankClassifier:
         """Fit to X (N, d), dense or sparse, and labels y (N,)."""
         X, y = _common.training(self, X, y)
+        X, y, w = _common.drop_weightless(X, y, sample_weight)
         self.classes_, codes = _common.labels(y)
         objective = Features(
             X,
             codes,
             self._loss(),
-            sample_weight=sample_weight,
+            sample_weight=w,
             intercept=self.fit_intercept,
         )
         self._minimise(objective, X.dtype)
@@ -188,11 +189,12 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):
     ) -> ReducedRankRegressor:
         """Fit to X (N, d), dense or sparse, and targets y (N, K) or (N,)."""
         X, y = _common.training(self, X, y, multi_output=True, y_numeric=True)
+        X, y, w = _common.drop_weightless(X, y, sample_weight)
         objective = Features(
             X,
             y,
             loss_named(self.loss),
-            sample_weight=sample_weight,
+            sample_weight=w,
             intercept=self.fit_intercept,
         )
         self.loss_ = objective.risk.loss

@@ -18,7 +18,7 @@ from pygeco.losses import Loss, sigmoid
 from pygeco.losses import named as loss_named
 from pygeco.modelfile import Saveable
 from pygeco.objectives import Quadratic
-from pygeco.objectives.checked import weights
+from pygeco.objectives.checked import shares, weights
 from pygeco.refinements import Free
 from pygeco.solver import Solver
 
@@ -134,9 +134,10 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):
     ) -> QuadraticClassifier:
         """Fit to X (N, d), dense or sparse, and labels y (N,)."""
         X, y = _common.training(self, X, y)
+        X, y, w = _common.drop_weightless(X, y, sample_weight)
         self.classes_, codes = _common.labels(y)
         chosen = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        self._fit_forms(X, [np.where(codes == k, 1.0, -1.0) for k in chosen], sample_weight)
+        self._fit_forms(X, [np.where(codes == k, 1.0, -1.0) for k in chosen], w)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -184,7 +185,8 @@ class QuadraticRegressor(RegressorMixin, _QuadraticForms):
     ) -> QuadraticRegressor:
         """Fit to X (N, d), dense or sparse, and targets y (N,)."""
         X, y = _common.training(self, X, y, y_numeric=True)
-        self._fit_forms(X, [y], sample_weight)
+        X, y, w = _common.drop_weightless(X, y, sample_weight)
+        self._fit_forms(X, [y], w)
         return self
 
     def predict(self, X: Any) -> Array:
@@ -196,7 +198,7 @@ class QuadraticRegressor(RegressorMixin, _QuadraticForms):
 def _standardised(X: Any, sample_weight: ArrayLike | None) -> tuple[Any, Array, Array]:
     """(X − centre) / scale with scale = √d standard deviations, so that rows have norm about 1."""
     rows, d = X.shape
-    w = weights(sample_weight, rows)[:, 0]
+    w = shares(weights(sample_weight, rows), rows)[:, 0]
     X = sp.csr_array(X, dtype=float) if sp.issparse(X) else X.astype(float)
     centre = np.zeros(d) if sp.issparse(X) else w @ X
     moved = X if sp.issparse(X) else X - centre

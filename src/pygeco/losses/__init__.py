@@ -64,14 +64,15 @@ def named(loss: str | Loss) -> Loss:
     return LOSSES[loss]()
 
 
-def prepared(loss: str | Loss, y: Array) -> tuple[Loss, Array]:
+def prepared(loss: str | Loss, y: Array, weights: Array | None = None) -> tuple[Loss, Array]:
     """The loss with its scale or thresholds estimated from `y`, and the targets in its terms.
 
-    A loss that is not one of pygeco's own is first tested at these targets.
+    A target of weight w counts as w of them; none has weight zero. A loss that is not one of
+    pygeco's own is first tested at these targets.
     """
     found = named(loss)
     check_size("values", y, single=not isinstance(found, Squared))
-    fitted = found.fitted(y)
+    fitted = found.fitted(y, weights=weights)
     targets = fitted.targets(y)
     if type(fitted) not in LOSSES.values():
         check(fitted, targets)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.arrays import as_array
+from pygeco.arrays import as_array, distant, host
 from pygeco.factors import Array
 
 # Data may be as large as this: sums of squares, and squares of those times a few, stay in range.
@@ -92,8 +92,13 @@ class Loss:
         """P(y = each class), one column a class."""
         raise TypeError(f"loss: {type(self).__name__} has no probabilities; use 'logistic'.")
 
-    def fitted(self, y: Array, residuals: Array | None = None) -> Loss:
-        """The same loss with what it leaves to the data (a scale, thresholds) estimated."""
+    def fitted(
+        self, y: Array, residuals: Array | None = None, weights: Array | None = None
+    ) -> Loss:
+        """The same loss with what it leaves to the data (a scale, thresholds) estimated.
+
+        A target of weight w counts as w targets; all weights are positive.
+        """
         return self
 
 
@@ -109,9 +114,19 @@ def check_size(name: str, x: Array, *, single: bool = False) -> None:
         )
 
 
-def robust_scale(residuals: Array) -> float:
+def robust_scale(residuals: Array, weights: Array | None = None) -> float:
     """1.4826 · median |x − median x|: the standard deviation, for Gaussian residuals."""
-    return 1.4826 * float(np.median(np.abs(residuals - np.median(residuals))))
+    return 1.4826 * median(np.abs(residuals - median(residuals, weights)), weights)
+
+
+def median(x: Array, weights: Array | None = None) -> float:
+    """The median; with weights, that of x_i given w_i times: halfway where two would do."""
+    if weights is None:
+        return float(np.median(x))
+    x, w = ((a if distant(a) else host(a)).astype(float) for a in (x, weights))
+    lower = float(np.quantile(x, 0.5, weights=w, method="inverted_cdf"))
+    upper = -float(np.quantile(-x, 0.5, weights=w, method="inverted_cdf"))
+    return (lower + upper) / 2
 
 
 def sigmoid(z: Array) -> Array:

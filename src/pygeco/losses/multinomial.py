@@ -67,7 +67,9 @@ class Multinomial(Loss):
             raise ValueError(f"Y: label {unknown[0]!r} is not one of the classes {self.classes}.")
         return np.asarray([float(known[label]) for label in classes.tolist()])[codes]
 
-    def fitted(self, y: Array, residuals: Array | None = None) -> Multinomial:
+    def fitted(
+        self, y: Array, residuals: Array | None = None, weights: Array | None = None
+    ) -> Multinomial:
         """The classes are the labels in `y`, sorted, where they are not given."""
         classes = tuple(np.unique(y).tolist()) if self.classes is None else tuple(self.classes)
         if len(classes) < 2:

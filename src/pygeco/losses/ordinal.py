@@ -78,16 +78,19 @@ class Ordinal(Loss):
             )
         return np.searchsorted(levels, given).astype(kind)
 
-    def fitted(self, y: Array, residuals: Array | None = None) -> Ordinal:
+    def fitted(
+        self, y: Array, residuals: Array | None = None, weights: Array | None = None
+    ) -> Ordinal:
         """`y` as given by the user, before `targets`."""
         levels = self._levels(y)
         if len(levels) < 2:
             raise ValueError("values: the ordinal loss needs at least two different levels.")
         if self.thresholds is not None:
             return replace(self, levels=levels)
-        found, counts = (host(x) for x in np.unique(self.targets(y), return_counts=True))
-        share = np.full(len(levels), 0.5)  # a level without any cell keeps a small share
-        share[found.astype(np.int64)] = counts
+        codes = self.targets(y).astype(np.int64)
+        counts = host(np.bincount(codes, weights, len(levels))).astype(float)
+        least = 1.0 if weights is None else min(1.0, float(counts[counts > 0].min()))
+        share = np.where(counts > 0, counts, 0.5 * least)  # a small one for a level without a cell
         below = np.cumsum(share)[:-1] / share.sum()
         theta = tuple(float(t) for t in np.log(below / (1 - below)))
         return replace(self, levels=levels, thresholds=theta)

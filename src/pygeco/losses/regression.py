@@ -110,11 +110,13 @@ class Huber(Regression):
     def conjugate(self, a: Array, y: Array) -> Array:
         return inside(abs(a) <= self._delta * (1 + 1e-12), a * y + a * a / 2)
 
-    def fitted(self, y: Array, residuals: Array | None = None) -> Huber:
+    def fitted(
+        self, y: Array, residuals: Array | None = None, weights: Array | None = None
+    ) -> Huber:
         """δ from the residuals, or from the values about their median where there are none."""
         if self.delta is not None:
             return self
-        scale = robust_scale(y if residuals is None else residuals)
+        scale = robust_scale(y if residuals is None else residuals, weights)
         return replace(self, delta=2 * scale if scale > 0 else 1.0)
 
 

@@ -22,9 +22,9 @@ class Weighing(NamedTuple):
     mean: float = 1.0
 
     @classmethod
-    def settled(cls, given: Loss, residuals: Array) -> Weighing:
-        """What the loss leaves open, from these residuals; the mean is one still."""
-        loss = given.fitted(residuals, residuals)
+    def settled(cls, given: Loss, residuals: Array, weights: Array | None) -> Weighing:
+        """What the loss leaves open, from residuals with weights; the mean is one still."""
+        loss = given.fitted(residuals, residuals, weights)
         return cls(loss, 1 if loss is given else 2)
 
     def weights(self, residuals: Array) -> Array:

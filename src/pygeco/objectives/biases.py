@@ -17,6 +17,7 @@ from pygeco.objectives.entries import Entries
 from pygeco.objectives.row_newton import minimise_side
 
 PARTS = ("global", "row", "column")
+REST = 1e-9  # a move of offsets, as a share of the data's spread, that ends their rounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +61,12 @@ def fit_biases(entries: Entries, chosen: tuple[str, ...], rounds: int = 100) -> 
         return _by_loss(entries, chosen, rounds)
     biases = Biases.none(entries.shape, entries.kind)
     by_row, by_col = entries.by_row, entries.by_col
-    y = by_row.values.astype(float)
+    middle = entries.moments()[0] / entries.total_weight
     if "global" in chosen:
-        w = by_row.weights
-        biases = replace(biases, mean=float(np.average(y, weights=w if len(w) else None)))
+        biases = replace(biases, mean=middle)
+    # No more than rounding allows: beside a large offset, that is all that moves in the end.
+    away = np.abs(by_row.values.astype(float) - middle).max()
+    least = max(REST * float(away), 4 * np.finfo(float).eps * abs(middle), 1e-300)
     for _ in range(rounds):
         before = biases
         if "column" in chosen:
@@ -71,7 +74,7 @@ def fit_biases(entries: Entries, chosen: tuple[str, ...], rounds: int = 100) -> 
         if "row" in chosen:
             biases = replace(biases, row=_means(by_row, biases.mean, biases.col))
         moved = float(np.abs(biases.row - before.row).max() + np.abs(biases.col - before.col).max())
-        if len(chosen) < 2 or moved <= 1e-9 * max(1e-300, float(np.abs(y).max())):
+        if len(chosen) < 2 or moved <= least:
             break
     return biases
 
@@ -82,14 +85,14 @@ def with_scale(entries: Entries, loss: Loss) -> Entries:
     They are the residuals of the row and column means, or the values about their median where
     those spread less: gross outliers spoil means.
     """
-    y = entries.by_row.values
+    y, w = entries.by_row.values, entries.weights
     if not loss.regression or loss.fitted(y) is loss:
         return entries
     plain = entries.with_loss(Squared())
     biases = fit_biases(plain, PARTS)
     left = plain.shifted(biases.mean + biases.row, biases.col).by_row.values
-    smaller = left if 0 < robust_scale(left) < robust_scale(y) else y
-    return entries.with_loss(loss.fitted(y, smaller))
+    smaller = left if 0 < robust_scale(left, w) < robust_scale(y, w) else y
+    return entries.with_loss(loss.fitted(y, smaller, w))
 
 
 def _by_loss(entries: Entries, chosen: tuple[str, ...], rounds: int) -> Biases:
@@ -103,6 +106,8 @@ def _by_loss(entries: Entries, chosen: tuple[str, ...], rounds: int) -> Biases:
     mean = _constant(entries) if "global" in chosen else 0.0
     row, col = start.row, start.col
     ridge = 0.0 if regression else 0.5
+    middle = entries.moments()[0] / entries.total_weight
+    variance = entries.moments(middle)[1] / entries.total_weight if regression else 1.0
 
     def side(start: Array, other: Array, columns: bool) -> Array:
         shift = (mean + other, 0 * start) if columns else (mean + 0 * start, other)
@@ -119,7 +124,7 @@ def _by_loss(entries: Entries, chosen: tuple[str, ...], rounds: int) -> Biases:
         # The change of a prediction, root mean square over the cells.
         moved = float(entries.by_row.counts() @ (row - before[0]) ** 2)
         moved += float(entries.by_col.counts() @ (col - before[1]) ** 2)
-        if moved <= 1e-10 * max(1.0, mean * mean) * entries.size:
+        if moved <= REST * variance * entries.size:
             break
     return Biases(mean, row, col)
 
@@ -146,9 +151,10 @@ def _means(cells: Cells, mean: float, other: Array) -> Array:
     """The weighted mean of y − μ − other over each group; zero for an empty group."""
     constant = ones(len(other), other)
     w = cells.weights if len(cells.weights) else np.ones_like(cells.values)
+    left = cells.values.astype(float) - mean
     total, count, shift = (
         cells.engine.product(cells, data, 1.0, x)
-        for data, x in ((cells.values * w, constant), (w, constant), (w, other))
+        for data, x in ((left * w, constant), (w, constant), (w, other))
     )
     some = count > 0
-    return np.where(some, (total - shift) / np.where(some, count, 1.0) - mean, 0.0)
+    return np.where(some, (total - shift) / np.where(some, count, 1.0), 0.0)

@@ -69,6 +69,11 @@ class CellViews:
         return len(self.by_row.weights) > 0
 
     @property
+    def weights(self) -> Array | None:
+        """The weights of the cells, row by row; None where each counts once."""
+        return self.by_row.weights if self.weighted else None
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         return self.by_row.values.dtype
 
@@ -193,7 +198,7 @@ class CellViews:
             cells: Cells = getattr(self, name)
             x = apart(cells, P, Q)
             if weighing is None:
-                weighing = Weighing.settled(given, x)
+                weighing = Weighing.settled(given, x, self.weights)
                 total = float(weighed(cells, weighing.weights(x)).weights.sum(dtype=float))
                 weighing = weighing._replace(mean=total / self.total_weight)
             setattr(other, name, weighed(cells, weighing.weights(x)))

@@ -44,34 +44,45 @@ def finite(name: str, numbers: Any) -> None:
     check_size(name, numbers)
 
 
-def targets(name: str, loss: str | Loss, y: ArrayLike, rows: int) -> tuple[Loss, Array]:
-    """The loss settled on the targets, and the targets: (N, K), or class codes (N,)."""
+def targets(
+    name: str, loss: str | Loss, y: ArrayLike, rows: int, w: Array | None = None
+) -> tuple[Loss, Array]:
+    """The loss settled on the targets, and the targets: (N, K), or class codes (N,).
+
+    A row of weight zero takes the target of another, so that it settles nothing.
+    """
     given = np.asarray(y)
     if given.ndim not in (1, 2) or len(given) != rows:
         raise ValueError(
             f"{name}: has shape {given.shape}, but {rows} rows are measured; one target a row."
         )
+    if w is not None and not w.all():
+        given = given.copy()
+        given[w == 0] = given[np.argmax(w)]
     if loss == "multinomial" or isinstance(loss, Multinomial):
         if given.ndim != 1:
             raise ValueError(f"{name}: the multinomial loss needs labels (N,), not {given.shape}.")
         if given.dtype.kind == "f":
             finite(name, given)
-        settled = (Multinomial() if isinstance(loss, str) else loss).fitted(given)
+        settled = (Multinomial() if isinstance(loss, str) else loss).fitted(given, weights=w)
         return settled, settled.targets(given)
     finite(name, given)
     try:
-        fitted, values = prepared(loss, np.asarray(given, dtype=float))
+        each = None if w is None else np.broadcast_to(w, given.T.shape).T
+        fitted, values = prepared(loss, np.asarray(given, dtype=float), each)
     except ValueError as error:
         raise ValueError(str(error).replace("values:", f"{name}:", 1)) from None
     return fitted, values.reshape(rows, -1)
 
 
-def scalar_targets(name: str, loss: str | Loss, y: ArrayLike, rows: int) -> tuple[Loss, Array]:
+def scalar_targets(
+    name: str, loss: str | Loss, y: ArrayLike, rows: int, w: Array | None = None
+) -> tuple[Loss, Array]:
     """The same where each measurement is one number: targets (N, 1)."""
     loss = named(loss)
     if np.ndim(y) != 1:
         raise ValueError(f"{name}: expected a 1-dimensional array, got {np.ndim(y)} dimension(s).")
-    return targets(name, loss, y, rows)
+    return targets(name, loss, y, rows, w)
 
 
 def offsets(offset: ArrayLike | None, rows: int) -> Array | float:
@@ -85,16 +96,21 @@ def offsets(offset: ArrayLike | None, rows: int) -> Array | float:
     return o[:, None]
 
 
-def weights(sample_weight: ArrayLike | None, rows: int) -> Array:
-    """Weights (N, 1) that sum to one."""
+def weights(sample_weight: ArrayLike | None, rows: int) -> Array | None:
+    """Weights (N,), none negative and one positive at least; None where there are none."""
     if sample_weight is None:
-        return np.full((rows, 1), 1 / rows)
+        return None
     w = np.asarray(sample_weight, dtype=float)
     if w.shape != (rows,):
         raise ValueError(f"sample_weight: expected shape ({rows},), one per row, not {w.shape}.")
     if not (np.all(np.isfinite(w)) and w.min() >= 0 and w.max() > 0):
         raise ValueError("sample_weight: weights must be finite, ≥ 0 and not all zero.")
-    return (w / w.sum())[:, None]
+    return w
+
+
+def shares(w: Array | None, rows: int) -> Array:
+    """Weights (N, 1) that sum to one."""
+    return np.full((rows, 1), 1 / rows) if w is None else (w / w.sum())[:, None]
 
 
 def scaled(w: Array, X: Matrix) -> Matrix:

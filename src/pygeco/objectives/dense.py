@@ -20,7 +20,7 @@ from pygeco.losses import Loss, Squared, named, prepared
 from pygeco.losses.duals import ScaledDual
 from pygeco.objectives.base import OfCells
 from pygeco.objectives.convex_span import ConvexSpan
-from pygeco.objectives.dense_input import check_extremes, checked, relabelled
+from pygeco.objectives.dense_input import check_extremes, checked, relabelled, weights_at
 from pygeco.objectives.dense_sweep import DIRECT, blocks, minimise_lines
 from pygeco.streams import Purpose, stream
 
@@ -62,8 +62,9 @@ class Dense:
         if type(named(loss)).targets is not Loss.targets:  # labels or levels, not numbers
             self.loss, self.table = relabelled(loss, self.table)
         else:
-            _, _, seen, y = self._part
-            self.loss, _ = prepared(loss, y[seen])
+            i, j, seen, y = self._part
+            w = weights_at(self.table, np.ix_(i, j), seen)
+            self.loss, _ = prepared(loss, y[seen], w)
 
     @property
     def engine(self) -> Engine:

@@ -48,10 +48,17 @@ def relabelled(loss: str | Loss, table: Table) -> tuple[Loss, Table]:
     is settled by all of them together.
     """
     seen = _seen(table, slice(None))
-    found, targets = prepared(loss, table.values[seen].astype(table.dtype))
+    given = table.values[seen].astype(table.dtype)
+    found, targets = prepared(loss, given, weights_at(table, ..., seen))
     out = full(table.values.shape, np.nan, table.values, table.dtype)
     out[seen] = targets
     return found, table._replace(values=out)
+
+
+def weights_at(table: Table, at: Any, seen: NDArray[np.bool_]) -> Array | None:
+    """The weights of cells of the part `at`, those that are seen; None where each counts once."""
+    given = [w for w in table.weights if w.dtype != bool]  # a mask is none
+    return given[0][at][seen] if given else None
 
 
 def _seen(table: Table, i: slice) -> NDArray[np.bool_]:

@@ -44,7 +44,8 @@ class Entries(CellViews):
 
     Cells are kept row-wise and column-wise: per cell and order, 4 bytes of index and one value.
     A cell given more than once is an error unless `duplicates` says "mean", "sum" or "last"; it
-    then counts as one cell, with the mean (or the last) of its weights.
+    then counts as one cell, with the mean (or the last) of its weights. A cell of weight zero is
+    as good as not given; one of weight two counts as two.
 
     With `lean`, gradients of the squared loss keep no number for a cell: 16 bytes a cell in all
     with float32 values, where they would be 20 or 24, for slower products. `from_sparse` uses a CSR
@@ -92,14 +93,15 @@ class Entries(CellViews):
         lean: bool = False,
     ) -> None:
         self.shape, self.lean, self.borrowed = shape, lean, False
-        self.loss, targets = prepared(loss, by_row.values) if by_row.size else (named(loss), None)
+        w = by_row.weights if len(by_row.weights) else None
+        settled = prepared(loss, by_row.values, w) if by_row.size else (named(loss), None)
+        self.loss, targets = settled
         if targets is not None and targets is not by_row.values:
             by_row = by_row._replace(values=targets)
             by_col = by_col._replace(values=self.loss.targets(by_col.values))
         self.by_row, self.by_col = by_row, by_col
         self.offset: tuple[Array, Array] | None = None
-        w = by_row.weights
-        self.total_weight = float(w.sum(dtype=float)) if len(w) else float(by_row.size)
+        self.total_weight = float(by_row.size if w is None else w.sum(dtype=float))
 
     @classmethod
     def from_sparse(cls, X: Any, *, row_weight: Array | None = None, **settings: Any) -> Entries:
@@ -184,7 +186,9 @@ class Entries(CellViews):
         return self._residuals(A.left, A.V)
 
     def gradient_beyond(self, A: LowRank, row: Array, col: Array) -> CellGradient:
-        """∇R(A + row 1ᵀ + 1 colᵀ) of the squared loss, no cell copied; `inner` is that with A."""
+        """∇R(A + row 1ᵀ + 1 colᵀ), no cell copied; `inner` is that with A."""
+        if not self.squared:
+            return self.shifted(row, col).gradient(A)
         G = self._residuals(*beyond(A.left, A.V, row, col))
         return replace(G, inner=G.inner - self._along(G, row, col))
 

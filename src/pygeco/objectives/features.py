@@ -37,11 +37,13 @@ class Features(Measured):
     ) -> None:
         self.X = checked.matrix("X", X)
         rows, inputs = self.X.shape
-        settled, y = checked.targets("Y", loss, Y, rows)
+        w = checked.weights(sample_weight, rows)
+        settled, y = checked.targets("Y", loss, Y, rows, w)
         self.classes = settled.classes if isinstance(settled, Multinomial) else None
         outputs = y.shape[1] if self.classes is None else len(self.classes)
-        w = checked.weights(sample_weight, rows)
-        super().__init__((outputs, inputs), Risk(settled, y, w, intercept=intercept))
+        super().__init__(
+            (outputs, inputs), Risk(settled, y, checked.shares(w, rows), intercept=intercept)
+        )
 
     def measure(self, A: LowRank) -> Array:
         return (self.X @ (A.V * A.s)) @ A.U.T

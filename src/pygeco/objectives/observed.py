@@ -41,6 +41,9 @@ def observed(
     y = _values(values, allow_empty, engine.kind)
     i, j, shape = _indices(rows, cols, y, shape)
     w = _weights(sample_weight, y)
+    if w is not None and not w.all():  # a cell of weight zero is none
+        some = w > 0
+        i, j, y, w = i[some], j[some], y[some], w[some]
     by_row, by_col = _unique(*engine.both_orders(i, j, y, w, shape), duplicates, shape)
     return *placed(engine, by_row, by_col), shape
 

@@ -38,10 +38,12 @@ class Quadratic(Measured):
     ) -> None:
         self.X = checked.matrix("X", X)
         rows, inputs = self.X.shape
-        settled, targets = checked.scalar_targets("y", loss, y, rows)
         w = checked.weights(sample_weight, rows)
+        settled, targets = checked.scalar_targets("y", loss, y, rows, w)
         o = checked.offsets(offset, rows)
-        super().__init__((inputs, inputs), Risk(settled, targets, w, o, intercept))
+        super().__init__(
+            (inputs, inputs), Risk(settled, targets, checked.shares(w, rows), o, intercept)
+        )
 
     def measure(self, A: LowRank) -> Array:
         return bilinear.measure(self.X, self.X, A)

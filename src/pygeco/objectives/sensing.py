@@ -49,9 +49,12 @@ class Sensing(Measured):
     ) -> None:
         self.operators = _operators(operators)
         count = self.operators.count
-        settled, targets = checked.scalar_targets("y", loss, y, count)
         w = checked.weights(sample_weight, count)
-        super().__init__(self.operators.shape, Risk(settled, targets, w, intercept=intercept))
+        settled, targets = checked.scalar_targets("y", loss, y, count, w)
+        super().__init__(
+            self.operators.shape,
+            Risk(settled, targets, checked.shares(w, count), intercept=intercept),
+        )
 
     def measure(self, A: LowRank) -> Array:
         return self.operators.measure(A)

@@ -154,6 +154,36 @@ def _unique(like: Tall, x: Tall, return_counts: bool = False, **_: Any) -> Any:
     return (found, counts) if return_counts else found
 
 
+@handles(np.bincount)
+def _bincount(like: Tall, x: Tall, weights: Any = None, minlength: int = 0) -> Any:
+    given = () if weights is None else (weights,)
+    counts = partial(work.tallied, size=minlength)
+    return summed(x, "bincount", np.zeros(minlength), counts, x, *given)
+
+
+@handles(np.quantile)
+def _quantile(like: Tall, x: Tall, q: float, *, weights: Tall, method: str) -> Any:
+    """Exact, for method="inverted_cdf": the first number whose weight, with all before, is q.
+
+    The range is narrowed by sums of weights until two neighbouring numbers are left.
+    """
+    if method != "inverted_cdf":
+        raise TypeError(f"method: {method!r} is not known on a cluster; use 'inverted_cdf'.")
+    low, high = np.min(x), np.max(x)
+    wanted, below = q * float(np.sum(weights, dtype=float)), 0.0
+    while low < high:
+        edges = np.unique(np.linspace(low, high, BINS + 1).astype(x.dtype))
+        args = (work.weighed, x, weights, Constant(edges))
+        ends = below + np.cumsum(summed(x, "quantile", np.zeros(len(edges) - 1), *args))
+        if len(edges) == 2:
+            own = summed(x, "quantile", np.zeros(1), work.weight_at, x, weights, Constant(low))
+            return low if below + float(own[0]) >= wanted else high
+        at = min(int(np.searchsorted(ends, wanted)), len(ends) - 1)
+        below = float(ends[at - 1]) if at else below
+        low, high = edges[at], edges[at + 1]
+    return low
+
+
 @handles(np.median)
 def _median(like: Tall, x: Tall, **_: Any) -> Any:
     """Exact: the range is narrowed by counting until the numbers inside may travel."""

@@ -212,6 +212,21 @@ def counted(x: Array, edges: Array) -> NDArray[np.int64]:
     return np.histogram(x, edges)[0]
 
 
+def weighed(x: Array, weights: Array, edges: Array) -> Array:
+    """The weight in [e_k, e_k+1); the last bin has its upper edge too."""
+    return np.histogram(x, edges, weights=weights.astype(float))[0]
+
+
+def weight_at(x: Array, weights: Array, value: Any) -> Array:
+    """The weight of those equal to a value, (1,)."""
+    return np.array([weights[x == value].sum(dtype=float)])
+
+
+def tallied(x: Array, weights: Array | None = None, *, size: int) -> Array:
+    """How many are 0, 1, …, size − 1, or their weights."""
+    return np.bincount(x, weights, size).astype(float)
+
+
 def between(x: Array, low: Any, high: Any, closed: bool) -> Array:
     """Those in [low, high), or in [low, high]."""
     return x[(x >= low) & ((x <= high) if closed else (x < high))]
