@@ -22,7 +22,7 @@ class Weighing(NamedTuple):
     mean: float = 1.0
 
     @classmethod
-    def settled(cls, given: Loss, residuals: Array, weights: Array | None) -> Weighing:
+    def settled(cls, given: Loss, residuals: Array, weights: Array | None = None) -> Weighing:
         """What the loss leaves open, from residuals with weights; the mean is one still."""
         loss = given.fitted(residuals, residuals, weights)
         return cls(loss, 1 if loss is given else 2)
