@@ -10,12 +10,12 @@ import pytest
 from noise_cases import make_noisy_cells
 from pygeco import Entries, losses
 from pygeco.arrays import host, moved, on
-from pygeco.engines import chosen, cuda, cuda_systems, pieces
+from pygeco.engines import cells, chosen, cuda, cuda_systems, cuda_tables, pieces, separable, tiles
 from pygeco.engines.protocol import Ridges, Table
 from pygeco.evidence import fit_evidence
 from twin import twin_engine
 
-SHAPES = [(1, 1), (1, 60), (30, 1), (23, 31)]
+SHAPES = [(1, 1), (1, 60), (30, 1), (23, 31), (3, 300)]
 TYPES = [np.float32, np.float64]
 gpu = pytest.mark.skipif(not cuda.visible(), reason="no GPU")
 
@@ -25,17 +25,21 @@ def twin(tmp_path_factory):
     return twin_engine(tmp_path_factory.mktemp("twin"))
 
 
-@pytest.fixture(params=["cpu", "twin", pytest.param("cuda", marks=gpu)])
+# Sizes of tiles, blocks and pieces: as they are, and so small that everything is cut in many.
+SMALL = {
+    "cpu": ((tiles, "ROWS", 3), (tiles, "COLS", 4), (tiles, "SMALL", 0), (tiles, "SHORT", 2),
+            (cells, "BLOCKS", 5), (cells, "RUNS", 3), (cells, "SUMS", 1), (separable, "CHUNK", 16)),
+    "twin": ((pieces, "SHORTEST", 32), (pieces, "RANGE", 8), (pieces, "WORTH", 4),
+             (cuda_systems, "ROOM", 1 << 14), (cuda, "CELLS", 1 << 7), (cuda_tables, "CELLS", 30)),
+}  # fmt: skip
+
+
+@pytest.fixture(params=["cpu", "cpu small", "twin small", pytest.param("cuda", marks=gpu)], ids=str)
 def engine(request, monkeypatch):
-    if request.param != "twin":
-        return chosen(request.param)
-    # Small pieces and little room, so that groups are split and worked in several runs.
-    monkeypatch.setattr(pieces, "SHORTEST", 32)
-    monkeypatch.setattr(cuda_systems, "ROOM", 1 << 14)
-    monkeypatch.setattr(cuda, "CELLS", 1 << 7)
-    monkeypatch.setattr(pieces, "RANGE", 8)
-    monkeypatch.setattr(pieces, "WORTH", 4)
-    return request.getfixturevalue("twin")
+    name, *small = request.param.split()
+    for module, size, value in SMALL[name] if small else ():
+        monkeypatch.setattr(module, size, value)
+    return request.getfixturevalue("twin") if name == "twin" else chosen(name)
 
 
 class Problem:
