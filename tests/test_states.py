@@ -122,7 +122,7 @@ def run(objective, solver, penalty):
         (lambda: Diagonal(Trace(0.1)), "use Ridge, or correction='core'."),
         (lambda: Sweep(Schatten(0.1, 1.5)), "Trace with correction='sweep', or correction='core'."),
         (lambda: Sweep().start(object(), LowRank.zero((3, 3))), "use correction='core'."),
-        (lambda: named("qr", None), "use 'auto', 'core', 'diagonal' or 'sweep'."),
+        (lambda: named("qr", None), "use 'auto', 'core', 'descent', 'diagonal' or 'sweep'."),
     ],
 )
 def test_errors_say_what_to_do(make, advice) -> None:

@@ -7,7 +7,8 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from pygeco import MatrixCompletion, RobustPCA, diagnostics, plot
+from pygeco import MatrixCompletion, RobustPCA, Solver, diagnostics, plot
+from pygeco.reports import words
 from report_cases import by_evidence, by_labels, by_path, ratings
 
 mpl.use("Agg")
@@ -45,6 +46,27 @@ def test_path_draws_both_errors_and_the_floor() -> None:
     for series in (found.fitted, found.held_out):
         assert low < series.min()
         assert series.max() < high
+
+
+def test_path_and_words_say_where_nothing_is_known() -> None:
+    """Without a penalty the gradient stays large: the bound rules nothing out."""
+    model = MatrixCompletion(
+        8, penalty=None, solver=Solver(correction="core"), biases=True, random_state=0
+    ).fit(ratings()[0])
+    unknown = [step.certificate.vacuous for step in model.path_]
+    assert unknown[-1]
+    ax = plot.path(model)
+    assert ("nothing" if all(unknown) else "nothing known at") in texts(ax)
+    said = diagnostics.curve(model).gap_words
+    assert [word == "nothing known" for word in said] == unknown
+    assert "Nothing is known here" in " ".join(words.certificate(model))
+    assert "Nothing is known" not in " ".join(words.certificate(by_path()))
+
+
+def test_the_step_of_the_evidence_under_huber_is_certified_for_huber() -> None:
+    step = MatrixCompletion(loss="huber", random_state=0).fit(ratings()[0]).path_[-1]
+    assert not step.certificate.squared
+    assert 0 < step.gap <= step.objective
 
 
 def test_path_takes_a_path_and_a_list_of_errors() -> None:

@@ -16,7 +16,7 @@ from pygeco.estimators._checkpoint import Checkpoint, kept_steps, resumable, see
 from pygeco.estimators._cluster import sent_out
 from pygeco.evidence import Sweep, fit_evidence
 from pygeco.factors import LowRank
-from pygeco.losses import Loss, Squared
+from pygeco.losses import Loss
 from pygeco.losses.weighing import Weighing
 from pygeco.objectives import Entries
 from pygeco.objectives.biases import Biases, fit_biases
@@ -179,9 +179,12 @@ def _one_step(
     stop: Stop,
 ) -> Path:
     """The fit as a path of one step, with its certificate for the mean loss."""
-    G = entries.gradient_beyond(A, biases.mean + biases.row, biases.col)
+    row = biases.mean + biases.row
+    G = entries.gradient_beyond(A, row, biases.col)
     pair = Lanczos()(G, stream(Purpose.CERTIFICATE, seed, A.rank))
-    certificate = certify(entries.with_loss(Squared()), A, G, pair, s=A.s)
+    # Squares need nothing of the objective beyond the gradient: no cell is copied for them.
+    objective = entries if entries.squared else entries.shifted(row, biases.col)
+    certificate = certify(objective, A, G, pair, s=A.s)
     seconds = time.perf_counter() - began
     step = Step(A.rank, G.value, A, certificate, seconds, 2 * sweeps, "block", 0)
     return Path((step,), stop, seed, entries.shape)
