@@ -2,7 +2,7 @@
 
 A model is its settings and its fitted attributes. Both become a tree of plain values; arrays go
 beside it (see `container`). Only the kinds of object named here are written, and only they are
-made again: loading runs no code of the file's choosing.
+made again, and losses of the program's own (see `losses.references`): loading runs no other code.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from pygeco.container import Blocks, Contents, ModelFileError, Texts, read, read
 from pygeco.directions import Lanczos, Power, Signs
 from pygeco.evidence import Stage
 from pygeco.factors import LowRank
+from pygeco.losses.references import loss_at, reference_of
 from pygeco.losses.weighing import Weighing
 from pygeco.objectives.biases import Biases
 from pygeco.objectives.half_sweep import Side
@@ -192,6 +193,8 @@ class Encoder:
             return {"$": "tuple", "is": [self(item) for item in value]}
         if kind is dict and all(isinstance(key, str) for key in value):
             return {"$": "dict", "is": self.mapping(value)}
+        if isinstance(value, losses.Loss):
+            return {"$": "loss", "is": self.mapping(reference_of(value)._asdict())}
         raise TypeError(f"a {kind.__name__} cannot be kept in a model file.")
 
     def _array(self, value: Any) -> Any:
@@ -244,6 +247,7 @@ class Decoder:
             "Stop": lambda: Stop[content],
             "tuple": lambda: tuple(self(item) for item in content),
             "dict": lambda: self.mapping(content),
+            "loss": lambda: loss_at(**self.mapping(content)),
         }
         if tag in readers:
             return readers[tag]()
@@ -276,6 +280,8 @@ def _guarded(name: str, build: Callable[[], T]) -> T:
     """The result, or one sentence about a file whose header lies."""
     try:
         return build()
+    except ModelFileError:
+        raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         what = f"its description makes no sense ({error})"
         raise ModelFileError(f"{name} is damaged: {what}; take another copy.") from error
