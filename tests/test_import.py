@@ -15,6 +15,17 @@ def test_import_leaves_the_heavy_optional_parts_alone() -> None:
     assert run.stdout.strip() == "[]"
 
 
+def test_dir_lists_the_public_names_and_nothing_else() -> None:
+    assert dir(pygeco) == sorted(pygeco.__all__)
+    code = (
+        "import pygeco; before = dir(pygeco); import pygeco.cli.app; print(before == dir(pygeco))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "True"
+    for name in ("MatrixCompletion", "load", "losses", "rivals", "plot"):
+        assert name in dir(pygeco)
+
+
 def test_every_public_name_is_there() -> None:
     for name in pygeco.__all__:
         assert getattr(pygeco, name) is not None

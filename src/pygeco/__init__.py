@@ -21,7 +21,7 @@ from pygeco.solver import Observer, Solver, minimize
 from pygeco.tracepath import TracePath, TraceStep, duality_gap, trace_path
 
 if TYPE_CHECKING:
-    from pygeco import plot
+    from pygeco import data, diagnostics, losses, metrics, plot, rivals
     from pygeco.estimators import (
         CellKFold,
         LowRankClassifier,
@@ -55,6 +55,9 @@ _LAZY = {
     "load": "pygeco.estimators",
 }
 
+# Modules with public names of their own, imported when used.
+_MODULES = ("data", "diagnostics", "losses", "metrics", "plot", "rivals")
+
 __all__ = [
     "CellKFold",
     "Certificate",
@@ -87,22 +90,32 @@ __all__ = [
     "TracePath",
     "TraceStep",
     "cells",
+    "data",
+    "diagnostics",
     "duality_gap",
     "evaluate",
     "guaranteed_gap",
     "guaranteed_gap_at_rank",
     "guaranteed_rank",
     "load",
+    "losses",
+    "metrics",
     "minimize",
     "plot",
     "report",
+    "rivals",
     "trace_path",
 ]
 
 
+def __dir__() -> list[str]:
+    """What TAB offers: the public names, and nothing that they are made of."""
+    return list(__all__)
+
+
 def __getattr__(name: str) -> Any:
-    if name == "plot":
-        return import_module("pygeco.plot")
+    if name in _MODULES:
+        return import_module(f"pygeco.{name}")
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'pygeco' has no attribute {name!r}")

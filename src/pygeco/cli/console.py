@@ -39,7 +39,9 @@ def told(command: str, interrupted: str = "interrupted.") -> Iterator[None]:
     """Errors that a user can make as one sentence and an exit code, without a traceback."""
     from pygeco import ModelFileError
     from pygeco.data import ReadError
+    from pygeco.engines import NOTICES
 
+    NOTICES["compiling"] = False  # commands have spinners of their own
     try:
         yield
         sys.stdout.flush()

@@ -13,7 +13,17 @@ from threadpoolctl import threadpool_limits
 from pygeco.arrays import kind
 from pygeco.engines.protocol import Cells, Engine, Table
 
-__all__ = ["Cells", "Engine", "Table", "chosen", "on_cluster", "placed", "session", "spread"]
+__all__ = [
+    "NOTICES",
+    "Cells",
+    "Engine",
+    "Table",
+    "chosen",
+    "on_cluster",
+    "placed",
+    "session",
+    "spread",
+]
 
 # OpenMP threads that spin while they wait starve each other where cores are shared: a product of
 # 10 µs then takes a scheduler's slice, 12 ms. OpenMP reads this when numba starts its threads.
@@ -25,6 +35,8 @@ ENGINES = {
     "cuda": "pygeco.engines.cuda",
     "dask": "pygeco.engines.dask",
 }
+# What may be said on standard error; a program that shows its own progress says false.
+NOTICES = {"compiling": True}
 # The engine for the arrays of a package.
 KINDS = {"cupy": "cuda"}
 

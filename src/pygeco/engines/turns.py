@@ -8,6 +8,9 @@ from typing import Any
 
 import numba
 
+from pygeco.engines.compiling import watch_compilation
+
+watch_compilation()
 _TURN = threading.Lock()
 
 
