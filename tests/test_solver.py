@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,11 +12,13 @@ from pygeco import (
     Power,
     Ridge,
     Schatten,
+    Signs,
     Solver,
     Stop,
     Trace,
     minimize,
 )
+from pygeco.corrections import Core
 from pygeco.data import make_ratings
 
 CORE = Solver(correction="core")
@@ -106,6 +110,43 @@ def test_paper_is_the_experiment_of_section_5() -> None:
     assert solver.signs
     assert solver.replacements == 20
     assert solver.correction == "core"
+    assert solver.replacement == "zero"
+    assert Solver.refitted() == replace(solver, replacement="refit")
+    with pytest.raises(ValueError, match="replacement: use 'refit' or 'zero', not 'other'"):
+        Solver(replacement="other")
+
+
+@pytest.mark.parametrize("penalty", [None, Ridge(0.01), Trace(0.005)])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_replacement_of_the_paper_is_its_section_2_1_2(shape, penalty) -> None:
+    """In NumPy: all cores over the wider spans, the smallest singular value zeroed, compared."""
+    case, core, rng = problem(shape, 0.7), Core(penalty), np.random.default_rng(0)
+    state = core.solve(case.entries, random_low_rank(shape, 2, seed=1).svd())
+    taken = 0
+    for _ in range(20):
+        pair = Signs()(case.entries.gradient(state.A), rng)
+        wide = core.extend(state, pair.u, pair.v)
+        P, s, Qt = np.linalg.svd(wide.A.to_dense())
+        zeroed = (P[:, :2] * s[:2]) @ Qt[:2]
+        found = core.drop(wide)
+        np.testing.assert_allclose(found.A.to_dense(), zeroed, atol=1e-8)
+        h = 0.0 if penalty is None else penalty.value(s[:2])
+        assert found.value == pytest.approx(case.value(zeroed) + h, rel=1e-9)
+        if found.value < state.value:
+            state, taken = found, taken + 1
+    assert state.A.rank == 2
+    assert taken > 0
+
+
+@pytest.mark.parametrize("correction", ["core", "diagonal", "sweep"])
+def test_both_replacements_never_raise_the_objective(correction) -> None:
+    for seed in range(3):
+        case, paths = problem(seed=seed), []
+        for replacement in ("zero", "refit"):
+            solver = Solver(replacements=10, replacement=replacement, correction=correction)
+            paths.append(minimize(case.entries, 4, solver, random_state=seed))
+            assert np.all(np.diff(objectives(paths[-1])) < 0)
+            assert [step.rank for step in paths[-1]] == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("shape", [(8, 6), (6, 8), (5, 5)])

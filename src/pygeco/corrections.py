@@ -1,8 +1,8 @@
 """Steps 5 to 8 of Algorithm 1: what re-optimises after a new pair.
 
 A correction moves between frozen states. `solve` minimises over the spans as they are; `extend`
-adds a pair and minimises; `shrink` drops the weakest component and minimises again. A replacement
-(section 2.1.2) is one after the other.
+adds a pair and minimises; `drop` leaves the weakest component out, and `shrink` minimises again
+after that. A replacement is an `extend` and then a `drop`, as section 2.1.2 has it, or a `shrink`.
 """
 
 from __future__ import annotations
@@ -51,12 +51,18 @@ class Core:
             span, passes = span.append(A.U[:, -1], A.V[:, -1]), passes + 3
         return self._solve(state._replace(passes=passes), A, span)
 
-    def shrink(self, state: State) -> State:
-        """The weakest singular value zeroed, then the core minimised again at the lower rank.
+    def drop(self, state: State) -> State:
+        """The smallest singular value of the core zeroed, and nothing else (section 2.1.2)."""
+        keep = np.delete(np.eye(state.A.rank), np.argmin(np.abs(state.A.s)), axis=1)
+        A, span = state.A.rotate(keep, state.A.s @ keep, keep), _span(state).rotate(keep, keep)
+        value = span.value(np.diag(A.s)) + _penalty(self.penalty, np.abs(A.s))
+        return state._replace(A=A, span=span, value=value)
 
-        Zeroing alone (section 2.1.2) leaves the minimum over the spans, which the proof of
-        Theorem 1 needs at the next growth. For a quadratic problem a few rounds also turn the
-        kept spans inside the wider ones. None of it passes over the data.
+    def shrink(self, state: State) -> State:
+        """The smallest singular value zeroed, then the core minimised again at the lower rank.
+
+        For a quadratic problem a few rounds also turn the kept spans inside the wider ones.
+        None of it passes over the data.
         """
         A, span = state.A, _span(state)
         k, value = A.rank - 1, np.inf
@@ -174,10 +180,14 @@ class Diagonal:
             span, passes = span.append(x, y), passes + 3
         return self._solve(state._replace(passes=passes), A, span)
 
-    def shrink(self, state: State) -> State:
+    def drop(self, state: State) -> State:
         keep = np.delete(np.eye(state.A.rank), np.argmin(np.abs(state.A.s)), axis=1)
-        A = state.A.rotate(keep, state.A.s @ keep, keep)
-        return self._solve(state, A, _span(state).rotate(keep, keep))
+        A, span = state.A.rotate(keep, state.A.s @ keep, keep), _span(state).rotate(keep, keep)
+        return state._replace(A=A, span=span, value=self._value(span, A))
+
+    def shrink(self, state: State) -> State:
+        dropped = self.drop(state)
+        return self._solve(dropped, dropped.A, _span(dropped))
 
     def _solve(self, state: State, A: LowRank, span: Span) -> State:
         lift = 2 * _alpha(self.penalty) * inner(A.U, A.U) * inner(A.V, A.V)

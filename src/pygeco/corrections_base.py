@@ -34,7 +34,11 @@ class Correction(Protocol):
     def extend(self, state: State, u: Array, v: Array) -> State:
         """With the pair (u, v), or with several, the columns of (m, k) and (n, k)."""
 
-    def shrink(self, state: State) -> State: ...
+    def drop(self, state: State) -> State:
+        """Without the weakest component, the others as they are."""
+
+    def shrink(self, state: State) -> State:
+        """Without the weakest component, minimised again."""
 
 
 def columns(u: Array, v: Array) -> Iterator[tuple[Array, Array]]:

@@ -81,11 +81,14 @@ class Sweep:
             A = A.append(x, y)
         return self._sweeps(state._replace(A=A))
 
-    def shrink(self, state: State) -> State:
-        """The weakest singular value dropped, then half-sweeps at the lower rank."""
+    def drop(self, state: State) -> State:
         A = state.A.truncate(state.A.rank - 1)
         value = state.objective.value(A) + self._penalty(A)
-        return self._sweeps(state._replace(A=A, value=value, passes=state.passes + 1))
+        return state._replace(A=A, value=value, passes=state.passes + 1)
+
+    def shrink(self, state: State) -> State:
+        """The weakest singular value dropped, then half-sweeps at the lower rank."""
+        return self._sweeps(self.drop(state))
 
     def _sweeps(self, state: State) -> State:
         """V, U, V, then U, V again while that pays. Never rises."""

@@ -40,11 +40,13 @@ def run(*arguments):
 
 def test_everything_is_written_and_a_second_run_goes_on(home, monkeypatch):
     out = home / "out"
-    done = run("--datasets", "ml-100k", "-o", out)
+    done = run("--datasets", "ml-100k", "--seeds", 2, "-o", out)
     assert done.exit_code == 0, done.output
-    jobs = figure1.planned(["ml-100k"])
+    jobs = figure1.planned(["ml-100k"], 2)
     assert {job.split for job in jobs} == {"half", "ub"}
-    assert len(jobs) == 2 * len(methods.METHODS)
+    often = sum(method.repeated for method in methods.METHODS.values())
+    assert len(jobs) == 2 * (len(methods.METHODS) + often)
+    assert often == 4
     assert len(list((out / "runs" / __version__).iterdir())) == len(jobs)
     assert (out / "figure1.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (out / "figure1.svg").read_text(encoding="utf-8")
@@ -55,16 +57,18 @@ def test_everything_is_written_and_a_second_run_goes_on(home, monkeypatch):
     assert "a rank of at most 10 is enough for GECO | ml-100k (ub)" in account
     with (out / "numbers.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert {(r["split"], r["method"]) for r in rows} == {job[1:] for job in jobs}
+    assert {(r["split"], r["method"], int(r["seed"])) for r in rows} == {job[1:] for job in jobs}
 
-    (out / "runs" / __version__ / "ml-100k-ub-js.csv").unlink()
+    (out / "runs" / __version__ / "ml-100k-ub-js-1.csv").unlink()
     ran = []
     real = methods.METHODS["js"].run
     for name, method in methods.METHODS.items():
-        counted = method._replace(run=lambda data, name=name: ran.append(name) or real(data))
+        counted = method._replace(
+            run=lambda data, seed, name=name: ran.append(name) or real(data, seed)
+        )
         monkeypatch.setitem(methods.METHODS, name, counted)
     before = (out / "numbers.csv").read_text().splitlines()
-    assert run("--datasets", "ml-100k", "-o", out).exit_code == 0
+    assert run("--datasets", "ml-100k", "--seeds", 2, "-o", out).exit_code == 0
     assert ran == ["js"]
     after = (out / "numbers.csv").read_text().splitlines()
     assert [line.rsplit(",", 3)[0] for line in after] == [line.rsplit(",", 3)[0] for line in before]
@@ -75,7 +79,7 @@ def test_errors_are_those_of_the_fit(home):
     text = (home / "data" / "ml-100k" / "ub.test").read_text().replace("\t", " ").split()
     held = np.array(text, float).reshape(-1, 4)
     assert data.test.size == len(held) == 100
-    points = methods.geco(data)
+    points = methods.geco(data, 0)
     path = minimize(data.train, 6, Solver.paper(), random_state=0)
     for point, step in zip(points, path, strict=True):
         assert point.train == pytest.approx(math.sqrt(step.objective))
@@ -96,6 +100,9 @@ def test_the_half_and_the_validation_part(home):
     data = tasks.load("ml-100k", "half")
     assert data.test.size == int((np.random.default_rng(0).random(1100) < 0.5).sum())
     assert data.train.size + data.test.size == 1100
+    other = tasks.load("ml-100k", "half", 1)
+    assert other.test.size == int((np.random.default_rng(1).random(1100) < 0.5).sum())
+    assert other.test.size != data.test.size
     inner = data.inner
     assert inner.train.size + inner.test.size == data.train.size
     assert 0.05 < inner.test.size / data.train.size < 0.15
@@ -109,16 +116,16 @@ def test_the_bound_with_the_least_error_is_found(monkeypatch):
     asked = []
     data = tasks.Halves(Entries([0], [0], [2.0], (1, 1)), Entries([0], [0], [2.0], (1, 1)))
 
-    def error(_, bound):
+    def error(_, bound, seed):
         asked.append(bound)
         return valley[bound / 2.0]
 
     monkeypatch.setattr(methods, "_least_error", error)
-    assert methods.best_bound(data) == methods.BOUNDS[7]
+    assert methods.best_bound(data, 0) == methods.BOUNDS[7]
     assert len(asked) == len(set(asked))
     valley = {bound: k for k, bound in enumerate(methods.BOUNDS)}
     methods.best_bound.cache_clear()
-    assert methods.best_bound(data) == methods.BOUNDS[0]
+    assert methods.best_bound(data, 0) == methods.BOUNDS[0]
 
 
 def test_runs_are_kept_whole(home):
@@ -128,7 +135,7 @@ def test_runs_are_kept_whole(home):
     assert first.error(1) == first.points[0].test
     assert math.isnan(first.error(10**6))
     assert first.best.test == min(point.test for point in first.points)
-    assert str(job) == "ml-100k (half): economic R1MP, centred"
+    assert str(job) == "ml-100k (half), seed 0: economic R1MP, centred"
 
 
 def test_wrong_names_and_missing_data_are_told_before_anything_runs(home, monkeypatch):

@@ -25,7 +25,7 @@ def run(output: Path, rank: int, seed: int) -> None:
     )
     print("rank  objective  test RMSE    gap at most  seconds")
     model = MatrixCompletion(
-        rank, penalty=None, biases=True, solver=Solver.paper(), random_state=seed
+        rank, penalty=None, biases=True, solver=Solver.refitted(), random_state=seed
     )
     errors: list[float] = []
 

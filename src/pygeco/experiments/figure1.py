@@ -15,22 +15,24 @@ from pygeco.experiments.methods import METHODS
 from pygeco.experiments.tasks import Halves, Point, load, splits_of
 from pygeco.wholefile import whole_text
 
-COLUMNS = ("dataset", "split", "method", *Point._fields, "total_seconds")
+SEEDS = 3
+COLUMNS = ("dataset", "split", "method", "seed", *Point._fields, "total_seconds")
 
 
 class Job(NamedTuple):
-    """One method on one split of one rating set."""
+    """One method on one split of one rating set, from one seed."""
 
     dataset: str
     split: str
     method: str
+    seed: int = 0
 
     @property
     def label(self) -> str:
         return METHODS[self.method].label
 
     def __str__(self) -> str:
-        return f"{self.dataset} ({self.split}): {self.label}"
+        return f"{self.dataset} ({self.split}), seed {self.seed}: {self.label}"
 
 
 class Curve(NamedTuple):
@@ -49,25 +51,32 @@ class Curve(NamedTuple):
         """The test error at this rank, the last one where there are several; NaN without any."""
         return next((p.test for p in reversed(self.points) if p.rank == rank), math.nan)
 
+    def least(self, first: int, last: float = math.inf) -> float:
+        """The least test error at ranks from `first` to `last`; infinite without any."""
+        return min((p.test for p in self.points if first <= p.rank <= last), default=math.inf)
 
-def planned(datasets: Iterable[str]) -> list[Job]:
-    """Every run, set by set."""
+
+def planned(datasets: Iterable[str], seeds: int = SEEDS) -> list[Job]:
+    """Every run, set by set; what the claims speak of from several seeds."""
     return [
-        Job(dataset, split, method)
+        Job(dataset, split, method.name, seed)
         for dataset in datasets
         for split in splits_of(dataset)
-        for method in METHODS
+        for seed in range(seeds)
+        for method in METHODS.values()
+        if method.repeated or seed == 0
     ]
 
 
 def curve(job: Job, folder: Path) -> Curve:
     """The curve of a job: as kept in the folder by this version, or computed and then kept."""
-    file = folder / "runs" / __version__ / f"{job.dataset}-{job.split}-{job.method}.csv"
+    name = f"{job.dataset}-{job.split}-{job.method}-{job.seed}.csv"
+    file = folder / "runs" / __version__ / name
     if file.is_file():
         return read(file)[0]
-    data = _halves(job.dataset, job.split)
+    data = _halves(job.dataset, job.split, job.seed)
     began = time.perf_counter()
-    points = tuple(METHODS[job.method].run(data))
+    points = tuple(METHODS[job.method].run(data, job.seed))
     found = Curve(job, points, time.perf_counter() - began)
     file.parent.mkdir(parents=True, exist_ok=True)
     write([found], file)
@@ -75,8 +84,8 @@ def curve(job: Job, folder: Path) -> Curve:
 
 
 @lru_cache(maxsize=1)
-def _halves(dataset: str, split: str) -> Halves:
-    return load(dataset, split)
+def _halves(dataset: str, split: str, seed: int) -> Halves:
+    return load(dataset, split, seed)
 
 
 def write(curves: Iterable[Curve], file: Path) -> None:
@@ -94,7 +103,7 @@ def read(file: Path) -> list[Curve]:
     seconds: dict[Job, float] = {}
     with file.open(newline="", encoding="utf-8") as source:
         for row in csv.DictReader(source):
-            job = Job(row["dataset"], row["split"], row["method"])
+            job = Job(row["dataset"], row["split"], row["method"], int(row["seed"]))
             errors = float(row["train"]), float(row["test"]), float(row["seconds"])
             found.setdefault(job, []).append(Point(int(row["rank"]), *errors, row["note"]))
             seconds[job] = float(row["total_seconds"])

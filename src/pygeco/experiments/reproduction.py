@@ -9,6 +9,7 @@ from typing import Any
 from pygeco.experiments.account import account
 from pygeco.experiments.claims import Verdict, verdicts
 from pygeco.experiments.figure1 import Curve, write
+from pygeco.experiments.repeats import Repeats, grouped
 from pygeco.plot import reproduction as pictures
 from pygeco.wholefile import whole_file, whole_text
 
@@ -25,14 +26,17 @@ def publish(curves: Sequence[Curve], folder: Path) -> list[Verdict]:
 
 
 def _panels(curves: Sequence[Curve]) -> dict[str, list[pictures.Line]]:
-    panels: dict[str, list[pictures.Line]] = {}
-    for curve in curves:
-        errors = {p.rank: p.test for p in curve.points}  # the last of each rank
-        ranks = sorted(errors)
-        tests = [errors[rank] for rank in ranks]
-        line = pictures.Line(curve.job.method, curve.job.label, ranks, tests)
-        panels.setdefault(f"{curve.job.dataset}, {curve.job.split}", []).append(line)
-    return panels
+    return {
+        f"{dataset}, {split}": [_line(name, one) for name, one in methods.items()]
+        for (dataset, split), methods in grouped(curves).items()
+    }
+
+
+def _line(name: str, one: Repeats) -> pictures.Line:
+    ranks = sorted({point.rank for curve in one.curves for point in curve.points})
+    found = [one.error(rank) for rank in ranks]
+    spreads = [error.spread if error.count > 1 else 0.0 for error in found]
+    return pictures.Line(name, one.label, ranks, [error.mean for error in found], spreads)
 
 
 def draw(picture: Callable[[], Any], file: Path) -> bool:

@@ -82,10 +82,13 @@ class Halves:
         return rows, cells.indices, cells.values, self.train.shape
 
 
-def load(dataset: str, split: str) -> Halves:
-    """The half is over the rows in file order: `default_rng(0).random(len(y)) < 0.5` is held."""
+def load(dataset: str, split: str, seed: int = 0) -> Halves:
+    """The half is over the rows in file order: `default_rng(seed).random(len(y)) < 0.5` is held.
+
+    An official split is the same for every seed.
+    """
     if split == HALF:
         ratings = load_movielens(dataset)
-        return Halves.of(ratings, np.random.default_rng(0).random(len(ratings.values)) < 0.5)
+        return Halves.of(ratings, np.random.default_rng(seed).random(len(ratings.values)) < 0.5)
     ratings = load_movielens(dataset, split)
     return Halves.of(ratings, ratings.test)
