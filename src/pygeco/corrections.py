@@ -53,6 +53,8 @@ class Core:
 
     def drop(self, state: State) -> State:
         """The smallest singular value of the core zeroed, and nothing else (section 2.1.2)."""
+        if not state.A.rank:  # a penalty may have shrunk everything to nothing
+            return state
         keep = np.delete(np.eye(state.A.rank), np.argmin(np.abs(state.A.s)), axis=1)
         A, span = state.A.rotate(keep, state.A.s @ keep, keep), _span(state).rotate(keep, keep)
         value = span.value(np.diag(A.s)) + _penalty(self.penalty, np.abs(A.s))

@@ -5,8 +5,6 @@ import sys
 import time
 from types import SimpleNamespace
 
-import pytest
-
 from pygeco import engines
 from pygeco.engines import compiling
 from pygeco.engines.compiling import WORDS, Notice
@@ -22,8 +20,8 @@ def compilation(module: str = "pygeco.engines.cpu"):
     return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
 
 
-@pytest.fixture
-def stderr(monkeypatch):
+def attended(monkeypatch) -> Terminal:
+    """A terminal for standard error; set in the test itself, after pytest has set its own."""
     monkeypatch.setattr(compiling, "PATIENCE", 0.02)
     monkeypatch.setitem(engines.NOTICES, "compiling", True)
     found = Terminal()
@@ -33,18 +31,22 @@ def stderr(monkeypatch):
 
 def compile_for(notice: Notice, seconds: float, module: str = "pygeco.engines.cpu") -> None:
     notice.on_start(compilation(module))
-    time.sleep(seconds)
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends and not notice.told:
+        time.sleep(0.01)
     notice.on_end(compilation(module))
 
 
-def test_a_long_compilation_is_told_once(stderr) -> None:
+def test_a_long_compilation_is_told_once(monkeypatch) -> None:
+    stderr = attended(monkeypatch)
     notice = Notice()
-    compile_for(notice, 0.3)
-    compile_for(notice, 0.3)
+    compile_for(notice, 20.0)
+    compile_for(notice, 20.0)
     assert stderr.getvalue() == WORDS
 
 
-def test_a_short_one_a_strangers_and_a_hushed_one_are_not(stderr, monkeypatch) -> None:
+def test_a_short_one_a_strangers_and_a_hushed_one_are_not(monkeypatch) -> None:
+    stderr = attended(monkeypatch)
     monkeypatch.setattr(compiling, "PATIENCE", 5.0)
     compile_for(Notice(), 0.0)
     monkeypatch.setattr(compiling, "PATIENCE", 0.02)
@@ -54,7 +56,8 @@ def test_a_short_one_a_strangers_and_a_hushed_one_are_not(stderr, monkeypatch) -
     assert stderr.getvalue() == ""
 
 
-def test_a_pipe_is_told_nothing(stderr, monkeypatch) -> None:
+def test_a_pipe_is_told_nothing(monkeypatch) -> None:
+    attended(monkeypatch)
     pipe = io.StringIO()
     monkeypatch.setattr(sys, "stderr", pipe)
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
@@ -64,7 +67,7 @@ def test_a_pipe_is_told_nothing(stderr, monkeypatch) -> None:
     assert pipe.getvalue() == ""
 
 
-def test_numba_tells_it(stderr) -> None:
+def test_numba_tells_it() -> None:
     """The event is there, and names what is compiled."""
     import numba
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from pygeco.experiments.figure1 import Curve
@@ -32,7 +33,8 @@ class Verdict(NamedTuple):
         ]
 
 
-class Figures(NamedTuple):
+@dataclass(frozen=True)
+class Figures:
     """The methods of one split, each with its curves."""
 
     dataset: str
@@ -56,14 +58,14 @@ def faster(at: Figures) -> Iterator[Verdict]:
         geco, js = at["geco"], at[method]
         lead = geco.against(js, lambda g, j: min(j.error(r) - g.error(r) for r in range(1, 6)))
         need = js.against(geco, lambda j, g: _first(j, g.points[0].test))
-        reached = "not at any" if math.isinf(need.mean) else f"at {need.mean:.0f}, in the mean"
+        reached = f"not by rank {js.last}" if math.isinf(need.mean) else f"at rank {need.mean:.0f}"
         far = True if math.isinf(need.mean) else need.within(4, math.inf)
         yield Verdict(
             f"GECO's error falls much faster with the rank than that of {js.label}",
             at.name,
             _both(lead.within(0, math.inf), far),
             f"at rank 5: {geco.error(5)} against {js.error(5)}; JS reaches GECO's error of "
-            f"rank 1 {reached} rank up to {js.last}",
+            f"rank 1 {reached}",
         )
 
 

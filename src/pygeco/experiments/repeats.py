@@ -19,7 +19,7 @@ class Estimate(NamedTuple):
 
     mean: float
     spread: float
-    count: int
+    seeds: int
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Estimate:
@@ -33,8 +33,8 @@ class Estimate(NamedTuple):
         """Where the mean over all seeds lies, by Student's t; from one seed nobody knows."""
         if math.isnan(self.spread):
             return -math.inf, math.inf
-        t = float(stdtrit(self.count - 1, 0.5 + CONFIDENCE / 2))
-        half = t * self.spread / math.sqrt(self.count)
+        t = float(stdtrit(self.seeds - 1, 0.5 + CONFIDENCE / 2))
+        half = t * self.spread / math.sqrt(self.seeds)
         return self.mean - half, self.mean + half
 
     def within(self, low: float, high: float) -> bool | None:
@@ -47,7 +47,7 @@ class Estimate(NamedTuple):
     def __str__(self) -> str:
         if math.isnan(self.mean):
             return ""
-        return f"{self.mean:.4f}" + (f" ± {self.spread:.4f}" if self.count > 1 else "")
+        return f"{self.mean:.4f}" + (f" ± {self.spread:.4f}" if self.seeds > 1 else "")
 
 
 class Repeats(NamedTuple):

@@ -35,7 +35,7 @@ def _panels(curves: Sequence[Curve]) -> dict[str, list[pictures.Line]]:
 def _line(name: str, one: Repeats) -> pictures.Line:
     ranks = sorted({point.rank for curve in one.curves for point in curve.points})
     found = [one.error(rank) for rank in ranks]
-    spreads = [error.spread if error.count > 1 else 0.0 for error in found]
+    spreads = [error.spread if error.seeds > 1 else 0.0 for error in found]
     return pictures.Line(name, one.label, ranks, [error.mean for error in found], spreads)
 
 
