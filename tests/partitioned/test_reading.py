@@ -273,3 +273,23 @@ class TestMistakes:
         assert "there is no column 'x'" in self.told(
             ColumnError, client, lazy, columns=("user", "item", "x")
         )
+
+
+def test_marks_for_no_rating_are_refused_or_left_out(client, tmp_path):
+    table = ratings()
+    stars = np.arange(table.num_rows) % 5 + 1.0
+    hit = np.random.default_rng(0).random(table.num_rows) < 0.2
+    marked = table.set_column(2, "rating", pa.array(np.where(hit, -1.0, stars)))
+    clean = table.set_column(2, "rating", pa.array(stars)).filter(~hit)
+    folder = str(written(marked, tmp_path))
+    with pytest.raises(ValueError, match=r"are -1, apart from the others \(1 to 5\)"):
+        read_partitioned(folder, client)
+    found = read_partitioned(folder, client, missing_values=-1)
+    assert_same(gathered(found, client)[:4], expected(clean)[:4])
+    assert f"{hit.sum():,} rows with a missing value are left out" in found.found
+    lazy = dd.from_pandas(marked.to_pandas(), npartitions=3)
+    there = read_partitioned(lazy, client, missing_values=[-1])
+    assert_same(gathered(there, client)[:4], expected(clean)[:4])
+    alike = dd.from_pandas(table.to_pandas().assign(rating=1.0), npartitions=2)
+    with pytest.raises(ValueError, match="every value is 1, so these are clicks"):
+        read_partitioned(alike, client)

@@ -13,6 +13,7 @@ import typer
 from pygeco.cli.console import Voice, told, writing
 from pygeco.cli.options import Count, Item, Json, Model, Overwrite, Title, TitleItem, Titles, User
 from pygeco.cli.outputs import check_output
+from pygeco.cli.reading import read_for
 from pygeco.visible import escape_controls
 
 BLOCK = 1 << 20  # pairs predicted at once
@@ -49,20 +50,15 @@ def predict(
     otherwise.
     """
     with told("predict"):
-        from pygeco.data.files import read_columns
-
         _check(output, model, pairs, overwrite=overwrite)
         voice, fitted = Voice(as_json), opened(model)
-        with voice.progress(f"reading {pairs.name}") as bar:
-            columns: dict[str, str | int | None] = {"user": user, "item": item}
-            reading = read_columns(str(pairs), columns, bar, texts=text_roles(fitted))
-        voice.note(reading.found)
+        asked = read_for(fitted, pairs, {"user": user, "item": item}, voice)
         parts = []
         with voice.progress("predicting") as bar:
-            for at in range(0, reading.table.num_rows, BLOCK):
-                part = reading.table.slice(at, BLOCK)
+            for at in range(0, asked.num_rows, BLOCK):
+                part = asked.slice(at, BLOCK)
                 parts.append(fitted.predict(part, return_std=std, unknown=unknown))
-                bar(min(1.0, (at + BLOCK) / reading.table.num_rows))
+                bar(min(1.0, (at + BLOCK) / asked.num_rows))
         import pyarrow as pa
 
         give(pa.concat_tables(parts), output, voice)
@@ -173,12 +169,6 @@ def _ranked(ids: Any, name: str, found: Any, scores: Any, score: str) -> Any:
         score: scores.reshape(-1)[flat],
     }
     return pa.table({key: pa.array(values) for key, values in columns.items()})
-
-
-def text_roles(model: Any) -> list[str]:
-    """The roles whose ids are text in the model, and so in every file that speaks of them."""
-    ids = {"user": model.row_ids_, "item": model.column_ids_}
-    return [role for role, known in ids.items() if known.dtype.kind == "O"]
 
 
 def titles_for(

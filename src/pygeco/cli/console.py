@@ -69,7 +69,9 @@ def told(command: str, interrupted: str = "interrupted.") -> Iterator[None]:
 
 def _as_options(sentence: str) -> str:
     """Arguments of Python's as the options that they are here."""
-    return sentence.replace("duplicates=", "--duplicates ").replace("unknown=", "--unknown ")
+    for name in ("duplicates", "unknown"):
+        sentence = sentence.replace(f"{name}=", f"--{name} ")
+    return sentence.replace("missing_values=", "--missing ")
 
 
 def _drop_output() -> None:

@@ -12,9 +12,18 @@ from typing import Annotated, Any, Literal, NamedTuple
 import typer
 
 from pygeco.cli.console import EngineError, Voice, told, writing
-from pygeco.cli.options import Item, Json, Overwrite, Rating, User
+from pygeco.cli.options import Item, Json, Missing, Overwrite, Rating, User
 from pygeco.cli.outputs import check_apart, check_output
-from pygeco.cli.parsing import Cluster, cluster_of, engine_of, penalty_of, rank_of, seconds
+from pygeco.cli.parsing import (
+    Cluster,
+    cluster_of,
+    engine_of,
+    marks_of,
+    penalty_of,
+    rank_of,
+    seconds,
+)
+from pygeco.cli.reading import drop_marked
 
 Loss = Literal[
     "squared",
@@ -36,6 +45,7 @@ class Ratings(NamedTuple):
     fitted: Any
     held: Any
     found: str
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,7 @@ def fit(
     user: User = None,
     item: Item = None,
     rating: Rating = None,
+    missing: Missing = None,
     matrix: Annotated[
         bool, typer.Option("--matrix", help="The file is a matrix: a row a user, a column an item.")
     ] = False,
@@ -138,6 +149,7 @@ def fit(
             "biases": True,  # ratings have a level, with or without the evidence
             "posterior": posterior,
             "duplicates": duplicates,
+            "missing_values": marks_of(missing),
             "random_state": seed,
         } | engine_of(engine)
         columns = {"user": user, "item": item, "rating": rating}
@@ -176,6 +188,7 @@ def _run(plan: Plan, voice: Voice) -> None:
                     plan.checkpoint.unlink(missing_ok=True)
                 raise
         model.set_params(callback=None)
+        model.file_columns_ = ratings.columns or None
         if plan.test is None and held is not None:
             model.keep_held_out(held)
         with writing(plan.output):
@@ -223,10 +236,11 @@ def _read(plan: Plan, voice: Voice) -> Ratings:
     with voice.progress(f"reading {plan.name}") as bar:
         read = read_matrix if plan.matrix else read_columns
         reading = read(plan.ratings, dict(plan.columns), bar)
+    table, found = drop_marked(reading, plan.settings["missing_values"])
     if not plan.holdout:
-        return Ratings(reading.table, None, reading.found)
-    out = split_cells(reading.table.num_rows, plan.holdout, plan.seed)
-    return Ratings(reading.table.filter(~out), reading.table.filter(out), reading.found)
+        return Ratings(table, None, found, reading.columns)
+    out = split_cells(table.num_rows, plan.holdout, plan.seed)
+    return Ratings(table.filter(~out), table.filter(out), found, reading.columns)
 
 
 def _read_parts(plan: Plan, voice: Voice, client: Any) -> Ratings:
@@ -240,9 +254,10 @@ def _read_parts(plan: Plan, voice: Voice, client: Any) -> Ratings:
             columns=list(plan.columns.values()),
             duplicates=plan.settings["duplicates"],
             holdout=(plan.holdout, plan.seed) if plan.holdout else None,
+            missing_values=plan.settings["missing_values"],
             progress=bar,
         )
-    return Ratings(found, found.held, found.found)
+    return Ratings(found, found.held, found.found, found.names)
 
 
 def _read_test(plan: Plan, voice: Voice, fitted: Any) -> Any:
@@ -254,8 +269,9 @@ def _read_test(plan: Plan, voice: Voice, fitted: Any) -> Any:
     texts = [role for role in ("user", "item") if kinds.get(role) == "string"]
     with voice.progress(f"reading {plan.test.name}") as bar:
         reading = read_columns(str(plan.test), dict(plan.columns), bar, texts=texts)
-    voice.note(reading.found)
-    return reading.table
+    table, found = drop_marked(reading, plan.settings["missing_values"])
+    voice.note(found)
+    return table
 
 
 def _prepare_checkpoint(plan: Plan, voice: Voice) -> None:

@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from pygeco.cli.asking import opened, text_roles
+from pygeco.cli.asking import opened
 from pygeco.cli.console import Voice, told, writing
 from pygeco.cli.options import Count, Item, Json, Model, Overwrite, Rating, User
 from pygeco.cli.outputs import check_output
+from pygeco.cli.reading import read_for
 
 
 def evaluate(
@@ -35,16 +36,12 @@ def evaluate(
     leave out what the user had rated in the fit.
     """
     with told("evaluate"):
-        from pygeco.data.files import read_columns
         from pygeco.estimators import evaluate as judged
 
         voice, fitted = Voice(as_json), opened(model)
-        with voice.progress(f"reading {ratings.name}") as bar:
-            columns: dict[str, Any] = {"user": user, "item": item, "rating": rating}
-            reading = read_columns(str(ratings), columns, bar, texts=text_roles(fitted))
-        voice.note(reading.found)
+        table = read_for(fitted, ratings, {"user": user, "item": item, "rating": rating}, voice)
         with voice.progress("ranking") as bar:
-            e = judged(fitted, reading.table, k=k, threshold=threshold, progress=bar)
+            e = judged(fitted, table, k=k, threshold=threshold, progress=bar)
         values = e.errors._asdict() | {"coverage": e.coverage, "unknown": e.unknown}
         values |= e.ranking._asdict() | {"threshold": e.threshold, "fitted": e.fitted}
         voice.result(values, _judgement(e))

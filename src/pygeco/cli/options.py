@@ -20,6 +20,13 @@ Rating = Annotated[
     str | None,
     typer.Option("--rating", help="Column of the ratings: its name, or its number from 1."),
 ]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--missing",
+        help="A rating that means 'no rating', such as -1; may be given again. none keeps all.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 Overwrite = Annotated[
     bool,

@@ -78,3 +78,15 @@ def seconds(text: str) -> float:
     if not found or float(found[1]) <= 0:
         raise ValueError(f"--time-limit: expected a time such as 90s, 10m or 1h, not {text!r}.")
     return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
+
+
+def marks_of(texts: list[str] | None) -> Any:
+    """The ratings that mean "no rating", as `missing_values` takes them."""
+    if not texts:
+        return "auto"
+    if [text.lower() for text in texts] == ["none"]:
+        return None
+    try:
+        return [float(text) for text in texts]
+    except ValueError:
+        raise ValueError(f"--missing: expected numbers or none, not {' '.join(texts)!r}.") from None

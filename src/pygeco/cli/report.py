@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from pygeco.cli.asking import opened, text_roles, titles_for
+from pygeco.cli.asking import opened, titles_for
 from pygeco.cli.console import Voice, told, writing
 from pygeco.cli.options import Item, Json, Model, Overwrite, Rating, Title, TitleItem, Titles, User
 from pygeco.cli.outputs import check_output
+from pygeco.cli.reading import read_for
 
 
 def report(
@@ -40,17 +41,13 @@ def report(
     with told("report"):
         import pygeco
         from pygeco import diagnostics
-        from pygeco.data.files import read_columns
 
         check_output(output, model, ratings, titles, kind="HTML", overwrite=overwrite)
         voice, fitted = Voice(as_json), opened(model)
         held = None
         if ratings is not None:
-            columns: dict[str, Any] = {"user": user, "item": item, "rating": rating}
-            with voice.progress(f"reading {ratings.name}") as bar:
-                reading = read_columns(str(ratings), columns, bar, texts=text_roles(fitted))
-            voice.note(reading.found)
-            held = diagnostics.unseen(fitted, reading.table)
+            columns = {"user": user, "item": item, "rating": rating}
+            held = diagnostics.unseen(fitted, read_for(fitted, ratings, columns, voice))
             if not held.total:
                 raise ValueError(
                     f"--ratings: the model was fitted to every rating of {ratings.name}; give "

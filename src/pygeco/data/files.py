@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 from pygeco.columns import ReadError, chosen_columns, parsing, whole_rows, with_numbers
@@ -20,10 +20,14 @@ ROLES = ("user", "item", "rating")
 
 
 class Reading(NamedTuple):
-    """A table with one column for each role asked for, and what was found, in words."""
+    """A table with one column for each role asked for, and what was found, in words.
+
+    `columns` says which columns of the file these are, by name, or by number from 1 without names.
+    """
 
     table: Any
     found: str
+    columns: tuple[str, ...] = ()
 
 
 class Layout(NamedTuple):
@@ -68,18 +72,21 @@ def read_columns(
     progress: Progress | None = None,
     *,
     texts: Collection[str] = (),
+    remembered: Mapping[str, str] | None = None,
 ) -> Reading:
     """The same for any roles, the keys of `given`; the ids of `texts` are read as text.
+
+    Columns that are not given are those `remembered` from another file, where this one has them.
 
     A file of a few rows may hold only numbers where the ids of a model, or of the whole, are texts.
     """
     file = opened(source, progress)
     if not file.head.strip():
         raise ReadError(f"{file.name} is empty; give a file with ratings.")
-    layout = _layout(file, given)
+    layout = _layout(file, given, remembered or {})
     roles = list(given)
     try:
-        at = chosen_columns(layout.names, given, named=layout.named)
+        at = chosen_columns(layout.names, given, named=layout.named, remembered=remembered)
     except ColumnError as error:
         raise ColumnError(f"{file.name}: {error}") from None
     names = [layout.names[k] for k in at]
@@ -94,7 +101,9 @@ def read_columns(
     table, skipped = whole_rows(table)
     if not table.num_rows:
         raise ReadError(f"{file.name} has no row with {' and '.join(roles)}; give another file.")
-    return Reading(table, _words(file, layout, at, roles, table.num_rows, skipped))
+    words = _words(file, layout, at, roles, table.num_rows, skipped)
+    told = names if layout.named else [f"{k + 1}" for k in at]
+    return Reading(table, words, tuple(told))
 
 
 def read_matrix(
@@ -110,7 +119,7 @@ def read_matrix(
         return Reading(*matrix_cells(file))
 
 
-def _layout(file: Source, given: dict[str, Column | None]) -> Layout:
+def _layout(file: Source, given: dict[str, Column | None], remembered: Mapping[str, str]) -> Layout:
     head = file.head
     if head.startswith(b"PAR1"):
         return Layout("parquet", "Parquet", _guard(file, _parquet_names))
@@ -127,6 +136,8 @@ def _layout(file: Source, given: dict[str, Column | None]) -> Layout:
             f"{file.name} is not text in UTF-8, nor Parquet or Arrow; convert it to one of these."
         )
     text = sniffed(file)
+    known = {role: name for role, name in remembered.items() if name in text.names}
+    given = {role: known.get(role) if it is None else it for role, it in given.items()}
     if text.header and not has_header(text, given):
         text = text.without_header()
     check_shape(file.name, text, given)

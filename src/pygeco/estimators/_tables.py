@@ -54,25 +54,28 @@ class Rated(NamedTuple):
 def fitted_entries(
     model: Any,
     X: Any,
-    y: Any,
     columns: Sequence[Column] | str | None,
     *,
-    sample_weight: Any,
+    y: Any = None,
+    loss: Any = "squared",
+    sample_weight: Any = None,
     **settings: Any,
 ) -> Entries:
     """The cells to fit; the model keeps their ids, or that there are none."""
     marks = model.missing_values
     if is_partitioned(X):
-        return _spread_entries(model, X, columns, sample_weight=sample_weight, **settings)
+        return _spread_entries(
+            model, X, columns, loss=loss, sample_weight=sample_weight, **settings
+        )
     if isinstance(X, CellList):
         got = Taken(X, X.row_ids, X.column_ids, X.names, sample_weight)
     else:
         got = take_cells(X, y, columns, weights=sample_weight, missing_values=marks)
     X, weights = drop_marks(got.X, got.weights, parse_marks(marks))
-    check_scale(X, marks, settings["loss"], ids=got.row_ids is not None)
+    check_scale(X, marks, loss, ids=got.row_ids is not None)
     model.row_ids_, model.column_ids_, model.table_columns_ = got[1:4]
     try:
-        return entries_from(model, X, reset=True, sample_weight=weights, **settings)
+        return entries_from(model, X, reset=True, loss=loss, sample_weight=weights, **settings)
     except RepeatedCellError as error:
         if model.row_ids_ is None:
             raise
@@ -99,7 +102,13 @@ def _spread_entries(
         raise ValueError("sample_weight: is not for parts on a cluster; leave it out.")
     found = X
     if not isinstance(X, Partitioned):
-        found = read_partitioned(X, current_client(), columns=columns, duplicates=duplicates)
+        found = read_partitioned(
+            X,
+            current_client(),
+            columns=columns,
+            duplicates=duplicates,
+            missing_values=model.missing_values,
+        )
     model.row_ids_, model.column_ids_ = found.row_ids, found.column_ids
     model.table_columns_ = found.names
     check_columns(model, len(found.column_ids), reset=True)

@@ -217,8 +217,8 @@ class MatrixCompletion(
         entries = fitted_entries(
             self,
             X,
-            y,
             columns,
+            y=y,
             loss=named(self.loss),
             duplicates=self.duplicates,
             sample_weight=sample_weight,

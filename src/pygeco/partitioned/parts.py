@@ -21,7 +21,9 @@ from pygeco.engines.dask.slabs import Slab, cut
 from pygeco.factors import Array
 from pygeco.objectives.observed import merged, repeats
 from pygeco.tables import arranged, numbers, pyarrow
+from pygeco.value_scale import are_marks
 
+VALUES = 1 << 16  # values that a summary shows, at most
 SKETCH = 1 << 16  # users that a summary names, at most
 
 
@@ -58,6 +60,7 @@ class Summary(NamedTuple):
     dtype: str
     bad: int
     first: int
+    values: Array  # some of them
 
 
 class Piece(NamedTuple):
@@ -86,8 +89,15 @@ class Built(NamedTuple):
     account: Account
 
 
-def part_of(table: Any, names: Sequence[str], skipped: int = 0) -> Part:
-    """The part that a table of users, items and ratings is, without missing values."""
+def part_of(
+    table: Any, names: Sequence[str], marks: tuple[float, ...] = (), skipped: int = 0
+) -> Part:
+    """The part that a table of users, items and ratings is, without missing values and without
+    ratings that are marks for "no rating", which are counted as skipped.
+    """
+    if marks:
+        lost = are_marks(numbers(table.column(2), names[2]), marks)
+        table, skipped = table.filter(~lost), skipped + int(lost.sum())
     users, items = (arranged(table.column(k), names[k]) for k in (0, 1))
     values = numbers(table.column(2), names[2])
     order = np.argsort(users.codes, kind="stable")
@@ -106,7 +116,13 @@ def summary_of(part: Part) -> Summary:
         part.values.dtype.str,
         len(bad),
         int(bad[0]) if len(bad) else -1,
+        _some_values(part.values),
     )
+
+
+def _some_values(values: Array) -> Array:
+    """At most VALUES of the values, spread evenly over all."""
+    return values[:: -(-len(values) // VALUES) or 1]
 
 
 def merge(summaries: Sequence[Summary], names: Sequence[str]) -> Summary:
@@ -127,6 +143,7 @@ def merge(summaries: Sequence[Summary], names: Sequence[str]) -> Summary:
         np.result_type(*(it.dtype for it in summaries)).str,
         sum(it.bad for it in summaries),
         first,
+        _some_values(np.concatenate([it.values for it in summaries])),
     )
 
 

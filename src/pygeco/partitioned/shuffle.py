@@ -17,6 +17,7 @@ from pygeco.objectives.observed import RepeatedCellError, check_policy
 from pygeco.partitioned import parts, sources
 from pygeco.partitioned.ids import RowIds
 from pygeco.tables import Column, ColumnError, column_at, id_array, is_frame, pyarrow
+from pygeco.value_scale import are_clicks, parse_marks, refuse_marks, tell_of_clicks
 
 FAN = 8  # summaries that one task merges
 MOST = 1_000_000  # rows that are held out
@@ -56,6 +57,7 @@ def read_partitioned(
     columns: Sequence[Column | None] | None = None,
     duplicates: str = "error",
     holdout: tuple[float, int] | None = None,
+    missing_values: Any = "auto",
     progress: Progress | None = None,
 ) -> Partitioned:
     """The ratings of a Dask DataFrame, of a list of Parquet files or of a folder, in slabs.
@@ -73,14 +75,14 @@ def read_partitioned(
     if is_frame(X):
         if holdout is not None:
             raise ValueError("holdout: is for files; split a Dask DataFrame by random_split.")
-        plan = _frame(X, columns, token)
+        plan = _frame(X, columns, parse_marks(missing_values), token)
     else:
-        plan = _files(X, client, columns, holdout, token)
+        plan = _files(X, client, columns, holdout, parse_marks(missing_values), token)
     read = client.persist(plan.tasks)
     _wait(client.compute(read), progress, 0.0)
     root = client.persist(_summary(read, plan.names, token))
     summary: parts.Summary = client.compute(root).result()
-    _check(summary, plan)
+    _check(summary, plan, missing_values)
     built = client.persist(_slabs(read, root, summary, plan, duplicates, token))
     del read
     return _collected(client, built, summary, plan, duplicates, token, progress)
@@ -91,6 +93,7 @@ def _files(
     client: Any,
     columns: Sequence[Column | None] | None,
     holdout: tuple[float, int] | None,
+    marks: tuple[float, ...],
     token: str,
 ) -> Planned:
     from dask import delayed
@@ -105,7 +108,8 @@ def _files(
         chosen = sources.Holdout(min(holdout[0], MOST / max(1, total)), holdout[1])
     read = delayed(sources.part_of_rows, pure=True)
     tasks = [
-        read(one, chosen, dask_key_name=f"pygeco-read-{token}-{t}") for t, one in enumerate(rows)
+        read(one, chosen, marks, dask_key_name=f"pygeco-read-{token}-{t}")
+        for t, one in enumerate(rows)
     ]
     hold = delayed(sources.held_rows, pure=True)
     held = [] if chosen is None else [hold(one, chosen) for one in rows]
@@ -114,7 +118,9 @@ def _files(
     return Planned(tasks, held, rows[0].names, f"{name} ({kind})")
 
 
-def _frame(X: Any, columns: Sequence[Column | None] | None, token: str) -> Planned:
+def _frame(
+    X: Any, columns: Sequence[Column | None] | None, marks: tuple[float, ...], token: str
+) -> Planned:
     from dask import delayed
 
     names = [str(name) for name in X.columns]
@@ -129,7 +135,7 @@ def _frame(X: Any, columns: Sequence[Column | None] | None, token: str) -> Plann
         at = [column_at("columns", one, names) for one in given if one is not None]
     read = delayed(sources.part_of_frame, pure=True)
     tasks = [
-        read(one, at, t, dask_key_name=f"pygeco-read-{token}-{t}")
+        read(one, at, t, marks, dask_key_name=f"pygeco-read-{token}-{t}")
         for t, one in enumerate(X.to_delayed())
     ]
     return Planned(
@@ -163,7 +169,7 @@ def _summary(read: Sequence[Any], names: tuple[str, ...], token: str) -> Any:
     return level[0]
 
 
-def _check(summary: parts.Summary, plan: Planned) -> None:
+def _check(summary: parts.Summary, plan: Planned, missing_values: Any) -> None:
     if not summary.cells:
         raise ReadError(f"{plan.words} has no row with user and item and rating; give another.")
     if summary.bad:
@@ -171,6 +177,9 @@ def _check(summary: parts.Summary, plan: Planned) -> None:
             f"values: {summary.bad} of {summary.cells} observed values are NaN or infinity (the "
             f"first at position {summary.first}); drop those cells."
         )
+    refuse_marks(summary.values, missing_values)
+    if are_clicks(summary.values):
+        raise ValueError(tell_of_clicks(float(summary.values[0])))
 
 
 def _slabs(

@@ -103,9 +103,9 @@ def table_of_rows(rows: Rows, holdout: Holdout | None, *, held: bool) -> tuple[A
     return whole_rows(with_numbers(called(rows.path), table, rows.names[2]))
 
 
-def part_of_rows(rows: Rows, holdout: Holdout | None = None) -> Part:
+def part_of_rows(rows: Rows, holdout: Holdout | None = None, marks: tuple[float, ...] = ()) -> Part:
     table, skipped = table_of_rows(rows, holdout, held=False)
-    return part_of(table, rows.names, skipped)
+    return part_of(table, rows.names, marks, skipped)
 
 
 def held_rows(rows: Rows, holdout: Holdout) -> Any:
@@ -113,12 +113,14 @@ def held_rows(rows: Rows, holdout: Holdout) -> Any:
     return table_of_rows(rows, holdout, held=True)[0]
 
 
-def part_of_frame(frame: Any, at: Sequence[int], number: int) -> Part:
+def part_of_frame(
+    frame: Any, at: Sequence[int], number: int, marks: tuple[float, ...] = ()
+) -> Part:
     """A partition of a Dask DataFrame, held to what `fit` asks of any table."""
     try:
         table = as_arrow(frame.iloc[:, list(at)])
         table = table.select(table.column_names[:3])  # without an index
-        return part_of(table, table.column_names)
+        return part_of(table, table.column_names, marks)
     except ValueError as error:
         raise ValueError(f"partition {number}: {error}") from error
 
