@@ -27,14 +27,7 @@ def run(output: Path, rank: int, seed: int) -> None:
     model = MatrixCompletion(
         rank, penalty=None, biases=True, solver=Solver.refitted(), random_state=seed
     )
-    errors: list[float] = []
-
-    def show(step: Step) -> None:
-        found = model.biases_.at(rows[held], cols[held]) + step.A.entries(rows[held], cols[held])
-        errors.append(float(np.sqrt(np.mean((found - values[held]) ** 2))))
-        line = f"{step.rank:4d}  {step.objective:9.4f}  {errors[-1]:9.4f}"
-        print(f"{line}  {step.gap_words:>13}  {step.seconds:7.2f}", flush=True)
-
+    show = Show(rows[held], cols[held], values[held])
     model.set_params(callback=show).fit((rows[fitted], cols[fitted], values[fitted], shape))
     sure = model.path_[-1].certificate.confidence
     print("objective: the mean squared error over the fitted ratings.")
@@ -44,8 +37,25 @@ def run(output: Path, rank: int, seed: int) -> None:
         "the objective."
     )
     print(f"stopped: {model.stop_reason_.advice}.")
-    _picture(model, errors, output)
+    _picture(model, show.errors, output)
     _report(model, (rows[held], cols[held], values[held]), output)
+
+
+class Show:
+    """A callback that prints a line for each rank, with its error at the held-out ratings."""
+
+    def __init__(self, rows: Any, cols: Any, values: Any) -> None:
+        self.rows, self.cols, self.values = rows, cols, values
+        self.errors: list[float] = []
+
+    def on_model(self, model: Any) -> None:
+        self.offsets = model.biases_.at(self.rows, self.cols)
+
+    def __call__(self, step: Step) -> None:
+        found = self.offsets + step.A.entries(self.rows, self.cols)
+        self.errors.append(float(np.sqrt(np.mean((found - self.values) ** 2))))
+        line = f"{step.rank:4d}  {step.objective:9.4f}  {self.errors[-1]:9.4f}"
+        print(f"{line}  {step.gap_words:>13}  {step.seconds:7.2f}", flush=True)
 
 
 def _picture(model: MatrixCompletion, errors: list[float], output: Path) -> None:

@@ -65,6 +65,10 @@ class Watch:
             "the posterior; --resume draws them anew"
         )
 
+    def on_model(self, model: Any) -> None:
+        """The model in the making, whose ids and offsets the held-out error needs."""
+        self.model = model
+
     def __enter__(self) -> Self:
         if self.voice.live:
             from rich.console import Console

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -11,7 +10,9 @@ from functools import cache
 from numba import get_num_threads
 from threadpoolctl import ThreadpoolController
 
-_TURN = threading.RLock()
+from pygeco.engines.forking import Turn
+
+_TURN = Turn()
 
 
 def each(work: Callable[[int], None], count: int, *, alone: bool = False) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import numba
 
 from pygeco.engines.compiling import watch_compilation
+from pygeco.engines.forking import Turn, serve_forked_children
 
 watch_compilation()
-_TURN = threading.Lock()
+serve_forked_children()
+_TURN = Turn()
 
 
 class Kernel:

@@ -21,6 +21,7 @@ from pygeco.estimators._fits import Fitted, along_path, by_evidence
 from pygeco.estimators._input import entries_from
 from pygeco.estimators._seen import Seen
 from pygeco.estimators._tables import fitted_entries
+from pygeco.estimators._whole import ModelListener, all_or_nothing
 from pygeco.estimators.exporting import Exporting
 from pygeco.estimators.folding import fold
 from pygeco.estimators.partial import Updating
@@ -97,7 +98,9 @@ class MatrixCompletion(
     callback : callable or None, default=None
         Called with each `Step`, with the evidence with each `Sweep`, with each `Trial` of a rank
         that held-out cells judge, and with each posterior draw, `Drawn`; a true answer stops the
-        fit, with what it has by then.
+        fit, with what it has by then. It sees the estimator as it was before the fit; with a
+        method `on_model(model)` it is shown the new one, with its ids and offsets, before the
+        first step of a path.
     observer : Observer or None, default=None
         Told of the start, of each step and of the stop.
     engine : "cpu", "cuda", "dask" or None, default=None
@@ -164,6 +167,7 @@ class MatrixCompletion(
         self.engine = engine
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(
         self,
         X: Any,
@@ -191,6 +195,8 @@ class MatrixCompletion(
         file on one machine.
 
         `sample_weight` has one weight per value of a tuple or a table, or per row of a matrix.
+
+        A fit that fails or is interrupted leaves the estimator as it was.
 
         `checkpoint` is a file that keeps the state of the fit, after each rank or every second or
         so between sweeps. A fit that was killed goes on from there when it is started again with
@@ -242,7 +248,10 @@ class MatrixCompletion(
                 store=store,
             )
         else:
-            self.biases_ = fit_biases(entries, chosen)  # before the callback, which may predict
+            self.biases_ = fit_biases(entries, chosen)
+            listener: Any = self.callback
+            if isinstance(listener, ModelListener):
+                listener.on_model(self)
             found = along_path(
                 entries,
                 self.rank,
@@ -322,6 +331,7 @@ class MatrixCompletion(
         self.seen_ = Seen(cells.pointers, cells.indices, cells.values, cells.weights)
         self._n_features_out = len(self.components_)
 
+    @all_or_nothing
     def to(self, engine: str) -> MatrixCompletion:
         """The same fitted model on another engine: "cpu" or "cuda". Moves it in place.
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from pygeco.estimators._common import seed
+from pygeco.estimators._whole import all_or_nothing
 from pygeco.factors import Array, LowRank
 from pygeco.modelfile import Saveable
 from pygeco.objectives.dense import Dense
@@ -73,6 +74,7 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         self.alpha = alpha
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> LowRankImputer:
         """Learn the components from a table with NaN for missing cells."""
         X = self._checked(X, reset=True)

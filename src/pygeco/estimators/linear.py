@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, Regre
 from sklearn.utils.validation import check_is_fitted
 
 from pygeco.estimators import _common
+from pygeco.estimators._whole import all_or_nothing
 from pygeco.factors import Array
 from pygeco.losses import Logistic, Loss, Multinomial
 from pygeco.losses import named as loss_named
@@ -102,6 +103,7 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):
         self.solver = solver
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> LowRankClassifier:
@@ -184,6 +186,7 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):
         self.solver = solver
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> ReducedRankRegressor:

@@ -14,6 +14,7 @@ from pygeco.estimators._input import cells_from
 from pygeco.estimators._marks import drop_marks
 from pygeco.estimators._recognize import take_cells
 from pygeco.estimators._seen import sort_cells
+from pygeco.estimators._whole import all_or_nothing
 from pygeco.estimators.cell_list import CellList
 from pygeco.estimators.folding import Linear, Sizes, fold
 from pygeco.evidence import new_rows
@@ -73,6 +74,7 @@ class Updating:
             )
         return entries
 
+    @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> Self:
         """Take in new cells without another fit.
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pygeco.affine import Affine, minimize_jointly
 from pygeco.estimators import _common
+from pygeco.estimators._whole import all_or_nothing
 from pygeco.factors import Array
 from pygeco.losses import Loss, sigmoid
 from pygeco.losses import named as loss_named
@@ -129,6 +130,7 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):
         self.solver = solver
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> QuadraticClassifier:
@@ -180,6 +182,7 @@ class QuadraticRegressor(RegressorMixin, _QuadraticForms):
         self.solver = solver
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> QuadraticRegressor:

@@ -16,6 +16,7 @@ from pygeco.arrays import answer, contiguous, foreign, moved, on, ones, zeros
 from pygeco.engines import chosen
 from pygeco.estimators._common import seed
 from pygeco.estimators._input import check_columns
+from pygeco.estimators._whole import all_or_nothing
 from pygeco.factors import Array, LowRank
 from pygeco.losses import Loss, named
 from pygeco.modelfile import Saveable
@@ -122,6 +123,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.engine = engine
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> RobustPCA:
         """Fit to a dense array, NaN for missing cells."""
         X = self._checked(X, reset=True)
@@ -148,7 +150,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 f"RobustPCA still moved after max_iter={self.max_iter} sweeps; raise max_iter "
                 "or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self.components_: Array = contiguous(fit.A.V.T, real)
         self.location_: Array = fit.location.astype(real)
@@ -188,6 +190,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         W = X if foreign(X) else check_array(X, dtype=[np.float64, np.float32])
         return answer(on(W, self.components_) @ self.components_ + self.location_, X)
 
+    @all_or_nothing
     def to(self, engine: str) -> RobustPCA:
         """The same fitted model on another engine: "cpu" or "cuda". Moves it in place."""
         check_is_fitted(self)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,12 +16,13 @@ from pygeco.arrays import Array
 from pygeco.engines.cells import cut, with_transpose
 from pygeco.engines.dask import local, sweeps
 from pygeco.engines.dask.slabs import Slab
+from pygeco.engines.forking import Turn
 from pygeco.engines.host import ENGINE
 from pygeco.engines.protocol import Cells
 from pygeco.engines.threads import one_blas_thread
 
 # A task uses all threads of its worker; two at a time would only get in each other's way.
-_TURN = threading.Lock()
+_TURN = Turn()
 
 
 class Both(NamedTuple):
