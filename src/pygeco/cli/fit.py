@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path, PurePath
@@ -210,7 +210,9 @@ def _started(plan: Plan, voice: Voice) -> Iterator[Any]:
     if "://" not in plan.ratings and not Path(plan.ratings).exists():
         raise FileNotFoundError(2, "No such file or directory", plan.ratings)
     try:
-        with started(*plan.cluster) as client:
+        with ExitStack() as stack:
+            with voice.busy("looking for the workers"):
+                client = stack.enter_context(started(*plan.cluster))
             drawn = f"; dashboard: {client.dashboard_link}" if find_spec("bokeh") else ""
             voice.note(f"{len(client.nthreads())} workers{drawn}.")
             yield client

@@ -91,6 +91,7 @@ def asked(
     of arrays, one line a row.
     """
     from pygeco.engines.dask.cluster import submitted
+    from pygeco.engines.dask.patience import gathered
 
     arrays = np.broadcast_arrays(np.asarray(rows), *others)
     shape = arrays[0].shape
@@ -105,17 +106,20 @@ def asked(
         local = np.where(index[own] < 0, U.bounds[t + 1] - U.bounds[t], index[own] - U.bounds[t])
         parts = (local, *(other[own] for other in along))
         tasks.append(submitted(client, _answer, models[t], function, parts, settings))
-    answers = client.gather(tasks)
+    answers = gathered(client, tasks)
     places = np.argsort(home, kind="stable")
     return _put_together(answers, places, shape)
 
 
 def asked_one(model: Any, function: Callable[..., Any], row: int, *others: Any) -> Any:
     """function(model of the slab, the row there, *others)."""
+    from pygeco.engines.dask.patience import gathered
+
     U = model.factors_.U
     t = int(np.searchsorted(U.bounds, row, side="right")) - 1
     client = U.engine.slabs.client
-    return client.submit(function, slab_models(model)[t], int(row - U.bounds[t]), *others).result()
+    asked = client.submit(function, slab_models(model)[t], int(row - U.bounds[t]), *others)
+    return gathered(client, [asked])[0]
 
 
 def _answer(model: Any, function: Callable[..., Any], parts: Any, settings: Any) -> Any:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pygeco.column_names import match_columns
 from pygeco.columns import ReadError
+from pygeco.engines.dask.patience import awaited, gathered
 from pygeco.engines.dask.slabs import Slabs
 from pygeco.objectives.observed import RepeatedCellError, check_policy
 from pygeco.partitioned import parts, sources
@@ -79,9 +80,9 @@ def read_partitioned(
     else:
         plan = _files(X, client, columns, holdout, parse_marks(missing_values), token)
     read = client.persist(plan.tasks)
-    _wait(client.compute(read), progress, 0.0)
+    awaited(client, client.compute(read), _half(progress, 0.0))
     root = client.persist(_summary(read, plan.names, token))
-    summary: parts.Summary = client.compute(root).result()
+    summary: parts.Summary = gathered(client, [client.compute(root)])[0]
     _check(summary, plan, missing_values)
     built = client.persist(_slabs(read, root, summary, plan, duplicates, token))
     del read
@@ -99,7 +100,8 @@ def _files(
     from dask import delayed
 
     paths = sources.listed(X)
-    footers = client.gather(client.map(sources.footer, paths, key=f"pygeco-footer-{token}"))
+    asked = client.map(sources.footer, paths, key=f"pygeco-footer-{token}")
+    footers = gathered(client, asked)
     given = dict(zip(sources.ROLES, _three(columns), strict=True))
     rows = sources.parts_of_files(paths, footers, given)
     chosen = None
@@ -238,8 +240,8 @@ def _collected(
         for name in ("slab", "users", "account")
     ]
     slabs, users, accounts = (client.compute(tasks) for tasks in asked)
-    _wait(slabs, progress, 0.5)
-    told: list[parts.Account] = client.gather(accounts)
+    awaited(client, slabs, _half(progress, 0.5))
+    told: list[parts.Account] = gathered(client, accounts)
     column_ids = id_array(summary.items)
     repeated = [one for one in told if one.repeats]
     if repeated and duplicates == "error":
@@ -259,7 +261,7 @@ def _collected(
     )
     found = f"{plan.words}: {words}; {summary.cells:,} rows{left}."
     row_ids = RowIds(client, tuple(users), starts, rows)
-    held = _held(client.gather(client.compute(plan.held))) if plan.held else None
+    held = _held(gathered(client, client.compute(plan.held))) if plan.held else None
     return Partitioned(shaped, row_ids, column_ids, plan.names, found, held)
 
 
@@ -269,12 +271,6 @@ def _held(tables: Sequence[Any]) -> Any:
     return pa.concat_tables(tables, promote_options="permissive")
 
 
-def _wait(futures: Sequence[Any], progress: Progress | None, begin: float) -> None:
-    """Until all are done, telling how many are; each half of the work is half of the progress."""
-    from distributed import as_completed, wait
-
-    if progress is None:
-        wait(futures)
-        return
-    for done, _ in enumerate(as_completed(futures), 1):
-        progress(begin + 0.5 * done / len(futures))
+def _half(progress: Progress | None, begin: float) -> Progress | None:
+    """The progress of one half of the work, as that of the whole."""
+    return None if progress is None else lambda share: progress(begin + 0.5 * share)

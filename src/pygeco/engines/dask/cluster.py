@@ -14,13 +14,12 @@ from distributed import Client, LocalCluster
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from pygeco.arrays import HOST, Array
-from pygeco.engines.dask.faults import ClusterError
 from pygeco.engines.dask.passes import Dask
+from pygeco.engines.dask.patience import ANSWER_SECONDS, await_workers, check_scheduler
 from pygeco.engines.dask.slabs import from_csr
 from pygeco.engines.host import Host
 from pygeco.engines.protocol import Cells
 
-SECONDS = 5  # after which a scheduler that does not answer is given up
 # Between processes of one machine: how long a call to one that is dead may take (30 s otherwise).
 SHORT = {"distributed.comm.timeouts.connect": "5s"}
 # Memory that is freed is used again: with Dask's own settings every array of a pass is asked of the
@@ -106,7 +105,9 @@ def started(address: str | None = None, workers: int | None = None) -> Iterator[
         with dask.config.set(SHORT), local(workers) as cluster, Client(cluster) as client:
             yield prompt(client)
     else:
-        with _reached(address) as client:
+        check_scheduler(address)
+        with Client(address, timeout=ANSWER_SECONDS) as client:
+            await_workers(client)
             yield client
 
 
@@ -116,20 +117,12 @@ def submitted(client: Any, function: Callable[..., Any], *args: Any) -> Any:
         return client.submit(function, *args, pure=False)
 
 
-def _reached(address: str) -> Any:
-    try:
-        return Client(address, timeout=SECONDS)
-    except (OSError, ValueError) as error:
-        raise ClusterError(
-            f"scheduler: nothing answers at {address}; start one with `dask scheduler`, and its "
-            "workers with `dask worker`."
-        ) from error
-
-
 @contextmanager
 def borrowed() -> Iterator[bool]:
     """A client for a while: the current one (false), or one of a cluster started for it (true)."""
-    if known() is not None:
+    client = known()
+    if client is not None:
+        await_workers(client)
         yield False
         return
     with started():

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import warnings
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from distributed import KilledWorker, wait
+from distributed import KilledWorker
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 
@@ -60,12 +60,6 @@ def watch(client: Any) -> Watch:
     if client not in _WATCHES:
         _WATCHES[client] = Watch(client)
     return _WATCHES[client]
-
-
-def awaited(client: Any, futures: Sequence[Any]) -> None:
-    """Until they are there, or have failed; by this client, whichever Dask would choose."""
-    with client.as_current():
-        wait(futures)
 
 
 @contextmanager

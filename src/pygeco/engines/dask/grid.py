@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from pygeco.engines.dask import work
 from pygeco.engines.dask.anchors import DEEP, Anchor, Scratch, loaded, saved
 from pygeco.engines.dask.asks import MOST, asks
-from pygeco.engines.dask.faults import awaited, clear_words, watch
+from pygeco.engines.dask.faults import clear_words, watch
 from pygeco.engines.dask.nodes import Each, Inputs, Kept, Node, Past, Plan, refs
+from pygeco.engines.dask.patience import awaited, gathered
 from pygeco.engines.dask.work import Input, Instruction, Program
 
 FAN = 8  # parts that are added in one task
@@ -216,7 +217,7 @@ class _Batch:
         keys = [ref.key for ref in refs]
         with clear_words(client):
             sent = self.send(keys)
-            found = client.gather([sent[key] for key in keys])
+            found = gathered(client, [sent[key] for key in keys])
             self.loading()
         self.grid.watch.tell()
-        return list(found)
+        return found

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.container import Blocks
-from pygeco.engines.dask.faults import awaited
+from pygeco.engines.dask.patience import awaited, gathered
 from pygeco.factors import Array
 
 CELLS = 1 << 23  # of a slab, about: a pass over fewer takes no longer than Dask needs for a task
@@ -59,7 +59,7 @@ class Slabs(NamedTuple):
             before = 0
             yield np.zeros(1, np.int64)
             for slab in self.futures:
-                own = self.client.submit(_ends, slab).result()
+                own = gathered(self.client, [self.client.submit(_ends, slab)])[0]
                 yield own + before
                 before += int(own[-1])
 
