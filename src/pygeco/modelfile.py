@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import scipy
@@ -28,6 +28,7 @@ from pygeco.evidence import Stage
 from pygeco.factors import LowRank
 from pygeco.losses.references import loss_at, reference_of
 from pygeco.losses.weighing import Weighing
+from pygeco.modelcheck import Check, Sizes, array, check_attributes, check_types
 from pygeco.objectives.biases import Biases
 from pygeco.objectives.half_sweep import Side
 from pygeco.path import Path, Step, Stop
@@ -60,6 +61,10 @@ def record(kind: type[T]) -> type[T]:
 
 class Saveable:
     """An estimator that can be written to a file. `pygeco.load(path)` reads it."""
+
+    # The checks of its fitted attributes, in order, and those of them that a file may lack.
+    _contents: ClassVar[dict[str, Check]] = {}
+    _may_lack: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -106,7 +111,9 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
 
     With `mmap` the arrays stay in the file and are read when used, so that loading takes no time,
     and processes that serve one model share its memory; checksums of the arrays are then not
-    compared. A file that is cut short, damaged, foreign or too new raises `ModelFileError`.
+    compared, and of the arrays only shapes and kinds are checked. A file that is cut short,
+    damaged, foreign or too new raises `ModelFileError`, and so does one whose parts do not fit
+    each other.
     """
     contents = read(path, mapped=mmap)
     name = os.fspath(path)
@@ -117,9 +124,14 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
 
     def build() -> Any:
         decode = Decoder(contents)
-        model = _MODELS[kind](**decode.mapping(tree["settings"]))
+        settings = decode.mapping(tree["settings"])
+        check_types(_MODELS[kind].__init__, settings)
+        if not isinstance(settings.get("random_state"), int | None):
+            raise ValueError("random_state is no integer")
+        model = _MODELS[kind](**settings)
         for attribute, value in decode.mapping(tree["fitted"]).items():
             setattr(model, attribute, value)
+        check_attributes(model, model._contents, model._may_lack, thorough=not mmap)
         return model
 
     return _guarded(name, build)
@@ -253,10 +265,14 @@ class Decoder:
             return readers[tag]()
         if tag in _SPARSE:
             return self._sparse(tag, value)
-        return _RECORDS[tag](**self.mapping(content))
+        fields_of = self.mapping(content)
+        check_types(_RECORDS[tag], fields_of)
+        return _RECORDS[tag](**fields_of)
 
     def _texts(self, value: Any) -> Any:
         ends, joined = (self(part) for part in value["is"])
+        array("i", "texts")("text", ends, Sizes())
+        array("u", int(ends[-1]) if len(ends) else 0)("text", joined, Sizes())
         raw, at, found = joined.tobytes(), 0, []
         for end in ends.tolist():
             if not at <= end <= len(raw):
@@ -269,6 +285,8 @@ class Decoder:
 
     def _sparse(self, tag: str, value: Any) -> Any:
         data, *parts = (self(part) for part in value["is"])
+        for part in parts:
+            array("i", "indices")(f"{tag} matrix", part, Sizes())
         inner = (data, tuple(parts)) if tag == "coo" else (data, *parts)
         matrix = _SPARSE[tag](inner, shape=tuple(value["shape"]))
         if tag != "coo":

@@ -202,6 +202,29 @@ def test_time_limit_and_resume(home, tmp_path) -> None:
     assert checkpoint.exists()
 
 
+def test_only_its_own_fit_removes_a_checkpoint(home, tmp_path) -> None:
+    model, checkpoint = tmp_path / "m", tmp_path / "m.checkpoint"
+    fit = ("fit", home / "some.csv", "-o", model, "--rank", "3", "--penalty", "none")
+    run(*fit, "--time-limit", "0.001")
+    kept = checkpoint.read_bytes()
+    for mistake in (
+        ("--resume", "--rank", "999"),
+        ("--rank", "999"),
+        ("--resume", "--loss", "logistic"),
+        ("--user", "nobody"),
+        ("--resume", "--restart"),
+        (),  # a second fit with the same output
+    ):
+        run(*fit, *mistake, code=2)
+        assert checkpoint.read_bytes() == kept
+    said = run(*fit, code=2).output
+    assert "continue it with --resume, drop it with --restart" in " ".join(said.split())
+    run(*fit, "--restart")
+    assert not checkpoint.exists()
+    run(*fit, "--rank", "999", code=2)
+    assert not checkpoint.exists()  # nothing was begun
+
+
 def test_the_rank_asked_for_is_kept_and_the_cap_is_named(home, tmp_path) -> None:
     run_ = ("fit", home / "ratings.csv", "-o", tmp_path / "m", "--posterior", 20)
     text = " ".join(run(*run_, "--rank", 2).output.split())

@@ -59,6 +59,7 @@ class Plan:
     test: Path | None
     limit: float | None
     resume: bool
+    restart: bool
     seed: int
     settings: dict[str, Any]
     cluster: Cluster | None = None
@@ -131,6 +132,9 @@ def fit(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue a fit that was interrupted.")
     ] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Drop a fit that was interrupted, and start anew.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the fit and of the split.")] = 0,
     overwrite: Overwrite = False,
     as_json: Json = False,
@@ -140,6 +144,8 @@ def fit(
     While it runs, MODEL.checkpoint keeps its state; --resume continues from it, to the same bits.
     """
     with told("fit", "interrupted; the same command with --resume continues."):
+        if resume and restart:
+            raise ValueError("--restart: cannot be given together with --resume; choose one.")
         if holdout and test is not None:
             raise ValueError("--holdout: cannot be given together with --test; choose one.")
         settings = {
@@ -158,7 +164,8 @@ def fit(
         if matrix and cluster is not None:
             raise ValueError("--matrix: is read on this machine; leave --engine dask out.")
         plan = Plan(
-            *(ratings, output, columns, holdout, test, limit, resume, seed, settings, cluster),
+            *(ratings, output, columns, holdout, test, limit, resume, restart),
+            *(seed, settings, cluster),
             matrix=matrix,
             overwrite=overwrite,
         )
@@ -178,13 +185,13 @@ def _run(plan: Plan, voice: Voice) -> None:
         voice.note(ratings.found)
         held = ratings.held if plan.test is None else _read_test(plan, voice, ratings.fitted)
         model = MatrixCompletion(**plan.settings)
-        _prepare_checkpoint(plan, voice)
+        continues = _prepare_checkpoint(plan, voice)
         shown = held if client is None else None
         with writing(plan.checkpoint), Watch(voice, model, shown, plan.limit) as watch:
             try:
                 model.set_params(callback=watch).fit(ratings.fitted, checkpoint=plan.checkpoint)
             except ValueError:
-                if not plan.resume:
+                if not continues:  # nothing was begun, so nothing is to be continued
                     plan.checkpoint.unlink(missing_ok=True)
                 raise
         model.set_params(callback=None)
@@ -276,14 +283,20 @@ def _read_test(plan: Plan, voice: Voice, fitted: Any) -> Any:
     return table
 
 
-def _prepare_checkpoint(plan: Plan, voice: Voice) -> None:
+def _prepare_checkpoint(plan: Plan, voice: Voice) -> bool:
+    """Whether there is a fit to continue; one that nobody asked to continue is left alone."""
+    if plan.restart:
+        plan.checkpoint.unlink(missing_ok=True)
     there = plan.checkpoint.exists()
     if plan.resume:
         found = "continuing from" if there else "nothing to continue: there is no"
         voice.note(f"{found} {plan.checkpoint}.")
     elif there:
-        voice.note(f"starting anew; --resume would have continued from {plan.checkpoint}.")
-        plan.checkpoint.unlink()
+        raise ValueError(
+            f"--resume: {plan.checkpoint} holds a fit that was interrupted or is still running; "
+            "continue it with --resume, drop it with --restart, or choose another output with -o."
+        )
+    return there
 
 
 def _summary(plan: Plan, voice: Voice, model: Any, held: Any, found: str, late: str) -> None:

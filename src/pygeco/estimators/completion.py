@@ -17,6 +17,7 @@ from pygeco.engines import on_cluster
 from pygeco.estimators import _common
 from pygeco.estimators._checkpoint import Checkpoint, key_of, seed_of, without_time
 from pygeco.estimators._cluster import brought_home, file_state, spread_out
+from pygeco.estimators._contents import COMPLETION, MAY_LACK
 from pygeco.estimators._fits import Fitted, along_path, by_evidence
 from pygeco.estimators._input import entries_from
 from pygeco.estimators._seen import Seen
@@ -133,6 +134,8 @@ class MatrixCompletion(
     row_ids_, column_ids_ : array or None
         The sorted ids of rows and columns, where the fit was to a table.
     """
+
+    _contents, _may_lack = COMPLETION, MAY_LACK
 
     def __init__(
         self,

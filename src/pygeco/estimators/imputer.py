@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from pygeco.estimators._common import seed
+from pygeco.estimators._contents import IMPUTER, MAY_LACK
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.factors import Array, LowRank
 from pygeco.modelfile import Saveable
@@ -62,6 +63,8 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
     >>> LowRankImputer(1, alpha=1e-6, random_state=0).fit_transform(X)[2].round(3).tolist()
     [3.0, 30.0, 300.0]
     """
+
+    _contents, _may_lack = IMPUTER, MAY_LACK
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, Regre
 from sklearn.utils.validation import check_is_fitted
 
 from pygeco.estimators import _common
+from pygeco.estimators._contents import CLASSES, LINEAR, MAY_LACK, REGRESSOR
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.factors import Array
 from pygeco.losses import Logistic, Loss, Multinomial
@@ -87,6 +88,8 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):
     path_ : Path
     rank_, n_iter_ : int
     """
+
+    _contents, _may_lack = LINEAR | CLASSES, MAY_LACK
 
     def __init__(
         self,
@@ -168,6 +171,8 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):
     path_ : Path
     rank_, n_iter_ : int
     """
+
+    _contents, _may_lack = LINEAR | REGRESSOR, MAY_LACK
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pygeco.affine import Affine, minimize_jointly
 from pygeco.estimators import _common
+from pygeco.estimators._contents import CLASSES, MAY_LACK, QUADRATIC
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.factors import Array
 from pygeco.losses import Loss, sigmoid
@@ -115,6 +116,8 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):
     rank_, n_iter_ : int
     """
 
+    _contents, _may_lack = QUADRATIC | CLASSES, MAY_LACK
+
     def __init__(
         self,
         rank: int = 8,
@@ -166,6 +169,8 @@ class QuadraticRegressor(RegressorMixin, _QuadraticForms):
 
     Parameters and attributes are those of `QuadraticClassifier`, with one function.
     """
+
+    _contents, _may_lack = QUADRATIC, MAY_LACK
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from pygeco.arrays import answer, contiguous, foreign, moved, on, ones, zeros
 from pygeco.engines import chosen
 from pygeco.estimators._common import seed
+from pygeco.estimators._contents import MAY_LACK, ROBUST
 from pygeco.estimators._input import check_columns
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.factors import Array, LowRank
@@ -99,6 +100,8 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     >>> bool(np.all(model.outlier_mask_ == wild))
     True
     """
+
+    _contents, _may_lack = ROBUST, MAY_LACK
 
     def __init__(
         self,

@@ -91,7 +91,7 @@ def await_workers(client: Any) -> None:
 
 
 def awaited(
-    client: Any, futures: Sequence[Any], progress: Callable[[float], None] | None = None
+    client: Any, futures: Sequence[Any], progress: Callable[[float], object] | None = None
 ) -> None:
     """Until they are there, or have failed; by this client, whichever Dask would choose.
 

@@ -1,0 +1,216 @@
+"""What a model file must hold for each estimator; see `modelcheck`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from pygeco.estimators._seen import Seen
+from pygeco.factors import LowRank
+from pygeco.losses import Loss
+from pygeco.modelcheck import (
+    Check,
+    Sizes,
+    array,
+    each,
+    ids,
+    items,
+    match_size,
+    names,
+    number,
+    of,
+    optional,
+    parts,
+    size,
+)
+from pygeco.objectives.biases import Biases
+from pygeco.objectives.half_sweep import Side
+from pygeco.path import Path, Step, Stop
+from pygeco.posterior import Gaussian, Posterior
+from pygeco.sampling import Average, Draw
+
+
+def low_rank(m: str, n: str, r: str) -> Check:
+    return parts(LowRank, U=array("f", m, r), s=array("f", r), V=array("f", n, r))
+
+
+def path(m: str, n: str) -> Check:
+    step = parts(Step, rank=size("s"), A=low_rank(m, n, "s"), objective=number())
+    return parts(Path, steps=each(tuple, step, "s"), shape=items(tuple, size(m), size(n)))
+
+
+def side(m: str, p: str) -> Check:
+    return parts(
+        Side,
+        factor=array("f", m, p),
+        bias=array("f", m),
+        variance=array("f", m, p),
+        bias_variance=array("f", m),
+    )
+
+
+def drawn(m: str) -> Check:
+    """A side of a draw, which has no variances."""
+    return parts(
+        Side,
+        factor=array("f", m, "q"),
+        bias=array("f", m),
+        variance=array("f", 0),
+        bias_variance=array("f", 0),
+    )
+
+
+def gaussian(m: str, d: str) -> Check:
+    return parts(Gaussian, precision=array("f", d, d), centre=array("f", d), some=array("b", m))
+
+
+def cells(name: str, value: Any, sizes: Sizes) -> None:
+    """Cells row by row: pointers that rise, indices of columns, a value each."""
+    parts(
+        Seen,
+        pointers=array("i", "m+1"),
+        indices=array("i", "cells"),
+        values=array("f", "cells"),
+        weights=array("f", "cells" if len(value.weights) else 0),
+    )(name, value, sizes)
+    p, at = value.pointers, value.indices
+    match_size(f"{name}.indices", len(at), int(p[-1]), sizes)
+    if not sizes.thorough:
+        return
+    if p[0] != 0 or np.any(np.diff(p) < 0):
+        raise ValueError(f"{name}.pointers are not the ends of rows")
+    if len(at) and (at.min() < 0 or at.max() >= sizes["n"]):
+        raise ValueError(f"{name}.indices lead out of the matrix")
+    if np.any(value.weights < 0):
+        raise ValueError(f"{name}.weights holds a weight below zero")
+
+
+def own_cells(name: str, value: Any, sizes: Sizes) -> None:
+    """The same, of another number of cells."""
+    cells(name, value, sizes.without("cells"))
+
+
+def sparse(m: str, n: str) -> Check:
+    def check(name: str, value: Any, sizes: Sizes) -> None:
+        if not sp.issparse(value):
+            raise ValueError(f"{name} is not a sparse matrix")
+        for found, dim in zip(value.shape, (m, n), strict=True):
+            match_size(name, found, dim, sizes)
+        array("f", "outliers")(f"{name}.data", value.data, sizes)
+
+    return check
+
+
+def span(name: str, value: Any, sizes: Sizes) -> None:
+    """The least and the greatest of the values."""
+    items(tuple, of(int, float), of(int, float))(name, value, sizes)
+    if not value[0] <= value[1]:
+        raise ValueError(f"{name} has its ends in the wrong order")
+
+
+def classes(name: str, value: Any, sizes: Sizes) -> None:
+    """As many as there are functions, or two for one."""
+    ids("classes")(name, value, sizes)
+    if sizes["classes"] != max(2, sizes["k"]) or (sizes["classes"] == 2 and sizes["k"] != 1):
+        raise ValueError(f"{name} has length {len(value)} for {sizes['k']} functions")
+
+
+POSTERIOR = parts(
+    Posterior,
+    rows=side("m", "p"),
+    cols=side("n", "p"),
+    row_prior=gaussian("m", "row prior"),
+    col_prior=gaussian("n", "column prior"),
+    tau=number(0),
+    mean=number(),
+    scale=number(0),
+)
+AVERAGE = parts(
+    Average,
+    factors=low_rank("m", "n", "average"),
+    mean=number(),
+    row=array("f", "m"),
+    col=array("f", "n"),
+    error=number(0),
+    draws=each(tuple, parts(Draw, rows=drawn("m"), cols=drawn("n")), "q"),
+    noise=number(0),
+    scale=number(0),
+)
+COMPLETION: dict[str, Check] = {
+    "factors_": low_rank("m", "n", "r"),
+    "rank_": size("r"),
+    "singular_values_": array("f", "r"),
+    "components_": array("f", "coordinates", "n"),
+    "_n_features_out": size("coordinates"),
+    "n_features_in_": size("n"),
+    "feature_names_in_": names("n"),
+    "row_ids_": optional(ids("m")),
+    "column_ids_": optional(ids("n")),
+    "table_columns_": optional(items(tuple, of(str), of(str), of(str))),
+    "biases_": parts(Biases, mean=number(), row=array("f", "m"), col=array("f", "n")),
+    "seen_": cells,
+    "held_out_": optional(own_cells),
+    "posterior_": optional(POSTERIOR),
+    "average_": optional(AVERAGE),
+    "path_": path("m", "n"),
+    "stop_reason_": of(Stop),
+    "loss_": of(Loss),
+    "range_": span,
+    "levels_": items(tuple, number(0), number(0)),
+    "total_weight_": number(0),
+    "n_iter_": of(int),
+}
+ROBUST: dict[str, Check] = {
+    "components_": array("f", "r", "n"),
+    "n_components_": size("r"),
+    "_n_features_out": size("r"),
+    "n_features_in_": size("n"),
+    "feature_names_in_": names("n"),
+    "location_": array("f", "n"),
+    "singular_values_": array("f", "r"),
+    "low_rank_": low_rank("m", "n", "with location"),
+    "outliers_": sparse("m", "n"),
+    "scale_": number(0),
+    "spread_": number(0),
+    "threshold_": number(0),
+    "loss_": of(Loss),
+    "n_iter_": of(int),
+}
+IMPUTER: dict[str, Check] = {
+    "components_": array("f", "r", "n"),
+    "n_components_": size("r"),
+    "n_features_in_": size("n"),
+    "feature_names_in_": names("n"),
+    "mean_": array("f", "n"),
+    "scale_": array("f", "n"),
+    "alpha_": number(0),
+    "share_": number(0),
+}
+LINEAR: dict[str, Check] = {
+    "factors_": low_rank("k", "n", "r"),
+    "rank_": size("r"),
+    "intercept_": array("f", "k"),
+    "n_features_in_": size("n"),
+    "feature_names_in_": names("n"),
+    "path_": path("k", "n"),
+    "n_iter_": of(int),
+}
+QUADRATIC: dict[str, Check] = {
+    "components_": array("f", "k", "r", "n"),
+    "rank_": size("r"),
+    "eigenvalues_": array("f", "k", "r"),
+    "shifts_": array("f", "k", "r"),
+    "coef_": array("f", "k", "n"),
+    "intercept_": array("f", "k"),
+    "objectives_": each(list, each(tuple, number())),
+    "n_features_in_": size("n"),
+    "feature_names_in_": names("n"),
+    "loss_": of(Loss),
+    "n_iter_": of(int),
+}
+CLASSES: dict[str, Check] = {"classes_": classes}
+REGRESSOR: dict[str, Check] = {"loss_": of(Loss), "one_target_": of(bool)}
+# Attributes that not every file has: of data without names, or of an earlier version.
+MAY_LACK = ("feature_names_in_", "held_out_", "levels_")
