@@ -180,7 +180,16 @@ def _suits(value: Any, hint: Any) -> bool:
         return isinstance(value, int) and not isinstance(value, bool)
     if getattr(kind, "_is_protocol", False) or kind.__module__ == "collections.abc":
         return value is None or is_dataclass(value) or callable(value)
+    if kind in (list, tuple):
+        return isinstance(value, kind) and _items_suit(value, typing.get_args(hint))
     return isinstance(value, kind)
+
+
+def _items_suit(value: Any, hints: tuple[Any, ...]) -> bool:
+    """The items of a list[X], a tuple[X, ...] or a tuple[X, Y]."""
+    if len(hints) == 1 or hints[1:] == (...,):
+        return all(_suits(item, hints[0]) for item in value)
+    return not hints or (len(value) == len(hints) and all(map(_suits, value, hints)))
 
 
 def _refuse(name: str, what: str) -> typing.NoReturn:

@@ -272,13 +272,15 @@ class Decoder:
     def _texts(self, value: Any) -> Any:
         ends, joined = (self(part) for part in value["is"])
         array("i", "texts")("text", ends, Sizes())
-        array("u", int(ends[-1]) if len(ends) else 0)("text", joined, Sizes())
+        array("u", "bytes")("text", joined, Sizes())
         raw, at, found = joined.tobytes(), 0, []
         for end in ends.tolist():
             if not at <= end <= len(raw):
                 raise ValueError("text is out of order")
             found.append(raw[at:end].decode())
             at = end
+        if at != len(raw):
+            raise ValueError("text goes on after its end")
         # Not by the length that the file claims: it may be any.
         out = np.array(found, dtype=str if value["kind"].startswith("<U") else object)
         return out.reshape(value["shape"])

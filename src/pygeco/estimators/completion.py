@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -149,7 +149,12 @@ class MatrixCompletion(
         refit: bool = True,
         clip: bool = False,
         duplicates: str = "error",
-        missing_values: Any = "auto",
+        missing_values: str
+        | float
+        | list[float]
+        | tuple[float, ...]
+        | NDArray[Any]
+        | None = "auto",
         callback: Callable[[Any], object] | None = None,
         observer: Observer | None = None,
         engine: str | None = None,
