@@ -52,8 +52,18 @@ def figure1(panels: Mapping[str, Sequence[Line]]) -> Any:
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(colors=INK)
         ax.grid(color=GRID, alpha=0.2)
-    handles, labels = ax.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
+    found = [ax.get_legend_handles_labels() for ax in figure.axes]
+    by_label = {
+        label: line for lines, labels in found for line, label in zip(lines, labels, strict=True)
+    }
+    figure.legend(
+        by_label.values(),
+        by_label.keys(),
+        loc="outside lower center",
+        ncols=4,
+        frameon=False,
+        fontsize=8,
+    )
     return figure
 
 
