@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.column_names import find_role, list_names
-from pygeco.tables import Column, ColumnError, column_at, not_a_number, pyarrow
+from pygeco.tables import Column, ColumnError, as_floats, column_at, not_a_number, pyarrow
 from pygeco.visible import escape_controls
 
 
@@ -128,7 +128,7 @@ def with_numbers(file: str, table: Any, name: str) -> Any:
         if _is_text(column):
             column = pa.compute.utf8_trim_whitespace(column)
             column = pa.compute.if_else(pa.compute.equal(column, ""), None, column)
-        values = column.cast(pa.float64())
+        values = as_floats(column)
     except pa.ArrowException as error:
         raise ReadError(f"{file}: {not_a_number(column, name)}") from error
     kept = shortened(values.to_numpy())  # NaN where there is none

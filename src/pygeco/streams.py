@@ -44,6 +44,12 @@ def stream(purpose: Purpose, seed: int = 0, *keys: int) -> np.random.Generator:
     return np.random.default_rng(words)
 
 
+def check_seed(seed: object, name: str = "seed") -> None:
+    """A sentence for a seed that is not a whole number from 0 on."""
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise ValueError(f"{name}: expected an integer ≥ 0, not {seed!r}.")
+
+
 def seed_from(random_state: int | np.random.Generator | None) -> int:
     """The seed that a random state stands for: as given, or a new one drawn from it."""
     if isinstance(random_state, (int, np.integer)) and random_state >= 0:

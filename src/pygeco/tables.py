@@ -72,6 +72,13 @@ def as_arrow(X: Any) -> Any:
     except pa.ArrowException as error:
         first = str(error).strip().splitlines()[0]
         raise ValueError(f"X: the table cannot be read as Arrow columns: {first}") from error
+    except OverflowError as error:
+        raise ValueError("X: an integer has more than 64 bits; make such ids text.") from error
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"X: the text {error.object[:40]!r} has half of a surrogate pair, which is no "
+            "character; read it in the encoding that it was written in."
+        ) from error
 
 
 def names_of(X: Any) -> list[str]:
@@ -123,6 +130,8 @@ def arranged(column: Any, name: str) -> Coded:
 def _comparable(column: Any, name: str) -> Any:
     """The column itself, or as text where NumPy has no such type."""
     t = pyarrow().types
+    if t.is_float16(column.type):  # which Arrow does not sort
+        return column.cast("float32")
     known = (t.is_integer, t.is_floating, t.is_boolean, t.is_date, t.is_timestamp)
     if any(kind(column.type) for kind in known):
         return column
@@ -146,8 +155,7 @@ def numbers(column: Any, name: str) -> NDArray[Any]:
     """The values of an Arrow column: float32 as it is, anything else that is a number float64."""
     pa = pyarrow()
     try:
-        kind = pa.float32() if column.type == pa.float32() else pa.float64()
-        cast = column.cast(kind)
+        cast = column if column.type == pa.float32() else as_floats(column)
     except pa.ArrowException as error:
         raise ValueError(not_a_number(column, name)) from error
     if cast.null_count:
@@ -156,8 +164,28 @@ def numbers(column: Any, name: str) -> NDArray[Any]:
     return np.asarray(cast.to_numpy())
 
 
+def as_floats(column: Any) -> Any:
+    """The column in float64, if that changes no whole number; else pyarrow's error."""
+    pa = pyarrow()
+    try:
+        return column.cast(pa.float64())
+    except pa.ArrowException:
+        if not pa.types.is_integer(column.type):
+            raise
+        # Arrow refuses all from 2⁵³ on, though many of them are floats, too.
+        found = column.cast(pa.float64(), safe=False)
+        if not found.cast(column.type, safe=False).equals(column):
+            raise
+        return found
+
+
 def not_a_number(column: Any, name: str) -> str:
     """A sentence about the first value that is not a number."""
+    if pyarrow().types.is_integer(column.type):
+        return (
+            f"column {name!r}: whole numbers beyond 2⁵³ lose their last digits as floats; subtract "
+            "what they have in common, or divide them."
+        )
     for at, value in enumerate(value for chunk in column.chunks for value in chunk.to_pylist()):
         try:
             float(value if value is not None else 0)
@@ -196,11 +224,20 @@ def comparable_with(ids: NDArray[Any], wanted: ArrayLike) -> tuple[NDArray[Any],
             asked = np.asarray(wanted, dtype="M8")  # dates and times of Python's
         except (TypeError, ValueError):
             return asked, False
+    if ids.dtype.kind in "iu" and asked.dtype.kind == "O":  # some have more than 64 bits
+        inside = np.array([_is_within(one, ids.dtype) for one in asked.flat], bool)
+        inside = inside.reshape(asked.shape)
+        return np.where(inside, asked, 0).astype(ids.dtype), inside
     if {ids.dtype.kind, asked.dtype.kind} == {"i", "u"}:  # their common type is not exact
         limits = np.iinfo(ids.dtype)
         inside = (asked >= limits.min) & (asked <= limits.max)
         return np.where(inside, asked, 0).astype(ids.dtype), inside
     return asked, np.full(asked.shape, _kind(asked) == _kind(ids))
+
+
+def _is_within(one: Any, kind: np.dtype[Any]) -> bool:
+    whole = isinstance(one, (int, np.integer)) and not isinstance(one, bool)
+    return whole and np.iinfo(kind).min <= one <= np.iinfo(kind).max
 
 
 def _kind(array: NDArray[Any]) -> str:

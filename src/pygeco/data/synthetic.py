@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.factors import Array, LowRank
+from pygeco.streams import check_seed
 
 
 class Triplets(NamedTuple):
@@ -21,6 +22,7 @@ class Triplets(NamedTuple):
 
 def make_low_rank(shape: tuple[int, int], rank: int, seed: int = 0) -> LowRank:
     """A random matrix of this rank with entries of variance about one."""
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     m, n = shape
     U, V = rng.standard_normal((m, rank)), rng.standard_normal((n, rank))
@@ -39,6 +41,7 @@ def make_ratings(
 
     Rows and columns are drawn with power-law popularity; each cell occurs at most once.
     """
+    check_seed(seed)
     rng = np.random.default_rng(seed)
     m, n = shape
     if not 0 < cells <= 0.5 * m * n:

@@ -12,6 +12,7 @@ from sklearn.model_selection import KFold
 
 from pygeco.estimators._recognize import take_cells
 from pygeco.factors import Array
+from pygeco.streams import check_seed
 from pygeco.tables import Column, is_table
 
 
@@ -122,6 +123,8 @@ class CellKFold(KFold):
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
         """Positions of the fitted and of the held-out cells, fold by fold."""
+        if isinstance(self.random_state, (int, np.integer)):
+            check_seed(self.random_state, "random_state")
         paired = not isinstance(X, CellList) and y is not None and np.shape(X)[1:] == (2,)
         listed = X if isinstance(X, CellList) or paired else cells(X)
         return super().split(np.zeros(len(listed)))

@@ -39,7 +39,7 @@ from pygeco.solver import Observer, Solver
 from pygeco.tables import is_partitioned
 
 # What `to` leaves where it is.
-ON_HOST = ("singular_values_", "row_ids_", "column_ids_")
+ON_HOST = ("singular_values_", "row_ids_", "column_ids_", "penalty_", "offsets_")
 
 
 class MatrixCompletion(
@@ -314,6 +314,7 @@ class MatrixCompletion(
         self.average_ = found.average
         self.held_out_ = None
         self.total_weight_ = entries.total_weight
+        self.penalty_, self.offsets_ = self._penalty(), self._offsets
         self.levels_ = self._levels(*entries.counts())
         self._keep(found.factors, found.biases, found.posterior, entries)
 
@@ -327,7 +328,7 @@ class MatrixCompletion(
         self.factors_ = A.astype(entries.dtype)
         rest = (
             [ones((1, entries.shape[1]), entries.kind, entries.dtype)]
-            if "row" in self._offsets
+            if "row" in self._fitted_offsets
             else []
         )
         self.components_ = np.vstack([self.factors_.V.T, *rest])
@@ -374,7 +375,7 @@ class MatrixCompletion(
         )
         found = fold(self._model(), self.factors_, entries)
         fitted = found.coordinates
-        if "row" in self._offsets:
+        if "row" in self._fitted_offsets:
             fitted = np.column_stack([fitted, found.offsets])
         asked = X if isinstance(X, tuple) else (X,)
         return answer(fitted.astype(entries.dtype, copy=False), *asked)
@@ -398,9 +399,15 @@ class MatrixCompletion(
 
     @property
     def _offsets(self) -> tuple[str, ...]:
-        """The offsets that are switched on."""
+        """The offsets that the settings switch on."""
         auto = self._penalty() == "evidence"
         return parts(auto if self.biases == "auto" else self.biases)
+
+    @property
+    def _fitted_offsets(self) -> tuple[str, ...]:
+        """Those of the fit, whatever `set_params` has changed since; older files have none."""
+        fitted = vars(self).get("offsets_")
+        return self._offsets if fitted is None else tuple(fitted)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

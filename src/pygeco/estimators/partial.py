@@ -45,7 +45,7 @@ class Updating:
         entries = self._columns(X)
         found = fold(model._model().T, model.factors_.T, entries)
         parts = [found.coordinates]
-        if "column" in model._offsets:
+        if "column" in model._fitted_offsets:
             parts.append(found.offsets)
         W = np.column_stack(parts).astype(entries.dtype, copy=False)
         return answer(W, *(X if isinstance(X, tuple) else (X,)))
@@ -55,7 +55,7 @@ class Updating:
         model: Any = self
         W = on(self.transform_columns(X), model.factors_.U)
         basis = model.factors_.U
-        if "column" in model._offsets:
+        if "column" in model._fitted_offsets:
             basis = np.column_stack([basis, ones(len(basis), basis, basis.dtype)])
         z = basis @ W.T + (model.biases_.mean + model.biases_.row)[:, None]
         z = z.astype(np.result_type(W, basis), copy=False)

@@ -208,14 +208,14 @@ class Predicting:
         model: Any = self
         levels = vars(self).get("levels_") or model._levels(*counts)  # older files have none
         rows, cols = (Sizes(*size) for size in zip(counts, levels, strict=True))
-        switched = ("row" in model._offsets, "column" in model._offsets)
+        switched = ("row" in model._fitted_offsets, "column" in model._fitted_offsets)
         return Linear(
             self.factors_,
             self.biases_,
             rows,
             cols,
             switched,
-            model._penalty(),
+            vars(self)["penalty_"] if "penalty_" in vars(self) else model._penalty(),
             self.total_weight_,
             self.loss_,
         )

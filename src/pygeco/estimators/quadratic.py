@@ -86,7 +86,8 @@ class _QuadraticForms(Saveable, BaseEstimator):
 
 
 def _is_logistic(estimator: Any) -> bool:
-    return loss_named(estimator.loss).name == "logistic"
+    fitted = vars(estimator).get("loss_")  # of the fit, whatever `set_params` has changed since
+    return (fitted or loss_named(estimator.loss)).name == "logistic"
 
 
 class QuadraticClassifier(ClassifierMixin, _QuadraticForms):

@@ -1,0 +1,116 @@
+"""Careless use: the right answer, or one sentence that names the argument."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import pygeco
+from pygeco import CellKFold, MatrixCompletion, QuadraticClassifier, Ridge, Trace
+from pygeco.data import make_low_rank, make_ratings, read_ratings, split_cells
+
+RNG = np.random.default_rng(0)
+TABLE = pd.DataFrame(
+    {"user": RNG.integers(0, 20, 200), "item": RNG.integers(0, 15, 200), "rating": RNG.random(200)}
+).drop_duplicates(["user", "item"])
+
+
+def plain(**settings) -> MatrixCompletion:
+    return MatrixCompletion(2, **{"penalty": None, "random_state": 0} | settings)
+
+
+def test_ids_in_half_precision() -> None:
+    wanted = plain().fit(TABLE)
+    halves = TABLE.assign(user=TABLE.user.astype(np.float16))
+    for table in (halves, pa.table(halves)):
+        model = plain().fit(table)
+        np.testing.assert_array_equal(model.to_dense(), wanted.to_dense())
+        np.testing.assert_array_equal(
+            model.recommend(3.0, 2).columns, wanted.recommend(3, 2).columns
+        )
+        np.testing.assert_array_equal(
+            model.predict(table)["prediction"], wanted.predict(TABLE).prediction
+        )
+
+
+def test_text_that_is_no_unicode() -> None:
+    texts = pd.Series([f"\ud800{k}" for k in TABLE["item"]], TABLE.index, dtype=object)
+    with pytest.raises(ValueError, match=r"X: the text .* has half of a surrogate pair"):
+        plain().fit(TABLE.assign(item=texts))
+
+
+def test_ids_of_more_than_64_bits() -> None:
+    model = plain().fit(TABLE)
+    with pytest.raises(ValueError, match="X: an integer has more than 64 bits; make such ids text"):
+        plain().fit(TABLE.assign(user=[2**70 + int(k) for k in TABLE.user]))
+    with pytest.raises(ValueError, match=f"the id {2**70} was not fitted"):
+        model.recommend([1, 2**70], unknown="error")
+    kept = pygeco.tables.positions(model.row_ids_, np.array([1, 2**70, -(2**70), True], object))
+    assert kept.tolist() == [1, -1, -1, -1]
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: split_cells(9, 0.1, -1),
+        lambda: make_ratings((9, 9), 9, seed=-1),
+        lambda: make_low_rank((9, 9), 2, seed=-1),
+        lambda: list(CellKFold(3, random_state=-1).split(np.ones((4, 3)))),
+        lambda: plain(random_state=-1).fit(TABLE),
+    ],
+)
+def test_negative_seeds(draw) -> None:
+    with pytest.raises(ValueError, match=r"(seed|random_state): expected an integer ≥ 0.* not -1"):
+        draw()
+
+
+def test_ratings_beyond_the_whole_numbers_of_floats() -> None:
+    large = TABLE.assign(rating=2**60 + 3 * TABLE.user)
+    with pytest.raises(ValueError, match="column 'rating': whole numbers beyond 2⁵³ lose"):
+        plain().fit(large)
+    with pytest.raises(ValueError, match="whole numbers beyond 2⁵³ lose"):
+        read_ratings(io.BytesIO(large.to_csv(index=False).encode()))
+    exact = TABLE.assign(rating=2**60 + 2**50 * TABLE.user)
+    found = read_ratings(io.BytesIO(exact.to_csv(index=False).encode())).table.column("rating")
+    assert found.to_pylist() == exact.rating.astype(float).tolist()
+    model = plain().fit(exact)
+    assert np.isfinite(model.to_dense()).all()
+
+
+CHANGES = [
+    {"rank": 7},
+    {"loss": "poisson"},
+    {"loss": "nonsense"},
+    {"penalty": None},
+    {"penalty": Trace(1.0)},
+    {"biases": False},
+    {"biases": True},
+    {"posterior": 5},
+    {"random_state": 9},
+]
+
+
+@pytest.mark.parametrize("penalty", ["evidence", None, Ridge(1e-3)])
+def test_a_fitted_model_is_that_of_its_fit(penalty, tmp_path) -> None:
+    """Settings that are changed later are for the next fit, and so it is after a file."""
+    new = np.where(RNG.random((3, 15)) < 0.5, np.nan, RNG.random((3, 15)))
+    model = plain(penalty=penalty).fit(TABLE)
+    wanted = model.to_dense(), model.transform(new)
+    for change in CHANGES:
+        model.set_params(**change)
+        if change.get("loss") != "nonsense":
+            model.save(tmp_path / "m")
+            again = pygeco.load(tmp_path / "m")
+            np.testing.assert_array_equal(again.transform(new), wanted[1])
+        np.testing.assert_array_equal(model.to_dense(), wanted[0])
+        np.testing.assert_array_equal(model.transform(new), wanted[1])
+
+
+def test_a_classifier_keeps_the_loss_of_its_fit() -> None:
+    X, y = RNG.normal(size=(40, 3)), RNG.integers(0, 2, 40)
+    model = QuadraticClassifier(1, random_state=0).fit(X, y)
+    wanted = model.predict_proba(X)
+    model.set_params(loss="huber")
+    np.testing.assert_array_equal(model.predict_proba(X), wanted)
