@@ -66,6 +66,43 @@ def test_recommendations(home, tmp_path) -> None:
     assert len(again.stdout.splitlines()) == 51
 
 
+def test_candidates_from_files(home, tmp_path) -> None:
+    (tmp_path / "some").write_text("film-1\n\nfilm-2\nfilm-3 \nfilm-4\n")
+    (tmp_path / "never").write_text("film-2\n")
+    asked = ("recommend", home / "m.geco", "--user", 7, "--include-seen")
+    limits = ("--items", tmp_path / "some", "--exclude", tmp_path / "never")
+    told = json.loads(run(*asked, *limits, "--json").stdout)["rows"]
+    assert {row["item"] for row in told} == {"film-1", "film-3", "film-4"}
+    (tmp_path / "some").write_text("film-1\nnothing\n")
+    said = run(*asked, *limits, code=2).output
+    assert "--items: the model does not know 'nothing'" in said
+
+
+def test_similar_users(home) -> None:
+    near = run("similar", home / "m.geco", "7", "--users", "-k", 4).stdout.splitlines()
+    assert near[0] == '"place","user","similarity"'
+    wanted = pygeco.load(home / "m.geco").similar_rows(7, 4).columns
+    assert [int(line.split(",")[1]) for line in near[1:]] == wanted.tolist()
+    said = run("similar", home / "m.geco", "7", "--users", "--titles", home / "titles.csv", code=2)
+    assert "--titles: items have titles" in said.output
+
+
+def test_explanations(home, tmp_path) -> None:
+    model = pygeco.load(home / "m.geco")
+    asked = ("explain", home / "m.geco", "--user", 7, "--item", "film-3", "-k", 3)
+    told = json.loads(run(*asked, "--json", "--titles", home / "titles.csv").stdout)
+    why = model.explain(7, "film-3", 3)
+    assert told["base"] == why.base
+    assert told["prediction"] == pytest.approx(model.predict([7], ["film-3"])[0])
+    assert [row["item"] for row in told["rows"]] == why.columns.tolist()
+    assert [row["adds"] for row in told["rows"]] == why.contributions.tolist()
+    assert told["rows"][0]["title"].endswith("th Film")
+    assert run(*asked).stdout.splitlines()[0] == '"item","adds"'
+    run("fit", home / "some.csv", "-o", tmp_path / "m", "--penalty", "none", "--rank", 1)
+    said = run("explain", tmp_path / "m", "--user", 7, "--item", "film-3", code=2).output
+    assert "was fitted without the evidence" in said
+
+
 def test_similar_items(home) -> None:
     near = run("similar", home / "m.geco", "film-3", "-k", 4).stdout.splitlines()
     assert near[0] == '"place","item","similarity"'

@@ -104,6 +104,20 @@ def test_predictions_of_a_dask_frame(models, unknown):
             close(found[name], wanted[name])
 
 
+def test_similar_rows_and_candidates(models):
+    here, there = models
+    users = here.row_ids_[[3, 90, 41, 3]]
+    found, wanted = (model.similar_rows(users, 6) for model in (there, here))
+    np.testing.assert_array_equal(found.columns, wanted.columns)
+    close(found.scores, wanted.scores)
+    assert there.similar_rows(users[0], 200).columns.shape == (len(here.row_ids_),)
+    some = here.column_ids_[[0, 5, 9, 12]]
+    found, wanted = (
+        model.recommend(None, 3, items=some, exclude=some[:1]).to_arrow() for model in models
+    )
+    assert found.drop_columns(["prediction"]).equals(wanted.drop_columns(["prediction"]))
+
+
 def test_held_out_cells_are_left_out_of_recommendations(models):
     here = models[0]
     users, items = here.row_ids_, here.column_ids_

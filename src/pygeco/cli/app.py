@@ -11,6 +11,7 @@ import pygeco
 from pygeco.cli.asking import predict, recommend, similar
 from pygeco.cli.console import EXIT_CODES, check_folder, told
 from pygeco.cli.doctor import doctor
+from pygeco.cli.explain import explain
 from pygeco.cli.fit import fit
 from pygeco.cli.impute import impute
 from pygeco.cli.judging import evaluate, export, inspect
@@ -38,7 +39,7 @@ def root(
 
 
 for command in (
-    *(fit, predict, recommend, similar, evaluate, inspect, export),
+    *(fit, predict, recommend, similar, explain, evaluate, inspect, export),
     *(report, robust, impute, reproduce, doctor),
 ):
     app.command(epilog=EXIT_CODES)(command)

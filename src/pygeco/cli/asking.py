@@ -50,7 +50,7 @@ def predict(
     otherwise.
     """
     with told("predict"):
-        _check(output, model, pairs, overwrite=overwrite)
+        check_table_output(output, model, pairs, overwrite=overwrite)
         voice, fitted = Voice(as_json), opened(model)
         asked = read_for(fitted, pairs, {"user": user, "item": item}, voice)
         parts = []
@@ -77,6 +77,13 @@ def recommend(
     include_seen: Annotated[
         bool, typer.Option("--include-seen", help="Also items that the user has rated.")
     ] = False,
+    items: Annotated[
+        Path | None,
+        typer.Option(help="File with the items to choose from, one a line; others stay out."),
+    ] = None,
+    exclude: Annotated[
+        Path | None, typer.Option(help="File with items that are in no list, one a line.")
+    ] = None,
     output: Output = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
@@ -85,24 +92,32 @@ def recommend(
     with told("recommend"):
         if bool(user) == everyone:
             raise ValueError("--user: name one or more users, or give --all.")
-        _check(output, model, titles, overwrite=overwrite)
+        check_table_output(output, model, titles, items, exclude, overwrite=overwrite)
         voice, fitted = Voice(as_json), opened(model)
-        ids = fitted.row_ids_ if everyone else _ids(fitted.row_ids_, user or [], "--user")
-        found, scores = [], []
+        ids = fitted.row_ids_ if everyone else known_ids(fitted.row_ids_, user or [], "--user")
+        limits = {
+            "items": _listed_ids(fitted, items, "--items"),
+            "exclude": _listed_ids(fitted, exclude, "--exclude"),
+        }
+        parts = []
         with voice.progress("ranking") as bar:
             for at in range(0, len(ids), USERS):
-                best = fitted.recommend(ids[at : at + USERS], k, exclude_seen=not include_seen)
-                found.append(best.columns)
-                scores.append(best.scores)
+                part = ids[at : at + USERS]
+                best = fitted.recommend(part, k, exclude_seen=not include_seen, **limits)
+                parts.append(_named(best, "user", "item", "prediction"))
                 bar(min(1.0, (at + USERS) / len(ids)))
-        table = _ranked(ids, "user", np.concatenate(found), np.concatenate(scores), "prediction")
-        named = _titled(table, fitted, titles, title_item, title)
-        give(named, output, voice)
+        import pyarrow as pa
+
+        table = with_titles(pa.concat_tables(parts), fitted, titles, title_item, title)
+        give(table, output, voice)
 
 
 def similar(
     model: Model,
-    item: Annotated[str, typer.Argument(help="The item's id.")],
+    which: Annotated[
+        str, typer.Argument(metavar="ID", help="The item's id; a user's with --users.")
+    ],
+    users: Annotated[bool, typer.Option("--users", help="Users like a user.")] = False,
     k: Count = 10,
     titles: Titles = None,
     title: Title = None,
@@ -111,15 +126,20 @@ def similar(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """The k items most like one: the cosine of their vectors."""
+    """The k items most like one, or users like a user: the cosine of their vectors."""
     with told("similar"):
-        _check(output, model, titles, overwrite=overwrite)
+        if users and (titles, title, title_item) != (None, None, None):
+            raise ValueError("--titles: items have titles, users do not; leave it out.")
+        check_table_output(output, model, titles, overwrite=overwrite)
         fitted = opened(model)
-        ids = _ids(fitted.column_ids_, [item], "ITEM")
-        best = fitted.similar(ids, k)
-        table = _ranked(ids, "to", best.columns, best.scores, "similarity")
-        named = _titled(table.drop_columns(["to"]), fitted, titles, title_item, title)
-        give(named, output, Voice(as_json))
+        if users:
+            ids = known_ids(fitted.row_ids_, [which], "ID")
+            best, kind = fitted.similar_rows(ids, k), "user"
+        else:
+            ids = known_ids(fitted.column_ids_, [which], "ID")
+            best, kind = fitted.similar(ids, k), "item"
+        table = _named(best, "to", kind, "similarity").drop_columns(["to"])
+        give(with_titles(table, fitted, titles, title_item, title), output, Voice(as_json))
 
 
 def opened(path: Path) -> Any:
@@ -135,7 +155,7 @@ def opened(path: Path) -> Any:
     return model
 
 
-def _check(output: Path | None, *inputs: Path | None, overwrite: bool) -> None:
+def check_table_output(output: Path | None, *inputs: Path | None, overwrite: bool) -> None:
     from pygeco.data.writing import check_ending
 
     if output is not None:
@@ -143,7 +163,16 @@ def _check(output: Path | None, *inputs: Path | None, overwrite: bool) -> None:
     check_output(output, *inputs, overwrite=overwrite)
 
 
-def _ids(known: Any, texts: list[str], option: str) -> Any:
+def _listed_ids(model: Any, path: Path | None, option: str) -> Any:
+    """The ids in a file, one a line."""
+    if path is None:
+        return None
+    lines = path.read_text(encoding="utf-8").splitlines()
+    texts = [line.strip() for line in lines if line.strip()]
+    return known_ids(model.column_ids_, texts, option)
+
+
+def known_ids(known: Any, texts: list[str], option: str) -> Any:
     from pygeco.tables import parsed_ids, positions
 
     wanted = parsed_ids(known, texts)
@@ -157,18 +186,10 @@ def _ids(known: Any, texts: list[str], option: str) -> Any:
     return wanted
 
 
-def _ranked(ids: Any, name: str, found: Any, scores: Any, score: str) -> Any:
-    import pyarrow as pa
-
-    flat = np.isfinite(scores).reshape(-1)
-    k = scores.shape[1]
-    columns = {
-        name: np.repeat(np.asarray(ids), k)[flat],
-        "place": np.tile(np.arange(1, k + 1), len(scores))[flat],
-        "item": found.reshape(-1)[flat],
-        score: scores.reshape(-1)[flat],
-    }
-    return pa.table({key: pa.array(values) for key, values in columns.items()})
+def _named(best: Any, *names: str) -> Any:
+    """The ranking as a table, in the words of the command line."""
+    best.names = names
+    return best.to_arrow()
 
 
 def titles_for(
@@ -184,7 +205,9 @@ def titles_for(
     return None
 
 
-def _titled(table: Any, model: Any, path: Path | None, item: str | None, title: str | None) -> Any:
+def with_titles(
+    table: Any, model: Any, path: Path | None, item: str | None, title: str | None
+) -> Any:
     """The table with a column of titles."""
     names = titles_for(model, path, item, title)
     if names is None:

@@ -20,6 +20,7 @@ from pygeco.estimators._cluster import brought_home, file_state, spread_out
 from pygeco.estimators._contents import COMPLETION, MAY_LACK
 from pygeco.estimators._fits import Fitted, along_path, by_evidence
 from pygeco.estimators._input import entries_from
+from pygeco.estimators._scale import has_bounded_scale
 from pygeco.estimators._seen import Seen
 from pygeco.estimators._tables import fitted_entries
 from pygeco.estimators._whole import ModelListener, all_or_nothing
@@ -87,10 +88,11 @@ class MatrixCompletion(
     refit : bool, default=True
         Where held-out cells choose the rank: whether all cells are fitted then. If not, the model
         is the one that chose it, at half the cost, and knows nothing of the tenth.
-    clip : bool, default=False
+    clip : "auto" or bool, default="auto"
         Clip predictions to the range of the observed values. Where new values stay within
         that range no prediction gets worse; a value beyond it can no longer be predicted.
-        Labels have no such range.
+        "auto" does so for ratings, with the squared loss and those that outliers pull less:
+        values on a bounded scale of at most 21 even levels. Labels have no such range.
     duplicates : "error", "mean", "sum" or "last", default="error"
         What to do with a cell that is given more than once.
     missing_values : "auto", None, number or list of numbers, default="auto"
@@ -127,6 +129,8 @@ class MatrixCompletion(
     average_ : Average or None
         The posterior mean and draws, where `posterior` was given; `average_.error` is what its
         compression into one low-rank matrix changed, root mean square at the fitted cells.
+    clip_ : bool
+        Whether predictions are clipped to `range_`, the smallest and the largest observed value.
     loss_ : Loss
         The loss with what it left open estimated from the data.
     held_out_ : Seen or None
@@ -147,7 +151,7 @@ class MatrixCompletion(
         posterior: int = 0,
         solver: Solver | None = None,
         refit: bool = True,
-        clip: bool = False,
+        clip: bool | str = "auto",
         duplicates: str = "error",
         missing_values: str
         | float
@@ -241,6 +245,7 @@ class MatrixCompletion(
         entries = with_scale(entries, named(self.loss))
         self.loss_ = entries.loss
         self.range_ = self.loss_.bounds(entries.by_row.values)
+        self.clip_ = self._clips(entries)
         chosen = self._offsets
         if penalty == "evidence":
             store = self._store_at(checkpoint, entries, chosen)
@@ -276,6 +281,15 @@ class MatrixCompletion(
         self.loss_ = found.loss or self.loss_
         self._store(found, entries)
         return self
+
+    def _clips(self, entries: Entries) -> bool:
+        """What clip="auto" stands for."""
+        if self.clip != "auto":
+            if not isinstance(self.clip, (bool, np.bool_)):
+                raise ValueError(f"clip: expected 'auto', True or False, not {self.clip!r}.")
+            return bool(self.clip)
+        rated = isinstance(self.loss_, Squared) or self.loss_.robust
+        return rated and has_bounded_scale(entries.by_row.values, entries.by_row.weights)
 
     def _store_at(self, path: Any, entries: Entries, chosen: tuple[str, ...]) -> Checkpoint | None:
         if path is None:

@@ -53,7 +53,7 @@ class Predicting:
     total_weight_: float
     row_ids_: Any
     table_columns_: tuple[str, ...] | None
-    clip: bool
+    clip: bool | str
 
     def predict(
         self,
@@ -242,4 +242,5 @@ class Predicting:
 
     def _response(self, z: Array) -> Array:
         values = self.loss_.response(z)
-        return np.clip(values, *self.range_) if self.clip else values
+        clips = vars(self).get("clip_", False) if self.clip == "auto" else self.clip
+        return np.clip(values, *self.range_) if clips else values

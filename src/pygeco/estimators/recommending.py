@@ -11,26 +11,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays import answer, contiguous, host, on
 from pygeco.engines import chosen
-from pygeco.estimators._cluster import asked, asked_one, drop_slab_models, spread_out
+from pygeco.estimators._cluster import (
+    asked,
+    asked_one,
+    drop_slab_models,
+    slab_models,
+    spread_out,
+)
 from pygeco.estimators._ids import find_ids, ids_at, index_of, row_ids_of
 from pygeco.estimators._seen import given_cells, hide_cells, sort_cells
 from pygeco.estimators._tables import linear_at
+from pygeco.estimators.ranking import Best, Ranking
 from pygeco.factors import Array
 from pygeco.posterior import contributions
 from pygeco.tables import is_table
 
 KNOWN = ("seen_", "held_out_")  # attributes with cells that a row knows already
 ROWS = 512  # rows scored at once: with 10⁴ columns, 40 MB
-
-
-class Ranking(NamedTuple):
-    """Columns (or their ids), best first, and their scores.
-
-    Where there are not enough: −inf, and −1, or None among ids that are text.
-    """
-
-    columns: NDArray[Any]
-    scores: Array
 
 
 class Reasons(NamedTuple):
@@ -45,38 +42,72 @@ class Recommending:
     """Top-k lists from `factors_` and `biases_`; needs `seen_`, the fitted cells by row."""
 
     def recommend(
-        self, rows: Any, k: int = 10, *, exclude_seen: bool = True, unknown: str = "mean"
+        self,
+        rows: Any = None,
+        k: int = 10,
+        *,
+        exclude_seen: bool = True,
+        items: ArrayLike | None = None,
+        exclude: ArrayLike | None = None,
+        unknown: str = "mean",
     ) -> Ranking:
         """The k columns with the highest prediction for each row, best first.
 
-        One row gives 1-dimensional arrays. Scores are predictions, as `predict` gives them. A
-        model fitted from a table takes and gives ids; a table of them has one list a row.
+        A model fitted from a table takes and gives ids.
 
-        An id that was not fitted gets the list of the average row, of which a warning tells
-        (`unknown="mean"`), an empty one ("nan"), or an error ("error"), as in `predict`.
+        Parameters
+        ----------
+        rows : one, an array or a table of them, or None
+            One row gives 1-dimensional arrays, None lists for every fitted row.
+        k : int, default=10
+        exclude_seen : bool, default=True
+            Leave out the row's fitted cells, and those given to `keep_held_out`.
+        items : array or None
+            The candidates; None stands for every column.
+        exclude : array or None
+            Columns that are in no list.
+        unknown : "mean", "nan" or "error", default="mean"
+            An id that was not fitted gets the list of the average row, of which a warning tells,
+            an empty one, or an error, as in `predict`.
+
+        Returns
+        -------
+        Ranking
+            `columns` and `scores`, which are predictions as `predict` gives them;
+            `recommend().to_pandas()` is a table for everyone.
         """
         check_is_fitted(self)
         model: Any = self
         rows = row_ids_of(model, rows) if is_table(rows) and hasattr(rows, "columns") else rows
-        hide = KNOWN if exclude_seen else ()
-        at = find_ids(model, "rows", rows, 0, unknown)
-        best = self._best(at if model.row_ids_ is None else np.maximum(at, 0), k, hide=hide)
+        given = _everyone(model) if rows is None else rows
+        at = (
+            np.arange(model.factors_.shape[0])
+            if rows is None
+            else find_ids(model, "rows", given, 0, unknown)
+        )
+        hide, allowed = KNOWN if exclude_seen else (), _candidates(model, items, exclude)
+        index = at if model.row_ids_ is None else np.maximum(at, 0)
+        best = self._best(index, k, hide=hide, allowed=allowed)
         if model.row_ids_ is not None and np.any(at < 0):
-            best = self._answer_unknown(best, at, unknown)
-        columns, scores = (answer(x, rows) for x in best)
-        return Ranking(ids_at(model.column_ids_, columns), scores)
+            best = self._answer_unknown(best, at, unknown, allowed)
+        columns, scores = (answer(x, given) for x in best)
+        names = (*_sides(model), "prediction")
+        return Ranking(ids_at(model.column_ids_, columns), scores, given, names)
 
-    def _answer_unknown(self, best: Ranking, at: NDArray[Any], unknown: str) -> Ranking:
+    def _answer_unknown(
+        self, best: Best, at: NDArray[Any], unknown: str, allowed: NDArray[np.bool_] | None
+    ) -> Best:
         """The lists with those of unknown rows: the average row's, or none."""
         model: Any = self
         columns, scores = host(best.columns).copy(), host(best.scores).copy()
         columns[at < 0], scores[at < 0] = -1, -np.inf
         if unknown == "mean":
             n = model.factors_.shape[1]
-            z = host(model._response(linear_at(model, np.full(n, -1), np.arange(n))))
-            order = np.argsort(-z, kind="stable")[: columns.shape[-1]]
-            columns[at < 0], scores[at < 0] = order, z[order]
-        return Ranking(columns, scores)
+            z = host(linear_at(model, np.full(n, -1), np.arange(n)))
+            ranked = z if allowed is None else np.where(allowed, z, -np.inf)
+            order = np.argsort(-ranked, kind="stable")[: columns.shape[-1]]
+            columns[at < 0], scores[at < 0] = order, model._response(z[order])
+        return Best(columns, scores)
 
     def keep_held_out(self, X: Any) -> Self:
         """Keep cells that were held out of the fit with the model, and in its file.
@@ -91,12 +122,19 @@ class Recommending:
         drop_slab_models(model)
         return self
 
-    def _best(self, index: NDArray[Any], k: int, *, hide: tuple[str, ...]) -> Ranking:
+    def _best(
+        self,
+        index: NDArray[Any],
+        k: int,
+        *,
+        hide: tuple[str, ...],
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> Best:
         """The same for positions, in positions, where the model is, without the cells to hide."""
         model: Any = self
         if spread_out(model):
-            return asked(model, _best_there, index, k=k, hide=hide)
-        wanted = _count(k, model.factors_.shape[1])
+            return asked(model, _best_there, index, k=k, hide=hide, allowed=allowed)
+        wanted = _count(k, model.factors_.shape[1] if allowed is None else int(allowed.sum()))
         # What differs within a row, in double precision: a large mean would hide it.
         left = model.factors_.left.astype(float)
         right = contiguous(model.factors_.V.T, float)
@@ -106,6 +144,8 @@ class Recommending:
         def scores(flat: NDArray[Any]) -> Array:
             table = left[flat] @ right
             table += col
+            if allowed is not None:
+                table[:, on(~allowed, left)] = -np.inf
             for cells in hidden:
                 hide_cells(table, flat, cells)
             return table
@@ -114,24 +154,31 @@ class Recommending:
         rows = on(index, left)[..., None]
         answers = model._response(linear_at(model, rows, np.maximum(found, 0)))
         answers[found < 0] = -np.inf
-        return Ranking(found, answers)
+        return Best(found, answers)
 
     def similar(self, columns: ArrayLike, k: int = 10) -> Ranking:
         """The k columns most like each given one: the cosine of their vectors, itself left out."""
         check_is_fitted(self)
         model: Any = self
         index = index_of(model, "columns", columns, 1)
-        V = model.factors_.T.left.astype(float)
-        size = np.linalg.norm(V, axis=1, keepdims=True)
-        V = V / np.where(size > 0, size, 1)
+        found, best = (answer(x, columns) for x in _alike(model.factors_.T.left, index, k))
+        name = _sides(model)[1]
+        names = (name, f"similar_{name}", "similarity")
+        return Ranking(ids_at(model.column_ids_, found), best, columns, names)
 
-        def scores(flat: NDArray[Any]) -> Array:
-            table = V[flat] @ V.T
-            table[np.arange(len(table), like=flat), flat] = -np.inf
-            return table
-
-        found, best = (answer(x, columns) for x in _ranked(index, _count(k, len(V)), scores, V))
-        return Ranking(ids_at(model.column_ids_, found), best)
+    def similar_rows(self, rows: ArrayLike, k: int = 10) -> Ranking:
+        """The k rows most like each given one, `similar` for rows; its `columns` are rows here."""
+        check_is_fitted(self)
+        model: Any = self
+        index = index_of(model, "rows", rows, 0)
+        if spread_out(model):
+            nearest = _alike_there(model, index, k)
+        else:
+            nearest = _alike(model.factors_.left, index, k)
+        found, best = (answer(x, rows) for x in nearest)
+        name = _sides(model)[0]
+        names = (name, f"similar_{name}", "similarity")
+        return Ranking(row_ids_at(model, found), best, rows, names)
 
     def explain(self, row: Any, column: Any, k: int = 5) -> Reasons:
         """Which of the row's known columns drive its prediction at `column`.
@@ -156,8 +203,92 @@ class Recommending:
         return Reasons(columns, because.contributions[order], because.base)
 
 
-def _best_there(model: Any, rows: NDArray[Any], k: int, hide: tuple[str, ...]) -> Ranking:
-    return model._best(rows, k, hide=hide)
+def _best_there(model: Any, rows: NDArray[Any], **settings: Any) -> Best:
+    return model._best(rows, **settings)
+
+
+def _everyone(model: Any) -> NDArray[Any]:
+    """Ids of all rows, or their positions."""
+    if model.row_ids_ is None:
+        return np.arange(model.factors_.shape[0])
+    ids = model.row_ids_
+    return ids.get() if hasattr(ids, "get") else ids
+
+
+def row_ids_at(model: Any, at: NDArray[Any]) -> NDArray[Any]:
+    """Ids of rows at positions, or the positions."""
+    return at if model.row_ids_ is None else ids_at(_everyone(model), at)
+
+
+def _sides(model: Any) -> tuple[str, str]:
+    """What rows and columns are called."""
+    names = vars(model).get("table_columns_")
+    return (names[0], names[1]) if names else ("row", "column")
+
+
+def _candidates(model: Any, items: Any, exclude: Any) -> NDArray[np.bool_] | None:
+    """Which columns may be listed; None where all may."""
+    if items is None and exclude is None:
+        return None
+    allowed = np.full(model.factors_.shape[1], items is None)
+    if items is not None:
+        allowed[host(index_of(model, "items", items, 1))] = True
+    if exclude is not None and np.size(exclude):
+        allowed[host(index_of(model, "exclude", exclude, 1))] = False
+    if not allowed.any():
+        raise ValueError("items: none is left to recommend; give more of them, or exclude fewer.")
+    return allowed
+
+
+def _alike(vectors: Array, index: NDArray[Any], k: int) -> Best:
+    """The k lines of `vectors` (p, r) with the largest cosine to each line of index."""
+    V = _unit(vectors)
+
+    def scores(flat: NDArray[Any]) -> Array:
+        table = V[flat] @ V.T
+        table[np.arange(len(table), like=flat), flat] = -np.inf
+        return table
+
+    return Best(*_ranked(index, _count(k, len(V)), scores, V))
+
+
+def _alike_there(model: Any, index: NDArray[Any], k: int) -> Best:
+    """The same for rows on a cluster: the best of each slab, then the best of these."""
+    from pygeco.engines.dask.cluster import submitted
+
+    U = model.factors_.U
+    wanted = _count(k, len(U))
+    flat = index.reshape(-1)
+    vectors = asked(model, _left_of, flat)
+    client = U.engine.slabs.client
+    tasks = [submitted(client, _nearest, slab, vectors, wanted + 1) for slab in slab_models(model)]
+    parts = client.gather(tasks)
+    rows = np.hstack([part.columns + start for part, start in zip(parts, U.bounds, strict=False)])
+    scores = np.hstack([part.scores for part in parts])
+    scores[rows == flat[:, None]] = -np.inf
+    order = np.lexsort((rows, -scores), axis=1)[:, :wanted]
+    best = np.take_along_axis(scores, order, 1)
+    found = np.where(np.isfinite(best), np.take_along_axis(rows, order, 1), -1)
+    return Best(found.reshape(*index.shape, wanted), best.reshape(*index.shape, wanted))
+
+
+def _left_of(model: Any, rows: NDArray[Any]) -> Array:
+    return model.factors_.left[rows]
+
+
+def _nearest(model: Any, vectors: Array, k: int) -> Best:
+    """On a worker: the k of a slab's rows with the largest cosine to each vector."""
+    own = _unit(model.factors_.left[:-1])  # the last line is the average of all rows
+    table = _unit(vectors) @ own.T
+    found, best = chosen(None, own).top_k(table, min(k, len(own)))
+    return Best(found, best)
+
+
+def _unit(vectors: Array) -> Array:
+    """Lines of length 1 in double precision; zeros stay."""
+    V = vectors.astype(float)
+    size = np.linalg.norm(V, axis=1, keepdims=True)
+    return V / np.where(size > 0, size, 1)
 
 
 def _because(model: Any, row: int, target: int) -> Reasons:

@@ -1,0 +1,52 @@
+"""`geco explain`: why an item is predicted as it is for a user."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pygeco.cli.asking import Output, check_table_output, give, known_ids, opened, with_titles
+from pygeco.cli.console import Voice, told
+from pygeco.cli.options import Count, Json, Model, Overwrite, Title, TitleItem, Titles
+
+
+def explain(
+    model: Model,
+    user: Annotated[str, typer.Option("--user", help="The user's id.")],
+    item: Annotated[str, typer.Option("--item", help="The item's id.")],
+    k: Count = 5,
+    titles: Titles = None,
+    title: Title = None,
+    title_item: TitleItem = None,
+    output: Output = None,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Which of a user's own ratings drive a prediction, strongest first.
+
+    The prediction is a sum: a base, which the item and the average user say, and what each rating
+    of the user adds. Needs a model fitted with the evidence, which is the default.
+    """
+    with told("explain"):
+        import pyarrow as pa
+
+        check_table_output(output, model, titles, overwrite=overwrite)
+        voice, fitted = Voice(as_json), opened(model)
+        row = known_ids(fitted.row_ids_, [user], "--user")
+        column = known_ids(fitted.column_ids_, [item], "--item")
+        if fitted.posterior_ is None:
+            raise ValueError(
+                "MODEL: was fitted without the evidence, so its predictions are no sum over "
+                "ratings; fit with --penalty evidence."
+            )
+        why = fitted.explain(row[0], column[0], k)
+        predicted = float(fitted.predict(row, column)[0])
+        table = pa.table({"item": pa.array(why.columns), "adds": pa.array(why.contributions)})
+        table = with_titles(table, fitted, titles, title_item, title)
+        if as_json and output is None:
+            said = {"prediction": predicted, "base": why.base, "rows": table.to_pylist()}
+            voice.result(said, "")
+            return
+        voice.note(f"prediction {predicted:.3f}; {why.base:.3f} without the user's ratings.")
+        give(table, output, voice)

@@ -1,0 +1,70 @@
+"""What `recommend` and `similar` answer: lists, and the same as a table."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pygeco.arrays import host
+from pygeco.factors import Array
+from pygeco.tables import pyarrow
+
+
+class Best(NamedTuple):
+    """Columns as positions, best first, and their scores; −1 and −inf where there are too few."""
+
+    columns: NDArray[Any]
+    scores: Array
+
+
+class Ranking(Best):
+    """Columns (or their ids), best first, and their scores: `columns, scores = ranking`.
+
+    Where there are not enough: −inf, and −1, or None among ids that are text. `to_pandas` and
+    `to_arrow` give one line for each place that is taken.
+
+    Attributes
+    ----------
+    columns, scores : array (k,) for one row, else (rows, k)
+    rows : array
+        What was asked for.
+    names : tuple of three
+        What the columns of a table are called: rows, columns and scores.
+    """
+
+    rows: NDArray[Any]
+    names: tuple[str, str, str]
+
+    def __new__(
+        cls,
+        columns: NDArray[Any],
+        scores: Array,
+        rows: ArrayLike = (),
+        names: tuple[str, str, str] = ("row", "column", "score"),
+    ) -> Self:
+        ranking = super().__new__(cls, columns, scores)
+        ranking.rows, ranking.names = np.asarray(host(rows)), names
+        return ranking
+
+    def to_arrow(self) -> Any:
+        """A pyarrow table: row, place (from 1), column and score, without the empty places."""
+        pa = pyarrow()
+        return pa.table({name: pa.array(values) for name, values in self._listed().items()})
+
+    def to_pandas(self) -> Any:
+        """The same as a pandas table."""
+        return self.to_arrow().to_pandas()
+
+    def _listed(self) -> dict[str, NDArray[Any]]:
+        columns, scores = host(self.columns), host(self.scores)
+        k = scores.shape[-1]
+        some = np.isfinite(scores).reshape(-1)
+        row, column, score = self.names
+        return {
+            row: np.repeat(self.rows.reshape(-1), k)[some],
+            "place": np.tile(np.arange(1, k + 1), scores.size // max(k, 1))[some],
+            column: columns.reshape(-1)[some],
+            score: scores.reshape(-1)[some],
+        }
