@@ -1,8 +1,10 @@
 """The report in a real browser: Chromium, driven by Playwright."""
 
+import re
 import shutil
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 import pygeco
@@ -189,6 +191,30 @@ def test_a_phone_shows_it_without_scrolling_sideways(opened) -> None:
     page.wait_for_function(
         "document.querySelector('[data-chart=path] .plot svg').clientWidth > 500"
     )
+
+
+@pytest.mark.parametrize("width", [320, 390, 1200])
+@pytest.mark.parametrize("name", ["evidence", "path"])
+def test_no_table_is_cut(opened, name, width) -> None:
+    page = opened(name, viewport={"width": width, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    cut = page.evaluate(
+        "[...document.querySelectorAll('table, .wide')].filter((n) => n.offsetParent"
+        " && (n.scrollWidth > n.clientWidth + 1 || n.getBoundingClientRect().right > innerWidth))"
+        ".map((n) => n.textContent.trim().slice(0, 60))"
+    )
+    assert cut == []
+
+
+def test_a_perfect_fit_has_no_negative_zeros(browser, tmp_path) -> None:
+    X = np.outer(np.arange(1.0, 13.0), np.arange(1.0, 9.0))
+    model = MatrixCompletion(1, penalty=None, random_state=0).fit(X)
+    page = browser.new_page()
+    page.goto(pygeco.report(model, output=tmp_path / "r.html").as_uri())
+    page.wait_for_selector("[data-chart=residuals] svg rect")
+    texts = page.evaluate("[...document.querySelectorAll('svg text')].map((n) => n.textContent)")
+    assert not [text for text in texts if re.fullmatch(r"[-−]0[.0]*", text)]
+    page.close()
 
 
 def test_a_title_cannot_run(opened) -> None:

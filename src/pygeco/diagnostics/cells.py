@@ -63,6 +63,17 @@ def cells_of(model: Any, data: Any = None, most: int = MOST) -> Cells:
     return _sampled(Cells(rows, cols, targets, len(targets), True), most)
 
 
+def held_out_cells(model: Any, data: Any = None) -> Cells | None:
+    """The cells of `data`, or those that the model keeps as held out of its fit; None without."""
+    if data is not None:
+        return cells_of(model, data)
+    kept = vars(model).get("held_out_")
+    if kept is None or not len(kept.values):
+        return None
+    cells = Cells(kept.rows(), host(kept.indices), host(kept.values), len(kept.values), True)
+    return _sampled(cells, MOST)
+
+
 def unseen(model: Any, data: Any) -> Cells:
     """The cells of `data` that the model was not fitted to; none may be left. O(cells log |E|)."""
     cells = cells_of(model, data, most=2**62)

@@ -7,10 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from pygeco.diagnostics import Bins, Curve, Judged
+from pygeco.diagnostics import Bins, Curve, Judged, Spread
 from pygeco.reports.words import number
 
 Chart = dict[str, Any]
+
+
+def values(found: Spread, kind: str) -> Chart:
+    """How often each value, or each bin of them, was observed."""
+    names = (
+        [f"{x:g}" for x in found.levels]
+        if found.edges is None
+        else [f"{number(a, 3)} to {number(b, 3)}" for a, b in pairwise(found.edges)]
+    )
+    total = max(1, int(found.counts.sum()))
+    columns = [
+        (kind, names),
+        ("cells", [f"{count:,}" for count in found.counts]),
+        ("share", [f"{count / total:.1%}" for count in found.counts]),
+    ]
+    bars = [_series("cells", "a", found.counts, kind="bars")]
+    return _chart("values", kind, "cells", found.levels, bars, columns, zero=True)
 
 
 def path(found: Curve) -> Chart:

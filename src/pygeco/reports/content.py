@@ -14,6 +14,7 @@ import numpy as np
 from pygeco import diagnostics
 from pygeco.diagnostics import Judged, Names
 from pygeco.reports import charts, words
+from pygeco.reports.comparison import comparison
 from pygeco.reports.words import number
 
 PACKAGES = ("pygeco", "numpy", "scipy", "scikit-learn", "numba")
@@ -25,15 +26,17 @@ Titles = Mapping[Any, str] | Sequence[str] | None
 
 def content(model: Any, held_out: Any, titles: Titles, heading: str | None) -> dict[str, Any]:
     """The values that the template asks for."""
-    words_for = getattr(model, "table_columns_", None) or ("row", "column")
-    rows = Names(words_for[0], getattr(model, "row_ids_", None))
-    cols = Names(words_for[1], getattr(model, "column_ids_", None), titles)
-    cells = None if held_out is None else diagnostics.cells_of(model, held_out)
+    kinds = words.kinds(model)
+    rows = Names(kinds[0], getattr(model, "row_ids_", None))
+    cols = Names(kinds[1], getattr(model, "column_ids_", None), titles)
+    cells = diagnostics.held_out_cells(model, held_out)
     judged = diagnostics.judge(model, cells)
     fitted = judged if cells is None else diagnostics.judge(model)
     found = diagnostics.curve(model, cells)
+    spread = diagnostics.spread_of_values(model)
     scale = diagnostics.comparable(model.loss_)
     drawn = {
+        "values": charts.values(spread, kinds[2]),
         "path": charts.path(found),
         "certificate": charts.certificate(found),
         "spectrum": charts.spectrum(np.asarray(model.factors_.svd().s, dtype=float)),
@@ -41,42 +44,55 @@ def content(model: Any, held_out: Any, titles: Titles, heading: str | None) -> d
         "residuals": charts.residuals(judged) if scale else None,
     }
     support = _support(model)
+    compared = comparison(model, judged, kinds, rows, cols)
     covered = diagnostics.coverage(judged)
     return {
         "heading": heading or f"Matrix completion of rank {model.factors_.rank}",
-        "tiles": _tiles(model, fitted, judged, scale),
+        "tiles": _tiles(model, fitted, judged, scale, compared["baselines"]),
+        "values_words": words.spread(spread, kinds[2]),
+        "warnings": diagnostics.data_warnings(model, cells, kinds),
+        "compared": compared,
         "summary": words.fitted(model, len(model.seen_.values)),
         "stop": str(model.stop_reason_.advice),
         "charts": {name: chart for name, chart in drawn.items() if chart is not None},
         "path_words": words.curve(found),
         "certificate_words": words.certificate(model),
-        "judged_on": words.error(judged),
-        "coverage": [(f"{level:.0%}", f"{share:.1%}") for level, share in covered],
-        "coverage_words": words.coverage(covered),
+        "judged_on": words.error(judged, kinds[2]),
+        "coverage": [
+            (f"{level:.0%}", f"{share:.1%}", words.verdict(level, share, len(judged.observed)))
+            for level, share in covered
+        ],
+        "coverage_words": words.coverage(covered, len(judged.observed)),
         "quantiles": _quantiles(judged) if scale else [],
         "components": _components(model, cols, support),
         "support": support,
-        "kinds": (rows.kind, cols.kind),
-        "worst": _worst(judged, rows, cols),
-        "held_out": held_out is not None,
+        "kinds": kinds,
+        "worst": _worst(model, judged, rows, cols),
+        "held_out": cells is not None,
         **_reproduction(model),
     }
 
 
-def _tiles(model: Any, fitted: Judged, judged: Judged, scale: bool) -> list[dict[str, str]]:
+def _tiles(
+    model: Any, fitted: Judged, judged: Judged, scale: bool, baselines: list[str]
+) -> list[dict[str, str]]:
     """The few numbers that a reader looks for first."""
     tiles = []
     if model.loss_.regression and scale:
         if judged.cells.held_out:
             wide = number(judged.half_width, 3)
             tiles += [
-                _tile("RMSE, held out", number(judged.rmse), f"± {wide}, 95 % interval"),
-                _tile("mean absolute error", number(judged.mae), "held out"),
+                _tile("RMSE, held out", number(judged.rmse), f"± {wide} (95 %); {baselines[0]}"),
+                _tile("mean absolute error", number(judged.mae), f"held out; {baselines[1]}"),
             ]
-        tiles.append(_tile("RMSE, fitted", number(fitted.rmse), words.error(fitted)))
+        tiles.append(
+            _tile("RMSE, fitted", number(fitted.rmse), words.error(fitted, words.kinds(model)[2]))
+        )
     else:
         if judged.cells.held_out:
-            tiles.append(_tile("mean loss, held out", number(float(judged.losses.mean())), ""))
+            tiles.append(
+                _tile("mean loss, held out", number(float(judged.losses.mean())), baselines[0])
+            )
         tiles.append(_tile("mean loss, fitted", number(float(fitted.losses.mean())), ""))
     m, n = model.factors_.shape
     tiles.append(_tile("rank", str(model.factors_.rank), f"of a {m:,} × {n:,} matrix"))
@@ -103,6 +119,7 @@ def _support(model: Any) -> int:
 def _components(model: Any, cols: Names, support: int) -> list[dict[str, Any]]:
     """The strongest components with their extreme columns, as bars of at most 100."""
     shown = []
+    known = diagnostics.counts(model)
     for part in diagnostics.components(model, support=support):
         ends = [abs(weight) for _, weight in part.top + part.bottom]
         most = max(ends, default=1.0) or 1.0
@@ -114,7 +131,8 @@ def _components(model: Any, cols: Names, support: int) -> list[dict[str, Any]]:
                     side: [
                         {
                             "name": cols[j],
-                            "weight": f"{weight:+.2f}",
+                            "count": f"{known[j]:,}",
+                            "weight": words.signed(weight),
                             "bar": round(100 * abs(weight) / most),
                         }
                         for j, weight in getattr(part, side)
@@ -126,15 +144,16 @@ def _components(model: Any, cols: Names, support: int) -> list[dict[str, Any]]:
     return shown
 
 
-def _worst(judged: Judged, rows: Names, cols: Names) -> list[dict[str, str]]:
-    cells = judged.cells
+def _worst(model: Any, judged: Judged, rows: Names, cols: Names) -> list[dict[str, str]]:
+    cells, known = judged.cells, diagnostics.counts(model)
     return [
         {
             "row": rows[int(cells.rows[t])],
             "col": cols[int(cells.cols[t])],
             "observed": number(float(judged.observed[t])),
             "predicted": number(float(judged.predicted[t]), 3),
-            "off": f"{judged.residuals[t]:+.2f}",
+            "count": f"{known[cells.cols[t]]:,}",
+            "off": words.signed(float(judged.residuals[t])),
             "deviations": ""
             if judged.deviation is None
             else f"{abs(judged.residuals[t]) / judged.deviation[t]:.1f}",

@@ -26,7 +26,8 @@
 
   const label = (value, step) => {
     const places = Math.max(0, Math.min(8, -Math.floor(Math.log10(step) + 1e-9)));
-    return (value || 0).toLocaleString("en", { minimumFractionDigits: places, maximumFractionDigits: places });
+    if (step < 1e-6) return Math.abs(value) < step / 2 ? "0" : value.toExponential(1);
+    return (Math.abs(value) < step / 2 ? 0 : value).toLocaleString("en", { minimumFractionDigits: places, maximumFractionDigits: places });
   };
 
   const ends = (values) => [Math.min(...values), Math.max(...values)];
@@ -50,7 +51,7 @@
     const box = { left: 14 + 7 * widest, right: width - 10, top: 22, bottom: height - 40 };
     return {
       box, yTicks,
-      xTicks: ticks(first, last, width < 420 ? 5 : 9, chart.whole),
+      xTicks: ticks(first, last, width < 420 ? 6 : 9, chart.whole),
       x: (v) => box.left + ((v - first) / (last - first)) * (box.right - box.left),
       y: (v) => box.bottom - ((v - low) / (high - low)) * (box.bottom - box.top),
       bar: (gap / (last - first)) * (box.right - box.left) * 0.82,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from pygeco.diagnostics import Curve, Judged
+from pygeco.diagnostics import Curve, Judged, Spread
 from pygeco.path import Step
 
 
@@ -19,8 +19,44 @@ def number(value: float, digits: int = 4) -> str:
         if abs(value) >= 10 ** (digits - 1):
             return f"{value:,.0f}"
         places = digits - len(str(int(abs(value)))) if abs(value) >= 1 else digits
-        return f"{value:,.{places}f}"
+        text = f"{value:,.{places}f}"
+        if text.strip("-0.,"):
+            return text
     return f"{value:.{digits - 1}g}"
+
+
+def signed(value: float) -> str:
+    """Two places and the sign; what rounds to zero has none."""
+    text = f"{value:+.2f}"
+    return text if text.strip("+-0.") else "0.00"
+
+
+def at_least(probability: float) -> str:
+    """A probability in percent, rounded down: "at least 100.0 %" would be a lie."""
+    return f"{math.floor(1000 * probability) / 10:.1f}%"
+
+
+def kinds(model: Any) -> tuple[str, str, str]:
+    """What rows, columns and cells are called: those of a table are users, items and ratings."""
+    if getattr(model, "table_columns_", None):
+        return ("user", "item", "rating")
+    return ("row", "column", "cell")
+
+
+def spread(found: Spread, kind: str) -> str:
+    """The values in a sentence."""
+    total, levels = int(found.counts.sum()), len(found.levels)
+    what = f"{levels} levels" if found.edges is None else "many different values"
+    low, high = (
+        (found.levels[0], found.levels[-1])
+        if found.edges is None
+        else (found.edges[0], found.edges[-1])
+    )
+    return (
+        f"{total:,} {kind}s with {what} from {number(float(low))} to {number(float(high))}: mean "
+        f"{number(found.mean, 3)}, median {number(found.median, 3)}, deviation "
+        f"{number(found.deviation, 3)}."
+    )
 
 
 def plural(count: int, word: str) -> str:
@@ -31,7 +67,8 @@ def fitted(model: Any, cells: int) -> str:
     """What was fitted, to what, how."""
     m, n = model.factors_.shape
     share = cells / (m * n)
-    offsets = "offsets for rows and columns and " if any_offsets(model) else ""
+    row, column, cell = kinds(model)
+    offsets = f"offsets for {row}s and {column}s and " if any_offsets(model) else ""
     how = {
         True: "Empirical Bayes set every weight and the rank from the data; nothing was tuned.",
         False: f"GECO grew it one rank at a time under the {model.loss_.name} loss.",
@@ -43,8 +80,9 @@ def fitted(model: Any, cells: int) -> str:
         if average is not None
         else ""
     )
+    what = "matrix" if row == "row" else "table"
     return (
-        f"A matrix of {plural(m, 'row')} and {plural(n, 'column')}, of which {cells:,} cells "
+        f"A {what} of {plural(m, row)} and {plural(n, column)}, of which {plural(cells, cell)} "
         f"({share:.2%}) were observed, is approximated by {offsets}a matrix of rank "
         f"{model.factors_.rank}. {how}{drawn}"
     )
@@ -66,7 +104,7 @@ def certificate(model: Any) -> list[str]:
         f"{number(gap)}, whatever its rank.",
         "The bound is computed at the solution, from convexity and the largest singular value of "
         f"the gradient. That value is estimated from a random start; the bound holds with a "
-        f"probability of at least {proof.confidence:.1%}.",
+        f"probability of at least {at_least(proof.confidence)}.",
     ]
     lines.append(_verdict(model, step))
     lines.append(
@@ -102,11 +140,11 @@ def _verdict(model: Any, step: Step) -> str:
     return f"That is {share:.0%} of the objective: at most so much is left to gain."
 
 
-def error(judged: Judged) -> str:
+def error(judged: Judged, kind: str = "cell") -> str:
     where = "held-out" if judged.cells.held_out else "fitted"
     sampled = len(judged.observed) < judged.cells.total
     some = f" (a random {len(judged.observed):,} of {judged.cells.total:,})" if sampled else ""
-    return f"{len(judged.observed):,} {where} cells{some}"
+    return f"{len(judged.observed):,} {where} {kind}s{some}"
 
 
 def curve(found: Curve) -> str:
@@ -127,11 +165,26 @@ def curve(found: Curve) -> str:
     )
 
 
-def coverage(levels: list[tuple[float, float]]) -> str:
+# How far the share inside an interval may be off before it counts as wrong, by its level.
+TOLERANCES = {0.5: 0.05, 0.9: 0.02, 0.99: 0.006}
+
+
+def coverage(levels: list[tuple[float, float]], cells: int) -> str:
+    """Whether intervals of 50, 90 and 99 % hold what they promise."""
     if not levels:
         return ""
-    inside = dict(levels)[0.9]
-    if abs(inside - 0.9) <= 0.02:
-        return f"Intervals are honest: those of 90 % hold {inside:.1%} of the cells."
-    how = "too narrow" if inside < 0.9 else "too wide"
-    return f"Intervals are {how}: those of 90 % hold {inside:.1%} of the cells."
+    found = [(level, share) for level, share in levels if level in TOLERANCES]
+    said = ", ".join(f"those of {level:.0%} hold {share:.1%}" for level, share in found)
+    verdicts = dict.fromkeys(verdict(level, share, cells) for level, share in found)
+    if list(verdicts) == ["right"]:
+        return f"Intervals are honest: {said} of the cells."
+    wrong = " and ".join(name for name in verdicts if name != "right")
+    return f"Intervals are {wrong}{' in part' if len(verdicts) > 1 else ''}: {said} of the cells."
+
+
+def verdict(level: float, share: float, cells: int) -> str:
+    """Right, too narrow or too wide, beyond what chance does (two deviations of a share)."""
+    room = TOLERANCES.get(level, 0.03) + 2 * math.sqrt(level * (1 - level) / max(1, cells))
+    if abs(share - level) <= room:
+        return "right"
+    return "too narrow" if share < level else "too wide"

@@ -1,0 +1,155 @@
+"""What simple rules would have predicted and recommended: the figures to beat."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from pygeco import metrics
+from pygeco.arrays import host, on
+from pygeco.diagnostics.cells import Cells, counts
+from pygeco.diagnostics.judging import Judged, observed
+from pygeco.factors import Array
+from pygeco.metrics import Ranked
+
+DAMPING = 5.0  # cells of the overall mean that each row's and column's own is given
+MOST_ROWS = 4000  # whose lists are judged: more say the same
+LIST = 10  # columns of a list
+
+
+class Rule(NamedTuple):
+    """A rule and its predictions at the judged cells, on the scale of the data."""
+
+    name: str
+    predicted: Array
+    losses: Array
+
+
+class Group(NamedTuple):
+    """Judged cells whose row (or column) has from `low` to `high` fitted cells."""
+
+    low: int
+    high: int
+    cells: int
+    error: float
+    rule: float
+
+
+class Lists(NamedTuple):
+    """Lists of the model and of the most popular columns, judged by held-out cells."""
+
+    model: Ranked
+    popular: Ranked
+    threshold: float
+
+
+def simple_rules(model: Any, judged: Judged, kinds: tuple[str, str, str]) -> list[Rule]:
+    """The best constant; and, for numbers, means of columns, and of rows and columns."""
+    cells, values = judged.cells, host(model.seen_.values)
+    rules = [_constant(model, cells, values)]
+    if not model.loss_.regression:
+        return rules
+    pointers, cols = host(model.seen_.pointers), host(model.seen_.indices)
+    rows = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
+    values = observed(model.loss_, values)
+    mean = float(values.mean())
+    m, n = model.factors_.shape
+    own = mean + _damped(cols, values - mean, n)
+    taste = _damped(rows, values - own[cols], m)
+    by_column, by_both = own[cells.cols], own[cells.cols] + taste[cells.rows]
+    names = (f"mean of the {kinds[1]}", f"means of the {kinds[1]} and the {kinds[0]}")
+    for name, predicted in zip(names, (by_column, by_both), strict=True):
+        losses = np.asarray(model.loss_.value(predicted, cells.targets), dtype=float)
+        rules.append(Rule(name, predicted, losses))
+    return rules
+
+
+def _constant(model: Any, cells: Cells, targets: Array) -> Rule:
+    """The linear prediction with the lowest mean loss at the fitted cells."""
+    loss, some = model.loss_, targets[:: max(1, len(targets) // 200_000)].astype(float)
+    if loss.name == "squared":
+        z = float(targets.mean(dtype=float))
+    else:
+        z = float(
+            minimize_scalar(lambda z: float(np.mean(loss.value(np.full(len(some), z), some)))).x
+        )
+    everywhere = np.full(len(cells.targets), z)
+    losses = np.asarray(loss.value(everywhere, cells.targets), dtype=float)
+    return Rule("overall mean", np.asarray(loss.response(everywhere), dtype=float), losses)
+
+
+def _damped(index: NDArray[Any], values: Array, size: int) -> Array:
+    total = np.bincount(index, values, size)
+    return total / (np.bincount(index, minlength=size) + DAMPING)
+
+
+def error_by_activity(
+    model: Any, judged: Judged, rule: Rule, side: str, groups: int = 4
+) -> list[Group]:
+    """Errors of cells by how many fitted cells their row or column has, in groups of like size."""
+    by_row = side == "row"
+    known = np.diff(host(model.seen_.pointers)) if by_row else counts(model)
+    known = known[judged.cells.rows if by_row else judged.cells.cols]
+    edges = np.unique(np.quantile(known, np.linspace(0, 1, groups + 1)[1:-1], method="lower"))
+    group = np.searchsorted(edges, known, side="left")
+    found = []
+    for t in range(len(edges) + 1):
+        own = group == t
+        if own.any():
+            errors = (mean_error(model, x, own, judged) for x in (judged, rule))
+            ends = int(known[own].min()), int(known[own].max())
+            found.append(Group(*ends, int(own.sum()), *errors))
+    return found
+
+
+def mean_error(model: Any, found: Judged | Rule, own: Any, judged: Judged) -> float:
+    """Root mean squared error over some cells; the mean loss where values are no numbers."""
+    if not model.loss_.regression:
+        return float(found.losses[own].mean())
+    off = found.predicted[own] - judged.observed[own]
+    return float(np.sqrt(np.mean(off**2)))
+
+
+def judge_lists(model: Any, judged: Judged, k: int = LIST) -> Lists | None:
+    """Precision, recall and NDCG of the first k; None where no held-out cell is relevant.
+
+    A cell is relevant at or above the mean fitted value. Lists leave out the fitted cells.
+    """
+    limit = float(observed(model.loss_, host(model.seen_.values)).mean())
+    liked = np.flatnonzero(judged.observed >= limit)
+    rows = np.unique(judged.cells.rows[liked])
+    if not len(rows):
+        return None
+    if len(rows) > MOST_ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, MOST_ROWS, replace=False))
+        liked = liked[np.isin(judged.cells.rows[liked], rows)]
+    user = np.searchsorted(rows, judged.cells.rows[liked])
+    pair = np.unique(np.stack([user, judged.cells.cols[liked]]), axis=1)
+    best = host(model._best(on(rows, model.factors_.U), k, hide=("seen_",)).columns)
+    by_model = metrics.ranking(best, pair[0], pair[1])
+    return Lists(by_model, metrics.ranking(_popular(model, rows, k), pair[0], pair[1]), limit)
+
+
+def _popular(model: Any, rows: NDArray[Any], k: int) -> NDArray[np.int64]:
+    """The k columns with the most cells that each row does not know."""
+    order = np.argsort(-counts(model), kind="stable")
+    pointers, cols = host(model.seen_.pointers), host(model.seen_.indices)
+    lists = np.full((len(rows), min(k, len(order))), -1, np.int64)
+    for t, row in enumerate(rows):
+        own = cols[pointers[row] : pointers[row + 1]]
+        first = order[: k + len(own)]
+        left = first[~np.isin(first, own)][:k]
+        lists[t, : len(left)] = left
+    return lists
+
+
+def typical_rows(model: Any) -> list[int]:
+    """Rows with few, with the usual number and with many cells."""
+    known = np.diff(host(model.seen_.pointers))
+    order = np.argsort(known, kind="stable")
+    order = order[known[order] > 0]
+    places = (len(order) * np.array([0.1, 0.5, 0.9])).astype(int)
+    return list(dict.fromkeys(int(order[at]) for at in places))

@@ -1,0 +1,100 @@
+"""What the fitted values look like, and what in the data may mislead."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays import host
+from pygeco.diagnostics.cells import Cells, counts
+from pygeco.diagnostics.judging import observed
+from pygeco.factors import Array
+
+MOST_LEVELS = 25  # different values that are counted one by one; more are put into bins
+BINS = 30
+FEW = 3  # cells with which a row or column is hardly known
+COMMON_SHARE = 0.8  # of the cells with one value, from which on there is little to predict
+ALIKE_CELLS, ALIKE_SHARE = 5, 0.05  # cells of a row that are all equal, and such rows, worth a word
+APART = 2.0  # a value stands apart at so many times the range of all others
+
+
+class Spread(NamedTuple):
+    """Counts of the values: of each level where there are few, else of bins. `edges` of bins."""
+
+    levels: Array
+    counts: NDArray[np.int64]
+    edges: Array | None
+    mean: float
+    deviation: float
+    median: float
+
+
+def spread_of_values(model: Any) -> Spread:
+    """The distribution of the values that were fitted, on the scale of the data."""
+    values = observed(model.loss_, host(model.seen_.values))
+    about = float(values.mean()), float(values.std()), float(np.median(values))
+    levels, found = np.unique(values, return_counts=True)
+    if len(levels) <= MOST_LEVELS:
+        return Spread(levels, found, None, *about)
+    found, edges = np.histogram(values, BINS)
+    return Spread((edges[1:] + edges[:-1]) / 2, found, edges, *about)
+
+
+def data_warnings(model: Any, cells: Cells | None, kinds: tuple[str, str, str]) -> list[str]:
+    """Sentences about what in the fitted data may mislead; none where nothing does."""
+    row, column, cell = kinds
+    found = _value_warnings(model, cell)
+    per_row = np.diff(host(model.seen_.pointers))
+    for each, name in ((per_row, row), (counts(model), column)):
+        few = int(np.sum((each > 0) & (each < FEW)))
+        if few:
+            found.append(
+                f"{few:,} of {len(each):,} {name}s have fewer than {FEW} {cell}s: predictions for "
+                "them are close to the average."
+            )
+    alike = _rows_alike(model, per_row)
+    some = int(np.sum(per_row >= ALIKE_CELLS))
+    if some and alike / some >= ALIKE_SHARE:
+        found.append(
+            f"{alike:,} of the {some:,} {row}s with at least {ALIKE_CELLS} {cell}s gave every one "
+            "the same value: they tell nothing about taste."
+        )
+    if len(model.seen_.values) < sum(model.factors_.shape):
+        found.append(f"There are fewer {cell}s than {row}s and {column}s together.")
+    if cells is not None and len(cells.targets) < 500:
+        found.append(
+            f"Only {len(cells.targets):,} {cell}s are held out: every error below is uncertain."
+        )
+    return found
+
+
+def _value_warnings(model: Any, cell: str) -> list[str]:
+    levels, found = np.unique(observed(model.loss_, host(model.seen_.values)), return_counts=True)
+    if len(levels) == 1:
+        return [f"All {cell}s are {levels[0]:g}: there is nothing to predict but that."]
+    warned = []
+    most = int(np.argmax(found))
+    if found[most] > COMMON_SHARE * found.sum():
+        warned.append(f"{found[most] / found.sum():.0%} of the {cell}s are {levels[most]:g}.")
+    for end, inner in ((0, levels[1:]), (-1, levels[:-1])):
+        width = float(np.ptp(inner)) if len(inner) > 2 else 0.0
+        gap = abs(float(levels[end]) - float(inner[0 if end == 0 else -1]))
+        if width > 0 and gap > APART * width / max(len(inner) - 1, 1) and gap >= 0.5 * width:
+            warned.append(
+                f"{found[end]:,} {cell}s are {levels[end]:g}, far from all others: a mark for a "
+                "missing one, perhaps?"
+            )
+    return warned
+
+
+def _rows_alike(model: Any, per_row: NDArray[np.int64]) -> int:
+    """Rows with enough cells, all of one value."""
+    enough = np.flatnonzero(per_row >= ALIKE_CELLS)
+    if not len(enough):
+        return 0
+    values, starts = host(model.seen_.values), host(model.seen_.pointers)
+    some = np.flatnonzero(per_row > 0)
+    low, high = (f.reduceat(values, starts[some]) for f in (np.minimum, np.maximum))
+    return int(np.sum((low == high)[np.isin(some, enough)]))

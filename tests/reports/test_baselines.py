@@ -1,0 +1,115 @@
+"""Simple rules, lists and warnings of the report against plain loops."""
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pygeco import MatrixCompletion, diagnostics, evaluate
+from report_cases import by_evidence, by_labels, by_path, ratings
+
+KINDS = ("user", "item", "rating")
+
+
+def test_rules_are_damped_means() -> None:
+    model, (fitted, held) = by_evidence(), ratings()
+    judged = diagnostics.judge(model, held)
+    found = diagnostics.simple_rules(model, judged, KINDS)
+    names = ["overall mean", "mean of the item", "means of the item and the user"]
+    assert [rule.name for rule in found] == names
+    rows, cols, values, (m, n) = fitted
+    mean = values.mean()
+
+    def damped(index, rest, size):
+        return np.array([rest[index == t].sum() / ((index == t).sum() + 5) for t in range(size)])
+
+    own = mean + damped(cols, values - mean, n)
+    taste = damped(rows, values - own[cols], m)
+    wanted = [np.full(len(held[0]), mean), own[held[1]], own[held[1]] + taste[held[0]]]
+    for rule, predicted in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(rule.predicted, predicted, rtol=1e-5)
+
+
+def test_the_constant_of_labels_is_their_share() -> None:
+    rows, cols, values, shape = ratings()[1]
+    judged = diagnostics.judge(by_labels(), (rows, cols, (values > 3.5).astype(float), shape))
+    (rule,) = diagnostics.simple_rules(by_labels(), judged, KINDS)
+    assert rule.predicted[0] == pytest.approx(np.mean(ratings()[0][2] > 3.5), abs=1e-4)
+
+
+@pytest.mark.parametrize("side", ["row", "column"])
+@pytest.mark.parametrize("model", [by_evidence, by_path])
+def test_groups_by_activity_are_a_partition(model, side) -> None:
+    judged = diagnostics.judge(model(), ratings()[1])
+    rule = diagnostics.simple_rules(model(), judged, KINDS)[0]
+    groups = diagnostics.error_by_activity(model(), judged, rule, side)
+    assert len(groups) > 1
+    assert sum(group.cells for group in groups) == len(judged.observed)
+    assert all(a.high < b.low for a, b in pairwise(groups))
+    total = sum(group.cells * group.error**2 for group in groups)
+    assert np.sqrt(total / len(judged.observed)) == pytest.approx(judged.rmse)
+
+
+def test_lists_are_judged_as_by_evaluate() -> None:
+    tables = [
+        pd.DataFrame({"user": part[0], "item": part[1], "rating": part[2]}) for part in ratings()
+    ]
+    model = MatrixCompletion(2, random_state=0).fit(tables[0])
+    found = diagnostics.judge_lists(model, diagnostics.judge(model, tables[1]))
+    wanted = evaluate(model, tables[1], k=10)
+    assert found.model == pytest.approx(wanted.ranking)
+    popular = tables[0].item.value_counts().sort_index()
+    order = popular.sort_values(ascending=False, kind="stable").index
+    known = set(tables[0].user), set(tables[0].item)
+    hits = []
+    for user, own in tables[1][tables[1].rating >= wanted.threshold].groupby("user"):
+        liked = set(own.item) & known[1]
+        if user in known[0] and liked:
+            seen = set(tables[0].item[tables[0].user == user])
+            best = [item for item in order if item not in seen][:10]
+            hits.append(len(set(best) & liked) / 10)
+    assert found.popular.precision == pytest.approx(np.mean(hits))
+
+
+def fit_values(values):
+    rows, cols, _, shape = ratings()[0]
+    return MatrixCompletion(1, random_state=0).fit((rows, cols, values, shape))
+
+
+def warned(model) -> str:
+    return " ".join(diagnostics.data_warnings(model, None, KINDS))
+
+
+@pytest.mark.parametrize(
+    ("mark", "apart"), [(-1.0, True), (99.0, True), (2.0, False), (6.0, False)]
+)
+def test_a_mark_for_missing_ratings_stands_apart(mark, apart) -> None:
+    rng = np.random.default_rng(0)
+    stars = rng.integers(3, 6, len(ratings()[0][2])).astype(float)
+    marked = np.where(rng.random(len(stars)) < 0.1, mark, stars)
+    assert ("far from all others" in warned(fit_values(marked))) is apart
+
+
+def test_warnings_name_what_misleads() -> None:
+    count, rng = len(ratings()[0][2]), np.random.default_rng(0)
+    stars = rng.integers(1, 6, count).astype(float)
+    assert "are" not in warned(fit_values(stars)).replace("are close to the average", "")
+    common = np.where(rng.random(count) < 0.9, 5.0, stars)
+    assert "of the ratings are 5." in warned(fit_values(common))
+    assert "All ratings are 1" in warned(fit_values(np.ones(count)))
+    own = rng.integers(1, 6, ratings()[0][3][0]).astype(float)[ratings()[0][0]]
+    assert "gave every one the same value" in warned(fit_values(own))
+    cells = (np.array([0, 1, 2, 2]), np.array([0, 1, 0, 2]), np.array([1.0, 2.0, 3.0, 4.0]))
+    said = warned(MatrixCompletion(1, random_state=0).fit(cells))
+    assert "3 of 3 users have fewer than 3 ratings" in said
+    assert "fewer ratings than users and items together" in said
+
+
+def test_values_are_counted_by_level_or_in_bins() -> None:
+    found = diagnostics.spread_of_values(fit_values(np.round(ratings()[0][2])))
+    assert found.edges is None
+    assert found.counts.sum() == len(ratings()[0][2])
+    wide = diagnostics.spread_of_values(fit_values(np.linspace(0, 1, len(ratings()[0][2]))))
+    assert len(wide.edges) == len(wide.levels) + 1
+    assert wide.counts.sum() == len(ratings()[0][2])
