@@ -45,8 +45,17 @@ def test_a_page_with_titles_and_held_out_ratings(folder, tmp_path) -> None:
     assert "No held-out cells were given" not in text
 
 
+def test_without_ratings_those_that_the_model_keeps_are_taken(folder, tmp_path) -> None:
+    page = tmp_path / "page.html"
+    result = run("report", folder / "model.geco", "-o", page, "--json")
+    assert result.exit_code == 0, result.output
+    assert 150 < json.loads(result.output)["held_out"] < 330
+    assert "RMSE, held out" in page.read_text()
+
+
 def test_without_ratings_the_page_says_so(folder, tmp_path) -> None:
-    result = run("report", folder / "model.geco", "-o", tmp_path / "page.html")
+    assert run("fit", folder / "ratings.dat", "-o", tmp_path / "all.geco").exit_code == 0
+    result = run("report", tmp_path / "all.geco", "-o", tmp_path / "page.html")
     assert result.exit_code == 0, result.output
     assert "open it in a browser" in result.output
     assert "No held-out cells were given" in (tmp_path / "page.html").read_text()

@@ -14,7 +14,8 @@ CORE = Solver(correction="core")
 
 
 def model(rank=3, **settings) -> MatrixCompletion:
-    chosen = {"penalty": None, "biases": False, "solver": CORE, "random_state": 0} | settings
+    plain = {"penalty": None, "biases": False, "solver": CORE, "clip": False, "random_state": 0}
+    chosen = plain | settings
     return MatrixCompletion(rank, **chosen)
 
 

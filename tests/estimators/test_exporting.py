@@ -13,9 +13,9 @@ ROWS, COLS, VALUES, SHAPE = make_ratings((70, 40), 900)
 
 def models():
     frame = pd.DataFrame({"user": ROWS, "item": [f"i{k:02d}" for k in COLS], "rating": VALUES})
-    yield MatrixCompletion(3, random_state=0).fit((ROWS, COLS, VALUES, SHAPE))
-    yield MatrixCompletion(3, random_state=0).fit(frame)
-    yield MatrixCompletion(2, penalty=None, random_state=0).fit(frame)
+    yield MatrixCompletion(3, clip=False, random_state=0).fit((ROWS, COLS, VALUES, SHAPE))
+    yield MatrixCompletion(3, clip=False, random_state=0).fit(frame)
+    yield MatrixCompletion(2, penalty=None, clip=False, random_state=0).fit(frame)
 
 
 def test_inner_products_are_predictions_and_rank_columns() -> None:

@@ -132,7 +132,8 @@ def test_new_rows_and_columns_pay_the_weighted_ridge(ratings, gamma) -> None:
     """Against the normal equations of α Σ_ij d_i c_j A_ij², with the weights of the fit."""
     rows, cols, values, shape = ratings
     alpha = 3e-4
-    model = MatrixCompletion(3, penalty=Ridge(alpha, gamma), biases=False, random_state=0)
+    chosen = {"penalty": Ridge(alpha, gamma), "biases": False, "clip": False}
+    model = MatrixCompletion(3, random_state=0, **chosen)
     model.fit((rows, cols, values, shape))
     counts = np.bincount(rows, minlength=90), np.bincount(cols, minlength=60)
     d, c = (np.maximum(count, 1.0) ** gamma for count in counts)

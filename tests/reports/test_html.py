@@ -10,6 +10,7 @@ import pytest
 
 import pygeco
 from pygeco import MatrixCompletion, RobustPCA, diagnostics
+from pygeco.estimators._marks import ClicksWarning
 from pygeco.reports import words
 from report_cases import by_evidence, by_labels, by_path, ratings
 
@@ -124,7 +125,8 @@ def test_the_chart_data_are_json_with_a_sentence_a_point(tmp_path) -> None:
 
 def test_a_model_of_rank_zero_has_a_report(tmp_path) -> None:
     rows, cols, _, shape = ratings()[0]
-    model = MatrixCompletion(random_state=0).fit((rows, cols, np.full(len(rows), 3.5), shape))
+    with pytest.warns(ClicksWarning, match="every value is 3.5"):
+        model = MatrixCompletion(random_state=0).fit((rows, cols, np.full(len(rows), 3.5), shape))
     assert model.rank_ == 0
     assert "there are no components" in page_of(model, tmp_path)
 

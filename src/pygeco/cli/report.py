@@ -33,10 +33,10 @@ def report(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Write a self-contained HTML page: path, certificate, errors, components, worst cells.
+    """Write a self-contained HTML page: how good a model is beside simple rules, and what it holds.
 
-    Of --ratings, those that were fitted are left out: after `geco fit --holdout` the file that was
-    fitted will do. Without it everything is measured on the fitted cells, and the page says so.
+    Of --ratings, those that were fitted are left out. Without it, those that `geco fit --holdout`
+    kept are taken; if there are none, all is measured on the fitted ones, and the page says so.
     """
     with told("report"):
         import pygeco
@@ -44,7 +44,7 @@ def report(
 
         check_output(output, model, ratings, titles, kind="HTML", overwrite=overwrite)
         voice, fitted = Voice(as_json), opened(model)
-        held = None
+        held = diagnostics.held_out_cells(fitted)
         if ratings is not None:
             columns = {"user": user, "item": item, "rating": rating}
             held = diagnostics.unseen(fitted, read_for(fitted, ratings, columns, voice))

@@ -11,13 +11,13 @@ from pygeco.arrays import host
 from pygeco.diagnostics.cells import Cells, counts
 from pygeco.diagnostics.judging import observed
 from pygeco.factors import Array
+from pygeco.value_scale import find_mark
 
 MOST_LEVELS = 25  # different values that are counted one by one; more are put into bins
 BINS = 30
 FEW = 3  # cells with which a row or column is hardly known
 COMMON_SHARE = 0.8  # of the cells with one value, from which on there is little to predict
 ALIKE_CELLS, ALIKE_SHARE = 5, 0.05  # cells of a row that are all equal, and such rows, worth a word
-APART = 2.0  # a value stands apart at so many times the range of all others
 
 
 class Spread(NamedTuple):
@@ -71,21 +71,20 @@ def data_warnings(model: Any, cells: Cells | None, kinds: tuple[str, str, str]) 
 
 
 def _value_warnings(model: Any, cell: str) -> list[str]:
-    levels, found = np.unique(observed(model.loss_, host(model.seen_.values)), return_counts=True)
+    values = observed(model.loss_, host(model.seen_.values))
+    levels, found = np.unique(values, return_counts=True)
     if len(levels) == 1:
         return [f"All {cell}s are {levels[0]:g}: there is nothing to predict but that."]
     warned = []
     most = int(np.argmax(found))
     if found[most] > COMMON_SHARE * found.sum():
         warned.append(f"{found[most] / found.sum():.0%} of the {cell}s are {levels[most]:g}.")
-    for end, inner in ((0, levels[1:]), (-1, levels[:-1])):
-        width = float(np.ptp(inner)) if len(inner) > 2 else 0.0
-        gap = abs(float(levels[end]) - float(inner[0 if end == 0 else -1]))
-        if width > 0 and gap > APART * width / max(len(inner) - 1, 1) and gap >= 0.5 * width:
-            warned.append(
-                f"{found[end]:,} {cell}s are {levels[end]:g}, far from all others: a mark for a "
-                "missing one, perhaps?"
-            )
+    mark = find_mark(values)
+    if mark is not None:
+        warned.append(
+            f"{mark.share:.1%} of the {cell}s are {mark.value:g}, far from all others "
+            f"({mark.low:g} to {mark.high:g}): a mark for a missing one, perhaps?"
+        )
     return warned
 
 
