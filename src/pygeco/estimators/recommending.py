@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -10,24 +9,17 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays import answer, contiguous, host, on
-from pygeco.engines import chosen
-from pygeco.estimators._cluster import (
-    asked,
-    asked_one,
-    drop_slab_models,
-    slab_models,
-    spread_out,
-)
+from pygeco.estimators._cluster import asked, asked_one, drop_slab_models, spread_out
 from pygeco.estimators._ids import find_ids, ids_at, index_of, row_ids_of
 from pygeco.estimators._seen import given_cells, hide_cells, sort_cells
 from pygeco.estimators._tables import linear_at
-from pygeco.estimators.ranking import Best, Ranking
+from pygeco.estimators.ranking import Best, Ranking, list_length, rank_lines
+from pygeco.estimators.similarity import alike, alike_on_cluster
 from pygeco.factors import Array
 from pygeco.posterior import contributions
 from pygeco.tables import is_table
 
 KNOWN = ("seen_", "held_out_")  # attributes with cells that a row knows already
-ROWS = 512  # rows scored at once: with 10⁴ columns, 40 MB
 
 
 class Reasons(NamedTuple):
@@ -134,7 +126,7 @@ class Recommending:
         model: Any = self
         if spread_out(model):
             return asked(model, _best_there, index, k=k, hide=hide, allowed=allowed)
-        wanted = _count(k, model.factors_.shape[1] if allowed is None else int(allowed.sum()))
+        wanted = list_length(k, model.factors_.shape[1] if allowed is None else int(allowed.sum()))
         # What differs within a row, in double precision: a large mean would hide it.
         left = model.factors_.left.astype(float)
         right = contiguous(model.factors_.V.T, float)
@@ -150,7 +142,7 @@ class Recommending:
                 hide_cells(table, flat, cells)
             return table
 
-        found, _ = _ranked(index, wanted, scores, left)
+        found, _ = rank_lines(index, wanted, scores, left)
         rows = on(index, left)[..., None]
         answers = model._response(linear_at(model, rows, np.maximum(found, 0)))
         answers[found < 0] = -np.inf
@@ -161,7 +153,7 @@ class Recommending:
         check_is_fitted(self)
         model: Any = self
         index = index_of(model, "columns", columns, 1)
-        found, best = (answer(x, columns) for x in _alike(model.factors_.T.left, index, k))
+        found, best = (answer(x, columns) for x in alike(model.factors_.T.left, index, k))
         name = _sides(model)[1]
         names = (name, f"similar_{name}", "similarity")
         return Ranking(ids_at(model.column_ids_, found), best, columns, names)
@@ -172,9 +164,9 @@ class Recommending:
         model: Any = self
         index = index_of(model, "rows", rows, 0)
         if spread_out(model):
-            nearest = _alike_there(model, index, k)
+            nearest = alike_on_cluster(model, index, k)
         else:
-            nearest = _alike(model.factors_.left, index, k)
+            nearest = alike(model.factors_.left, index, k)
         found, best = (answer(x, rows) for x in nearest)
         name = _sides(model)[0]
         names = (name, f"similar_{name}", "similarity")
@@ -240,57 +232,6 @@ def _candidates(model: Any, items: Any, exclude: Any) -> NDArray[np.bool_] | Non
     return allowed
 
 
-def _alike(vectors: Array, index: NDArray[Any], k: int) -> Best:
-    """The k lines of `vectors` (p, r) with the largest cosine to each line of index."""
-    V = _unit(vectors)
-
-    def scores(flat: NDArray[Any]) -> Array:
-        table = V[flat] @ V.T
-        table[np.arange(len(table), like=flat), flat] = -np.inf
-        return table
-
-    return Best(*_ranked(index, _count(k, len(V)), scores, V))
-
-
-def _alike_there(model: Any, index: NDArray[Any], k: int) -> Best:
-    """The same for rows on a cluster: the best of each slab, then the best of these."""
-    from pygeco.engines.dask.cluster import submitted
-
-    U = model.factors_.U
-    wanted = _count(k, len(U))
-    flat = index.reshape(-1)
-    vectors = asked(model, _left_of, flat)
-    client = U.engine.slabs.client
-    tasks = [submitted(client, _nearest, slab, vectors, wanted + 1) for slab in slab_models(model)]
-    parts = client.gather(tasks)
-    rows = np.hstack([part.columns + start for part, start in zip(parts, U.bounds, strict=False)])
-    scores = np.hstack([part.scores for part in parts])
-    scores[rows == flat[:, None]] = -np.inf
-    order = np.lexsort((rows, -scores), axis=1)[:, :wanted]
-    best = np.take_along_axis(scores, order, 1)
-    found = np.where(np.isfinite(best), np.take_along_axis(rows, order, 1), -1)
-    return Best(found.reshape(*index.shape, wanted), best.reshape(*index.shape, wanted))
-
-
-def _left_of(model: Any, rows: NDArray[Any]) -> Array:
-    return model.factors_.left[rows]
-
-
-def _nearest(model: Any, vectors: Array, k: int) -> Best:
-    """On a worker: the k of a slab's rows with the largest cosine to each vector."""
-    own = _unit(model.factors_.left[:-1])  # the last line is the average of all rows
-    table = _unit(vectors) @ own.T
-    found, best = chosen(None, own).top_k(table, min(k, len(own)))
-    return Best(found, best)
-
-
-def _unit(vectors: Array) -> Array:
-    """Lines of length 1 in double precision; zeros stay."""
-    V = vectors.astype(float)
-    size = np.linalg.norm(V, axis=1, keepdims=True)
-    return V / np.where(size > 0, size, 1)
-
-
 def _because(model: Any, row: int, target: int) -> Reasons:
     """All reasons, in the order of the columns, as positions: each column but the target."""
     own = slice(int(model.seen_.pointers[row]), int(model.seen_.pointers[row + 1]))
@@ -305,20 +246,3 @@ def _because(model: Any, row: int, target: int) -> Reasons:
         weights = weights * model.posterior_.weighing.weights(x.astype(float))
     base, parts = contributions(model.posterior_, cols, values, weights, target)
     return Reasons(cols, parts, base)
-
-
-def _ranked(
-    index: NDArray[Any], k: int, scores: Callable[[NDArray[Any]], Array], like: Array
-) -> tuple[NDArray[np.int64], Array]:
-    """The k best columns for each of `index` and their scores, a block of rows at a time."""
-    flat, engine = on(index.reshape(-1), like), chosen(None, like)
-    blocks = [flat[at : at + ROWS] for at in range(0, len(flat), ROWS)] or [flat]
-    found, best = zip(*(engine.top_k(scores(block), k) for block in blocks), strict=True)
-    shape = (*index.shape, k)
-    return np.concatenate(found).reshape(shape), np.concatenate(best).reshape(shape)
-
-
-def _count(k: int, n: int) -> int:
-    if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
-        raise ValueError(f"k: expected an integer of at least 1, not {k!r}.")
-    return min(int(k), n)
