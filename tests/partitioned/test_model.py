@@ -14,6 +14,7 @@ from pygeco.arrays import foreign
 from pygeco.engines.dask import Dask
 from pygeco.engines.dask.rowwise import spread
 from pygeco.estimators._cluster import drop_slab_models, mapped_parts
+from pygeco.estimators._ids import UnknownIdWarning
 from pygeco.estimators._seen import Seen
 from pygeco.partitioned import read_partitioned
 
@@ -61,7 +62,13 @@ def test_predictions_of_cells(models):
     close(there.predict(rows[3, 0], cols[3, 0]), here.predict(rows[3, 0], cols[3, 0]))
     assert there.predict(rows[:0], cols[:0]).shape == (0, 2)
     with pytest.raises(ValueError, match="the id 'nobody' was not fitted; the model knows 97 ids"):
-        there.predict(["nobody"], cols[0])
+        there.predict(["nobody"], cols[0], unknown="error")
+    for ask in (
+        lambda it: it.predict(["nobody"], cols[0]),
+        lambda it: it.recommend("nobody").scores,
+    ):
+        with pytest.warns(UnknownIdWarning, match="such as nobody, were not fitted"):
+            close(ask(there), ask(here))
 
 
 def pairs():
