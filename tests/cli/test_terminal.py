@@ -163,3 +163,19 @@ def test_narrow_terminals_lose_nothing(hostile, columns) -> None:
     assert code == 0
     assert shown.count("film-") == 3
     assert "…" not in shown
+
+
+def test_an_interrupt_while_the_commands_are_imported() -> None:
+    code = (
+        "import os, signal, sys\n"
+        "from pygeco.cli import main\n"
+        "class Late:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'pygeco.cli.app':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Late())\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 130
+    assert done.stderr == "geco: interrupted.\n"
