@@ -28,6 +28,7 @@ from pygeco.modelcheck import (
 from pygeco.objectives.biases import Biases
 from pygeco.objectives.half_sweep import Side
 from pygeco.path import Path, Step, Stop
+from pygeco.penalties import Schatten, Trace
 from pygeco.posterior import Gaussian, Posterior
 from pygeco.sampling import Average, Draw
 
@@ -160,6 +161,9 @@ COMPLETION: dict[str, Check] = {
     "range_": span,
     "levels_": items(tuple, number(0), number(0)),
     "total_weight_": number(0),
+    "clip_": of(bool),
+    "penalty_": optional(of(str, Schatten, Trace)),
+    "offsets_": each(tuple, of(str)),
     "n_iter_": of(int),
 }
 ROBUST: dict[str, Check] = {
@@ -213,4 +217,4 @@ QUADRATIC: dict[str, Check] = {
 CLASSES: dict[str, Check] = {"classes_": classes}
 REGRESSOR: dict[str, Check] = {"loss_": of(Loss), "one_target_": of(bool)}
 # Attributes that not every file has: of data without names, or of an earlier version.
-MAY_LACK = ("feature_names_in_", "held_out_", "levels_")
+MAY_LACK = ("feature_names_in_", "held_out_", "levels_", "clip_", "penalty_", "offsets_")
