@@ -1,5 +1,6 @@
 # make demo   sets up .venv and runs the main job on synthetic ratings
 # make test   sets up .venv and runs lint, types and all tests
+# make quick  lint, types and a minute of tests, for every save
 # make soak   the tests of trust in their long form, at most an hour; prints what was tried
 # make supply licences, vulnerabilities, reproducible builds, a bare install; part of make soak
 # make docs   builds the documentation into build/site
@@ -13,13 +14,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONWARNINGS ?=
 
-.PHONY: demo test kernels soak supply lint docs gallery bench bench-peers clean
+.PHONY: demo test quick kernels soak supply lint docs gallery bench bench-peers clean
 demo: $(VENV)/ready
 	$(BIN)/geco demo --output geco-demo
 
 test: $(VENV)/ready
 	$(MAKE) -j 2 lint kernels
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# Of each room the tests that take no cluster, no browser, no other process and no large data.
+QUICK := tests/algorithm tests/arrays tests/bayes tests/losses tests/objectives tests/io/test_tables.py \
+	tests/io/test_model_file.py tests/estimators/test_completion.py
+
+quick: lint
+	$(BIN)/pytest -n 2 --dist loadfile $(QUICK)
 
 kernels: $(VENV)/ready
 	$(BIN)/python tests/kernels.py
