@@ -38,6 +38,7 @@ def low_rank(m: str, n: str, r: str) -> Check:
 
 
 def path(m: str, n: str) -> Check:
+    """A path has the shape of its fit, to which new rows and columns may have been added since."""
     step = parts(Step, rank=size("s"), A=low_rank(m, n, "s"), objective=number())
     return parts(Path, steps=each(tuple, step, "s"), shape=items(tuple, size(m), size(n)))
 
@@ -155,7 +156,7 @@ COMPLETION: dict[str, Check] = {
     "held_out_": optional(own_cells),
     "posterior_": optional(POSTERIOR),
     "average_": optional(AVERAGE),
-    "path_": path("m", "n"),
+    "path_": path("fit_m", "fit_n"),
     "stop_reason_": of(Stop),
     "loss_": of(Loss),
     "range_": span,
