@@ -21,7 +21,7 @@ import platform
 from collections.abc import Callable
 from pathlib import Path
 
-from pygeco.health import load
+from pygeco.diagnostics.machine import load
 from sections.baseline import Found, compare, save
 from sections.fits import fits
 from sections.growth import growth

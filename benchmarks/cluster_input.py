@@ -62,7 +62,7 @@ def fitted(folder: Path, model_file: Path, workers: int) -> None:
     """Each step of the way, with its seconds and the memory of this process so far."""
     from pygeco import MatrixCompletion, load
     from pygeco.engines.dask.cluster import started
-    from pygeco.partitioned import read_partitioned
+    from pygeco.io.partitioned import read_partitioned
 
     print(f"{'':28}{'seconds':>9}{'client, MB':>12}")
 

@@ -29,10 +29,10 @@ except ImportError:
     sys.exit("benchmarks/gpu.py needs CuPy and an NVIDIA GPU; pip install 'pygeco[cuda]'.")
 
 from pygeco import Dense, Entries, MatrixCompletion, Ridge, RobustPCA, Solver, Trace, minimize
-from pygeco.arrays import host
+from pygeco.arrays.kinds import host
 from pygeco.data import load_movielens, make_ratings
 from pygeco.engines import chosen
-from pygeco.objectives.half_sweep import Side, half_sweep
+from pygeco.objectives.entries.half_sweep import Side, half_sweep
 
 NETFLIX = (480_189, 17_770)
 CELLS = 100_000_000

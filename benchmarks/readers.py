@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from pygeco import Entries
 from pygeco.data import read_ratings
-from pygeco.data.writing import write_table
 from pygeco.estimators._tables import taken
+from pygeco.io.writers import write_table
 
 USERS, ITEMS = 69_878, 10_677
 

@@ -12,8 +12,8 @@ import time
 import numpy as np
 
 from pygeco import Entries, LowRank, Solver, minimize
+from pygeco.algorithm.directions import Lanczos
 from pygeco.data import load_movielens, make_low_rank
-from pygeco.directions import Lanczos
 from pygeco.rivals import admira, hazan, js, optspace, r1mp, soft_impute, svt
 
 

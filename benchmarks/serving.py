@@ -17,7 +17,7 @@ import numpy as np
 
 from pygeco import LowRank, MatrixCompletion
 from pygeco.data import make_ratings
-from pygeco.objectives.biases import Biases
+from pygeco.objectives.entries.biases import Biases
 
 CASES = [
     ((6_040, 3_706), 1_000_000, 20),

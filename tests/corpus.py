@@ -25,15 +25,16 @@ import scipy.io
 import scipy.sparse as sp
 
 import pygeco
-from pygeco import MatrixCompletion, ModelFileError, RobustPCA, Trace, container
+from pygeco import MatrixCompletion, ModelFileError, RobustPCA, Trace
+from pygeco.arrays import container
 from pygeco.data import ReadError, load_movielens, read_ratings
-from pygeco.data.matrices import read_array, read_table
-from pygeco.data.pictures import read_film, write_image, write_video
-from pygeco.data.titles import read_titles
 from pygeco.estimators._checkpoint import Checkpoint, kept_steps
-from pygeco.modelfile import describe
-from pygeco.partitioned.sources import footer, parts_of_files, table_of_rows
-from pygeco.tables import ColumnError
+from pygeco.io.matrices import read_array, read_table
+from pygeco.io.model_file import describe
+from pygeco.io.partitioned.sources import footer, parts_of_files, table_of_rows
+from pygeco.io.pictures import read_film, write_image, write_video
+from pygeco.io.tables import ColumnError
+from pygeco.io.titles import read_titles
 
 # What a file may lead to, beside what the system says of one that is not there.
 DOCUMENTED = (ReadError, ColumnError, ModelFileError)
@@ -263,7 +264,7 @@ def read_model(path: Path) -> None:
 
 
 def read_checkpoint(path: Path) -> None:
-    from pygeco.modelfile import load_record
+    from pygeco.io.model_file import load_record
 
     found = load_record(path)
     key = found.get("key", "") if isinstance(found, dict) else ""

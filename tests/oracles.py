@@ -8,7 +8,7 @@ import cvxpy as cp
 import numpy as np
 
 from pygeco import Entries, LowRank, Schatten
-from pygeco.directions import Pair
+from pygeco.algorithm.directions import Pair
 
 
 @dataclass(frozen=True, eq=False)

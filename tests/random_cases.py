@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from loss_cases import CASES
 from oracles import penalty_value
 from pygeco import Entries, Lanczos, LowRank, Path, Power, Ridge, Schatten, Solver, Trace, minimize
-from pygeco.arrays import host
-from pygeco.engines import cuda
+from pygeco.arrays.kinds import host
+from pygeco.engines.cuda import engine as cuda
 from strange import STRANGE
 
 ENGINES = [None, STRANGE, *(["cuda"] if cuda.visible() else [])]

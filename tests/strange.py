@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from pygeco.engines.host import ENGINE
+from pygeco.engines.cpu.engine import ENGINE
 from pygeco.engines.protocol import Cells
 
 UNKNOWN = {np.ones, np.full, np.eye}  # CuPy's do not take what NumPy passes on with `like`

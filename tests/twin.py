@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pygeco.arrays import HOST
-from pygeco.engines.cuda import Cuda
-from pygeco.engines.launch import NULL, source
+from pygeco.arrays.kinds import HOST
+from pygeco.engines.cuda.engine import Cuda
+from pygeco.engines.cuda.launch import NULL, source
 
 SHIM = Path(__file__).parent / "engines" / "twin.h"
 COMPILER = shutil.which("g++") or shutil.which("clang++")

@@ -11,7 +11,7 @@ from numba import njit, prange
 from pygeco import Entries
 from pygeco.data import make_low_rank
 from pygeco.losses import Huber, Logistic
-from pygeco.objectives.half_sweep import Side, half_sweep
+from pygeco.objectives.entries.half_sweep import Side, half_sweep
 from sections.made import rated
 from sections.measuring import Line, Plan, Took, best, show
 

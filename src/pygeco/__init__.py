@@ -5,23 +5,24 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pygeco.certificates import (
+from pygeco.algorithm.certificates import (
     Certificate,
     guaranteed_gap,
     guaranteed_gap_at_rank,
     guaranteed_rank,
 )
-from pygeco.container import ModelFileError
-from pygeco.directions import Lanczos, Power, Signs
-from pygeco.factors import LowRank
+from pygeco.algorithm.directions import Lanczos, Power, Signs
+from pygeco.algorithm.path import Path, Step, Stop
+from pygeco.algorithm.penalties import Ridge, Schatten, Trace
+from pygeco.algorithm.solver import Observer, Solver, minimize
+from pygeco.algorithm.trace_path import TracePath, TraceStep, duality_gap, trace_path
+from pygeco.arrays.container import ModelFileError
+from pygeco.arrays.low_rank import LowRank
 from pygeco.objectives import Custom, Dense, Entries, Features, Quadratic, Sensing
-from pygeco.path import Path, Step, Stop
-from pygeco.penalties import Ridge, Schatten, Trace
-from pygeco.solver import Observer, Solver, minimize
-from pygeco.tracepath import TracePath, TraceStep, duality_gap, trace_path
 
 if TYPE_CHECKING:
-    from pygeco import data, diagnostics, losses, metrics, plot, rivals
+    from pygeco import data, diagnostics, losses, plot, rivals
+    from pygeco.diagnostics import metrics
     from pygeco.estimators import (
         CellKFold,
         LowRankClassifier,

@@ -6,9 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 import pygeco
-from pygeco import health
 from pygeco.cli.app import app
-from pygeco.engines.health import Cache
+from pygeco.diagnostics import machine as health
+from pygeco.engines.cpu.health import Cache
 
 WELL = Cache("somewhere", True, 1.0, 5, 0)
 NO_GPU = {"devices": [], "cupy": None}

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from typer.testing import CliRunner
 
 from pygeco.cli.app import app
-from pygeco.data.pictures import read_film, write_image, write_video
+from pygeco.io.pictures import read_film, write_image, write_video
 
 
 def run(*arguments):

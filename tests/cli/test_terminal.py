@@ -12,7 +12,7 @@ import pytest
 from cli_cases import frame, run
 from pygeco import MatrixCompletion
 from pygeco.data import ReadError, read_ratings
-from pygeco.visible import HIDDEN, escape_controls
+from pygeco.errors.visible_text import HIDDEN, escape_controls
 
 GECO = [sys.executable, "-c", "from pygeco.cli import main; main()"]
 # Clears the screen, names the window, fills the clipboard, with ESC and with CSI; turns the text.

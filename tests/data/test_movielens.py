@@ -1,4 +1,4 @@
-"""The loader, on small files of its own; the real sets are in tests/test_paper.py."""
+"""The loader, on small files of its own; the real sets are in tests/algorithm/test_paper.py."""
 
 import os
 from pathlib import Path

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from pygeco.arrays.streams import Purpose, stream
 from pygeco.data import make_low_rank, make_ratings, split_cells
-from pygeco.streams import Purpose, stream
 
 
 def test_low_rank_matrix_has_its_rank_and_unit_variance() -> None:

@@ -9,10 +9,15 @@ import pytest
 
 from noise_cases import make_noisy_cells
 from pygeco import Entries, losses
-from pygeco.arrays import host, moved, on
-from pygeco.engines import cells, chosen, cuda, cuda_systems, cuda_tables, pieces, separable, tiles
+from pygeco.arrays.kinds import host, moved, on
+from pygeco.bayes.evidence import fit_evidence
+from pygeco.engines import chosen
+from pygeco.engines.cpu import cells, separable, tiles
+from pygeco.engines.cuda import engine as cuda
+from pygeco.engines.cuda import systems as cuda_systems
+from pygeco.engines.cuda import tables as cuda_tables
+from pygeco.engines.cuda import work_items as pieces
 from pygeco.engines.protocol import Ridges, Table
-from pygeco.evidence import fit_evidence
 from twin import twin_engine
 
 SHAPES = [(1, 1), (1, 60), (30, 1), (23, 31), (3, 300)]

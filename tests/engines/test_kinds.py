@@ -18,9 +18,9 @@ from pygeco import (
     minimize,
     trace_path,
 )
-from pygeco.arrays import host
+from pygeco.arrays.kinds import host
+from pygeco.arrays.linalg import qr
 from pygeco.data import make_ratings
-from pygeco.linalg import qr
 from strange import STRANGE, Strange
 
 ROWS, COLS, VALUES, SHAPE = make_ratings((60, 40), 900, rank=3)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from pygeco import LowRankImputer, MatrixCompletion, RobustPCA
-from pygeco.objectives import dense_sweep, row_newton
+from pygeco.objectives.dense import sweep as dense_sweep
+from pygeco.objectives.entries import row_newton
 
 RANK = 18  # above 16, lines were given systems of their own only where there was room
 MODELS = {

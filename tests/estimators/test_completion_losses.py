@@ -8,8 +8,8 @@ import scipy.optimize
 from sklearn.base import clone
 
 from pygeco import MatrixCompletion, Ridge, Solver, Stop, losses
+from pygeco.arrays.streams import Purpose, stream
 from pygeco.data import make_low_rank, make_ratings
-from pygeco.streams import Purpose, stream
 
 SHAPE = (120, 90)
 PENALTY = {"logistic": 1e-6, "smoothed-hinge": 1e-6, "poisson": 1e-6, "ordinal": 1e-6}

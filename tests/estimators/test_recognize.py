@@ -254,7 +254,7 @@ def test_marks_for_no_rating_are_refused_or_left_out(mark, share) -> None:
     ],
 )
 def test_true_scales_have_no_marks(values) -> None:
-    from pygeco.value_scale import find_mark
+    from pygeco.io.value_scale import find_mark
 
     assert find_mark(np.random.default_rng(0).permutation(values)) is None
 

@@ -7,7 +7,7 @@ import pytest
 
 from pygeco import MatrixCompletion
 from pygeco.data import make_ratings
-from pygeco.engines.ranking import top_k
+from pygeco.engines.cpu.ranking import top_k
 from pygeco.estimators._scale import has_bounded_scale
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from oracles import Matrix
+from pygeco.arrays.streams import Purpose, stream
 from pygeco.data import make_low_rank
 from pygeco.experiments import theory
 from pygeco.experiments.theory import Gap, Needed
-from pygeco.streams import Purpose, stream
 
 
 @pytest.mark.parametrize("tau", [0.0, 0.4, 0.9])

@@ -8,7 +8,7 @@ from measured_cases import CASES, features, random_matrix
 from oracles import dense
 from pygeco import Features, LowRank
 from pygeco.losses import Huber
-from pygeco.objectives import checked
+from pygeco.objectives import validation as checked
 
 EVERY = pytest.mark.parametrize("name", CASES)
 RANKS = pytest.mark.parametrize("rank", [0, 1, 3])

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from pygeco import Entries, MatrixCompletion, Solver, minimize
-from pygeco.factors import LowRank
+from pygeco.arrays.low_rank import LowRank
 
 
 def sparse(seed: int = 0, dtype: type = np.float32, form: str = "csr") -> sp.sparray:

@@ -6,7 +6,7 @@ import pytest
 from measured_cases import CASES, quadratic, random_matrix
 from oracles import Matrix, orthonormal
 from pygeco import Lanczos, LowRank, Quadratic, Ridge, Schatten, Signs, Solver, Trace, minimize
-from pygeco.symmetric import Symmetric
+from pygeco.algorithm.symmetric import Symmetric
 
 NAMES = [name for name in CASES if name.startswith("quadratic")]
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import approx_fprime
 
 from oracles import problem, random_low_rank
-from pygeco.objectives import quadratic_span
+from pygeco.objectives.spans import quadratic as quadratic_span
 
 SHAPES = [(12, 9), (9, 12)]
 

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 
 from oracles import Exact, best, dense, problem
 from pygeco import Custom, Dense, Entries, LowRank, Stop
-from pygeco.objectives.predictions import Predictions
+from pygeco.objectives.entries.predictions import Predictions
 from pygeco.rivals import hazan, js
 from pygeco.rivals.frank_wolfe import approx_ev
 

@@ -20,7 +20,7 @@ from types import FunctionType
 from corpus import DOCUMENTED, TARGETS, Target, little_memory
 
 READERS = (
-    *("pygeco.data", "pygeco.tables", "pygeco.container", "pygeco.modelfile"),
+    *("pygeco.data", "pygeco.io.tables", "pygeco.arrays.container", "pygeco.io.model_file"),
     "pygeco.estimators._checkpoint",
 )
 ROOM = 1 << 30  # beyond what the process needs itself

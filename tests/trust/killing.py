@@ -24,7 +24,7 @@ from pygeco import MatrixCompletion, Ridge, Solver, Trace
 from pygeco.cli.app import app
 from pygeco.data import make_ratings
 from pygeco.estimators import _checkpoint
-from pygeco.modelfile import load_record
+from pygeco.io.model_file import load_record
 
 FITS = {
     "evidence": {"rank": 12, "random_state": 3},

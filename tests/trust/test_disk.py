@@ -192,7 +192,7 @@ def test_a_folder_of_somebody_else(tmp_path) -> None:
     (tmp_path / "file").write_text("old")
     tmp_path.chmod(0o755)
     script = (
-        "import os, sys, tempfile; from pygeco.wholefile import whole_file\n"
+        "import os, sys, tempfile; from pygeco.arrays.whole_file import whole_file\n"
         "os.setgid(65534); os.setuid(65534)\n"
         "try:\n"
         "    with whole_file(sys.argv[1]) as file: file.write(b'new')\n"

@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from hypothesis import strategies as st
 
 from pygeco import MatrixCompletion, Ridge, Solver, Trace, engines, load
-from pygeco.arrays import host
-from pygeco.engines import cuda
+from pygeco.arrays.kinds import host
+from pygeco.engines.cuda import engine as cuda
 from soak import law
 
 SETTINGS = [

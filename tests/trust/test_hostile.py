@@ -21,10 +21,13 @@ import scipy.sparse as sp
 
 from cli_cases import run
 from corpus import films, little_memory, zipped
-from pygeco import MatrixCompletion, ModelFileError, container, modelfile
-from pygeco.data import ReadError, archives, json_lines, read_ratings, sources
-from pygeco.data.matrices import read_array, read_table
-from pygeco.data.pictures import read_film
+from pygeco import MatrixCompletion, ModelFileError
+from pygeco.arrays import container
+from pygeco.data import ReadError, archives, read_ratings
+from pygeco.io import json_lines, sources
+from pygeco.io import model_file as modelfile
+from pygeco.io.matrices import read_array, read_table
+from pygeco.io.pictures import read_film
 
 TRILLION = 10**12
 

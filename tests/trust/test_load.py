@@ -11,7 +11,7 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 import pygeco
-from pygeco.engines.threads import each
+from pygeco.engines.cpu.threads import each
 from soak import amount, tried
 
 ROOM = 4 << 20  # what the allocator may do between two looks

@@ -11,7 +11,7 @@ import numba
 import pytest
 
 from pygeco import engines
-from pygeco.engines.turns import Kernel
+from pygeco.engines.cpu.parallel import Kernel
 from soak import SOAK, tried
 
 SCRIPT = Path(__file__).parents[1] / "fit_cases.py"

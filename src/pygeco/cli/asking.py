@@ -14,7 +14,7 @@ from pygeco.cli.console import Voice, told, writing
 from pygeco.cli.options import Count, Item, Json, Model, Overwrite, Title, TitleItem, Titles, User
 from pygeco.cli.outputs import check_output
 from pygeco.cli.reading import read_for
-from pygeco.visible import escape_controls
+from pygeco.errors.visible_text import escape_controls
 
 BLOCK = 1 << 20  # pairs predicted at once
 USERS = 4096  # users ranked at once
@@ -156,7 +156,7 @@ def opened(path: Path) -> Any:
 
 
 def check_table_output(output: Path | None, *inputs: Path | None, overwrite: bool) -> None:
-    from pygeco.data.writing import check_ending
+    from pygeco.io.writers import check_ending
 
     if output is not None:
         check_ending(output)
@@ -173,7 +173,7 @@ def _listed_ids(model: Any, path: Path | None, option: str) -> Any:
 
 
 def known_ids(known: Any, texts: list[str], option: str) -> Any:
-    from pygeco.tables import parsed_ids, positions
+    from pygeco.io.tables import parsed_ids, positions
 
     wanted = parsed_ids(known, texts)
     lost = positions(known, wanted) < 0
@@ -196,7 +196,7 @@ def titles_for(
     model: Any, path: Path | None, item: str | None, title: str | None
 ) -> list[str] | None:
     """A title for each item of the model; None without a file of titles."""
-    from pygeco.data.titles import read_titles
+    from pygeco.io.titles import read_titles
 
     if path is not None:
         return read_titles(path, model.column_ids_, item=item, title=title)
@@ -214,7 +214,7 @@ def with_titles(
         return table
     import pyarrow as pa
 
-    from pygeco.tables import positions
+    from pygeco.io.tables import positions
 
     titles = np.array([*names, None], dtype=object)[:-1]
     at = positions(model.column_ids_, table.column("item").to_numpy(zero_copy_only=False))
@@ -223,7 +223,7 @@ def with_titles(
 
 def give(table: Any, output: Path | None, voice: Voice) -> None:
     """The table to a file, or to standard output: JSON, CSV, or aligned on a terminal."""
-    from pygeco.data.writing import write_table
+    from pygeco.io.writers import write_table
 
     if output is not None:
         with writing(output):
@@ -241,7 +241,7 @@ def give(table: Any, output: Path | None, voice: Voice) -> None:
 
 def _print_csv(table: Any) -> None:
     """As it is into a pipe or a file; on a terminal with control characters written out."""
-    from pygeco.data.writing import write_format
+    from pygeco.io.writers import write_format
 
     sys.stdout.flush()
     if sys.stdout.isatty():

@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from pygeco.visible import escape_controls, escape_json
+from pygeco.errors.visible_text import escape_controls, escape_json
 
 USAGE, INPUT, OUTPUT, MISSING, INTERRUPTED = 2, 3, 4, 5, 130
 EXIT_CODES = (

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from pygeco.algorithm.path import Step
+from pygeco.algorithm.solver import Solver
+from pygeco.arrays.whole_file import whole_file
 from pygeco.data import make_ratings, split_cells
 from pygeco.estimators import MatrixCompletion
-from pygeco.path import Step
-from pygeco.solver import Solver
-from pygeco.wholefile import whole_file
 
 
 def run(output: Path, rank: int, seed: int) -> None:

@@ -17,8 +17,8 @@ def doctor(as_json: Json = False) -> None:
 
 
 def _found(voice: Voice) -> dict[str, Any]:
-    from pygeco import health
-    from pygeco.engines.health import cache, threads
+    from pygeco.diagnostics import machine as health
+    from pygeco.engines.cpu.health import cache, threads
 
     load = health.load()
     with voice.busy("measuring the passes"):

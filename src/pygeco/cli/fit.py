@@ -239,8 +239,8 @@ def _in_parts(ratings: str) -> bool:
 
 
 def _read(plan: Plan, voice: Voice) -> Ratings:
-    from pygeco.data.files import read_columns, read_matrix
     from pygeco.data.split import split_cells
+    from pygeco.io.ratings import read_columns, read_matrix
 
     with voice.progress(f"reading {plan.name}") as bar:
         read = read_matrix if plan.matrix else read_columns
@@ -254,7 +254,7 @@ def _read(plan: Plan, voice: Voice) -> Ratings:
 
 def _read_parts(plan: Plan, voice: Voice, client: Any) -> Ratings:
     """Parquet files, by the workers."""
-    from pygeco.partitioned import read_partitioned
+    from pygeco.io.partitioned import read_partitioned
 
     with voice.progress(f"reading {plan.name}") as bar:
         found = read_partitioned(
@@ -271,7 +271,7 @@ def _read_parts(plan: Plan, voice: Voice, client: Any) -> Ratings:
 
 def _read_test(plan: Plan, voice: Voice, fitted: Any) -> Any:
     """The ratings to predict, their ids of the kind of those that are fitted."""
-    from pygeco.data.files import read_columns
+    from pygeco.io.ratings import read_columns
 
     assert plan.test is not None
     kinds = {field.name: str(field.type) for field in getattr(fitted, "schema", ())}

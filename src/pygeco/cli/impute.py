@@ -46,9 +46,9 @@ def _run(
 
     import numpy as np
 
-    from pygeco.data.matrices import TABLES, read_table, write_table
+    from pygeco.arrays.whole_file import whole_file
     from pygeco.estimators import LowRankImputer
-    from pygeco.wholefile import whole_file
+    from pygeco.io.matrices import TABLES, read_table, write_table
 
     for path in (source, output):
         if path.suffix.lower() not in TABLES:

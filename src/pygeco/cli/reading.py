@@ -16,7 +16,7 @@ def read_for(model: Any, path: Path, given: dict[str, str | None], voice: Voice)
     A column that is not given is the one that the model was fitted to, if the file has it; ratings
     that the fit took for missing are left out.
     """
-    from pygeco.data.files import read_columns
+    from pygeco.io.ratings import read_columns
 
     columns: dict[str, str | int | None] = {**given}
     told = vars(model).get("file_columns_") or ()
@@ -35,7 +35,7 @@ def read_for(model: Any, path: Path, given: dict[str, str | None], voice: Voice)
 
 def drop_marked(reading: Any, missing_values: Any) -> tuple[Any, str]:
     """The table without ratings that mean "no rating", and what was found, with their number."""
-    from pygeco.value_scale import are_marks, parse_marks
+    from pygeco.io.value_scale import are_marks, parse_marks
 
     marks = parse_marks(missing_values)
     if not marks or "rating" not in reading.table.column_names:

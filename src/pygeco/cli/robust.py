@@ -85,7 +85,7 @@ def _run(source: Path, output: Path, rank: int, settings: dict[str, Any], voice:
 def _write(
     source: Path, output: Path, results: dict[str, Write], progress: Callable[[float], object]
 ) -> list[Path]:
-    from pygeco.wholefile import whole_file
+    from pygeco.arrays.whole_file import whole_file
 
     for name in results:
         check_apart(output / name, source)
@@ -102,8 +102,8 @@ def _write(
 
 
 def _read(source: Path, progress: Callable[[float], object]) -> Given:
-    from pygeco.data.matrices import ARRAYS, TABLES, read_array, read_table
-    from pygeco.data.pictures import VIDEOS, read_film
+    from pygeco.io.matrices import ARRAYS, TABLES, read_array, read_table
+    from pygeco.io.pictures import VIDEOS, read_film
 
     kind = source.suffix.lower()
     if source.is_dir() or kind in VIDEOS:
@@ -145,7 +145,7 @@ def _tables(model: Any, table: Any) -> dict[str, Write]:
     """The low-rank part as a table like the one given, and a list of the outliers."""
     import pyarrow as pa
 
-    from pygeco.data.matrices import write_table
+    from pygeco.io.matrices import write_table
 
     low = model.low_rank_
     cells = model.outliers_.tocoo()
@@ -170,7 +170,7 @@ def _films(model: Any, given: Given) -> dict[str, Write]:
     """The background, and what moves before it in white on black: a video, or images."""
     import numpy as np
 
-    from pygeco.data.pictures import write_image, write_video
+    from pygeco.io.pictures import write_image, write_video
 
     low, moved = model.low_rank_, model.outliers_.tocsr()
     left = low.U * low.s

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from pygeco.algorithm.path import Step, Trial
+from pygeco.bayes.evidence import Sweep
+from pygeco.bayes.sampling import Drawn
 from pygeco.cli.console import Voice
 from pygeco.estimators._tables import rated
-from pygeco.evidence import Sweep
-from pygeco.path import Step, Trial
-from pygeco.sampling import Drawn
 
 SHOWN = 15  # the last lines of the table
 

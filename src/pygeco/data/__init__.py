@@ -1,10 +1,10 @@
 """Data: synthetic makers and the readers of rating files."""
 
-from pygeco.columns import ReadError
-from pygeco.data.files import Reading, read_ratings
 from pygeco.data.movielens import Ratings, load_movielens
 from pygeco.data.split import split_cells
 from pygeco.data.synthetic import make_low_rank, make_ratings
+from pygeco.io.columns import ReadError
+from pygeco.io.ratings import Reading, read_ratings
 
 __all__ = [
     "Ratings",

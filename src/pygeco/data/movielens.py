@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.columns import ReadError, parsing
+from pygeco.arrays.low_rank import Array
 from pygeco.data.archives import folder_of
-from pygeco.factors import Array
+from pygeco.io.columns import ReadError, parsing
 
 FILES = {"ml-100k": "u.data", "ml-1m": "ratings.dat", "ml-10m": "ratings.dat"}
 SPLITS = {"ml-100k": ("u1", "ua", "ub"), "ml-1m": (), "ml-10m": ("ra", "rb")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.streams import Purpose, check_seed, stream
+from pygeco.arrays.streams import Purpose, check_seed, stream
 
 
 def split_cells(count: int, test_size: float = 0.1, seed: int = 0) -> NDArray[np.bool_]:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.factors import Array, LowRank
-from pygeco.streams import check_seed
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.streams import check_seed
 
 
 class Triplets(NamedTuple):

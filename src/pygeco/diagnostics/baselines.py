@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from pygeco import metrics
-from pygeco.arrays import host, on
+from pygeco.arrays.kinds import host, on
+from pygeco.arrays.low_rank import Array
+from pygeco.diagnostics import metrics
 from pygeco.diagnostics.cells import Cells, counts
 from pygeco.diagnostics.judging import Judged, observed
-from pygeco.factors import Array
-from pygeco.metrics import Ranked
+from pygeco.diagnostics.metrics import Ranked
 
 DAMPING = 5.0  # cells of the overall mean that each row's and column's own is given
 MOST_ROWS = 4000  # whose lists are judged: more say the same

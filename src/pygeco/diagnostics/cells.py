@@ -8,11 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pygeco.arrays import host
-from pygeco.factors import Array, LowRank
+from pygeco.arrays.kinds import host
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.streams import Purpose, stream
+from pygeco.io.tables import is_table
 from pygeco.objectives import Entries
-from pygeco.streams import Purpose, stream
-from pygeco.tables import is_table
 
 MOST = 1_000_000  # cells looked at: beyond these, a random million says the same
 

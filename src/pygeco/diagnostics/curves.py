@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays import host
+from pygeco.arrays.kinds import host
+from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.diagnostics.cells import MOST, Cells, cells_of, hosted, linear
-from pygeco.factors import Array, LowRank
 
 WORK = 10**9  # cells × components that a curve may cost: more ranks than that are thinned
 

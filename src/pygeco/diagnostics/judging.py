@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays import host, on
+from pygeco.arrays.kinds import host, on
+from pygeco.arrays.low_rank import Array
 from pygeco.diagnostics.cells import MOST, Cells, cells_of, linear
-from pygeco.factors import Array
 from pygeco.losses import Logistic, Loss, Ordinal, SmoothedHinge
 
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays import host
+from pygeco.arrays.kinds import host
+from pygeco.arrays.low_rank import Array
 from pygeco.diagnostics.cells import Cells, counts
 from pygeco.diagnostics.judging import observed
-from pygeco.factors import Array
-from pygeco.value_scale import find_mark
+from pygeco.io.value_scale import find_mark
 
 MOST_LEVELS = 25  # different values that are counted one by one; more are put into bins
 BINS = 30

@@ -10,7 +10,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from pygeco.arrays import kind
+from pygeco.arrays.kinds import kind
 from pygeco.engines.protocol import Cells, Engine, Table
 
 __all__ = [
@@ -31,8 +31,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 # Where each engine is: imported when chosen.
 ENGINES = {
-    "cpu": "pygeco.engines.host",
-    "cuda": "pygeco.engines.cuda",
+    "cpu": "pygeco.engines.cpu.engine",
+    "cuda": "pygeco.engines.cuda.engine",
     "dask": "pygeco.engines.dask",
 }
 # What may be said on standard error; a program that shows its own progress says false.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.factors import Array
+from pygeco.arrays.low_rank import Array
 
 
 class Cells(NamedTuple):

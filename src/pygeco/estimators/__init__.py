@@ -7,7 +7,7 @@ from pygeco.estimators.imputer import LowRankImputer
 from pygeco.estimators.linear import LowRankClassifier, ReducedRankRegressor
 from pygeco.estimators.quadratic import QuadraticClassifier, QuadraticRegressor
 from pygeco.estimators.robust import RobustPCA
-from pygeco.modelfile import describe, load  # once the classes above are known to it
+from pygeco.io.model_file import describe, load  # once the classes above are known to it
 
 __all__ = [
     "CellKFold",

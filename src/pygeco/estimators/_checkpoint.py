@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from pygeco.arrays import host
-from pygeco.container import ModelFileError
+from pygeco.algorithm.path import Path, Step, Stop
+from pygeco.algorithm.solver import Observer, Solver, minimize
+from pygeco.arrays.container import ModelFileError
+from pygeco.arrays.kinds import host
 from pygeco.estimators._cluster import in_blocks
-from pygeco.modelfile import load_record, save_record
+from pygeco.io.model_file import load_record, save_record
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Objective
-from pygeco.path import Path, Step, Stop
-from pygeco.solver import Observer, Solver, minimize
 
 PAUSE = 1.0  # seconds between two checkpoints, at least
 SHARE = 0.1  # of the time, at most, goes into writing them

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays import HOST, moved
-from pygeco.container import Blocks
+from pygeco.arrays.container import Blocks
+from pygeco.arrays.kinds import HOST, moved
 from pygeco.objectives import Entries
 
 # Parameters that the slabs' models do without.

@@ -11,11 +11,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from pygeco.factors import Array
+from pygeco.algorithm.penalties import Penalty, Ridge
+from pygeco.arrays.low_rank import Array
+from pygeco.arrays.streams import seed_from
 from pygeco.losses import check_size
-from pygeco.objectives.checked import weights
-from pygeco.penalties import Penalty, Ridge
-from pygeco.streams import seed_from
+from pygeco.objectives.validation import weights
 
 CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 

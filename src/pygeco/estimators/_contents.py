@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from pygeco.algorithm.path import Path, Step, Stop
+from pygeco.algorithm.penalties import Schatten, Trace
+from pygeco.arrays.low_rank import LowRank
+from pygeco.bayes.posterior import Gaussian, Posterior
+from pygeco.bayes.sampling import Average, Draw
 from pygeco.estimators._seen import Seen
-from pygeco.factors import LowRank
-from pygeco.losses import Loss
-from pygeco.modelcheck import (
+from pygeco.io.model_checks import (
     Check,
     Sizes,
     array,
@@ -25,12 +28,9 @@ from pygeco.modelcheck import (
     parts,
     size,
 )
-from pygeco.objectives.biases import Biases
-from pygeco.objectives.half_sweep import Side
-from pygeco.path import Path, Step, Stop
-from pygeco.penalties import Schatten, Trace
-from pygeco.posterior import Gaussian, Posterior
-from pygeco.sampling import Average, Draw
+from pygeco.losses import Loss
+from pygeco.objectives.entries.biases import Biases
+from pygeco.objectives.entries.half_sweep import Side
 
 
 def low_rank(m: str, n: str, r: str) -> Check:

@@ -9,23 +9,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pygeco.certificates import certify
-from pygeco.directions import Lanczos
+from pygeco.algorithm.certificates import certify
+from pygeco.algorithm.directions import Lanczos
+from pygeco.algorithm.path import Path, Step, Stop, Trial
+from pygeco.algorithm.penalties import Penalty
+from pygeco.algorithm.solver import Observer, Solver
+from pygeco.arrays.low_rank import LowRank
+from pygeco.arrays.streams import Purpose, stream
+from pygeco.bayes.evidence import Sweep, fit_evidence
+from pygeco.bayes.posterior import Posterior
+from pygeco.bayes.sampling import Average, sample_posterior
 from pygeco.engines import session
 from pygeco.estimators._checkpoint import Checkpoint, kept_steps, resumable, seed_of
 from pygeco.estimators._cluster import sent_out
-from pygeco.evidence import Sweep, fit_evidence
-from pygeco.factors import LowRank
 from pygeco.losses import Loss
-from pygeco.losses.weighing import Weighing
+from pygeco.losses.weighted_squares import Weighing
 from pygeco.objectives import Entries
-from pygeco.objectives.biases import Biases, fit_biases
-from pygeco.path import Path, Step, Stop, Trial
-from pygeco.penalties import Penalty
-from pygeco.posterior import Posterior
-from pygeco.sampling import Average, sample_posterior
-from pygeco.solver import Observer, Solver
-from pygeco.streams import Purpose, stream
+from pygeco.objectives.entries.biases import Biases, fit_biases
 
 MOST = 200  # components that rank="auto" may reach
 ROUNDS = 4  # fits of the evidence under a robust loss, each to cells that are weighted anew

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pygeco.estimators._cluster import slab_models, spread_out
 from pygeco.estimators._ids import check_unknown
 from pygeco.estimators._tables import answers, pair_columns, unknown_id
-from pygeco.tables import arranged, as_arrow, comparable_with, id_array, positions
+from pygeco.io.tables import arranged, as_arrow, comparable_with, id_array, positions
 
 
 class Pairs(NamedTuple):
@@ -27,7 +27,7 @@ def predicted_frame(model: Any, X: Any, std: bool, unknown: str) -> Any:
 
     Pairs go to the slabs of their rows and the answers back, once each.
     """
-    from pygeco.partitioned.frames import exchanged
+    from pygeco.io.partitioned.frames import exchanged
 
     if model.row_ids_ is None:
         raise ValueError("rows: a Dask DataFrame of ids needs a model fitted from a table.")
@@ -65,7 +65,7 @@ def _answer(
     pairs: Pairs, model: Any, ids: Any, *, names: list[str], std: bool, unknown: str, away: bool
 ) -> dict[str, Any]:
     """Predictions of the pairs whose users are among these ids, if they are anywhere."""
-    from pygeco.partitioned.ids import located
+    from pygeco.io.partitioned.ids import located
 
     users, items = (arranged(pairs.table.column(k), names[k]) for k in (0, 1))
     find = located if away else positions

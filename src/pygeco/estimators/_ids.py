@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pygeco.column_names import find_role, list_names
 from pygeco.estimators._input import cell_index
-from pygeco.tables import as_arrow, coded, comparable_with, names_of, positions
+from pygeco.io.column_names import find_role, list_names
+from pygeco.io.tables import as_arrow, coded, comparable_with, names_of, positions
 
 UNKNOWN = ("mean", "nan", "error")
 

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
-from pygeco.arrays import as_array, foreign
+from pygeco.arrays.kinds import as_array, foreign
 from pygeco.estimators.cell_list import CellList
 from pygeco.objectives import Entries
 

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pygeco.arrays import foreign
+from pygeco.arrays.kinds import foreign
 from pygeco.estimators.cell_list import CellList
-from pygeco.losses import Poisson
-from pygeco.value_scale import (
+from pygeco.io.value_scale import (
     are_clicks,
     are_marks,
     refuse_marks,
     sample_values,
     tell_of_clicks,
 )
+from pygeco.losses import Poisson
 
 
 class ClicksWarning(UserWarning):

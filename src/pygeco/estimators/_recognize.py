@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pygeco.column_names import find_role, list_names, match_columns
-from pygeco.tables import (
+from pygeco.io.column_names import find_role, list_names, match_columns
+from pygeco.io.tables import (
     Column,
     as_arrow,
     coded,
@@ -25,7 +25,7 @@ from pygeco.tables import (
     numbers,
     pyarrow,
 )
-from pygeco.value_scale import are_marks, parse_marks
+from pygeco.io.value_scale import are_marks, parse_marks
 
 ROLES = ("user", "item", "rating")
 MATRIX = "matrix"  # `columns` for a table or an array each of whose columns is a column of cells

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pygeco.arrays import host
+from pygeco.arrays.kinds import host
 
 MOST_LEVELS = 21  # stars, halves and tenths of them, 0 … 20; more is taken for a plain number
 LOOKED_AT = 20_000  # cells from which the step between levels is guessed, before all are checked

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays import host
+from pygeco.arrays.kinds import host
+from pygeco.arrays.low_rank import Array
 from pygeco.estimators._cluster import asked, spread_out
 from pygeco.estimators._input import cells_from
 from pygeco.estimators._tables import rated
-from pygeco.factors import Array
-from pygeco.modelfile import record
-from pygeco.tables import is_table
+from pygeco.io.model_file import record
+from pygeco.io.tables import is_table
 
 NO_WEIGHTS: Array = np.zeros(0)
 

@@ -9,20 +9,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays import empty, host, on
-from pygeco.column_names import find_role, match_columns
+from pygeco.arrays.kinds import empty, host, on
+from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.estimators._cluster import asked, spread_out
 from pygeco.estimators._ids import check_kind, check_unknown
 from pygeco.estimators._input import cell_index, check_columns, entries_from
 from pygeco.estimators._marks import check_scale, drop_marks
 from pygeco.estimators._recognize import Taken, check_values, table_of_array, take_cells
 from pygeco.estimators.cell_list import CellList
-from pygeco.factors import Array, LowRank
-from pygeco.objectives.biases import Biases
-from pygeco.objectives.entries import Entries
-from pygeco.objectives.half_sweep import Side
-from pygeco.objectives.observed import RepeatedCellError
-from pygeco.tables import (
+from pygeco.io.column_names import find_role, match_columns
+from pygeco.io.tables import (
     Coded,
     Column,
     as_arrow,
@@ -31,7 +27,11 @@ from pygeco.tables import (
     numbers,
     positions,
 )
-from pygeco.value_scale import are_marks, parse_marks
+from pygeco.io.value_scale import are_marks, parse_marks
+from pygeco.objectives.entries.biases import Biases
+from pygeco.objectives.entries.half_sweep import Side
+from pygeco.objectives.entries.objective import Entries
+from pygeco.objectives.entries.observed import RepeatedCellError
 
 
 class Cells(NamedTuple):
@@ -96,7 +96,7 @@ def _spread_entries(
 ) -> Entries:
     """The cells of a Dask DataFrame or of files, read by the workers of a cluster."""
     from pygeco.engines.dask.cluster import current_client
-    from pygeco.partitioned import Partitioned, read_partitioned
+    from pygeco.io.partitioned import Partitioned, read_partitioned
 
     if sample_weight is not None:
         raise ValueError("sample_weight: is not for parts on a cluster; leave it out.")

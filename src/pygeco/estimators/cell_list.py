@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import KFold
 
+from pygeco.arrays.low_rank import Array
+from pygeco.arrays.streams import check_seed
 from pygeco.estimators._recognize import take_cells
-from pygeco.factors import Array
-from pygeco.streams import check_seed
-from pygeco.tables import Column, is_table
+from pygeco.io.tables import Column, is_table
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pygeco.arrays import answer, moved, on, ones
+from pygeco.algorithm.penalties import Penalty
+from pygeco.algorithm.solver import Observer, Solver
+from pygeco.arrays.kinds import answer, moved, on, ones
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.bayes.posterior import Posterior
 from pygeco.engines import chosen as engine_named
 from pygeco.engines import on_cluster
 from pygeco.estimators import _common
@@ -29,15 +33,11 @@ from pygeco.estimators.folding import fold
 from pygeco.estimators.partial import Updating
 from pygeco.estimators.predicting import Predicting
 from pygeco.estimators.recommending import Recommending
-from pygeco.factors import Array, LowRank
+from pygeco.io.model_file import Saveable
+from pygeco.io.tables import is_partitioned
 from pygeco.losses import Loss, Squared, named
-from pygeco.modelfile import Saveable
 from pygeco.objectives import Entries
-from pygeco.objectives.biases import Biases, fit_biases, parts, with_scale
-from pygeco.penalties import Penalty
-from pygeco.posterior import Posterior
-from pygeco.solver import Observer, Solver
-from pygeco.tables import is_partitioned
+from pygeco.objectives.entries.biases import Biases, fit_biases, parts, with_scale
 
 # What `to` leaves where it is.
 ON_HOST = ("singular_values_", "row_ids_", "column_ids_", "penalty_", "offsets_")

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from pygeco import metrics
-from pygeco.arrays import host
+from pygeco.arrays.kinds import host
+from pygeco.diagnostics import metrics
+from pygeco.diagnostics.metrics import Errors, Ranked
 from pygeco.estimators._tables import deviation_at, linear_at, rated
-from pygeco.metrics import Errors, Ranked
 
 
 class Evaluation(NamedTuple):

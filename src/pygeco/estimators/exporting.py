@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from pygeco.arrays import host
-from pygeco.factors import Array
-from pygeco.tables import pyarrow
-from pygeco.wholefile import whole_file
+from pygeco.arrays.kinds import host
+from pygeco.arrays.low_rank import Array
+from pygeco.arrays.whole_file import whole_file
+from pygeco.io.tables import pyarrow
 
 
 class Vectors(NamedTuple):

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays import host, on, ones, times, zeros
-from pygeco.evidence import new_rows
-from pygeco.factors import Array, LowRank
+from pygeco.algorithm.penalties import Penalty, Schatten
+from pygeco.arrays.kinds import host, on, ones, times, zeros
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.bayes.evidence import new_rows
+from pygeco.bayes.posterior import Posterior
 from pygeco.losses import Loss
 from pygeco.objectives import Entries
-from pygeco.objectives.biases import Biases
-from pygeco.objectives.rows import fold_in
-from pygeco.penalties import Penalty, Schatten
-from pygeco.posterior import Posterior
+from pygeco.objectives.entries.biases import Biases
+from pygeco.objectives.entries.fold_in import fold_in
 
 TINY = 1e-12
 HIDDEN_PARTS = 5  # of the cells of a new row: each part is predicted from the others

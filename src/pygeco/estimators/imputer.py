@@ -10,17 +10,17 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from pygeco.algorithm.path import Path
+from pygeco.algorithm.penalties import Ridge, Schatten
+from pygeco.algorithm.refinements import refine
+from pygeco.algorithm.solver import minimize
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.streams import Purpose, stream
 from pygeco.estimators._common import seed
 from pygeco.estimators._contents import IMPUTER, MAY_LACK
 from pygeco.estimators._whole import all_or_nothing
-from pygeco.factors import Array, LowRank
-from pygeco.modelfile import Saveable
-from pygeco.objectives.dense import Dense
-from pygeco.path import Path
-from pygeco.penalties import Ridge, Schatten
-from pygeco.refinements import refine
-from pygeco.solver import minimize
-from pygeco.streams import Purpose, stream
+from pygeco.io.model_file import Saveable
+from pygeco.objectives.dense.objective import Dense
 
 # What is not given is chosen among these, by the error at a tenth of the known cells.
 MOST = 15

@@ -9,15 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from pygeco.algorithm.solver import Solver, minimize
+from pygeco.arrays.low_rank import Array
 from pygeco.estimators import _common
 from pygeco.estimators._contents import CLASSES, LINEAR, MAY_LACK, REGRESSOR
 from pygeco.estimators._whole import all_or_nothing
-from pygeco.factors import Array
+from pygeco.io.model_file import Saveable
 from pygeco.losses import Logistic, Loss, Multinomial
 from pygeco.losses import named as loss_named
-from pygeco.modelfile import Saveable
 from pygeco.objectives import Features
-from pygeco.solver import Solver, minimize
 
 
 class _LowRankLinear(Saveable, BaseEstimator):

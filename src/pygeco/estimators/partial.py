@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from pygeco.arrays import answer, foreign, on, ones
+from pygeco.arrays.kinds import answer, foreign, on, ones
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.bayes.evidence import new_rows
+from pygeco.bayes.posterior import Posterior
 from pygeco.estimators._input import cells_from
 from pygeco.estimators._marks import drop_marks
 from pygeco.estimators._recognize import take_cells
@@ -17,14 +20,11 @@ from pygeco.estimators._seen import sort_cells
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.estimators.cell_list import CellList
 from pygeco.estimators.folding import Linear, Sizes, fold
-from pygeco.evidence import new_rows
-from pygeco.factors import Array, LowRank
+from pygeco.io.tables import is_table, names_of, positions
+from pygeco.io.value_scale import parse_marks
 from pygeco.objectives import Entries
-from pygeco.objectives.biases import Biases
-from pygeco.objectives.half_sweep import Side
-from pygeco.posterior import Posterior
-from pygeco.tables import is_table, names_of, positions
-from pygeco.value_scale import parse_marks
+from pygeco.objectives.entries.biases import Biases
+from pygeco.objectives.entries.half_sweep import Side
 
 Places = tuple[NDArray[np.int64], NDArray[np.int64]]
 

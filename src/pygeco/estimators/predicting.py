@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from pygeco.arrays import answer, host, on
+from pygeco.arrays.kinds import answer, host, on
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.bayes.posterior import Posterior
 from pygeco.engines import Engine
 from pygeco.engines import chosen as engine_named
 from pygeco.estimators._cluster import spread_out
@@ -28,12 +30,10 @@ from pygeco.estimators._tables import (
 )
 from pygeco.estimators.cell_list import CellList
 from pygeco.estimators.folding import Linear, Sizes, predict_hidden
-from pygeco.factors import Array, LowRank
+from pygeco.io.tables import is_frame, is_table
 from pygeco.losses import Loss, named
 from pygeco.objectives import Entries
-from pygeco.objectives.biases import Biases
-from pygeco.posterior import Posterior
-from pygeco.tables import is_frame, is_table
+from pygeco.objectives.entries.biases import Biases
 
 
 def _has_probabilities(estimator: Any) -> bool:

@@ -11,18 +11,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from pygeco.affine import Affine, minimize_jointly
+from pygeco.algorithm.joint import Affine, minimize_jointly
+from pygeco.algorithm.refinements import Free
+from pygeco.algorithm.solver import Solver
+from pygeco.arrays.low_rank import Array
 from pygeco.estimators import _common
 from pygeco.estimators._contents import CLASSES, MAY_LACK, QUADRATIC
 from pygeco.estimators._whole import all_or_nothing
-from pygeco.factors import Array
+from pygeco.io.model_file import Saveable
 from pygeco.losses import Loss, sigmoid
 from pygeco.losses import named as loss_named
-from pygeco.modelfile import Saveable
 from pygeco.objectives import Quadratic
-from pygeco.objectives.checked import shares, weights
-from pygeco.refinements import Free
-from pygeco.solver import Solver
+from pygeco.objectives.validation import shares, weights
 
 
 class _QuadraticForms(Saveable, BaseEstimator):

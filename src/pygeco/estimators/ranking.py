@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pygeco.arrays import host, on
+from pygeco.arrays.kinds import host, on
+from pygeco.arrays.low_rank import Array
 from pygeco.engines import chosen
-from pygeco.factors import Array
-from pygeco.tables import pyarrow
+from pygeco.io.tables import pyarrow
 
 ROWS = 512  # rows scored at once: with 10⁴ columns, 40 MB
 

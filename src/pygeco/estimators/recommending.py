@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from pygeco.arrays import answer, contiguous, host, on
+from pygeco.arrays.kinds import answer, contiguous, host, on
+from pygeco.arrays.low_rank import Array
+from pygeco.bayes.posterior import contributions
 from pygeco.estimators._cluster import asked, asked_one, drop_slab_models, spread_out
 from pygeco.estimators._ids import find_ids, ids_at, index_of, row_ids_of
 from pygeco.estimators._seen import given_cells, hide_cells, sort_cells
 from pygeco.estimators._tables import linear_at
 from pygeco.estimators.ranking import Best, Ranking, list_length, rank_lines
 from pygeco.estimators.similarity import alike, alike_on_cluster
-from pygeco.factors import Array
-from pygeco.posterior import contributions
-from pygeco.tables import is_table
+from pygeco.io.tables import is_table
 
 KNOWN = ("seen_", "held_out_")  # attributes with cells that a row knows already
 

@@ -12,18 +12,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from pygeco.arrays import answer, contiguous, foreign, moved, on, ones, zeros
+from pygeco.algorithm.robust import Schedule, fit_robust, project
+from pygeco.arrays.kinds import answer, contiguous, foreign, moved, on, ones, zeros
+from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.engines import chosen
 from pygeco.estimators._common import seed
 from pygeco.estimators._contents import MAY_LACK, ROBUST
 from pygeco.estimators._input import check_columns
 from pygeco.estimators._whole import all_or_nothing
-from pygeco.factors import Array, LowRank
+from pygeco.io.model_file import Saveable
 from pygeco.losses import Loss, named
-from pygeco.modelfile import Saveable
-from pygeco.objectives.dense import Dense
-from pygeco.objectives.dense_input import check_extremes
-from pygeco.robust import Schedule, fit_robust, project
+from pygeco.objectives.dense.input import check_extremes
+from pygeco.objectives.dense.objective import Dense
 
 # Read as they are; anything else becomes float64.
 TYPES = [np.float64, np.float32, np.uint8, np.int8, np.int16, np.uint16]

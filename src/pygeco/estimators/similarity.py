@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.arrays.low_rank import Array
 from pygeco.engines import chosen
 from pygeco.estimators._cluster import asked, slab_models
 from pygeco.estimators.ranking import Best, list_length, rank_lines
-from pygeco.factors import Array
 
 
 def alike(vectors: Array, index: NDArray[Any], k: int) -> Best:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pygeco import __version__
+from pygeco.arrays.whole_file import whole_text
 from pygeco.experiments.methods import METHODS
 from pygeco.experiments.tasks import Halves, Point, load, splits_of
-from pygeco.wholefile import whole_text
 
 SEEDS = 3
 COLUMNS = ("dataset", "split", "method", "seed", *Point._fields, "total_seconds")

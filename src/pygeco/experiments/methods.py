@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pygeco.directions import Lanczos
+from pygeco.algorithm.directions import Lanczos
+from pygeco.algorithm.path import Path, Step
+from pygeco.algorithm.solver import Solver, minimize
+from pygeco.arrays.low_rank import LowRank
+from pygeco.arrays.streams import Purpose, stream
 from pygeco.estimators import MatrixCompletion
 from pygeco.experiments.tasks import Halves, Point
-from pygeco.factors import LowRank
-from pygeco.path import Path, Step
 from pygeco.rivals import admira, hazan, js, optspace, r1mp, soft_impute, svt
-from pygeco.solver import Solver, minimize
-from pygeco.streams import Purpose, stream
 
 GECO_RANK = 15
 RANKS = (1, 2, 3, 4, 5, 7, 10)  # of methods that run anew for each rank

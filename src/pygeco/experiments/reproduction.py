@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from pygeco.arrays.whole_file import whole_file, whole_text
 from pygeco.experiments.account import account
 from pygeco.experiments.claims import Verdict, verdicts
 from pygeco.experiments.figure1 import Curve, write
 from pygeco.experiments.repeats import Repeats, grouped
 from pygeco.plot import reproduction as pictures
-from pygeco.wholefile import whole_file, whole_text
 
 
 def publish(curves: Sequence[Curve], folder: Path) -> list[Verdict]:

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.algorithm.path import Step
+from pygeco.arrays.low_rank import LowRank
+from pygeco.arrays.streams import Purpose, stream
 from pygeco.data import Ratings, load_movielens
-from pygeco.factors import LowRank
 from pygeco.objectives import Entries
-from pygeco.path import Step
-from pygeco.streams import Purpose, stream
 
 HALF = "half"
 OFFICIAL = {"ml-100k": "ub", "ml-10m": "rb"}

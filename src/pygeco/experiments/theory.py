@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.certificates import guaranteed_gap, guaranteed_gap_at_rank
+from pygeco.algorithm.certificates import guaranteed_gap, guaranteed_gap_at_rank
+from pygeco.algorithm.directions import Lanczos, Operator, Pair
+from pygeco.algorithm.solver import Solver, minimize
+from pygeco.arrays.low_rank import LowRank
+from pygeco.arrays.streams import Purpose, stream
+from pygeco.arrays.whole_file import whole_text
 from pygeco.data import make_low_rank
-from pygeco.directions import Lanczos, Operator, Pair
 from pygeco.experiments.reproduction import draw
-from pygeco.factors import LowRank
 from pygeco.objectives import Entries
 from pygeco.plot import reproduction as pictures
-from pygeco.solver import Solver, minimize
-from pygeco.streams import Purpose, stream
-from pygeco.wholefile import whole_text
 
 TAUS = (0.0, 0.3, 0.6, 0.9)
 SIDES = (40, 80, 160, 320)

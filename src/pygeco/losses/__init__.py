@@ -7,7 +7,7 @@ needs `value` and `slope`; see `Custom`, or derive from `Loss`.
 
 from __future__ import annotations
 
-from pygeco.factors import Array
+from pygeco.arrays.low_rank import Array
 from pygeco.losses.base import Loss, check_size, robust_scale, sigmoid
 from pygeco.losses.classification import Logistic, SmoothedHinge
 from pygeco.losses.counts import Poisson

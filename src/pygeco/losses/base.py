@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.arrays import as_array, distant, host
-from pygeco.factors import Array
+from pygeco.arrays.kinds import as_array, distant, host
+from pygeco.arrays.low_rank import Array
 
 # Data may be as large as this: sums of squares, and squares of those times a few, stay in range.
 LARGEST = 1e100

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.arrays import as_array, host
-from pygeco.factors import Array
+from pygeco.arrays.kinds import as_array, host
+from pygeco.arrays.low_rank import Array
 from pygeco.losses.base import Loss, inside, namespace, positive, sigmoid, softplus, xlogx
 
 

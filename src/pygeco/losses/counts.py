@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from pygeco.arrays import as_array
-from pygeco.factors import Array
+from pygeco.arrays.kinds import as_array
+from pygeco.arrays.low_rank import Array
 from pygeco.losses.base import Loss, inside, namespace, xlogx
 
 

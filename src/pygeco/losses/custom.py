@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pygeco.arrays import host
-from pygeco.factors import Array
+from pygeco.arrays.kinds import host
+from pygeco.arrays.low_rank import Array
 from pygeco.losses.base import Loss
 
 Formula = Callable[[Array, Array], Array]

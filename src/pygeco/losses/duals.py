@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pygeco.factors import Array
+from pygeco.arrays.low_rank import Array
 from pygeco.losses.base import Loss
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.factors import Array
+from pygeco.arrays.low_rank import Array
 from pygeco.losses.base import Loss, namespace, xlogx
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.arrays import as_array, host, on
-from pygeco.factors import Array
+from pygeco.arrays.kinds import as_array, host, on
+from pygeco.arrays.low_rank import Array
 from pygeco.losses.base import Loss, namespace, sigmoid, softplus
 
 

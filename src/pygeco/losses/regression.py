@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pygeco.factors import Array
+from pygeco.arrays.low_rank import Array
 from pygeco.losses.base import Loss, inside, namespace, positive, robust_scale, xlogx
 
 

@@ -2,8 +2,8 @@
 
 from pygeco.objectives.base import Gradient, Objective, Span
 from pygeco.objectives.custom import Custom
-from pygeco.objectives.dense import Dense
-from pygeco.objectives.entries import Entries
+from pygeco.objectives.dense.objective import Dense
+from pygeco.objectives.entries.objective import Entries
 from pygeco.objectives.features import Features
 from pygeco.objectives.quadratic import Quadratic
 from pygeco.objectives.sensing import Sensing

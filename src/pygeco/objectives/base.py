@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
-from pygeco.factors import Array, LowRank
+from pygeco.arrays.low_rank import Array, LowRank
 
 
 class Gradient(Protocol):

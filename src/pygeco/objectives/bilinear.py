@@ -7,8 +7,8 @@ from typing import Self
 
 import numpy as np
 
-from pygeco.factors import Array, LowRank
-from pygeco.objectives import checked
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.objectives import validation as checked
 from pygeco.objectives.measured import Product
 from pygeco.objectives.risk import Curvature
 

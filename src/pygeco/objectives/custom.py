@@ -12,9 +12,9 @@ import scipy.optimize
 import scipy.sparse as sp
 import scipy.sparse.linalg
 
-from pygeco.factors import Array, LowRank
-from pygeco.objectives.kronecker import Model
-from pygeco.streams import Purpose, stream
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.streams import Purpose, stream
+from pygeco.objectives.spans.kronecker import Model
 
 # Trace norms, up to a half, of the random matrices at which a user's functions are tried.
 TRIED_SIZES = (0.1, 1.0, 1.0, 3.0)

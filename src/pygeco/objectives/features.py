@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.factors import Array, LowRank
+from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.losses import Loss, Multinomial
-from pygeco.objectives import checked
+from pygeco.objectives import validation as checked
 from pygeco.objectives.measured import Measured, Product
 from pygeco.objectives.risk import Curvature, Risk
 

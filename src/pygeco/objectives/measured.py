@@ -15,12 +15,12 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg, eigsh
 
-from pygeco.factors import Array, LowRank
-from pygeco.linalg import solve_psd
+from pygeco.arrays.linalg import solve_psd
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.streams import Purpose, stream
 from pygeco.losses.duals import ScaledDual
-from pygeco.objectives.kronecker import Model
 from pygeco.objectives.risk import Curvature, Risk
-from pygeco.streams import Purpose, stream
+from pygeco.objectives.spans.kronecker import Model
 
 # Up to this many core variables the Hessian is formed and factorised; beyond, conjugate gradients.
 DIRECT = 2304

@@ -8,12 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.factors import Array, LowRank
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.streams import Purpose, stream
 from pygeco.losses import Loss
-from pygeco.objectives import bilinear, checked
+from pygeco.objectives import bilinear
+from pygeco.objectives import validation as checked
 from pygeco.objectives.measured import Measured, MeasuredSpan, Product
 from pygeco.objectives.risk import Risk
-from pygeco.streams import Purpose, stream
 
 
 class Quadratic(Measured):

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pygeco.descent import NEWTON_STEPS, descend
-from pygeco.factors import Array
-from pygeco.linalg import solve_psd
+from pygeco.arrays.linalg import solve_psd
+from pygeco.arrays.low_rank import Array
+from pygeco.arrays.newton import NEWTON_STEPS, descend
 from pygeco.losses import Loss, Multinomial, Squared
 
 LAST_STEPS = 4

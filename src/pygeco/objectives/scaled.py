@@ -12,8 +12,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from pygeco.arrays import kind
-from pygeco.factors import Array, LowRank
+from pygeco.arrays.kinds import kind
+from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.objectives.base import Gradient, Modelled, Objective, Smooth, Span, Sweepable
 
 

@@ -10,9 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from pygeco.factors import Array, LowRank
+from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.losses import Loss
-from pygeco.objectives import bilinear, checked
+from pygeco.objectives import bilinear
+from pygeco.objectives import validation as checked
 from pygeco.objectives.measured import Frame, Measured, Product
 from pygeco.objectives.risk import Curvature, Risk
 

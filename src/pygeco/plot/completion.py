@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pygeco import diagnostics
+from pygeco.algorithm.path import Path
 from pygeco.diagnostics import Judged
-from pygeco.path import Path
 from pygeco.plot import style
 
 

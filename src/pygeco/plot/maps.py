@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pygeco.arrays.low_rank import Array
 from pygeco.diagnostics import Names
-from pygeco.factors import Array
 from pygeco.plot import style
 
 

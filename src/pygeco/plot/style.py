@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pygeco.algorithm.path import Path
+from pygeco.arrays.low_rank import LowRank
 from pygeco.diagnostics import hosted
-from pygeco.factors import LowRank
-from pygeco.path import Path
 
 INK, MUTED, GRID = "#22303c", "#5d6b78", "#d8dee4"
 TRAIN, TEST, PROOF = "#1d4ed8", "#c2410c", "#0f766e"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pygeco import diagnostics
-from pygeco.arrays import host, on
+from pygeco.arrays.kinds import host, on
 from pygeco.diagnostics import Group, Judged, Lists, Names, Rule
 from pygeco.reports.words import number, plural
 

@@ -14,8 +14,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from pygeco.arrays.whole_file import whole_file
 from pygeco.reports.content import Titles, content
-from pygeco.wholefile import whole_file
 
 
 def report(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from pygeco.algorithm.path import Step
 from pygeco.diagnostics import Curve, Judged, Spread
-from pygeco.path import Step
 
 
 def number(value: float, digits: int = 4) -> str:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from pygeco.corrections import Diagonal
-from pygeco.factors import LowRank
-from pygeco.linalg import solve_psd
+from pygeco.algorithm.corrections.core import Diagonal
+from pygeco.algorithm.path import Path, Stop
+from pygeco.algorithm.solver import checked_rank
+from pygeco.arrays.linalg import solve_psd
+from pygeco.arrays.low_rank import LowRank
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Objective
-from pygeco.path import Path, Stop
 from pygeco.rivals.base import Callback, Iterate, Iterates, Seed, follow
 from pygeco.rivals.singular import leading
-from pygeco.solver import checked_rank
 
 
 def admira(

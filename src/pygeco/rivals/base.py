@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from pygeco.certificates import certify
-from pygeco.directions import Lanczos, Pair
-from pygeco.factors import LowRank
+from pygeco.algorithm.certificates import certify
+from pygeco.algorithm.directions import Lanczos, Pair
+from pygeco.algorithm.path import Path, Step, Stop
+from pygeco.arrays.low_rank import LowRank
+from pygeco.arrays.streams import Purpose, seed_from, stream
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Gradient, Objective
-from pygeco.path import Path, Step, Stop
-from pygeco.streams import Purpose, seed_from, stream
 
 Callback = Callable[[Step], object]
 Seed = int | np.random.Generator | None

@@ -8,11 +8,11 @@ from typing import Protocol
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from pygeco.directions import Lanczos, Operator, Pair
-from pygeco.factors import Array, LowRank
+from pygeco.algorithm.directions import Lanczos, Operator, Pair
+from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Gradient, Objective
-from pygeco.objectives.predictions import Predictions
+from pygeco.objectives.entries.predictions import Predictions
 
 PRECISION = 1e-10  # of a step length
 SHARPEST = 400  # Lanczos iterations that a search may take

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pygeco.factors import LowRank
+from pygeco.algorithm.path import Path, Stop
+from pygeco.arrays.low_rank import LowRank
 from pygeco.objectives.base import Objective
-from pygeco.path import Path, Stop
 from pygeco.rivals.base import Callback, Iterate, Iterates, Seed, checked_count, follow, positive
 from pygeco.rivals.frank_wolfe import Columns, approx_ev, curvature, view_of_zero
 

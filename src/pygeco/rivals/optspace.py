@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pygeco.corrections import Core
-from pygeco.directions import Operator, Weighted, matmat, rmatmat
-from pygeco.factors import Array, LowRank
+from pygeco.algorithm.corrections.core import Core
+from pygeco.algorithm.directions import Operator, Weighted, matmat, rmatmat
+from pygeco.algorithm.path import Path, Stop
+from pygeco.algorithm.solver import checked_rank
+from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Gradient, Objective
-from pygeco.path import Path, Stop
 from pygeco.rivals.base import Callback, Iterate, Iterates, Seed, follow
 from pygeco.rivals.singular import leading
-from pygeco.solver import checked_rank
 
 HALVINGS = 30
 

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from pygeco.factors import Array
+from pygeco.arrays.low_rank import Array
 from pygeco.losses import check_size
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from pygeco.corrections import Diagonal
-from pygeco.directions import Direction, Lanczos
-from pygeco.factors import LowRank
-from pygeco.linalg import solve_psd
+from pygeco.algorithm.corrections.core import Diagonal
+from pygeco.algorithm.directions import Direction, Lanczos
+from pygeco.algorithm.path import Path, Stop
+from pygeco.arrays.linalg import solve_psd
+from pygeco.arrays.low_rank import LowRank
 from pygeco.objectives.base import Objective
-from pygeco.objectives.predictions import Predictions
-from pygeco.path import Path, Stop
+from pygeco.objectives.entries.predictions import Predictions
 from pygeco.rivals.base import (
     Callback,
     Iterate,

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 
-from pygeco.directions import Operator, matmat, rmatmat
-from pygeco.factors import Array, LowRank
+from pygeco.algorithm.directions import Operator, matmat, rmatmat
+from pygeco.arrays.low_rank import Array, LowRank
 
 Product = Callable[[Array], Array]
 

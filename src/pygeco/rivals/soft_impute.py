@@ -14,13 +14,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.directions import Lanczos, matmat, rmatmat
-from pygeco.factors import Array, LowRank
+from pygeco.algorithm.directions import Lanczos, matmat, rmatmat
+from pygeco.algorithm.path import Path, Stop
+from pygeco.algorithm.solver import checked_rank
+from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.objectives.base import Objective
-from pygeco.path import Path, Stop
 from pygeco.rivals.base import Callback, Iterate, Iterates, Seed, follow
 from pygeco.rivals.singular import Moved, Triplets, distance, shrunk
-from pygeco.solver import checked_rank
 
 
 class Form(Protocol):

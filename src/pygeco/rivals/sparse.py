@@ -13,11 +13,11 @@ from typing import NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.descent import NEWTON_STEPS, descend
-from pygeco.factors import Array
-from pygeco.linalg import solve_psd
+from pygeco.algorithm.path import Stop
+from pygeco.arrays.linalg import solve_psd
+from pygeco.arrays.low_rank import Array
+from pygeco.arrays.newton import NEWTON_STEPS, descend
 from pygeco.losses import Loss, Squared, prepared
-from pygeco.path import Stop
 
 
 class SparseStep(NamedTuple):

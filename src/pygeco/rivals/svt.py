@@ -10,15 +10,15 @@ import math
 
 import numpy as np
 
-from pygeco.directions import Lanczos
-from pygeco.factors import LowRank
+from pygeco.algorithm.directions import Lanczos
+from pygeco.algorithm.path import Path, Stop
+from pygeco.algorithm.solver import checked_rank
+from pygeco.arrays.low_rank import LowRank
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Objective
-from pygeco.objectives.entries_gradient import EntriesGradient
-from pygeco.path import Path, Stop
+from pygeco.objectives.entries.gradient import EntriesGradient
 from pygeco.rivals.base import Callback, Iterate, Iterates, Seed, follow, positive, squared_entries
 from pygeco.rivals.singular import shrunk
-from pygeco.solver import checked_rank
 
 DIVERGENT = 100.0  # the relative residual at which a run is given up
 

@@ -13,11 +13,11 @@ import dask
 from distributed import Client, LocalCluster
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from pygeco.arrays import HOST, Array
+from pygeco.arrays.kinds import HOST, Array
+from pygeco.engines.cpu.engine import Host
 from pygeco.engines.dask.passes import Dask
 from pygeco.engines.dask.patience import ANSWER_SECONDS, await_workers, check_scheduler
 from pygeco.engines.dask.slabs import from_csr
-from pygeco.engines.host import Host
 from pygeco.engines.protocol import Cells
 
 # Between processes of one machine: how long a call to one that is dead may take (30 s otherwise).

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pygeco.engines.dask import work
+from pygeco.engines.dask import programs as work
 from pygeco.engines.dask.nodes import Each, Node
 from pygeco.engines.dask.rowwise import Constant, aligned, rowwise, spread, summed
 from pygeco.engines.dask.tall import Tall, Wide

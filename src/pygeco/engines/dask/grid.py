@@ -17,13 +17,13 @@ from dask._expr import LLGExpr
 from dask._task_spec import Task, TaskRef
 from numpy.typing import NDArray
 
-from pygeco.engines.dask import work
-from pygeco.engines.dask.anchors import DEEP, Anchor, Scratch, loaded, saved
-from pygeco.engines.dask.asks import MOST, asks
+from pygeco.engines.dask import programs as work
 from pygeco.engines.dask.faults import clear_words, watch
 from pygeco.engines.dask.nodes import Each, Inputs, Kept, Node, Past, Plan, refs
 from pygeco.engines.dask.patience import awaited, gathered
-from pygeco.engines.dask.work import Input, Instruction, Program
+from pygeco.engines.dask.programs import Input, Instruction, Program
+from pygeco.engines.dask.rpc import MOST, asks
+from pygeco.engines.dask.scratch_files import DEEP, Anchor, Scratch, loaded, saved
 
 FAN = 8  # parts that are added in one task
 DIRECT = 1 << 14  # bytes of a part up to which the client adds them itself

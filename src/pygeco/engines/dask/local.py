@@ -14,7 +14,7 @@ from typing import Any
 import dask
 import numpy as np
 
-from pygeco.arrays import HOST, moved, on
+from pygeco.arrays.kinds import HOST, moved, on
 from pygeco.engines import chosen
 from pygeco.engines.protocol import Cells, Engine
 

@@ -15,9 +15,9 @@ from dask._task_spec import TaskRef
 from distributed import Future
 from numpy.typing import NDArray
 
-from pygeco.engines.dask import work
-from pygeco.engines.dask.anchors import Anchor
-from pygeco.engines.dask.work import Input, Instruction, Program, Result
+from pygeco.engines.dask import programs as work
+from pygeco.engines.dask.programs import Input, Instruction, Program, Result
+from pygeco.engines.dask.scratch_files import Anchor
 
 CHEAP = 3  # times that a value is made before it is kept: keeping is one more task
 OFTEN = 4 * CHEAP  # the same, where no task is made otherwise

@@ -15,16 +15,17 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
-from pygeco.arrays import Array, parts
-from pygeco.engines.cells import CROWDED, NARROW
-from pygeco.engines.dask import sweeps, work
+from pygeco.arrays.kinds import Array, parts
+from pygeco.engines.cpu.cells import CROWDED, NARROW
+from pygeco.engines.cpu.engine import ENGINE
+from pygeco.engines.dask import programs as work
+from pygeco.engines.dask import sweeps
 from pygeco.engines.dask.cells import Groups, Spread
 from pygeco.engines.dask.grid import Grid
 from pygeco.engines.dask.nodes import Each, Node
 from pygeco.engines.dask.rowwise import cut
 from pygeco.engines.dask.slabs import Slabs
 from pygeco.engines.dask.tall import Tall
-from pygeco.engines.host import ENGINE
 from pygeco.engines.protocol import (
     Cells,
     Formulas,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.engines.dask import work
+from pygeco.engines.dask import programs as work
 from pygeco.engines.dask.nodes import Each, Node
 
 Bounds = NDArray[np.int64]

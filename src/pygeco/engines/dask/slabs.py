@@ -10,9 +10,9 @@ import dask
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.container import Blocks
+from pygeco.arrays.container import Blocks
+from pygeco.arrays.low_rank import Array
 from pygeco.engines.dask.patience import awaited, gathered
-from pygeco.factors import Array
 
 CELLS = 1 << 23  # of a slab, about: a pass over fewer takes no longer than Dask needs for a task
 FEWEST, MOST = 2, 1024  # slabs, where there are rows enough

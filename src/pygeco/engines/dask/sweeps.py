@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pygeco.arrays import Array
-from pygeco.engines.column_kernels import packed_tables, solve_tables
-from pygeco.engines.host import padded
+from pygeco.arrays.kinds import Array
+from pygeco.engines.cpu.engine import padded
+from pygeco.engines.cpu.packed_tables import packed_tables, solve_tables
 from pygeco.engines.protocol import Cells, Ridges, Solved
 
 # Of `Ridges`: what goes with the partner's side, and with the side that is swept.

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
-from pygeco.engines.dask import work
+from pygeco.engines.dask import programs as work
 from pygeco.engines.dask.grid import Grid
 from pygeco.engines.dask.nodes import Each, Node
 from pygeco.engines.dask.rowwise import Bounds, Constant, aligned, matmul, rowwise, spread

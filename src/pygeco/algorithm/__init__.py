@@ -1,0 +1,1 @@
+"""The paper: choices, the loop, directions, corrections, certificates, penalties, paths."""

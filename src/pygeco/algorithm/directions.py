@@ -1,0 +1,255 @@
+"""Step 4 of Algorithm 1: a pair (u, v) with a large uᵀGv, from products with G and Gᵀ only.
+
+`Lanczos` and `Power` are ApproxSV: they return the leading singular pair up to a tolerance τ,
+its singular value σ₁, and an upper bound on σ₁ that holds with a stated probability.
+
+The bound. Let x = Gaussian start, M = GᵀG, v₁ its leading eigenvector. |⟨x, v₁⟩| ≤ t has
+probability at most t √(2/π), whatever v₁ is. So, except with probability δ, the normalised
+start has a component c = δ √(π/2) / ‖x‖ along v₁, and ‖p(M)x‖ ≥ c |p(σ₁²)| ‖x‖ for every
+polynomial p. The power method knows ‖p(M)x‖ for p(λ) = λᵏ; Lanczos knows it for all p of degree
+k and so picks the best (Kuczyński and Woźniakowski 1992 bound the same event in advance; using
+the polynomials of the run itself is due to van Dorsselaer, Hochstenbach and van der Vorst 2000).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from pygeco.algorithm.krylov import (
+    NOTHING,
+    ROUNDING,
+    AtOnce,
+    Basis,
+    InTurn,
+    bound,
+    leading,
+    log_component,
+    norm,
+    unit,
+)
+from pygeco.arrays.kinds import Array, distant, kind, on, times, zeros
+from pygeco.arrays.linalg import qr
+
+
+class Operator(Protocol):
+    """What a direction may know of the gradient. Its `kind`, if it has one, says of what kind the
+    vectors are that it takes.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    def matvec(self, x: Array) -> Array: ...
+    def rmatvec(self, y: Array) -> Array: ...
+
+
+class Pair(NamedTuple):
+    """Unit vectors with uᵀGv = sigma ≥ 0, and what the search cost in products with G or Gᵀ."""
+
+    u: Array
+    v: Array
+    sigma: float
+    upper: float
+    passes: int
+    kind: str
+    confidence: float = 1.0
+
+
+class Direction(Protocol):
+    def __call__(self, G: Operator, rng: np.random.Generator) -> Pair: ...
+
+
+@dataclass(frozen=True)
+class Lanczos:
+    """Golub–Kahan bidiagonalisation with full re-orthogonalisation.
+
+    Stops as soon as uᵀGv ≥ (1 − τ) σ₁ is proved at the given confidence, or after `iterations`.
+    """
+
+    tau: float = 0.05
+    iterations: int = 40
+    confidence: float = 0.999
+
+    def __post_init__(self) -> None:
+        _check(self.tau, self.iterations, self.confidence)
+
+    def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
+        x = on(rng.standard_normal(G.shape[1]), kind(G))
+        log_c = log_component(x, self.confidence)
+        V = Basis(self.iterations + 1)
+        V.append(x / norm(x))
+        steps = (AtOnce if distant(kind(G)) else InTurn)(G, V, self.iterations)
+        alphas: list[float] = []
+        betas: list[float] = []
+        theta, upper = 0.0, 0.0
+        for _ in range(self.iterations):
+            alpha, beta = steps.next()
+            if alpha == 0.0:
+                upper = theta * (1 + ROUNDING)
+                break
+            alphas, betas = [*alphas, alpha], [*betas, beta]
+            left, theta, right = leading(alphas, betas)
+            complete = beta <= NOTHING * theta or len(alphas) == min(G.shape)
+            # In complete spaces theta is exact, as far as the start can see.
+            upper = theta * (1 + ROUNDING) if complete else bound(alphas, betas, theta, log_c)
+            if complete or theta >= (1 - self.tau) * upper:
+                break
+        if not alphas:
+            return _nothing(G, steps.passes, "singular")
+        v, _ = unit(V.combined(right))
+        u, _ = unit(steps.left(left))
+        return Pair(u, v, theta, upper, steps.passes, "singular", self.confidence)
+
+
+@dataclass(frozen=True)
+class Power:
+    """The power method on GᵀG, as in the paper's section 5. Stops early once τ is proved."""
+
+    tau: float = 0.0
+    iterations: int = 30
+    confidence: float = 0.999
+
+    def __post_init__(self) -> None:
+        _check(self.tau, self.iterations, self.confidence)
+
+    def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
+        x = on(rng.standard_normal(G.shape[1]), kind(G))
+        log_c = log_component(x, self.confidence)
+        v: Array = x / norm(x)
+        log_size = 0.0  # log ‖Mᵏ x‖ / ‖x‖
+        for k in range(1, self.iterations + 1):
+            u, sigma = unit(G.matvec(v))
+            v, size = unit(G.rmatvec(u))
+            if sigma == 0.0 or size == 0.0:  # one alone: G is rounding of what should be zero
+                return _nothing(G, 2 * k, "singular")
+            log_size += math.log(sigma) + math.log(size)
+            upper = max(size, math.exp((log_size - log_c) / (2 * k))) * (1 + ROUNDING)
+            if size >= (1 - self.tau) * upper:
+                break
+        return Pair(u, v, size, upper, 2 * k, "singular", self.confidence)
+
+
+@dataclass(frozen=True)
+class Signs:
+    """Alternating maximisation of uᵀGv over uᵢ = ±1/√m, vⱼ = ±1/√n (the paper's section 5).
+
+    From a random start, so that each call may find another pair. Where a row of G is zero,
+    any value is optimal and zero is taken.
+    """
+
+    iterations: int = 30
+    tolerance: float = 1e-3
+
+    def __post_init__(self) -> None:
+        _check(0.0, self.iterations, 0.5)
+
+    def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
+        v = on(np.where(rng.random(G.shape[1]) < 0.5, -1.0, 1.0), kind(G))
+        gain, passes = 0.0, 0
+        for _ in range(self.iterations):
+            u = np.sign(G.matvec(v))
+            w = G.rmatvec(u)
+            passes += 2
+            v, reached = np.sign(w), float(np.abs(w).sum())
+            before, gain = gain, reached
+            if gain <= before * (1 + self.tolerance):
+                break
+        u, p = unit(u)
+        v, q = unit(v)
+        if p == 0.0 or q == 0.0:
+            return _nothing(G, passes, "signs")
+        return Pair(u, v, gain / (p * q), math.inf, passes, "signs")
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """diag(rows) G diag(cols)."""
+
+    G: Operator
+    rows: Array
+    cols: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.G.shape
+
+    def matvec(self, x: Array) -> Array:
+        return self.rows * self.G.matvec(self.cols * x)
+
+    def rmatvec(self, y: Array) -> Array:
+        return self.cols * self.G.rmatvec(self.rows * y)
+
+    @property
+    def kind(self) -> Array:
+        return self.rows
+
+    def matmat(self, X: Array) -> Array:
+        return self.rows[:, None] * matmat(self.G, self.cols[:, None] * X)
+
+    def rmatmat(self, Y: Array) -> Array:
+        return self.cols[:, None] * rmatmat(self.G, self.rows[:, None] * Y)
+
+
+def leading_block(
+    G: Operator,
+    count: int,
+    rng: np.random.Generator,
+    iterations: int = 3,
+    start: Array | None = None,
+) -> tuple[Array, Array, Array]:
+    """The leading `count` singular triplets, by subspace iteration with a few columns to spare.
+
+    U (m, count), s, V (n, count). Each iteration is one product with G and one with Gᵀ. A `start`
+    near the right singular vectors saves iterations; precision is that of the start.
+    """
+    m, n = G.shape
+    width = min(count + 4, m, n)
+    Y: Array = on(rng.standard_normal((n, width)), kind(G))
+    if start is not None:
+        known = start[:, :width]
+        Y = np.column_stack([known, Y[:, known.shape[1] :]]).astype(start.dtype)
+    for _ in range(iterations):
+        X = qr(matmat(G, Y))[0]
+        Y = qr(rmatmat(G, X))[0]
+    X, R = qr(matmat(G, Y))
+    P, s, Qt = np.linalg.svd(R, full_matrices=False)
+    return times(X, P[:, :count]), s[:count], times(Y, Qt.T[:, :count])
+
+
+def matmat(G: Operator, X: Array) -> Array:
+    """G X: in one pass where the operator can, else column by column."""
+    if hasattr(G, "matmat"):
+        return G.matmat(X)
+    return np.column_stack([G.matvec(x) for x in X.T])
+
+
+def rmatmat(G: Operator, Y: Array) -> Array:
+    """Gᵀ Y, likewise."""
+    if hasattr(G, "rmatmat"):
+        return G.rmatmat(Y)
+    return np.column_stack([G.rmatvec(y) for y in Y.T])
+
+
+def _check(tau: float, iterations: int, confidence: float) -> None:
+    if not 0 <= tau < 1:
+        raise ValueError(f"tau: must be in [0, 1), not {tau!r}.")
+    if not iterations >= 1:
+        raise ValueError(f"iterations: must be at least 1, not {iterations!r}.")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence: must be between 0 and 1, not {confidence!r}.")
+
+
+def _nothing(G: Operator, passes: int, kind_: str) -> Pair:
+    m, n = G.shape
+    return Pair(zeros(m, kind(G)), zeros(n, kind(G)), 0.0, 0.0, passes, kind_)
+
+
+def named(name: str, **settings: Any) -> Direction:
+    """The direction called `name`."""
+    kinds: dict[str, Any] = {"lanczos": Lanczos, "power": Power, "signs": Signs}
+    if name not in kinds:
+        raise ValueError(f"direction: unknown name {name!r}; use one of {sorted(kinds)}.")
+    return kinds[name](**settings)

@@ -1,0 +1,63 @@
+"""A low-rank part and a free linear part fitted together: z = 𝓜(A) + F c."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from pygeco.algorithm.penalties import Penalty
+from pygeco.algorithm.refinements import TOLERANCE, Free, refine_jointly
+from pygeco.algorithm.solver import Solver, minimize
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.objectives.measured import Measured
+
+# Between two ranks the descent need not end: the next rank moves everything again.
+ROUGH = 1e-6
+
+
+class Affine(NamedTuple):
+    """The solution, and R + h + ridge ‖c‖² there after each rank, the linear part alone first."""
+
+    A: LowRank
+    c: Array
+    objectives: tuple[float, ...]
+
+
+def minimize_jointly(
+    objective: Measured,
+    rank: int,
+    free: Free,
+    solver: Solver | None = None,
+    *,
+    penalty: Penalty | None = None,
+    random_state: int = 0,
+) -> Affine:
+    """Min r(𝓜(A) + F c) + h(A) + ridge ‖c‖² over A of rank at most `rank` and all c.
+
+    First c alone; then, rank by rank, a step of GECO in A with c held, and a descent over both
+    factors and c. The objective never rises, so at each c the guarantees of GECO in A hold.
+    """
+    A, c = LowRank.zero(objective.shape), free.c
+
+    def total(A: LowRank, c: Array) -> float:
+        at = objective.measure(A) + free.F @ c
+        h = 0.0 if penalty is None else penalty.value(A.s)
+        return objective.risk.value(at) + h + float(np.sum(free.ridge * c * c))
+
+    def refined(A: LowRank, c: Array, tolerance: float) -> tuple[LowRank, Array]:
+        found = refine_jointly(objective, A, penalty, free._replace(c=c), tolerance)
+        return min((A, c), (found.A, found.c), key=lambda pair: total(*pair))
+
+    with threadpool_limits(1, "blas"):
+        A, c = refined(A, c, ROUGH)
+        objectives = [total(A, c)]
+        for k in range(1, rank + 1):
+            held = objective.offset_by(free.F @ c)
+            path = minimize(held, k, solver, penalty=penalty, start=A, random_state=random_state)
+            if not len(path):
+                break
+            A, c = refined(path.A, c, ROUGH if k < rank else TOLERANCE)
+            objectives.append(total(A, c))
+    return Affine(A, c, tuple(objectives))

@@ -1,0 +1,293 @@
+"""Robust approximation (the paper's section 4): a low-rank matrix under gross outliers.
+
+Huber's loss bounds the pull of a wild cell by its threshold δ, but never to zero. If the rest of
+the data is of low rank, δ can follow the residuals down: where a fifth of the cells are wild, a fit
+at δ leaves errors of about δ/5, their median gives a smaller δ, and so on. Each round costs one
+sweep, and the error falls by a constant factor: to rounding where the low rank is exact, else to
+the noise, where the residuals stop falling and δ rests at Huber's usual threshold for that noise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.algorithm.directions import leading_block
+from pygeco.arrays.kinds import full, host, on, scaled, times, zeros
+from pygeco.arrays.linalg import qr
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.streams import Purpose, stream
+from pygeco.engines import session
+from pygeco.losses import Huber, Loss, Squared
+from pygeco.objectives.dense.objective import Dense
+
+# Rank is added in this many blocks, so that weak components are sought when the strong ones, and
+# most of what the wild cells did to them, are explained already.
+BLOCKS = 5
+GROWTH_SWEEPS = 2
+# δ falls no faster than this a sweep: faster, and lines that lag behind are taken for outliers.
+FALL = 0.7
+# 95 % of the efficiency of least squares under Gaussian noise (Huber 1964).
+THRESHOLD = 1.345
+# A change of this share of the statistical error is not worth another sweep.
+SHARE = 0.05
+# A line with less than this share of the usual number of cells inside δ lags behind.
+LAG = 0.5
+RESCUES = 3
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How Huber's threshold follows the scale of the residuals; another loss stays as it is.
+
+    A threshold that is given is where the decrease ends.
+    """
+
+    loss: Loss
+    decreasing: bool = True
+
+    def first(self, scale: float) -> Loss:
+        """The loss for residuals of this scale."""
+        if not isinstance(self.loss, Huber):
+            return self.loss
+        return Huber(max(self.loss.delta or 0.0, THRESHOLD * scale))
+
+    def next(self, loss: Loss, scale: float) -> Loss:
+        """The loss after a sweep with `loss` that left residuals of this scale."""
+        if not isinstance(loss, Huber) or loss.delta is None or not self.decreasing:
+            return loss
+        return self.first(max(scale, FALL * loss.delta / THRESHOLD))
+
+
+# Columns and rows that lag behind.
+Late = tuple[list[int], list[int]]
+
+
+class Fit(NamedTuple):
+    """Y ≈ A + 1 locationᵀ, and the loss of the last sweep.
+
+    `scale` is the robust standard deviation of what is left, `spread` that of the data about their
+    location.
+    """
+
+    A: LowRank
+    location: Array
+    loss: Loss
+    scale: float
+    spread: float
+    sweeps: int
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A + 1 locationᵀ on its way; no location where the data are not centred."""
+
+    A: LowRank
+    location: Array | None
+
+    def of(self, dense: Dense) -> Dense:
+        """The data as A sees them."""
+        if self.location is None:
+            return dense
+        return dense.shifted(zeros(dense.shape[0], dense.kind), self.location)
+
+    def residuals(self, dense: Dense) -> Array:
+        return np.abs(self.of(dense).residual_sample(self.A))
+
+    def rounding(self, dense: Dense) -> float:
+        """What rounding may change of 1 locationᵀ, in the norm of a matrix."""
+        if self.location is None:
+            return 0.0
+        eps = float(np.finfo(dense.dtype).eps)
+        return 4 * eps * math.sqrt(dense.shape[0]) * float(np.linalg.norm(self.location))
+
+    def scale(self, dense: Dense) -> float:
+        """1.4826 · median |y − z|: the standard deviation, for Gaussian residuals."""
+        return 1.4826 * float(np.median(self.residuals(dense)))
+
+    def grown(self, dense: Dense, count: int, rng: np.random.Generator) -> Model:
+        """With the leading singular pairs of the gradient in its spans, at weight zero."""
+        U, _, V = leading_block(self.of(dense).gradient(self.A), count, rng)
+        A = self.A
+        for u, v in zip(U.T, V.T, strict=True):
+            A = A.append(u, v)
+        return Model(A, self.location)
+
+    def swept(self, dense: Dense) -> tuple[Model, float]:
+        """One step of the columns and the location, then one of the rows, and how far it went."""
+        steps = 1 if isinstance(dense.loss, (Huber, Squared)) else 3  # others need a check
+        fixed, start = self._widened()
+        W = dense.half_sweep(fixed, start, side="column", steps=steps, exact=False)
+        half, T = self._with_columns(W)
+        U = times(self.A.U, T.T)
+        X = half.of(dense).half_sweep(half.A.V, U, side="row", steps=steps, exact=False)
+        far = math.hypot(float(np.linalg.norm(W - start)), float(np.linalg.norm(X - U)))
+        return half._with_rows(X), far
+
+    def rescued(self, dense: Dense, spread: float) -> tuple[Model, Late]:
+        """With the lines that lag behind solved from afar, given the other side; and these lines.
+
+        A line most of whose cells are clipped hardly moves, however wrong it is. Given the other
+        side, its problem is convex: a threshold that falls from the data's own spread solves it.
+        """
+        fixed, start = self._widened()
+        late = _lagging(dense, True, start, fixed)
+        W = start.copy()
+        if len(late):
+            W[late] = project(dense.part(cols=late), fixed, spread, side="column")
+        half, T = self._with_columns(W)
+        X, here = times(self.A.U, T.T), half.of(dense)
+        slow = _lagging(here, False, X, half.A.V)
+        if len(slow):
+            X[slow] = project(here.part(rows=slow), half.A.V, spread, side="row")
+        return half._with_rows(X), (late.tolist(), slow.tolist())
+
+    def _widened(self) -> tuple[Array, Array]:
+        """The row side as the columns see it, and their start: the location is one more pair."""
+        A = self.A
+        if self.location is None:
+            return A.U, scaled(A.V, A.s)
+        root = math.sqrt(len(A.U))
+        return (
+            np.column_stack([A.U, full(len(A.U), 1 / root, A.U)]),
+            np.column_stack([scaled(A.V, A.s), root * self.location]),
+        )
+
+    def _with_columns(self, W: Array) -> tuple[Model, Array]:
+        """The model after a half-sweep of the columns: V orthonormal, and T with A = U Tᵀ Vᵀ."""
+        location = None
+        if self.location is not None:
+            W, location = W[:, :-1], W[:, -1] / math.sqrt(len(self.A.U))
+        Q, T = qr(W)
+        return Model(LowRank(self.A.U, self.A.s, Q), location), T
+
+    def _with_rows(self, X: Array) -> Model:
+        return Model(LowRank.product(X, self.A.V).svd(), self.location)
+
+
+def fit_robust(
+    dense: Dense,
+    rank: int,
+    schedule: Schedule,
+    *,
+    centre: bool = True,
+    tol: float = 1e-6,
+    max_sweeps: int = 200,
+    seed: int = 0,
+) -> Fit:
+    """The approximation of rank `rank`: growth in blocks, then sweeps until they move nothing.
+
+    Growing one pair at a time with a full core costs r Newton systems of up to r² unknowns. A
+    block of leading singular pairs of the clipped residuals, and two sweeps after it, cost passes
+    over the data alone, O(m n r) each.
+    """
+    rng = stream(Purpose.ROBUST, seed)
+    with session(dense):
+        start = LowRank.zero(dense.shape, dense.kind)
+        model = Model(start, dense.medians() if centre else None)
+        spread = model.scale(dense) or float(model.residuals(dense).mean()) or 1.0
+        for size in np.linspace(0, rank, min(BLOCKS, rank) + 1).round().astype(int)[1:]:
+            loss = schedule.first(model.scale(dense) or spread)
+            model = model.grown(dense.with_loss(loss), size - model.A.rank, rng)
+            for _ in range(GROWTH_SWEEPS):
+                model, _ = model.swept(dense.with_loss(loss))
+        if not schedule.decreasing:
+            loss = schedule.first(model.scale(dense) or spread)
+        stage = Stage(model, loss, model.scale(dense), 0, False)
+        late: Late = ([], [])
+        for _ in range(RESCUES):
+            stage = stage.refined(dense, schedule, tol, max_sweeps)
+            model, again = stage.model.rescued(dense.with_loss(stage.loss), spread)
+            if again in (late, ([], [])):
+                break
+            stage, late = stage._replace(model=model), again
+    A, location = _settled(stage.model)
+    return Fit(A, location, stage.loss, stage.scale, spread, stage.sweeps, stage.converged)
+
+
+class Stage(NamedTuple):
+    """A model between sweeps, the loss of the last one, and the scale of what it left."""
+
+    model: Model
+    loss: Loss
+    scale: float
+    sweeps: int
+    converged: bool
+
+    def refined(self, dense: Dense, schedule: Schedule, tol: float, max_sweeps: int) -> Stage:
+        """Sweeps under the schedule until one moves the matrix by no more than `tol` of its size,
+        or, once the threshold rests, by a small share of the statistical error. Where nothing is
+        left beside the location, its rounding is all that moves.
+        """
+        model, loss, scale, sweeps, _ = self
+        dimension = model.A.rank * sum(dense.shape)
+        while sweeps < max_sweeps:
+            before, loss = loss, schedule.next(loss, scale)
+            model, moved = model.swept(dense.with_loss(loss))
+            scale, sweeps = model.scale(dense), sweeps + 1
+            error = 0.0 if _falls(before, loss) else scale * math.sqrt(dimension)
+            least = max(tol * float(np.linalg.norm(model.A.s)), model.rounding(dense))
+            if moved <= max(least, SHARE * error):
+                return Stage(model, loss, scale, sweeps, True)
+        return Stage(model, loss, scale, sweeps, False)
+
+
+def project(dense: Dense, fixed: Array, spread: float, *, side: str) -> Array:
+    """Argmin over W of the loss at fixed Wᵀ (side="column") or W fixedᵀ ("row"), from zero.
+
+    Convex, so that the threshold's fall from the data's own spread only saves steps.
+    """
+    W = zeros((dense.shape[1 if side == "column" else 0], fixed.shape[1]), fixed)
+    loss = dense.loss
+    if isinstance(loss, Huber) and loss.delta is not None:
+        delta = THRESHOLD * spread
+        while delta > 2 * loss.delta:
+            wide = dense.with_loss(Huber(delta))
+            W = wide.half_sweep(fixed, W, side=side, steps=4, exact=False)
+            delta /= 2
+    return dense.half_sweep(fixed, W, side=side, steps=100)
+
+
+def _lagging(dense: Dense, columns: bool, P: Array, Q: Array) -> NDArray[np.int64]:
+    """The columns (else rows) with far fewer cells inside the threshold than others have."""
+    inside = dense.lines(columns, P, Q, Q[:, :0]).stiffness
+    every = dense.counts()[int(columns)]
+    share = np.where(every > 0, inside / np.where(every > 0, every, 1.0), 1.0)
+    return np.flatnonzero(share < LAG * np.median(share))
+
+
+def _falls(before: Loss, loss: Loss) -> bool:
+    """Whether the threshold is on its way down, as fast as it may."""
+    if not isinstance(before, Huber) or not isinstance(loss, Huber):
+        return False
+    return (loss.delta or 0.0) <= FALL * (1 + 1e-9) * (before.delta or 0.0)
+
+
+def _settled(model: Model) -> tuple[LowRank, Array]:
+    """The same matrix with the middle of the scores moved into the location."""
+    A = model.A
+    if model.location is None:
+        return A, zeros(A.shape[1], A.kind)
+    middle = geometric_median(host(A.left))
+    moved = LowRank.product(A.left - on(middle, A.kind), A.V).svd()
+    return moved, model.location + times(A.V, middle)
+
+
+def geometric_median(X: Array, steps: int = 100) -> Array:
+    """Argmin_c Σ ‖x_i − c‖ by Weiszfeld's steps: a robust middle that turns with the axes."""
+    middle = np.median(X, axis=0)
+    for _ in range(steps):
+        sizes = np.linalg.norm(X - middle, axis=1)
+        largest = float(sizes.max())
+        if largest == 0.0:
+            break
+        weights = 1 / np.maximum(sizes / largest, 1e-12)
+        before, middle = middle, weights @ X / weights.sum()
+        if np.linalg.norm(middle - before) <= 1e-10 * largest:
+            break
+    return middle

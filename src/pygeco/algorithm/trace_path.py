@@ -1,0 +1,204 @@
+"""The trace-norm path: min R(A) + α‖A‖_tr for a falling sequence of α, each with a duality gap.
+
+The dual of the problem is max −R*(Θ) over Θ with σ₁(Θ) ≤ α. At Θ = c ∇R(A), c ≤ α / σ₁(∇R(A)), its
+value is, for the squared loss, c (2 − c) R(A) − c ⟨∇R(A), A⟩: no pass over the data beyond the
+gradient's own. For other losses with a conjugate a few passes find a good c; without one, R ≥ 0
+gives at least c (R(A) − ⟨∇R(A), A⟩) for c ≤ 1. See `Certificate`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+from threadpoolctl import threadpool_limits
+
+from pygeco.algorithm.certificates import certify
+from pygeco.algorithm.directions import Lanczos
+from pygeco.algorithm.path import Stop
+from pygeco.algorithm.penalties import Trace
+from pygeco.algorithm.solver import Solver, minimize
+from pygeco.algorithm.symmetric import suited
+from pygeco.arrays.kinds import host, kind, moved
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.streams import Purpose, seed_from, stream
+from pygeco.objectives.base import Objective
+from pygeco.objectives.entries.objective import Entries
+from pygeco.objectives.scaled import scaled, to_scaled
+
+ROUNDING = 16 * np.finfo(float).eps
+
+
+class TraceStep(NamedTuple):
+    """The solution at one α.
+
+    The objective R(A) + α‖A‖_tr exceeds the global minimum by at most `gap`: infinite where
+    nothing is known, of a `Custom` objective that may be negative. `error` is the root mean squared
+    error on the validation cells, NaN without them.
+    """
+
+    alpha: float
+    A: LowRank
+    objective: float
+    gap: float
+    stop: Stop
+    error: float
+    seconds: float
+
+    @property
+    def rank(self) -> int:
+        return self.A.rank
+
+
+@dataclass(frozen=True, eq=False)
+class TracePath(Sequence[TraceStep]):
+    """One step for each α, the largest first. `best` is the one with the least validation error."""
+
+    steps: tuple[TraceStep, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> TraceStep: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[TraceStep]: ...
+    def __getitem__(self, index: int | slice) -> TraceStep | Sequence[TraceStep]:
+        return self.steps[index]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[TraceStep]:
+        return iter(self.steps)
+
+    @property
+    def best(self) -> TraceStep:
+        errors = [step.error for step in self.steps]
+        if np.isnan(errors).any():
+            raise ValueError("validation: no cells were given to trace_path, so none is best.")
+        return self.steps[int(np.argmin(errors))]
+
+    def __repr__(self) -> str:
+        lines = ["alpha        rank  objective     gap at most   error     stopped"]
+        lines += [
+            f"{t.alpha:<11.4g}  {t.rank:4d}  {t.objective:<12.6g}  {_gap_words(t):<13} "
+            f"{t.error:<8.4g}  {t.stop.name}"
+            for t in self.steps
+        ]
+        return "\n".join(lines)
+
+
+def _gap_words(step: TraceStep) -> str:
+    nothing = np.isinf(step.gap) or step.gap >= step.objective > 0
+    return "nothing known" if nothing else f"{step.gap:.4g}"
+
+
+class Dual(NamedTuple):
+    """The objective at A, how far above the minimum it may be, and a bound on σ₁(∇R(A))."""
+
+    objective: float
+    gap: float
+    sigma: float
+
+
+def duality_gap(
+    objective: Objective, A: LowRank, penalty: Trace, *, tolerance: float = 1e-7, seed: int = 0
+) -> Dual:
+    """R(A) + α‖A‖_tr minus a lower bound on its global minimum.
+
+    The dual point is c ∇R(A) with the best c ≤ α / σ₁ that is known, see `Certificate`; without a
+    conjugate of the loss and without R ≥ 0, c = 1 alone, and an infinite gap where σ₁ > α. σ₁ is
+    bounded above: with probability at least 0.999 over the random start, and surely when
+    Lanczos ends by itself. Two passes for the gradient, those of Lanczos until σ₁ is known to
+    `tolerance`, and a few for the best c where the loss is not squared.
+    """
+    objective = scaled(_double(objective), penalty.gamma)
+    A = to_scaled(objective, moved(A, kind(objective))).svd()
+    with threadpool_limits(1, "blas"):
+        G = objective.gradient(A)
+        pair = suited(Lanczos(tolerance, 500), objective)(G, stream(Purpose.TRACE_GAP, seed))
+        pair = pair._replace(upper=pair.upper * (1 + ROUNDING))
+        gap = certify(objective, A, G, pair, penalty=penalty, s=A.s).gap(np.inf)
+    value = G.value + penalty.value(A.s)
+    return Dual(value, gap + ROUNDING * abs(value), pair.upper)
+
+
+def trace_path(
+    objective: Objective,
+    *,
+    alphas: ArrayLike | None = None,
+    count: int = 20,
+    ratio: float = 1e-2,
+    rank: int | None = None,
+    gamma: float = 0.0,
+    validation: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+    solver: Solver | None = None,
+    random_state: int | np.random.Generator | None = 0,
+) -> TracePath:
+    """Minimise R(A) + α‖A‖_tr for each α, from the largest down, each from the last solution.
+
+    By default `count` values of α fall from α_max = σ₁(∇R(0)), where A = 0 is optimal, to
+    `ratio` α_max. `rank` limits the rank; a step that meets it stops with Stop.RANK, else with
+    Stop.OPTIMAL. `gamma` weights the norm, see `Trace`. `validation` is (rows, cols, values);
+    `path.best` has the least error there. Everything is computed in float64.
+    Any objective will do: `Entries` and `Dense` are swept, the others descend.
+    """
+    correction = "sweep" if hasattr(objective, "half_sweep") else "descent"
+    solver = replace(Solver() if solver is None else solver, correction=correction)
+    objective = _double(objective)
+    rank = min(objective.shape) if rank is None else rank
+    held = None if validation is None else _held(*validation)
+    seed = seed_from(random_state)
+    grid = _grid(objective, gamma, count, ratio, seed) if alphas is None else _given(alphas)
+    began, A, steps = time.perf_counter(), LowRank.zero(objective.shape, kind(objective)), []
+    for alpha in grid:
+        penalty = Trace(float(alpha), gamma)
+        path = minimize(objective, rank, solver, penalty=penalty, start=A, random_state=seed)
+        A = path.A if len(path) else A
+        dual = duality_gap(objective, A, penalty, tolerance=solver.tolerance / 10, seed=seed)
+        error = np.nan if held is None else _error(A, *held)
+        seconds = time.perf_counter() - began
+        steps.append(
+            TraceStep(float(alpha), A, dual.objective, dual.gap, path.stop, error, seconds)
+        )
+    return TracePath(tuple(steps))
+
+
+def _grid(objective: Objective, gamma: float, count: int, ratio: float, seed: int) -> Array:
+    if not count >= 1:
+        raise ValueError(f"count: must be at least 1, not {count!r}.")
+    if not 0 < ratio < 1:
+        raise ValueError(f"ratio: must be between 0 and 1, not {ratio!r}.")
+    zero = LowRank.zero(objective.shape, kind(objective))
+    top = duality_gap(objective, zero, Trace(0.0, gamma), seed=seed).sigma
+    if not top > 0:
+        raise ValueError(
+            "objective: its gradient at 0 is zero, so A = 0 is optimal for each alpha."
+        )
+    return top * np.geomspace(1.0, ratio, count)
+
+
+def _given(alphas: ArrayLike) -> Array:
+    grid = np.atleast_1d(np.asarray(alphas, dtype=float))
+    if grid.ndim != 1 or len(grid) == 0 or not (np.isfinite(grid).all() and grid.min() > 0):
+        raise ValueError("alphas: expected one or more finite numbers > 0.")
+    return np.sort(grid)[::-1]
+
+
+def _held(rows: ArrayLike, cols: ArrayLike, values: ArrayLike) -> tuple[Array, Array, Array]:
+    i, j, y = np.asarray(rows), np.asarray(cols), np.asarray(values, dtype=float)
+    if not (i.shape == j.shape == y.shape and y.ndim == 1 and len(y)):
+        raise ValueError("validation: expected (rows, cols, values) of one length, at least 1.")
+    return i, j, y
+
+
+def _error(A: LowRank, rows: Array, cols: Array, values: Array) -> float:
+    return float(np.sqrt(np.mean((host(A.entries(rows, cols)) - values) ** 2)))
+
+
+def _double(objective: Objective) -> Objective:
+    if not isinstance(objective, Entries) or objective.dtype == np.float64:
+        return objective
+    return objective.standardised(0.0, 1.0, float)

@@ -1,0 +1,70 @@
+"""Dense linear algebra: small systems with a defined outcome for singular input, tall factors."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+
+from pygeco.arrays.kinds import Array, foreign, host, inner, scaled, times
+
+# The least squared pivot of CholeskyQR in roundings: with less, two passes are not enough.
+CONDITION = 1e5
+# Numbers from which CholeskyQR is the faster method on the host: by a factor of 5 to 8.
+LARGE = 1 << 16
+# Up to this condition of the Gram, one pass is enough: Q is orthonormal to as many roundings.
+EASY = 16.0
+
+
+def solve_psd(M: Array, force: Array) -> Array:
+    """M⁻¹ force by Cholesky; the least-norm solution where M is singular."""
+    try:
+        factor = scipy.linalg.cho_factor(M)
+        x = scipy.linalg.cho_solve(factor, force)
+        x = x + scipy.linalg.cho_solve(factor, force - M @ x)
+        if np.all(np.isfinite(x)) and np.linalg.norm(force - M @ x) <= 1e-8 * np.linalg.norm(force):
+            return x
+    except scipy.linalg.LinAlgError:
+        pass
+    values, vectors = scipy.linalg.eigh(M)
+    keep = values > len(M) * np.finfo(float).eps * max(values[-1], 0.0)
+    out = vectors[:, keep] @ ((vectors[:, keep].T @ force) / values[keep])
+    return out
+
+
+def qr(X: Array) -> tuple[Array, Array]:
+    """Q with orthonormal columns, of the kind of X, and R on the host; X = Q R. O(m s²).
+
+    The diagonal of R is not negative: then both are unique, whatever the method.
+
+    By Cholesky factors of XᵀX, taken twice where X is not near to that form already (CholeskyQR2:
+    Yamamoto and others 2015), in a few products that run at the speed of memory: Householder's
+    method takes sixty times as long on a device. Where X is small, or too near to singular for
+    that, Householder's after all.
+    """
+    found = _cholesky_qr(X) if X.shape[1] and (foreign(X) or X.size >= LARGE) else None
+    if found is not None:
+        return found
+    Q, R = np.linalg.qr(X)
+    R = host(R)
+    signs = np.where(np.diag(R) < 0, -1.0, 1.0).astype(R.dtype)
+    return scaled(Q, signs), R * signs[:, None]
+
+
+def _cholesky_qr(X: Array) -> tuple[Array, Array] | None:
+    Q, R = X, np.eye(X.shape[1])
+    for _ in range(2):
+        gram = inner(Q, Q).astype(float)
+        sizes = np.sqrt(np.diag(gram))
+        if not (np.isfinite(sizes).all() and sizes.min() > 0):
+            return None
+        try:
+            gram = gram / np.outer(sizes, sizes)
+            step = np.linalg.cholesky(gram).T
+        except np.linalg.LinAlgError:
+            return None
+        if np.diag(step).min() ** 2 < CONDITION * float(np.finfo(X.dtype).eps):
+            return None
+        Q, R = times(Q, np.linalg.inv(step * sizes).astype(X.dtype)), (step * sizes) @ R
+        if np.linalg.cond(gram) < EASY:
+            break
+    return Q, R

@@ -1,0 +1,1 @@
+"""Empirical Bayes: evidence, posterior, draws."""

@@ -1,0 +1,210 @@
+"""What the evidence knows of a matrix: a Gaussian for every row and column, and their priors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.kinds import (
+    HOST,
+    distant,
+    full,
+    host,
+    inner,
+    moved,
+    on,
+    ones,
+    parts,
+    scaled,
+    times,
+    zeros,
+)
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.losses.weighted_squares import Weighing
+from pygeco.objectives.entries.biases import Biases
+from pygeco.objectives.entries.half_sweep import Side
+
+FLOAT = np.float32  # the noise of the data is far above the rounding
+DEAD = 0.01  # the share of a direction that the data, not the prior, must say, on both sides
+ROUNDING = 1e-6
+# The least variance of the noise, as a share of the data's own: with less, single precision would
+# no longer see the priors beside the cells.
+LEAST_NOISE = 1e-9
+NEVER = 1e10  # the precision of an offset that is switched off
+
+
+class Gaussian(NamedTuple):
+    """The prior of one side's vectors: precision (s + 1, s + 1) and centre, the offset last.
+
+    Both are on the host. `some` says which rows have data.
+    """
+
+    precision: Array
+    centre: Array
+    some: NDArray[np.bool_]
+    offset: bool
+
+    def on_host(self) -> tuple[str, ...]:
+        return "precision", "centre"
+
+    @classmethod
+    def of(cls, side: Side, some: NDArray[np.bool_], offset: bool) -> Gaussian:
+        """The most likely one over the n rows with data, its off-diagonal times n / (n + d)."""
+        X = np.column_stack([side.factor, side.bias])[some].astype(float)
+        W = np.column_stack([side.variance, side.bias_variance])[some]
+        count, d = X.shape
+        centre, covariance, spread = _moments(X, W)
+        own = np.diag(covariance) + spread if count else np.ones(d)
+        share = count / (count + d)
+        covariance = share * covariance
+        np.fill_diagonal(covariance, np.maximum(own, 1e-12))
+        if not offset:
+            covariance[-1, :] = covariance[:, -1] = centre[-1] = 0.0
+            covariance[-1, -1] = 1 / NEVER
+        return cls(np.linalg.inv(covariance), centre, some, offset)
+
+    def widened(self, variances: Array) -> Gaussian:
+        """With more components, independent of the others, of these variances."""
+        s = len(self.centre) - 1
+        order = np.concatenate([np.arange(s), s + 1 + np.arange(len(variances)), [s]])
+        wide = np.zeros((len(order), len(order)))
+        wide[: s + 1, : s + 1] = self.precision
+        wide[range(s + 1, len(order)), range(s + 1, len(order))] = 1 / variances
+        centre = np.concatenate([self.centre, np.zeros(len(variances))])
+        return self._replace(precision=wide[np.ix_(order, order)], centre=centre[order])
+
+
+def _moments(X: Array, W: Array) -> tuple[Array, Array, Array]:
+    """Mean and covariance of the rows of X, and the mean of those of W, on the host."""
+    count, d = X.shape
+    if not distant(X) or not count:
+        middle = X.mean(axis=0) if count else zeros(d, X)
+        spread = host(W.mean(axis=0, dtype=float)) if count else np.zeros(d)
+        return host(middle), inner(X - middle, X - middle) / max(count, 1), spread
+    # In one journey; float64 has digits enough for the difference.
+    sums = inner(np.column_stack([X, ones(count, X)]), np.column_stack([X, W])) / count
+    centre = sums[d, :d]
+    return centre, sums[:d, :d] - np.outer(centre, centre), sums[d, d:]
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Both sides' means and variances, in units where the data have mean 0 and deviation 1.
+
+    `weighing` is that of the cells, under a robust loss.
+    """
+
+    rows: Side
+    cols: Side
+    row_prior: Gaussian
+    col_prior: Gaussian
+    tau: float
+    mean: float
+    scale: float
+    weighing: Weighing | None = None
+
+    @property
+    def rank(self) -> int:
+        return self.rows.rank
+
+    @property
+    def T(self) -> Posterior:
+        """The posterior of the transposed matrix."""
+        return replace(
+            self,
+            rows=self.cols,
+            cols=self.rows,
+            row_prior=self.col_prior,
+            col_prior=self.row_prior,
+        )
+
+    def factors(self) -> LowRank:
+        """The low-rank part on the data's own scale."""
+        scale = np.full(self.rank, self.scale)
+        return LowRank(self.rows.factor.astype(float), scale, self.cols.factor.astype(float)).svd()
+
+    def biases(self) -> Biases:
+        """The offsets on the data's own scale."""
+        row, col = (self.scale * side.bias.astype(float) for side in (self.rows, self.cols))
+        return Biases(self.mean, row, col)
+
+    def variance(self, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
+        """Var of a new observation at the cells: of its mean, and the noise."""
+        r, c = self.rows, self.cols
+        rows, cols = on(rows, r.bias), on(cols, r.bias)
+        out = full(len(rows), 1 / self.tau, r.bias)
+        for part in parts(len(out), 1 << 16):
+            i, j = rows[part], cols[part]
+            u, wu, v, wv = r.factor[i], r.variance[i], c.factor[j], c.variance[j]
+            out[part] += np.sum(u * u * wv + wu * (v * v + wv), axis=1)
+            out[part] += r.bias_variance[i] + c.bias_variance[j]
+        return self.scale**2 * out
+
+
+def contributions(
+    model: Posterior, cols: NDArray[Any], values: Array, weights: Array, target: int
+) -> tuple[float, Array]:
+    """A row's prediction at `target` as a sum: the base, and a part for each of its cells."""
+    c, p = moved(model.cols, HOST), model.row_prior
+    Z = np.column_stack([c.factor, np.ones(len(c.bias))]).astype(float)
+    rest = (values - model.mean) / model.scale - c.bias[cols]
+    spread = np.append(weights @ c.variance[cols], 0.0)
+    gram = (Z[cols] * weights[:, None]).T @ Z[cols]
+    system = p.precision + model.tau * (gram + np.diag(spread))
+    pull = np.linalg.solve(system, Z[target])
+    base = c.bias[target] + pull @ p.precision @ p.centre
+    own = model.tau * weights * (Z[cols] @ pull) * rest
+    return model.mean + model.scale * float(base), model.scale * own
+
+
+def updated(now: Posterior) -> Posterior:
+    """Both priors at their most likely."""
+    p, q = now.row_prior, now.col_prior
+    return replace(
+        now,
+        row_prior=Gaussian.of(now.rows, p.some, p.offset),
+        col_prior=Gaussian.of(now.cols, q.some, q.offset),
+    )
+
+
+def pruned(now: Posterior, dead: float = DEAD) -> Posterior:
+    """The directions that the data support, in the basis of the singular vectors of U Vᵀ."""
+    if now.rank == 0:
+        return now
+    turned, support = supported(now)
+    return kept(now, turned, support >= dead)
+
+
+def supported(now: Posterior) -> tuple[Posterior, Array]:
+    """The basis of the singular vectors of U Vᵀ, and how far the data support each of them."""
+    A = LowRank.product(now.rows.factor.astype(float), now.cols.factor.astype(float)).svd()
+    roots = np.sqrt(A.s)
+    rows = _turned(now.rows, scaled(A.U, roots))
+    cols = _turned(now.cols, scaled(A.V, roots))
+    support = _support(rows, now.row_prior.some) * _support(cols, now.col_prior.some)
+    s = host(A.s)
+    return replace(now, rows=rows, cols=cols), np.where(s > ROUNDING * s[0], support, 0.0)
+
+
+def kept(now: Posterior, turned: Posterior, alive: NDArray[np.bool_]) -> Posterior:
+    if alive.all():
+        return now
+    return updated(replace(now, rows=turned.rows.keep(alive), cols=turned.cols.keep(alive)))
+
+
+def _turned(side: Side, factor: Array) -> Side:
+    """The side in another basis; of the variances the diagonal, as always."""
+    old = side.factor.astype(float)
+    turn = np.linalg.lstsq(inner(old, old), inner(old, factor), rcond=1e-7)[0]
+    del old  # as large as the factor itself
+    variance = times(side.variance, (turn**2).astype(FLOAT))
+    return side._replace(factor=factor.astype(FLOAT), variance=variance)
+
+
+def _support(side: Side, some: NDArray[np.bool_]) -> Array:
+    """mean u² / mean (u² + w) per component: 1 where the data say all, 0 where the prior does."""
+    squares = host(np.mean(side.factor[some] ** 2, axis=0, dtype=float))
+    return squares / (squares + host(np.mean(side.variance[some], axis=0, dtype=float)) + 1e-300)

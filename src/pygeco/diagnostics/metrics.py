@@ -1,0 +1,80 @@
+"""How good predictions and rankings are."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.low_rank import Array
+
+NORMAL_95 = 1.959963984540054  # quantiles of the normal distribution
+NORMAL_90 = 1.6448536269514722  # both tails together: 5 % and 10 %
+
+
+class Errors(NamedTuple):
+    """Errors over held-out values. `low` and `high` hold the true RMSE with probability 95 %."""
+
+    rmse: float
+    low: float
+    high: float
+    mae: float
+    cells: int
+
+
+class Ranked(NamedTuple):
+    """Means over users of precision, recall and NDCG of the first k."""
+
+    precision: float
+    recall: float
+    ndcg: float
+    k: int
+    users: int
+
+
+def errors(predicted: Array, observed: Array) -> Errors:
+    """RMSE with its interval, and mean absolute error.
+
+    The mean squared error is normal for many values; the interval is that of its square root.
+    """
+    error = np.asarray(predicted, dtype=float) - observed
+    squares = error**2
+    mean = float(squares.mean())
+    half = NORMAL_95 * float(squares.std()) / np.sqrt(len(squares))
+    low, high = max(0.0, mean - half), mean + half
+    return Errors(mean**0.5, low**0.5, high**0.5, float(np.abs(error).mean()), len(error))
+
+
+def coverage(predicted: Array, deviation: Array, observed: Array) -> float:
+    """The share of the values inside their 90 % intervals, predicted ± 1.645 deviations."""
+    inside = np.abs(np.asarray(predicted, dtype=float) - observed) <= NORMAL_90 * deviation
+    return float(inside.mean())
+
+
+def ranking(lists: NDArray[Any], users: NDArray[Any], items: NDArray[Any]) -> Ranked:
+    """Row u of `lists` (users, k) against the items with users == u; −1 fills a short list.
+
+    Precision is hits / k, recall hits / relevant, NDCG counts a hit at place p as 1 / log₂(p + 1)
+    of the best order. A user without a relevant item does not count; a pair given twice counts
+    once.
+    """
+    count, k = lists.shape
+    width = int(max(lists.max(initial=0), items.max(initial=0))) + 1
+    keys = np.unique(users.astype(np.int64) * width + items)
+    relevant = np.bincount(keys // width, minlength=count)
+    asked = np.arange(count)[:, None] * width + lists
+    hits = np.isin(asked, keys) & (lists >= 0)
+    gains = 1 / np.log2(np.arange(2, k + 2))
+    best = np.concatenate([[0.0], np.cumsum(gains)])[np.minimum(relevant, k)]
+    some = relevant > 0
+    if not some.any():
+        return Ranked(np.nan, np.nan, np.nan, k, 0)
+    found = hits.sum(axis=1)[some]
+    return Ranked(
+        float(np.mean(found / k)),
+        float(np.mean(found / relevant[some])),
+        float(np.mean((hits @ gains)[some] / best[some])),
+        k,
+        int(some.sum()),
+    )

@@ -1,0 +1,1 @@
+"""The engine "cpu": passes on the cores of one machine."""

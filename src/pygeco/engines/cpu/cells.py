@@ -1,0 +1,113 @@
+"""Observed cells in both orders, by numba, and the blocks in which its kernels work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.low_rank import Array
+from pygeco.engines.cpu import products as cpu
+from pygeco.engines.protocol import Cells, Engine
+
+BLOCKS = 256
+NARROW = 1 << 16  # sums that stay in the cache of a core, about
+CROWDED = 256  # cells for each of them
+RUNS, SUMS = 64, 64  # runs that scatter side by side, at most; cells for each sum of each run
+
+
+def both_orders(
+    rows: NDArray[Any],
+    cols: NDArray[Any],
+    values: Array,
+    weights: Array | None,
+    shape: tuple[int, int],
+    engine: Engine,
+) -> tuple[Cells, Cells]:
+    """Triplets in any order to (by row, by column), each group sorted. O(|E|)."""
+    payloads = [values] if weights is None else [values, weights]
+    orders = []
+    for payload in payloads:
+        by_row = in_rows(rows, cols, payload, shape)
+        orders.append((by_row, _transposed(*by_row, shape[1])))
+    none = np.zeros(0, dtype=values.dtype)
+    both = []
+    for side in (0, 1):
+        pointers, indices, y = orders[0][side]
+        w = none if weights is None else orders[1][side][2]
+        both.append(Cells(pointers, indices, y, w, cut(pointers), engine))
+    return both[0], both[1]
+
+
+def in_rows(
+    rows: NDArray[Any], cols: NDArray[Any], values: Array, shape: tuple[int, int]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
+    """Row pointers, columns and values, each row sorted; repeats stay in their order. O(|E|)."""
+    return _transposed(*_grouped(cols, rows, values, shape[1]), shape[0])
+
+
+def with_transpose(
+    pointers: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    values: Array,
+    weights: Array,
+    n: int,
+    engine: Engine,
+) -> tuple[Cells, Cells]:
+    """Cells that are grouped and sorted already, used where they are, and their other order."""
+    other = _transposed(pointers, indices, values, n)
+    heavy = _transposed(pointers, indices, weights, n)[2] if len(weights) else weights
+    one = Cells(pointers, indices, values, weights, cut(pointers), engine)
+    return one, Cells(*other, heavy, cut(other[0]), engine)
+
+
+def cut(pointers: NDArray[np.int64], parts: int = BLOCKS) -> NDArray[np.int64]:
+    """Boundaries of at most `parts` runs of groups with about equally many cells (and groups)."""
+    groups = len(pointers) - 1
+    load = pointers + np.arange(groups + 1)
+    marks = np.searchsorted(load, np.linspace(0, load[-1], parts + 1))
+    marks[0], marks[-1] = 0, groups
+    return np.unique(marks).astype(np.int64)
+
+
+def alone(by_row: Cells, by_col: Cells) -> bool | None:
+    """Which order serves products both ways (true: that by column); None where both are needed.
+
+    Products the other way are scattered into sums, which must be few enough for the cache, and
+    far fewer than the cells.
+    """
+    for columns, (own, other) in enumerate(((by_row, by_col), (by_col, by_row))):
+        if other.groups <= NARROW and own.size >= CROWDED * other.groups:
+            return bool(columns)
+    return None
+
+
+def some_runs(cells: Cells, size: int) -> NDArray[np.int64]:
+    """Boundaries of runs of groups that scatter into `size` sums of their own each."""
+    count = int(np.clip(cells.size // max(1, SUMS * size), 1, RUNS))
+    places = np.linspace(0, len(cells.blocks) - 1, count + 1).astype(np.int64)
+    return np.unique(cells.blocks[places])
+
+
+def _grouped(
+    major: NDArray[Any], minor: NDArray[Any], values: Array, groups: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
+    pointers = np.zeros(groups + 1, np.int64)
+    indices = np.empty(len(values), np.int32)
+    out = np.empty_like(values)
+    cpu.group(major, minor, values, pointers, indices, out)
+    return pointers, indices, out
+
+
+def _transposed(
+    from_pointers: NDArray[np.int64],
+    from_indices: NDArray[np.int32],
+    from_values: Array,
+    groups: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
+    pointers = np.zeros(groups + 1, np.int64)
+    indices = np.empty_like(from_indices)
+    out = np.empty_like(from_values)
+    cpu.transpose(from_pointers, from_indices, from_values, pointers, indices, out)
+    return pointers, indices, out

@@ -1,0 +1,126 @@
+"""The dot product of a sparse row with a vector, as LLVM instructions inside numba.
+
+The numbers of the vector are gathered by single loads into one register, and the row's own numbers
+are fetched ahead by hand: the gathers make the machine's own prefetching lose its stream. Without
+that a product runs a fifth slower.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from pygeco.engines.cpu.vectors import I32, I64, integer, multiply_add, prefetch
+
+LANES = 8
+AHEAD = 256  # numbers
+
+_DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
+_WHOLES = ir.VectorType(I32, LANES)
+_BITS = ir.VectorType(ir.IntType(1), LANES)
+
+
+class _Row:
+    """Code for groups of `LANES` cells: Σ data x over them, added to a vector of float64 sums."""
+
+    def __init__(self, context, builder, signature, args):
+        self.builder = builder
+        self.indices, self.data, self.x = (
+            context.make_array(kind)(context, builder, arg).data
+            for kind, arg in zip(signature.args[:3], args[:3], strict=True)
+        )
+        self.scalar, self.number = (
+            context.get_value_type(kind.dtype) for kind in signature.args[1:3]
+        )
+        self.size = signature.args[1].dtype.bitwidth // 8
+        self.sums = cgutils.alloca_once_value(builder, ir.Constant(_DOUBLES, [0.0] * LANES))
+
+    def at(self, data, e, kind):
+        return self.builder.bitcast(self.builder.gep(data, [e]), kind)
+
+    def fetch(self, e):
+        """What comes later of both arrays."""
+        later = self.builder.add(e, integer(AHEAD))
+        for data in (self.indices, self.data):
+            prefetch(self.builder, data, later)
+
+    def add(self, numbers, index_of):
+        """Sums += numbers · x[index_of(0 … LANES − 1)]."""
+        gathered = ir.Constant(ir.VectorType(self.number, LANES), ir.Undefined)
+        for lane in range(LANES):
+            j = self.builder.zext(index_of(lane), I64)
+            number = self.builder.load(self.builder.gep(self.x, [j]))
+            gathered = self.builder.insert_element(gathered, number, ir.Constant(I32, lane))
+        if gathered.type != _DOUBLES:
+            gathered = self.builder.fpext(gathered, _DOUBLES)
+        if self.size < 8:
+            numbers = self.builder.fpext(numbers, _DOUBLES)
+        total = self.builder.load(self.sums)
+        total = multiply_add(self.builder, numbers, gathered, total, f"v{LANES}f64")
+        self.builder.store(total, self.sums)
+
+    def group(self, e):
+        """The next `LANES` cells."""
+        vector = ir.VectorType(self.scalar, LANES).as_pointer()
+        numbers = self.builder.load(self.at(self.data, e, vector), align=self.size)
+
+        def index_of(lane):
+            place = self.builder.add(e, integer(lane))
+            return self.builder.load(self.builder.gep(self.indices, [place]))
+
+        self.add(numbers, index_of)
+
+    def rest(self, e, count):
+        """Fewer cells than that: zeros stand for the others, without a branch."""
+        first = self.builder.insert_element(
+            ir.Constant(_WHOLES, ir.Undefined), self.builder.trunc(count, I32), ir.Constant(I32, 0)
+        )
+        spread = self.builder.shuffle_vector(first, first, ir.Constant(_WHOLES, [0] * LANES))
+        mask = self.builder.icmp_unsigned("<", ir.Constant(_WHOLES, list(range(LANES))), spread)
+        numbers = self._masked(ir.VectorType(self.scalar, LANES), self.data, e, mask)
+        indices = self._masked(_WHOLES, self.indices, e, mask)
+        self.add(
+            numbers, lambda lane: self.builder.extract_element(indices, ir.Constant(I32, lane))
+        )
+
+    def _masked(self, vector, data, e, mask):
+        whole = vector is _WHOLES
+        name = f"v{LANES}" + ("i32" if whole else f"f{8 * self.size}")
+        kind = ir.FunctionType(vector, [vector.as_pointer(), I32, _BITS, vector])
+        load = cgutils.get_or_insert_function(
+            self.builder.module, kind, f"llvm.masked.load.{name}.p0{name}"
+        )
+        zeros = ir.Constant(vector, [0 if whole else 0.0] * LANES)
+        alignment = ir.Constant(I32, 4 if whole else self.size)
+        place = self.at(data, e, vector.as_pointer())
+        return self.builder.call(load, [place, alignment, mask, zeros])
+
+    def total(self):
+        """The sums, added in pairs."""
+        sums = self.builder.load(self.sums)
+        parts = [self.builder.extract_element(sums, ir.Constant(I32, k)) for k in range(LANES)]
+        while len(parts) > 1:
+            parts = [self.builder.fadd(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
+        return parts[0]
+
+
+@intrinsic
+def sparse_dot(typing_context, indices, data, x, start, stop):
+    """Σ data[e] x[indices[e]] for start ≤ e < stop, in float64; x has n ≥ 1 numbers."""
+
+    def generate(context, builder, signature, args):
+        row = _Row(context, builder, signature, args)
+        start, stop = args[3], args[4]
+        whole = builder.and_(builder.sub(stop, start), integer(-LANES))
+        steps = cgutils.for_range_slice(builder, integer(0), whole, integer(LANES), inc=True)
+        with steps as (offset, _):
+            e = builder.add(start, offset)
+            row.fetch(e)
+            row.group(e)
+        e = builder.add(start, whole)
+        row.rest(e, builder.sub(stop, e))
+        return row.total()
+
+    return types.float64(indices, data, x, types.int64, types.int64), generate

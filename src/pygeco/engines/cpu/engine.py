@@ -1,0 +1,205 @@
+"""The engine "cpu": passes on the cores of one machine, by the numba kernels beside this file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.kinds import HOST
+from pygeco.arrays.low_rank import Array
+from pygeco.engines.cpu import products as cpu
+from pygeco.engines.cpu import separable, tiles
+from pygeco.engines.cpu.cells import alone, both_orders, some_runs
+from pygeco.engines.cpu.ranking import top_k
+from pygeco.engines.cpu.sweep import half_sweep, tables
+from pygeco.engines.cpu.vectors import BYTES
+from pygeco.engines.protocol import (
+    Cells,
+    Formulas,
+    Lines,
+    Residuals,
+    Ridges,
+    Slopes,
+    Solved,
+    Systems,
+    Table,
+)
+
+
+class Host:
+    """See `Engine`."""
+
+    name = "cpu"
+    kind = HOST
+
+    def session(self) -> AbstractContextManager[object]:
+        return nullcontext()
+
+    def both_orders(
+        self,
+        rows: NDArray[Any],
+        cols: NDArray[Any],
+        values: Array,
+        weights: Array | None,
+        shape: tuple[int, int],
+    ) -> tuple[Cells, Cells]:
+        return both_orders(rows, cols, values, weights, shape, self)
+
+    def product(self, cells: Cells, data: Array, scale: float, x: Array) -> Array:
+        out = np.empty(cells.groups)
+        x = np.ascontiguousarray(x, dtype=None if x.dtype == np.float32 else float)
+        cpu.matvec(cells.pointers, cells.indices, data, cells.blocks, scale, x, out)
+        return out
+
+    def alone(self, by_row: Cells, by_col: Cells) -> bool | None:
+        return alone(by_row, by_col)
+
+    def crossed(self, cells: Cells, data: Array, scale: float, x: Array, size: int) -> Array:
+        runs = some_runs(cells, size)
+        out = np.empty((len(runs) - 1, size))
+        x = np.ascontiguousarray(x, dtype=None if x.dtype == np.float32 else float)
+        cpu.scatter(cells.pointers, cells.indices, data, runs, x, out)
+        return scale * out.sum(axis=0)
+
+    def products(self, cells: Cells, data: Array, scale: float, X: Array) -> Array:
+        out = np.empty((cells.groups, X.shape[1]), data.dtype)
+        X = np.ascontiguousarray(X, dtype=data.dtype)
+        cpu.matmat(cells.pointers, cells.indices, data, cells.blocks, scale, X, out)
+        return out.astype(float)
+
+    def residuals(self, cells: Cells, P: Array, Q: Array) -> Residuals:
+        out = np.empty_like(cells.values)
+        sums = np.empty((len(cells.blocks) - 1, 2))
+        P, Q = np.ascontiguousarray(P), np.ascontiguousarray(Q)
+        cpu.residuals(*cells[:5], P, Q, out, sums)
+        return Residuals(out, float(sums[:, 0].sum()), float(sums[:, 1].sum()))
+
+    def fresh_products(self, cells: Cells, P: Array, Q: Array, scale: float, X: Array) -> Residuals:
+        out = np.empty((cells.groups, X.shape[1]), X.dtype)
+        sums = np.empty((len(cells.blocks) - 1, 2))
+        P, Q, X = (np.ascontiguousarray(x) for x in (P, Q, X))
+        cpu.fresh_products(*cells[:5], P, Q, scale, X, out, sums)
+        return Residuals(out, float(sums[:, 0].sum()), float(sums[:, 1].sum()))
+
+    def transposed(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
+        return None
+
+    def cross_grams(self, cells: Cells, X: Array, x: Array) -> Array:
+        out = np.empty((cells.groups, X.shape[1]))
+        x = np.ascontiguousarray(x)
+        cpu.cross_grams(cells.pointers, cells.indices, cells.weights, cells.blocks, X, x, out)
+        return out
+
+    def row_systems(self, cells: Cells, part: slice, offset: Array, V: Array) -> Systems:
+        count, s = part.stop - part.start, V.shape[1]
+        grams, sides = np.empty((count, s, s)), np.empty((count, s))
+        V, offset = np.ascontiguousarray(V), np.ascontiguousarray(offset, dtype=float)
+        cpu.row_systems(*cells[:4], part.start, offset, V, grams, sides)
+        return Systems(grams, sides, np.zeros(0))
+
+    def moments(self, cells: Cells, Q: Array) -> tuple[Array, Array]:
+        return separable.moments(cells, Q)
+
+    def total(self, cells: Cells, loss: Formulas, P: Array, Q: Array) -> float:
+        return separable.total(cells, loss, P, Q)
+
+    def slopes(
+        self, cells: Cells, loss: Formulas, P: Array, Q: Array, *, sums: bool = True
+    ) -> Slopes:
+        return separable.slopes(cells, loss, P, Q, sums=sums)
+
+    def systems(
+        self, cells: Cells, loss: Formulas, P: Array, Q: Array, size: int, *, curved: bool = True
+    ) -> Systems:
+        return separable.systems(cells, loss, P, Q, size, curved=curved)
+
+    def half_sweep(self, cells: Cells, start: Array, ridges: Ridges, *, variances: bool) -> Solved:
+        m, d = start.shape
+        s, dtype = ridges.partner.shape[1], start.dtype
+        flat, width = padded(ridges.partner)
+        none, zero = np.zeros((0, d), dtype), np.zeros(len(ridges.partner), dtype)
+        out = np.array(start, order="C")
+        variance = np.empty((m, d), dtype) if variances else none
+        mean = none if ridges.noise is None else np.empty_like(out)
+        uncertainty = np.empty(m)
+        half_sweep(
+            *cells[:5],
+            flat,
+            width,
+            s,
+            int(ridges.offsets),
+            flat[:0] if ridges.variance is None else padded(ridges.variance)[0],
+            zero if ridges.bias is None else ridges.bias.astype(dtype),
+            zero if ridges.bias_variance is None else ridges.bias_variance.astype(dtype),
+            np.ones(m, dtype) if ridges.ridge is None else ridges.ridge.astype(dtype),
+            _prior_table(ridges, s, dtype),
+            dtype.type(ridges.tau),
+            dtype.type(ridges.jitter),
+            none if ridges.noise is None else ridges.noise,
+            out,
+            mean,
+            variance,
+            uncertainty,
+        )
+        drawn = ridges.noise is not None
+        return Solved(
+            out, mean if drawn else None, variance if variances else None, float(uncertainty.sum())
+        )
+
+    def by_groups(
+        self, cells: Cells, job: Callable[..., Array], other: Array, *own: Array
+    ) -> Array:
+        return job(cells, other, *own)
+
+    def lines(
+        self, table: Table, loss: Formulas, P: Array, Q: Array, X: Array, *,
+        by_row: bool, curved: bool,
+    ) -> Lines:  # fmt: skip
+        return tiles.lines(table, loss, P, Q, X, by_row=by_row, curved=curved)
+
+    def beyond(self, table: Table, P: Array, Q: Array, threshold: float) -> tuple[Array, ...]:
+        return tiles.beyond(table, P, Q, threshold)
+
+    def medians(self, table: Table) -> Array:
+        return tiles.medians(table)
+
+    def census(self, table: Table) -> tuple[float, float, int]:
+        return tiles.census(table)
+
+    def top_k(self, scores: Array, k: int) -> tuple[NDArray[np.int64], Array]:
+        found, values = (np.empty((len(scores), k), kind) for kind in (np.int64, scores.dtype))
+        top_k(scores, found, values)
+        return found, values
+
+
+ENGINE = Host()
+
+
+def engine() -> Host:
+    return ENGINE
+
+
+def padded(factor: Array) -> tuple[Array, int]:
+    """The rows, each padded with zeros to whole vectors, one after the other."""
+    lanes = BYTES // factor.itemsize
+    n, s = factor.shape
+    width = max(1, -(-s // lanes)) * lanes
+    if s == width:
+        return np.ascontiguousarray(factor).reshape(-1), width
+    out = np.zeros((n, width), factor.dtype)
+    out[:, :s] = factor
+    return out.reshape(-1), width
+
+
+def _prior_table(ridges: Ridges, s: int, dtype: np.dtype[Any]) -> Array:
+    """The prior and the shift in the layout of a row's table."""
+    d = len(ridges.prior)
+    row, stride, size = tables(s, d, BYTES // dtype.itemsize)
+    out = np.zeros((size // stride, stride), dtype)
+    out[:d, :d] = ridges.prior
+    out[row, :d] = ridges.shift
+    return out.reshape(-1)

@@ -1,0 +1,48 @@
+"""What numba is up to on this machine: threads, and the compiled kernels on disk."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import numba
+
+from pygeco.engines.cpu import products as cpu
+from pygeco.engines.cpu import sweep
+
+# The kernels that a matvec, a half-sweep and the grouping of cells run.
+KERNELS = (cpu.group, cpu.transpose, cpu.matvec, cpu.residuals, sweep.half_sweep)
+
+
+class Cache(NamedTuple):
+    """Where compiled kernels are kept, and how many were found there by this process."""
+
+    folder: str
+    writable: bool
+    megabytes: float
+    hits: int
+    misses: int
+
+
+def threads() -> tuple[int, str]:
+    """How many threads the kernels use, and what runs them (known once one has run)."""
+    try:
+        layer = numba.threading_layer()
+    except ValueError:
+        layer = "not started"
+    return numba.get_num_threads(), layer
+
+
+def cache() -> Cache:
+    """The state of the kernels' cache; call it after some of them have run."""
+    stats = [kernel.stats for kernel in KERNELS]
+    folder = Path(stats[0].cache_path or "")
+    files = [*folder.glob("*.nbc"), *folder.glob("*.nbi")] if folder.is_dir() else []
+    return Cache(
+        str(folder),
+        os.access(folder, os.W_OK),
+        sum(file.stat().st_size for file in files) / 2**20,
+        sum(sum(one.cache_hits.values()) for one in stats),
+        sum(sum(one.cache_misses.values()) for one in stats),
+    )

@@ -1,0 +1,141 @@
+"""A half-sweep in two parts: each row's table, which may be summed over slabs, and its solution.
+
+A packed table has Σ w P Pᵀ (its lower half, row by row, with the offset's as the last row), then
+Σ w r P, and with variances Σ w W and Σ w Var(offset). See `sweep` for the letters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, prange
+
+from pygeco.engines.cpu.parallel import spread
+from pygeco.engines.cpu.sweep import CHUNK, _accumulate, tables
+from pygeco.engines.cpu.vectors import BYTES
+
+TINY = 1e-30  # a pivot below it is none, as in `sweep`
+
+
+@spread
+def packed_tables(
+    pointers, indices, values, weights, blocks,
+    P, width, s, bias, W, offset, offset_variance, out,
+):  # fmt: skip
+    """Every row's packed table into `out`. |E| s²/2 multiply-adds."""
+    d = s + bias
+    d4, stride, size = tables(s, d, BYTES // P.itemsize)
+    for b in prange(len(blocks) - 1):
+        X = np.zeros((CHUNK + 1) * width, P.dtype)
+        factors, roots = np.empty(CHUNK + 1, P.dtype), np.empty(CHUNK + 1, P.dtype)
+        table, spread = np.zeros(size, P.dtype), np.zeros(width, P.dtype)
+        totals = np.empty(3)
+        for i in range(blocks[b], blocks[b + 1]):
+            _accumulate(
+                indices, values, weights, pointers[i], pointers[i + 1], P, W, width, s, bias,
+                offset, offset_variance, X, factors, roots, table, stride, d4, spread, totals,
+            )  # fmt: skip
+            at = 0
+            for k in range(d):
+                for q in range(k + 1):
+                    out[i, at + q] = table[k * stride + q]
+                at += k + 1
+            for q in range(d):
+                out[i, at + q] = table[d4 * stride + q]
+            if len(W):
+                for q in range(s):
+                    out[i, at + d + q] = spread[q]
+                out[i, at + d + s] = totals[2]
+
+
+@njit(inline="always")
+def _system(packed, s, d, known, tau, ridge, prior, shift, pull, start, M, G, x):
+    """M = Λ (its lower half), G its data's diagonal, x the right side."""
+    at = 0
+    for k in range(d):
+        for q in range(k + 1):
+            M[k, q] = ridge * prior[k, q] + tau * packed[at + q]
+        at += k + 1
+        G[k] = packed[at - 1]
+    for k in range(d):
+        if known and k < s:
+            G[k] += packed[at + d + k]
+            M[k, k] += tau * packed[at + d + k]
+        M[k, k] += pull
+        x[k] = ridge * shift[k] + tau * packed[at + k] + pull * start[k]
+    return at
+
+
+@njit(inline="always")
+def _factorise(M, d, inverse):
+    """Cholesky in place, and 1 / L_kk."""
+    for k in range(d):
+        for q in range(k + 1):
+            total = M[k, q]
+            for t in range(q):
+                total -= M[k, t] * M[q, t]
+            if q < k:
+                M[k, q] = total * inverse[q]
+            else:
+                inverse[k] = 1 / np.sqrt(max(total, TINY))
+
+
+@njit(inline="always")
+def _forward(M, d, inverse, x, first):
+    for k in range(first, d):
+        for t in range(first, k):
+            x[k] -= M[k, t] * x[t]
+        x[k] *= inverse[k]
+
+
+@njit(inline="always")
+def _backward(M, d, inverse, x):
+    for k in range(d - 1, -1, -1):
+        for t in range(k + 1, d):
+            x[k] -= M[t, k] * x[t]
+        x[k] *= inverse[k]
+
+
+@njit(inline="always")
+def _partners_share(packed, at, s, d, x):
+    """What the variances of the partners and of their offsets add to Σ w Var(ŷ)."""
+    total = packed[at + d + s]
+    for k in range(s):
+        total += packed[at + d + k] * x[k] * x[k]
+    return total
+
+
+@spread
+def solve_tables(
+    packed, s, bias, known, start, ridge, prior, shift, tau, jitter, noise,
+    out, mean, variance, uncertainty,
+):  # fmt: skip
+    """Every row's solution from its packed table, in float64; as `sweep.half_sweep` does."""
+    d = s + bias
+    for i in prange(len(packed)):
+        M, G, x, z = np.empty((d, d)), np.empty(d), np.empty(d), np.empty(d)
+        inverse = np.empty(d)
+        row, pull, place = packed[i].astype(np.float64), 0.0, 0
+        if jitter:
+            for k in range(s):
+                place += k + 1
+                pull += jitter * tau * row[place - 1] / s
+        at = _system(row, s, d, known, tau, ridge[i], prior, shift, pull, start[i], M, G, x)
+        _factorise(M, d, inverse)
+        _forward(M, d, inverse, x, 0)
+        if len(noise):
+            z[:] = x
+            _backward(M, d, inverse, z)
+            mean[i] = z
+            x += noise[i]
+        _backward(M, d, inverse, x)
+        out[i] = x if np.sum(np.abs(x)) <= np.finfo(out.dtype).max else start[i]
+        uncertainty[i] = _partners_share(row, at, s, d, out[i]) if known else 0.0
+        for q in range(d if len(variance) else 0):
+            z[:] = 0
+            z[q] = 1
+            _forward(M, d, inverse, z, q)
+            own = 0.0
+            for k in range(q, d):
+                own += z[k] * z[k]
+            variance[i, q] = own
+            uncertainty[i] += own * G[q]

@@ -1,0 +1,266 @@
+"""The half-sweep: one small ridge problem for every row, solved a register's width at a time.
+
+For row i with cells E_i, partners P_j and targets r_e = y_e − offset_j the system is
+Λ_i = ridge_i prior + τ Σ_j w_e (P_j P_jᵀ + diag(W_j)),  b_i = ridge_i shift + τ Σ_j w_e r_e P_j.
+Partners are gathered into a block and multiplied as tiles; the systems of `lanes` rows are then
+factorised together, one row a lane. |E| s² + m s³/3 multiply-adds.
+
+A row's table G holds Σ w P Pᵀ in its first s rows, then Σ w P where there is an offset, then
+nothing up to a multiple of four, d4, and Σ w r P in row d4. M holds the tables of `lanes` rows.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, prange
+
+from pygeco.engines.cpu.parallel import spread
+from pygeco.engines.cpu.simd import (
+    SIDE,
+    TILE,
+    factor_corner,
+    gather_sum,
+    gram_half,
+    gram_tile,
+    place,
+    project,
+    scale_row,
+    solve_four,
+    solve_one,
+    subtract_multiple,
+)
+from pygeco.engines.cpu.vectors import BYTES, fetch, fused
+
+AHEAD = 16  # cells from the one at work to the one whose partner is asked for
+CHUNK = 128  # partners gathered at once: with s = 64 floats they fill half of a 64 KiB cache
+
+
+@njit
+def tables(s, d, lanes):
+    """The row of the right side, the stride and the size of a row's table."""
+    d4 = -(-d // SIDE) * SIDE
+    stride = -(-d // lanes) * lanes
+    height = -(-s // TILE) * TILE
+    return d4, stride, max(d4 + 2, height) * stride
+
+
+@njit(inline="always")
+def _gather(
+    indices, values, weights, start, count, P, W, width, offset, X, factors, roots, totals
+):  # fmt: skip
+    """√w P_j into X, √w r and √w into the factors; Σ w r and Σ w into the totals."""
+    plain, heavy = 0.0, 0.0
+    last = len(indices) - 1
+    for t in range(count):
+        e = np.uint64(start + t)
+        if len(W):  # twice as many bytes: then the gathers do wait for the cache
+            later = np.int64(indices[np.uint64(min(start + t + AHEAD, last))]) * width
+            fetch(P, later, width)
+            fetch(W, later, width)
+        j = np.uint32(indices[e])
+        root = P.dtype.type(math.sqrt(weights[e])) if len(weights) else P.dtype.type(1)
+        r = root * P.dtype.type(values[e] - offset[j])
+        factors[np.uint64(t)], roots[np.uint64(t)] = r, root
+        plain += root * r
+        heavy += root * root
+        scale_row(P, np.int64(j) * width, root, X, t * width, width)
+    factors[np.uint64(count)] = roots[np.uint64(count)] = 0
+    totals[0] += plain
+    totals[1] += heavy
+
+
+@njit(inline="always")
+def _offset_variance(indices, start, count, roots, variance):
+    """Σ w Var(offset_j)."""
+    total = 0.0
+    for t in range(count):
+        root = roots[np.uint64(t)]
+        total += root * root * variance[np.uint32(indices[np.uint64(start + t)])]
+    return total
+
+
+@njit(inline="always")
+def _accumulate(
+    indices, values, weights, start, stop, P, W, width, s, bias, offset, offset_variance,
+    X, factors, roots, table, stride, d4, spread, totals,
+):  # fmt: skip
+    """One row's table, its Σ w W and its sums, a chunk of its cells at a time."""
+    lanes = BYTES // P.itemsize
+    height = -(-s // TILE) * TILE
+    sides, sums = d4 * stride, (s if bias else d4 + 1) * stride
+    table[:] = 0
+    spread[:] = 0
+    totals[:] = 0
+    for first in range(start, stop, CHUNK):
+        count = min(CHUNK, stop - first)
+        _gather(
+            indices, values, weights, first, count, P, W, width, offset, X, factors, roots, totals
+        )
+        for q in range(0, width, lanes):
+            project(X, width, count, q, factors, roots, table, sides, sums)
+            whole = q
+            if lanes == 2 * TILE:
+                gram_half(X, width, count, q, q, table, stride)
+                whole += TILE
+            for k in range(whole, height, TILE):
+                gram_tile(X, width, count, k, q, table, stride)
+        if len(W):
+            totals[2] += _offset_variance(indices, first, count, roots, offset_variance)
+            for q in range(0, width, lanes):
+                gather_sum(W, indices, first, count, width, q, roots, spread)
+    if bias:
+        table[s * stride + s] = totals[1]
+        table[sides + s] = totals[0]
+
+
+@njit(inline="always")
+def _assemble(G, size, M, d, d4, stride, lanes, tau, ridge, prior, rows, spread, width, pull):
+    """M = τ tables + ridge prior, one row a lane; variances and the pull go to the diagonal."""
+    for k in range(d):
+        for q in range(0, k + 1, lanes):
+            place(G, size, k * stride + q, M, k * stride + q, tau, ridge, prior)
+    for q in range(0, d, lanes):
+        place(G, size, d4 * stride + q, M, d4 * stride + q, tau, ridge, prior)
+    for lane in range(rows):
+        for k in range(d):
+            own = spread[lane * width + k] if k < width else G.dtype.type(0)
+            M[(k * stride + k) * lanes + lane] += tau * own + pull[lane]
+
+
+@njit(inline="always")
+def _factorise(M, inverse, d4, stride):
+    """Cholesky of `lanes` systems by blocks; the right sides, as row d4, become L⁻¹ b."""
+    for k in range(0, d4, SIDE):
+        for q in range(0, k, SIDE):
+            solve_four(M, k * stride, M, stride, inverse, 0, q)
+        factor_corner(M, stride, inverse, k)
+    for q in range(0, d4, SIDE):
+        solve_one(M, d4 * stride, M, stride, inverse, 0, q)
+
+
+@njit(inline="always")
+def _back(M, row, inverse, d, stride, lanes):
+    """L⁻ᵀ times a row, in its place."""
+    for k in range(d - 1, -1, -1):
+        at = row * stride + k
+        for t in range(lanes):
+            M[at * lanes + t] *= inverse[k * lanes + t]
+        subtract_multiple(M, row * stride, k * stride, at, k)
+
+
+@njit(inline="always")
+def _variances(M, inverse, d4, stride, lanes, Z, out):
+    """out[q] = Σ_k L⁻¹[k, q]², the diagonal of Λ⁻¹; Z takes four columns of L⁻¹ at a time."""
+    out[:] = 0
+    for q in range(0, d4, SIDE):
+        Z[:] = 0
+        for i in range(SIDE):
+            for t in range(lanes):
+                Z[(i * stride + q + i) * lanes + t] = 1
+        for k in range(q, d4, SIDE):
+            solve_four(Z, 0, M, stride, inverse, q, k)
+        for i in range(SIDE):
+            for k in range(q, d4):
+                for t in range(lanes):
+                    z = Z[(i * stride + k) * lanes + t]
+                    out[(q + i) * lanes + t] = fused(z, z, out[(q + i) * lanes + t])
+
+
+@njit(inline="always")
+def _draw(M, inverse, d, d4, stride, lanes, rows, first, noise, mean):
+    """The means to `mean`, and the noise added to row d4, where L⁻ᵀ is still to come."""
+    for k in range(d):
+        for lane in range(rows):
+            at = (d4 * stride + k) * lanes + lane
+            M[at + stride * lanes] = M[at]
+            M[at] += noise[first + lane, k]
+    _back(M, d4 + 1, inverse, d, stride, lanes)
+    for lane in range(rows):
+        for k in range(d):
+            mean[first + lane, k] = M[((d4 + 1) * stride + k) * lanes + lane]
+
+
+@njit(inline="always")
+def _finish(M, inverse, d, d4, stride, lanes, rows, first, out):
+    """The solutions to `out`."""
+    _back(M, d4, inverse, d, stride, lanes)
+    for lane in range(rows):
+        size = 0.0
+        for k in range(d):
+            size += abs(M[(d4 * stride + k) * lanes + lane])
+        # Cells whose partners all but vanish ask for numbers beyond the precision: as at the start.
+        if size < np.inf:
+            for k in range(d):
+                out[first + lane, k] = M[(d4 * stride + k) * lanes + lane]
+
+
+@spread
+def half_sweep(
+    pointers, indices, values, weights, blocks,
+    P, width, s, bias, W, offset, offset_variance, ridge, prior, tau, jitter, noise,
+    out, mean, variance, uncertainty,
+):  # fmt: skip
+    """Solve every row's system into `out` (m, s + bias), which holds the start on entry.
+
+    P is (n, width), flat, the width a multiple of the lanes, with zeros beyond s; `bias` adds a
+    last unknown whose partner is the constant 1, d = s + bias. W, like P, holds the partners'
+    variances, and `variance` (m, d) takes the rows' own; both are empty where there are none.
+    A `noise` of standard normals draws from the posterior; its mean then goes to `mean`. `jitter`
+    pulls a singular system to its start. `prior` is a table like a row's own, flat, with the shift
+    as its row d4; its lower half is read. uncertainty_i is Σ w Var(ŷ) over the row. The residuals'
+    own squares are for a pass over the cells: they would drown in these tables.
+    """
+    lanes = BYTES // P.itemsize
+    d = s + bias
+    d4, stride, size = tables(s, d, lanes)
+    for b in prange(len(blocks) - 1):
+        X = np.zeros((CHUNK + 1) * width, P.dtype)
+        factors, roots = np.empty(CHUNK + 1, P.dtype), np.empty(CHUNK + 1, P.dtype)
+        G, spread = np.zeros(lanes * size, P.dtype), np.zeros(lanes * width, P.dtype)
+        M, Z = np.zeros((d4 + 2) * stride * lanes, P.dtype), np.empty(4 * stride * lanes, P.dtype)
+        inverse, own = np.empty(d4 * lanes, P.dtype), np.empty(d4 * lanes, P.dtype)
+        total, totals = np.empty(lanes), np.empty(3)
+        weight, pull = np.ones(lanes, P.dtype), np.zeros(lanes, P.dtype)
+        for k in range(d, d4):
+            M[(k * stride + k) * lanes : (k * stride + k + 1) * lanes] = 1
+        for first in range(blocks[b], blocks[b + 1], lanes):
+            rows = min(lanes, blocks[b + 1] - first)
+            for lane in range(rows):
+                i = first + lane
+                table = G[lane * size : (lane + 1) * size]
+                _accumulate(
+                    indices, values, weights, pointers[i], pointers[i + 1], P, W, width, s, bias,
+                    offset, offset_variance, X, factors, roots, table, stride, d4,
+                    spread[lane * width : (lane + 1) * width], totals,
+                )  # fmt: skip
+                total[lane], weight[lane], pull[lane] = totals[2], ridge[i], 0
+                if jitter:
+                    for k in range(s):
+                        pull[lane] += jitter * tau * table[k * stride + k] / s
+            _assemble(
+                G, size, M, d, d4, stride, lanes, tau, weight, prior, rows, spread, width, pull
+            )
+            if jitter:
+                for lane in range(rows):
+                    for k in range(d):
+                        M[(d4 * stride + k) * lanes + lane] += pull[lane] * out[first + lane, k]
+            _factorise(M, inverse, d4, stride)
+            if len(noise):
+                _draw(M, inverse, d, d4, stride, lanes, rows, first, noise, mean)
+            _finish(M, inverse, d, d4, stride, lanes, rows, first, out)
+            for lane in range(rows):
+                for q in range(s):
+                    total[lane] += out[first + lane, q] ** 2 * spread[lane * width + q]
+            if len(variance):
+                _variances(M, inverse, d4, stride, lanes, Z, own)
+                for lane in range(rows):
+                    for q in range(d):
+                        variance[first + lane, q] = own[q * lanes + lane]
+                        diagonal = G[lane * size + q * stride + q]
+                        if q < width:
+                            diagonal += spread[lane * width + q]
+                        total[lane] += own[q * lanes + lane] * diagonal
+            for lane in range(rows):
+                uncertainty[first + lane] = total[lane]

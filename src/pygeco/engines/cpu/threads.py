@@ -1,0 +1,45 @@
+"""A loop over independent parts on all cores, each part on one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
+
+from numba import get_num_threads
+from threadpoolctl import ThreadpoolController
+
+from pygeco.engines.cpu.forking import Turn
+
+_TURN = Turn()
+
+
+def each(work: Callable[[int], None], count: int, *, alone: bool = False) -> None:
+    """work(0), …, work(count − 1), in any order, for functions that let go of the GIL;
+    on the calling thread where that is `alone`.
+
+    BLAS runs on one thread inside, so that a product has the same bits whatever runs beside it.
+    That number is the whole process's, so loops of several threads wait for each other: one that
+    ends would put it back under another.
+    """
+    threads = min(get_num_threads(), count)
+    with _TURN, one_blas_thread():
+        if alone or threads < 2:
+            for part in range(count):
+                work(part)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in pool.map(work, range(count)):
+                pass
+
+
+def one_blas_thread() -> AbstractContextManager[object]:
+    """For the same bits on any machine."""
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Found once: looking through the loaded libraries takes longer than a small pass."""
+    return ThreadpoolController()

@@ -1,0 +1,1 @@
+"""The engine "cuda": passes on a GPU."""

@@ -1,0 +1,303 @@
+"""The engine "cuda": passes on one GPU, by CuPy and the kernels in `kernels/`.
+
+CuPy is imported when the engine is chosen, and only in `launch`. Arrays stay on the GPU
+between passes. Reductions go by fixed pieces of the data, so the same GPU gives the same bits.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.kinds import contiguous, empty, host, zeros
+from pygeco.arrays.low_rank import Array
+from pygeco.engines.cuda import tables
+from pygeco.engines.cuda.launch import Launcher, number, threads
+from pygeco.engines.cuda.systems import half_sweep, lengthened, systems
+from pygeco.engines.cuda.work_items import Pieces, cut, ranges, runs
+from pygeco.engines.protocol import (
+    Cells,
+    Formulas,
+    Lines,
+    Residuals,
+    Ridges,
+    Slopes,
+    Solved,
+    Systems,
+    Table,
+)
+
+CELLS = 1 << 27  # of one run of a loss's formulas
+
+
+class Cuda:
+    """See `Engine`."""
+
+    name = "cuda"
+
+    def __init__(self, launch: Any, kind: Array) -> None:
+        self.launch, self.kind = launch, kind
+
+    def session(self) -> AbstractContextManager[object]:
+        return self.launch.guard()
+
+    def both_orders(
+        self,
+        rows: NDArray[Any],
+        cols: NDArray[Any],
+        values: Array,
+        weights: Array | None,
+        shape: tuple[int, int],
+    ) -> tuple[Cells, Cells]:
+        self.launch.check_room(len(values), values.dtype.itemsize * (1 if weights is None else 2))
+        # Stable, so that repeats stay in their order.
+        order = np.argsort(rows.astype(np.int64) * shape[1] + cols, kind="stable")
+        i, j = (index.astype(np.int32)[order] for index in (rows, cols))
+        data = [x[order] for x in ([values] if weights is None else [values, weights])]
+        by_row = self._cells(i, j, data, shape)
+        del order
+        order = np.argsort(j, kind="stable")
+        if len(order) <= np.iinfo(np.int32).max:
+            order = order.astype(np.int32)
+        by_col = self._cells(j[order], i[order], [x[order] for x in data], shape[::-1])
+        return by_row, by_col._replace(blocks=by_col.blocks._replace(order=order))
+
+    def _cells(self, major: Any, minor: Any, data: list[Array], shape: tuple[int, int]) -> Cells:
+        """Cells that are sorted already."""
+        groups = shape[0]
+        pointers = np.searchsorted(major, np.arange(groups + 1, dtype=np.int32, like=major))
+        none = data[0][:0]
+        values, weights = data[0], data[1] if len(data) > 1 else none
+        pointers = pointers.astype(np.int64)
+        pieces = cut(pointers)._replace(ranges=ranges(major, minor, *shape))
+        return Cells(pointers, minor, values, weights, pieces, self)
+
+    def product(self, cells: Cells, data: Array, scale: float, x: Array | None) -> Array:
+        pieces: Pieces = cells.blocks
+        x = None if x is None else contiguous(x, float)
+        total, starts, stops = pieces.total, pieces.starts, pieces.starts[1:]
+        if pieces.ranges is not None:
+            starts, stops, _ = pieces.ranges
+            total = starts.size
+        out = empty(total, data)
+        whole = pieces.ranges is None and not pieces.split
+        self.launch(
+            f"matvec<{number(data)}>", threads(32 * total),
+            np.int64(total), starts, stops, cells.indices, data,
+            np.float64(scale if whole else 1.0), x, out,
+        )  # fmt: skip
+        if pieces.ranges is not None:
+            return scale * out.reshape(pieces.ranges.parts, -1).sum(axis=0)
+        return out if whole else self._summed(pieces, out[:, None], scale)[:, 0]
+
+    def transposed(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
+        return data[by_col.blocks.order]
+
+    def alone(self, by_row: Cells, by_col: Cells) -> bool | None:
+        return None  # numbers change their order quickly, and scattered sums wait for each other
+
+    def crossed(self, cells: Cells, data: Array, scale: float, x: Array, size: int) -> Array:
+        terms = data * x[cells.owners()].astype(float)
+        return scale * np.bincount(cells.indices, weights=terms, minlength=size)
+
+    def products(self, cells: Cells, data: Array, scale: float, X: Array) -> Array:
+        found = self._matmat(cells, data, None, contiguous(X, data.dtype))
+        return scale * found.astype(float)
+
+    def cross_grams(self, cells: Cells, X: Array, x: Array) -> Array:
+        return self._matmat(cells, _weights(cells), contiguous(x, float), contiguous(X, float))
+
+    def _matmat(self, cells: Cells, data: Array | None, x: Array | None, X: Array) -> Array:
+        """Σ data x_j X_j over each group, in the precision of X."""
+        pieces, k = cells.blocks, X.shape[1]
+        if k == 0:
+            return zeros((cells.groups, 0), X, X.dtype)
+        out = empty((pieces.total, k), X, X.dtype)
+        grid, block = threads(32 * pieces.total)
+        self.launch(
+            f"matmat<{number(cells.values)}, {number(X)}>", ((grid[0], -(-k // 32)), block),
+            np.int64(pieces.total), pieces.starts, cells.indices,
+            data, x, np.int32(k), X, out,
+        )  # fmt: skip
+        return self._summed(pieces, out, 1.0) if pieces.split else out
+
+    def _summed(self, pieces: Pieces, partial: Array, scale: float) -> Array:
+        """The pieces of each group, added in order."""
+        groups, k = len(pieces.first) - 1, partial.shape[1]
+        out = empty((groups, k), partial, partial.dtype)
+        self.launch(
+            f"add_pieces<{number(partial)}>", threads(groups * k),
+            np.int64(groups), pieces.first, np.int32(k), np.float64(scale), partial, out,
+        )  # fmt: skip
+        return out
+
+    def residuals(self, cells: Cells, P: Array, Q: Array) -> Residuals:
+        pieces: Pieces = cells.blocks
+        sums = empty((pieces.total, 2), cells.values)
+        out = np.empty_like(cells.values)
+        self._predict(cells, pieces, slice(0, pieces.total), P, Q, out, 0, sums)
+        squares, inner = host(sums.sum(axis=0))
+        return Residuals(out, float(squares), float(inner))
+
+    def fresh_products(self, cells: Cells, P: Array, Q: Array, scale: float, X: Array) -> Residuals:
+        found = self.residuals(cells, P, Q)
+        return found._replace(data=self.products(cells, found.data, scale, X))
+
+    def _predict(
+        self, cells: Cells, pieces: Pieces, run: slice, P: Array, Q: Array, out: Array, base: int,
+        sums: Array | None,
+    ) -> None:  # fmt: skip
+        """Predictions of a run of pieces; with `sums`, residuals."""
+        plain, count = sums is None, run.stop - run.start
+        P, Q = (contiguous(F, cells.values.dtype if plain else float) for F in (P, Q))
+        self.launch(
+            f"predictions<{number(out)}, {number(P)}>", threads(32 * count),
+            np.int64(run.start), np.int64(count), pieces.starts, pieces.groups, cells.indices,
+            None if plain else cells.values,
+            None if plain else _weights(cells),
+            np.int32(P.shape[1]), P, Q, np.int64(base), out, sums,
+        )  # fmt: skip
+
+    def row_systems(self, cells: Cells, part: slice, offset: Array, V: Array) -> Systems:
+        pieces = cut(cells.pointers[part.start : part.stop + 1])
+        V, offset = V.astype(float), lengthened(offset.astype(float))
+        found = systems(self.launch, cells, pieces, _weights(cells), cells.values, offset, V)
+        return Systems(*found, zeros(0, V))
+
+    def moments(self, cells: Cells, Q: Array) -> tuple[Array, Array]:
+        Q = Q.astype(float)
+        return systems(self.launch, cells, cells.blocks, _weights(cells), cells.values, None, Q)
+
+    def half_sweep(self, cells: Cells, start: Array, ridges: Ridges, *, variances: bool) -> Solved:
+        return half_sweep(self.launch, cells, start, ridges, variances=variances)
+
+    def total(self, cells: Cells, loss: Formulas, P: Array, Q: Array) -> float:
+        sums = [
+            np.sum(_times(loss.value(z, y), w), dtype=float)
+            for _, _, z, y, w in self._predicted(cells, P, Q)
+        ]
+        return float(sum(sums))
+
+    def slopes(
+        self, cells: Cells, loss: Formulas, P: Array, Q: Array, *, sums: bool = True
+    ) -> Slopes:
+        out = np.empty_like(cells.values)
+        value, inner = [], []
+        for _, at, z, y, w in self._predicted(cells, P, Q):
+            out[at] = g = _times(loss.slope(z, y), w)
+            if sums:
+                value.append(np.sum(_times(loss.value(z, y), w), dtype=float))
+                inner.append(np.sum(g * z, dtype=float))
+        return Slopes(out, float(sum(value)), float(sum(inner)))
+
+    def systems(
+        self, cells: Cells, loss: Formulas, P: Array, Q: Array, size: int, *, curved: bool = True
+    ) -> Systems:
+        here = _alone(cells)
+        g, h, value = (np.empty_like(here.values) for _ in range(3))
+        for _, at, z, y, w in self._predicted(here, P, Q):
+            g[at], value[at] = _times(loss.slope(z, y), w), _times(loss.value(z, y), w)
+            if curved:
+                h[at] = _times(loss.stiffness(z, y), w)
+        values = self.product(here, value, 1.0, None)
+        if not curved:
+            sides = self._matmat(here, g, None, contiguous(Q[:, :size], float))
+            return Systems(zeros((len(sides), 0, 0), sides), sides, values)
+        Q = Q[:, :size].astype(here.values.dtype)
+        found = systems(self.launch, here, here.blocks, h, g, None, Q, plain=True)
+        return Systems(*found, values)
+
+    def _predicted(self, cells: Cells, P: Array, Q: Array) -> Any:
+        """Run by run: groups, cells, and the predictions, targets and weights there."""
+        pieces: Pieces = cells.blocks
+        for part, run in runs(pieces, max(1, CELLS // pieces.length)):
+            whole = run == slice(0, pieces.total)
+            at = slice(0, cells.size) if whole else _bounds(pieces.starts, run)
+            z = empty(at.stop - at.start, cells.values, cells.values.dtype)
+            self._predict(cells, pieces, run, P, Q, z, at.start, None)
+            yield part, at, z, cells.values[at], cells.weights[at]
+
+    def by_groups(
+        self, cells: Cells, job: Callable[..., Array], other: Array, *own: Array
+    ) -> Array:
+        return job(cells, other, *own)
+
+    def lines(
+        self, table: Table, loss: Formulas, P: Array, Q: Array, X: Array, *,
+        by_row: bool, curved: bool,
+    ) -> Lines:  # fmt: skip
+        return tables.lines(self.launch, table, loss, P, Q, X, by_row=by_row, curved=curved)
+
+    def beyond(self, table: Table, P: Array, Q: Array, threshold: float) -> tuple[Array, ...]:
+        return tables.beyond(table, P, Q, threshold)
+
+    def medians(self, table: Table) -> Array:
+        return tables.medians(self.launch, table)
+
+    def census(self, table: Table) -> tuple[float, float, int]:
+        return tables.census(table)
+
+    def top_k(self, scores: Array, k: int) -> tuple[NDArray[np.int64], Array]:
+        found = np.argsort(-scores, axis=1, kind="stable")[:, :k].astype(np.int64)
+        values = scores[np.arange(len(scores), like=found)[:, None], found]
+        found[values == -np.inf] = -1
+        return found, values
+
+
+def _weights(cells: Cells) -> Array | None:
+    return cells.weights if len(cells.weights) else None
+
+
+def _alone(cells: Cells) -> Cells:
+    """A run of groups, whose pointers are part of all, with cells and pieces of its own."""
+    if len(cells.pointers) == len(cells.blocks.first):
+        return cells
+    first, last = (int(x) for x in host(cells.pointers[[0, -1]]))
+    pointers, at = cells.pointers - first, slice(first, last)
+    return Cells(
+        pointers,
+        cells.indices[at],
+        cells.values[at],
+        cells.weights[at],
+        cut(pointers),
+        cells.engine,
+    )
+
+
+def _bounds(starts: NDArray[np.int64], run: slice) -> slice:
+    first, last = host(starts[[run.start, run.stop]])
+    return slice(int(first), int(last))
+
+
+def _times(x: Array, w: Array) -> Array:
+    return x * w if len(w) else x
+
+
+def visible() -> int:
+    """The number of GPUs, asked of the driver itself: CuPy need not be there."""
+    try:
+        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return 0
+    return count.value
+
+
+@cache
+def engine() -> Cuda:
+    if not visible():
+        raise RuntimeError(
+            "engine: 'cuda' needs an NVIDIA GPU and its driver, and none is visible; "
+            "use engine='cpu'."
+        )
+    launch = Launcher()
+    return Cuda(launch, launch.cupy.zeros(0))

@@ -1,0 +1,116 @@
+"""Kernels by name, compiled when first used, and errors that say what to do."""
+
+from __future__ import annotations
+
+import math
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pygeco.arrays.low_rank import Array
+
+KERNELS = ("common", "cells", "grams", "solve", "tables")
+NULL = np.uint64(0)
+BLOCK = 128
+OLDEST = 80  # compute capability with matrix instructions in double precision
+PLAIN_SHARED = 48 << 10  # bytes; for more a kernel must ask
+# While cells are sorted: their keys, the order, and the sort's own copies of both.
+SORTING = 40
+
+Shape = tuple[tuple[int, ...], tuple[int, ...]]
+
+NAMES = {
+    "f4": "float", "f8": "double", "u1": "unsigned char", "i1": "signed char",
+    "u2": "unsigned short", "i2": "short", "u4": "unsigned int", "i4": "int",
+    "u8": "unsigned long long", "i8": "long long",
+}  # fmt: skip
+
+
+def number(x: Array) -> str:
+    """The C++ name of an array's type."""
+    return NAMES[x.dtype.kind + str(x.dtype.itemsize)]
+
+
+def threads(count: int, block: int = BLOCK) -> Shape:
+    """A grid of blocks for at least this many threads."""
+    return (max(1, -(-count // block)),), (block,)
+
+
+def source() -> str:
+    """All kernels as one text."""
+    folder = Path(__file__).with_name("kernels")
+    return "".join((folder / f"{name}.cu").read_text(encoding="utf-8") for name in KERNELS)
+
+
+class Launcher:
+    """`launch("matvec<float>", (grid, block), *arguments)`; None is a null pointer.
+
+    A kernel is compiled when it is first used; CuPy keeps what it compiled on disk.
+    """
+
+    def __init__(self) -> None:
+        try:
+            import cupy
+        except ImportError as error:
+            raise ImportError(
+                "engine: 'cuda' needs CuPy; install it with pip install 'pygeco[cuda]'."
+            ) from error
+        capability = int(cupy.cuda.Device().compute_capability)
+        if capability < OLDEST:
+            raise RuntimeError(
+                f"engine: 'cuda' needs a GPU of compute capability 8.0 or newer, not "
+                f"{capability / 10}; use engine='cpu'."
+            )
+        self.cupy = cupy
+        self.source = source()
+        self.kernels: dict[str, Any] = {}
+
+    def __call__(self, name: str, shape: Shape, *arguments: Any, shared: int = 0) -> None:
+        kernel = self.kernels.get(name)
+        if kernel is None:
+            module = self.cupy.RawModule(
+                code=self.source, options=("-std=c++17",), name_expressions=(name,)
+            )
+            kernel = self.kernels[name] = module.get_function(name)
+        if shared > PLAIN_SHARED and shared > kernel.max_dynamic_shared_size_bytes:
+            kernel.max_dynamic_shared_size_bytes = shared
+        given = tuple(NULL if x is None else x for x in arguments)
+        kernel(*shape, given, shared_mem=shared)
+
+    def guard(self) -> AbstractContextManager[object]:
+        """Where memory runs out, an error that says how much is missing and what would fit."""
+        cuda = self.cupy.cuda
+        allocate = cuda.get_allocator()
+
+        def careful(size: int) -> Any:
+            try:
+                return allocate(size)
+            except cuda.memory.OutOfMemoryError as error:
+                raise MemoryError(self._too_large(size)) from error
+
+        return cuda.using_allocator(careful)
+
+    def _too_large(self, size: int) -> str:
+        pool = self.cupy.get_default_memory_pool()
+        room = min(self.cupy.cuda.Device().mem_info[1], pool.get_limit() or math.inf)
+        used = pool.used_bytes()
+        share = 100 * room / (used + size)
+        return (
+            f"engine: the GPU needs {size / 2**30:.2f} GiB more than the {used / 2**30:.2f} GiB in "
+            f"use, and has {room / 2**30:.2f} GiB; a problem with at most {share:.0f} % of these "
+            "rows, columns and cells, or of this rank, would fit; else use engine='cpu'."
+        )
+
+    def check_room(self, cells: int, bytes_a_value: int) -> None:
+        """Raise where so many cells cannot be sorted and kept in both orders."""
+        each = SORTING + 2 * (4 + bytes_a_value)
+        pool = self.cupy.get_default_memory_pool()
+        free = self.cupy.cuda.Device().mem_info[0] + pool.free_bytes()
+        if each * cells > free:
+            raise MemoryError(
+                f"values: {cells:,} cells need about {each * cells / 2**30:.1f} GiB of GPU memory "
+                f"while they are sorted, and {free / 2**30:.1f} GiB are free; about "
+                f"{int(free // each):,} cells would fit; pass fewer, or use engine='cpu'."
+            )

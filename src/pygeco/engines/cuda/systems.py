@@ -1,0 +1,151 @@
+"""The small systems of half-sweeps and Newton steps on the GPU: made by pieces, then solved.
+
+A piece leaves a partial system, `piece_size` numbers, see `kernels/grams.cu`. A group's system is
+the sum of its pieces, taken in order. Groups are worked in runs, so that memory stays bounded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pygeco.arrays.kinds import contiguous, empty, on, zeros
+from pygeco.arrays.low_rank import Array
+from pygeco.engines.cuda.launch import Launcher, number, threads
+from pygeco.engines.cuda.work_items import Pieces, runs
+from pygeco.engines.protocol import Cells, Ridges, Solved
+
+ROOM = 4 << 30  # bytes of partial systems that are in memory at once
+TRIANGLE = 8  # blocks of eight columns whose whole Gram one warp keeps in its registers
+SHARED = 32 << 10  # bytes of shared memory that a block takes at most, where it has a choice
+MOST_SHARED = 220 << 10
+SPARE_WARPS = 2048  # where systems do not fit in shared memory
+
+
+def systems(
+    launch: Launcher, cells: Cells, pieces: Pieces, h: Array | None, y: Array, bias: Array | None,
+    Q: Array, *, plain: bool = False,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Σ h q qᵀ and Σ h (y − bias_j) q of each group in full, in float64; if `plain`, Σ y q."""
+    groups, s = len(pieces.first) - 1, Q.shape[1]
+    blocks = max(1, -(-s // 8))
+    Q = _padded(Q, blocks)
+    grams, sides = empty((groups, s, s), Q), empty((groups, s), Q)
+    for part, run in runs(pieces, ROOM // (8 * piece_size(blocks))):
+        parts = _parts(launch, cells, pieces, run, h, y, (bias, None), Q, None, np.float64, plain)
+        count = part.stop - part.start
+        if s:
+            launch(
+                "unpack<double>", threads(count * s * (s + 1)),
+                np.int64(part.start), np.int64(count), pieces.first, np.int32(s),
+                np.int32(blocks), parts, grams[part], sides[part],
+            )  # fmt: skip
+    return grams, sides
+
+
+def half_sweep(
+    launch: Launcher, cells: Cells, start: Array, ridges: Ridges, *, variances: bool
+) -> Solved:
+    """See `Engine.half_sweep`."""
+    pieces, real, s = cells.blocks, start.dtype, ridges.partner.shape[1]
+    blocks = max(1, -(-s // 8))
+    Q = _padded(ridges.partner, blocks)
+    W = None if ridges.variance is None else _padded(ridges.variance.astype(real), blocks)
+    biases = tuple(
+        None if x is None else lengthened(x.astype(real))
+        for x in (ridges.bias, ridges.bias_variance)
+    )
+    ridge, noise = (
+        None if x is None else contiguous(x, real) for x in (ridges.ridge, ridges.noise)
+    )
+    lower = np.tril(ridges.prior)
+    prior = on(lower + np.tril(lower, -1).T, Q, real)
+    shift = on(ridges.shift, Q, real)
+    out, uncertainty = start.copy(), empty(len(start), start)
+    mean = None if noise is None else np.empty_like(out)
+    variance = np.empty_like(out) if variances else None
+    weights = cells.weights if len(cells.weights) else None
+    offset = ridges.offsets or W is not None
+    for part, run in runs(pieces, ROOM // (real.itemsize * piece_size(blocks))):
+        parts = _parts(
+            launch, cells, pieces, run, weights, cells.values, biases, Q, W, real, offset=offset
+        )
+        _solve(
+            launch, out,
+            np.int64(part.start), np.int64(part.stop - part.start), pieces.first, np.int32(s),
+            np.int32(blocks), np.int32(ridges.offsets), parts, ridge, prior, shift,
+            np.float64(ridges.tau), np.float64(ridges.jitter), noise,
+            results=(out, mean, variance, uncertainty),
+        )  # fmt: skip
+    return Solved(out, mean, variance, float(uncertainty.sum()))
+
+
+def _parts(
+    launch: Launcher, cells: Cells, pieces: Pieces, run: slice, h: Array | None, y: Array,
+    biases: tuple[Array | None, ...], Q: Array, W: Array | None, real: Any, plain: bool = False,
+    offset: bool = False,
+) -> Array:  # fmt: skip
+    """The partial systems of a run of pieces; with `offset` what an offset needs too."""
+    blocks, count = Q.shape[1] // 8, run.stop - run.start
+    out = empty(count * piece_size(blocks), Q, real)
+    even, lines = blocks + blocks % 2, -(-blocks // 4)
+    whole = blocks <= TRIANGLE
+    shape = f"{even}, {blocks}, true" if whole else "4, 4, false"
+    shape += f", {_bool(h is not None)}, {_bool(offset)}"
+    grid, block = threads(32 * count, 64)
+    launch(
+        f"grams<{number(y)}, {number(Q)}, {number(out)}, {shape}>",
+        ((grid[0], 1 if whole else lines * (lines + 1) // 2), block),
+        np.int64(run.start), np.int64(count), pieces.starts, cells.indices, h, y, *biases,
+        np.bool_(plain), np.int32(blocks), np.int32(len(Q) - 1), Q, W, out,
+    )  # fmt: skip
+    return out
+
+
+def _solve(
+    launch: Launcher, out: Array, *given: Any, results: tuple[Array | None, ...]
+) -> None:  # fmt: skip
+    """One warp a system, in shared memory where it fits, else in a block of memory of its own."""
+    groups, size = int(given[1]), out.dtype.itemsize
+    room, warps = system_room(out.shape[1]), 4
+    while warps > 1 and warps * room * size > SHARED:
+        warps //= 2
+    shared, grid, memory = warps * room * size, -(-groups // warps), None
+    fits = shared <= MOST_SHARED
+    if not fits:
+        shared, grid = 0, min(grid, SPARE_WARPS)
+        memory = empty(grid * room, out, out.dtype)
+    launch(
+        f"solve<{number(out)}, {_bool(fits)}>", ((grid,), (32 * warps,)),
+        *given, np.int64(room), memory, *results, shared=shared,
+    )  # fmt: skip
+
+
+def piece_size(blocks: int) -> int:
+    """Numbers that a piece leaves for its group's system, as in the kernels."""
+    return 32 * blocks * (blocks + 1) + 24 * blocks + 4
+
+
+def system_room(d: int) -> int:
+    """Numbers of memory for one system of d unknowns while it is solved, as in the kernels."""
+    ld, tall = (d + 4) // 4 * 4, (d + 3) // 4 * 4
+    return tall * ld + 4 * tall
+
+
+def lengthened(x: Array) -> Array:
+    """One more zero, for the row of zeros."""
+    out = zeros(len(x) + 1, x, x.dtype)
+    out[:-1] = x
+    return out
+
+
+def _padded(factor: Array, blocks: int) -> Array:
+    """The rows with zeros up to whole blocks of eight columns, and one more row of zeros."""
+    out = zeros((len(factor) + 1, 8 * blocks), factor, factor.dtype)
+    out[:-1, : factor.shape[1]] = factor
+    return out
+
+
+def _bool(x: bool) -> str:
+    return "true" if x else "false"

@@ -1,0 +1,1 @@
+"""Tables and ids, readers, writers, model files, partitioned folders."""

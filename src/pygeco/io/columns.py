@@ -1,0 +1,153 @@
+"""The columns of a table of ratings, wherever it was read: which they are, and what is in them."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.errors.visible_text import escape_controls
+from pygeco.io.column_names import find_role, list_names
+from pygeco.io.tables import Column, ColumnError, as_floats, column_at, not_a_number, pyarrow
+
+
+class ReadError(ValueError):
+    """A file that cannot be understood; the text says what to do about it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(escape_controls(text))  # parts of it may come from the file
+
+
+@contextmanager
+def parsing(name: str) -> Iterator[None]:
+    """What a parser of another package says of a file, as one sentence.
+
+    Over a damaged file they raise anything, from BadZipFile to TokenError; so anything is caught
+    but what the system says, and an extra that is missing.
+    """
+    try:
+        yield
+    except (ReadError, ImportError):
+        raise
+    except Exception as error:
+        # EINVAL: it asks for a place before the start of the file.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
+        told = str(error).strip().splitlines() or ["it is damaged"]
+        raise ReadError(f"{name} cannot be read: {told[0].strip().rstrip('.')}.") from error
+
+
+def chosen_columns(
+    names: list[str],
+    given: dict[str, Column | None],
+    *,
+    named: bool = True,
+    remembered: Mapping[str, str] | None = None,
+) -> list[int]:
+    """A column for each role: as given, else as remembered from another file where this one has
+    such a column, else by its name, else by position.
+    """
+    if len(names) < len(given):
+        raise ColumnError(
+            f"has {len(names)} column(s), too few for {' and '.join(given)}; check the separator."
+        )
+    at = {role: _given(role, it, names, named) for role, it in given.items() if it is not None}
+    for role, name in (remembered or {}).items():
+        known = name in names if named else name.isdecimal() and 1 <= int(name) <= len(names)
+        if role in given and role not in at and known:
+            at[role] = names.index(name) if named else int(name) - 1
+    fixed = set(at)
+    if named:
+        found = {role: find_role(names, role) for role in given if role not in at}
+        at |= {r: k for r, k in found.items() if k is not None and k not in at.values()}
+    missing = [role for role in given if role not in at]
+    free = [k for k in range(len(names)) if k not in at.values()]
+    if named:
+        free = [k for k in free if find_role([names[k]], "time") is None] or free
+    if missing and named and not _is_clear(len(missing), len(free), set(at) - fixed):
+        raise ColumnError(_ask_for(missing, names))
+    at |= dict(zip(missing, free, strict=False))
+    places = [at[role] for role in given]
+    if len(set(places)) < len(places):
+        raise ColumnError(f"{' and '.join(given)} must be different columns.")
+    return places
+
+
+def _is_clear(missing: int, free: int, by_name: set[str]) -> bool:
+    """Whether position tells: one column is left for one role, or no name was known at all."""
+    return missing == free == 1 or (not by_name and missing <= free <= missing + 1)
+
+
+def _ask_for(missing: list[str], names: list[str]) -> str:
+    """A sentence that names every role without a column, and how to give them."""
+    them = "it" if len(missing) == 1 else "them"
+    return (
+        f"no column looks like the {' or the '.join(missing)}; name {them} with "
+        f"{' and '.join(f'{role}=' for role in missing)} (on the command line "
+        f"{' '.join(f'--{role}' for role in missing)}), of {list_names(names)}."
+    )
+
+
+def _given(role: str, given: Column, names: list[str], named: bool) -> int:
+    if isinstance(given, str) and given not in names and given.isdecimal():
+        if 1 <= int(given) <= len(names):
+            return int(given) - 1
+        raise ColumnError(f"{role}: there is no column {given}; there are {len(names)}.")
+    if isinstance(given, str) and not named and given not in names:
+        raise ColumnError(
+            f"{role}: there is no column {given!r}, for the file has no header; give a number from "
+            f"1 to {len(names)}."
+        )
+    return column_at(role, given, names)
+
+
+def whole_rows(table: Any) -> tuple[Any, int]:
+    """The rows in which nothing is missing, and how many are not among them."""
+    pc = pyarrow().compute
+    lost = None
+    for column in table.columns:
+        missing = pc.is_null(column, nan_is_null=True)
+        if _is_text(column):
+            missing = pc.or_kleene(missing, pc.equal(column, ""))
+        lost = missing if lost is None else pc.or_kleene(lost, missing)
+    if not pc.any(lost).as_py():
+        return table, 0
+    whole = table.filter(pc.invert(lost))
+    return whole, table.num_rows - whole.num_rows
+
+
+def with_numbers(file: str, table: Any, name: str) -> Any:
+    """The ratings as float32 where that changes none of them, else float64."""
+    pa = pyarrow()
+    column = table.column("rating")
+    try:
+        if _is_text(column):
+            column = pa.compute.utf8_trim_whitespace(column)
+            column = pa.compute.if_else(pa.compute.equal(column, ""), None, column)
+        values = as_floats(column)
+    except pa.ArrowException as error:
+        raise ReadError(f"{file}: {not_a_number(column, name)}") from error
+    kept = shortened(values.to_numpy())  # NaN where there is none
+    return table.set_column(table.column_names.index("rating"), "rating", pa.array(kept))
+
+
+def shortened(numbers: NDArray[np.float64]) -> NDArray[np.floating[Any]]:
+    """The numbers as float32, or as they are where that would change one; in blocks, for speed."""
+    short = np.empty(len(numbers), np.float32)
+    for at in range(0, len(numbers), 1 << 15):
+        part = numbers[at : at + (1 << 15)]
+        with np.errstate(over="ignore"):
+            short[at : at + len(part)] = part
+        changed = short[at : at + len(part)] != part
+        if changed.any() and not np.isnan(part[changed]).all():
+            return numbers
+    return short
+
+
+def _is_text(column: Any) -> bool:
+    types = pyarrow().types
+    return bool(types.is_string(column.type) or types.is_large_string(column.type))

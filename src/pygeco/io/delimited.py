@@ -1,0 +1,205 @@
+"""Delimited text through pyarrow's CSV reader, MovieLens' "::" included."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO, NamedTuple
+
+from pygeco.io.columns import ReadError
+from pygeco.io.sources import HEAD, Source
+from pygeco.io.tables import pyarrow
+from pygeco.io.text_ids import with_points
+
+SEPARATORS = ("::", "\t", ",", ";", "|", " ")
+WORDS = {"\t": "tab-separated", ",": "CSV", " ": "space-separated"}
+UNIT = b"\x1f"  # stands for "::", which pyarrow does not take; no text contains it
+BLOCK = 1 << 22
+SNIFFED_LINES = 8
+
+
+class Sniffed(NamedTuple):
+    """How the lines of a text are divided, and the fields of the first ones, a header included."""
+
+    separator: str
+    header: bool
+    names: list[str]
+    lines: list[list[str]]
+
+    @property
+    def words(self) -> str:
+        kind = WORDS.get(self.separator, f'"{self.separator}"-separated')
+        return f"{kind}, {'with' if self.header else 'without'} a header"
+
+    def without_header(self) -> Sniffed:
+        """The same with the first line as data."""
+        return self._replace(header=False, names=_numbered(self.lines[0]))
+
+
+def sniffed(file: Source) -> Sniffed:
+    """Separator and names from the first lines.
+
+    The first line is a header if no field of it is a number: a line of data has a rating.
+    """
+    lines = head_lines(file)
+    if not lines:
+        raise ReadError(f"{file.name} is empty; give a file with ratings.")
+    separator = find_separator(lines)
+    if separator is None:
+        raise ReadError(
+            f"{file.name} has one column only, beginning {lines[0][:40]!r}; separate the columns "
+            "by commas, tabs, semicolons or '::'."
+        )
+    fields = [split_fields(line, separator) for line in lines]
+    first = fields[0]
+    header = not any(is_number(field) for field in first)
+    return Sniffed(separator, header, first if header else _numbered(first), fields)
+
+
+def _numbered(first: list[str]) -> list[str]:
+    return [str(k + 1) for k in range(len(first))]
+
+
+def head_lines(file: Source) -> list[str]:
+    """The first lines that are not blank, whole ones as far as there are any."""
+    text = _decoded(file.head)
+    lines = [line for line in text.splitlines()[:SNIFFED_LINES] if line.strip()]
+    if len(lines) > 1 and not text.endswith("\n"):
+        return lines[:-1] or lines  # the head may end inside a line
+    return lines
+
+
+def find_separator(lines: list[str]) -> str | None:
+    """The one that parts every line alike, into the most fields: "1;2;3,5" has decimal commas.
+
+    Spaces come last, for there are some in titles and dates.
+    """
+    counts = {sign: [len(split_fields(line, sign)) for line in lines] for sign in SEPARATORS}
+    steady = [s for s in SEPARATORS if min(counts[s]) == max(counts[s]) > 1]
+    if "::" in steady:
+        return "::"
+    likely = steady or [sign for sign in SEPARATORS if max(counts[sign]) > 1]
+    signs = [sign for sign in likely if sign != " "] or likely
+    return max(signs, key=lambda sign: max(counts[sign]), default=None)
+
+
+def read_delimited(file: Source, at: list[int], roles: list[str], how: Sniffed) -> Any:
+    """The columns at these places: ratings as numbers where they are, all else as text."""
+    pa = pyarrow()
+    attempts = [(False, "utf8", False), (True, "utf8", False), (True, "latin-1", False)]
+    if b'\\"' in file.head:  # quotes within quotes, as MySQL writes them
+        attempts = [(text_only, encoding, True) for text_only, encoding, _ in attempts]
+    for text_only, encoding, escaped in attempts:
+        texts = [k for k, role in zip(at, roles, strict=True) if text_only or role != "rating"]
+        try:
+            table = _read(file, how, at, texts, encoding, escaped)
+        except pa.ArrowInvalid as error:
+            told = str(error)
+            if "conversion error" in told or "UTF8" in told:
+                continue
+            raise ReadError(f"{file.name}: {_sentence(told, how)}") from error
+        if any(pa.types.is_binary(column.type) for column in table.columns):
+            continue  # what pyarrow makes of text that is not UTF-8
+        if "rating" in roles and how.separator != ",":
+            k = roles.index("rating")
+            table = table.set_column(k, table.column_names[k], with_points(table.column(k)))
+        return table
+    raise ReadError(f"{file.name} is not text in UTF-8 or Latin-1; convert it.")
+
+
+def _read(
+    file: Source, how: Sniffed, at: list[int], texts: list[int], encoding: str, escaped: bool
+) -> Any:
+    from pyarrow import csv as arrow_csv
+
+    doubled = how.separator == "::"
+    names = [f"c{k}" for k in range(len(how.names))]
+    wanted = [names[k] for k in at]
+    quoted = not doubled and b'"' in file.head
+    with _single(file) if doubled else file.stream() as stream:
+        return arrow_csv.read_csv(
+            stream,
+            read_options=arrow_csv.ReadOptions(
+                column_names=names,
+                skip_rows=int(how.header),
+                block_size=BLOCK,
+                encoding=encoding,
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=UNIT.decode() if doubled else how.separator,
+                quote_char=False if doubled else '"',
+                escape_char="\\" if escaped else False,
+                newlines_in_values=quoted,
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                include_columns=wanted,
+                column_types={names[k]: pyarrow().string() for k in texts},
+            ),
+        )
+
+
+@contextmanager
+def _single(file: Source) -> Iterator[Any]:
+    with file.file() as raw, pyarrow().PythonFile(_Single(raw), mode="r") as stream:
+        yield stream
+
+
+class _Single(io.RawIOBase):
+    """A file with one sign for each "::"."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.rest = file, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or size < 0:
+            return self.rest + self.file.read().replace(b"::", UNIT)
+        if not self.rest:
+            raw = self.file.read(size)
+            if (len(raw) - len(raw.rstrip(b":"))) % 2:  # the other half may come next
+                raw += self.file.read(1)
+            self.rest = raw.replace(b"::", UNIT)
+        given, self.rest = self.rest[:size], self.rest[size:]
+        return given
+
+
+def split_fields(line: str, separator: str) -> list[str]:
+    """The fields of a line, without spaces around them."""
+    if separator == "::":
+        return line.split("::")
+    return [field.strip() for field in next(csv.reader([line], delimiter=separator), [])]
+
+
+def is_number(field: str) -> bool:
+    """Whether a field is a number, with a decimal point or a decimal comma."""
+    try:
+        float(field.replace(",", ".", 1))
+    except ValueError:
+        return False
+    return True
+
+
+def _decoded(head: bytes) -> str:
+    try:
+        return head.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        # A character may be cut at the end of the head, though not at the end of the file.
+        cut = len(head) == HEAD and error.start > HEAD - 4
+        return head[: error.start].decode("utf-8-sig") if cut else head.decode("latin-1")
+
+
+def _sentence(told: str, how: Sniffed) -> str:
+    """Pyarrow's message in this package's words."""
+    found = re.search(r"Expected (\d+) columns, got (\d+): (.*)", told, re.DOTALL)
+    if found is None:
+        return told.strip().splitlines()[0].rstrip(".") + "."
+    want, got, line = found.groups()
+    shown = line.strip().splitlines()[0][:60] if line.strip() else ""
+    comma = how.separator == "," and int(got) > int(want)
+    hint = " (decimal commas need ; or tabs between the columns)" if comma else ""
+    return f"the line {shown!r} has {got} field(s) where others have {want}{hint}; correct it."

@@ -1,0 +1,144 @@
+"""JSON lines through pyarrow's reader, which follows brackets deeper than its stack is."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+from pygeco.io.columns import ReadError
+from pygeco.io.sources import Source
+from pygeco.io.tables import pyarrow
+
+DEEPEST = 200
+EXACT_FLOATS = 2.0**53  # from here on float64 skips whole numbers
+PASSES = 16
+OTHERS = bytes(set(range(256)) - set(b'[]{}"\n'))
+STRING = re.compile(rb'"[^"\n]*"?')
+
+
+def json_start(file: Source) -> Any:
+    """The schema of the first lines."""
+    from pyarrow import json
+
+    whole = file.head[: file.head.rfind(b"\n") + 1] or file.head
+    Depth().see(whole)
+    return json.read_json(pyarrow().BufferReader(whole)).schema
+
+
+def read_json(file: Source, names: list[str], roles: list[str]) -> Any:
+    """These fields, with the types that they have in the first lines if that goes well.
+
+    Other fields are then not looked at. A whole rating may be followed by one that is not.
+    """
+    from pyarrow import json
+
+    pa, schema = pyarrow(), json_start(file)
+    fields = [schema.field(name) for name in names]
+    for k, role in enumerate(roles):
+        if role == "rating" and pa.types.is_integer(fields[k].type):
+            fields[k] = fields[k].with_type(pa.float64())
+    try:
+        table = _read_fields(file, pa.schema(fields))
+    except pa.ArrowInvalid:
+        with _shallow(file) as stream:
+            table = json.read_json(stream)
+    return _with_whole_ids(file, table.select(names), roles)
+
+
+def _read_fields(file: Source, fields: Any) -> Any:
+    """These fields in these types, without a look at others."""
+    from pyarrow import json
+
+    narrow = json.ParseOptions(explicit_schema=fields, unexpected_field_behavior="ignore")
+    with _shallow(file) as stream:
+        return json.read_json(stream, parse_options=narrow)
+
+
+def _with_whole_ids(file: Source, table: Any, roles: list[str]) -> Any:
+    """Ids beyond 2⁵³ as they are written: pyarrow takes those from 2⁶³ on for floats."""
+    pa = pyarrow()
+    for k, role in enumerate(roles):
+        column = table.column(k)
+        if role == "rating" or not pa.types.is_floating(column.type):
+            continue
+        largest = pa.compute.max(pa.compute.abs(column)).as_py()
+        if largest is None or largest < EXACT_FLOATS:
+            continue
+        name = table.column_names[k]
+        try:
+            whole = _read_fields(file, pa.schema([(name, pa.uint64())]))
+        except pa.ArrowInvalid as error:
+            raise ReadError(
+                f"{file.name}: {name!r} has ids such as {largest:.0f}, too large for numbers in "
+                "JSON; write them as text, in quotes."
+            ) from error
+        table = table.set_column(k, name, whole.column(name))
+    return table
+
+
+class Depth:
+    """How deep brackets are nested in a text that is seen part by part."""
+
+    def __init__(self) -> None:
+        self.open, self.line = b"", b""
+
+    def see(self, part: bytes) -> None:
+        """Refuse a text that is too deep; the last line is looked at again with its rest.
+
+        No string goes over the end of a line, so that a stray quote spoils the count of one line.
+        """
+        part = self.line + part
+        end = part.rfind(b"\n") + 1
+        self.open = _unbalanced(self.open + _brackets(part[:end]))
+        self.line = part[end:]
+        for left in (self.open, self.open + _brackets(self.line)):
+            if len(left) > DEEPEST and _deepest(left) > DEEPEST:
+                raise ValueError(f"its brackets are nested more than {DEEPEST} deep")
+
+
+def _brackets(text: bytes) -> bytes:
+    """The brackets outside of strings."""
+    bare = text.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, OTHERS)
+    return STRING.sub(b"", bare.replace(b'""', b"")).replace(b"\n", b"")
+
+
+def _unbalanced(brackets: bytes) -> bytes:
+    """The brackets without pairs that close at once; most text needs one pass."""
+    for _ in range(PASSES):
+        shorter = brackets.replace(b"{}", b"").replace(b"[]", b"")
+        if len(shorter) == len(brackets):
+            break
+        brackets = shorter
+    return brackets
+
+
+def _deepest(brackets: bytes) -> int:
+    depth = deepest = 0
+    for sign in brackets:
+        depth += (sign in b"[{") - (sign in b"]}")
+        deepest = max(deepest, depth)
+    return deepest
+
+
+@contextmanager
+def _shallow(file: Source) -> Iterator[Any]:
+    with file.file() as raw, pyarrow().PythonFile(_Watched(raw), mode="r") as stream:
+        yield stream
+
+
+class _Watched(io.RawIOBase):
+    """A file whose depth is seen on the way."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.depth = file, Depth()
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        part = self.file.read(-1 if size is None else size)
+        self.depth.see(part)
+        return part

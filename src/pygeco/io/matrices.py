@@ -1,0 +1,171 @@
+"""Matrices and tables of numbers in files: npy, npz, mtx, csv, tsv, Parquet."""
+
+from __future__ import annotations
+
+import math
+import os
+import zipfile
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from pygeco.arrays.low_rank import Array
+from pygeco.io.columns import ReadError, parsing
+from pygeco.io.matrix_market import read_market
+from pygeco.io.sources import check_growth, opened
+from pygeco.io.tables import pyarrow
+from pygeco.io.text_tables import text_table
+
+TABLES = (".csv", ".tsv", ".txt", ".parquet")
+ARRAYS = (".npy", ".npz", ".mtx")
+
+
+class Table(NamedTuple):
+    """The columns of numbers of a table (NaN for missing cells), and the whole of it."""
+
+    values: Array
+    names: list[str]
+    others: list[str]
+    arrow: Any
+    named: bool
+
+    def filled(self, values: Array) -> Any:
+        """The table with the missing cells of its number columns taken from `values`."""
+        pa = pyarrow()
+        table = self.arrow
+        for k, name in enumerate(self.names):
+            missing = np.isnan(self.values[:, k])
+            if missing.any():
+                kind = np.float32 if table.schema.field(name).type == pa.float32() else np.float64
+                new = np.where(missing, values[:, k], self.values[:, k]).astype(kind)
+                table = table.set_column(table.column_names.index(name), name, pa.array(new))
+        return table
+
+    def with_values(self, values: Array) -> Any:
+        """The table with all of its number columns replaced."""
+        pa = pyarrow()
+        table = self.arrow
+        for k, name in enumerate(self.names):
+            column = pa.array(np.ascontiguousarray(values[:, k]))
+            table = table.set_column(table.column_names.index(name), name, column)
+        return table
+
+
+def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
+    """The matrix in a file of numpy or scipy, or in Matrix Market's format; 2 or 3 dimensions."""
+    source = Path(path)
+    readers = {".mtx": _market, ".npz": _archive}
+    with parsing(str(path)), source.open("rb") as file:
+        array = readers.get(source.suffix.lower(), _npy)(file, os.fstat(file.fileno()).st_size)
+    if array.ndim not in (2, 3) or array.dtype.kind not in "fiub" or 0 in array.shape:
+        raise ReadError(
+            f"{path} holds an array of shape {array.shape} and type {array.dtype}; give a matrix "
+            "of real numbers, or frames (time, height, width)."
+        )
+    return array
+
+
+def _market(file: BinaryIO, size: int) -> Array:
+    cells = read_market(file)
+    check_growth(file.name, size, 8 * math.prod(cells.shape))
+    return np.asarray(sp.coo_array((cells.values, (cells.rows, cells.cols)), cells.shape).toarray())
+
+
+def _npy(file: BinaryIO, size: int) -> NDArray[Any]:
+    _check_header(file, size)
+    return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def _check_header(file: Any, size: int) -> None:
+    """Compare the size that an npy header claims with what there is, and go back to the start."""
+    version = np.lib.format.read_magic(file)
+    reader = np.lib.format.read_array_header_1_0
+    if version != (1, 0):
+        reader = np.lib.format.read_array_header_2_0
+    shape, _, dtype = reader(file)
+    claimed = math.prod(shape) * dtype.itemsize
+    if dtype.hasobject or min(shape, default=0) < 0 or claimed > size - file.tell():
+        raise ValueError(f"its header claims an array of shape {shape} and type {dtype}")
+    file.seek(0)
+
+
+def _archive(file: BinaryIO, size: int) -> NDArray[Any]:
+    """The one array of an npz archive, or the sparse matrix that scipy put there."""
+    with zipfile.ZipFile(file) as archive:
+        for member in archive.infolist():
+            check_growth(file.name, size, member.file_size)
+            with archive.open(member) as content:
+                _check_header(content, member.file_size)
+        names = [Path(name).stem for name in archive.namelist()]
+    file.seek(0)
+    if "format" in names and "shape" in names:
+        matrix = sp.load_npz(file)
+        check_growth(file.name, size, 8 * math.prod(matrix.shape))
+        if matrix.format in ("csr", "csc", "bsr"):
+            matrix.check_format(full_check=True)  # an index astray would be followed
+        return np.asarray(matrix.toarray())
+    if len(names) != 1:
+        raise ValueError(f"it holds {len(names)} arrays; save the one to use by itself")
+    with np.load(file, allow_pickle=False) as found:
+        return np.asarray(found[names[0]])
+
+
+def read_table(path: str | os.PathLike[str]) -> Table:
+    """A table from text (separated by , ; | tabs or spaces) or Parquet.
+
+    Columns of numbers are found; empty cells, NA, NaN, null, ? and - are missing. The first line is
+    data if it has a number; only a frame's own count of its columns, and years, are names.
+    """
+    source = Path(path)
+    pa = pyarrow()
+    with parsing(str(path)):
+        table, named = _parquet(source) if source.suffix.lower() == ".parquet" else _text(source)
+        columns = table.column_names
+    if len(set(columns)) < len(columns):
+        raise ReadError(f"{path}: two columns have the same name; rename one.")
+    numbers = [f.name for f in table.schema if _is_number(f.type)]
+    if not numbers or not table.num_rows:
+        shown = ", ".join(repr(name) for name in table.column_names[:8]) or "none"
+        raise ReadError(f"{path} has no column of numbers (its columns: {shown}).")
+    with parsing(str(path)):  # numbers of which float64 has no equal
+        cast = [table.column(name).cast(pa.float64()) for name in numbers]
+    values = np.column_stack([column.to_numpy(zero_copy_only=False) for column in cast])
+    others = [name for name in table.column_names if name not in numbers]
+    return Table(values, numbers, others, table, named)
+
+
+def write_table(file: BinaryIO, table: Any, path: Path, named: bool = True) -> None:
+    """The table in the format that the name of `path` says."""
+    if path.suffix.lower() == ".parquet":
+        from pyarrow.parquet import write_table as write
+
+        write(table, file)
+        return
+    from pyarrow.csv import WriteOptions, write_csv
+
+    separator = "\t" if path.suffix.lower() in (".tsv", ".txt") else ","
+    write_csv(table, file, WriteOptions(include_header=named, delimiter=separator))
+
+
+def _parquet(path: Path) -> tuple[Any, bool]:
+    from pyarrow.parquet import ParquetFile
+
+    with path.open("rb") as file:
+        whole = ParquetFile(file)
+        about, size = whole.metadata, os.fstat(file.fileno()).st_size
+        check_growth(str(path), size, 8 * about.num_rows * about.num_columns)
+        table = whole.read()
+    table.validate(full=True)
+    return table, True
+
+
+def _text(path: Path) -> tuple[Any, bool]:
+    return text_table(opened(path))
+
+
+def _is_number(kind: Any) -> bool:
+    t = pyarrow().types
+    return bool(t.is_integer(kind) or t.is_floating(kind) or t.is_decimal(kind) or t.is_null(kind))

@@ -1,0 +1,276 @@
+"""Ratings in parts to slabs of rows on the workers of a cluster, shuffled by user once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.engines.dask.patience import awaited, gathered
+from pygeco.engines.dask.slabs import Slabs
+from pygeco.io.column_names import match_columns
+from pygeco.io.columns import ReadError
+from pygeco.io.partitioned import parts, sources
+from pygeco.io.partitioned.ids import RowIds
+from pygeco.io.tables import Column, ColumnError, column_at, id_array, is_frame, pyarrow
+from pygeco.io.value_scale import are_clicks, parse_marks, refuse_marks, tell_of_clicks
+from pygeco.objectives.entries.observed import RepeatedCellError, check_policy
+
+FAN = 8  # summaries that one task merges
+MOST = 1_000_000  # rows that are held out
+Progress = Callable[[float], object]
+
+
+class Partitioned(NamedTuple):
+    """Ratings on a cluster: slabs of rows, sorted by the user's id, and the ids.
+
+    Column ids are on the client. `names` are the three columns, `found` says what was read, and
+    `held` are the rows that were held out, a table on the client.
+    """
+
+    slabs: Slabs
+    row_ids: RowIds
+    column_ids: NDArray[Any]
+    names: tuple[str, ...]
+    found: str
+    held: Any = None
+
+
+class Planned(NamedTuple):
+    """Tasks of the parts and of their held-out rows, not yet run; the names of the three columns,
+    and the source in words.
+    """
+
+    tasks: list[Any]
+    held: list[Any]
+    names: tuple[str, ...]
+    words: str
+
+
+def read_partitioned(
+    X: Any,
+    client: Any,
+    *,
+    columns: Sequence[Column | None] | None = None,
+    duplicates: str = "error",
+    holdout: tuple[float, int] | None = None,
+    missing_values: Any = "auto",
+    progress: Progress | None = None,
+) -> Partitioned:
+    """The ratings of a Dask DataFrame, of a list of Parquet files or of a folder, in slabs.
+
+    Each part is read once, by the workers; rows come out sorted by the user's id, as a reader on
+    one machine sorts them. The number of slabs and the order depend on the data alone. Nothing of
+    the size of the users or of the cells reaches this process. Each slab is a pure task that
+    begins at the source, so that Dask can make it again where a worker is lost.
+
+    `holdout`, a share and a seed, leaves rows of files out, at most MOST of them, and gives them
+    beside: the same ones whatever the files are cut into.
+    """
+    check_policy(duplicates)
+    token = uuid4().hex
+    if is_frame(X):
+        if holdout is not None:
+            raise ValueError("holdout: is for files; split a Dask DataFrame by random_split.")
+        plan = _frame(X, columns, parse_marks(missing_values), token)
+    else:
+        plan = _files(X, client, columns, holdout, parse_marks(missing_values), token)
+    read = client.persist(plan.tasks)
+    awaited(client, client.compute(read), _half(progress, 0.0))
+    root = client.persist(_summary(read, plan.names, token))
+    summary: parts.Summary = gathered(client, [client.compute(root)])[0]
+    _check(summary, plan, missing_values)
+    built = client.persist(_slabs(read, root, summary, plan, duplicates, token))
+    del read
+    return _collected(client, built, summary, plan, duplicates, token, progress)
+
+
+def _files(
+    X: Any,
+    client: Any,
+    columns: Sequence[Column | None] | None,
+    holdout: tuple[float, int] | None,
+    marks: tuple[float, ...],
+    token: str,
+) -> Planned:
+    from dask import delayed
+
+    paths = sources.listed(X)
+    asked = client.map(sources.footer, paths, key=f"pygeco-footer-{token}")
+    footers = gathered(client, asked)
+    given = dict(zip(sources.ROLES, _three(columns), strict=True))
+    rows = sources.parts_of_files(paths, footers, given)
+    chosen = None
+    if holdout is not None:
+        total = sum(sum(about.rows) for about in footers)
+        chosen = sources.Holdout(min(holdout[0], MOST / max(1, total)), holdout[1])
+    read = delayed(sources.part_of_rows, pure=True)
+    tasks = [
+        read(one, chosen, marks, dask_key_name=f"pygeco-read-{token}-{t}")
+        for t, one in enumerate(rows)
+    ]
+    hold = delayed(sources.held_rows, pure=True)
+    held = [] if chosen is None else [hold(one, chosen) for one in rows]
+    name = sources.called(os.fspath(X)) if isinstance(X, (str, os.PathLike)) else "the list"
+    kind = "a Parquet file" if len(paths) == 1 else f"{len(paths):,} Parquet files"
+    return Planned(tasks, held, rows[0].names, f"{name} ({kind})")
+
+
+def _frame(
+    X: Any, columns: Sequence[Column | None] | None, marks: tuple[float, ...], token: str
+) -> Planned:
+    from dask import delayed
+
+    names = [str(name) for name in X.columns]
+    given = _three(columns)
+    if columns is None:
+        at = match_columns(names, sources.ROLES)
+        if at is None:
+            raise ColumnError(
+                f"X: no columns look like user, item and rating, but {names}; pass columns=."
+            )
+    else:
+        at = [column_at("columns", one, names) for one in given if one is not None]
+    read = delayed(sources.part_of_frame, pure=True)
+    tasks = [
+        read(one, at, t, marks, dask_key_name=f"pygeco-read-{token}-{t}")
+        for t, one in enumerate(X.to_delayed())
+    ]
+    return Planned(
+        tasks, [], tuple(names[k] for k in at), f"a Dask DataFrame in {len(tasks):,} parts"
+    )
+
+
+def _three(columns: Sequence[Column | None] | None) -> Sequence[Column | None]:
+    if columns is None:
+        return (None, None, None)
+    if isinstance(columns, str) or len(columns) != 3:
+        raise ValueError(f"columns: expected three, for rows, columns and values, not {columns!r}.")
+    return columns
+
+
+def _summary(read: Sequence[Any], names: tuple[str, ...], token: str) -> Any:
+    """The task of the summary of all parts, a tree with branches of FAN."""
+    from dask import delayed
+
+    summary, merge = delayed(parts.summary_of, pure=True), delayed(parts.merge, pure=True)
+    level = [
+        summary(one, dask_key_name=f"pygeco-summary-{token}-{t}") for t, one in enumerate(read)
+    ]
+    height = 0
+    while height == 0 or len(level) > 1:
+        height += 1
+        level = [
+            merge(level[t : t + FAN], names, dask_key_name=f"pygeco-merge-{token}-{height}-{t}")
+            for t in range(0, len(level), FAN)
+        ]
+    return level[0]
+
+
+def _check(summary: parts.Summary, plan: Planned, missing_values: Any) -> None:
+    if not summary.cells:
+        raise ReadError(f"{plan.words} has no row with user and item and rating; give another.")
+    if summary.bad:
+        raise ValueError(
+            f"values: {summary.bad} of {summary.cells} observed values are NaN or infinity (the "
+            f"first at position {summary.first}); drop those cells."
+        )
+    refuse_marks(summary.values, missing_values)
+    if are_clicks(summary.values):
+        raise ValueError(tell_of_clicks(float(summary.values[0])))
+
+
+def _slabs(
+    read: Sequence[Any],
+    root: Any,
+    summary: parts.Summary,
+    plan: Planned,
+    duplicates: str,
+    token: str,
+) -> list[Any]:
+    """The tasks of the slabs: every part split, the pieces of each slab put together."""
+    from dask import delayed
+
+    begin = parts.starts(summary)
+    whole = len(summary.items), summary.dtype, duplicates, plan.names[0]
+    items = delayed(_items, pure=True)(root, dask_key_name=f"pygeco-items-{token}")
+    split, take = delayed(parts.split, pure=True), delayed(_at, pure=True)
+    pieces = [
+        split(one, begin, items, dask_key_name=f"pygeco-split-{token}-{t}")
+        for t, one in enumerate(read)
+    ]
+    assemble = delayed(parts.assemble, pure=True)
+    built = []
+    for b in range(len(begin) + 1):
+        own = [
+            take(one, b, dask_key_name=f"pygeco-piece-{token}-{t}-{b}")
+            for t, one in enumerate(pieces)
+        ]
+        built.append(assemble(own, *whole, dask_key_name=f"pygeco-build-{token}-{b}"))
+    return built
+
+
+def _items(summary: parts.Summary) -> Any:
+    return summary.items
+
+
+def _at(pieces: Sequence[Any], at: Any) -> Any:
+    return pieces[at]
+
+
+def _collected(
+    client: Any,
+    built: Sequence[Any],
+    summary: parts.Summary,
+    plan: Planned,
+    duplicates: str,
+    token: str,
+    progress: Progress | None,
+) -> Partitioned:
+    """Futures of the slabs and of their ids, and what the client knows of them."""
+    from dask import delayed
+
+    get = delayed(getattr, pure=True)
+    asked = [
+        [get(one, name, dask_key_name=f"pygeco-{name}-{token}-{t}") for t, one in enumerate(built)]
+        for name in ("slab", "users", "account")
+    ]
+    slabs, users, accounts = (client.compute(tasks) for tasks in asked)
+    awaited(client, slabs, _half(progress, 0.5))
+    told: list[parts.Account] = gathered(client, accounts)
+    column_ids = id_array(summary.items)
+    repeated = [one for one in told if one.repeats]
+    if repeated and duplicates == "error":
+        user, at = repeated[0].pair or (None, 0)
+        pair = user, column_ids[[at]].tolist()[0]
+        raise RepeatedCellError(pair, sum(one.repeats for one in told), "X: the pair")
+    rows = np.cumsum([0, *(one.users for one in told)]).astype(np.int64)
+    sizes = np.array([one.cells for one in told], np.int64)
+    shaped = Slabs(
+        client, tuple(slabs), rows, len(column_ids), sizes, np.dtype(summary.dtype), False
+    )
+    starts = id_array(parts.starts(summary))
+    roles = zip(sources.ROLES, plan.names, strict=True)
+    words = ", ".join(f"{role} = {name!r}" for role, name in roles)
+    left = (
+        f"; {summary.skipped:,} rows with a missing value are left out" if summary.skipped else ""
+    )
+    found = f"{plan.words}: {words}; {summary.cells:,} rows{left}."
+    row_ids = RowIds(client, tuple(users), starts, rows)
+    held = _held(gathered(client, client.compute(plan.held))) if plan.held else None
+    return Partitioned(shaped, row_ids, column_ids, plan.names, found, held)
+
+
+def _held(tables: Sequence[Any]) -> Any:
+    """Tables of held-out rows as one, with ratings of one type."""
+    pa = pyarrow()
+    return pa.concat_tables(tables, promote_options="permissive")
+
+
+def _half(progress: Progress | None, begin: float) -> Progress | None:
+    """The progress of one half of the work, as that of the whole."""
+    return None if progress is None else lambda share: progress(begin + 0.5 * share)

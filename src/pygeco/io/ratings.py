@@ -1,0 +1,229 @@
+"""Ratings from files: delimited text, Parquet, Arrow, JSON lines, Matrix Market."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, BinaryIO, NamedTuple
+
+from pygeco.io.columns import ReadError, chosen_columns, parsing, whole_rows, with_numbers
+from pygeco.io.delimited import Sniffed, read_delimited, sniffed
+from pygeco.io.json_lines import json_start, read_json
+from pygeco.io.matrix_market import read_market
+from pygeco.io.shapes import check_shape, has_header
+from pygeco.io.sources import Progress, Source, check_growth, opened
+from pygeco.io.tables import Column, ColumnError, pyarrow
+from pygeco.io.text_ids import id_texts, narrow_ids
+from pygeco.io.text_tables import matrix_cells
+
+ROLES = ("user", "item", "rating")
+
+
+class Reading(NamedTuple):
+    """A table with one column for each role asked for, and what was found, in words.
+
+    `columns` says which columns of the file these are, by name, or by number from 1 without names.
+    """
+
+    table: Any
+    found: str
+    columns: tuple[str, ...] = ()
+
+
+class Layout(NamedTuple):
+    """What a file is: its format in words, its columns, and whether they have names."""
+
+    kind: str
+    words: str
+    names: list[str]
+    named: bool = True
+    text: Sniffed | None = None
+
+
+def read_ratings(
+    source: str | os.PathLike[str] | BinaryIO,
+    *,
+    user: Column | None = None,
+    item: Column | None = None,
+    rating: Column | None = None,
+    matrix: bool = False,
+    progress: Progress | None = None,
+) -> Reading:
+    """The ratings in a file as a pyarrow table with columns user, item and rating.
+
+    CSV, TSV and text separated by ";", "|", spaces or "::", Parquet, Arrow IPC, JSON lines or
+    Matrix Market, recognised by content, as is gzip, bzip2, xz, zstd or lz4 around it; "-" is
+    standard input. Columns are given by name, by number from 0, or by text like "2" that counts
+    from 1; others are found by their usual names or, in a file without names, are the first three.
+    Ids keep their type; in text they are what the text says, and numbers only where each is written
+    back as it was read. Rows without an id or a rating are left out, and `found` says how many.
+    `matrix=True` reads text with a row for each user and a column for each item instead.
+    `MatrixCompletion().fit(reading.table)` takes it from there.
+    """
+    given = {"user": user, "item": item, "rating": rating}
+    if matrix:
+        return read_matrix(source, given, progress)
+    return read_columns(source, given, progress)
+
+
+def read_columns(
+    source: str | os.PathLike[str] | BinaryIO,
+    given: dict[str, Column | None],
+    progress: Progress | None = None,
+    *,
+    texts: Collection[str] = (),
+    remembered: Mapping[str, str] | None = None,
+) -> Reading:
+    """The same for any roles, the keys of `given`; the ids of `texts` are read as text.
+
+    Columns that are not given are those `remembered` from another file, where this one has them.
+
+    A file of a few rows may hold only numbers where the ids of a model, or of the whole, are texts.
+    """
+    file = opened(source, progress)
+    if not file.head.strip():
+        raise ReadError(f"{file.name} is empty; give a file with ratings.")
+    layout = _layout(file, given, remembered or {})
+    roles = list(given)
+    try:
+        at = chosen_columns(layout.names, given, named=layout.named, remembered=remembered)
+    except ColumnError as error:
+        raise ColumnError(f"{file.name}: {error}") from None
+    names = [layout.names[k] for k in at]
+    table = _table(file, layout, at, roles).rename_columns(roles)
+    for k, role in enumerate(roles):
+        if role == "title" or role in texts:
+            table = table.set_column(k, role, id_texts(table.column(k)))
+        elif role != "rating" and layout.text is not None:
+            table = table.set_column(k, role, narrow_ids(table.column(k)))
+    if "rating" in roles:
+        table = with_numbers(file.name, table, names[roles.index("rating")])
+    table, skipped = whole_rows(table)
+    if not table.num_rows:
+        raise ReadError(f"{file.name} has no row with {' and '.join(roles)}; give another file.")
+    words = _words(file, layout, at, roles, table.num_rows, skipped)
+    told = names if layout.named else [f"{k + 1}" for k in at]
+    return Reading(table, words, tuple(told))
+
+
+def read_matrix(
+    source: str | os.PathLike[str] | BinaryIO,
+    given: dict[str, Column | None],
+    progress: Progress | None = None,
+) -> Reading:
+    """The cells of a matrix in text that have a value, as ratings."""
+    if any(it is not None for it in given.values()):
+        raise ColumnError("matrix: every column is an item; do not name columns as well.")
+    file = opened(source, progress)
+    with parsing(file.name):
+        return Reading(*matrix_cells(file))
+
+
+def _layout(file: Source, given: dict[str, Column | None], remembered: Mapping[str, str]) -> Layout:
+    head = file.head
+    if head.startswith(b"PAR1"):
+        return Layout("parquet", "Parquet", _guard(file, _parquet_names))
+    if head.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
+        return Layout("arrow", "Arrow", _guard(file, lambda file: _arrow(file).schema.names))
+    if head.startswith(b"%%MatrixMarket"):
+        return Layout("matrix", "Matrix Market", list(ROLES))
+    if head.lstrip().startswith(b"{"):
+        return Layout("json", "JSON lines", _guard(file, lambda file: json_start(file).names))
+    if head.lstrip().startswith(b"["):
+        raise ReadError(f"{file.name} is one JSON array; write one object a line instead.")
+    if b"\x00" in head:
+        raise ReadError(
+            f"{file.name} is not text in UTF-8, nor Parquet or Arrow; convert it to one of these."
+        )
+    text = sniffed(file)
+    known = {role: name for role, name in remembered.items() if name in text.names}
+    given = {role: known.get(role) if it is None else it for role, it in given.items()}
+    if text.header and not has_header(text, given):
+        text = text.without_header()
+    check_shape(file.name, text, given)
+    return Layout("text", text.words, text.names, text.header, text)
+
+
+def _table(file: Source, layout: Layout, at: list[int], roles: list[str]) -> Any:
+    """The chosen columns, in the order of `at`."""
+    if layout.text is not None:
+        return read_delimited(file, at, roles, layout.text)
+    if layout.kind == "matrix":
+        return _guard(file, _matrix).select(at)
+    if layout.kind == "parquet":
+        return _guard(file, lambda file: _parquet_columns(file, at))
+    if layout.kind == "json":
+        names = [layout.names[k] for k in at]
+        return _guard(file, lambda file: read_json(file, names, roles).select(names))
+    return _guard(file, lambda file: _arrow_columns(file, at))
+
+
+def _parquet(file: Source) -> Any:
+    from pyarrow.parquet import ParquetFile
+
+    if file.path is not None and file.compression is None:
+        return ParquetFile(file.path)
+    return ParquetFile(file.whole())
+
+
+def _parquet_names(file: Source) -> list[str]:
+    return list(_parquet(file).schema_arrow.names)
+
+
+def _parquet_columns(file: Source, at: list[int]) -> Any:
+    whole = _parquet(file)
+    about = whole.metadata
+    rows = max(
+        about.num_rows, sum(about.row_group(k).num_rows for k in range(about.num_row_groups))
+    )
+    check_growth(file.name, file.size, 8 * rows * len(at))
+    names = whole.schema_arrow.names
+    if len(set(names)) < len(names):  # pyarrow would give every column of a name
+        return _sound(whole.read().select(at))
+    asked = [names[k] for k in at]
+    return _sound(whole.read(columns=asked).select(asked))
+
+
+def _arrow_columns(file: Source, at: list[int]) -> Any:
+    table = _arrow(file).read_all().select(at)
+    check_growth(file.name, file.size, 8 * table.num_rows * len(at))
+    return _sound(table)
+
+
+def _sound(table: Any) -> Any:
+    """The table, if no offset or index in it points astray: pyarrow trusts files."""
+    table.validate(full=True)
+    return table
+
+
+def _arrow(file: Source) -> Any:
+    """A reader, which knows the schema before the data are read."""
+    from pyarrow import ipc
+
+    return (ipc.open_file if file.head.startswith(b"ARROW1") else ipc.open_stream)(file.whole())
+
+
+def _matrix(file: Source) -> Any:
+    """Rows and columns counted from 1, as the format does."""
+    with file.file() as stream:
+        cells = read_market(stream)
+    columns = {"user": cells.rows + 1, "item": cells.cols + 1, "rating": cells.values}
+    return pyarrow().table(columns)
+
+
+def _guard(file: Source, read: Callable[[Source], Any]) -> Any:
+    """What `read` gives, or one sentence."""
+    with parsing(file.name):
+        return read(file)
+
+
+def _words(
+    file: Source, layout: Layout, at: list[int], roles: list[str], rows: int, skipped: int
+) -> str:
+    def called(k: int) -> str:
+        return repr(layout.names[k]) if layout.named else f"column {k + 1}"
+
+    packed = f", {file.compression}" if file.compression else ""
+    parts = ", ".join(f"{role} = {called(k)}" for role, k in zip(roles, at, strict=True))
+    left = f"; {skipped:,} rows with a missing value are left out" if skipped else ""
+    return f"{file.name} ({layout.words}{packed}): {parts}; {rows:,} rows{left}."

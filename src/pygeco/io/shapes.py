@@ -1,0 +1,72 @@
+"""Text that is no list of ratings: matrices, lists of clicks, pairs; said in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pygeco.io.column_names import find_role
+from pygeco.io.columns import ReadError
+from pygeco.io.delimited import Sniffed, is_number
+from pygeco.io.tables import Column, ColumnError
+
+# From here on a file of numbers is a matrix rather than ratings with times and the like.
+MATRIX_COLUMNS = 8
+# With fewer, from here on, it is one if its first two columns repeat in the first lines.
+LEAST_MATRIX_COLUMNS = 5
+
+
+def has_header(text: Sniffed, given: Mapping[str, Column | None]) -> bool:
+    """Whether a first line without numbers names the columns.
+
+    A line of ratings has a number. Lines of pairs or of titles may have none: there the first is
+    a header if it has a name that is known or was given, or stands above numbers.
+    """
+    if "rating" in given or len(text.lines) < 2:
+        return True
+    if any(find_role(text.names, role) is not None for role in given):
+        return True
+    if any(isinstance(it, str) and not it.isdecimal() for it in given.values()):
+        return True
+    columns = zip(*text.lines[1:], strict=False)
+    return any(all(is_number(field) for field in column) for column in columns)
+
+
+def check_shape(name: str, text: Sniffed, given: Mapping[str, Column | None]) -> None:
+    """Refuse a matrix, a list of clicks and pairs where ratings are asked for."""
+    if "rating" not in given or any(it is not None for it in given.values()):
+        return
+    rows = text.lines[1:] if text.header else text.lines
+    numeric = bool(rows) and all(is_number(field) for row in rows for field in row if field)
+    if _is_ragged(text) and numeric:
+        shown = sorted({len(row) for row in rows})
+        raise ReadError(
+            f"{name} has lines of {shown[0]} to {shown[-1]} numbers, as lists of clicks have "
+            "(user item item …); write one pair of user and item a line, with a column of ratings "
+            "or counts."
+        )
+    if len(text.names) == 2:
+        raise ColumnError(
+            f"{name}: has 2 column(s), too few for user and item and rating; pairs alone are "
+            "clicks, whose ratings would all be equal: add a column of ratings or counts, or check "
+            "the separator."
+        )
+    if numeric and _is_matrix(text, rows):
+        raise ReadError(
+            f"{name} looks like a matrix, {len(text.names)} numbers a line, not like a list of "
+            "user, item and rating; read it as a matrix, one row a user, with matrix=True (on the "
+            "command line --matrix), or name the columns with user=, item= and rating= (--user, "
+            "--item, --rating)."
+        )
+
+
+def _is_ragged(text: Sniffed) -> bool:
+    return not text.header and len({len(row) for row in text.lines}) > 1
+
+
+def _is_matrix(text: Sniffed, rows: list[list[str]]) -> bool:
+    if any(find_role(text.names, role) is not None for role in ("user", "item", "rating")):
+        return False
+    if len(text.names) >= MATRIX_COLUMNS:
+        return True
+    pairs = {(row[0], row[1]) for row in rows if len(row) > 1}
+    return len(text.names) >= LEAST_MATRIX_COLUMNS and len(pairs) < len(rows)

@@ -1,0 +1,177 @@
+"""Where bytes come from: a path, standard input or an open file, compressed or not."""
+
+from __future__ import annotations
+
+import io
+import lzma
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any, BinaryIO, NamedTuple
+
+from pygeco.io.columns import ReadError
+from pygeco.io.tables import pyarrow
+
+HEAD = 1 << 16
+BLOCK = 1 << 20
+MAGICS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+# Told the share of the bytes that have been read, now and then.
+Progress = Callable[[float], object]
+
+
+# A file may take this much memory, or this many times its own size if that is more.
+ROOM = 1 << 30
+GROWTH = 100
+WIDENED = 4
+
+
+def check_growth(name: str, size: int, unpacked: int, times: int = GROWTH) -> None:
+    """Refuse `unpacked` bytes from a file of `size`: a bomb, or a header that lies."""
+    if unpacked > max(ROOM, times * size):
+        raise ReadError(
+            f"{name} has {size:,} bytes and would take {unpacked:,} in memory, more than "
+            f"{times} times as many; if that is right, unpack or convert it first."
+        )
+
+
+class Source(NamedTuple):
+    """Bytes that can be read again from the start, and the first of them."""
+
+    name: str
+    head: bytes
+    compression: str | None
+    path: str | None
+    content: bytes
+    progress: Progress | None
+
+    @contextmanager
+    def stream(self) -> Iterator[Any]:
+        """The bytes, decompressed, as pyarrow reads them."""
+        pa = pyarrow()
+        with ExitStack() as stack:
+            raw = stack.enter_context(self._raw())
+            if self.compression == "xz":
+                raw = stack.enter_context(lzma.open(raw))
+            whole = stack.enter_context(pa.PythonFile(raw, mode="r"))
+            if self.compression not in (None, "xz"):
+                whole = stack.enter_context(pa.CompressedInputStream(whole, self.compression))
+            if self.compression is not None:
+                limited = io.BufferedReader(_Limited(whole, self), HEAD)
+                whole = stack.enter_context(pa.PythonFile(limited, mode="r"))
+            yield whole
+
+    @contextmanager
+    def file(self) -> Iterator[BinaryIO]:
+        """The bytes, decompressed, as a Python file."""
+        with self.stream() as stream, io.BufferedReader(_Arrow(stream), HEAD) as file:
+            yield file
+
+    def whole(self) -> Any:
+        """All bytes, decompressed, in pyarrow's memory."""
+        pa = pyarrow()
+        with self.stream() as stream:
+            if self.compression is None:
+                return pa.BufferReader(stream.read())
+            return pa.BufferReader(b"".join(iter(lambda: stream.read(BLOCK), b"")))
+
+    @property
+    def size(self) -> int:
+        """Bytes as they lie there."""
+        return len(self.content) if self.path is None else os.path.getsize(self.path)
+
+    def _raw(self) -> Any:
+        if self.path is None:
+            return io.BytesIO(self.content)
+        file = open(self.path, "rb")  # noqa: SIM115, closed with the stream
+        return file if self.progress is None else _Counting(file, self.progress)
+
+
+def opened(source: str | os.PathLike[str] | BinaryIO, progress: Progress | None = None) -> Source:
+    """A path, "-" for standard input, or a binary file; the last two are read at once.
+
+    So is a pipe, such as the shell's <(…), for it can be read but once.
+    """
+    path: str | None
+    if isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-":
+        path = os.fspath(source)
+        name, content = os.path.basename(path), b""
+        with open(path, "rb") as file:
+            if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+                path, content = None, file.read()
+            first = content[:8] or file.read(8)
+    else:
+        stdin = isinstance(source, (str, os.PathLike))
+        if stdin and sys.stdin is None:
+            raise ReadError("standard input is closed; give the name of a file.")
+        file = sys.stdin.buffer if stdin else source  # type: ignore[assignment]
+        name, path, content = "standard input" if stdin else "the file", None, file.read()
+        first = content[:8]
+    if first.startswith(b"PK\x03\x04"):
+        raise ReadError(f"{name} is a zip archive; unpack it and give the file inside.")
+    kind = next((kind for magic, kind in MAGICS.items() if first.startswith(magic)), None)
+    found = Source(name, b"", kind, path, content, None)
+    return found._replace(head=_head(found), progress=progress)
+
+
+def _head(source: Source) -> bytes:
+    try:
+        with source.file() as file:
+            return file.read(HEAD)
+    except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise ReadError(
+            f"{source.name} looks compressed ({source.compression}) but cannot be unpacked."
+        ) from error
+
+
+class _Arrow(io.RawIOBase):
+    """A pyarrow stream as a raw Python file."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream_in = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.stream_in.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Limited(_Arrow):
+    """A decompressed stream that ends in an error where it grows beyond reason."""
+
+    def __init__(self, stream: Any, source: Source) -> None:
+        super().__init__(stream)
+        self.source, self.packed, self.given = source, source.size, 0
+
+    def readinto(self, buffer: Any) -> int:
+        count = super().readinto(buffer)
+        self.given += count
+        # A short line of text becomes a row of three numbers, several times as long.
+        check_growth(self.source.name, self.packed, WIDENED * self.given, WIDENED * GROWTH)
+        return count
+
+
+class _Counting(io.BufferedReader):
+    """A file that tells how much of it has been read."""
+
+    def __init__(self, file: BinaryIO, progress: Progress) -> None:
+        super().__init__(file)  # type: ignore[arg-type]
+        self.total = max(1, os.fstat(file.fileno()).st_size)
+        self.progress = progress
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        data = super().read(size)
+        self.progress(min(1.0, self.tell() / self.total))
+        return data

@@ -1,0 +1,85 @@
+"""Ids and numbers that were written as text: what the text says, and no more."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pygeco.io.tables import pyarrow
+
+# What stands for a missing id among numbers; among texts "NA" is an id like any other.
+MISSING_IDS = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "NaN", "nan", "None")
+DECIMAL_COMMA = r"^\s*[-+]?\d+(,\d+)?\s*$"
+
+
+def narrow_ids(column: Any) -> Any:
+    """A column of text as whole numbers, numbers, dates, times or booleans, if each value of it
+    is written back as it was read; else as text.
+
+    So `01` and `1` stay two ids, as do `1.10` and `1.1`. Spaces around a value are not part of it.
+    """
+    pa = pyarrow()
+    encoded = column.dictionary_encode().unify_dictionaries()  # a few texts say it for all
+    if not encoded.num_chunks:
+        return column
+    texts = _without_gaps(encoded.chunk(0).dictionary)
+    kinds = (pa.int64(), pa.uint64(), pa.bool_(), pa.date32(), pa.timestamp("s"))
+    kind = next((kind for kind in kinds if _round_trips(texts, kind)), None)
+    if kind is None and not _are_floats(texts):
+        return column
+    values = texts.cast(kind or pa.float64())
+    return pa.chunked_array([values.take(chunk.indices) for chunk in encoded.chunks])
+
+
+def _without_gaps(column: Any) -> Any:
+    """Trimmed, and null where nothing or a word for it stands."""
+    pa = pyarrow()
+    trimmed = pa.compute.utf8_trim_whitespace(column)
+    missing = pa.compute.is_in(trimmed, pa.array(MISSING_IDS))
+    return pa.compute.if_else(missing, pa.scalar(None, pa.string()), trimmed)
+
+
+def _round_trips(texts: Any, kind: Any) -> bool:
+    pa = pyarrow()
+    if texts.null_count == len(texts):
+        return False
+    try:
+        return bool(texts.cast(kind).cast(pa.string()).equals(texts))
+    except pa.ArrowException:
+        return False
+
+
+def _are_floats(texts: Any) -> bool:
+    """Whether Python writes each number as it stands there, a decimal point in it."""
+    for text in texts.drop_null().to_pylist():
+        try:
+            if text != repr(float(text)) or text[-1] not in "0123456789":  # nan, inf
+                return False
+        except ValueError:
+            return False
+    return texts.null_count < len(texts)
+
+
+def id_texts(column: Any) -> Any:
+    """Ids of any kind as the text that `narrow_ids` would take for them."""
+    pa = pyarrow()
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_floating(column.type):  # Arrow writes 1.0 as 1
+        return pa.chunked_array([pa.array(map(_float_text, column.to_pylist()), pa.string())])
+    return column.cast(pa.string())
+
+
+def _float_text(number: float | None) -> str | None:
+    return None if number is None else repr(number)
+
+
+def with_points(column: Any) -> Any:
+    """Text with decimal commas as numbers; anything else as it is."""
+    pa = pyarrow()
+    if not pa.types.is_string(column.type):
+        return column
+    filled = pa.compute.invert(pa.compute.equal(pa.compute.utf8_trim_whitespace(column), ""))
+    written = column.filter(filled)
+    if not pa.compute.all(pa.compute.match_substring_regex(written, DECIMAL_COMMA)).as_py():
+        return column
+    return pa.compute.replace_substring(column, ",", ".")

@@ -1,0 +1,1 @@
+"""A dense table: `Dense`."""

@@ -1,0 +1,277 @@
+"""Every cell of a dense matrix: R(A) = Σ w ℓ(A_ij, Y_ij) / Σ w, robust approximation."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from pygeco.arrays.kinds import host, inner, on, ones, scaled, times, zeros
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.streams import Purpose, stream
+from pygeco.engines import Engine, chosen
+from pygeco.engines.protocol import Lines, Systems
+from pygeco.losses import Loss, Squared, named, prepared
+from pygeco.losses.duals import ScaledDual
+from pygeco.objectives.base import OfCells
+from pygeco.objectives.dense.input import check_extremes, checked, relabelled, weights_at
+from pygeco.objectives.dense.sweep import DIRECT, blocks, minimise_lines
+from pygeco.objectives.spans.convex import ConvexSpan
+
+# Rows and columns, at least and at most, of the part from which scales are estimated.
+SAMPLE = 128, 512
+EPSILON = float(np.finfo(float).eps)
+
+
+class Dense:
+    """The mean loss over the cells of a dense m × n matrix, less those that are missing.
+
+    Y may have any real type; it is read in tiles as it is, so that memory over the input stays
+    bounded. Small integers and float32 are worked in float32, the rest in float64. A cell is
+    missing where Y is NaN or `mask` is False. `sample_weight` broadcasts to the shape of Y.
+    `engine` says where passes over the cells run: "cpu", or "cuda" for a GPU; by default where Y
+    is already.
+    """
+
+    correction = "sweep"  # what `Solver(correction="auto")` takes
+
+    def __init__(
+        self,
+        Y: ArrayLike,
+        loss: str | Loss = "squared",
+        *,
+        mask: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        engine: str | Engine | None = None,
+    ) -> None:
+        self.table = checked(Y, mask, sample_weight, chosen(engine, Y))
+        self.shape: tuple[int, int] = self.table.values.shape
+        self.offset: tuple[Array, Array] | None = None
+        self.total_weight, self.heaviest, infinite = self.engine.census(self.table)
+        if infinite:
+            raise ValueError(f"Y: {infinite} cells are infinite; mark them as NaN to leave out.")
+        if not self.total_weight > 0:
+            raise ValueError("Y: no observed cell; at least one is needed.")
+        check_extremes(self.table, named(loss))
+        if type(named(loss)).targets is not Loss.targets:  # labels or levels, not numbers
+            self.loss, self.table = relabelled(loss, self.table)
+        else:
+            i, j, seen, y = self._part
+            w = weights_at(self.table, np.ix_(i, j), seen)
+            self.loss, _ = prepared(loss, y[seen], w)
+
+    @property
+    def engine(self) -> Engine:
+        """Where the passes over the cells run."""
+        return self.table.engine
+
+    @property
+    def kind(self) -> Array:
+        """An array of the kind that the passes take."""
+        return self.engine.kind
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.table.dtype
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether R ≥ 0 for sure."""
+        return self.loss.nonnegative
+
+    @property
+    def squared(self) -> bool:
+        """Whether R is a weighted sum of squares."""
+        return isinstance(self.loss, Squared)
+
+    @property
+    def smoothness(self) -> float:
+        """β = L max w / Σ w."""
+        return self.loss.smoothness * self.heaviest / self.total_weight
+
+    @property
+    def complete(self) -> bool:
+        """Whether every cell counts once: products with Y itself then do."""
+        m, n = self.shape
+        return not self.table.weights and self.total_weight == m * n
+
+    def value(self, A: LowRank) -> float:
+        """R(A). One pass, O(m n s)."""
+        return self.total_loss(False, A.left, A.V) / self.total_weight
+
+    def dual(self, A: LowRank) -> Callable[[float], float] | None:
+        """c ↦ Σ w (ℓ*(c ℓ′) − c ℓ′ z) / Σ w, for certificates. One pass each, O(m n s)."""
+        if not self.loss.has_conjugate:
+            return None
+        return lambda scale: self.with_loss(ScaledDual(self.loss, scale)).value(A)
+
+    def gradient(self, A: LowRank) -> DenseGradient:
+        """∇R(A) = w ℓ′(A, Y) / Σ w, made again tile by tile at each product. O(m n s)."""
+        left = A.left
+        found = self.lines(False, left, A.V, A.V)
+        value = float(found.values.sum()) / self.total_weight
+        inner = float(np.sum(found.sides * left)) / self.total_weight
+        return DenseGradient(self, left, A.V, value, inner)
+
+    def span(self, A: LowRank) -> ConvexSpan:
+        """B ↦ R(U B Vᵀ) for the columns of A."""
+        return replace(ConvexSpan.of(self, A), quadratic=isinstance(self.loss, Squared))
+
+    def counts(self) -> tuple[Array, Array]:
+        """The total weight of the observed cells of each row, and of each column."""
+        m, n = self.shape
+        none = zeros((m, 0), self.kind), zeros((n, 0), self.kind)
+        flat = self.with_loss(Squared())
+        return (
+            flat.lines(False, *none, none[1]).stiffness / 2,
+            flat.lines(True, *none[::-1], none[0]).stiffness / 2,
+        )
+
+    def half_sweep(
+        self,
+        fixed: Array,
+        start: Array,
+        *,
+        side: str,
+        ridge: float | Array = 0.0,
+        steps: int = 50,
+        exact: bool = True,
+    ) -> Array:
+        """Argmin_W R(A) + Σ ridge_j ‖w_j‖², A = fixed Wᵀ; for side="row", A = W fixedᵀ.
+
+        From `start`; a row of W never gets worse, and one without any cell stays as it is. One
+        product with Y for the squared loss on all cells. Else at most `steps` passes of
+        `minimise_lines`, in blocks whose systems fit in memory, cheaper ones if not `exact`. A row
+        of W depends on its own cells alone, whatever the others are and however many.
+        """
+        if side not in ("column", "row"):
+            raise ValueError(f"side: expected 'column' or 'row', not {side!r}.")
+        columns = side == "column"
+        lift = np.broadcast_to(on(ridge, start, float) * self.total_weight, (len(start),))
+        if isinstance(self.loss, Squared) and self.complete and float(np.ptp(lift)) == 0.0:
+            zero = np.zeros_like(start)
+            force = -self.lines(columns, zero, fixed, fixed).sides
+            gram = 2 * inner(fixed, fixed) + 2 * float(lift[0]) * np.eye(fixed.shape[1])
+            return times(force, np.linalg.pinv(gram, rcond=EPSILON * len(gram), hermitian=True))
+        bound, s = self.loss.smoothness * self.heaviest, fixed.shape[1]
+        curved = exact or s <= DIRECT
+        found = []
+        for block in blocks(len(start), s, curved=curved):
+            part = self.part(cols=block) if columns else self.part(rows=block)
+            given = fixed, start[block], lift[block], bound, steps, curved
+            found.append(minimise_lines(partial(part.lines, columns), *given))
+        return np.concatenate(found)
+
+    def shifted(self, row: Array, col: Array) -> Dense:
+        """A ↦ R(A + row 1ᵀ + 1 colᵀ). Y is shared."""
+        moved = copy.copy(self)
+        old = self.offset or (0.0, 0.0)
+        moved.offset = (old[0] + row, old[1] + col)
+        return moved
+
+    def with_loss(self, loss: Loss) -> Dense:
+        """The same cells and targets under another loss. Y is shared."""
+        other = copy.copy(self)
+        other.loss = loss
+        return other
+
+    def part(
+        self, rows: NDArray[Any] | slice = slice(None), cols: NDArray[Any] | slice = slice(None)
+    ) -> Dense:
+        """These rows (or columns) alone; weights are relative to the same total.
+
+        A slice shares the cells; an array of indices copies them.
+        """
+        other = copy.copy(self)
+        other.__dict__.pop("_part", None)
+        values, *weights = (w[rows][:, cols] for w in (self.table.values, *self.table.weights))
+        other.table = self.table._replace(values=values, weights=tuple(weights))
+        other.shape = values.shape
+        if self.offset is not None:
+            other.offset = self.offset[0][rows], self.offset[1][cols]
+        return other
+
+    def residual_sample(self, A: LowRank) -> Array:
+        """y − z at a fixed part of the cells, from which a scale is estimated."""
+        i, j, seen, y = self._part
+        z = scaled(A.U[i], A.s) @ A.V[j].T
+        if self.offset is not None:
+            z += self.offset[0][i][:, None] + self.offset[1][j]
+        return (y - z)[seen]
+
+    def medians(self) -> Array:
+        """The median of each column's observed cells; zero where there is none."""
+        return self.engine.medians(self.table)
+
+    def outliers(self, A: LowRank, threshold: float) -> sp.csr_array:
+        """Y − A where that is larger than the threshold, (m, n) sparse."""
+        P, Q = self.widened(False, A.left, A.V)
+        i, j, r = self.engine.beyond(self.table, P, Q, threshold)
+        starts = np.searchsorted(i, np.arange(self.shape[0] + 1, like=i))
+        return sp.csr_array((host(r), host(j), host(starts)), shape=self.shape)
+
+    def widened(self, columns: bool, P: Array, Q: Array) -> tuple[Array, Array]:
+        """P and Q with the offset as two more columns; P goes with the columns, else the rows."""
+        if self.offset is None:
+            return P, Q
+        own, other = self.offset[::-1] if columns else self.offset
+        ones_own, ones_other = ones(len(P), P), ones(len(Q), Q)
+        return np.column_stack([P, own, ones_own]), np.column_stack([Q, ones_other, other])
+
+    def lines(self, columns: bool, P: Array, Q: Array, X: Array, *, curved: bool = False) -> Lines:
+        """Sums over each column (else row) at z = ⟨P_i, Q_j⟩ plus the offset. X goes with Q."""
+        P, Q = self.widened(columns, P, Q)
+        P, Q = (Q, P) if columns else (P, Q)
+        by_row = not columns
+        return self.engine.lines(self.table, self.loss, P, Q, X, by_row=by_row, curved=curved)
+
+    def total_loss(self, columns: bool, P: Array, Q: Array) -> float:
+        """Σ w ℓ at z = ⟨P_i, Q_j⟩ plus the offset, i a column (else a row)."""
+        return float(self.lines(columns, P, Q, Q[:, :0]).values.sum())
+
+    def systems(self, columns: bool, P: Array, Q: Array, *, curved: bool = True) -> Systems:
+        """The Newton system of each column (else row) in its own P_i, at the same z."""
+        found = self.lines(columns, P, Q, Q, curved=curved)
+        return Systems(found.grams, found.sides, found.values)
+
+    @cached_property
+    def _part(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Array]:
+        """Some rows and columns, which of their cells are observed, and the values there."""
+        rng = stream(Purpose.SAMPLE)
+        size = int(np.clip(np.sqrt(self.shape[0] * self.shape[1]) / 4, *SAMPLE))
+        while True:
+            chosen = (np.sort(rng.permutation(count)[:size]) for count in self.shape)
+            i, j = (on(index, self.kind) for index in chosen)
+            at = np.ix_(i, j)
+            y = self.table.values[at].astype(self.dtype)
+            seen = ~np.isnan(y)
+            for w in self.table.weights:
+                seen &= w[at] > 0
+            if int(np.count_nonzero(seen)) >= SAMPLE[0] or size >= max(self.shape):
+                return i, j, seen, y
+            size *= 2
+
+
+@dataclass(frozen=True, eq=False)
+class DenseGradient(OfCells):
+    """∇R at left · rightᵀ. A product with k columns costs O(m n (s + k))."""
+
+    objective: Dense
+    left: Array
+    right: Array
+    value: float
+    inner: float
+
+    def matmat(self, X: Array) -> Array:
+        found = self.objective.lines(False, self.left, self.right, X)
+        return found.sides / self.objective.total_weight
+
+    def rmatmat(self, Y: Array) -> Array:
+        found = self.objective.lines(True, self.right, self.left, Y)
+        return found.sides / self.objective.total_weight

@@ -1,0 +1,1 @@
+"""Observed cells of a matrix: `Entries`."""

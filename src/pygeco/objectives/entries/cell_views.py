@@ -1,0 +1,212 @@
+"""Observed cells in both orders, with a loss, and other sets made of them."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.kinds import on, ones, runs, scaled, zeros
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.engines import Cells, Engine
+from pygeco.losses import Loss, Squared
+from pygeco.losses.weighted_squares import Weighing
+
+
+def beyond(P: Array, Q: Array, own: Array, other: Array) -> tuple[Array, Array]:
+    """P and Q with two more columns each, so that ⟨P_i, Q_j⟩ grows by own_i + other_j."""
+    return (
+        np.column_stack([P, own, ones(len(P), P)]),
+        np.column_stack([Q, ones(len(Q), Q), other]),
+    )
+
+
+def apart(cells: Cells, P: Array, Q: Array) -> Array:
+    """⟨P_i, Q_j⟩ − y of each cell, whatever its weight."""
+    return cells.engine.residuals(cells._replace(weights=cells.weights[:0]), P, Q).data
+
+
+def weighed(cells: Cells, weights: Array) -> Cells:
+    """The cells with their weights multiplied by these."""
+    weights = weights * cells.weights if len(cells.weights) else weights
+    return cells._replace(weights=weights.astype(cells.values.dtype))
+
+
+class CellViews:
+    """The cells of an m × n matrix by row and by column; what gives others shares their indices."""
+
+    shape: tuple[int, int]
+    by_row: Cells
+    by_col: Cells
+    loss: Loss
+    offset: tuple[Array, Array] | None
+    total_weight: float
+
+    @property
+    def engine(self) -> Engine:
+        """Where the passes over the cells run."""
+        return self.by_row.engine
+
+    @property
+    def kind(self) -> Array:
+        """An array of the kind that the passes take."""
+        return self.engine.kind
+
+    @property
+    def size(self) -> int:
+        """|E|, the number of observed cells."""
+        return self.by_row.size
+
+    @property
+    def squared(self) -> bool:
+        """Whether the loss is the squared one, which has passes and a core of its own."""
+        return isinstance(self.loss, Squared)
+
+    @property
+    def weighted(self) -> bool:
+        return len(self.by_row.weights) > 0
+
+    @property
+    def weights(self) -> Array | None:
+        """The weights of the cells, row by row; None where each counts once."""
+        return self.by_row.weights if self.weighted else None
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.by_row.values.dtype
+
+    def _changed(self) -> Self:
+        """A copy that is about to get other cells or another loss."""
+        other = copy.copy(self)
+        other.__dict__.pop("value_at_zero", None)
+        return other
+
+    def counts(self) -> tuple[Array, Array]:
+        """The number of observed cells in each row and in each column."""
+        return self.by_row.counts().astype(float), self.by_col.counts().astype(float)
+
+    def rows(self) -> NDArray[np.int32]:
+        """The row of each cell, row by row."""
+        return self.by_row.owners()
+
+    def cells(self, columns: bool) -> Cells:
+        """The cells grouped by column, or by row."""
+        return self.by_col if columns else self.by_row
+
+    def widened(self, columns: bool, P: Array, Q: Array) -> tuple[Array, Array]:
+        """P and Q with the offset as two more columns; P goes with the columns, else the rows."""
+        if self.offset is None:
+            return P, Q
+        return beyond(P, Q, *(self.offset[::-1] if columns else self.offset))
+
+    def moments(self, centre: float = 0.0) -> tuple[float, float]:
+        """Σ w (y − centre) and Σ w (y − centre)², in float64."""
+        first, second = 0.0, 0.0
+        cells = self.by_row
+        for part in runs(cells.values):
+            y = cells.values[part].astype(float) - centre
+            wy = y * cells.weights[part] if len(cells.weights) else y
+            first += float(wy.sum())
+            second += float(np.dot(wy, y))
+        return first, second
+
+    def shifted(self, row: Array, col: Array) -> Self:
+        """A ↦ R(A + row 1ᵀ + 1 colᵀ): the same cells seen from an offset, the indices shared."""
+        moved = self._changed()
+        if not self.squared:
+            old = self.offset or (0.0, 0.0)
+            moved.offset = (old[0] + row, old[1] + col)
+            return moved
+        nothing = zeros((len(row), 0), row), zeros((len(col), 0), col)
+        left, right = beyond(*nothing, row, col)
+        for name, P, Q in (("by_row", left, right), ("by_col", right, left)):
+            cells: Cells = getattr(self, name)
+            setattr(moved, name, cells._replace(values=-apart(cells, P, Q)))
+        return moved
+
+    def standardised(self, mean: float, scale: float, dtype: type) -> Self:
+        """The same cells with (y − mean) / scale as targets, in another precision."""
+        other = self._changed()
+        for name in ("by_row", "by_col"):
+            cells: Cells = getattr(self, name)
+            values: Array = np.empty_like(cells.values, dtype=dtype)
+            for part in runs(cells.values):
+                values[part] = (cells.values[part].astype(float) - mean) / scale
+            setattr(other, name, cells._replace(values=values, weights=cells.weights.astype(dtype)))
+        return other
+
+    def subset(self, mask: NDArray[np.bool_]) -> Self:
+        """Only the cells under a mask, which goes row by row."""
+        part = self._changed()
+        cells = self.by_row
+        mask = on(mask, cells.values)
+        rows = self.rows()[mask]
+        weights = cells.weights[mask] if len(cells.weights) else None
+        part.by_row, part.by_col = self.engine.both_orders(
+            rows, cells.indices[mask], cells.values[mask], weights, self.shape
+        )
+        w = part.by_row.weights
+        part.total_weight = float(w.sum(dtype=float)) if len(w) else float(part.size)
+        return part
+
+    @property
+    def T(self) -> Self:
+        """The transposed matrix: the same cells, rows and columns exchanged."""
+        other = copy.copy(self)
+        other.by_row, other.by_col, other.shape = self.by_col, self.by_row, self.shape[::-1]
+        other.offset = None if self.offset is None else self.offset[::-1]
+        return other
+
+    def within(self, shape: tuple[int, int]) -> Self:
+        """The same cells in a matrix with more rows or columns, which are empty."""
+        part = copy.copy(self)
+        cells = self.by_row
+        part.shape = shape
+        part.by_row, part.by_col = self.engine.both_orders(
+            self.rows(),
+            cells.indices,
+            cells.values,
+            cells.weights if len(cells.weights) else None,
+            shape,
+        )
+        return part
+
+    def some(self, rows: NDArray[Any]) -> Self:
+        """These rows alone, in this order; all columns stay."""
+        part = self._changed()
+        place = np.full(self.shape[0], -1, dtype=np.int32, like=self.by_row.indices)
+        place[rows] = np.arange(len(rows), dtype=np.int32, like=self.by_row.indices)
+        where = place[self.rows()]
+        mask, cells = where >= 0, self.by_row
+        weights = cells.weights[mask] if len(cells.weights) else None
+        part.shape = (len(rows), self.shape[1])
+        part.by_row, part.by_col = self.engine.both_orders(
+            where[mask], cells.indices[mask], cells.values[mask], weights, part.shape
+        )
+        return part
+
+    def reweighted(self, A: LowRank, row: Array, col: Array, given: Loss) -> tuple[Self, Weighing]:
+        """Weighted squares in place of a robust loss, about z = A + row 1ᵀ + 1 colᵀ.
+
+        The cells together count for as much as before.
+        """
+        left, right = beyond(scaled(A.U, A.s), A.V, row, col)
+        other, weighing = self.with_loss(Squared()), None
+        for name, P, Q in (("by_row", left, right), ("by_col", right, left)):
+            cells: Cells = getattr(self, name)
+            x = apart(cells, P, Q)
+            if weighing is None:
+                weighing = Weighing.settled(given, x, self.weights)
+                total = float(weighed(cells, weighing.weights(x)).weights.sum(dtype=float))
+                weighing = weighing._replace(mean=total / self.total_weight)
+            setattr(other, name, weighed(cells, weighing.weights(x)))
+        assert weighing is not None
+        return other, weighing
+
+    def with_loss(self, loss: Loss) -> Self:
+        """The same cells and targets under another loss."""
+        other = self._changed()
+        other.loss = loss
+        return other

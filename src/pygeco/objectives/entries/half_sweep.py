@@ -1,0 +1,95 @@
+"""One side of a sweep: every row's own small problem, given the other side's factor."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.kinds import contiguous, on, zeros
+from pygeco.arrays.low_rank import Array
+from pygeco.engines.protocol import Cells, Ridges
+
+UNKNOWN: Array = np.zeros(0)
+
+
+class Side(NamedTuple):
+    """One side's factor (m, s) and offsets (m,), and their variances, empty where not known."""
+
+    factor: Array
+    bias: Array
+    variance: Array = UNKNOWN
+    bias_variance: Array = UNKNOWN
+
+    @property
+    def rank(self) -> int:
+        return self.factor.shape[1]
+
+    def keep(self, columns: NDArray[np.bool_]) -> Side:
+        """The same with these components only."""
+        return self._replace(
+            factor=contiguous(self.factor[:, on(columns, self.factor)]),
+            variance=contiguous(self.variance[:, on(columns, self.factor)]),
+        )
+
+
+class Swept(NamedTuple):
+    """The new side, Σ w Var(ŷ) by the variances of both sides, and the posterior mean."""
+
+    side: Side
+    uncertainty: float
+    mean: Side
+
+
+def half_sweep(
+    cells: Cells,
+    start: Side,
+    partner: Side,
+    *,
+    prior: Array,
+    centre: Array | None = None,
+    ridge: Array | None = None,
+    tau: float = 1.0,
+    jitter: float = 0.0,
+    noise: Array | None = None,
+    variances: bool = False,
+    offsets: bool = True,
+) -> Swept:
+    """argmin over x_i = (u_i, b_i) of τ Σ w (y − c_j − b_i − ⟨u_i, v_j⟩)² + ridge_i |x_i − μ|²_P.
+
+    `prior` is P (s + 1, s + 1), or its diagonal; `centre` is μ, zero by default. A `noise` of
+    standard normals (m, s + 1) draws the rows from their posteriors. Without `offsets`, b_i = 0
+    and s + 1 is s in all these shapes. O(|E| s² + m s³).
+    """
+    s, dtype = start.rank, start.factor.dtype
+    known = len(partner.bias_variance) > 0
+    P = np.diag(prior) if prior.ndim == 1 else prior
+    ridges = Ridges(
+        partner=partner.factor.astype(dtype, copy=False),
+        bias=partner.bias,
+        variance=partner.variance if known else None,
+        bias_variance=partner.bias_variance if known else None,
+        ridge=ridge,
+        prior=P,
+        shift=np.zeros(len(P)) if centre is None else P @ centre,
+        tau=tau,
+        jitter=jitter,
+        noise=noise,
+        offsets=offsets,
+    )
+    both = np.column_stack([start.factor, start.bias]) if offsets else start.factor
+    table = contiguous(both, dtype)
+    solved = cells.engine.half_sweep(cells, table, ridges, variances=variances)
+    found = _split(solved.out, s)
+    if solved.variance is not None:
+        spread = _split(solved.variance, s)
+        found = found._replace(variance=spread.factor, bias_variance=spread.bias)
+    return Swept(
+        found, solved.uncertainty, found if solved.mean is None else _split(solved.mean, s)
+    )
+
+
+def _split(table: Array, s: int) -> Side:
+    bias = table[:, s] if table.shape[1] > s else zeros(len(table), table, table.dtype)
+    return Side(contiguous(table[:, :s]), contiguous(bias))

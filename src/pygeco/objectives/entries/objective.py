@@ -1,0 +1,305 @@
+"""Observed cells: R(A) = Σ_E w ℓ(A_ij, y_ij) / Σ_E w, matrix completion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pygeco.arrays.kinds import as_array, on, ones, zeros
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.engines import Cells, Engine, chosen, spread
+from pygeco.engines.protocol import Residuals, Slopes, Systems
+from pygeco.losses import Loss, named, prepared
+from pygeco.losses.duals import ScaledDual
+from pygeco.objectives.base import Span
+from pygeco.objectives.entries.cell_views import CellViews, beyond
+from pygeco.objectives.entries.gradient import (
+    CellGradient,
+    EntriesGradient,
+    FreshGradient,
+    Pass,
+    in_both_orders,
+    kept,
+)
+from pygeco.objectives.entries.half_sweep import Side, half_sweep
+from pygeco.objectives.entries.observed import check_policy, compressed, observed
+from pygeco.objectives.entries.row_newton import minimise_side
+from pygeco.objectives.spans.convex import ConvexSpan
+from pygeco.objectives.spans.quadratic import QuadraticSpan
+
+Product = Callable[[Array], Array]
+
+# A pull to the start, as a share of a row's mean curvature: it settles what the row's cells leave
+# open, well above the rounding of the Grams and far below anything that they say.
+PULL = {"f": 1e-4, "d": 1e-10}
+
+
+class Entries(CellViews):
+    """The mean loss over the observed cells of an m × n matrix.
+
+    Cells are kept row-wise and column-wise: per cell and order, 4 bytes of index and one value.
+    A cell given more than once is an error unless `duplicates` says "mean", "sum" or "last"; it
+    then counts as one cell, with the mean (or the last) of its weights. A cell of weight zero is
+    as good as not given; one of weight two counts as two.
+
+    With `lean`, gradients of the squared loss keep no number for a cell: 16 bytes a cell in all
+    with float32 values, where they would be 20 or 24, for slower products. `from_sparse` uses a CSR
+    or CSC matrix with sorted int32 indices where it is, memory-mapped or not: it must not change
+    while it is used.
+
+    `engine` says where passes over the cells run: "cpu", "cuda" for a GPU, or "dask", or a Dask
+    client, for a cluster; by default where the values are already.
+    """
+
+    correction = "sweep"  # what `Solver(correction="auto")` takes
+
+    def __init__(
+        self,
+        rows: ArrayLike,
+        cols: ArrayLike,
+        values: ArrayLike,
+        shape: tuple[int, int] | None = None,
+        *,
+        loss: str | Loss = "squared",
+        sample_weight: ArrayLike | None = None,
+        duplicates: str = "error",
+        allow_empty: bool = False,
+        lean: bool = False,
+        engine: str | Engine | None = None,
+    ) -> None:
+        by_row, by_col, shape = observed(
+            rows,
+            cols,
+            values,
+            shape,
+            engine=chosen(engine, rows, cols, values),
+            sample_weight=sample_weight,
+            duplicates=duplicates,
+            allow_empty=allow_empty,
+        )
+        self._take(by_row, by_col, shape, loss, lean)
+
+    def _take(
+        self,
+        by_row: Cells,
+        by_col: Cells,
+        shape: tuple[int, int],
+        loss: str | Loss = "squared",
+        lean: bool = False,
+    ) -> None:
+        self.shape, self.lean, self.borrowed = shape, lean, False
+        w = by_row.weights if len(by_row.weights) else None
+        settled = prepared(loss, by_row.values, w) if by_row.size else (named(loss), None)
+        self.loss, targets = settled
+        if targets is not None and targets is not by_row.values:
+            by_row = by_row._replace(values=targets)
+            by_col = by_col._replace(values=self.loss.targets(by_col.values))
+        self.by_row, self.by_col = by_row, by_col
+        self.offset: tuple[Array, Array] | None = None
+        self.total_weight = float(by_row.size if w is None else w.sum(dtype=float))
+
+    @classmethod
+    def from_sparse(cls, X: Any, *, row_weight: Array | None = None, **settings: Any) -> Entries:
+        """The stored cells of a scipy sparse matrix, explicit zeros included."""
+        engine = chosen(settings.get("engine"), X.data)
+        known = {"loss", "lean", "duplicates", "allow_empty", "engine"}
+        if row_weight is None and settings.keys() <= known:
+            both = compressed(X, engine, settings.get("allow_empty", False))
+            if both is not None:
+                check_policy(settings.get("duplicates", "error"))
+                entries = cls.__new__(cls)
+                kept = {key: settings[key] for key in ("loss", "lean") if key in settings}
+                entries._take(*both, (int(X.shape[0]), int(X.shape[1])), **kept)
+                entries.borrowed = True
+                return entries
+        coo = X.tocoo()
+        if np.iscomplexobj(coo.data):
+            raise ValueError("X: complex values are not supported; pass a real matrix.")
+        rows, cols = coo.row, coo.col
+        weight = None if row_weight is None else row_weight[rows]
+        return cls(rows, cols, coo.data, coo.shape, sample_weight=weight, **settings)
+
+    @classmethod
+    def from_slabs(cls, slabs: Any, *, loss: str | Loss = "squared", lean: bool = False) -> Entries:
+        """Cells on the workers of a cluster, see `pygeco.engines.dask.Slabs`."""
+        entries = cls.__new__(cls)
+        by_row, by_col = spread(slabs)
+        entries._take(by_row, by_col, slabs.shape, loss, lean)
+        return entries
+
+    @classmethod
+    def from_dense(
+        cls, X: ArrayLike, *, row_weight: Array | None = None, **settings: Any
+    ) -> Entries:
+        """The cells of a dense array that are not NaN."""
+        dense = as_array(X)
+        if dense.ndim != 2:
+            raise ValueError(f"X: expected a 2-dimensional array, got {dense.ndim} dimension(s).")
+        if dense.dtype.kind not in "fiub":
+            raise ValueError(f"X: expected real numbers, not {dense.dtype}.")
+        if dense.dtype.kind == "f":
+            rows, cols = np.nonzero(~np.isnan(dense))
+        else:
+            rows, cols = (on(index.reshape(-1), dense) for index in np.indices(dense.shape))
+        weight = None if row_weight is None else row_weight[rows]
+        return cls(rows, cols, dense[rows, cols], dense.shape, sample_weight=weight, **settings)
+
+    @property
+    def nonnegative(self) -> bool:
+        """Whether R ≥ 0 for sure."""
+        return self.loss.nonnegative
+
+    @property
+    def smoothness(self) -> float:
+        """β = L max w / Σ w: the paper's Lemma 1, 2/|E| for the squared loss."""
+        w = self.by_row.weights
+        return self.loss.smoothness * (float(w.max()) if len(w) else 1.0) / self.total_weight
+
+    @cached_property
+    def value_at_zero(self) -> float:
+        """R(0); Σ w y² / Σ w for the squared loss."""
+        if not self.squared:
+            return self.value(LowRank.zero(self.shape, self.kind))
+        return self.moments()[1] / self.total_weight
+
+    def value(self, A: LowRank) -> float:
+        """R(A). One pass, O(|E| s)."""
+        if not self.squared:
+            return self.total_loss(False, A.left, A.V) / self.total_weight
+        return self._seen(A.left, A.V).squares / self.total_weight
+
+    def dual(self, A: LowRank) -> Callable[[float], float] | None:
+        """c ↦ Σ w (ℓ*(c ℓ′) − c ℓ′ z) / Σ w, for certificates. One pass each, O(|E| s)."""
+        if not self.loss.has_conjugate:
+            return None
+        return lambda scale: self.with_loss(ScaledDual(self.loss, scale)).value(A)
+
+    def gradient(self, A: LowRank) -> CellGradient:
+        """∇R(A), sparse: w ℓ′(A_ij, y_ij) / Σ w on E. Two passes, O(|E| s)."""
+        if not self.squared:
+            return self._slopes(A.left, A.V)
+        return self._residuals(A.left, A.V)
+
+    def gradient_beyond(self, A: LowRank, row: Array, col: Array) -> CellGradient:
+        """∇R(A + row 1ᵀ + 1 colᵀ), no cell copied; `inner` is that with A."""
+        if not self.squared:
+            return self.shifted(row, col).gradient(A)
+        G = self._residuals(*beyond(A.left, A.V, row, col))
+        return replace(G, inner=G.inner - self._along(G, row, col))
+
+    def _along(self, G: CellGradient, row: Array, col: Array) -> float:
+        """⟨G, row 1ᵀ + 1 colᵀ⟩."""
+        by_row, by_col = G.matvec(ones(len(col), col)), G.rmatvec(ones(len(row), row))
+        return float(row @ by_row) + float(col @ by_col)
+
+    def _residuals(self, left: Array, right: Array) -> CellGradient:
+        return self._fresh(left, right) if self.lean else kept(self, self._pass_at(left, right), 2)
+
+    def residual_gradient(self, A: LowRank) -> EntriesGradient:
+        """∇R(A) of the squared loss with the residuals kept in both orders, whatever else."""
+        return in_both_orders(self, self._pass_at(A.left, A.V), 2)
+
+    def _pass_at(self, left: Array, right: Array) -> Pass:
+        """The residuals at left rightᵀ in either order."""
+
+        def residuals(columns: bool, sums: bool) -> Residuals:
+            P, Q = (right, left) if columns else (left, right)
+            return self._pass(self.cells(columns), P, Q)
+
+        return residuals
+
+    def _fresh(self, left: Array, right: Array) -> FreshGradient:
+        found = self._seen(left, right)
+        scale = 2.0 / self.total_weight
+        value = found.squares / self.total_weight
+        return FreshGradient(self, left, right, scale, value, scale * found.inner)
+
+    def span(self, A: LowRank) -> Span:
+        """B ↦ R(U B Vᵀ) for the columns of A."""
+        return (QuadraticSpan if self.squared else ConvexSpan).of(self, A)
+
+    def half_sweep(
+        self, fixed: Array, start: Array, *, side: str, ridge: float | Array = 0.0
+    ) -> Array:
+        """Argmin_W R(A) + Σ ridge_j ‖w_j‖² near `start`; A = fixed Wᵀ, or W fixedᵀ for side="row".
+
+        O(|E| s² + n s³), in the precision of the data; two Newton steps of that cost where the loss
+        is not squared, by which no row gets worse. A row of W that its cells and the ridge do
+        not determine stays as near to its start as they allow; one without any cell becomes zero.
+        """
+        if side not in ("row", "column"):
+            raise ValueError(f"side: unknown name {side!r}; use 'row' or 'column'.")
+        if not self.squared:
+            return self._newton_sweep(fixed, start, side == "column", ridge)
+        cells = self.by_row if side == "row" else self.by_col
+        rows, s = start.shape
+        if s == 0:
+            return start.astype(float)
+        swept = half_sweep(
+            cells,
+            Side(start.astype(self.dtype), zeros(rows, start)),
+            Side(fixed.astype(self.dtype), zeros(len(fixed), fixed)),
+            prior=np.ones(s),
+            ridge=np.broadcast_to(on(ridge, start, float) * self.total_weight, (rows,)),
+            jitter=PULL[self.dtype.char],
+            offsets=False,
+        )
+        return swept.side.factor.astype(float)
+
+    def squared_error(self, rows: Side, cols: Side) -> float:
+        """Σ w (y − b_i − c_j − ⟨u_i, v_j⟩)². One pass."""
+        P, Q = beyond(rows.factor, cols.factor, rows.bias, cols.bias)
+        return self._seen(P.astype(float), Q.astype(float)).squares
+
+    def total_loss(self, columns: bool, P: Array, Q: Array) -> float:
+        """Σ w ℓ at z = ⟨P_i, Q_j⟩ plus the offset, i a column (else a row) and j the other side."""
+        return self.engine.total(self.cells(columns), self.loss, *self.widened(columns, P, Q))
+
+    def systems(self, columns: bool, P: Array, Q: Array, *, curved: bool = True) -> Systems:
+        """The Newton system of each column (else row) in its own P_i, at the same z."""
+        wide = self.widened(columns, P, Q)
+        size = Q.shape[1]
+        return self.engine.systems(self.cells(columns), self.loss, *wide, size, curved=curved)
+
+    def _newton_sweep(
+        self, fixed: Array, start: Array, columns: bool, ridge: float | Array
+    ) -> Array:
+        lift = np.asarray(ridge, dtype=float).reshape(-1, 1) * self.total_weight
+        return minimise_side(self, start, fixed, columns=columns, ridge=lift, steps=2)
+
+    def target_products(self, flipped: bool) -> tuple[Product, Product]:
+        """Y ↦ S y and x ↦ Sᵀ x for the weighted targets S (Sᵀ and S when flipped)."""
+
+        def through(cells: Cells) -> Product:
+            # In float64: rounded to float32, the core would miss the minimum by as much.
+            w = cells.weights
+            data = cells.values * w.astype(float) if len(w) else cells.values
+            return lambda x: self.engine.product(cells, data, 1.0, x)
+
+        pair = through(self.by_row), through(self.by_col)
+        return pair[::-1] if flipped else pair
+
+    def _slopes(self, left: Array, right: Array) -> CellGradient:
+        """The gradient of any loss."""
+
+        def slopes(columns: bool, sums: bool) -> Slopes:
+            wide = self.widened(columns, *((right, left) if columns else (left, right)))
+            return self.engine.slopes(self.cells(columns), self.loss, *wide, sums=sums)
+
+        G = kept(self, slopes, 1)
+        if self.offset is None:
+            return G
+        return replace(G, inner=G.inner - self._along(G, *self.offset))  # it saw A and the offset
+
+    def _seen(self, left: Array, right: Array) -> Residuals:
+        """The sums over the residuals, of which none is kept."""
+        nothing = zeros((self.shape[1], 0), right)
+        return self.engine.fresh_products(self.by_row, left, right, 1.0, nothing)
+
+    def _pass(self, cells: Cells, P: Array, Q: Array) -> Residuals:
+        return self.engine.residuals(cells, P, Q)

@@ -1,0 +1,1 @@
+"""The small problem B ↦ R(U B Vᵀ) over the spans."""

@@ -1,0 +1,116 @@
+"""Descent over both factors, alone and with a free linear part."""
+
+import numpy as np
+import pytest
+
+from measured_cases import CASES, features, quadratic, random_matrix
+from oracles import problem
+from pygeco import LowRank, Quadratic, Ridge, Schatten, Solver, Trace, minimize
+from pygeco.algorithm.joint import minimize_jointly
+from pygeco.algorithm.refinements import Free, refine
+
+EVERY = pytest.mark.parametrize("name", CASES)
+
+
+def value(objective, A, penalty):
+    return objective.value(A) + (penalty.value(np.abs(A.svd().s)) if penalty else 0.0)
+
+
+@EVERY
+@pytest.mark.parametrize("penalty", [None, Ridge(0.02), Trace(0.02)], ids=str)
+def test_it_ends_where_no_factor_can_improve(name, penalty):
+    """At a stationary point G V and GᵀU vanish, G the gradient of R + h."""
+    case = CASES[name]
+    if penalty is None and case.loss in ("logistic", "multinomial"):
+        penalty = Ridge(1e-3)  # labels that a rank separates have no minimum
+    A = random_matrix(case, min(2, *case.shape))
+    found = refine(case.objective, A, penalty).A
+    assert found.rank == A.rank
+    assert value(case.objective, found, penalty) < value(case.objective, A, penalty)
+    D, s = found.to_dense(), found.s
+    G = case.gradient(D)
+    if isinstance(penalty, Trace):
+        slope = np.full(len(s), penalty.alpha)
+    else:
+        slope = 0 * s if penalty is None else penalty.slope(s)
+    left = G @ found.V + found.U * slope
+    right = G.T @ found.U + found.V * slope
+    scale = np.linalg.norm(case.gradient(0 * D))
+    assert np.linalg.norm(left * s) <= 1e-3 * scale
+    assert np.linalg.norm(right * s) <= 1e-3 * scale
+
+
+def test_a_penalty_that_it_cannot_handle_is_left_alone():
+    case = CASES["features"]
+    A = random_matrix(case, 2)
+    assert refine(case.objective, A, Schatten(0.1, 1.5)).A is A
+
+
+def test_observed_cells_too():
+    entries = problem(rank=3, noise=0.1).entries
+    plain = minimize(entries, 3, random_state=0)
+    refined = minimize(entries, 3, Solver(refine=True), random_state=0)
+    for before, after in zip(plain, refined, strict=True):
+        assert after.objective <= before.objective * (1 + 1e-9)
+    assert refined[-1].objective < 0.9 * plain[-1].objective
+    assert refined[-1].passes > plain[-1].passes
+
+
+def test_signs_of_eigenvalues_survive():
+    case = quadratic("squared", seed=4)
+    found = refine(case.objective, random_matrix(case, 3, seed=2), None).A
+    np.testing.assert_array_equal(np.abs(found.U), np.abs(found.V))
+    assert np.all(np.diff(found.s) <= 0)
+
+
+def free_part(X, ridge):
+    F = np.column_stack([X, np.ones(len(X))])
+    weights = np.full((F.shape[1], 1), ridge)
+    weights[-1] = 0.0
+    return Free(F, np.zeros((F.shape[1], 1)), weights)
+
+
+def test_jointly_at_full_rank_is_ridge_on_all_monomials():
+    rng = np.random.default_rng(0)
+    X, y, alpha = rng.standard_normal((50, 4)), rng.standard_normal(50), 0.05
+    found = minimize_jointly(Quadratic(X, y), 4, free_part(X, alpha), penalty=Ridge(alpha))
+    a, b = np.triu_indices(4)
+    design = np.column_stack([X[:, a] * X[:, b] * np.where(a == b, 1, np.sqrt(2)), X, np.ones(50)])
+    lift = alpha * np.eye(design.shape[1])
+    lift[-1, -1] = 0
+    best = np.linalg.solve(design.T @ design / 50 + lift, design.T @ y / 50)
+    expected = np.mean((design @ best - y) ** 2) + best @ lift @ best
+    assert found.objectives[-1] == pytest.approx(expected, rel=1e-7)
+
+
+def test_jointly_never_rises_and_beats_a_held_linear_part():
+    rng = np.random.default_rng(1)
+    X = rng.exponential(size=(80, 5))  # skewed: squares and linear terms are correlated
+    y = np.sign((X @ rng.standard_normal(5)) ** 2 - X @ rng.standard_normal(5) - 1)
+    free, penalty = free_part(X, 1e-3), Ridge(1e-3)
+    objective = Quadratic(X, y, "logistic")
+    found = minimize_jointly(objective, 3, free, penalty=penalty)
+    assert list(found.objectives) == sorted(found.objectives, reverse=True)
+    assert len(found.objectives) == 4
+    c = minimize_jointly(objective, 0, free, penalty=penalty).c
+    held = minimize(objective.offset_by(free.F @ c), 3, penalty=penalty, random_state=0)
+    held_total = held[-1].objective + float(np.sum(free.ridge * c * c))
+    assert found.objectives[-1] < held_total
+    z = objective.measure(found.A) + free.F @ found.c
+    total = np.mean(np.logaddexp(0, -y * z[:, 0])) + 1e-3 * np.sum(found.A.s**2)
+    total += float(np.sum(free.ridge * found.c**2))
+    assert found.objectives[-1] == pytest.approx(total, rel=1e-12)
+
+
+def test_jointly_stops_where_the_linear_part_is_all_there_is():
+    X = np.random.default_rng(2).standard_normal((30, 3))
+    y = X @ [1.0, -2.0, 0.5] + 3
+    found = minimize_jointly(Quadratic(X, y), 3, free_part(X, 0.0))
+    np.testing.assert_allclose(found.c[:, 0], [1.0, -2.0, 0.5, 3.0], atol=1e-3)
+    assert found.objectives[-1] <= 1e-6
+
+
+def test_refinement_leaves_an_empty_matrix_alone():
+    case = features("squared")
+    zero = LowRank.zero(case.shape)
+    assert refine(case.objective, zero, None).A.rank == 0

@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+
+from pygeco.arrays.linalg import LARGE, qr
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("condition", [1.0, 1e3, 1e5, 1e9, 1e14, np.inf])
+def test_a_large_qr_is_as_orthonormal_as_householders(dtype, condition) -> None:
+    """Well and badly conditioned columns, at very different scales, and dependent ones."""
+    rng = np.random.default_rng(0)
+    k = 6
+    basis = np.linalg.qr(rng.standard_normal((LARGE // k + 1, k)))[0]
+    spectrum = np.geomspace(1, 1 / condition, k) if condition < np.inf else np.r_[np.ones(5), 0.0]
+    X = (basis * spectrum) @ np.linalg.qr(rng.standard_normal((k, k)))[0]
+    X = (X * np.array([1e-8, 1, 1e6, 1, 1e-3, 1])).astype(dtype)
+    Q, R = qr(X)
+    eps = np.finfo(dtype).eps
+    np.testing.assert_allclose(Q.T @ Q, np.eye(k), atol=50 * eps)
+    sizes = np.linalg.norm(X, axis=0)
+    assert np.abs((Q @ R - X) / sizes).max() < 50 * eps
+    assert np.all(np.diag(R) >= 0)
+    assert np.array_equal(R, np.triu(R))
+    if condition <= 1e3:  # then it is unique: the method does not matter
+        signs = np.sign(np.diag(np.linalg.qr(X.astype(float))[1]))
+        other = np.linalg.qr(X.astype(float))[0] * signs
+        assert np.abs(Q - other).max() < 1e4 * eps
+
+
+def test_a_small_qr_and_one_without_columns() -> None:
+    X = np.random.default_rng(0).standard_normal((5, 3))
+    Q, R = qr(X)
+    np.testing.assert_allclose(Q @ R, X)
+    Q, R = qr(np.zeros((LARGE, 0)))
+    assert Q.shape == (LARGE, 0)
+    assert R.shape == (0, 0)

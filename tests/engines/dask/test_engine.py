@@ -1,0 +1,397 @@
+"""The engine "dask" on real clusters of processes."""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed")
+
+import dask
+from distributed import Client, KilledWorker, LocalCluster
+
+from noise_cases import make_noisy_cells
+from pygeco import Dense, Entries, MatrixCompletion, Ridge, Solver, engines, minimize
+from pygeco.bayes.evidence import fit_evidence
+from pygeco.data import make_ratings
+from pygeco.engines.dask import ClusterError, WorkerLostWarning, grid, local, passes, slabs, sweeps
+from pygeco.engines.dask import programs as work
+from pygeco.engines.dask import rpc as asks
+from pygeco.engines.dask.faults import clear_words
+from pygeco.engines.dask.nodes import Node
+from pygeco.engines.dask.rowwise import spread
+from pygeco.engines.dask.tall import Tall
+
+ROWS, COLS, VALUES, SHAPE = make_ratings((80, 30), 1100, rank=3)
+VALUES = VALUES.astype(float)
+SWEEP = Solver(correction="sweep")
+
+
+def started(workers):
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    return LocalCluster(n_workers=workers, **options)
+
+
+@pytest.fixture(scope="module")
+def client():
+    with started(2) as cluster, Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(autouse=True)
+def many_slabs(monkeypatch):
+    monkeypatch.setattr(slabs, "FEWEST", 5)
+    monkeypatch.setattr(grid, "FAN", 2)  # so that sums have several levels
+
+
+def targets(loss):
+    if loss == "logistic":
+        return np.where(VALUES > 3.4, 1.0, -1.0)
+    return np.round(VALUES) if loss == "ordinal" else VALUES
+
+
+def both(client, **settings):
+    given = (ROWS, COLS, targets(settings.get("loss")), SHAPE)
+    return Entries(*given, **settings), Entries(*given, engine=client, **settings)
+
+
+def same_path(plain, other, rank, solver, penalty=None, rel=1e-9):
+    expected = minimize(plain, rank, solver, penalty=penalty, random_state=0)
+    found = minimize(other, rank, solver, penalty=penalty, random_state=0)
+    assert len(found) == len(expected)
+    for step, known in zip(found, expected, strict=True):
+        assert isinstance(step.A.U, Tall)
+        assert isinstance(step.A.V, np.ndarray)
+        assert step.objective == pytest.approx(known.objective, rel=rel)
+        assert step.certificate.gap() == pytest.approx(known.certificate.gap(), rel=1e-3)
+    return found
+
+
+CHOICES = {
+    "sweep": (SWEEP, None),
+    "core": (Solver(correction="core"), None),
+    "ridge with weights": (SWEEP, Ridge(1e-3, 0.5)),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_the_path_is_that_of_the_cpu(client, name) -> None:
+    found = same_path(*both(client), 2, *CHOICES[name], rel=1e-8)
+    A = found.A
+    np.testing.assert_allclose(A.entries(ROWS, COLS), (A.left.get() @ A.V.T)[ROWS, COLS])
+
+
+@pytest.mark.parametrize("loss", ["huber", "logistic", "ordinal"])
+def test_other_losses(client, loss) -> None:
+    same_path(*both(client, loss=loss), 1, Solver(correction="core"))
+
+
+def test_weights_and_more_columns_than_rows(client) -> None:
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(VALUES))
+    given = (COLS, ROWS, VALUES, SHAPE[::-1])
+    plain = Entries(*given, sample_weight=weights)
+    other = Entries(*given, sample_weight=weights, engine=client)
+    assert other.smoothness == pytest.approx(plain.smoothness)
+    same_path(plain, other, 1, SWEEP)
+    same_path(plain, other, 1, Solver(correction="core"))
+
+
+def test_a_half_sweep_over_columns_is_the_least_of_each(client) -> None:
+    other = both(client)[1]
+    rng = np.random.default_rng(1)
+    U, V = rng.standard_normal((SHAPE[0], 2)), rng.standard_normal((SHAPE[1], 2))
+    found = other.half_sweep(U, V, side="column", ridge=1e-3)
+    lift = 1e-3 * len(VALUES) * np.eye(2)
+    for j in range(SHAPE[1]):
+        own = np.flatnonzero(np.equal(COLS, j))
+        X, y = U[ROWS[own]], VALUES[own]
+        np.testing.assert_allclose(found[j], np.linalg.solve(X.T @ X + lift, X.T @ y), rtol=1e-7)
+
+
+def test_columns_in_blocks_are_the_same_columns(client, monkeypatch) -> None:
+    other = both(client)[1]
+    rng = np.random.default_rng(1)
+    U, V = rng.standard_normal((SHAPE[0], 2)), rng.standard_normal((SHAPE[1], 2))
+    whole = other.half_sweep(U, V, side="column")
+    monkeypatch.setattr(passes, "ROOM", 500)  # a few columns at once
+    np.testing.assert_array_equal(other.half_sweep(U, V, side="column"), whole)
+
+
+def test_cores_where_the_columns_are_too_many_and_a_word_about_it(client, monkeypatch) -> None:
+    plain, other = both(client)
+    monkeypatch.setattr(passes, "LARGE", 100)
+    words = "correction: on a cluster, sweeps at rank 1 would sum"
+    with pytest.warns(UserWarning, match=words) as told:
+        found = minimize(other, 1, random_state=0)
+    assert told[0].filename == __file__  # the caller's line, not the solver's
+    known = minimize(plain, 1, Solver(correction="core"), random_state=0)
+    assert found.steps[-1].objective == pytest.approx(known.steps[-1].objective, rel=1e-9)
+
+
+def test_the_same_bits_on_any_number_of_workers(client) -> None:
+    found = minimize(both(client)[1], 2, SWEEP, random_state=0)
+    with started(1) as alone, Client(alone) as other:
+        single = minimize(
+            Entries(ROWS, COLS, VALUES, SHAPE, engine=other), 2, SWEEP, random_state=0
+        )
+    assert [step.objective for step in single] == [step.objective for step in found]
+
+
+# Each on a NumPy array and on the same array in slabs.
+@pytest.mark.parametrize("correction", ["sweep", "core"])
+def test_questions_and_tasks_give_the_same_bits(client, monkeypatch, correction) -> None:
+    def bits():
+        path = minimize(both(client)[1], 3, Solver(correction=correction), random_state=0)
+        return [(step.objective, step.certificate.upper) for step in path]
+
+    answered = []
+    parts = asks.Asks.parts
+
+    def counted(self, *args):
+        found = parts(self, *args)
+        answered.append(found is not None)
+        return found
+
+    monkeypatch.setattr(asks.Asks, "parts", counted)
+    straight = bits()
+    assert sum(answered) > 0.8 * len(answered)
+    monkeypatch.setattr(asks.asks(client), "direct", False)
+    answered.clear()
+    assert bits() == straight  # through the scheduler
+    assert sum(answered) > 0.8 * len(answered)
+    monkeypatch.setattr(asks.Asks, "parts", lambda *_: None)
+    assert bits() == straight  # nobody answers
+    monkeypatch.setattr(grid, "MOST", 0)
+    assert bits() == straight  # nobody is asked
+
+
+def test_a_question_about_what_is_not_there_is_not_answered(client) -> None:
+    asked, program = asks.asks(client), work.Program((), ())
+    future = client.submit(abs, -3, pure=False)
+    future.result()
+    read = work.Program((work.Instruction(work.same, (work.Input(0),)),), (0,))
+    assert asked.parts(read, [[future]]) == [3]
+    assert asked.parts(program, [[1.0]]) is None  # no value says where to ask
+    elsewhere = asks.Key("nothing of this name")
+    home = next(iter(client.scheduler_info()["workers"]))
+    for send in (asked._straight, asked._through):
+        assert client.sync(send, read, {home: {0: [elsewhere]}}) == [{}]
+        (failure,) = client.sync(send, read, {home: {0: []}})  # it fails on the worker
+        assert not isinstance(failure, dict)
+
+
+OPERATIONS = {
+    "slice": lambda x: x[5:61],
+    "slice with a step": lambda x: x[3:70:7],
+    "nothing": lambda x: x[:0],
+    "columns": lambda x: x[:, [2, 0]],
+    "rows": lambda x: x[np.array([79, 4, 4, 0])],
+    "mask": lambda x: x[x[:, 0] > 0.3],
+    "mask of nothing": lambda x: x[x[:, 0] > 1e9],
+    "vector of another axis": lambda x: x * np.arange(1.0, 4) - x[:, :1],
+    "array of the client": lambda x: x + np.arange(240.0).reshape(80, 3),
+    "one number for all rows": lambda x: x[:, 0] + np.broadcast_to(2.0, 80),
+    "stack": lambda x: np.column_stack([x, np.arange(80.0), x[:, 0]]),
+    "inner": lambda x: x.T @ x,
+    "inner with the client's": lambda x: np.arange(80.0) @ x,
+    "small factor": lambda x: x @ np.arange(6.0).reshape(3, 2),
+    "row of factors": lambda x: np.arange(3.0) @ x.T,
+    "sums": lambda x: np.sum(x, axis=0) + np.mean(x, axis=0) + x.max(axis=0) + x.min(),
+    "across": lambda x: np.sum(x, axis=1) + np.linalg.norm(x, axis=1),
+    "norms": lambda x: np.linalg.norm(x, axis=0) * np.linalg.norm(x[:, 1]),
+    "median": lambda x: np.median(x[:, 1]),
+    "median of few": lambda x: np.median(np.round(x[:7, 1])),
+    "levels": lambda x: np.unique(np.round(x[:, 1]), return_counts=True)[1],
+    "outer rows": lambda x: (x[:, :, None] * x[:, None, :]).reshape(80, 9).reshape(-1, 3, 3)[:, 1],
+    "einsum over rows": lambda x: np.einsum("tk,tl->kl", x, x),
+    "einsum in rows": lambda x: np.einsum("tk,tk->t", x, x),
+    "some of all": lambda x: np.any(x > 2) + 2 * np.all(x < 9),
+    "condition": lambda x: np.where(x > 0, x, -1.0).astype(np.float32),
+}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_arrays_in_slabs_are_numpy_s(client, name) -> None:
+    x = np.random.default_rng(0).standard_normal((80, 3))
+    found = OPERATIONS[name](spread(x, both(client)[1].engine.home))
+    found = found.get() if hasattr(found, "get") else found
+    expected = OPERATIONS[name](x)
+    assert np.asarray(found).dtype == np.asarray(expected).dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_assignment(client) -> None:
+    x = np.random.default_rng(0).standard_normal((80, 3))
+    tall = spread(x, both(client)[1].engine.home)
+    for array in (x, tall):
+        array[7] = 5.0
+        array[:, 1] = array[:, 0] * 2
+        array[array[:, 2] > 1] = 0.0
+        array += 1.0
+    np.testing.assert_array_equal(tall.get(), x)
+    with pytest.raises(TypeError, match="use `get`"):
+        np.asarray(tall)
+
+
+@pytest.mark.parametrize("kind", ["plain", "dependent"])
+def test_tall_qr(client, kind) -> None:
+    x = np.random.default_rng(0).standard_normal((80, 3))
+    x = x[:, [0, 1, 1]] if kind == "dependent" else x
+    Q, R = np.linalg.qr(spread(x, both(client)[1].engine.home))
+    np.testing.assert_allclose(Q.get() @ R, x, atol=1e-12)
+    np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-12)
+
+
+@pytest.mark.parametrize("deep", [2, 1000])
+def test_a_worker_that_is_killed_is_survived(monkeypatch, deep) -> None:
+    monkeypatch.setattr(grid, "DEEP", deep)  # row factors from files often, or never
+    with started(2) as cluster, Client(cluster) as client:
+        known = minimize(Entries(ROWS, COLS, VALUES, SHAPE), 2, SWEEP, random_state=0)
+        entries = Entries(ROWS, COLS, VALUES, SHAPE, engine=client)
+        pids = list(client.run(os.getpid).values())
+
+        def strike(step):
+            if step.rank == 1:
+                os.kill(pids[0], signal.SIGKILL)
+
+        with pytest.warns(WorkerLostWarning, match="is gone; its slabs are read again"):
+            found = minimize(entries, 2, SWEEP, random_state=0, callback=strike)
+    assert [s.objective for s in found] == pytest.approx([s.objective for s in known], rel=1e-9)
+
+
+@pytest.mark.parametrize("times", [1, 1000])
+def test_a_worker_out_of_memory(tmp_path, times) -> None:
+    folder = str(tmp_path)
+
+    def hungry(slab):  # on a worker: takes memory until the process is ended, the first few times
+        count = len(os.listdir(folder))
+        if count < times:
+            open(os.path.join(folder, str(count)), "w").close()
+            taken = []
+            for _ in range(200):
+                taken.append(np.ones(1 << 22))
+                time.sleep(0.02)
+        return len(slab.by_row.values)
+
+    often = {"distributed.scheduler.allowed-failures": 0, "distributed.worker.memory.spill": False}
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
+    with (
+        dask.config.set(often),
+        LocalCluster(n_workers=1, memory_limit="600MB", **options) as cluster,
+        Client(cluster) as client,
+    ):
+        engine = Entries(ROWS, COLS, VALUES, SHAPE, engine=client).engine
+        node = Node(hungry, engine.slab)
+        if times == 1:
+            with pytest.warns(WorkerLostWarning, match="is gone; its slabs are read again"):
+                assert engine.grid.total(node, "hungry") == len(VALUES)
+        else:
+            with pytest.raises(ClusterError, match="most likely out of memory"):
+                engine.grid.total(node, "hungry")
+
+
+def test_a_client_that_is_not_dask_s_own_choice(client) -> None:
+    known = minimize(Entries(ROWS, COLS, VALUES, SHAPE), 2, SWEEP, random_state=0)
+    with started(1) as alone, Client(alone, set_as_default=False) as other:
+        entries = Entries(ROWS, COLS, VALUES, SHAPE, engine=other)
+        found = minimize(entries, 2, SWEEP, random_state=0)
+    assert [s.objective for s in found] == pytest.approx([s.objective for s in known], rel=1e-9)
+
+
+def test_files_of_row_factors_go_when_nobody_needs_them(client, monkeypatch) -> None:
+    monkeypatch.setattr(grid, "DEEP", 2)
+    _, other = both(client)
+    path = minimize(other, 2, SWEEP, random_state=0)
+    root = other.engine.grid.scratch.root
+    assert os.listdir(root)
+    del path, other
+    assert not os.path.exists(root) or not os.listdir(root)
+
+
+def test_the_evidence_under_a_robust_loss(client) -> None:
+    values = np.where(np.arange(len(VALUES)) % 50 == 7, 40.0, VALUES)
+    one, other = (
+        MatrixCompletion(2, loss="huber", engine=engine, random_state=0)
+        for engine in ("cpu", "dask")
+    )
+    with client.as_current():
+        for model in (one, other):
+            model.fit((ROWS, COLS, values, SHAPE))
+        assert one.loss_.delta == pytest.approx(other.loss_.delta, rel=1e-4)
+        np.testing.assert_allclose(
+            other.predict(ROWS, COLS), one.predict(ROWS, COLS), rtol=1e-3, atol=1e-3
+        )
+
+
+@pytest.mark.parametrize("shape", [(1200, 12), (12, 1200)], ids=str)
+def test_small_noise_is_found_beside_large_values(client, shape) -> None:
+    data = make_noisy_cells(shape, 1e-4, share=0.8)
+    found = fit_evidence(Entries(*data.fitted, engine=client), rank=2, max_sweeps=15)
+    assert found.tau / found.scale**2 == pytest.approx(data.precision, rel=0.15)
+
+
+def test_workers_that_come_later_are_waited_for() -> None:
+    """A cluster that grows with its work has none at first."""
+    known = minimize(Entries(ROWS, COLS, VALUES, SHAPE), 2, SWEEP, random_state=0)
+    with started(0) as cluster, Client(cluster) as client:
+        threading.Timer(0.5, cluster.scale, [1]).start()
+        found = minimize(
+            Entries(ROWS, COLS, VALUES, SHAPE, engine=client), 2, SWEEP, random_state=0
+        )
+    assert [s.objective for s in found] == pytest.approx([s.objective for s in known], rel=1e-9)
+
+
+def test_a_scheduler_that_is_gone_is_one_sentence() -> None:
+    with started(1) as cluster, Client(cluster) as client:
+        entries = Entries(ROWS, COLS, VALUES, SHAPE, engine=client)
+        threading.Timer(0.3, client.close).start()
+        with pytest.raises(ClusterError, match="connection to the cluster's scheduler was lost"):
+            minimize(entries, 20, SWEEP, random_state=0)
+
+
+def test_workers_that_all_die_are_one_sentence(client) -> None:
+    with (
+        pytest.raises(ClusterError, match="4 workers died one after the other"),
+        clear_words(client),
+    ):
+        raise KilledWorker("slab", "a worker", 3)
+
+
+def test_a_worker_may_have_a_device_for_its_slabs(client) -> None:
+    folder = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+
+    def use(name):  # on a worker: the engine for its slabs
+        sys.path.insert(0, folder)
+        engines.ENGINES["strange"], engines.KINDS["strange"] = "strange", "strange"
+        dask.config.set({"pygeco.engine": name})
+
+    plain, other = both(client)
+    client.run(use, "strange")
+    try:
+        same_path(plain, other, 1, SWEEP)
+        copies = client.run(lambda: len(local._COPIES))
+        assert sum(copies.values()) >= 1
+    finally:
+        client.run(use, "cpu")
+
+
+def test_dense_tables_are_refused(client) -> None:
+    dense = np.ones((6, 5))
+    with pytest.raises(TypeError, match="engine: 'dask' serves observed cells"):
+        Dense(dense, engine=both(client)[1].engine)
+
+
+def test_a_column_that_single_precision_cannot_hold_keeps_its_start() -> None:
+    packed = np.zeros((2, sweeps.width(2, False, False)), np.float32)
+    packed[0] = [1, 0, 1, 3, 4, 25]
+    packed[1] = [1e-30, 0, 1e-30, 1e20, 1e20, 1]
+    own = {"ridge": np.zeros(2), "prior": np.eye(2), "shift": np.zeros(2), "tau": 1.0}
+    rest = own | {"jitter": 0.0, "noise": None, "offsets": False}
+    start = np.full((2, 2), 7, np.float32)
+    found, _ = sweeps.solved((packed, np.eye(2)), start, rest, False, False)
+    np.testing.assert_allclose(found.out, [[3, 4], [7, 7]])
+    assert found.out.dtype == np.float32
