@@ -9,10 +9,11 @@ import numpy as np
 
 from pygeco import Entries, LowRank, Schatten
 from pygeco.algorithm.directions import Pair
+from pygeco.arrays.operators import Operator
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class Matrix(Operator):
     """A dense matrix as the operator that directions take."""
 
     M: np.ndarray

@@ -228,16 +228,13 @@ def certify(
         penalty,
         h,
         G.value,
-        nonnegative=bool(getattr(objective, "nonnegative", False)),
-        squared=known and bool(getattr(objective, "squared", False)),
+        nonnegative=objective.nonnegative,
+        squared=known and objective.squared,
     )
     if isinstance(objective, Scaled):
         plain = float(objective.unscaled(A).svd().s.sum())
         found = replace(found, trace_norm=plain, weighted_norm=own, stretch=objective.stretch)
-    dual = getattr(objective, "dual", None)
-    if found.squared or not known or dual is None:
-        return found
-    along = dual(A)
+    along = None if found.squared or not known else objective.dual(A)
     return found if along is None else _with_lifts(found, along, G, own)
 
 

@@ -31,19 +31,9 @@ from pygeco.algorithm.krylov import (
     norm,
     unit,
 )
-from pygeco.arrays.kinds import Array, distant, kind, on, times, zeros
+from pygeco.arrays.kinds import Array, distant, on, times, zeros
 from pygeco.arrays.linalg import qr
-
-
-class Operator(Protocol):
-    """What a direction may know of the gradient. Its `kind`, if it has one, says of what kind the
-    vectors are that it takes.
-    """
-
-    @property
-    def shape(self) -> tuple[int, int]: ...
-    def matvec(self, x: Array) -> Array: ...
-    def rmatvec(self, y: Array) -> Array: ...
+from pygeco.arrays.operators import Operator
 
 
 class Pair(NamedTuple):
@@ -77,11 +67,11 @@ class Lanczos:
         _check(self.tau, self.iterations, self.confidence)
 
     def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
-        x = on(rng.standard_normal(G.shape[1]), kind(G))
+        x = on(rng.standard_normal(G.shape[1]), G.kind)
         log_c = log_component(x, self.confidence)
         V = Basis(self.iterations + 1)
         V.append(x / norm(x))
-        steps = (AtOnce if distant(kind(G)) else InTurn)(G, V, self.iterations)
+        steps = (AtOnce if distant(G.kind) else InTurn)(G, V, self.iterations)
         alphas: list[float] = []
         betas: list[float] = []
         theta, upper = 0.0, 0.0
@@ -116,7 +106,7 @@ class Power:
         _check(self.tau, self.iterations, self.confidence)
 
     def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
-        x = on(rng.standard_normal(G.shape[1]), kind(G))
+        x = on(rng.standard_normal(G.shape[1]), G.kind)
         log_c = log_component(x, self.confidence)
         v: Array = x / norm(x)
         log_size = 0.0  # log ‖Mᵏ x‖ / ‖x‖
@@ -147,7 +137,7 @@ class Signs:
         _check(0.0, self.iterations, 0.5)
 
     def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
-        v = on(np.where(rng.random(G.shape[1]) < 0.5, -1.0, 1.0), kind(G))
+        v = on(np.where(rng.random(G.shape[1]) < 0.5, -1.0, 1.0), G.kind)
         gain, passes = 0.0, 0
         for _ in range(self.iterations):
             u = np.sign(G.matvec(v))
@@ -164,35 +154,6 @@ class Signs:
         return Pair(u, v, gain / (p * q), math.inf, passes, "signs")
 
 
-@dataclass(frozen=True, eq=False)
-class Weighted:
-    """diag(rows) G diag(cols)."""
-
-    G: Operator
-    rows: Array
-    cols: Array
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.G.shape
-
-    def matvec(self, x: Array) -> Array:
-        return self.rows * self.G.matvec(self.cols * x)
-
-    def rmatvec(self, y: Array) -> Array:
-        return self.cols * self.G.rmatvec(self.rows * y)
-
-    @property
-    def kind(self) -> Array:
-        return self.rows
-
-    def matmat(self, X: Array) -> Array:
-        return self.rows[:, None] * matmat(self.G, self.cols[:, None] * X)
-
-    def rmatmat(self, Y: Array) -> Array:
-        return self.cols[:, None] * rmatmat(self.G, self.rows[:, None] * Y)
-
-
 def leading_block(
     G: Operator,
     count: int,
@@ -207,30 +168,16 @@ def leading_block(
     """
     m, n = G.shape
     width = min(count + 4, m, n)
-    Y: Array = on(rng.standard_normal((n, width)), kind(G))
+    Y: Array = on(rng.standard_normal((n, width)), G.kind)
     if start is not None:
         known = start[:, :width]
         Y = np.column_stack([known, Y[:, known.shape[1] :]]).astype(start.dtype)
     for _ in range(iterations):
-        X = qr(matmat(G, Y))[0]
-        Y = qr(rmatmat(G, X))[0]
-    X, R = qr(matmat(G, Y))
+        X = qr(G.matmat(Y))[0]
+        Y = qr(G.rmatmat(X))[0]
+    X, R = qr(G.matmat(Y))
     P, s, Qt = np.linalg.svd(R, full_matrices=False)
     return times(X, P[:, :count]), s[:count], times(Y, Qt.T[:, :count])
-
-
-def matmat(G: Operator, X: Array) -> Array:
-    """G X: in one pass where the operator can, else column by column."""
-    if hasattr(G, "matmat"):
-        return G.matmat(X)
-    return np.column_stack([G.matvec(x) for x in X.T])
-
-
-def rmatmat(G: Operator, Y: Array) -> Array:
-    """Gᵀ Y, likewise."""
-    if hasattr(G, "rmatmat"):
-        return G.rmatmat(Y)
-    return np.column_stack([G.rmatvec(y) for y in Y.T])
 
 
 def _check(tau: float, iterations: int, confidence: float) -> None:
@@ -244,7 +191,7 @@ def _check(tau: float, iterations: int, confidence: float) -> None:
 
 def _nothing(G: Operator, passes: int, kind_: str) -> Pair:
     m, n = G.shape
-    return Pair(zeros(m, kind(G)), zeros(n, kind(G)), 0.0, 0.0, passes, kind_)
+    return Pair(zeros(m, G.kind), zeros(n, G.kind), 0.0, 0.0, passes, kind_)
 
 
 def named(name: str, **settings: Any) -> Direction:

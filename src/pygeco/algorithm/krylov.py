@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
 
 import numpy as np
 
 from pygeco.arrays.kinds import HOST, Array, on, once
+from pygeco.arrays.operators import Operator
 
 ROUNDING = 1e-12  # what the arithmetic of a search may lose of σ₁
 TINY = 1e-140  # norms between this and its inverse have squares in range
@@ -16,17 +16,12 @@ NOTHING = 1e-14  # the share of a vector below which what is left of it is round
 SQUARED = 1e-13  # the same for its square, found as a difference
 
 
-class Products(Protocol):
-    def matvec(self, x: Array) -> Array: ...
-    def rmatvec(self, y: Array) -> Array: ...
-
-
 class InTurn:
     """Golub–Kahan: α_j p_j = G v_j and β_j v_j₊₁ = Gᵀ p_j, less their parts in what was before."""
 
     passes = 0
 
-    def __init__(self, G: Products, V: Basis, most: int) -> None:
+    def __init__(self, G: Operator, V: Basis, most: int) -> None:
         self.G, self.V, self.U = G, V, Basis(most)
 
     def next(self) -> tuple[float, float]:
@@ -55,7 +50,7 @@ class AtOnce:
 
     passes = 0
 
-    def __init__(self, G: Products, V: Basis, most: int) -> None:
+    def __init__(self, G: Operator, V: Basis, most: int) -> None:
         self.G, self.V = G, V
         self.alphas: list[float] = []
         self.betas: list[float] = []

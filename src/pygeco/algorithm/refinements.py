@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.optimize
 
-from pygeco.algorithm.directions import Operator
 from pygeco.algorithm.penalties import Penalty, Trace
-from pygeco.arrays.kinds import HOST, contiguous, host, moved
+from pygeco.arrays.kinds import HOST, host, moved
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.operators import Operator
 from pygeco.objectives.base import Objective
 from pygeco.objectives.measured import Measured, MeasuredGradient
 
@@ -96,7 +96,7 @@ def _descend(
     if not (penalty is None or penalty.quadratic is not None or isinstance(penalty, Trace)):
         return Refined(A, c, 0)
     like, A = A.kind, moved(A, HOST)  # SciPy's descent runs on the host
-    symmetric = getattr(objective, "symmetric", False)
+    symmetric = objective.symmetric
     signs = np.where(np.sum(A.U * A.V, axis=0) < 0, -1.0, 1.0) if symmetric else np.ones(A.rank)
     shapes = [A.U.shape] if symmetric else [A.U.shape, A.V.shape]
     sizes = np.cumsum([np.prod(shape, dtype=int) for shape in shapes])
@@ -112,8 +112,8 @@ def _descend(
         there = moved(LowRank.product(L, R), like)
         value, G, slope = evaluate(there, free)
         extra, left, right = _penalty(penalty, L, R)
-        left = left + host(_columns(G, there.V))
-        right = right + host(_columns(G, there.U, transposed=True))
+        left = left + host(G.matmat(there.V))
+        right = right + host(G.rmatmat(there.U))
         parts = [left + right * signs] if symmetric else [left, right]
         return value + extra, np.concatenate([part.reshape(-1) for part in (*parts, slope)])
 
@@ -142,15 +142,6 @@ def _penalty(penalty: Penalty | None, L: Array, R: Array) -> tuple[float, Array,
     alpha = penalty.quadratic or 0.0
     left, right = L.T @ L, R.T @ R
     return alpha * float(np.sum(left * right)), 2 * alpha * L @ right, 2 * alpha * R @ left
-
-
-def _columns(G: Any, X: Array, *, transposed: bool = False) -> Array:
-    """G X or GᵀX, at once where the operator can."""
-    block = getattr(G, "rmatmat" if transposed else "matmat", None)
-    if block is not None:
-        return block(X)
-    product = G.rmatvec if transposed else G.matvec
-    return np.column_stack([product(contiguous(x)) for x in X.T])
 
 
 def _eigenpairs(L: Array, signs: Array) -> LowRank:

@@ -16,19 +16,17 @@ from pygeco.algorithm.corrections.base import Correction, State
 from pygeco.algorithm.directions import (
     Direction,
     Lanczos,
-    Operator,
     Pair,
     Power,
     Signs,
-    matmat,
-    rmatmat,
 )
 from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Penalty
 from pygeco.algorithm.refinements import refine
 from pygeco.algorithm.symmetric import further, nothing, suited
-from pygeco.arrays.kinds import kind, moved
-from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.kinds import moved
+from pygeco.arrays.low_rank import LowRank
+from pygeco.arrays.operators import Operator, Sum
 from pygeco.arrays.streams import Purpose, seed_from, stream
 from pygeco.engines import session
 from pygeco.objectives.base import Gradient, Objective
@@ -327,7 +325,7 @@ def minimize(
     seed = seed_from(random_state)
     with session(objective):
         A = _first(start, objective, solver)
-        noise = NOISE * abs(objective.value(LowRank.zero(objective.shape, kind(objective))))
+        noise = NOISE * abs(objective.value(LowRank.zero(objective.shape, objective.kind)))
         run = Run(objective, solver, correction, penalty, rank, seed, noise, began)
         _tell(observer, "on_start", objective, rank)
         point = Point.at(to_scaled(objective, A), run)
@@ -352,41 +350,13 @@ def _tell(observer: Observer | None, event: str, *what: object) -> None:
         getattr(observer, event)(*what)
 
 
-@dataclass(frozen=True, eq=False)
-class _Sum:
-    """G + U diag(d) Vᵀ."""
-
-    G: Gradient
-    extra: LowRank
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.G.shape
-
-    @property
-    def kind(self) -> Array:
-        return self.extra.kind
-
-    def matvec(self, x: Array) -> Array:
-        return self.G.matvec(x) + self.extra.matvec(x)
-
-    def rmatvec(self, y: Array) -> Array:
-        return self.G.rmatvec(y) + self.extra.rmatvec(y)
-
-    def matmat(self, X: Array) -> Array:
-        return matmat(self.G, X) + self.extra.matmat(X)
-
-    def rmatmat(self, Y: Array) -> Array:
-        return rmatmat(self.G, Y) + self.extra.rmatmat(Y)
-
-
 def _with_penalty(G: Gradient, A: LowRank, penalty: Penalty | None) -> Operator:
     """∇(R + h): the gradient of a smooth h lies in the spans of A."""
     if penalty is None or not penalty.smooth or A.rank == 0:
         return G
     if penalty.quadratic is not None:
-        return _Sum(G, LowRank(A.U, 2 * penalty.quadratic * A.s, A.V))
-    return _Sum(G, LowRank(A.U, penalty.slope(A.s), A.V))
+        return Sum(G, LowRank(A.U, 2 * penalty.quadratic * A.s, A.V))
+    return Sum(G, LowRank(A.U, penalty.slope(A.s), A.V))
 
 
 def checked_rank(rank: int, shape: tuple[int, int]) -> int:
@@ -403,5 +373,5 @@ def _first(start: LowRank | Path | None, objective: Objective, solver: Solver) -
     A = LowRank.zero(shape) if start is None else start.A if isinstance(start, Path) else start
     if A.shape != shape:
         raise ValueError(f"start: has shape {A.shape}, but the objective's is {shape}.")
-    A = moved(A, kind(objective)).astype(float)
+    A = moved(A, objective.kind).astype(float)
     return A if solver.correction == "diagonal" or A.orthonormal else A.svd()

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pygeco.algorithm.directions import Direction, Operator, Pair, leading_block, matmat
-from pygeco.arrays.kinds import kind, zeros
+from pygeco.algorithm.directions import Direction, Pair, leading_block
+from pygeco.arrays.kinds import zeros
 from pygeco.arrays.low_rank import Array
+from pygeco.arrays.operators import Operator
 from pygeco.objectives.base import Objective
 
 
@@ -28,7 +29,7 @@ class Symmetric:
         if pair.sigma == 0.0:
             return pair
         Q = np.linalg.qr(np.column_stack([pair.u, pair.v]))[0]
-        values, E = np.linalg.eigh(Q.T @ np.column_stack([G.matvec(q) for q in Q.T]))
+        values, E = np.linalg.eigh(Q.T @ G.matmat(Q))
         best = int(np.argmax(np.abs(values)))
         w, sigma = Q @ E[:, best], float(abs(values[best]))
         w = w / np.linalg.norm(w)
@@ -43,7 +44,7 @@ class Symmetric:
 
 def suited(direction: Direction, objective: Objective) -> Direction:
     """The direction itself, or its symmetric pairs where only symmetric matrices count."""
-    return Symmetric(direction) if getattr(objective, "symmetric", False) else direction
+    return Symmetric(direction) if objective.symmetric else direction
 
 
 class Further(NamedTuple):
@@ -56,7 +57,7 @@ class Further(NamedTuple):
 
 def nothing(objective: Objective) -> Further:
     """No further pair."""
-    like = kind(objective)
+    like = objective.kind
     m, n = objective.shape
     return Further(zeros((m, 0), like), zeros((n, 0), like), 0)
 
@@ -64,9 +65,9 @@ def nothing(objective: Objective) -> Further:
 def further(G: Operator, objective: Objective, count: int, rng: np.random.Generator) -> Further:
     """`count` singular pairs after the first, u = ±v where only symmetric matrices count."""
     U, _, V = leading_block(G, count + 1, rng)
-    if not getattr(objective, "symmetric", False):
+    if not objective.symmetric:
         return Further(U[:, 1:], V[:, 1:], 7)
-    T = V.T @ matmat(G, V)
+    T = V.T @ G.matmat(V)
     values, E = np.linalg.eigh((T + T.T) / 2)
     order = np.argsort(-np.abs(values))[1:]
     W = V @ E[:, order]

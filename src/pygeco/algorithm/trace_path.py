@@ -23,7 +23,7 @@ from pygeco.algorithm.path import Stop
 from pygeco.algorithm.penalties import Trace
 from pygeco.algorithm.solver import Solver, minimize
 from pygeco.algorithm.symmetric import suited
-from pygeco.arrays.kinds import host, kind, moved
+from pygeco.arrays.kinds import host, moved
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, seed_from, stream
 from pygeco.objectives.base import Objective
@@ -115,7 +115,7 @@ def duality_gap(
     `tolerance`, and a few for the best c where the loss is not squared.
     """
     objective = scaled(_double(objective), penalty.gamma)
-    A = to_scaled(objective, moved(A, kind(objective))).svd()
+    A = to_scaled(objective, moved(A, objective.kind)).svd()
     with threadpool_limits(1, "blas"):
         G = objective.gradient(A)
         pair = suited(Lanczos(tolerance, 500), objective)(G, stream(Purpose.TRACE_GAP, seed))
@@ -145,14 +145,14 @@ def trace_path(
     `path.best` has the least error there. Everything is computed in float64.
     Any objective will do: `Entries` and `Dense` are swept, the others descend.
     """
-    correction = "sweep" if hasattr(objective, "half_sweep") else "descent"
+    correction = "sweep" if objective.can_sweep else "descent"
     solver = replace(Solver() if solver is None else solver, correction=correction)
     objective = _double(objective)
     rank = min(objective.shape) if rank is None else rank
     held = None if validation is None else _held(*validation)
     seed = seed_from(random_state)
     grid = _grid(objective, gamma, count, ratio, seed) if alphas is None else _given(alphas)
-    began, A, steps = time.perf_counter(), LowRank.zero(objective.shape, kind(objective)), []
+    began, A, steps = time.perf_counter(), LowRank.zero(objective.shape, objective.kind), []
     for alpha in grid:
         penalty = Trace(float(alpha), gamma)
         path = minimize(objective, rank, solver, penalty=penalty, start=A, random_state=seed)
@@ -171,7 +171,7 @@ def _grid(objective: Objective, gamma: float, count: int, ratio: float, seed: in
         raise ValueError(f"count: must be at least 1, not {count!r}.")
     if not 0 < ratio < 1:
         raise ValueError(f"ratio: must be between 0 and 1, not {ratio!r}.")
-    zero = LowRank.zero(objective.shape, kind(objective))
+    zero = LowRank.zero(objective.shape, objective.kind)
     top = duality_gap(objective, zero, Trace(0.0, gamma), seed=seed).sigma
     if not top > 0:
         raise ValueError(

@@ -22,9 +22,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pygeco.algorithm.directions import Weighted, leading_block
+from pygeco.algorithm.directions import leading_block
 from pygeco.arrays.kinds import full, host, on, scaled, zeros
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.operators import Weighted
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes.posterior import (
     FLOAT,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,11 +157,17 @@ class Solved(NamedTuple):
 class Engine(Protocol):
     """Passes over the data. P goes with the groups, Q with the other side."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> Array:
-        """An array of the kind that the passes take and give."""
+    if TYPE_CHECKING:  # properties, or attributes
+
+        @property
+        def name(self) -> str: ...
+        @property
+        def kind(self) -> Array:
+            """An array of the kind that the passes take and give."""
+
+    def heavy(self, rank: int) -> bool:
+        """Whether half-sweeps over columns at this rank would send too much; cores do not."""
+        return False
 
     def session(self) -> AbstractContextManager[object]:
         """What holds while the engine works: on a GPU, errors that say what would fit in it."""

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.algorithm.certificates import guaranteed_gap, guaranteed_gap_at_rank
-from pygeco.algorithm.directions import Lanczos, Operator, Pair
+from pygeco.algorithm.directions import Lanczos, Pair
 from pygeco.algorithm.solver import Solver, minimize
 from pygeco.arrays.low_rank import LowRank
+from pygeco.arrays.operators import Operator
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.arrays.whole_file import whole_text
 from pygeco.data import make_low_rank

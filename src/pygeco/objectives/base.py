@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
+from pygeco.arrays.kinds import HOST
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.operators import Operator
 
 
-class Gradient(Protocol):
+class Gradient(Operator, Protocol):
     """G = ∇R(A) as an operator, with what the pass that made it also found."""
 
-    @property
-    def shape(self) -> tuple[int, int]: ...
-    @property
-    def value(self) -> float:
-        """R(A)."""
+    if TYPE_CHECKING:  # properties, or attributes
 
-    @property
-    def inner(self) -> float:
-        """⟨G, A⟩: zero after an exact correction, and measured, not assumed."""
+        @property
+        def value(self) -> float:
+            """R(A)."""
 
-    def matvec(self, x: Array) -> Array: ...
-    def rmatvec(self, y: Array) -> Array: ...
+        @property
+        def inner(self) -> float:
+            """⟨G, A⟩: zero after an exact correction, and measured, not assumed."""
 
 
-class OfCells:
-    """What gradients over cells share: shape and kind of the objective, vectors as one column."""
+class OfCells(Operator, Protocol):
+    """What gradients over cells share: shape and kind of the objective."""
 
     objective: Any
 
@@ -36,17 +36,6 @@ class OfCells:
     @property
     def kind(self) -> Array:
         return cast("Array", self.objective.kind)
-
-    if TYPE_CHECKING:
-
-        def matmat(self, X: Array) -> Array: ...
-        def rmatmat(self, Y: Array) -> Array: ...
-
-    def matvec(self, x: Array) -> Array:
-        return self.matmat(x[:, None])[:, 0]
-
-    def rmatvec(self, y: Array) -> Array:
-        return self.rmatmat(y[:, None])[:, 0]
 
 
 class Smooth(Protocol):
@@ -95,28 +84,78 @@ class Turning(Protocol):
 
 
 class Objective(Protocol):
-    """A convex smooth R(A). One that offers `half_sweep`, see `Sweepable`, can be swept.
+    """A convex smooth R(A): derive from it, and state what differs from the defaults.
 
-    What it may also say, for sharper certificates: `nonnegative`, that R ≥ 0; `squared`, that R is
-    a weighted sum of squares; `dual(A)`, for a loss with a conjugate the function of a scale c
-    that is r*(c g) − c ⟨g, z⟩, R(A) = r(z) a function of measurements z and g its slope there.
+    Every objective has `shape`, `smoothness`, `value`, `gradient` and `span`. All else is an
+    ability that the algorithm asks about and never assumes.
     """
 
+    if TYPE_CHECKING:  # properties, or attributes
+
+        @property
+        def shape(self) -> tuple[int, int]: ...
+
+        @property
+        def smoothness(self) -> float:
+            """β of the paper's Definition 1; infinite where nobody knows."""
+
     @property
-    def shape(self) -> tuple[int, int]: ...
+    def symmetric(self) -> bool:
+        """Whether only symmetric A count: pairs are then u = ±v."""
+        return False
+
     @property
-    def smoothness(self) -> float:
-        """β of the paper's Definition 1."""
+    def can_sweep(self) -> bool:
+        """Whether `half_sweep` is there."""
+        return False
 
-    def value(self, A: LowRank) -> float: ...
-    def gradient(self, A: LowRank) -> Gradient: ...
-    def span(self, A: LowRank) -> Span: ...
+    @property
+    def nonnegative(self) -> bool:
+        """Whether R ≥ 0 for sure, which a proof of optimality needs."""
+        return False
 
+    @property
+    def squared(self) -> bool:
+        """Whether R is a weighted sum of squares: certificates then have a closed form."""
+        return False
 
-class Sweepable(Objective, Protocol):
-    """An objective that can be minimised over one whole factor."""
+    @property
+    def kind(self) -> Array:
+        """An array of the kind that factors of A are to be; its engine runs the passes."""
+        return HOST
+
+    def value(self, A: LowRank) -> float:
+        """R(A), without forming A."""
+        raise NotImplementedError
+
+    def gradient(self, A: LowRank) -> Gradient:
+        """∇R(A), an operator, never dense."""
+        raise NotImplementedError
+
+    def span(self, A: LowRank) -> Span:
+        """The small problem over the spans of A."""
+        raise NotImplementedError
+
+    def dual(self, A: LowRank) -> Callable[[float], float] | None:
+        """c ↦ r*(c g) − c ⟨g, z⟩, for R(A) = r(z) a function of measurements z with a conjugate, g
+        its slope there; None: not known. It sharpens certificates.
+        """
+        return None
+
+    def counts(self) -> tuple[Array, Array] | None:
+        """How much each row and each column is seen, for weighted norms; None: not counted."""
+        return None
+
+    def default_correction(self, *, penalized: bool, rank: int) -> str:
+        """What `Solver(correction="auto")` stands for; `penalized`: whether anything holds a row
+        that has few cells.
+        """
+        return "core"
 
     def half_sweep(
         self, fixed: Array, start: Array, *, side: str, ridge: float | Array = 0.0
     ) -> Array:
         """Argmin_W R(A) + Σ ridge_j ‖w_j‖², A = fixed Wᵀ; for side="row", A = W fixedᵀ."""
+        raise ValueError(
+            f"correction: {type(self).__name__} cannot be swept; use correction='core'."
+        )

@@ -13,7 +13,9 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.operators import Operator
 from pygeco.arrays.streams import Purpose, stream
+from pygeco.objectives.base import Objective
 from pygeco.objectives.spans.kronecker import Model
 
 # Trace norms, up to a half, of the random matrices at which a user's functions are tried.
@@ -23,7 +25,7 @@ Value = Callable[[LowRank], float]
 Slopes = Callable[[LowRank], Any]
 
 
-class Custom:
+class Custom(Objective):
     """R(A) by `value(A)` and `gradient(A)`, each a function of a `LowRank`.
 
     `A.to_dense()` is the m × n array for those who want it; `A.entries(i, j)` and `A.matvec(x)`
@@ -34,6 +36,9 @@ class Custom:
     Both functions are tried at a few random matrices when the objective is built, which finds slips
     and what is not convex there, but cannot prove convexity.
     """
+
+    shape: tuple[int, int]
+    nonnegative: bool
 
     def __init__(
         self,
@@ -134,7 +139,7 @@ class Custom:
 
 
 @dataclass(frozen=True, eq=False)
-class CustomGradient:
+class CustomGradient(Operator):
     """The user's gradient as an operator."""
 
     G: Any
@@ -150,6 +155,12 @@ class CustomGradient:
 
     def rmatvec(self, y: Array) -> Array:
         return np.asarray(self.G.T @ y)
+
+    def matmat(self, X: Array) -> Array:
+        return np.asarray(self.G @ X)
+
+    def rmatmat(self, Y: Array) -> Array:
+        return np.asarray(self.G.T @ Y)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,10 @@ from scipy.sparse.linalg import LinearOperator, cg, eigsh
 
 from pygeco.arrays.linalg import solve_psd
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.operators import Operator
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.losses.duals import ScaledDual
+from pygeco.objectives.base import Objective
 from pygeco.objectives.risk import Curvature, Risk
 from pygeco.objectives.spans.kronecker import Model
 
@@ -47,8 +49,10 @@ class Frame(Protocol):
         """The matrix of B ↦ adjoint(H.rowwise(forward(B))) in the free coordinates."""
 
 
-class Measured:
+class Measured(Objective):
     """R(A) = r(𝓜(A)) for a risk r. Subclasses say what the measurement is."""
+
+    shape: tuple[int, int]
 
     def __init__(self, shape: tuple[int, int], risk: Risk) -> None:
         self.shape = shape
@@ -101,9 +105,8 @@ class Measured:
         z = self.measure(A)
         at, _ = self.risk.settle(z)
         g = self.risk.slope(at)
-        matvec, rmatvec = self.pull(g)
         inner = float(np.sum(g * z))
-        return MeasuredGradient(self.shape, self.risk.value(at), inner, matvec, rmatvec)
+        return MeasuredGradient(self.shape, self.risk.value(at), inner, *self.pull(g))
 
     def offset_by(self, offset: Array) -> Self:
         """The same objective with other fixed parts (N, K) of the predictions."""
@@ -120,20 +123,26 @@ class Measured:
 
 
 @dataclass(frozen=True, eq=False)
-class MeasuredGradient:
+class MeasuredGradient(Operator):
     """G = 𝓜*(g) as an operator. The products take a vector or several columns at once."""
 
     shape: tuple[int, int]
     value: float
     inner: float
-    matvec: Product
-    rmatvec: Product
+    forward: Product
+    backward: Product
+
+    def matvec(self, x: Array) -> Array:
+        return self.forward(x)
+
+    def rmatvec(self, y: Array) -> Array:
+        return self.backward(y)
 
     def matmat(self, X: Array) -> Array:
-        return self.matvec(X)
+        return self.forward(X)
 
     def rmatmat(self, Y: Array) -> Array:
-        return self.rmatvec(Y)
+        return self.backward(Y)
 
 
 class Settled(NamedTuple):

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
-from pygeco.arrays.kinds import kind
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.objectives.base import Gradient, Modelled, Objective, Smooth, Span, Sweepable
+from pygeco.arrays.operators import Weighted
+from pygeco.objectives.base import Gradient, Modelled, Objective, Smooth, Span
 
 
 @dataclass(frozen=True, eq=False)
-class Scaled:
+class Scaled(Objective):
     """R'(A') = R(diag(rows) A' diag(cols)); rows = d_r^-½, cols = d_c^-½."""
 
     objective: Objective
@@ -31,15 +31,19 @@ class Scaled:
 
     @property
     def kind(self) -> Array:
-        return kind(self.objective)
+        return self.objective.kind
 
     @property
     def nonnegative(self) -> bool:
-        return bool(getattr(self.objective, "nonnegative", False))
+        return self.objective.nonnegative
+
+    @property
+    def can_sweep(self) -> bool:
+        return self.objective.can_sweep
 
     @property
     def squared(self) -> bool:
-        return bool(getattr(self.objective, "squared", False))
+        return self.objective.squared
 
     @property
     def stretch(self) -> float:
@@ -47,8 +51,7 @@ class Scaled:
         return 1 / float(self.rows.min() * self.cols.min())
 
     def dual(self, A: LowRank) -> Callable[[float], float] | None:
-        found = getattr(self.objective, "dual", None)
-        return None if found is None else found(self.unscaled(A))
+        return self.objective.dual(self.unscaled(A))
 
     @property
     def smoothness(self) -> float:
@@ -70,7 +73,7 @@ class Scaled:
     ) -> Array:
         """W' = W / own, where R(fixed Wᵀ) + Σ (ridge_j / own_j²) ‖w_j‖² is least."""
         own, other = (self.rows, self.cols) if side == "row" else (self.cols, self.rows)
-        W = cast(Sweepable, self.objective).half_sweep(
+        W = self.objective.half_sweep(
             fixed * other[:, None], start * own[:, None], side=side, ridge=ridge / own**2
         )
         return W / own[:, None]
@@ -80,20 +83,10 @@ class Scaled:
 
 
 @dataclass(frozen=True, eq=False)
-class ScaledGradient:
+class ScaledGradient(Weighted):
     """diag(rows) G diag(cols); ⟨G', A'⟩ = ⟨G, A⟩."""
 
     G: Gradient
-    rows: Array
-    cols: Array
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.G.shape
-
-    @property
-    def kind(self) -> Array:
-        return self.rows
 
     @property
     def value(self) -> float:
@@ -102,12 +95,6 @@ class ScaledGradient:
     @property
     def inner(self) -> float:
         return self.G.inner
-
-    def matvec(self, x: Array) -> Array:
-        return self.rows * self.G.matvec(self.cols * x)
-
-    def rmatvec(self, y: Array) -> Array:
-        return self.cols * self.G.rmatvec(self.rows * y)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,11 +149,11 @@ def scaled(objective: Objective, gamma: float) -> Objective:
     """
     if gamma == 0.0:
         return objective
-    if not hasattr(objective, "counts"):
+    counts = objective.counts()
+    if counts is None:
         raise ValueError(
             f"gamma: {type(objective).__name__} does not count cells by row and column; use 0."
         )
-    counts: tuple[Array, Array] = cast(Any, objective).counts()
     rows, cols = (np.maximum(count, 1.0) ** gamma for count in counts)
     return Scaled(objective, (rows / rows.mean()) ** -0.5, (cols / cols.mean()) ** -0.5)
 

@@ -8,8 +8,9 @@ from typing import Protocol
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from pygeco.algorithm.directions import Lanczos, Operator, Pair
+from pygeco.algorithm.directions import Lanczos, Pair
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.operators import Operator
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Gradient, Objective
 from pygeco.objectives.entries.predictions import Predictions

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from pygeco.algorithm.corrections.core import Core
-from pygeco.algorithm.directions import Operator, Weighted, matmat, rmatmat
 from pygeco.algorithm.path import Path, Stop
 from pygeco.algorithm.solver import checked_rank
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.operators import Operator, Weighted
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Gradient, Objective
 from pygeco.rivals.base import Callback, Iterate, Iterates, Seed, follow
@@ -89,8 +89,8 @@ class Descent(NamedTuple):
 
 def _descend(objective: Objective, A: LowRank, G: Gradient, length: float) -> Descent | None:
     """One step along the geodesics in the direction of steepest descent, S held."""
-    down_x = _tangent(A.U, -matmat(G, A.V) * A.s)
-    down_y = _tangent(A.V, -rmatmat(G, A.U) * A.s)
+    down_x = _tangent(A.U, -G.matmat(A.V) * A.s)
+    down_y = _tangent(A.V, -G.rmatmat(A.U) * A.s)
     slope = float(np.sum(down_x**2) + np.sum(down_y**2))
     for tried in range(1, HALVINGS + 1):
         to = LowRank(_geodesic(A.U, down_x, length), A.s, _geodesic(A.V, down_y, length))

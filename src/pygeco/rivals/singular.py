@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 
-from pygeco.algorithm.directions import Operator, matmat, rmatmat
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.operators import Multiple, Operator, Sum
 
 Product = Callable[[Array], Array]
 
@@ -27,7 +26,7 @@ def leading(G: Operator, count: int, rng: np.random.Generator) -> Triplets:
     m, n = G.shape
     short = min(m, n)
     if 2 * count >= short:  # ARPACK finds a part of the triplets, not all of them
-        dense = matmat(G, np.eye(n)) if n <= m else rmatmat(G, np.eye(m)).T
+        dense = G.matmat(np.eye(n)) if n <= m else G.rmatmat(np.eye(m)).T
         return Triplets(LowRank.from_dense(dense, min(count, short)), short)
     start = rng.standard_normal(short)
     size = float(np.max(np.abs(G.matvec(start) if n <= m else G.rmatvec(start))))
@@ -68,29 +67,9 @@ def shrunk(
     return Triplets(LowRank(A.U, A.s - threshold, A.V), passes)
 
 
-@dataclass(frozen=True, eq=False)
-class Moved:
+def moved_back(A: LowRank, G: Operator, beta: float) -> Operator:
     """A − G/β: a low-rank matrix minus a sparse one, never formed."""
-
-    A: LowRank
-    G: Operator
-    beta: float
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.A.shape
-
-    def matvec(self, x: Array) -> Array:
-        return self.A.matvec(x) - self.G.matvec(x) / self.beta
-
-    def rmatvec(self, y: Array) -> Array:
-        return self.A.rmatvec(y) - self.G.rmatvec(y) / self.beta
-
-    def matmat(self, X: Array) -> Array:
-        return self.A.matmat(X) - matmat(self.G, X) / self.beta
-
-    def rmatmat(self, Y: Array) -> Array:
-        return self.A.rmatmat(Y) - rmatmat(self.G, Y) / self.beta
+    return Sum(A, Multiple(G, -1 / beta))
 
 
 def distance(A: LowRank, B: LowRank) -> float:

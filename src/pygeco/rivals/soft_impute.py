@@ -14,13 +14,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.algorithm.directions import Lanczos, matmat, rmatmat
+from pygeco.algorithm.directions import Lanczos
 from pygeco.algorithm.path import Path, Stop
 from pygeco.algorithm.solver import checked_rank
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.operators import Operator
 from pygeco.objectives.base import Objective
 from pygeco.rivals.base import Callback, Iterate, Iterates, Seed, follow
-from pygeco.rivals.singular import Moved, Triplets, distance, shrunk
+from pygeco.rivals.singular import Triplets, distance, moved_back, shrunk
 
 
 class Form(Protocol):
@@ -106,7 +107,7 @@ class Shrinking:
 
     def sweep(self, A: LowRank, alpha: float, rng: np.random.Generator) -> Triplets:
         beta = self.objective.smoothness
-        filled = Moved(A, self.objective.gradient(A), beta)
+        filled = moved_back(A, self.objective.gradient(A), beta)
         return shrunk(filled, alpha / beta, A.rank + 2, self.rank, rng)
 
     def clean(self, A: LowRank, alpha: float) -> LowRank:
@@ -135,18 +136,18 @@ class Alternating:
         return LowRank(U, np.maximum(np.append(A.s, np.zeros(extra)), least), V)
 
     def sweep(self, A: LowRank, alpha: float, rng: np.random.Generator) -> Triplets:
-        A = LowRank.product(A.U, rmatmat(self._filled(A), A.U) * self._share(A, alpha)).svd()
-        A = LowRank.product(matmat(self._filled(A), A.V) * self._share(A, alpha), A.V).svd()
+        A = LowRank.product(A.U, self._filled(A).rmatmat(A.U) * self._share(A, alpha)).svd()
+        A = LowRank.product(self._filled(A).matmat(A.V) * self._share(A, alpha), A.V).svd()
         return Triplets(A, 4)
 
     def clean(self, A: LowRank, alpha: float) -> LowRank:
         """The filled matrix on the span of V, its singular values lowered by λ (step 5)."""
-        A = LowRank.product(matmat(self._filled(A), A.V), A.V).svd()
+        A = LowRank.product(self._filled(A).matmat(A.V), A.V).svd()
         lowered = A.s - alpha / self.objective.smoothness
         return LowRank(A.U, lowered, A.V).truncate(int(np.count_nonzero(lowered > 0)))
 
-    def _filled(self, A: LowRank) -> Moved:
-        return Moved(A, self.objective.gradient(A), self.objective.smoothness)
+    def _filled(self, A: LowRank) -> Operator:
+        return moved_back(A, self.objective.gradient(A), self.objective.smoothness)
 
     def _share(self, A: LowRank, alpha: float) -> Array:
         return A.s / (A.s + alpha / self.objective.smoothness)

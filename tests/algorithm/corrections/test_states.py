@@ -11,7 +11,6 @@ from pygeco import LowRank, Quadratic, Ridge, Schatten, Solver, Stop, Trace, min
 from pygeco.algorithm.corrections.base import columns
 from pygeco.algorithm.corrections.core import Core, Diagonal, minimise, named, suited
 from pygeco.algorithm.corrections.sweep import Sweep
-from pygeco.algorithm.directions import matmat, rmatmat
 from pygeco.algorithm.solver import Point, Run
 from pygeco.arrays.newton import descend
 
@@ -265,8 +264,8 @@ def test_the_gradient_with_a_smooth_penalty_as_an_operator(penalty) -> None:
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((9, 2)), rng.standard_normal((12, 2))
     assert G.shape == (12, 9)
-    np.testing.assert_allclose(matmat(G, X), expected @ X, atol=1e-12)
-    np.testing.assert_allclose(rmatmat(G, Y), expected.T @ Y, atol=1e-12)
+    np.testing.assert_allclose(G.matmat(X), expected @ X, atol=1e-12)
+    np.testing.assert_allclose(G.rmatmat(Y), expected.T @ Y, atol=1e-12)
     np.testing.assert_allclose(G.matvec(X[:, 0]), expected @ X[:, 0], atol=1e-12)
     np.testing.assert_allclose(G.rmatvec(Y[:, 0]), expected.T @ Y[:, 0], atol=1e-12)
 

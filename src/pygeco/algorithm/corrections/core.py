@@ -7,9 +7,7 @@ after that. A replacement is an `extend` and then a `drop`, as section 2.1.2 has
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import Any, cast
 
 import numpy as np
 
@@ -266,26 +264,13 @@ def named(name: str, penalty: Penalty | None, tolerance: float = 1e-6) -> Correc
 
 
 def suited(name: str, objective: Objective, penalty: Penalty | None, rank: int) -> str:
-    """What "auto" stands for: the sweep where the objective asks for it, and else the core.
+    """What "auto" stands for: the objective's own, but no sweeps with a penalty that they lack.
 
-    With a trace norm the core alone would stop short of the optimum, and a descent follows it. The
-    core too with a penalty that sweeps cannot have; and without any for labels, counts and
-    levels, since a row of few cells then has no minimum of its own.
+    With a trace norm the core alone would stop short of the optimum, and a descent follows it.
     """
     if name != "auto":
         return name
-    if getattr(objective, "correction", "core") != "sweep" or not sweeps(penalty):
+    if not (objective.can_sweep and sweeps(penalty)):
         return "descent" if penalty is not None and penalty.threshold > 0 else "core"
-    held = penalty is not None and penalty.value(np.ones(1)) > 0
-    if not (held or cast(Any, objective).loss.regression):
-        return "core"
-    heavy = getattr(getattr(objective, "engine", None), "heavy", None)
-    if heavy is not None and heavy(rank):
-        warnings.warn(
-            f"correction: on a cluster, sweeps at rank {rank} would sum the systems of "
-            f"{objective.shape[1]} columns over the slabs; cores are used instead. Ask for "
-            "correction='sweep' to have them nevertheless.",
-            stacklevel=3,
-        )
-        return "core"
-    return "sweep"
+    penalized = penalty is not None and penalty.value(np.ones(1)) > 0
+    return objective.default_correction(penalized=penalized, rank=rank)

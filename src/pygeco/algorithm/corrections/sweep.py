@@ -14,16 +14,15 @@ factorisations P Qᵀ = A is R(A) + α‖A‖_tr, reached by the balanced one, P
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
 from pygeco.algorithm.corrections.base import State, columns
-from pygeco.algorithm.directions import matmat, rmatmat
 from pygeco.algorithm.penalties import Penalty, Trace
 from pygeco.arrays.kinds import host, scaled, zeros
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.objectives.base import Gradient, Objective, Sweepable
+from pygeco.objectives.base import Gradient, Objective
 
 SWEEPS = 1000
 PAYS = 0.02  # sweeps go on while each lowers the objective by this share
@@ -59,7 +58,7 @@ class Sweep:
         return isinstance(self.penalty, Trace) and self.penalty.alpha > 0
 
     def start(self, objective: Objective, A: LowRank) -> State:
-        if not hasattr(objective, "half_sweep"):
+        if not objective.can_sweep:
             raise ValueError(
                 f"correction: {type(objective).__name__} cannot be swept; use correction='core'."
             )
@@ -172,7 +171,7 @@ class Sweep:
 
     def _half(self, state: State, A: LowRank, side: str) -> LowRank:
         """The minimum over one factor ("column": V), as an orthonormal form again."""
-        objective = cast(Sweepable, state.objective)
+        objective = state.objective
         B = A if side == "column" else A.T
         root, start, ridge = self._split(B)
         fixed = B.U if root is None else scaled(B.U, root)
@@ -200,8 +199,8 @@ def unrest(G: Gradient, A: LowRank, alpha: float) -> float:
 
     |⟨G, A⟩ + α‖A‖_tr| is never larger, but it can vanish by cancellation long before A rests.
     """
-    left = np.linalg.norm(matmat(G, A.V) + alpha * A.U, axis=0)
-    right = np.linalg.norm(rmatmat(G, A.U) + alpha * A.V, axis=0)
+    left = np.linalg.norm(G.matmat(A.V) + alpha * A.U, axis=0)
+    right = np.linalg.norm(G.rmatmat(A.U) + alpha * A.V, axis=0)
     return float(A.s @ host(np.maximum(left, right)))
 
 

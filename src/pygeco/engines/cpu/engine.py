@@ -19,6 +19,7 @@ from pygeco.engines.cpu.sweep import half_sweep, tables
 from pygeco.engines.cpu.vectors import BYTES
 from pygeco.engines.protocol import (
     Cells,
+    Engine,
     Formulas,
     Lines,
     Residuals,
@@ -30,7 +31,7 @@ from pygeco.engines.protocol import (
 )
 
 
-class Host:
+class Host(Engine):
     """See `Engine`."""
 
     name = "cpu"

@@ -24,6 +24,7 @@ from pygeco.engines.cuda.systems import half_sweep, lengthened, systems
 from pygeco.engines.cuda.work_items import Pieces, cut, ranges, runs
 from pygeco.engines.protocol import (
     Cells,
+    Engine,
     Formulas,
     Lines,
     Residuals,
@@ -37,10 +38,11 @@ from pygeco.engines.protocol import (
 CELLS = 1 << 27  # of one run of a loss's formulas
 
 
-class Cuda:
+class Cuda(Engine):
     """See `Engine`."""
 
     name = "cuda"
+    kind: Array
 
     def __init__(self, launch: Any, kind: Array) -> None:
         self.launch, self.kind = launch, kind

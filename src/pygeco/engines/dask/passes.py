@@ -28,6 +28,7 @@ from pygeco.engines.dask.slabs import Slabs
 from pygeco.engines.dask.tall import Tall
 from pygeco.engines.protocol import (
     Cells,
+    Engine,
     Formulas,
     Lines,
     Residuals,
@@ -44,7 +45,7 @@ LARGE = 1 << 30  # bytes of all of them, from which on cores are better
 DENSE = "engine: 'dask' serves observed cells, not dense tables; use engine='cpu' or 'cuda'."
 
 
-class Dask:
+class Dask(Engine):
     """See `Engine`. One of them goes with one set of slabs."""
 
     name = "dask"

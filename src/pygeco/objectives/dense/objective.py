@@ -19,7 +19,7 @@ from pygeco.engines import Engine, chosen
 from pygeco.engines.protocol import Lines, Systems
 from pygeco.losses import Loss, Squared, named, prepared
 from pygeco.losses.duals import ScaledDual
-from pygeco.objectives.base import OfCells
+from pygeco.objectives.base import Objective, OfCells
 from pygeco.objectives.dense.input import check_extremes, checked, relabelled, weights_at
 from pygeco.objectives.dense.sweep import DIRECT, blocks, minimise_lines
 from pygeco.objectives.spans.convex import ConvexSpan
@@ -29,7 +29,7 @@ SAMPLE = 128, 512
 EPSILON = float(np.finfo(float).eps)
 
 
-class Dense:
+class Dense(Objective):
     """The mean loss over the cells of a dense m × n matrix, less those that are missing.
 
     Y may have any real type; it is read in tiles as it is, so that memory over the input stays
@@ -39,7 +39,7 @@ class Dense:
     is already.
     """
 
-    correction = "sweep"  # what `Solver(correction="auto")` takes
+    can_sweep = True
 
     def __init__(
         self,
@@ -132,6 +132,10 @@ class Dense:
             flat.lines(False, *none, none[1]).stiffness / 2,
             flat.lines(True, *none[::-1], none[0]).stiffness / 2,
         )
+
+    def default_correction(self, *, penalized: bool, rank: int) -> str:
+        """Sweeps, where every line has a minimum of its own; see `Entries`."""
+        return "sweep" if penalized or self.loss.regression else "core"
 
     def half_sweep(
         self,

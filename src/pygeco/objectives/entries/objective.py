@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
@@ -16,7 +17,7 @@ from pygeco.engines import Cells, Engine, chosen, spread
 from pygeco.engines.protocol import Residuals, Slopes, Systems
 from pygeco.losses import Loss, named, prepared
 from pygeco.losses.duals import ScaledDual
-from pygeco.objectives.base import Span
+from pygeco.objectives.base import Objective, Span
 from pygeco.objectives.entries.cell_views import CellViews, beyond
 from pygeco.objectives.entries.gradient import (
     CellGradient,
@@ -39,7 +40,7 @@ Product = Callable[[Array], Array]
 PULL = {"f": 1e-4, "d": 1e-10}
 
 
-class Entries(CellViews):
+class Entries(CellViews, Objective):
     """The mean loss over the observed cells of an m × n matrix.
 
     Cells are kept row-wise and column-wise: per cell and order, 4 bytes of index and one value.
@@ -56,7 +57,7 @@ class Entries(CellViews):
     client, for a cluster; by default where the values are already.
     """
 
-    correction = "sweep"  # what `Solver(correction="auto")` takes
+    can_sweep = True
 
     def __init__(
         self,
@@ -222,6 +223,22 @@ class Entries(CellViews):
     def span(self, A: LowRank) -> Span:
         """B ↦ R(U B Vᵀ) for the columns of A."""
         return (QuadraticSpan if self.squared else ConvexSpan).of(self, A)
+
+    def default_correction(self, *, penalized: bool, rank: int) -> str:
+        """Sweeps, where every row has a minimum of its own: labels, counts and levels of few cells
+        have none without a penalty. On a cluster, not where they would send too much.
+        """
+        if not (penalized or self.loss.regression):
+            return "core"
+        if self.engine.heavy(rank):
+            warnings.warn(
+                f"correction: on a cluster, sweeps at rank {rank} would sum the systems of "
+                f"{self.shape[1]} columns over the slabs; cores are used instead. Ask for "
+                "correction='sweep' to have them nevertheless.",
+                stacklevel=4,
+            )
+            return "core"
+        return "sweep"
 
     def half_sweep(
         self, fixed: Array, start: Array, *, side: str, ridge: float | Array = 0.0

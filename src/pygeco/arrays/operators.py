@@ -1,0 +1,132 @@
+"""Matrices known by their products alone: sums, multiples, weights. Low rank is one too.
+
+Every operator multiplies several columns at once. One that knows a vector's product alone gets the
+rest from `Operator`, column by column; one that knows columns gets the vector's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from pygeco.arrays.kinds import HOST, Array, contiguous
+
+
+class Operator(Protocol):
+    """An m × n matrix G by its products.
+
+    Derive from it and state `shape`, then `matvec` and `rmatvec`, or `matmat` and `rmatmat`, or
+    all four. `kind` is an array of the kind that the products take.
+    """
+
+    if TYPE_CHECKING:  # a property, or an attribute
+
+        @property
+        def shape(self) -> tuple[int, int]: ...
+
+    @property
+    def kind(self) -> Array:
+        return HOST
+
+    def matvec(self, x: Array) -> Array:
+        """G x."""
+        return self.matmat(x[:, None])[:, 0]
+
+    def rmatvec(self, y: Array) -> Array:
+        """Gᵀ y."""
+        return self.rmatmat(y[:, None])[:, 0]
+
+    def matmat(self, X: Array) -> Array:
+        """G X."""
+        return np.column_stack([self.matvec(contiguous(x)) for x in X.T])
+
+    def rmatmat(self, Y: Array) -> Array:
+        """Gᵀ Y."""
+        return np.column_stack([self.rmatvec(contiguous(y)) for y in Y.T])
+
+
+@dataclass(frozen=True, eq=False)
+class Sum(Operator):
+    """G + H."""
+
+    G: Operator
+    H: Operator
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.G.shape
+
+    @property
+    def kind(self) -> Array:
+        return self.G.kind
+
+    def matvec(self, x: Array) -> Array:
+        return self.G.matvec(x) + self.H.matvec(x)
+
+    def rmatvec(self, y: Array) -> Array:
+        return self.G.rmatvec(y) + self.H.rmatvec(y)
+
+    def matmat(self, X: Array) -> Array:
+        return self.G.matmat(X) + self.H.matmat(X)
+
+    def rmatmat(self, Y: Array) -> Array:
+        return self.G.rmatmat(Y) + self.H.rmatmat(Y)
+
+
+@dataclass(frozen=True, eq=False)
+class Multiple(Operator):
+    """factor · G."""
+
+    G: Operator
+    factor: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.G.shape
+
+    @property
+    def kind(self) -> Array:
+        return self.G.kind
+
+    def matvec(self, x: Array) -> Array:
+        return self.factor * self.G.matvec(x)
+
+    def rmatvec(self, y: Array) -> Array:
+        return self.factor * self.G.rmatvec(y)
+
+    def matmat(self, X: Array) -> Array:
+        return self.factor * self.G.matmat(X)
+
+    def rmatmat(self, Y: Array) -> Array:
+        return self.factor * self.G.rmatmat(Y)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted(Operator):
+    """diag(rows) G diag(cols)."""
+
+    G: Operator
+    rows: Array
+    cols: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.G.shape
+
+    @property
+    def kind(self) -> Array:
+        return self.rows
+
+    def matvec(self, x: Array) -> Array:
+        return self.rows * self.G.matvec(self.cols * x)
+
+    def rmatvec(self, y: Array) -> Array:
+        return self.cols * self.G.rmatvec(self.rows * y)
+
+    def matmat(self, X: Array) -> Array:
+        return self.rows[:, None] * self.G.matmat(self.cols[:, None] * X)
+
+    def rmatmat(self, Y: Array) -> Array:
+        return self.cols[:, None] * self.G.rmatmat(self.rows[:, None] * Y)
