@@ -14,6 +14,7 @@ from pygeco.algorithm.corrections.core import named
 from pygeco.algorithm.directions import Lanczos, Pair
 from pygeco.algorithm.solver import SHARP, Point, Run
 from pygeco.arrays.streams import Purpose, seed_from, stream
+from pygeco.objectives import Objective
 
 
 def step(objective=1.0, rank=2, seconds=1.0, gap=1.0) -> Step:
@@ -212,7 +213,7 @@ class Silent:
 
     def __getattr__(self, name):
         if name == "nonnegative":
-            raise AttributeError(name)
+            return Objective.nonnegative.fget(self)  # the default
         return getattr(self.objective, name)
 
 
