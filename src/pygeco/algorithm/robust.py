@@ -10,6 +10,7 @@ the noise, where the residuals stop falling and δ rests at Huber's usual thresh
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -65,6 +66,18 @@ class Schedule:
 
 # Columns and rows that lag behind.
 Late = tuple[list[int], list[int]]
+
+
+class Refinement(NamedTuple):
+    """A sweep that refines, for those who watch: how far it moved the matrix, as a share of it."""
+
+    sweeps: int
+    rank: int
+    scale: float
+    moved: float
+
+
+Watch = Callable[[Refinement], object]
 
 
 class Fit(NamedTuple):
@@ -179,8 +192,11 @@ def fit_robust(
     tol: float = 1e-6,
     max_sweeps: int = 200,
     seed: int = 0,
+    watch: Watch | None = None,
 ) -> Fit:
     """The approximation of rank `rank`: growth in blocks, then sweeps until they move nothing.
+
+    `watch` is told of each of these sweeps.
 
     Growing one pair at a time with a full core costs r Newton systems of up to r² unknowns. A
     block of leading singular pairs of the clipped residuals, and two sweeps after it, cost passes
@@ -201,7 +217,7 @@ def fit_robust(
         stage = Stage(model, loss, model.scale(dense), 0, False)
         late: Late = ([], [])
         for _ in range(RESCUES):
-            stage = stage.refined(dense, schedule, tol, max_sweeps)
+            stage = stage.refined(dense, schedule, tol, max_sweeps, watch)
             model, again = stage.model.rescued(dense.with_loss(stage.loss), spread)
             if again in (late, ([], [])):
                 break
@@ -219,7 +235,9 @@ class Stage(NamedTuple):
     sweeps: int
     converged: bool
 
-    def refined(self, dense: Dense, schedule: Schedule, tol: float, max_sweeps: int) -> Stage:
+    def refined(
+        self, dense: Dense, schedule: Schedule, tol: float, max_sweeps: int, watch: Watch | None
+    ) -> Stage:
         """Sweeps under the schedule until one moves the matrix by no more than `tol` of its size,
         or, once the threshold rests, by a small share of the statistical error. Where nothing is
         left beside the location, its rounding is all that moves.
@@ -231,7 +249,10 @@ class Stage(NamedTuple):
             model, moved = model.swept(dense.with_loss(loss))
             scale, sweeps = model.scale(dense), sweeps + 1
             error = 0.0 if _falls(before, loss) else scale * math.sqrt(dimension)
-            least = max(tol * float(np.linalg.norm(model.A.s)), model.rounding(dense))
+            norm = float(np.linalg.norm(model.A.s))
+            least = max(tol * norm, model.rounding(dense))
+            if watch is not None:
+                watch(Refinement(sweeps, model.A.rank, scale, moved / norm if norm else 0.0))
             if moved <= max(least, SHARE * error):
                 return Stage(model, loss, scale, sweeps, True)
         return Stage(model, loss, scale, sweeps, False)

@@ -19,6 +19,7 @@ __all__ = [
     "Engine",
     "Table",
     "chosen",
+    "limit_threads",
     "on_cluster",
     "placed",
     "session",
@@ -82,6 +83,11 @@ def _module(engine: str) -> Any:
 def on_cluster() -> AbstractContextManager[bool]:
     """A cluster for a while: that of Dask's client (false), or one started for it (true)."""
     return _module("dask").borrowed()
+
+
+def limit_threads(n_jobs: int | None) -> AbstractContextManager[None]:
+    """Kernels of this machine on so many threads for a while; None stands for all cores."""
+    return import_module("pygeco.engines.cpu.threads").limit_threads(n_jobs)
 
 
 def placed(engine: Engine, by_row: Cells, by_col: Cells) -> tuple[Cells, Cells]:

@@ -24,6 +24,7 @@ from pygeco.estimators._cluster import brought_home, file_state, spread_out
 from pygeco.estimators._contents import COMPLETION, MAY_LACK
 from pygeco.estimators._fits import Fitted, along_path, by_evidence
 from pygeco.estimators._input import entries_from
+from pygeco.estimators._progress import attend_fit
 from pygeco.estimators._scale import has_bounded_scale
 from pygeco.estimators._seen import Seen
 from pygeco.estimators._tables import fitted_entries
@@ -111,6 +112,10 @@ class MatrixCompletion(
         where the data are: on the GPU for CuPy's arrays. "dask" is the cluster of Dask's current
         client, where the rows then stay; without a client, one on this machine for the fit alone.
     random_state : int, RandomState or None, default=None
+    n_jobs : int or None, default=None
+        Threads that the fit runs on, for the same bits with any number; None or −1 is all cores.
+    verbose : int, default=0
+        1 writes a line a second about the fit to standard error, 2 one for every step of it.
 
     Attributes
     ----------
@@ -163,6 +168,8 @@ class MatrixCompletion(
         observer: Observer | None = None,
         engine: str | None = None,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
     ) -> None:
         self.rank = rank
         self.loss = loss
@@ -178,6 +185,8 @@ class MatrixCompletion(
         self.observer = observer
         self.engine = engine
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @all_or_nothing
     def fit(
@@ -220,16 +229,17 @@ class MatrixCompletion(
                 f"engine: {self.engine!r} does not read files; use engine='dask', or read the file "
                 "by pygeco.data.read_ratings and fit its table."
             )
-        if self.engine != "dask" and not in_parts:
-            return self._fit(X, y, sample_weight, columns, checkpoint)
-        with on_cluster() as own:
-            self._fit(X, y, sample_weight, columns, checkpoint)
-            if own:
-                brought_home(self)
+        with attend_fit(self) as listener:
+            if self.engine != "dask" and not in_parts:
+                return self._fit(X, y, sample_weight, columns, checkpoint, listener)
+            with on_cluster() as own:
+                self._fit(X, y, sample_weight, columns, checkpoint, listener)
+                if own:
+                    brought_home(self)
         return self
 
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, columns: Any, checkpoint: Any
+        self, X: Any, y: Any, sample_weight: Any, columns: Any, checkpoint: Any, listener: Any
     ) -> MatrixCompletion:
         penalty = self._penalty()
         entries = fitted_entries(
@@ -257,12 +267,11 @@ class MatrixCompletion(
                 int(self.posterior),
                 seed,
                 loss=named(self.loss),
-                callback=self.callback,
+                callback=listener,
                 store=store,
             )
         else:
             self.biases_ = fit_biases(entries, chosen)
-            listener: Any = self.callback
             if isinstance(listener, ModelListener):
                 listener.on_model(self)
             found = along_path(
@@ -273,7 +282,7 @@ class MatrixCompletion(
                 solver=self.solver,
                 penalty=penalty,
                 seed=_common.seed(self.random_state),
-                callback=self.callback,
+                callback=listener,
                 refit=bool(self.refit),
                 observer=self.observer,
                 store=self._store_at(checkpoint, entries, chosen),

@@ -18,6 +18,7 @@ from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.estimators._common import seed
 from pygeco.estimators._contents import IMPUTER, MAY_LACK
+from pygeco.estimators._progress import Listener, attend_fit
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_file import Saveable
 from pygeco.objectives.dense.objective import Dense
@@ -45,6 +46,10 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         Ridge: the mean squared error plus `alpha` times the mean square of the model's cells.
         None chooses it by the same held-out cells, one path for each of a few values.
     random_state : int, RandomState, Generator or None, default=None
+    n_jobs : int or None, default=None
+        Threads that the fit runs on, for the same bits with any number; None or −1 is all cores.
+    verbose : int, default=0
+        1 writes a line a second about the fit to standard error, 2 one for every step of it.
 
     Attributes
     ----------
@@ -72,10 +77,14 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         *,
         alpha: float | None = None,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> LowRankImputer:
@@ -86,11 +95,11 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         self.mean_, self.scale_ = _moments(X, known)
         Z = self._standardised(X)
         number = seed(self.random_state)
-        with threadpool_limits(1, "blas"):
-            rank, self.alpha_ = self._chosen(Z, known, number)
+        with attend_fit(self) as listener, threadpool_limits(1, "blas"):
+            rank, self.alpha_ = self._chosen(Z, known, number, listener)
             A = LowRank.zero(X.shape)
             if rank:
-                path = _path(Z, rank, self.alpha_, number)
+                path = _path(Z, rank, self.alpha_, number, listener)
                 A = refine(Dense(Z), path.A, _ridge(X.shape, self.alpha_)).A.svd()
         self.components_ = np.where(known.any(axis=0), A.V.T, 0.0)
         self.share_ = float(known.mean())
@@ -116,7 +125,9 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
     def _standardised(self, X: Array) -> Array:
         return X / self.scale_ - self.mean_ / self.scale_  # the largest numbers have no difference
 
-    def _chosen(self, Z: Array, known: NDArray[np.bool_], seed: int) -> tuple[int, float]:
+    def _chosen(
+        self, Z: Array, known: NDArray[np.bool_], seed: int, listener: Listener | None
+    ) -> tuple[int, float]:
         """Rank and alpha as given, or those with the smallest error at cells held out for it."""
         most = min(MOST, min(Z.shape) - 1) if self.n_components is None else self.n_components
         ranks = range(most + 1) if self.n_components is None else (most,)
@@ -129,7 +140,7 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         seen = np.where(held, np.nan, Z)
         errors = {}
         for alpha in alphas:
-            path = _path(seen, most, alpha, seed)
+            path = _path(seen, most, alpha, seed, listener)
             models = {0: LowRank.zero(Z.shape)} | {step.rank: step.A for step in path}
             for rank in ranks:
                 A = models.get(rank, path.A)  # the path may have stopped before
@@ -167,8 +178,9 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         return tags
 
 
-def _path(Z: Array, rank: int, alpha: float, seed: int) -> Path:
-    return minimize(Dense(Z), rank, penalty=_ridge(Z.shape, alpha), random_state=seed)
+def _path(Z: Array, rank: int, alpha: float, seed: int, listener: Listener | None) -> Path:
+    penalty = _ridge(Z.shape, alpha)
+    return minimize(Dense(Z), rank, penalty=penalty, random_state=seed, callback=listener)
 
 
 def _ridge(shape: tuple[int, int], alpha: float) -> Schatten:

@@ -13,6 +13,7 @@ from pygeco.algorithm.solver import Solver, minimize
 from pygeco.arrays.low_rank import Array
 from pygeco.estimators import _common
 from pygeco.estimators._contents import CLASSES, LINEAR, MAY_LACK, REGRESSOR
+from pygeco.estimators._progress import attend_fit
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_file import Saveable
 from pygeco.losses import Logistic, Loss, Multinomial
@@ -25,13 +26,15 @@ class _LowRankLinear(Saveable, BaseEstimator):
 
     def _minimise(self, objective: Features, dtype: Any) -> None:
         params: Any = self
-        path = minimize(
-            objective,
-            _common.capped(params.rank, min(objective.shape)),
-            Solver(refine=True) if params.solver is None else params.solver,
-            penalty=_common.ridge(params.alpha),
-            random_state=_common.seed(params.random_state),
-        )
+        with attend_fit(self) as listener:
+            path = minimize(
+                objective,
+                _common.capped(params.rank, min(objective.shape)),
+                Solver(refine=True) if params.solver is None else params.solver,
+                penalty=_common.ridge(params.alpha),
+                random_state=_common.seed(params.random_state),
+                callback=listener,
+            )
         self.path_ = path
         self.factors_ = path.A.svd().astype(dtype)
         self.intercept_ = objective.intercepts(path.A).astype(dtype)
@@ -77,6 +80,10 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):
     solver : Solver or None, default=None
         None is `Solver(refine=True)`.
     random_state : int, RandomState or None, default=None
+    n_jobs : int or None, default=None
+        Threads that the fit runs on, for the same bits with any number; None or −1 is all cores.
+    verbose : int, default=0
+        1 writes a line a second about the fit to standard error, 2 one for every step of it.
 
     Attributes
     ----------
@@ -99,12 +106,16 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):
         fit_intercept: bool = True,
         solver: Solver | None = None,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
     ) -> None:
         self.rank = rank
         self.alpha = alpha
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @all_or_nothing
     def fit(
@@ -160,6 +171,10 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):
     solver : Solver or None, default=None
         None is `Solver(refine=True)`.
     random_state : int, RandomState or None, default=None
+    n_jobs : int or None, default=None
+        Threads that the fit runs on, for the same bits with any number; None or −1 is all cores.
+    verbose : int, default=0
+        1 writes a line a second about the fit to standard error, 2 one for every step of it.
 
     Attributes
     ----------
@@ -183,6 +198,8 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):
         fit_intercept: bool = True,
         solver: Solver | None = None,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
     ) -> None:
         self.rank = rank
         self.loss = loss
@@ -190,6 +207,8 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):
         self.fit_intercept = fit_intercept
         self.solver = solver
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @all_or_nothing
     def fit(

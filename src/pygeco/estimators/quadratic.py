@@ -17,6 +17,7 @@ from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import Array
 from pygeco.estimators import _common
 from pygeco.estimators._contents import CLASSES, MAY_LACK, QUADRATIC
+from pygeco.estimators._progress import Listener, attend_fit
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_file import Saveable
 from pygeco.losses import Loss, sigmoid
@@ -32,9 +33,10 @@ class _QuadraticForms(Saveable, BaseEstimator):
         params: Any = self
         Z, centre, scale = _standardised(X, sample_weight)
         fits: list[Affine] = []
-        for y in targets:
-            objective = Quadratic(Z, y, params.loss, sample_weight=sample_weight)
-            fits.append(self._one(objective))
+        with attend_fit(self) as listener:
+            for y in targets:
+                objective = Quadratic(Z, y, params.loss, sample_weight=sample_weight)
+                fits.append(self._one(objective, listener))
         self.loss_ = objective.risk.loss
         rank = max(fit.A.rank for fit in fits)
         directions = np.zeros((len(fits), rank, X.shape[1]), dtype=X.dtype)
@@ -53,7 +55,7 @@ class _QuadraticForms(Saveable, BaseEstimator):
         self.rank_ = rank
         self.n_iter_ = max(len(fit.objectives) - 1 for fit in fits)
 
-    def _one(self, objective: Quadratic) -> Affine:
+    def _one(self, objective: Quadratic, listener: Listener | None) -> Affine:
         params: Any = self
         rows, d = objective.X.shape
         ones = np.ones((rows, 1))
@@ -68,6 +70,7 @@ class _QuadraticForms(Saveable, BaseEstimator):
             params.solver,
             penalty=_common.ridge(params.alpha),
             random_state=_common.seed(params.random_state),
+            watch=listener,
         )
 
     def _forms(self, X: Any) -> Array:
@@ -105,6 +108,10 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):
     alpha : float, default=1e-5
     solver : Solver or None, default=None
     random_state : int, RandomState or None, default=None
+    n_jobs : int or None, default=None
+        Threads that the fit runs on, for the same bits with any number; None or −1 is all cores.
+    verbose : int, default=0
+        1 writes a line a second about the fit to standard error, 2 one for every step of it.
 
     Attributes
     ----------
@@ -127,12 +134,16 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):
         alpha: float = 1e-5,
         solver: Solver | None = None,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
     ) -> None:
         self.rank = rank
         self.loss = loss
         self.alpha = alpha
         self.solver = solver
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @all_or_nothing
     def fit(
@@ -181,12 +192,16 @@ class QuadraticRegressor(RegressorMixin, _QuadraticForms):
         alpha: float = 1e-5,
         solver: Solver | None = None,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
     ) -> None:
         self.rank = rank
         self.loss = loss
         self.alpha = alpha
         self.solver = solver
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @all_or_nothing
     def fit(

@@ -19,6 +19,7 @@ from pygeco.engines import chosen
 from pygeco.estimators._common import seed
 from pygeco.estimators._contents import MAY_LACK, ROBUST
 from pygeco.estimators._input import check_columns
+from pygeco.estimators._progress import Listener, attend_fit
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_file import Saveable
 from pygeco.losses import Loss, named
@@ -66,6 +67,10 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         Where the passes over the data run; by default where X is, on the GPU for CuPy's arrays.
     random_state : int, RandomState, Generator or None, default=None
         For the start vectors of the singular pairs.
+    n_jobs : int or None, default=None
+        Threads that the fit runs on, for the same bits with any number; None or −1 is all cores.
+    verbose : int, default=0
+        1 writes a line a second about the fit to standard error, 2 one for every step of it.
 
     Attributes
     ----------
@@ -115,6 +120,8 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         max_iter: int = 200,
         engine: str | None = None,
         random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
     ) -> None:
         self.n_components = n_components
         self.loss = loss
@@ -125,19 +132,22 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.max_iter = max_iter
         self.engine = engine
         self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> RobustPCA:
         """Fit to a dense array, NaN for missing cells."""
         X = self._checked(X, reset=True)
         self._check_parameters(X.shape)
-        dense = Dense(X, engine=self.engine)
-        check_extremes(dense.table, named(self.loss))
-        with threadpool_limits(1, "blas"):  # the passes have threads of their own
-            self._fit(dense, np.float32 if X.dtype == np.float32 else np.float64)
+        # The passes have threads of their own.
+        with attend_fit(self) as listener, threadpool_limits(1, "blas"):
+            dense = Dense(X, engine=self.engine)
+            check_extremes(dense.table, named(self.loss))
+            self._fit(dense, np.float32 if X.dtype == np.float32 else np.float64, listener)
         return self
 
-    def _fit(self, dense: Dense, real: type) -> None:
+    def _fit(self, dense: Dense, real: type, listener: Listener | None) -> None:
         eps = float(np.finfo(dense.dtype).eps)
         fit = fit_robust(
             dense,
@@ -147,6 +157,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             tol=max(self.tol, 20 * eps),
             max_sweeps=self.max_iter,
             seed=seed(self.random_state),
+            watch=listener,
         )
         if not fit.converged:
             warnings.warn(

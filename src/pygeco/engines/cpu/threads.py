@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 
-from numba import get_num_threads
+from numba import get_num_threads, set_num_threads
 from threadpoolctl import ThreadpoolController
 
 from pygeco.engines.cpu.forking import Turn
@@ -32,6 +32,23 @@ def each(work: Callable[[int], None], count: int, *, alone: bool = False) -> Non
         with ThreadPoolExecutor(threads) as pool:
             for _ in pool.map(work, range(count)):
                 pass
+
+
+@contextmanager
+def limit_threads(n_jobs: int | None) -> Iterator[None]:
+    """Kernels and loops that this thread starts on `n_jobs` threads: None or −1 leaves them all,
+    −2 all but one, and so on. Never more than there are: a forked child has but one.
+    """
+    before = get_num_threads()
+    if n_jobs is None:
+        wanted = before
+    else:
+        wanted = min(n_jobs, before) if n_jobs > 0 else max(1, before + 1 + n_jobs)
+    set_num_threads(wanted)
+    try:
+        yield
+    finally:
+        set_num_threads(before)
 
 
 def one_blas_thread() -> AbstractContextManager[object]:
