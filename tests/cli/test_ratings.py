@@ -66,6 +66,25 @@ def test_recommendations(home, tmp_path) -> None:
     assert len(again.stdout.splitlines()) == 51
 
 
+def test_users_that_were_not_fitted_follow_the_one_rule(home, tmp_path) -> None:
+    """The average with a mark, nothing, or an error: as `predict` and the library do."""
+    asked = ("recommend", home / "m.geco", "--user", 7, "--user", 99999, "-k", 3)
+    done = run(*asked, "--json")
+    told = json.loads(done.stdout)["rows"]
+    assert done.stderr == ""
+    assert [(row["user"], row["known"]) for row in told] == [(7, True)] * 3 + [(99999, False)] * 3
+    model = pygeco.load(home / "m.geco")
+    with pytest.warns(UserWarning, match="1 of 2 ids, such as 99999, were not fitted"):
+        best = model.recommend([7, 99999], 3)
+    assert [row["item"] for row in told] == best.columns.reshape(-1).tolist()
+    nothing = json.loads(run(*asked, "--unknown", "nan", "--json").stdout)["rows"]
+    assert [(row["user"], row["known"]) for row in nothing] == [(7, True)] * 3
+    assert run(*asked, "--unknown", "error", code=2).stdout == ""
+    known = json.loads(run(*asked[:4], "-k", 3, "--json").stdout)["rows"]
+    assert [row["item"] for row in known] == best.columns[0].tolist()
+    assert "known" not in known[0]
+
+
 def test_candidates_from_files(home, tmp_path) -> None:
     (tmp_path / "some").write_text("film-1\n\nfilm-2\nfilm-3 \nfilm-4\n")
     (tmp_path / "never").write_text("film-2\n")

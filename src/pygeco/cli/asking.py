@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,6 +28,9 @@ Output = Annotated[
         "--output", "-o", help="File to write: .csv, .tsv, .parquet, .arrow or .jsonl; else CSV."
     ),
 ]
+Unknown = Annotated[
+    Literal["mean", "nan", "error"], typer.Option(help="What to do with ids not fitted.")
+]
 
 
 def predict(
@@ -38,9 +42,7 @@ def predict(
     std: Annotated[
         bool, typer.Option("--std", help="Add the standard deviation of a new rating.")
     ] = False,
-    unknown: Annotated[
-        Literal["mean", "nan", "error"], typer.Option(help="What to do with ids not fitted.")
-    ] = "mean",
+    unknown: Unknown = "mean",
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
@@ -84,32 +86,40 @@ def recommend(
     exclude: Annotated[
         Path | None, typer.Option(help="File with items that are in no list, one a line.")
     ] = None,
+    unknown: Unknown = "mean",
     output: Output = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """The k items with the highest predicted rating for a user, best first."""
+    """The k items with the highest predicted rating for a user, best first.
+
+    A user that the model does not know gets the list of the average user, and a column `known` then
+    says which users those are, unless --unknown says otherwise.
+    """
     with told("recommend"):
         if bool(user) == everyone:
             raise ValueError("--user: name one or more users, or give --all.")
         check_table_output(output, model, titles, items, exclude, overwrite=overwrite)
+        from pygeco.estimators._ids import UnknownIdWarning
+
         voice, fitted = Voice(as_json), opened(model)
-        ids = fitted.row_ids_ if everyone else known_ids(fitted.row_ids_, user or [], "--user")
-        limits = {
+        ids = fitted.row_ids_ if everyone else _users(fitted.row_ids_, user or [], unknown)
+        limits: dict[str, Any] = {
             "items": _listed_ids(fitted, items, "--items"),
             "exclude": _listed_ids(fitted, exclude, "--exclude"),
         }
+        limits |= {"exclude_seen": not include_seen, "unknown": unknown}
         parts = []
-        with voice.progress("ranking") as bar:
+        with voice.progress("ranking") as bar, warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnknownIdWarning)  # the table marks them
             for at in range(0, len(ids), USERS):
-                part = ids[at : at + USERS]
-                best = fitted.recommend(part, k, exclude_seen=not include_seen, **limits)
+                best = fitted.recommend(ids[at : at + USERS], k, **limits)
                 parts.append(_named(best, "user", "item", "prediction"))
                 bar(min(1.0, (at + USERS) / len(ids)))
         import pyarrow as pa
 
         table = with_titles(pa.concat_tables(parts), fitted, titles, title_item, title)
-        give(table, output, voice)
+        give(_mark_unknown(table, fitted, ids, voice), output, voice)
 
 
 def similar(
@@ -172,13 +182,35 @@ def _listed_ids(model: Any, path: Path | None, option: str) -> Any:
     return known_ids(model.column_ids_, texts, option)
 
 
+def _users(known: Any, texts: list[str], unknown: str) -> Any:
+    """Ids of users, of whom the model may not know all; text that can be no id is refused."""
+    from pygeco.io.tables import parsed_ids
+
+    ids = parsed_ids(known, texts)
+    if unknown == "error" or ids.dtype.kind != known.dtype.kind:
+        return known_ids(known, texts, "--user")
+    return ids
+
+
+def _mark_unknown(table: Any, model: Any, users: Any, voice: Voice) -> Any:
+    """The table with a column `known`, where some of the users that were asked for are not."""
+    from pygeco.io.tables import positions
+
+    lost = positions(model.row_ids_, users) < 0
+    if not lost.any():
+        return table
+    voice.note(f"{lost.sum():,} of {len(lost):,} users are unknown to the model.")
+    listed = table.column("user").to_numpy(zero_copy_only=False)
+    return table.append_column("known", [positions(model.row_ids_, listed) >= 0])
+
+
 def known_ids(known: Any, texts: list[str], option: str) -> Any:
     from pygeco.io.tables import parsed_ids, positions
 
     wanted = parsed_ids(known, texts)
-    lost = positions(known, wanted) < 0
-    if lost.any():
-        wrong = texts[int(np.argmax(lost))]
+    if np.any(positions(known, wanted) < 0):
+        # One by one: beside text that can be no id, all are taken for text.
+        wrong = next(one for one in texts if positions(known, parsed_ids(known, [one]))[0] < 0)
         raise ValueError(
             f"{option}: the model does not know {wrong!r}; it has {len(known):,} ids from "
             f"{known[0]!s} to {known[-1]!s}."
