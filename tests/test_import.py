@@ -15,6 +15,21 @@ def test_import_leaves_the_heavy_optional_parts_alone() -> None:
     assert run.stdout.strip() == "[]"
 
 
+def test_the_package_itself_loads_none_of_its_parts() -> None:
+    heavy = ("pygeco", "numpy", "scipy", "numba", "typer")
+    code = f"import sys, pygeco.cli; print(sorted(m for m in sys.modules if m.startswith({heavy})))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "['pygeco', 'pygeco.cli', 'pygeco.cli.streams']"
+
+
+@pytest.mark.parametrize("name", ["minimize", "MatrixCompletion", "losses", "metrics", "Trace"])
+def test_a_name_alone_brings_what_it_needs(name) -> None:
+    """Whichever is asked for first: no part waits for another to have been imported."""
+    code = f"import pygeco; a = pygeco.{name}; from pygeco import {name}; print(a is {name})"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "True"
+
+
 def test_dir_lists_the_public_names_and_nothing_else() -> None:
     assert dir(pygeco) == sorted(pygeco.__all__)
     code = (

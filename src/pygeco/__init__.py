@@ -5,23 +5,21 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from pygeco.algorithm.certificates import (
-    Certificate,
-    guaranteed_gap,
-    guaranteed_gap_at_rank,
-    guaranteed_rank,
-)
-from pygeco.algorithm.directions import Lanczos, Power, Signs
-from pygeco.algorithm.path import Path, Step, Stop
-from pygeco.algorithm.penalties import Ridge, Schatten, Trace
-from pygeco.algorithm.solver import Observer, Solver, minimize
-from pygeco.algorithm.trace_path import TracePath, TraceStep, duality_gap, trace_path
-from pygeco.arrays.container import ModelFileError
-from pygeco.arrays.low_rank import LowRank
-from pygeco.objectives import Custom, Dense, Entries, Features, Quadratic, Sensing
-
 if TYPE_CHECKING:
     from pygeco import data, diagnostics, losses, plot, rivals
+    from pygeco.algorithm.certificates import (
+        Certificate,
+        guaranteed_gap,
+        guaranteed_gap_at_rank,
+        guaranteed_rank,
+    )
+    from pygeco.algorithm.directions import Lanczos, Power, Signs
+    from pygeco.algorithm.path import Path, Step, Stop
+    from pygeco.algorithm.penalties import Ridge, Schatten, Trace
+    from pygeco.algorithm.solver import Observer, Solver, minimize
+    from pygeco.algorithm.trace_path import TracePath, TraceStep, duality_gap, trace_path
+    from pygeco.arrays.container import ModelFileError
+    from pygeco.arrays.low_rank import LowRank
     from pygeco.diagnostics import metrics
     from pygeco.estimators import (
         CellKFold,
@@ -36,28 +34,48 @@ if TYPE_CHECKING:
         evaluate,
         load,
     )
+    from pygeco.objectives import Custom, Dense, Entries, Features, Quadratic, Sensing
     from pygeco.reports import report
 
 __version__ = "0.1.0"
 
-# scikit-learn takes as long to import as everything else together: only when used.
-_LAZY = {
-    "LowRankClassifier": "pygeco.estimators",
-    "LowRankImputer": "pygeco.estimators",
-    "MatrixCompletion": "pygeco.estimators",
-    "QuadraticClassifier": "pygeco.estimators",
-    "QuadraticRegressor": "pygeco.estimators",
-    "ReducedRankRegressor": "pygeco.estimators",
-    "RobustPCA": "pygeco.estimators",
-    "CellKFold": "pygeco.estimators",
-    "cells": "pygeco.estimators",
-    "report": "pygeco.reports",
-    "evaluate": "pygeco.estimators",
-    "load": "pygeco.estimators",
+# Where the public names are. Each is imported when first used: a command or a program that needs
+# few of them does not wait for the others, and an interrupt meets no import that nobody guards.
+_HOMES = {
+    "pygeco.algorithm.certificates": (
+        "Certificate",
+        "guaranteed_gap",
+        "guaranteed_gap_at_rank",
+        "guaranteed_rank",
+    ),
+    "pygeco.algorithm.directions": ("Lanczos", "Power", "Signs"),
+    "pygeco.algorithm.path": ("Path", "Step", "Stop"),
+    "pygeco.algorithm.penalties": ("Ridge", "Schatten", "Trace"),
+    "pygeco.algorithm.solver": ("Observer", "Solver", "minimize"),
+    "pygeco.algorithm.trace_path": ("TracePath", "TraceStep", "duality_gap", "trace_path"),
+    "pygeco.arrays.container": ("ModelFileError",),
+    "pygeco.arrays.low_rank": ("LowRank",),
+    "pygeco.diagnostics": ("metrics",),
+    "pygeco.estimators": (
+        "CellKFold",
+        "LowRankClassifier",
+        "LowRankImputer",
+        "MatrixCompletion",
+        "QuadraticClassifier",
+        "QuadraticRegressor",
+        "ReducedRankRegressor",
+        "RobustPCA",
+        "cells",
+        "evaluate",
+        "load",
+    ),
+    "pygeco.objectives": ("Custom", "Dense", "Entries", "Features", "Quadratic", "Sensing"),
+    "pygeco.reports": ("report",),
 }
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-# Modules with public names of their own, imported when used.
-_MODULES = ("data", "diagnostics", "losses", "metrics", "plot", "rivals")
+# Modules with public names of their own.
+_MODULES = ("data", "diagnostics", "losses", "plot", "rivals")
 
 __all__ = [
     "CellKFold",
@@ -117,6 +135,8 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return import_module(f"pygeco.{name}")
-    if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
+    if name in _HOME_OF:
+        value = getattr(import_module(_HOME_OF[name]), name)
+        globals()[name] = value  # the next time it is found without this function
+        return value
     raise AttributeError(f"module 'pygeco' has no attribute {name!r}")

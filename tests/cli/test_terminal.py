@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 
@@ -165,17 +166,24 @@ def test_narrow_terminals_lose_nothing(hostile, columns) -> None:
     assert "…" not in shown
 
 
-def test_an_interrupt_while_the_commands_are_imported() -> None:
+@pytest.mark.parametrize("module", ["numpy", "numba", "typer", "pygeco.arrays", "pygeco.cli.app"])
+def test_an_interrupt_while_anything_is_imported(module, tmp_path) -> None:
+    """From the first line of the console script on: the package itself loads nothing heavy."""
+    (tmp_path / "r.csv").write_text("user,item,rating\n1,2,3\n2,2,4\n")
+    fit = ("fit", str(tmp_path / "r.csv"), "-o", str(tmp_path / "m"))
     code = (
         "import os, signal, sys\n"
-        "from pygeco.cli import main\n"
         "class Late:\n"
         "    def find_spec(self, name, *rest):\n"
-        "        if name == 'pygeco.cli.app':\n"
+        f"        if name == {module!r}:\n"
         "            os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Late())\n"
+        "from pygeco.cli import main\n"
         "main()\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *fit], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 130
-    assert done.stderr == "geco: interrupted.\n"
+    assert re.fullmatch(r"(geco( fit)?: interrupted.*\n)?", done.stderr)
+    assert not (tmp_path / "m").exists()
