@@ -114,3 +114,103 @@ def test_an_unwritable_output_is_told(table, tmp_path) -> None:
     result = run(write(table, tmp_path / "in.csv"), "-o", tmp_path / "no" / "out.csv")
     assert result.exit_code == 4
     assert "there is no folder" in result.output
+
+
+@pytest.fixture
+def ugly(table, tmp_path):
+    """A row number, whole numbers, an empty column, strays and gaps in texts, a row of nothing."""
+    rng = np.random.default_rng(1)
+    frame = table.drop(columns="whole").copy()
+    frame["age"] = np.round(40 + 5 * frame["a"].fillna(0) + rng.standard_normal(80)).astype("Int64")
+    frame.loc[::7, "age"] = pd.NA
+    frame["notes"] = np.nan
+    frame.loc[[3, 5], "city"] = None
+    frame["dose"] = [str(k) for k in rng.random(79).round(3)] + ["n.d."]
+    frame.loc[8, ["a", "b", "c", "d", "e", "age"]] = pd.NA
+    frame.insert(0, "id", np.arange(1, 81))
+    return write(frame, tmp_path / "in.csv")
+
+
+def test_every_column_is_filled_or_refused_aloud(ugly, tmp_path) -> None:
+    told = json.loads(run(ugly, "-o", tmp_path / "out.csv", "--skip", "id", "--json").output)
+    before, after = pd.read_csv(ugly), pd.read_csv(tmp_path / "out.csv")
+    numbers = ["a", "b", "c", "d", "e", "age"]
+    assert not after[numbers].isna().any().any()
+    assert told["filled"] == before[numbers].isna().sum().sum()
+    assert told["empty_columns"] == ["notes"]
+    assert told["left_by_column"] == {"city": 2, "notes": 80}
+    assert told["left"] == 82 == after.isna().sum().sum()
+    assert told["missing"] == told["filled"] + 80  # of the columns of numbers
+    assert told["row_number_columns"] == []
+    assert told["rows_without_numbers"] == 1
+    assert told["strays"] == {"dose": "n.d."}
+
+
+def test_people_are_warned(ugly, tmp_path) -> None:
+    said = run(ugly, "-o", tmp_path / "out.csv").output
+    assert "still missing: 82 cells (city 2, notes 80)." in said
+    assert "'notes' has no known cell; it stays empty" in said
+    assert "'id' counts the rows" in said
+    assert "--skip 'id'" in said
+    assert "'dose' holds text such as 'n.d.'" in said
+    quiet = run(ugly, "-o", tmp_path / "out.csv", "--skip", "id", "--skip", "dose").output
+    assert "counts the rows" not in quiet
+    assert "1 rows have no known number" in quiet
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_whole_numbers_stay_whole_where_asked(kind, ugly, tmp_path) -> None:
+    frame = pd.read_csv(ugly).astype({"age": "Int64"})
+    source, target = write(frame, tmp_path / f"whole.{kind}"), tmp_path / f"out.{kind}"
+    assert run(source, "-o", target).exit_code == 0
+    plain = READ[kind](target)["age"]
+    assert (plain != plain.round()).any()
+    assert run(source, "-o", target, "--whole").exit_code == 0
+    found = READ[kind](target)
+    assert found["age"].dtype.kind == "i"
+    assert found["age"].tolist() == plain.round().tolist()
+    assert (found["a"] != found["a"].round()).all()  # a column that is not whole
+
+
+def test_the_error_that_is_stated_is_that_of_missing_cells(tmp_path) -> None:
+    rng = np.random.default_rng(2)
+    full = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 6))
+    full = (full + 0.3 * rng.standard_normal(full.shape)) * np.geomspace(1, 1e4, 6)
+    gaps = rng.random(full.shape) < 0.1
+    names = list("abcdef")
+    source = write(pd.DataFrame(full, columns=names).mask(gaps), tmp_path / "in.csv")
+    told = json.loads(run(source, "-o", tmp_path / "out.csv", "--json").output)
+    after = pd.read_csv(tmp_path / "out.csv").to_numpy()
+    true = np.sqrt(np.mean(((after - full) / full.std(axis=0))[gaps] ** 2))
+    assert told["masked_error"] == pytest.approx(true, rel=0.15)
+    assert told["masked_error_of_means"] == pytest.approx(1, rel=0.15)
+    assert told["masked_cells"] == pytest.approx(0.09 * full.size, rel=0.2)
+    assert "column deviations (the column means:" in run(source, "-o", tmp_path / "b.csv").output
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "said"),
+    [
+        ("a,b\n,\n,\n", (), "no column with a known number"),
+        ("a,b\n1,\n2,inf\n3,1\n", (), "column 'b' holds an infinite number"),
+        ("a,b\n1,\n2,3\n", ("--skip", "c"), "there is no column 'c'"),
+        ("a,b\n1,\n2,3\n", ("--skip", "a", "--skip", "b"), "no column with a known number"),
+    ],
+)
+def test_what_cannot_be_filled_is_refused(content, options, said, tmp_path) -> None:
+    (tmp_path / "in.csv").write_text(content)
+    result = run(tmp_path / "in.csv", "-o", tmp_path / "out.csv", *options)
+    assert result.exit_code == 2
+    assert said in result.output
+    assert len(result.output.strip().splitlines()) == 1
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_too_few_cells_for_an_error(tmp_path) -> None:
+    (tmp_path / "in.csv").write_text("a,b\n1,\n")
+    result = run(tmp_path / "in.csv", "-o", tmp_path / "out.csv")
+    assert result.exit_code == 0, result.output
+    assert "still missing: 1 cells (b 1)." in result.output
+    (tmp_path / "in.csv").write_text("a,b\n1,\n2,3\n")
+    result = run(tmp_path / "in.csv", "-o", tmp_path / "out.csv")
+    assert "error: not known" in result.output

@@ -14,6 +14,7 @@ MODELS = {
     "robust": RobustPCA(RANK, tol=1e-2, random_state=0),
     "squared": RobustPCA(RANK, loss="squared", tol=1e-2, random_state=0),
     "imputer": LowRankImputer(RANK, alpha=1e-3, random_state=0),
+    "imputer by the evidence": LowRankImputer(random_state=0),
     "evidence": MatrixCompletion(random_state=0),
     "huber": MatrixCompletion(RANK, loss="huber", penalty=None, biases=True, random_state=0),
 }

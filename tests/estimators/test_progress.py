@@ -38,6 +38,12 @@ CASES = {
     ),
     "robust": (RobustPCA(2, random_state=0), (HOLES,), r"sweep \d+, rank 2, scale .*, moved by"),
     "imputer": (LowRankImputer(2, random_state=0), (HOLES,), r"rank \d, objective"),
+    "imputer by the evidence": (
+        LowRankImputer(random_state=0),
+        (HOLES,),
+        r"sweep \d+, rank 8, noise",
+    ),
+    "wide imputer": (LowRankImputer(random_state=0), (HOLES.T,), r"sweep \d+, rank \d+, noise"),
     "classifier": (LowRankClassifier(2, random_state=0), (X, LABELS), r"rank \d, objective"),
     "regressor": (ReducedRankRegressor(2, random_state=0), (X, X[:, :3]), r"rank \d, objective"),
     "forms": (QuadraticClassifier(2, random_state=0), (X, LABELS), r"rank \d, objective"),

@@ -25,6 +25,7 @@ FITS = {
     ).fit((ROWS, COLS, RNG.random(len(ROWS))), sample_weight=1 + RNG.random(len(ROWS))),
     "RobustPCA": lambda: pygeco.RobustPCA(1, random_state=0).fit(np.where(X > 1.9, 99, X)),
     "LowRankImputer": lambda: pygeco.LowRankImputer(random_state=0).fit(HOLES),
+    "LowRankImputer of rank 2": lambda: pygeco.LowRankImputer(2, random_state=0).fit(HOLES),
     "LowRankClassifier": lambda: pygeco.LowRankClassifier(1, random_state=0).fit(X, CLASSES),
     "ReducedRankRegressor": lambda: pygeco.ReducedRankRegressor(1, random_state=0).fit(X, X[:, :2]),
     "QuadraticClassifier": lambda: pygeco.QuadraticClassifier(1, random_state=0).fit(X, CLASSES),

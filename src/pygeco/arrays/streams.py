@@ -35,6 +35,7 @@ class Purpose(IntEnum):
     SAMPLE = 14  # cells that stand for all others
     SPEED = 15  # what a machine's speed is measured on
     EXPERIMENT = 16
+    IMPUTER_ERROR = 17  # cells masked to state the imputer's error by
 
 
 def stream(purpose: Purpose, seed: int = 0, *keys: int) -> np.random.Generator:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,44 +12,62 @@ from pygeco.cli.console import Voice, told, writing
 from pygeco.cli.options import Json, Overwrite
 from pygeco.cli.outputs import check_output
 
+if TYPE_CHECKING:
+    from pygeco.arrays.low_rank import Array
+    from pygeco.estimators import LowRankImputer
+    from pygeco.io.matrices import Table
+    from pygeco.io.table_columns import Columns
+
 
 def impute(
     table: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet, with missing cells.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The table to write.")],
     rank: Annotated[
-        int | None, typer.Option(min=0, help="Components; chosen by held-out cells if not given.")
+        int | None, typer.Option(min=0, help="Components; left to the evidence if not given.")
     ] = None,
     alpha: Annotated[
-        float | None, typer.Option(min=0, help="Ridge; chosen by held-out cells if not given.")
+        float | None, typer.Option(min=0, help="Ridge; left to the evidence if not given.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the held-out cells.")] = 0,
+    whole: Annotated[
+        bool,
+        typer.Option("--whole", help="Fill columns of whole numbers with whole numbers."),
+    ] = False,
+    skip: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column that takes no part and stays as it is, such as a row number; may be "
+            "given again."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the masked cells.")] = 0,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Fill the missing cells of a table from a low-rank model of its columns of numbers.
+    """Fill the missing cells of a table from the relations between its columns of numbers.
 
-    Known cells stay as they are, and so do columns of other kinds.
+    Known cells stay as they are, and so do columns of other kinds; missing cells that are left are
+    counted. The error is measured at a tenth of the known cells, masked for it.
     """
     with told("impute"):
-        _run(table, output, rank, alpha, seed, overwrite, Voice(as_json))
+        voice = Voice(as_json)
+        settings = {"n_components": rank, "alpha": alpha, "random_state": seed}
+        _run(table, output, settings, whole, skip or [], overwrite, voice)
 
 
 def _run(
     source: Path,
     output: Path,
-    rank: int | None,
-    alpha: float | None,
-    seed: int,
+    settings: dict[str, Any],
+    whole: bool,
+    skip: list[str],
     overwrite: bool,
     voice: Voice,
 ) -> None:
-    import time
-
     import numpy as np
 
     from pygeco.arrays.whole_file import whole_file
-    from pygeco.estimators import LowRankImputer
     from pygeco.io.matrices import TABLES, read_table, write_table
+    from pygeco.io.table_columns import inspect_columns
 
     for path in (source, output):
         if path.suffix.lower() not in TABLES:
@@ -57,33 +76,148 @@ def _run(
     began = time.perf_counter()
     with voice.busy(f"reading {source.name}"):
         table = read_table(source)
-    holes = np.isnan(table.values)
-    model = LowRankImputer(rank, alpha=alpha, random_state=seed)
-    with voice.busy(f"filling {int(holes.sum()):,} cells"):
-        filled = model.fit_transform(table.values) if holes.any() else table.values
+        columns = inspect_columns(table)
+    part = _part(table, columns, skip, source)
+    holes = int(np.isnan(table.values[:, part]).sum())
+    rounded = [name in columns.whole for name in np.array(table.names)[part]] if whole else []
+    with voice.busy(f"filling {holes:,} cells"):
+        filled, found = _fill(table.values[:, part], settings, rounded)
+    values = np.full(table.values.shape, np.nan)
+    values[:, part] = filled
     with writing(output), whole_file(output) as file:
-        write_table(file, table.filled(filled), output, table.named)
-    values = {
-        "rows": len(holes),
+        write_table(file, table.filled(values), output, table.named)
+    told = {
+        "rows": len(values),
         "columns": len(table.names),
         "other_columns": table.others,
-        "filled": int(holes.sum()),
-        "rank": model.n_components_ if holes.any() else None,
-        "alpha": model.alpha_ if holes.any() else None,
+        "missing": int(np.isnan(table.values).sum()),
+        "filled": holes,
+        **_left(table, columns, skip),
+        "row_number_columns": [name for name in columns.row_numbers if name not in skip],
+        "rows_without_numbers": int(np.isnan(table.values[:, part]).all(axis=1).sum()),
+        "strays": columns.strays,
+        **found,
         "seconds": round(time.perf_counter() - began, 3),
         "output": str(output),
     }
-    voice.result(values, _text(values, holes.size))
+    voice.result(told, _text(told, values.size))
 
 
-def _text(found: dict[str, object], cells: int) -> str:
+def _part(table: Table, columns: Columns, skip: list[str], source: Path) -> list[int]:
+    """The places of the columns that are filled; a sentence where there are none."""
+    import numpy as np
+
+    unknown = [name for name in skip if name not in table.arrow.column_names]
+    if unknown:
+        there = ", ".join(map(repr, table.arrow.column_names[:8]))
+        raise ValueError(f"--skip: there is no column {unknown[0]!r} in {source}; it has {there}.")
+    apart = {*skip, *columns.empty}
+    part = [k for k, name in enumerate(table.names) if name not in apart]
+    if not part:
+        raise ValueError(f"{source} has no column with a known number to fill from.")
+    for k in part:
+        if np.isinf(table.values[:, k]).any():
+            raise ValueError(
+                f"{source}: column {table.names[k]!r} holds an infinite number; make the cell "
+                "empty, or leave the column out with --skip."
+            )
+    return part
+
+
+def _fill(
+    X: Array, settings: dict[str, Any], rounded: list[bool]
+) -> tuple[Array, dict[str, object]]:
+    """The cells filled, and how, with the error at masked cells; a table without gaps as it is."""
+    import numpy as np
+
+    from pygeco.estimators import LowRankImputer
+    from pygeco.estimators.masked_error import measure_masked_error
+
+    model: LowRankImputer = LowRankImputer(**settings)
+
+    def fill(X: Array) -> Array:
+        found = np.asarray(model.fit_transform(X))
+        found[:, rounded] = np.round(found[:, rounded])
+        return found
+
+    error, filled, gaps = None, X, bool(np.isnan(X).any())
+    if gaps:
+        error = measure_masked_error(fill, X, settings["random_state"])
+        filled = fill(X)
+    return filled, {
+        "rank": model.n_components_ if gaps else None,
+        "alpha": model.alpha_ if gaps else None,
+        "masked_cells": error.cells if error else 0,
+        "masked_error": error.error if error else None,
+        "masked_error_of_means": error.means if error else None,
+    }
+
+
+def _left(table: Table, columns: Columns, skip: list[str]) -> dict[str, object]:
+    """The missing cells that stay, by column, and the columns without a known cell."""
+    import numpy as np
+
+    counts = dict(columns.missing_elsewhere)
+    for name in {*skip, *columns.empty} & {*table.names}:
+        counts[name] = int(np.isnan(table.values[:, table.names.index(name)]).sum())
+    order = [name for name in table.arrow.column_names if counts.get(name)]
+    return {
+        "skipped": skip,
+        "empty_columns": columns.empty,
+        "left": sum(counts.values()),
+        "left_by_column": {name: counts[name] for name in order},
+    }
+
+
+def _text(found: dict[str, Any], cells: int) -> str:
     lines = [
         f"{found['rows']:,} rows, {found['columns']} columns of numbers; "
-        f"{found['filled']:,} of {cells:,} cells were missing."
+        f"{found['missing']:,} of {cells:,} cells were missing."
     ]
-    others = found["other_columns"]
-    if isinstance(others, list) and others:
-        lines.append(f"left as they are: {', '.join(others)}.")
+    apart = [
+        *found["other_columns"],
+        *(n for n in found["skipped"] if n not in found["other_columns"]),
+    ]
+    if apart:
+        lines.append(f"left as they are: {', '.join(apart)}.")
     if found["rank"] is not None:
-        lines.append(f"filled from {found['rank']} components, ridge {found['alpha']:g}.")
-    return "\n".join([*lines, f"written: {found['output']} ({found['seconds']} s)"])
+        how = "by the evidence" if found["alpha"] is None else f"ridge {found['alpha']:g}"
+        lines.append(f"filled from {found['rank']} components, {how}: {found['filled']:,} cells.")
+        lines.append(_error_text(found))
+    if found["left"]:
+        counts = ", ".join(f"{name} {count:,}" for name, count in found["left_by_column"].items())
+        lines.append(f"still missing: {found['left']:,} cells ({counts}).")
+    return "\n".join(
+        [*lines, *_warnings(found), f"written: {found['output']} ({found['seconds']} s)"]
+    )
+
+
+def _error_text(found: dict[str, Any]) -> str:
+    if found["masked_error"] is None:
+        return "error: not known, too few cells are known to mask some."
+    return (
+        f"error at {found['masked_cells']:,} known cells, masked: {found['masked_error']:.3f} "
+        f"column deviations (the column means: {found['masked_error_of_means']:.3f})."
+    )
+
+
+def _warnings(found: dict[str, Any]) -> list[str]:
+    """A sentence for each thing that a reader may not expect."""
+    lines = [
+        f"warning: {name!r} has no known cell; it stays empty." for name in found["empty_columns"]
+    ]
+    lines += [
+        f"warning: {name!r} counts the rows; if it is no measurement, pass --skip {name!r}."
+        for name in found["row_number_columns"]
+    ]
+    lines += [
+        f"warning: {name!r} holds text such as {stray!r} among its numbers and is not filled; "
+        "make such cells empty."
+        for name, stray in found["strays"].items()
+    ]
+    if found["rows_without_numbers"]:
+        lines.append(
+            f"warning: {found['rows_without_numbers']:,} rows have no known number; they get the "
+            "same means."
+        )
+    return lines

@@ -190,8 +190,9 @@ IMPUTER: dict[str, Check] = {
     "feature_names_in_": names("n"),
     "mean_": array("f", "n"),
     "scale_": array("f", "n"),
-    "alpha_": number(0),
-    "share_": number(0),
+    "deviations_": array("f", "r"),
+    "noise_": number(0),
+    "alpha_": optional(number(0)),
 }
 LINEAR: dict[str, Check] = {
     "factors_": low_rank("k", "n", "r"),

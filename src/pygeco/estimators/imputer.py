@@ -1,4 +1,4 @@
-"""Missing values of a table, filled from a low-rank model."""
+"""Missing values of a table, filled from a Gaussian or a low-rank model of its rows."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pygeco.algorithm.refinements import refine
 from pygeco.algorithm.solver import minimize
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, stream
+from pygeco.bayes.table_gaussian import fit_table
 from pygeco.estimators._common import seed
 from pygeco.estimators._contents import IMPUTER, MAY_LACK
 from pygeco.estimators._progress import Listener, attend_fit
@@ -23,29 +24,39 @@ from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_file import Saveable
 from pygeco.objectives.dense.objective import Dense
 
-# What is not given is chosen among these, by the error at a tenth of the known cells.
+# Where one of rank and ridge is given, the other is chosen among these, by the error at a tenth of
+# the known cells.
 MOST = 15
 ALPHAS = (0.01, 0.1, 0.3, 1.0)
 HELD = 0.1
 
 
 class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Fill NaN by a low-rank model of the standardised columns; known cells stay as they are.
+    """Fill NaN from the columns' relations; known cells stay as they are.
 
-    Columns are brought to mean 0 and deviation 1, so that their units do not matter. A missing
-    cell of a row is predicted from the row's known cells alone, so rows that the fit has not seen
-    are filled like any other. A row without known cells gets the column means. A column without
-    known cells in the fit is kept, and filled with zero.
+    Columns are brought to mean 0 and deviation 1, so that their units do not matter. By default
+    their rows are modelled as one Gaussian whose covariance the evidence shrinks as far as the
+    table asks for: nothing is to be tuned. A table with more columns than rows, or very many
+    columns, has a covariance of low rank plus noise instead, its rank chosen by the evidence too.
+    With `n_components` or `alpha`, the model is a low-rank matrix with that rank and ridge.
+
+    A missing cell of a row is predicted from the row's known cells alone, so rows that the fit has
+    not seen are filled like any other. A row without known cells gets the model's means (those of
+    the columns, corrected for the cells that are missing). A column without known cells in the fit
+    is kept, and filled with zero.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        The rank. None chooses it, zero included, by the error at a tenth of the known cells that
-        are held out for it: one path gives every rank.
+        The rank. None leaves it to the evidence; with `alpha` given, it is chosen, zero included,
+        by the error at a tenth of the known cells that are held out for it: one path gives every
+        rank.
     alpha : float or None, default=None
         Ridge: the mean squared error plus `alpha` times the mean square of the model's cells.
-        None chooses it by the same held-out cells, one path for each of a few values.
+        None leaves it to the evidence; with `n_components` given, it is chosen by held-out cells,
+        one path for each of a few values.
     random_state : int, RandomState, Generator or None, default=None
+        Of the held-out cells and of the directions of a fit of low rank.
     n_jobs : int or None, default=None
         Threads that the fit runs on, for the same bits with any number; None or −1 is all cores.
     verbose : int, default=0
@@ -55,9 +66,15 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
     ----------
     components_ : array (n_components_, n_features)
         Orthonormal rows, in standardised units.
+    deviations_ : array (n_components_,)
+        The deviation of a row along each of them; ones where rank or ridge was given.
+    noise_ : float
+        The variance of a cell beside them, or the ridge of a row, in standardised units.
     mean_, scale_ : arrays (n_features,)
     n_components_ : int
-    alpha_ : float
+        Up to one less than the features where a covariance was fitted.
+    alpha_ : float or None
+        The ridge given or chosen; None where the evidence was used.
 
     Examples
     --------
@@ -92,19 +109,40 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         X = self._checked(X, reset=True)
         self._check_parameters(X.shape)
         known = ~np.isnan(X)
-        self.mean_, self.scale_ = _moments(X, known)
+        self.mean_, self.scale_, varies = column_moments(X, known)
         Z = self._standardised(X)
         number = seed(self.random_state)
         with attend_fit(self) as listener, threadpool_limits(1, "blas"):
-            rank, self.alpha_ = self._chosen(Z, known, number, listener)
-            A = LowRank.zero(X.shape)
-            if rank:
-                path = _path(Z, rank, self.alpha_, number, listener)
-                A = refine(Dense(Z), path.A, _ridge(X.shape, self.alpha_)).A.svd()
-        self.components_ = np.where(known.any(axis=0), A.V.T, 0.0)
-        self.share_ = float(known.mean())
-        self.n_components_ = A.rank
+            if self.n_components is None and self.alpha is None:
+                self._fit_gaussian(Z, varies, number, listener)
+            else:
+                self._fit_low_rank(Z, known, number, listener)
+        self.n_components_ = len(self.components_)
         return self
+
+    def _fit_gaussian(
+        self, Z: Array, varies: NDArray[np.bool_], seed: int, listener: Listener | None
+    ) -> None:
+        """Rank and noise by the evidence; columns that say nothing stay at their means."""
+        found = fit_table(Z[:, varies], seed, listener)
+        self.components_ = np.zeros((len(found.components), Z.shape[1]))
+        self.components_[:, varies] = found.components
+        self.mean_[varies] += found.mean * self.scale_[varies]
+        self.deviations_, self.noise_ = found.deviations, found.noise
+        self.alpha_: float | None = None
+
+    def _fit_low_rank(
+        self, Z: Array, known: NDArray[np.bool_], seed: int, listener: Listener | None
+    ) -> None:
+        """The rank and ridge that are given; what is not is chosen by held-out cells."""
+        rank, alpha = self._chosen(Z, known, seed, listener)
+        A = LowRank.zero(Z.shape)
+        if rank:
+            path = _path(Z, rank, alpha, seed, listener)
+            A = refine(Dense(Z), path.A, _ridge(Z.shape, alpha)).A.svd()
+        self.components_ = np.where(known.any(axis=0), A.V.T, 0.0)
+        self.deviations_ = np.ones(A.rank)
+        self.alpha_, self.noise_ = alpha, float(alpha * known.mean())
 
     def transform(self, X: Any) -> NDArray[Any]:
         """X with its NaN filled; every other cell keeps its bits."""
@@ -115,7 +153,7 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         if rows.any():
             part = X[rows]
             Z = self._standardised(part)
-            filled = _predicted(Z, self.components_.T, self.alpha_ * self.share_)
+            filled = _predicted(Z, self.components_.T * self.deviations_, self.noise_)
             with np.errstate(over="ignore"):
                 filled = filled * self.scale_ + self.mean_
             ends = np.finfo(X.dtype)
@@ -195,8 +233,11 @@ def _predicted(Z: Array, V: Array, ridge: float) -> Array:
     return data.half_sweep(V, start, side="row", ridge=ridge / data.total_weight) @ V.T
 
 
-def _moments(X: Array, known: NDArray[np.bool_]) -> tuple[Array, Array]:
-    """Mean and deviation of the known cells of each column; 0 and 1 where these say nothing."""
+def column_moments(X: Array, known: NDArray[np.bool_]) -> tuple[Array, Array, NDArray[np.bool_]]:
+    """Mean and deviation of the known cells of each column; 0 and 1 where these say nothing.
+
+    And which columns vary.
+    """
     count = np.maximum(known.sum(axis=0), 1)
     top = np.abs(np.where(known, X, 0)).max(axis=0, initial=0.0).astype(float)
     top = np.maximum(top, np.finfo(float).tiny)
@@ -204,4 +245,4 @@ def _moments(X: Array, known: NDArray[np.bool_]) -> tuple[Array, Array]:
     mean = Z.sum(axis=0) / count
     scale = np.sqrt(np.sum(np.where(known, Z - mean, 0) ** 2, axis=0) / count)
     flat = scale <= 1e-12
-    return mean * top, np.where(flat, 1.0, scale * top)
+    return mean * top, np.where(flat, 1.0, scale * top), ~flat

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -33,15 +35,18 @@ class Table(NamedTuple):
     named: bool
 
     def filled(self, values: Array) -> Any:
-        """The table with the missing cells of its number columns taken from `values`."""
-        pa = pyarrow()
+        """The table with the missing cells of its number columns taken from `values`.
+
+        What `values` leaves missing stays so. A column of integers keeps its type where all of
+        them are whole and in its range.
+        """
         table = self.arrow
         for k, name in enumerate(self.names):
             missing = np.isnan(self.values[:, k])
-            if missing.any():
-                kind = np.float32 if table.schema.field(name).type == pa.float32() else np.float64
-                new = np.where(missing, values[:, k], self.values[:, k]).astype(kind)
-                table = table.set_column(table.column_names.index(name), name, pa.array(new))
+            if missing.any() and not np.isnan(values[:, k]).all():
+                new = np.where(missing, values[:, k], self.values[:, k])
+                column = _as_type(new, table.schema.field(name).type)
+                table = _with_column(table, name, column)
         return table
 
     def with_values(self, values: Array) -> Any:
@@ -50,7 +55,7 @@ class Table(NamedTuple):
         table = self.arrow
         for k, name in enumerate(self.names):
             column = pa.array(np.ascontiguousarray(values[:, k]))
-            table = table.set_column(table.column_names.index(name), name, column)
+            table = _with_column(table, name, column)
         return table
 
 
@@ -164,6 +169,34 @@ def _parquet(path: Path) -> tuple[Any, bool]:
 
 def _text(path: Path) -> tuple[Any, bool]:
     return text_table(opened(path))
+
+
+def _with_column(table: Any, name: str, column: Any) -> Any:
+    """The table with a column replaced; what pandas notes of its type changes with it."""
+    changed = column.type != table.schema.field(name).type
+    table = table.set_column(table.column_names.index(name), name, column)
+    noted = (table.schema.metadata or {}).get(b"pandas")
+    if noted is None or not changed:
+        return table
+    notes = json.loads(noted)
+    for field in notes.get("columns", ()):
+        if field.get("field_name") == name:
+            kind = np.dtype(column.type.to_pandas_dtype()).name
+            field |= {"pandas_type": kind, "numpy_type": kind}
+    metadata = dict(table.schema.metadata) | {b"pandas": json.dumps(notes).encode()}
+    return table.replace_schema_metadata(metadata)
+
+
+def _as_type(column: Array, kind: Any) -> Any:
+    """An array of this type where it holds every number (float32 is near enough), or of float64."""
+    pa = pyarrow()
+    if kind == pa.float32():
+        return pa.array(column.astype(np.float32), from_pandas=True)
+    found = pa.array(column, from_pandas=True)
+    if pa.types.is_integer(kind):
+        with suppress(pa.ArrowInvalid):
+            return found.cast(kind)
+    return found
 
 
 def _is_number(kind: Any) -> bool:

@@ -1,0 +1,159 @@
+"""One Gaussian for the rows of a table with gaps: its covariance shrunk by the evidence.
+
+Rows z_i ~ N(m, Σ), Σ ~ inverse Wishart(κ I, κ + d + 1), whose mean is I: columns are standardised,
+and κ rows' worth of independent columns are believed beforehand. A sweep gives each row's missing
+cells their conditional mean and covariance (exactly, each row by itself), then m and Σ their
+posterior means, then κ the value of the greatest evidence, in closed form through the eigenvalues
+of the scatter. Pure noise gets a large κ and the column means, collinear columns a small one.
+
+Where columns are many, the covariance has low rank plus noise: that of the rows' prior in the
+evidence of matrix completion. Both are one form, Σ = V diag(s²) Vᵀ + noise I.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from pygeco.arrays.kinds import host, parts
+from pygeco.arrays.low_rank import Array
+from pygeco.bayes.evidence import Sweep, fit_evidence
+from pygeco.bayes.posterior import Posterior
+from pygeco.objectives.entries.objective import Entries
+
+STRENGTHS = np.geomspace(1e-2, 1e6, 97)  # κ, in rows: from next to none to columns without relation
+MAX_SWEEPS = 100
+REST = 0.03  # a sweep's change of the filled cells, as a share of their own expected error
+MAX_WORK = 1e11  # multiplications a sweep, about ten seconds, beyond which low rank is cheaper
+ROOM = 1 << 22  # numbers in the systems of rows that are solved at once
+
+Watch = Callable[[Sweep], object]
+
+
+class TableGaussian(NamedTuple):
+    """N(mean, Vᵀ diag(deviations²) V + noise I), V (r, d) with orthonormal rows."""
+
+    mean: Array
+    components: Array
+    deviations: Array
+    noise: float
+
+    @classmethod
+    def independent(cls, d: int) -> TableGaussian:
+        """Columns of mean 0 and deviation 1 that know nothing of each other."""
+        return cls(np.zeros(d), np.zeros((0, d)), np.zeros(0), 1.0)
+
+    @classmethod
+    def of_covariance(cls, mean: Array, covariance: Array) -> TableGaussian:
+        """Of any covariance: its smallest eigenvalue is the noise."""
+        values, vectors = np.linalg.eigh(covariance)
+        more = values - values[0] > 0
+        deviations = np.sqrt(values[more] - values[0])
+        return cls(mean, vectors.T[more][::-1], deviations[::-1], float(values[0]))
+
+    @classmethod
+    def of_posterior(cls, model: Posterior) -> TableGaussian:
+        """A new row of a fit by the evidence; what is not known of the columns counts as noise."""
+        cols, prior = model.cols, model.row_prior
+        factor, bias = host(cols.factor).astype(float), host(cols.bias).astype(float)
+        partner = np.column_stack([factor, np.ones(len(factor))])
+        covariance = np.linalg.inv(prior.precision)
+        root = model.scale * partner @ np.linalg.cholesky(covariance)
+        U, s, _ = np.linalg.svd(root, full_matrices=False)
+        squares = (np.diag(covariance) + prior.centre**2)[:-1]
+        doubt = float(np.mean(host(cols.variance).astype(float) @ squares)) if model.rank else 0.0
+        mean = model.mean + model.scale * (bias + partner @ prior.centre)
+        live = s > 1e-12 * s.max(initial=0.0)
+        return cls(mean, U.T[live], s[live], model.scale**2 * (1 / model.tau + doubt))
+
+
+def fit_table(Z: Array, seed: int, watch: Watch | None = None) -> TableGaussian:
+    """The Gaussian of the rows of Z (NaN for missing cells), whose columns are standardised.
+
+    `watch` is told of each sweep, and stops the fit by a true answer.
+    """
+    known = ~np.isnan(Z)
+    Z, known = Z[known.any(axis=1)], known[known.any(axis=1)]
+    n, d = Z.shape
+    if min(n, d) < 2:
+        return TableGaussian.independent(d)
+    work = n * d**2 + np.sum((d - known.sum(axis=1)).astype(float) ** 3)
+    if d <= n and work <= MAX_WORK:
+        return TableGaussian.of_covariance(*fit_covariance(Z, watch))
+    data = Entries.from_dense(Z)
+    return TableGaussian.of_posterior(fit_evidence(data, rank=min(n, d), seed=seed, watch=watch))
+
+
+def fit_covariance(Z: Array, watch: Watch | None = None) -> tuple[Array, Array]:
+    """Mean and covariance; O(n d² + Σ u³) a sweep, u the missing cells of a row."""
+    known, began = ~np.isnan(Z), time.perf_counter()
+    X, (n, d) = np.where(known, Z, 0.0), Z.shape
+    gaps = list(_gaps(known))
+    mean, covariance = X.mean(axis=0), np.eye(d)
+    for sweep in range(MAX_SWEEPS):
+        before, (X, spread) = X, _fill(X, known, gaps, mean, covariance)
+        mean = X.mean(axis=0)
+        scatter = (X - mean).T @ (X - mean) + spread
+        strength = choose_strength(scatter, n - 1)
+        covariance = (scatter + strength * np.eye(d)) / (n - 1 + strength)
+        error = float(np.trace(spread))
+        if watch is not None:
+            noise = float(np.sqrt(error / max(1, np.sum(~known))))
+            if watch(Sweep(sweep + 1, d - 1, noise, time.perf_counter() - began)):
+                break
+        if sweep and np.sum((X - before) ** 2) <= REST**2 * error:
+            break
+    return mean, covariance
+
+
+def choose_strength(scatter: Array, n: int) -> float:
+    """κ of the greatest evidence for a scatter of n degrees of freedom.
+
+    log p = log Γ_d((ν + n)/2) − log Γ_d(ν/2) + (ν d/2) log κ − ((ν + n)/2) log |κ I + S|,
+    ν = κ + d + 1, Γ_d the multivariate gamma function.
+    """
+    d, values = len(scatter), np.maximum(np.linalg.eigvalsh(scatter), 0.0)
+    k = STRENGTHS[:, None]
+    nu, j = k + d + 1, np.arange(d)
+    terms = gammaln((nu + n - j) / 2) - gammaln((nu - j) / 2)
+    terms += nu / 2 * np.log(k) - (nu + n) / 2 * np.log(k + values)
+    return float(STRENGTHS[np.argmax(terms.sum(axis=1))])
+
+
+def _gaps(known: NDArray[np.bool_]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Rows with the same number of missing cells, as many as there is room for, and which."""
+    missing = np.sum(~known, axis=1)
+    found = []
+    for u in np.unique(missing[missing > 0]):
+        rows = np.flatnonzero(missing == u)
+        for part in parts(len(rows), max(1, ROOM // int(u) ** 2)):
+            cols = np.nonzero(~known[rows[part]])[1].reshape(-1, u)
+            found.append((rows[part, None], cols))
+    return found
+
+
+def _fill(
+    X: Array,
+    known: NDArray[np.bool_],
+    gaps: list[tuple[NDArray[np.intp], NDArray[np.intp]]],
+    mean: Array,
+    covariance: Array,
+) -> tuple[Array, Array]:
+    """X with its missing cells at their conditional means, and the sum of their covariances.
+
+    With P = Σ⁻¹ and a row's missing cells M, known cells K: mean_M − P_MM⁻¹ P_MK (x − mean)_K, and
+    P_MM⁻¹.
+    """
+    d, P = len(mean), np.linalg.inv(covariance)
+    pull, filled, spread = np.where(known, X - mean, 0.0) @ P, X.copy(), np.zeros(d * d)
+    for rows, cols in gaps:
+        own = np.linalg.inv(P[cols[:, :, None], cols[:, None, :]])
+        filled[rows, cols] = mean[cols] - (own @ pull[rows, cols][:, :, None])[:, :, 0]
+        at = cols[:, :, None] * d + cols[:, None, :]
+        spread += np.bincount(at.ravel(), weights=own.ravel(), minlength=d * d)
+    return filled, spread.reshape(d, d)
