@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
@@ -37,9 +37,12 @@ class EngineError(RuntimeError):
 @contextmanager
 def told(command: str, interrupted: str = "interrupted.") -> Iterator[None]:
     """Errors that a user can make as one sentence and an exit code, without a traceback."""
-    from pygeco import ModelFileError
-    from pygeco.data import ReadError
-    from pygeco.engines import NOTICES
+    try:
+        from pygeco import ModelFileError
+        from pygeco.data import ReadError
+        from pygeco.engines import NOTICES
+    except KeyboardInterrupt:  # these take a second to import; nothing has begun yet
+        _fail(command, "interrupted.", INTERRUPTED)
 
     NOTICES["compiling"] = False  # commands have spinners of their own
     try:
@@ -80,7 +83,7 @@ def _drop_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _fail(command: str, sentence: str, code: int) -> None:
+def _fail(command: str, sentence: str, code: int) -> NoReturn:
     shown = escape_controls(" ".join(sentence.split()))
     print(f"geco {command}: {shown}", file=sys.stderr)
     raise typer.Exit(code)
