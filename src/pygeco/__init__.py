@@ -14,9 +14,10 @@ if TYPE_CHECKING:
         guaranteed_rank,
     )
     from pygeco.algorithm.directions import Lanczos, Power, Signs
+    from pygeco.algorithm.events import Listener
     from pygeco.algorithm.path import Path, Step, Stop
     from pygeco.algorithm.penalties import Ridge, Schatten, Trace
-    from pygeco.algorithm.solver import Observer, Solver, minimize
+    from pygeco.algorithm.solver import Solver, minimize
     from pygeco.algorithm.trace_path import TracePath, TraceStep, duality_gap, trace_path
     from pygeco.arrays.container import ModelFileError
     from pygeco.arrays.low_rank import LowRank
@@ -49,9 +50,10 @@ _HOMES = {
         "guaranteed_rank",
     ),
     "pygeco.algorithm.directions": ("Lanczos", "Power", "Signs"),
+    "pygeco.algorithm.events": ("Listener",),
     "pygeco.algorithm.path": ("Path", "Step", "Stop"),
     "pygeco.algorithm.penalties": ("Ridge", "Schatten", "Trace"),
-    "pygeco.algorithm.solver": ("Observer", "Solver", "minimize"),
+    "pygeco.algorithm.solver": ("Solver", "minimize"),
     "pygeco.algorithm.trace_path": ("TracePath", "TraceStep", "duality_gap", "trace_path"),
     "pygeco.arrays.container": ("ModelFileError",),
     "pygeco.arrays.low_rank": ("LowRank",),
@@ -85,12 +87,12 @@ __all__ = [
     "Entries",
     "Features",
     "Lanczos",
+    "Listener",
     "LowRank",
     "LowRankClassifier",
     "LowRankImputer",
     "MatrixCompletion",
     "ModelFileError",
-    "Observer",
     "Path",
     "Power",
     "Quadratic",

@@ -7,6 +7,7 @@ from oracles import Exact, algorithm_1, orthonormal, penalty_value, problem, ran
 from pygeco import (
     Entries,
     Lanczos,
+    Listener,
     LowRank,
     Path,
     Power,
@@ -219,7 +220,7 @@ def test_a_strong_penalty_stalls_at_zero_and_says_so() -> None:
 def test_observer_hears_everything_in_order() -> None:
     heard = []
 
-    class Listener:
+    class Heard(Listener):
         def on_start(self, objective, rank):
             heard.append(("start", objective, rank))
 
@@ -235,7 +236,7 @@ def test_observer_hears_everything_in_order() -> None:
         3,
         CORE,
         random_state=0,
-        observer=Listener(),
+        observer=Heard(),
         callback=lambda step: heard.append(("callback", step)),
     )
     expected = [("start", case.entries, 3)]

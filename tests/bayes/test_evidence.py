@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from pygeco import Entries, LowRank, MatrixCompletion
-from pygeco.bayes.evidence import fit_evidence, new_rows, standardised, sweep
-from pygeco.bayes.posterior import Gaussian, contributions, pruned
+from pygeco.bayes.evidence import fit_evidence
+from pygeco.bayes.posterior import Gaussian, contributions, drop_unsupported
+from pygeco.bayes.sweep import new_rows, standardize_entries, sweep
 from pygeco.data import make_ratings, split_cells
 from pygeco.objectives.entries.half_sweep import Side
 
@@ -118,8 +119,8 @@ def test_scale_and_shift_of_the_values_only_scale_and_shift_the_model(factor, sh
 def test_a_half_sweep_is_the_posterior_of_a_row() -> None:
     """Mean and variances of one row against the formula, at the fitted priors and noise."""
     entries = Entries(*ratings(3))
-    now = fit_evidence(entries, rank=5, max_sweeps=8)
-    data, _, _ = standardised(entries, True)
+    now = fit_evidence(entries, rank=5, max_sweeps=8).posterior
+    data, _, _ = standardize_entries(entries, center=True)
     after, _ = sweep(data, now)
     i = int(np.argmax(data.by_row.counts() > 5))
     own = slice(data.by_row.pointers[i], data.by_row.pointers[i + 1])
@@ -137,8 +138,8 @@ def test_a_half_sweep_is_the_posterior_of_a_row() -> None:
 
 def test_expected_error_is_what_it_says() -> None:
     """Σ E[(y − ŷ)²] against a sum over the cells with the variances of both sides."""
-    data, _mean, _scale = standardised(Entries(*ratings(4)), True)
-    now = fit_evidence(Entries(*ratings(4)), rank=4, max_sweeps=8)
+    data, _mean, _scale = standardize_entries(Entries(*ratings(4)), center=True)
+    now = fit_evidence(Entries(*ratings(4)), rank=4, max_sweeps=8).posterior
     after, error = sweep(data, now)
     rows = np.repeat(np.arange(data.shape[0]), data.by_row.counts())
     cols = data.by_row.indices
@@ -173,8 +174,8 @@ def test_an_offset_that_is_switched_off_stays_zero(parts) -> None:
 
 def test_pruning_keeps_the_matrix_of_the_live_directions() -> None:
     entries = Entries(*ratings(6))
-    now = fit_evidence(entries, rank=10, max_sweeps=8)
-    again = pruned(now)
+    now = fit_evidence(entries, rank=10, max_sweeps=8).posterior
+    again = drop_unsupported(now)
     a = LowRank(now.rows.factor, np.ones(now.rank), now.cols.factor).to_dense()
     b = LowRank(again.rows.factor, np.ones(again.rank), again.cols.factor).to_dense()
     assert again.rank <= now.rank

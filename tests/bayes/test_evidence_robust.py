@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pygeco import MatrixCompletion, Ridge, load, losses
+from pygeco.algorithm.events import Sweep
 from pygeco.arrays.low_rank import LowRank
-from pygeco.bayes.evidence import Sweep
 from pygeco.losses.weighted_squares import Weighing
 from pygeco.objectives import Entries
 

@@ -4,9 +4,15 @@ import numpy as np
 import pytest
 
 from pygeco import Entries, MatrixCompletion
+from pygeco.algorithm.events import Callback
 from pygeco.bayes.evidence import fit_evidence
 from pygeco.bayes.posterior import Gaussian
-from pygeco.bayes.sampling import BURN, CHAIN, draw_gaussian, sample_posterior
+from pygeco.bayes.sampling import (
+    BURN_IN_SWEEPS,
+    CHAIN_SWEEPS,
+    draw_gaussian,
+    sample_posterior,
+)
 from pygeco.data import make_low_rank, make_ratings, split_cells
 from pygeco.objectives.entries.half_sweep import Side
 
@@ -16,7 +22,7 @@ def fitted():
     rows, cols, values, shape = make_ratings((500, 200), 14_000, 4, 0.6, 0)
     test = split_cells(len(values), 0.1, 0)
     entries = Entries(rows[~test], cols[~test], values[~test], shape)
-    return entries, fit_evidence(entries, rank=20), (rows[test], cols[test], values[test])
+    return entries, fit_evidence(entries, rank=20).posterior, (rows[test], cols[test], values[test])
 
 
 def test_drawn_priors_scatter_about_the_most_likely_one() -> None:
@@ -39,8 +45,8 @@ def test_relaxed_draws_have_the_mean_of_plain_ones(fitted, monkeypatch) -> None:
     entries, start, (rows, cols, _) = fitted
     means, deviations = [], []
     for relax, count in ((0.0, 120), (0.95, 60)):
-        monkeypatch.setattr(pygeco.bayes.sampling, "RELAX", relax)
-        found = sample_posterior(entries, start, count, rank=start.rank, seed=1)
+        monkeypatch.setattr(pygeco.bayes.sampling, "OVER_RELAXATION", relax)
+        found = sample_posterior(entries, start, count, rank=start.rank, seed=1).average
         means.append(found.row[rows] + found.col[cols] + found.factors.entries(rows, cols))
         deviations.append(np.sqrt(found.variance(rows, cols)))
     assert np.sqrt(np.mean((means[0] - means[1]) ** 2)) < 0.08
@@ -49,7 +55,7 @@ def test_relaxed_draws_have_the_mean_of_plain_ones(fitted, monkeypatch) -> None:
 
 def test_the_mean_of_draws_errs_no_more_than_the_start(fitted) -> None:
     entries, start, (rows, cols, values) = fitted
-    found = sample_posterior(entries, start, 40, rank=2 * start.rank + 4, seed=0)
+    found = sample_posterior(entries, start, 40, rank=2 * start.rank + 4, seed=0).average
     mean = found.mean + found.row[rows] + found.col[cols] + found.factors.entries(rows, cols)
     first = start.mean + start.scale * (
         np.sum(start.rows.factor[rows] * start.cols.factor[cols], axis=1)
@@ -64,40 +70,45 @@ def test_the_mean_of_draws_errs_no_more_than_the_start(fitted) -> None:
 
 def test_draws_that_are_stopped_are_averaged_as_far_as_they_came(fitted) -> None:
     entries, start, (rows, cols, _) = fitted
-    whole = sample_posterior(entries, start, CHAIN, rank=start.rank, seed=2)
+    whole = sample_posterior(entries, start, CHAIN_SWEEPS, rank=start.rank, seed=2).average
     told = []
 
     def watch(drawn) -> bool:
         told.append(drawn)
-        return drawn.done == BURN + CHAIN
+        return drawn.done == BURN_IN_SWEEPS + CHAIN_SWEEPS
 
-    part = sample_posterior(entries, start, 2 * CHAIN, rank=start.rank, seed=2, watch=watch)
-    assert [drawn.done for drawn in told] == list(range(1, BURN + CHAIN + 1))
-    assert part.sweeps == whole.sweeps == CHAIN
+    part = sample_posterior(
+        entries, start, 2 * CHAIN_SWEEPS, rank=start.rank, seed=2, listener=Callback(watch)
+    ).average
+    assert [drawn.done for drawn in told] == list(range(1, BURN_IN_SWEEPS + CHAIN_SWEEPS + 1))
+    assert part.sweeps == whole.sweeps == CHAIN_SWEEPS
     np.testing.assert_allclose(part.row, whole.row, rtol=1e-5, atol=1e-6)
     z, wanted = (x.factors.entries(rows, cols) for x in (part, whole))
     np.testing.assert_allclose(z, wanted, atol=0.02 * start.scale)
-    assert sample_posterior(entries, start, 5, rank=2, watch=lambda drawn: True) is None
+    assert sample_posterior(entries, start, 5, rank=2, listener=Callback(lambda drawn: True)) == (
+        None,
+        True,
+    )
 
 
 def test_the_mean_keeps_to_the_rank_asked_for(fitted) -> None:
     entries, start, _ = fitted
-    free = sample_posterior(entries, start, 8, rank=6, seed=0)
-    held = sample_posterior(entries, start, 8, rank=6, most=6, seed=0)
+    free = sample_posterior(entries, start, 8, rank=6, seed=0).average
+    held = sample_posterior(entries, start, 8, rank=6, most=6, seed=0).average
     assert free.factors.rank > 6
     assert held.factors.rank == 6
     assert held.error < 0.2 * start.scale
 
 
 def test_compression_is_measured_and_small(fitted, monkeypatch) -> None:
-    import pygeco.bayes.sampling
+    import pygeco.bayes.average
 
     entries, start, _ = fitted
-    full = sample_posterior(entries, start, 12, rank=8, seed=3)
+    full = sample_posterior(entries, start, 12, rank=8, seed=3).average
     assert full.error < 0.05 * start.scale
-    monkeypatch.setattr(pygeco.bayes.sampling, "WIDTH", 40)
-    monkeypatch.setattr(pygeco.bayes.sampling, "WIDEST", 12)
-    small = sample_posterior(entries, start, 12, rank=8, seed=3)
+    monkeypatch.setattr(pygeco.bayes.average, "MAX_WIDTH", 40)
+    monkeypatch.setattr(pygeco.bayes.average, "COMPRESSED_RANK", 12)
+    small = sample_posterior(entries, start, 12, rank=8, seed=3).average
     assert small.factors.rank <= 12
     assert small.error > full.error
     i, j = np.divmod(np.arange(500 * 200), 200)

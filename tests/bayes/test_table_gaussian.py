@@ -105,7 +105,7 @@ def test_the_form_is_the_covariance(shape) -> None:
 def test_a_posterior_as_a_gaussian_has_the_moments_of_its_rows() -> None:
     """New rows drawn from the prior of the rows, about the columns as they were found."""
     Z, _ = holes(60, 40, noise=0.3)
-    model = fit_evidence(Entries.from_dense(Z), rank=10, seed=0)
+    model = fit_evidence(Entries.from_dense(Z), rank=10, seed=0).posterior
     found = TableGaussian.of_posterior(model)
     prior, cols = model.row_prior, model.cols
     W = np.random.default_rng(5).multivariate_normal(

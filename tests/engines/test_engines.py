@@ -249,7 +249,7 @@ def test_small_noise_is_found_beside_large_values(engine, shape) -> None:
     data = make_noisy_cells(shape, 1e-4, share=0.8)
     rows, cols, values, _ = data.fitted
     given = [on(x, engine.kind) for x in (rows, cols, values)]
-    found = fit_evidence(Entries(*given, shape, engine=engine), rank=2, max_sweeps=15)
+    found = fit_evidence(Entries(*given, shape, engine=engine), rank=2, max_sweeps=15).posterior
     assert found.tau / found.scale**2 == pytest.approx(data.precision, rel=0.15)
 
 

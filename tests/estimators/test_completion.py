@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from pygeco import MatrixCompletion, Path, Ridge, Solver, Stop, Trace
+from pygeco import Listener, MatrixCompletion, Path, Ridge, Solver, Stop, Trace
 from pygeco.data import make_ratings
 
 CORE = Solver(correction="core")
@@ -210,7 +210,7 @@ def test_weights_are_per_value_or_per_row(ratings) -> None:
 def test_callback_and_observer(ratings) -> None:
     heard = []
 
-    class Listener:
+    class Heard(Listener):
         def on_start(self, objective, rank):
             heard.append(rank)
 
@@ -220,7 +220,7 @@ def test_callback_and_observer(ratings) -> None:
         def on_stop(self, reason):
             heard.append(reason)
 
-    fitted = model(5, callback=lambda step: step.rank == 2, observer=Listener()).fit(ratings)
+    fitted = model(5, callback=lambda step: step.rank == 2, observer=Heard()).fit(ratings)
     assert heard == [5, 1, 2, Stop.CALLBACK]
     assert fitted.rank_ == 2
     assert fitted.stop_reason_ is Stop.CALLBACK

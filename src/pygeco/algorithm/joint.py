@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from pygeco.algorithm.path import Step
+from pygeco.algorithm.events import Listener
 from pygeco.algorithm.penalties import Penalty
 from pygeco.algorithm.refinements import TOLERANCE, Free, refine_jointly
 from pygeco.algorithm.solver import Solver, minimize
@@ -35,13 +34,13 @@ def minimize_jointly(
     *,
     penalty: Penalty | None = None,
     random_state: int = 0,
-    watch: Callable[[Step], object] | None = None,
+    listener: Listener | None = None,
 ) -> Affine:
     """Min r(𝓜(A) + F c) + h(A) + ridge ‖c‖² over A of rank at most `rank` and all c.
 
     First c alone; then, rank by rank, a step of GECO in A with c held, and a descent over both
     factors and c. The objective never rises, so at each c the guarantees of GECO in A hold.
-    `watch` is told of each of GECO's steps.
+    `listener` is told of each of GECO's steps.
     """
     A, c = LowRank.zero(objective.shape), free.c
 
@@ -62,8 +61,8 @@ def minimize_jointly(
             path = minimize(held, k, solver, penalty=penalty, start=A, random_state=random_state)
             if not len(path):
                 break
-            if watch is not None:
-                watch(path[-1])
+            if listener is not None:
+                listener.on_step(path[-1])
             A, c = refined(path.A, c, ROUGH if k < rank else TOLERANCE)
             objectives.append(total(A, c))
     return Affine(A, c, tuple(objectives))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple, overload
+from typing import overload
 
 from pygeco.algorithm.certificates import Certificate
 from pygeco.arrays.low_rank import LowRank
@@ -74,15 +74,6 @@ class Step:
     def gap_words(self) -> str:
         """The gap as a table shows it: four digits, or that nothing is known."""
         return "nothing known" if self.certificate.vacuous else f"{self.gap:.4g}"
-
-
-class Trial(NamedTuple):
-    """A rank that held-out cells judge, for those who watch: `loss` is the mean over them."""
-
-    rank: int
-    objective: float
-    loss: float
-    seconds: float
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ the noise, where the residuals stop falling and δ rests at Huber's usual thresh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.algorithm.directions import leading_block
+from pygeco.algorithm.events import Listener, Refinement
 from pygeco.arrays.kinds import full, host, on, scaled, times, zeros
 from pygeco.arrays.linalg import qr
 from pygeco.arrays.low_rank import Array, LowRank
@@ -66,18 +66,6 @@ class Schedule:
 
 # Columns and rows that lag behind.
 Late = tuple[list[int], list[int]]
-
-
-class Refinement(NamedTuple):
-    """A sweep that refines, for those who watch: how far it moved the matrix, as a share of it."""
-
-    sweeps: int
-    rank: int
-    scale: float
-    moved: float
-
-
-Watch = Callable[[Refinement], object]
 
 
 class Fit(NamedTuple):
@@ -192,11 +180,11 @@ def fit_robust(
     tol: float = 1e-6,
     max_sweeps: int = 200,
     seed: int = 0,
-    watch: Watch | None = None,
+    listener: Listener | None = None,
 ) -> Fit:
     """The approximation of rank `rank`: growth in blocks, then sweeps until they move nothing.
 
-    `watch` is told of each of these sweeps.
+    `listener` is told of each of these sweeps.
 
     Growing one pair at a time with a full core costs r Newton systems of up to r² unknowns. A
     block of leading singular pairs of the clipped residuals, and two sweeps after it, cost passes
@@ -217,7 +205,7 @@ def fit_robust(
         stage = Stage(model, loss, model.scale(dense), 0, False)
         late: Late = ([], [])
         for _ in range(RESCUES):
-            stage = stage.refined(dense, schedule, tol, max_sweeps, watch)
+            stage = stage.refined(dense, schedule, tol, max_sweeps, listener)
             model, again = stage.model.rescued(dense.with_loss(stage.loss), spread)
             if again in (late, ([], [])):
                 break
@@ -236,7 +224,12 @@ class Stage(NamedTuple):
     converged: bool
 
     def refined(
-        self, dense: Dense, schedule: Schedule, tol: float, max_sweeps: int, watch: Watch | None
+        self,
+        dense: Dense,
+        schedule: Schedule,
+        tol: float,
+        max_sweeps: int,
+        listener: Listener | None = None,
     ) -> Stage:
         """Sweeps under the schedule until one moves the matrix by no more than `tol` of its size,
         or, once the threshold rests, by a small share of the statistical error. Where nothing is
@@ -251,8 +244,9 @@ class Stage(NamedTuple):
             error = 0.0 if _falls(before, loss) else scale * math.sqrt(dimension)
             norm = float(np.linalg.norm(model.A.s))
             least = max(tol * norm, model.rounding(dense))
-            if watch is not None:
-                watch(Refinement(sweeps, model.A.rank, scale, moved / norm if norm else 0.0))
+            if listener is not None:
+                share = moved / norm if norm else 0.0
+                listener.on_refinement(Refinement(sweeps, model.A.rank, scale, share))
             if moved <= max(least, SHARE * error):
                 return Stage(model, loss, scale, sweeps, True)
         return Stage(model, loss, scale, sweeps, False)

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from pygeco.algorithm.directions import (
     Power,
     Signs,
 )
+from pygeco.algorithm.events import Listener, join_listeners
 from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Penalty
 from pygeco.algorithm.refinements import refine
@@ -36,14 +37,6 @@ from pygeco.objectives.scaled import original, scaled, to_scaled
 NOISE = 1e-13
 # The most Lanczos iterations that a proof of optimality may take.
 SHARP = 400
-
-
-class Observer(Protocol):
-    """Progress, logging, checkpoints: whatever watches a fit. See `minimize`."""
-
-    def on_start(self, objective: Objective, rank: int) -> None: ...
-    def on_step(self, step: Step) -> None: ...
-    def on_stop(self, reason: Stop) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -303,15 +296,16 @@ def minimize(
     start: LowRank | Path | None = None,
     random_state: int | np.random.Generator | None = None,
     callback: Callable[[Step], object] | None = None,
-    observer: Observer | None = None,
+    observer: Listener | None = None,
 ) -> Path:
     """Min R(A) + h(σ(A)) over matrices of rank at most `rank`, by GECO.
 
     `start` continues from a matrix, whose own step then comes first, or from an earlier path,
     whose steps and seed are kept.
-    `callback(step)` runs after each rank; a true answer stops the run. `observer` is told of the
-    start, of each step and of the reason for the stop.
+    `observer` is told of the start, of each step and of the reason for the stop; see `Listener`.
+    `callback(step)` runs after each rank. A true answer to a step stops the run.
     """
+    listener = join_listeners(observer, callback)
     solver = Solver() if solver is None else solver
     rank = checked_rank(rank, objective.shape)
     name = corrections.suited(solver.correction, objective, penalty, rank)
@@ -327,7 +321,7 @@ def minimize(
         A = _first(start, objective, solver)
         noise = NOISE * abs(objective.value(LowRank.zero(objective.shape, objective.kind)))
         run = Run(objective, solver, correction, penalty, rank, seed, noise, began)
-        _tell(observer, "on_start", objective, rank)
+        listener.on_start(objective, rank)
         point = Point.at(to_scaled(objective, A), run)
         if A.rank and not steps:
             steps.append(run.step(point, A))
@@ -337,17 +331,11 @@ def minimize(
             if step is None:
                 break
             steps = [*(t for t in steps if t.rank < step.rank), step]
-            _tell(observer, "on_step", step)
-            if callback is not None and callback(step) and reason is not Stop.RANK:
+            if listener.on_step(step) and reason is not Stop.RANK:
                 reason = Stop.CALLBACK
         assert reason is not None
-        _tell(observer, "on_stop", reason)
+        listener.on_stop(reason)
     return Path(tuple(steps), reason, seed, objective.shape)
-
-
-def _tell(observer: Observer | None, event: str, *what: object) -> None:
-    if observer is not None:
-        getattr(observer, event)(*what)
 
 
 def _with_penalty(G: Gradient, A: LowRank, penalty: Penalty | None) -> Operator:

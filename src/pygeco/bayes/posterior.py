@@ -28,8 +28,8 @@ from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
 
 FLOAT = np.float32  # the noise of the data is far above the rounding
-DEAD = 0.01  # the share of a direction that the data, not the prior, must say, on both sides
-ROUNDING = 1e-6
+MIN_SUPPORT = 0.01  # the share of a direction that the data, not the prior, must say, on both sides
+MIN_SINGULAR_SHARE = 1e-6  # of the largest singular value; below it float32 sees rounding alone
 # The least variance of the noise, as a share of the data's own: with less, single precision would
 # no longer see the priors beside the cells.
 LEAST_NOISE = 1e-9
@@ -66,7 +66,7 @@ class Gaussian(NamedTuple):
             covariance[-1, -1] = 1 / NEVER
         return cls(np.linalg.inv(covariance), centre, some, offset)
 
-    def widened(self, variances: Array) -> Gaussian:
+    def add_components(self, variances: Array) -> Gaussian:
         """With more components, independent of the others, of these variances."""
         s = len(self.centre) - 1
         order = np.concatenate([np.arange(s), s + 1 + np.arange(len(variances)), [s]])
@@ -160,7 +160,7 @@ def contributions(
     return model.mean + model.scale * float(base), model.scale * own
 
 
-def updated(now: Posterior) -> Posterior:
+def update_priors(now: Posterior) -> Posterior:
     """Both priors at their most likely."""
     p, q = now.row_prior, now.col_prior
     return replace(
@@ -170,32 +170,44 @@ def updated(now: Posterior) -> Posterior:
     )
 
 
-def pruned(now: Posterior, dead: float = DEAD) -> Posterior:
-    """The directions that the data support, in the basis of the singular vectors of U Vᵀ."""
-    if now.rank == 0:
-        return now
-    turned, support = supported(now)
-    return kept(now, turned, support >= dead)
+class Basis(NamedTuple):
+    """Both sides in the basis of the singular vectors of U Vᵀ, and how far the data support each.
+
+    The support is 1 where the data say all of a direction, 0 where the prior does.
+    """
+
+    rows: Side
+    cols: Side
+    support: Array
 
 
-def supported(now: Posterior) -> tuple[Posterior, Array]:
-    """The basis of the singular vectors of U Vᵀ, and how far the data support each of them."""
+def measure_support(now: Posterior) -> Basis:
+    """How far the data support each singular direction of U Vᵀ, on both sides."""
     A = LowRank.product(now.rows.factor.astype(float), now.cols.factor.astype(float)).svd()
     roots = np.sqrt(A.s)
-    rows = _turned(now.rows, scaled(A.U, roots))
-    cols = _turned(now.cols, scaled(A.V, roots))
+    rows = _rotate_side(now.rows, scaled(A.U, roots))
+    cols = _rotate_side(now.cols, scaled(A.V, roots))
     support = _support(rows, now.row_prior.some) * _support(cols, now.col_prior.some)
     s = host(A.s)
-    return replace(now, rows=rows, cols=cols), np.where(s > ROUNDING * s[0], support, 0.0)
+    return Basis(rows, cols, np.where(s > MIN_SINGULAR_SHARE * s[0], support, 0.0))
 
 
-def kept(now: Posterior, turned: Posterior, alive: NDArray[np.bool_]) -> Posterior:
-    if alive.all():
+def drop_unsupported(now: Posterior, min_support: float = MIN_SUPPORT) -> Posterior:
+    """Without the directions that the data do not support."""
+    if now.rank == 0:
         return now
-    return updated(replace(now, rows=turned.rows.keep(alive), cols=turned.cols.keep(alive)))
+    basis = measure_support(now)
+    return drop_directions(now, basis, keep=basis.support >= min_support)
 
 
-def _turned(side: Side, factor: Array) -> Side:
+def drop_directions(now: Posterior, basis: Basis, *, keep: NDArray[np.bool_]) -> Posterior:
+    """With these directions of the basis alone; as it was, where that is all of them."""
+    if keep.all():
+        return now
+    return update_priors(replace(now, rows=basis.rows.keep(keep), cols=basis.cols.keep(keep)))
+
+
+def _rotate_side(side: Side, factor: Array) -> Side:
     """The side in another basis; of the variances the diagonal, as always."""
     old = side.factor.astype(float)
     turn = np.linalg.lstsq(inner(old, old), inner(old, factor), rcond=1e-7)[0]

@@ -13,16 +13,16 @@ evidence of matrix completion. Both are one form, Σ = V diag(s²) Vᵀ + noise 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from pygeco.algorithm.events import Listener, Sweep
 from pygeco.arrays.kinds import host, parts
 from pygeco.arrays.low_rank import Array
-from pygeco.bayes.evidence import Sweep, fit_evidence
+from pygeco.bayes.evidence import fit_evidence
 from pygeco.bayes.posterior import Posterior
 from pygeco.objectives.entries.objective import Entries
 
@@ -31,8 +31,6 @@ MAX_SWEEPS = 100
 REST = 0.03  # a sweep's change of the filled cells, as a share of their own expected error
 MAX_WORK = 1e11  # multiplications a sweep, about ten seconds, beyond which low rank is cheaper
 ROOM = 1 << 22  # numbers in the systems of rows that are solved at once
-
-Watch = Callable[[Sweep], object]
 
 
 class TableGaussian(NamedTuple):
@@ -72,10 +70,10 @@ class TableGaussian(NamedTuple):
         return cls(mean, U.T[live], s[live], model.scale**2 * (1 / model.tau + doubt))
 
 
-def fit_table(Z: Array, seed: int, watch: Watch | None = None) -> TableGaussian:
+def fit_table(Z: Array, seed: int, listener: Listener | None = None) -> TableGaussian:
     """The Gaussian of the rows of Z (NaN for missing cells), whose columns are standardised.
 
-    `watch` is told of each sweep, and stops the fit by a true answer.
+    `listener` is told of each sweep, and stops the fit by a true answer.
     """
     known = ~np.isnan(Z)
     Z, known = Z[known.any(axis=1)], known[known.any(axis=1)]
@@ -84,12 +82,13 @@ def fit_table(Z: Array, seed: int, watch: Watch | None = None) -> TableGaussian:
         return TableGaussian.independent(d)
     work = n * d**2 + np.sum((d - known.sum(axis=1)).astype(float) ** 3)
     if d <= n and work <= MAX_WORK:
-        return TableGaussian.of_covariance(*fit_covariance(Z, watch))
+        return TableGaussian.of_covariance(*fit_covariance(Z, listener))
     data = Entries.from_dense(Z)
-    return TableGaussian.of_posterior(fit_evidence(data, rank=min(n, d), seed=seed, watch=watch))
+    found = fit_evidence(data, rank=min(n, d), seed=seed, listener=listener)
+    return TableGaussian.of_posterior(found.posterior)
 
 
-def fit_covariance(Z: Array, watch: Watch | None = None) -> tuple[Array, Array]:
+def fit_covariance(Z: Array, listener: Listener | None = None) -> tuple[Array, Array]:
     """Mean and covariance; O(n d² + Σ u³) a sweep, u the missing cells of a row."""
     known, began = ~np.isnan(Z), time.perf_counter()
     X, (n, d) = np.where(known, Z, 0.0), Z.shape
@@ -102,9 +101,10 @@ def fit_covariance(Z: Array, watch: Watch | None = None) -> tuple[Array, Array]:
         strength = choose_strength(scatter, n - 1)
         covariance = (scatter + strength * np.eye(d)) / (n - 1 + strength)
         error = float(np.trace(spread))
-        if watch is not None:
+        if listener is not None:
             noise = float(np.sqrt(error / max(1, np.sum(~known))))
-            if watch(Sweep(sweep + 1, d - 1, noise, time.perf_counter() - began)):
+            seconds = time.perf_counter() - began
+            if listener.on_sweep(Sweep(sweep + 1, d - 1, noise, seconds)):
                 break
         if sweep and np.sum((X - before) ** 2) <= REST**2 * error:
             break

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pygeco.algorithm.events import Listener
 from pygeco.algorithm.path import Step
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.whole_file import whole_file
@@ -28,7 +29,7 @@ def run(output: Path, rank: int, seed: int) -> None:
         rank, penalty=None, biases=True, solver=Solver.refitted(), random_state=seed
     )
     show = Show(rows[held], cols[held], values[held])
-    model.set_params(callback=show).fit((rows[fitted], cols[fitted], values[fitted], shape))
+    model.set_params(observer=show).fit((rows[fitted], cols[fitted], values[fitted], shape))
     sure = model.path_[-1].certificate.confidence
     print("objective: the mean squared error over the fitted ratings.")
     print(
@@ -41,8 +42,8 @@ def run(output: Path, rank: int, seed: int) -> None:
     _report(model, (rows[held], cols[held], values[held]), output)
 
 
-class Show:
-    """A callback that prints a line for each rank, with its error at the held-out ratings."""
+class Show(Listener):
+    """Prints a line for each rank, with its error at the held-out ratings."""
 
     def __init__(self, rows: Any, cols: Any, values: Any) -> None:
         self.rows, self.cols, self.values = rows, cols, values
@@ -51,7 +52,7 @@ class Show:
     def on_model(self, model: Any) -> None:
         self.offsets = model.biases_.at(self.rows, self.cols)
 
-    def __call__(self, step: Step) -> None:
+    def on_step(self, step: Step) -> None:
         found = self.offsets + step.A.entries(self.rows, self.cols)
         self.errors.append(float(np.sqrt(np.mean((found - self.values) ** 2))))
         line = f"{step.rank:4d}  {step.objective:9.4f}  {self.errors[-1]:9.4f}"

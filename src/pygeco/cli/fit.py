@@ -189,12 +189,12 @@ def _run(plan: Plan, voice: Voice) -> None:
         shown = held if client is None else None
         with writing(plan.checkpoint), Watch(voice, model, shown, plan.limit) as watch:
             try:
-                model.set_params(callback=watch).fit(ratings.fitted, checkpoint=plan.checkpoint)
+                model.set_params(observer=watch).fit(ratings.fitted, checkpoint=plan.checkpoint)
             except ValueError:
                 if not continues:  # nothing was begun, so nothing is to be continued
                     plan.checkpoint.unlink(missing_ok=True)
                 raise
-        model.set_params(callback=None)
+        model.set_params(observer=None)
         model.file_columns_ = ratings.columns or None
         if plan.test is None and held is not None:
             model.keep_held_out(held)

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from pygeco.algorithm.path import Step, Trial
-from pygeco.bayes.evidence import Sweep
-from pygeco.bayes.sampling import Drawn
+from pygeco.algorithm.events import Listener, PosteriorDraw, Sweep, Trial
+from pygeco.algorithm.path import Step
 from pygeco.cli.console import Voice
 from pygeco.estimators._tables import rated
 
@@ -39,8 +38,8 @@ class _Waiting:
         return f"{self.what}, {passed:.0f} s.{why}"
 
 
-class Watch:
-    """A callback that shows each rank or sweep on a terminal, and stops when time is up."""
+class Watch(Listener):
+    """Shows each rank or sweep on a terminal, and stops the fit when time is up."""
 
     def __init__(self, voice: Voice, model: Any, table: Any, limit: float | None) -> None:
         self.voice, self.model, self.table, self.limit = voice, model, table, limit
@@ -50,7 +49,7 @@ class Watch:
         self.times: list[float] = []
         self.noises: list[float] = []
         self.held: Held | None = None
-        self.drawn: Drawn | None = None
+        self.draw: PosteriorDraw | None = None
         self.live: Any = None
 
     @property
@@ -58,10 +57,10 @@ class Watch:
         """What the time limit cut short, in words; empty if nothing."""
         if not self.out_of_time:
             return ""
-        if self.drawn is None:
+        if self.draw is None:
             return "the time limit is reached; --resume continues"
         return (
-            f"the time limit is reached at sweep {self.drawn.done} of the {self.drawn.total} from "
+            f"the time limit is reached at sweep {self.draw.done} of the {self.draw.total} from "
             "the posterior; --resume draws them anew"
         )
 
@@ -90,46 +89,52 @@ class Watch:
             self.live.update(self._table("") if self.lines else "")
             self.live.stop()
 
-    def __call__(self, told: Step | Sweep | Trial | Drawn) -> bool:
-        if isinstance(told, Drawn):
-            self._draws(told)
-            return self._is_late()
-        self.times.append(time.monotonic() - self.began)
-        if isinstance(told, Trial):
-            self._tries(told)
-        elif self.live is not None:
-            self.lines.append(self._line(told))
-            self.live.update(self._table(self._left(told)))
+    def on_step(self, step: Step) -> bool:
+        self._note_time()
+        if self.live is not None:
+            error = self._error(step)
+            shown = "" if error is None else f"{error:.4f}"
+            line = [f"{step.rank}", f"{step.objective:.5g}", step.gap_words, shown]
+            self._show([*line, f"{step.seconds:.1f}"], self._ranks_left(step))
         return self._is_late()
+
+    def on_sweep(self, sweep: Sweep) -> bool:
+        self._note_time()
+        if self.live is not None:
+            self.noises.append(sweep.noise)
+            line = [f"{sweep.sweeps}", f"{sweep.rank}", f"{sweep.noise:.4f}"]
+            self._show([*line, f"{sweep.seconds:.1f}"], self._sweeps_left())
+        return self._is_late()
+
+    def on_trial(self, trial: Trial) -> bool:
+        self._note_time()
+        if self.live is not None:
+            self.live.update(
+                f"choosing the rank: {trial.rank} has a held-out loss of {trial.loss:.4g}, "
+                f"{self.times[-1]:.0f} s."
+            )
+        return self._is_late()
+
+    def on_draw(self, draw: PosteriorDraw) -> bool:
+        self.draw = draw
+        now = time.monotonic() - self.began
+        left = (now - self.times[-1]) * (draw.total - draw.done) / draw.done
+        if self.live is not None and self.lines:
+            shown = f"posterior draw {draw.done} of {draw.total}, about {left:.0f} s left"
+            self.live.update(self._table(shown))
+        return self._is_late()
+
+    def _note_time(self) -> None:
+        self.times.append(time.monotonic() - self.began)
+
+    def _show(self, line: list[str], steps_left: float | None) -> None:
+        self.lines.append(line)
+        self.live.update(self._table(self._left(steps_left)))
 
     def _is_late(self) -> bool:
         passed = time.monotonic() - self.began
         self.out_of_time = self.limit is not None and passed >= self.limit
         return self.out_of_time
-
-    def _tries(self, told: Trial) -> None:
-        if self.live is not None:
-            self.live.update(
-                f"choosing the rank: {told.rank} has a held-out loss of {told.loss:.4g}, "
-                f"{self.times[-1]:.0f} s."
-            )
-
-    def _draws(self, told: Drawn) -> None:
-        self.drawn = told
-        now = time.monotonic() - self.began
-        left = (now - self.times[-1]) * (told.total - told.done) / told.done
-        if self.live is not None and self.lines:
-            shown = f"posterior draw {told.done} of {told.total}, about {left:.0f} s left"
-            self.live.update(self._table(shown))
-
-    def _line(self, told: Step | Sweep) -> list[str]:
-        if isinstance(told, Sweep):
-            self.noises.append(told.noise)
-            return [f"{told.sweeps}", f"{told.rank}", f"{told.noise:.4f}", f"{told.seconds:.1f}"]
-        error = self._error(told)
-        shown = "" if error is None else f"{error:.4f}"
-        line = [f"{told.rank}", f"{told.objective:.5g}", told.gap_words, shown]
-        return [*line, f"{told.seconds:.1f}"]
 
     def _error(self, step: Step) -> float | None:
         """RMSE at the held-out cells that can be known at this rank."""
@@ -144,9 +149,8 @@ class Watch:
         z = step.A.entries(rows, cols) + self.model.biases_.at(rows, cols)
         return float(np.sqrt(np.mean((self.model._response(z) - values) ** 2)))
 
-    def _left(self, told: Step | Sweep) -> str:
-        """About how long it will take yet."""
-        steps = self._sweeps_left() if isinstance(told, Sweep) else self._ranks_left(told)
+    def _left(self, steps: float | None) -> str:
+        """About how long it will take yet, for this many more steps or sweeps."""
         if steps is None or len(self.times) < 3:
             return f"{self.times[-1]:.0f} s"
         pace = (self.times[-1] - self.times[-3]) / 2

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from pygeco.algorithm.events import Listener, Listeners, Sweep
 from pygeco.algorithm.path import Path, Step, Stop
-from pygeco.algorithm.solver import Observer, Solver, minimize
+from pygeco.algorithm.penalties import Penalty
+from pygeco.algorithm.solver import Solver, minimize
 from pygeco.arrays.container import ModelFileError
 from pygeco.arrays.kinds import host
 from pygeco.estimators._cluster import in_blocks
@@ -95,21 +97,27 @@ def resumable(
     solver: Solver | None,
     *,
     seed: int,
-    observer: Observer | None = None,
-    **settings: Any,
+    penalty: Penalty | None,
+    listener: Listener,
 ) -> Path:
     """`minimize`, its path kept in the checkpoint after each rank, and continued from there.
 
     The last rank kept is taken again, so that the rules for stopping see it.
     """
-    if store is None:
-        return minimize(objective, rank, solver, random_state=seed, observer=observer, **settings)
     kept = kept_steps(store, name)
     seconds = kept[-1].seconds if kept else 0.0
-    keeper = _Keeper(store, name, kept, seconds, seed, observer)
+    if store is not None:
+        keeper = PathKeeper(store, name, kept, seconds, seed, objective.shape)
+        listener = Listeners((keeper, listener))
     start = Path(kept, Stop.TIME, seed, objective.shape) if kept else None
     path = minimize(
-        objective, rank, solver, start=start, random_state=seed, observer=keeper, **settings
+        objective,
+        rank,
+        solver,
+        penalty=penalty,
+        start=start,
+        random_state=seed,
+        observer=listener,
     )
     steps = (*path.steps[: len(kept)], *(_later(step, seconds) for step in path.steps[len(kept) :]))
     return replace(path, steps=steps)
@@ -127,8 +135,19 @@ def _later(step: Step, seconds: float) -> Step:
     return replace(step, seconds=step.seconds + seconds)
 
 
-class _Keeper:
-    """An observer that keeps the path so far, and passes everything on."""
+class StageKeeper(Listener):
+    """Keeps the stage of a fit by the evidence, every second or so."""
+
+    def __init__(self, store: Checkpoint) -> None:
+        self.store = store
+
+    def on_sweep(self, sweep: Sweep) -> None:
+        if sweep.stage is not None:
+            self.store.keep_now_and_then(stage=sweep.stage)
+
+
+class PathKeeper(Listener):
+    """Keeps the path so far."""
 
     def __init__(
         self,
@@ -137,27 +156,18 @@ class _Keeper:
         kept: tuple[Step, ...],
         seconds: float,
         seed: int,
-        observer: Observer | None,
+        shape: tuple[int, int],
     ) -> None:
         self.store, self.name, self.steps, self.seconds = store, name, kept, seconds
-        self.seed, self.observer = seed, observer
-
-    def on_start(self, objective: Objective, rank: int) -> None:
-        self.shape = objective.shape
-        if self.observer is not None:
-            self.observer.on_start(objective, rank)
+        self.seed, self.shape = seed, shape
 
     def on_step(self, step: Step) -> None:
         before = (t for t in self.steps if t.rank < step.rank)
         self.steps = (*before, _later(step, self.seconds))
         path = Path(self.steps, Stop.TIME, self.seed, self.shape)
         self.store.keep_now_and_then(**{self.name: path})
-        if self.observer is not None:
-            self.observer.on_step(step)
 
     def on_stop(self, reason: Stop) -> None:
         if self.steps:
             path = Path(self.steps, reason, self.seed, self.shape)
             self.store.keep(**{self.name: path})
-        if self.observer is not None:
-            self.observer.on_stop(reason)

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Schatten, Trace
 from pygeco.arrays.low_rank import LowRank
+from pygeco.bayes.average import Average, Draw
 from pygeco.bayes.posterior import Gaussian, Posterior
-from pygeco.bayes.sampling import Average, Draw
 from pygeco.estimators._seen import Seen
 from pygeco.io.model_checks import (
     Check,

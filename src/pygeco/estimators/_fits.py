@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from pygeco.algorithm.certificates import certify
 from pygeco.algorithm.directions import Lanczos
-from pygeco.algorithm.path import Path, Step, Stop, Trial
+from pygeco.algorithm.events import Listener, Listeners, StepsOnly, Trial
+from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Penalty
-from pygeco.algorithm.solver import Observer, Solver
+from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import LowRank
 from pygeco.arrays.streams import Purpose, stream
-from pygeco.bayes.evidence import Sweep, fit_evidence
+from pygeco.bayes.average import Average
+from pygeco.bayes.evidence import fit_evidence, reason_to_end
 from pygeco.bayes.posterior import Posterior
-from pygeco.bayes.sampling import Average, sample_posterior
+from pygeco.bayes.sampling import sample_posterior
 from pygeco.engines import session
-from pygeco.estimators._checkpoint import Checkpoint, kept_steps, resumable, seed_of
+from pygeco.estimators._checkpoint import Checkpoint, StageKeeper, kept_steps, resumable, seed_of
 from pygeco.estimators._cluster import sent_out
 from pygeco.losses import Loss
 from pygeco.losses.weighted_squares import Weighing
@@ -52,7 +53,7 @@ def by_evidence(
     seed: int,
     *,
     loss: Loss,
-    callback: Callable[[Any], object] | None = None,
+    listener: Listener,
     store: Checkpoint | None = None,
 ) -> Fitted:
     """Empirical Bayes; then, if asked for, draws from the posterior and their mean.
@@ -62,42 +63,41 @@ def by_evidence(
     began = time.perf_counter()
     limit = min(MOST, *entries.shape) if rank == "auto" else _checked(rank, entries.shape)
     average = None
+    listener.on_start(entries, limit)
     with session(entries):
-        found, sweeps, stop = _in_rounds(entries, loss, limit, offsets, seed, callback, store)
+        found, sweeps, stop = _in_rounds(entries, loss, limit, offsets, seed, listener, store)
         cells = entries
         if loss.robust:
             cells, weighing = _weighed(entries, loss, offsets, found)
             entries, found = entries.with_loss(weighing.loss), replace(found, weighing=weighing)
         factors, biases = found.factors(), found.biases()
         if posterior and stop is not Stop.CALLBACK:
-            listener, most = _Listener(callback), None if rank == "auto" else limit
-            average = sample_posterior(
+            most = None if rank == "auto" else limit
+            average, is_stopped = sample_posterior(
                 cells,
                 found,
                 posterior,
                 rank=2 * found.rank + 4 if most is None else min(2 * found.rank + 4, most),
                 most=most,
                 seed=seed,
-                watch=listener,
+                listener=listener,
             )
-            stop = Stop.CALLBACK if listener.stopped else stop
-        drawn = 0
+            stop = Stop.CALLBACK if is_stopped else stop
+        draws = 0
         if average is not None:
-            factors, drawn = average.factors, average.sweeps
+            factors, draws = average.factors, average.sweeps
             biases = Biases(average.mean, average.row, average.col)
         path = _one_step(entries, factors, biases, began, sweeps, seed, stop)
-    return Fitted(factors, biases, path, sweeps + drawn, found, average, entries.loss)
+    listener.on_stop(stop)
+    return Fitted(factors, biases, path, sweeps + draws, found, average, entries.loss)
 
 
-class _Listener:
-    """A callback that remembers whether it asked to stop."""
+class Rounds(NamedTuple):
+    """The posterior after all rounds, the sweeps of all, and why the last one ended."""
 
-    def __init__(self, callback: Callable[[Any], object] | None) -> None:
-        self.callback, self.stopped = callback, False
-
-    def __call__(self, told: Any) -> bool:
-        self.stopped = bool(self.callback is not None and self.callback(told))
-        return self.stopped
+    posterior: Posterior
+    sweeps: int
+    stop: Stop
 
 
 def _in_rounds(
@@ -106,26 +106,36 @@ def _in_rounds(
     rank: int,
     offsets: tuple[str, ...],
     seed: int,
-    callback: Callable[[Sweep], object] | None,
+    listener: Listener,
     store: Checkpoint | None,
-) -> tuple[Posterior, int, Stop]:
-    """The posterior, the number of sweeps, and whether the callback stopped them.
+) -> Rounds:
+    """The evidence: once, or, under a robust loss, a few times.
 
-    Under a robust loss the evidence is that of weighted squares in its place, about the offsets at
-    first, and then about the model, a few times anew.
+    Then it is that of weighted squares in the loss's place, about the offsets at first, and then
+    about the model.
     """
     kept = store.parts if store else {}
     found, sweeps = sent_out(kept.get("found"), entries), kept.get("sweeps", 0)
     done = 0 if found is None else kept.get("rounds", 1)
+    if store:
+        listener = Listeners((StageKeeper(store), listener))
     for turn in range(done, ROUNDS if loss.robust else 1):
         cells = _weighed(entries, loss, offsets, found)[0] if loss.robust else entries
-        found, sweeps, stopped = _evidence(cells, rank, offsets, seed, sweeps, callback, store)
-        if stopped:
-            return found, sweeps, Stop.CALLBACK
+        fit = fit_evidence(
+            cells,
+            rank=rank,
+            offsets=offsets,
+            seed=seed,
+            listener=listener,
+            start=sent_out(store.parts.get("stage") if store else None, entries),
+            earlier_sweeps=sweeps,
+        )
+        found, sweeps = fit.posterior, fit.sweeps
+        if fit.stop is Stop.CALLBACK:
+            return Rounds(found, sweeps, fit.stop)
         if store:
             store.keep(found=found, sweeps=sweeps, rounds=turn + 1, stage=None)
-    full = found.rank >= rank and rank < min(entries.shape)
-    return found, sweeps, Stop.CAPPED if full else Stop.EVIDENCE
+    return Rounds(found, sweeps, reason_to_end(found, rank, entries.shape))
 
 
 def _weighed(
@@ -137,36 +147,6 @@ def _weighed(
     else:
         factors, biases = found.factors(), found.biases()
     return entries.reweighted(factors, biases.mean + biases.row, biases.col, loss)
-
-
-def _evidence(
-    entries: Entries,
-    rank: int,
-    offsets: tuple[str, ...],
-    seed: int,
-    before: int,
-    callback: Callable[[Sweep], object] | None,
-    store: Checkpoint | None,
-) -> tuple[Posterior, int, bool]:
-    """The posterior, the number of sweeps with those before, and whether the callback stopped."""
-    kept = store.parts if store else {}
-    listener, last = _Listener(callback), before
-
-    def watch(sweep: Sweep) -> bool:
-        nonlocal last
-        last = before + sweep.sweeps
-        return listener(sweep._replace(sweeps=last))
-
-    found = fit_evidence(
-        entries,
-        rank=rank,
-        offsets=offsets,
-        seed=seed,
-        watch=watch,
-        start=sent_out(kept.get("stage"), entries),
-        keep=(lambda stage: store.keep_now_and_then(stage=stage)) if store else None,
-    )
-    return found, last, listener.stopped
 
 
 def _one_step(
@@ -199,24 +179,23 @@ def along_path(
     solver: Solver | None,
     penalty: Penalty | None,
     seed: int,
-    callback: Callable[[Step], object] | None,
-    observer: Observer | None,
+    listener: Listener,
     store: Checkpoint | None = None,
     refit: bool = True,
 ) -> Fitted:
     """Algorithm 1 on what the biases leave, up to the rank given or chosen by held-out cells.
 
     Where it is chosen, the fit is then of all cells, or without `refit` that of the others. A
-    callback that stops while ranks are tried ends the fit there, without one of all cells.
+    listener that stops while ranks are tried ends the fit there, without one of all cells.
     """
     solver, seed = _held(solver, penalty), seed_of(store, seed)
+    chosen = min(MOST, *entries.shape) if rank == "auto" else _checked(rank, entries.shape)
+    listener.on_start(entries, chosen)
     if rank == "auto":
-        listener = _Listener(callback)
         chosen, part = _validated(entries, offsets, solver, penalty, seed, store, listener)
-        if part is not None and (listener.stopped or not refit):
+        if part is not None and (part.path.stop is Stop.CALLBACK or not refit):
+            listener.on_stop(part.path.stop)
             return part
-    else:
-        chosen = _checked(rank, entries.shape)
     path = resumable(
         store,
         "path",
@@ -225,12 +204,38 @@ def along_path(
         solver,
         penalty=penalty,
         seed=seed,
-        callback=callback,
-        observer=observer,
+        listener=StepsOnly(listener),
     )
     if rank == "auto" and path.stop is Stop.RANK:  # nobody asked for this rank
         path = replace(path, stop=Stop.VALIDATION)
+    listener.on_stop(path.stop)
     return Fitted(path.A.svd(), biases, path, len(path))
+
+
+@dataclass(eq=False)
+class _Trials(Listener):
+    """Each step judged by held-out cells, until a few in a row are no better than the best."""
+
+    held_out: Entries
+    listener: Listener
+    ranks: list[int] = field(default_factory=lambda: [1])
+    losses: list[float] = field(default_factory=lambda: [np.inf])
+    is_stopped: bool = False
+
+    def judge(self, rank: int, A: LowRank) -> None:
+        self.ranks.append(rank)
+        self.losses.append(self.held_out.value(A))
+
+    @property
+    def best(self) -> int:
+        """The place of the lowest loss."""
+        return int(np.argmin(self.losses))
+
+    def on_step(self, step: Step) -> bool:
+        self.judge(step.rank, step.A)
+        trial = Trial(step.rank, step.objective, self.losses[-1], step.seconds)
+        self.is_stopped = bool(self.listener.on_trial(trial))
+        return self.is_stopped or len(self.losses) - 1 - self.best >= PATIENCE
 
 
 def _validated(
@@ -240,11 +245,11 @@ def _validated(
     penalty: Penalty | None,
     seed: int,
     store: Checkpoint | None,
-    listener: _Listener,
+    listener: Listener,
 ) -> tuple[int, Fitted | None]:
     """The rank with the lowest loss on a tenth of the cells, held out, and the fit of the rest.
 
-    The listener is told of each rank, and may stop.
+    The listener is told of each trial, and may stop.
     """
     held = stream(Purpose.RANK_CHOICE, seed).random(entries.size) < 0.1
     if held.all() or not held.any():
@@ -252,18 +257,9 @@ def _validated(
     fitted, test = entries.subset(~held), entries.subset(held)
     biases = fit_biases(fitted, offsets)
     row, col = biases.mean + biases.row, biases.col
-    checked = test.shifted(row, col)
-    kept = kept_steps(store, "validation")
-    ranks = [1, *(step.rank for step in kept)]
-    losses = [np.inf, *(checked.value(sent_out(step.A, entries)) for step in kept)]
-
-    def watch(step: Step) -> bool:
-        ranks.append(step.rank)
-        losses.append(checked.value(step.A))
-        if listener(Trial(step.rank, step.objective, losses[-1], step.seconds)):
-            return True
-        return len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE
-
+    trials = _Trials(test.shifted(row, col), listener)
+    for step in kept_steps(store, "validation"):
+        trials.judge(step.rank, sent_out(step.A, entries))
     path = resumable(
         store,
         "validation",
@@ -272,11 +268,11 @@ def _validated(
         solver,
         penalty=penalty,
         seed=seed,
-        callback=watch,
+        listener=trials,
     )
-    best = max(1, ranks[int(np.argmin(losses))])
+    best = max(1, trials.ranks[trials.best])
     steps = tuple(step for step in path if step.rank <= best)
-    stop = Stop.CALLBACK if listener.stopped else Stop.VALIDATION
+    stop = Stop.CALLBACK if trials.is_stopped else Stop.VALIDATION
     path = Path(steps, stop, path.seed, path.shape)
     return best, Fitted(path.A.svd(), biases, path, len(path))
 

@@ -10,39 +10,49 @@ from typing import Any
 
 import numpy as np
 
-from pygeco.algorithm.path import Step, Trial
-from pygeco.algorithm.robust import Refinement
-from pygeco.bayes.evidence import Sweep
-from pygeco.bayes.sampling import Drawn
+from pygeco.algorithm.events import (
+    Event,
+    Listener,
+    Listeners,
+    PosteriorDraw,
+    Refinement,
+    Sweep,
+    Trial,
+    join_listeners,
+)
+from pygeco.algorithm.path import Step
 from pygeco.engines import limit_threads
-from pygeco.estimators._whole import ModelListener
 
 SECONDS = 1.0  # between two lines of verbose=1: a short fit has its last line alone
 
-Listener = Callable[[Any], object]
 
+class Progress(Listener):
+    """Writes lines to standard error: `verbose=1` one a second and the last, 2 one an event."""
 
-class Progress:
-    """A callback that writes lines to standard error, and leaves it to another one to stop.
-
-    `verbose=1` writes a line a second and the last one, 2 one for every event.
-    """
-
-    def __init__(self, name: str, verbose: int, listener: Listener | None) -> None:
-        self.name, self.verbose, self.listener = name, verbose, listener
+    def __init__(self, name: str, verbose: int) -> None:
+        self.name, self.verbose = name, verbose
         self.began = self.written = time.monotonic()
-        self.pending: Any = None  # the last event, where no line told of it
+        self.pending: Event | None = None  # the last event, where no line told of it
 
-    def __call__(self, event: Any) -> bool:
+    def on_step(self, step: Step) -> None:
+        self._note(step)
+
+    def on_trial(self, trial: Trial) -> None:
+        self._note(trial)
+
+    def on_sweep(self, sweep: Sweep) -> None:
+        self._note(sweep)
+
+    def on_refinement(self, refinement: Refinement) -> None:
+        self._note(refinement)
+
+    def on_draw(self, draw: PosteriorDraw) -> None:
+        self._note(draw)
+
+    def _note(self, event: Event) -> None:
         self.pending = event
         if self.verbose > 1 or time.monotonic() - self.written >= SECONDS:
             self.write_line()
-        return self.listener is not None and bool(self.listener(event))
-
-    def on_model(self, model: Any) -> None:
-        listener: Any = self.listener
-        if isinstance(listener, ModelListener):
-            listener.on_model(model)
 
     def write_line(self) -> None:
         if self.pending is None or sys.stderr is None:
@@ -54,12 +64,12 @@ class Progress:
         sys.stderr.flush()
 
 
-def describe_event(event: Any) -> str:
+def describe_event(event: Event) -> str:
     """One event of a fit in words."""
     match event:
         case Sweep():
             return f"sweep {event.sweeps}, rank {event.rank}, noise {event.noise:.4g}"
-        case Drawn():
+        case PosteriorDraw():
             return f"posterior draw {event.done} of {event.total}, noise {event.noise:.4g}"
         case Trial():
             return f"trying rank {event.rank}, held-out loss {event.loss:.4g}"
@@ -68,22 +78,26 @@ def describe_event(event: Any) -> str:
         case Refinement():
             moved = f"scale {event.scale:.4g}, moved by {event.moved:.1e}"
             return f"sweep {event.sweeps}, rank {event.rank}, {moved}"
-    return str(event)
 
 
 @contextmanager
-def attend_fit(estimator: Any) -> Iterator[Listener | None]:
-    """The threads of `n_jobs` for a while, and whom to tell of the fit: the estimator's callback,
-    if it has one, with a line to standard error before it where the estimator is `verbose`.
+def attend_fit(
+    estimator: Any,
+    observer: Listener | None = None,
+    callback: Callable[..., object] | None = None,
+) -> Iterator[Listener]:
+    """The threads of `n_jobs` for a while, and whom to tell of the fit: the observer, the callback,
+    and before them, where the estimator is `verbose`, lines to standard error.
     """
-    callback, verbose, n_jobs = getattr(estimator, "callback", None), *_settings(estimator)
+    listener = join_listeners(observer, callback)
+    verbose, n_jobs = _settings(estimator)
     with limit_threads(n_jobs):
         if not verbose:
-            yield callback
+            yield listener
             return
-        progress = Progress(type(estimator).__name__, verbose, callback)
+        progress = Progress(type(estimator).__name__, verbose)
         try:
-            yield progress
+            yield Listeners((progress, listener))
         finally:
             progress.write_line()
 

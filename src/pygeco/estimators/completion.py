@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from pygeco.algorithm.events import Listener
 from pygeco.algorithm.penalties import Penalty
-from pygeco.algorithm.solver import Observer, Solver
+from pygeco.algorithm.solver import Solver
 from pygeco.arrays.kinds import answer, moved, on, ones
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.posterior import Posterior
@@ -101,12 +102,13 @@ class MatrixCompletion(
         a number looks like that: −1, 0 or 99 apart from the scale of the others. None keeps all.
     callback : callable or None, default=None
         Called with each `Step`, with the evidence with each `Sweep`, with each `Trial` of a rank
-        that held-out cells judge, and with each posterior draw, `Drawn`; a true answer stops the
+        that held-out cells judge, and with each `PosteriorDraw`; a true answer stops the
         fit, with what it has by then. It sees the estimator as it was before the fit; with a
         method `on_model(model)` it is shown the new one, with its ids and offsets, before the
         first step of a path.
-    observer : Observer or None, default=None
-        Told of the start, of each step and of the stop.
+    observer : Listener or None, default=None
+        Told of the start, of everything that the callback is called with, and of the stop; a true
+        answer stops the fit too. See `Listener`.
     engine : "cpu", "cuda", "dask" or None, default=None
         Where the passes over the data run, and where the model then is; `to` moves it. By default
         where the data are: on the GPU for CuPy's arrays. "dask" is the cluster of Dask's current
@@ -165,7 +167,7 @@ class MatrixCompletion(
         | NDArray[Any]
         | None = "auto",
         callback: Callable[[Any], object] | None = None,
-        observer: Observer | None = None,
+        observer: Listener | None = None,
         engine: str | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -229,7 +231,7 @@ class MatrixCompletion(
                 f"engine: {self.engine!r} does not read files; use engine='dask', or read the file "
                 "by pygeco.data.read_ratings and fit its table."
             )
-        with attend_fit(self) as listener:
+        with attend_fit(self, self.observer, self.callback) as listener:
             if self.engine != "dask" and not in_parts:
                 return self._fit(X, y, sample_weight, columns, checkpoint, listener)
             with on_cluster() as own:
@@ -239,7 +241,7 @@ class MatrixCompletion(
         return self
 
     def _fit(
-        self, X: Any, y: Any, sample_weight: Any, columns: Any, checkpoint: Any, listener: Any
+        self, X: Any, y: Any, sample_weight: Any, columns: Any, checkpoint: Any, listener: Listener
     ) -> MatrixCompletion:
         penalty = self._penalty()
         entries = fitted_entries(
@@ -267,13 +269,15 @@ class MatrixCompletion(
                 int(self.posterior),
                 seed,
                 loss=named(self.loss),
-                callback=listener,
+                listener=listener,
                 store=store,
             )
         else:
             self.biases_ = fit_biases(entries, chosen)
-            if isinstance(listener, ModelListener):
-                listener.on_model(self)
+            watchers: tuple[object, ...] = self.observer, self.callback
+            for each in watchers:
+                if isinstance(each, ModelListener):
+                    each.on_model(self)
             found = along_path(
                 entries,
                 self.rank,
@@ -282,9 +286,8 @@ class MatrixCompletion(
                 solver=self.solver,
                 penalty=penalty,
                 seed=_common.seed(self.random_state),
-                callback=listener,
+                listener=listener,
                 refit=bool(self.refit),
-                observer=self.observer,
                 store=self._store_at(checkpoint, entries, chosen),
             )
         self.loss_ = found.loss or self.loss_

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pygeco.algorithm.penalties import Penalty, Schatten
 from pygeco.arrays.kinds import host, on, ones, times, zeros
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.bayes.evidence import new_rows
 from pygeco.bayes.posterior import Posterior
+from pygeco.bayes.sweep import new_rows
 from pygeco.losses import Loss
 from pygeco.objectives import Entries
 from pygeco.objectives.entries.biases import Biases

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from pygeco.algorithm.events import Listener
 from pygeco.algorithm.path import Path
 from pygeco.algorithm.penalties import Ridge, Schatten
 from pygeco.algorithm.refinements import refine
@@ -19,7 +20,7 @@ from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes.table_gaussian import fit_table
 from pygeco.estimators._common import seed
 from pygeco.estimators._contents import IMPUTER, MAY_LACK
-from pygeco.estimators._progress import Listener, attend_fit
+from pygeco.estimators._progress import attend_fit
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_file import Saveable
 from pygeco.objectives.dense.objective import Dense
@@ -121,7 +122,7 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         return self
 
     def _fit_gaussian(
-        self, Z: Array, varies: NDArray[np.bool_], seed: int, listener: Listener | None
+        self, Z: Array, varies: NDArray[np.bool_], seed: int, listener: Listener
     ) -> None:
         """Rank and noise by the evidence; columns that say nothing stay at their means."""
         found = fit_table(Z[:, varies], seed, listener)
@@ -132,7 +133,7 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         self.alpha_: float | None = None
 
     def _fit_low_rank(
-        self, Z: Array, known: NDArray[np.bool_], seed: int, listener: Listener | None
+        self, Z: Array, known: NDArray[np.bool_], seed: int, listener: Listener
     ) -> None:
         """The rank and ridge that are given; what is not is chosen by held-out cells."""
         rank, alpha = self._chosen(Z, known, seed, listener)
@@ -164,7 +165,7 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         return X / self.scale_ - self.mean_ / self.scale_  # the largest numbers have no difference
 
     def _chosen(
-        self, Z: Array, known: NDArray[np.bool_], seed: int, listener: Listener | None
+        self, Z: Array, known: NDArray[np.bool_], seed: int, listener: Listener
     ) -> tuple[int, float]:
         """Rank and alpha as given, or those with the smallest error at cells held out for it."""
         most = min(MOST, min(Z.shape) - 1) if self.n_components is None else self.n_components
@@ -216,9 +217,9 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         return tags
 
 
-def _path(Z: Array, rank: int, alpha: float, seed: int, listener: Listener | None) -> Path:
+def _path(Z: Array, rank: int, alpha: float, seed: int, listener: Listener) -> Path:
     penalty = _ridge(Z.shape, alpha)
-    return minimize(Dense(Z), rank, penalty=penalty, random_state=seed, callback=listener)
+    return minimize(Dense(Z), rank, penalty=penalty, random_state=seed, observer=listener)
 
 
 def _ridge(shape: tuple[int, int], alpha: float) -> Schatten:

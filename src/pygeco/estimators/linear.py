@@ -33,7 +33,7 @@ class _LowRankLinear(Saveable, BaseEstimator):
                 Solver(refine=True) if params.solver is None else params.solver,
                 penalty=_common.ridge(params.alpha),
                 random_state=_common.seed(params.random_state),
-                callback=listener,
+                observer=listener,
             )
         self.path_ = path
         self.factors_ = path.A.svd().astype(dtype)

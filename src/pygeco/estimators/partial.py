@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays.kinds import answer, foreign, on, ones
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.bayes.evidence import new_rows
 from pygeco.bayes.posterior import Posterior
+from pygeco.bayes.sweep import new_rows
 from pygeco.estimators._input import cells_from
 from pygeco.estimators._marks import drop_marks
 from pygeco.estimators._recognize import take_cells

@@ -11,13 +11,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from pygeco.algorithm.events import Listener
 from pygeco.algorithm.joint import Affine, minimize_jointly
 from pygeco.algorithm.refinements import Free
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import Array
 from pygeco.estimators import _common
 from pygeco.estimators._contents import CLASSES, MAY_LACK, QUADRATIC
-from pygeco.estimators._progress import Listener, attend_fit
+from pygeco.estimators._progress import attend_fit
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_file import Saveable
 from pygeco.losses import Loss, sigmoid
@@ -55,7 +56,7 @@ class _QuadraticForms(Saveable, BaseEstimator):
         self.rank_ = rank
         self.n_iter_ = max(len(fit.objectives) - 1 for fit in fits)
 
-    def _one(self, objective: Quadratic, listener: Listener | None) -> Affine:
+    def _one(self, objective: Quadratic, listener: Listener) -> Affine:
         params: Any = self
         rows, d = objective.X.shape
         ones = np.ones((rows, 1))
@@ -70,7 +71,7 @@ class _QuadraticForms(Saveable, BaseEstimator):
             params.solver,
             penalty=_common.ridge(params.alpha),
             random_state=_common.seed(params.random_state),
-            watch=listener,
+            listener=listener,
         )
 
     def _forms(self, X: Any) -> Array:

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from pygeco.algorithm.events import Listener
 from pygeco.algorithm.robust import Schedule, fit_robust, project
 from pygeco.arrays.kinds import answer, contiguous, foreign, moved, on, ones, zeros
 from pygeco.arrays.low_rank import Array, LowRank
@@ -19,7 +20,7 @@ from pygeco.engines import chosen
 from pygeco.estimators._common import seed
 from pygeco.estimators._contents import MAY_LACK, ROBUST
 from pygeco.estimators._input import check_columns
-from pygeco.estimators._progress import Listener, attend_fit
+from pygeco.estimators._progress import attend_fit
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_file import Saveable
 from pygeco.losses import Loss, named
@@ -147,7 +148,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             self._fit(dense, np.float32 if X.dtype == np.float32 else np.float64, listener)
         return self
 
-    def _fit(self, dense: Dense, real: type, listener: Listener | None) -> None:
+    def _fit(self, dense: Dense, real: type, listener: Listener) -> None:
         eps = float(np.finfo(dense.dtype).eps)
         fit = fit_robust(
             dense,
@@ -157,7 +158,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             tol=max(self.tol, 20 * eps),
             max_sweeps=self.max_iter,
             seed=seed(self.random_state),
-            watch=listener,
+            listener=listener,
         )
         if not fit.converged:
             warnings.warn(

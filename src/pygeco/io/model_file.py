@@ -28,9 +28,9 @@ from pygeco.algorithm.solver import Solver
 from pygeco.arrays.container import Blocks, Contents, ModelFileError, Texts, read, read_tree, write
 from pygeco.arrays.kinds import foreign, host
 from pygeco.arrays.low_rank import LowRank
+from pygeco.bayes.average import Average, Draw
 from pygeco.bayes.evidence import Stage
 from pygeco.bayes.posterior import Gaussian, Posterior
-from pygeco.bayes.sampling import Average, Draw
 from pygeco.io.model_checks import Check, Sizes, array, check_attributes, check_types
 from pygeco.losses.references import loss_at, reference_of
 from pygeco.losses.weighted_squares import Weighing

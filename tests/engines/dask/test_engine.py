@@ -330,7 +330,7 @@ def test_the_evidence_under_a_robust_loss(client) -> None:
 @pytest.mark.parametrize("shape", [(1200, 12), (12, 1200)], ids=str)
 def test_small_noise_is_found_beside_large_values(client, shape) -> None:
     data = make_noisy_cells(shape, 1e-4, share=0.8)
-    found = fit_evidence(Entries(*data.fitted, engine=client), rank=2, max_sweeps=15)
+    found = fit_evidence(Entries(*data.fitted, engine=client), rank=2, max_sweeps=15).posterior
     assert found.tau / found.scale**2 == pytest.approx(data.precision, rel=0.15)
 
 

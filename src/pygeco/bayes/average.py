@@ -1,0 +1,121 @@
+"""The posterior mean: an average of draws as one low-rank matrix, and the draws that it keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.algorithm.directions import leading_block
+from pygeco.arrays.kinds import on, parts, zeros
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.bayes.posterior import FLOAT
+from pygeco.objectives.entries.half_sweep import Side
+from pygeco.objectives.entries.objective import Entries
+
+MAX_WIDTH = 1024  # columns of the running average before it is compressed
+COMPRESSED_RANK = 256  # the rank to which it is compressed on the way
+MAX_COMPRESSION_ERROR = 2e-3  # by the last compression: root mean square over cells, in deviations
+CHECKED_CELLS = 20_000  # cells at which the change by compression is measured
+
+
+class Draw(NamedTuple):
+    """One draw of both sides, in standard units."""
+
+    rows: Side
+    cols: Side
+
+
+@dataclass(frozen=True, eq=False)
+class Average:
+    """The posterior mean: offsets and a low-rank part on the data's scale, and draws of it."""
+
+    factors: LowRank
+    mean: float
+    row: Array
+    col: Array
+    error: float
+    draws: tuple[Draw, ...]
+    noise: float
+    scale: float
+    sweeps: int = 0  # that were averaged; files of older versions do not say
+
+    def variance(self, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
+        """Var of a new observation at the cells: of the draws, and the mean noise."""
+        like = self.row
+        rows, cols = on(rows, like), on(cols, like)
+        total, squares = zeros(len(rows), like), zeros(len(rows), like)
+        for part in parts(len(rows), 1 << 16):
+            i, j = rows[part], cols[part]
+            for r, c in self.draws:
+                z = np.einsum("tk,tk->t", r.factor[i], c.factor[j]) + r.bias[i] + c.bias[j]
+                total[part] += z
+                squares[part] += z.astype(float) ** 2
+        count = len(self.draws)
+        spread = (squares - total**2 / count) / max(count - 1, 1)
+        return self.scale**2 * (np.maximum(spread, 0.0) + self.noise)
+
+
+class RunningMean:
+    """A running mean of products of factors, compressed when it grows wide.
+
+    Rows and columns count by the square root of their cells, as they will be asked for. What
+    compression changes is measured, not bounded: the mean is also kept exactly at some of the
+    observed cells.
+    """
+
+    def __init__(self, data: Entries, count: int, rng: np.random.Generator) -> None:
+        m, n = data.shape
+        like = data.kind
+        self.row, self.col = zeros(m, like), zeros(n, like)
+        self.heavy = [np.sqrt(np.maximum(c.counts(), 1)) for c in (data.by_row, data.by_col)]
+        self.total, self.added = 2 * count, 0
+        self.weight = 1 / self.total
+        self.left: list[Array] = []
+        self.right: list[Array] = []
+        self.rng = rng
+        cells = on(rng.integers(data.size, size=CHECKED_CELLS), like)
+        self.at = (
+            data.by_row.owners_of(cells),
+            data.by_row.indices[cells],
+        )
+        self.exact = zeros(CHECKED_CELLS, like)
+
+    def add(self, rows: Side, cols: Side) -> None:
+        self.added += 1
+        self.row = self.row + self.weight * rows.bias
+        self.col = self.col + self.weight * cols.bias
+        left, right = self.heavy
+        self.left.append((self.weight * left).astype(FLOAT)[:, None] * rows.factor)
+        self.right.append(right.astype(FLOAT)[:, None] * cols.factor)
+        i, j = self.at
+        self.exact += self.weight * np.einsum("tk,tk->t", rows.factor[i], cols.factor[j])
+        if sum(part.shape[1] for part in self.left) > MAX_WIDTH:
+            A = self._compress()
+            self.left, self.right = [A.left.astype(FLOAT)], [A.V.astype(FLOAT)]
+
+    def result(self, most: int | None) -> tuple[LowRank, float]:
+        """The mean at a low rank, and what compression changed, root mean square over cells."""
+        share = self.total / self.added  # 1, unless it was stopped early
+        self.row, self.col, self.exact = (share * x for x in (self.row, self.col, self.exact))
+        A = self._compress()
+        A = replace(A, s=share * A.s)
+        total = np.sqrt(np.append(np.cumsum(A.s[::-1] ** 2)[::-1], 0.0))
+        left, right = self.heavy
+        size = float(np.linalg.norm(left) * np.linalg.norm(right))
+        enough = int(np.argmax(total <= MAX_COMPRESSION_ERROR * size))
+        A = A.truncate(enough if most is None else min(enough, most))
+        A = LowRank(A.U / left[:, None], A.s, A.V / right[:, None]).svd()
+        return A, float(np.sqrt(np.mean((A.entries(*self.at) - self.exact) ** 2)))
+
+    def _compress(self) -> LowRank:
+        """The weighted mean at a lower rank."""
+        left, right = np.column_stack(self.left), np.column_stack(self.right)
+        A = LowRank(left, np.ones(left.shape[1], FLOAT), right)
+        if A.rank <= COMPRESSED_RANK:
+            return A.astype(float).svd()
+        return LowRank(
+            *leading_block(A, min(COMPRESSED_RANK, *A.shape), self.rng, 1, start=self.right[0])
+        )

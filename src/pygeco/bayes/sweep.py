@@ -1,0 +1,86 @@
+"""One sweep of the evidence: both sides given each other, then the noise; and rows that are new."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from pygeco.arrays.kinds import on, zeros
+from pygeco.bayes.posterior import FLOAT, LEAST_NOISE, Gaussian, Posterior
+from pygeco.engines import Cells
+from pygeco.objectives.entries.cell_views import apart, beyond, weighed
+from pygeco.objectives.entries.half_sweep import Side, Swept, half_sweep
+from pygeco.objectives.entries.objective import Entries
+
+LEAN_CELLS = 30_000_000  # from here on memory counts more than the time of a few products
+REWEIGHTINGS = 10  # times that the cells of a new row are weighted anew, under a robust loss
+
+
+class Standard(NamedTuple):
+    """Cells in standard units: a value y of the caller's is mean + scale · (theirs)."""
+
+    data: Entries
+    mean: float
+    scale: float
+
+
+def standardize_entries(entries: Entries, *, center: bool) -> Standard:
+    """The same cells with mean 0 (where centred) and deviation 1, in float32."""
+    total = entries.total_weight
+    mean = entries.moments()[0] / total if center else 0.0
+    spread = float(np.sqrt(entries.moments(mean)[1] / total))
+    scale = spread if spread > 1e-12 * abs(mean) and spread > 0 else 1.0
+    data = entries.standardised(mean, scale, FLOAT)
+    data.lean = entries.lean or data.size > LEAN_CELLS
+    return Standard(data, mean, scale)
+
+
+def sweep(data: Entries, now: Posterior, relax: float = 0.0) -> tuple[Posterior, float]:
+    """Rows given columns, columns given rows, then the noise. Gives Σ E[(y − ŷ)²] too.
+
+    `relax` carries the columns on along their last move: exact alternating steps are short.
+    """
+    rows = sweep_side(data.by_row, now.rows, now.cols, now.row_prior, now.tau).side
+    cols, uncertainty, _ = sweep_side(data.by_col, now.cols, rows, now.col_prior, now.tau)
+    # The squares of the residuals themselves: as a difference of sums they would be lost where the
+    # noise is small.
+    error = data.squared_error(rows, cols) + uncertainty
+    if relax:
+        step = FLOAT(relax)
+        cols = cols._replace(
+            factor=cols.factor + step * (cols.factor - now.cols.factor),
+            bias=cols.bias + step * (cols.bias - now.cols.bias),
+        )
+    tau = data.total_weight / max(error, LEAST_NOISE * data.total_weight)
+    return replace(now, rows=rows, cols=cols, tau=tau), error
+
+
+def sweep_side(cells: Cells, side: Side, partner: Side, prior: Gaussian, tau: float) -> Swept:
+    return half_sweep(
+        cells, side, partner, prior=prior.precision, centre=prior.centre, tau=tau, variances=True
+    )
+
+
+def new_rows(model: Posterior, entries: Entries) -> Side:
+    """The posterior means and variances of rows that were not fitted, given their cells.
+
+    Under a robust loss their cells are weighted as those of the fit were, from the prior's centre
+    on and so many times anew.
+    """
+    data = entries.standardised(model.mean, model.scale, FLOAT)
+    m, like = entries.shape[0], model.cols.factor
+    side = Side(zeros((m, model.rank), like, FLOAT), zeros(m, like, FLOAT))
+    if model.weighing is None:
+        return sweep_side(data.by_row, side, model.cols, model.row_prior, model.tau).side
+    centre = on(model.row_prior.centre.astype(FLOAT), like)
+    side = Side(side.factor + centre[:-1], side.bias + centre[-1])
+    cells = data.by_row
+    for _ in range(REWEIGHTINGS):
+        P, Q = beyond(side.factor, like, side.bias, model.cols.bias)
+        weights = model.weighing.weights(model.scale * apart(cells, P, Q).astype(float))
+        side = sweep_side(
+            weighed(cells, weights), side, model.cols, model.row_prior, model.tau
+        ).side
+    return side

@@ -1,0 +1,125 @@
+"""Every way to fit tells the same listeners: one start, what it does, one stop."""
+
+import numpy as np
+import pytest
+
+from pygeco import Listener, MatrixCompletion, Ridge, Solver, Stop
+from pygeco.algorithm.events import (
+    Listeners,
+    PosteriorDraw,
+    StepsOnly,
+    Sweep,
+    Trial,
+    join_listeners,
+)
+from pygeco.algorithm.path import Step
+from pygeco.data import make_ratings
+
+WAYS = {
+    "evidence": ({}, {Sweep}),
+    "robust evidence": ({"loss": "huber", "rank": 3}, {Sweep}),
+    "draws": ({"posterior": 3, "rank": 3}, {Sweep, PosteriorDraw}),
+    "path": ({"rank": 3, "penalty": None}, {Step}),
+    "rank by trial": ({"penalty": Ridge(1e-4)}, {Trial, Step}),
+    "rank by trial alone": ({"penalty": Ridge(1e-4), "refit": False}, {Trial}),
+    "paper": ({"rank": 2, "solver": Solver.paper()}, {Step}),
+}
+
+
+class Heard(Listener):
+    """Notes every event; stops at the event of this number."""
+
+    def __init__(self, stop_at: int | None = None) -> None:
+        self.events: list[object] = []
+        self.starts: list[int] = []
+        self.stops: list[Stop] = []
+        self.stop_at = stop_at
+
+    def on_start(self, objective, rank) -> None:
+        assert not self.events
+        self.starts.append(rank)
+
+    def note(self, event) -> bool:
+        assert self.starts
+        assert not self.stops
+        self.events.append(event)
+        return len(self.events) == self.stop_at
+
+    on_step = on_trial = on_sweep = on_draw = note
+
+    def on_stop(self, reason) -> None:
+        self.stops.append(reason)
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    return make_ratings((60, 50), 1500, noise=0.2, rank=2, seed=1)
+
+
+@pytest.mark.parametrize("way", list(WAYS))
+def test_an_observer_hears_what_the_callback_hears_between_start_and_stop(way, ratings) -> None:
+    settings, kinds = WAYS[way]
+    told, heard = [], Heard()
+    model = MatrixCompletion(callback=told.append, observer=heard, random_state=0, **settings)
+    model.fit(ratings)
+    assert len(heard.starts) == 1
+    assert heard.stops == [model.stop_reason_]
+    assert {type(event) for event in heard.events} == kinds
+    assert [id(event) for event in told] == [id(event) for event in heard.events]
+    assert heard.starts[0] >= max(getattr(event, "rank", 0) for event in told)
+
+
+@pytest.mark.parametrize("way", list(WAYS))
+def test_an_observer_stops_a_fit_as_a_callback_does(way, ratings) -> None:
+    settings, _ = WAYS[way]
+    observer, by_callback = Heard(stop_at=1), Heard(stop_at=1)
+    watched = MatrixCompletion(observer=observer, random_state=0, **settings).fit(ratings)
+    called = MatrixCompletion(
+        callback=lambda event: by_callback.starts.append(1) or by_callback.note(event),
+        random_state=0,
+        **settings,
+    ).fit(ratings)
+    assert watched.stop_reason_ is called.stop_reason_ is Stop.CALLBACK
+    assert observer.stops == [Stop.CALLBACK]
+    assert len(observer.events) == len(by_callback.events) == 1
+    np.testing.assert_array_equal(watched.to_dense(), called.to_dense())
+
+
+def test_sweeps_are_counted_on_over_the_rounds_of_a_robust_loss(ratings) -> None:
+    heard = Heard()
+    model = MatrixCompletion(3, loss="huber", observer=heard, random_state=0).fit(ratings)
+    assert [event.sweeps for event in heard.events] == list(range(1, model.n_iter_ + 1))
+
+
+def test_what_is_no_listener_is_refused_before_the_fit(ratings) -> None:
+    class Half:
+        def on_step(self, step) -> None: ...
+
+    with pytest.raises(
+        ValueError, match=r"^observer: .* lacks .*; derive its class from pygeco\.L"
+    ):
+        MatrixCompletion(observer=Half()).fit(ratings)
+
+
+def test_every_listener_is_told_whoever_stops() -> None:
+    one, other = Heard(stop_at=1), Heard()
+    both = Listeners((one, other))
+    both.on_start(None, 3)
+    for tell in (both.on_step, both.on_trial, both.on_sweep, both.on_draw):
+        tell("event")
+    both.on_stop(Stop.RANK)
+    assert one.events == other.events == 4 * ["event"]
+    assert one.starts == other.starts == [3]
+    assert one.stops == other.stops == [Stop.RANK]
+
+
+def test_a_part_of_a_fit_tells_its_steps_alone() -> None:
+    heard = Heard()
+    heard.on_start(None, 1)
+    part = StepsOnly(heard)
+    part.on_start(None, 9)
+    part.on_stop(Stop.RANK)
+    assert part.on_sweep("sweep") is None
+    assert part.on_step("step") is False
+    assert (heard.starts, heard.events, heard.stops) == ([1], ["step"], [])
+    assert join_listeners(None, None).on_step("step") is False
