@@ -38,7 +38,7 @@ class Custom(Objective):
     """
 
     shape: tuple[int, int]
-    nonnegative: bool
+    nonnegative: bool = False
 
     def __init__(
         self,
