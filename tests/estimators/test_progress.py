@@ -37,6 +37,7 @@ CASES = {
         r"trying rank \d+, held-out loss",
     ),
     "robust": (RobustPCA(2, random_state=0), (HOLES,), r"sweep \d+, rank 2, scale .*, moved by"),
+    "table": (LowRankImputer(random_state=0), (HOLES,), r"sweep \d+, rank \d+, noise"),
     "imputer": (LowRankImputer(2, random_state=0), (HOLES,), r"rank \d, objective"),
     "imputer by the evidence": (
         LowRankImputer(random_state=0),
