@@ -1,5 +1,5 @@
-"""The laws of an engine, against dense NumPy: one body for "cpu", for the CPU twin of "cuda" and,
-where there is a GPU, for "cuda" itself.
+"""The laws of an engine, against dense NumPy: one body for "cpu", for "cuda" compiled for the CPU
+and, where there is a GPU, for "cuda" itself.
 """
 
 from itertools import pairwise
@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from cuda_on_cpu import emulated_engine
 from noise_cases import make_noisy_cells
 from pygeco import Entries, losses
 from pygeco.arrays.kinds import host, moved, on
@@ -18,7 +19,6 @@ from pygeco.engines.cuda import systems as cuda_systems
 from pygeco.engines.cuda import tables as cuda_tables
 from pygeco.engines.cuda import work_items as pieces
 from pygeco.engines.protocol import Ridges, Table
-from twin import twin_engine
 
 SHAPES = [(1, 1), (1, 60), (30, 1), (23, 31), (3, 300)]
 TYPES = [np.float32, np.float64]
@@ -26,25 +26,27 @@ gpu = pytest.mark.skipif(not cuda.visible(), reason="no GPU")
 
 
 @pytest.fixture(scope="module")
-def twin(tmp_path_factory):
-    return twin_engine(tmp_path_factory.mktemp("twin"))
+def emulated(tmp_path_factory):
+    return emulated_engine(tmp_path_factory.mktemp("kernels"))
 
 
 # Sizes of tiles, blocks and pieces: as they are, and so small that everything is cut in many.
 SMALL = {
     "cpu": ((tiles, "ROWS", 3), (tiles, "COLS", 4), (tiles, "SMALL", 0), (tiles, "SHORT", 2),
             (cells, "BLOCKS", 5), (cells, "RUNS", 3), (cells, "SUMS", 1), (separable, "CHUNK", 16)),
-    "twin": ((pieces, "SHORTEST", 32), (pieces, "RANGE", 8), (pieces, "WORTH", 4),
+    "emulated": ((pieces, "SHORTEST", 32), (pieces, "RANGE", 8), (pieces, "WORTH", 4),
              (cuda_systems, "ROOM", 1 << 14), (cuda, "CELLS", 1 << 7), (cuda_tables, "CELLS", 30)),
 }  # fmt: skip
 
 
-@pytest.fixture(params=["cpu", "cpu small", "twin small", pytest.param("cuda", marks=gpu)], ids=str)
+@pytest.fixture(
+    params=["cpu", "cpu small", "emulated small", pytest.param("cuda", marks=gpu)], ids=str
+)
 def engine(request, monkeypatch):
     name, *small = request.param.split()
     for module, size, value in SMALL[name] if small else ():
         monkeypatch.setattr(module, size, value)
-    return request.getfixturevalue("twin") if name == "twin" else chosen(name)
+    return request.getfixturevalue("emulated") if name == "emulated" else chosen(name)
 
 
 class Problem:

@@ -5,16 +5,16 @@ import pandas as pd
 import pytest
 
 import pygeco
+from fake_device import FakeArray
 from pygeco import MatrixCompletion, RobustPCA, engines, evaluate
 from pygeco.data import make_ratings
 from pygeco.estimators import _checkpoint
-from strange import Strange
 
 
 @pytest.fixture(autouse=True)
-def strange_engine(monkeypatch):
-    monkeypatch.setitem(engines.ENGINES, "strange", "strange")
-    monkeypatch.setitem(engines.KINDS, "strange", "strange")
+def fake_engine(monkeypatch):
+    monkeypatch.setitem(engines.ENGINES, "fake", "fake_device")
+    monkeypatch.setitem(engines.KINDS, "fake_device", "fake")
 
 
 def frame() -> pd.DataFrame:
@@ -30,8 +30,8 @@ def settings(request):
 
 def test_tables_give_the_same_answers(settings) -> None:
     host = MatrixCompletion(**settings).fit(frame())
-    other = MatrixCompletion(engine="strange", **settings).fit(frame())
-    assert isinstance(other.factors_.U, Strange)
+    other = MatrixCompletion(engine="fake", **settings).fit(frame())
+    assert isinstance(other.factors_.U, FakeArray)
     asked = pd.concat([frame().head(20), pd.DataFrame({"user": ["new"], "item": [3]})])
     with_std = settings.get("penalty", "evidence") == "evidence"
     found, wanted = (model.predict(asked, return_std=with_std) for model in (other, host))
@@ -49,7 +49,7 @@ def test_tables_give_the_same_answers(settings) -> None:
 
 
 def test_a_file_brings_the_model_to_the_host_and_back(settings, tmp_path) -> None:
-    model = MatrixCompletion(engine="strange", **settings).fit(frame())
+    model = MatrixCompletion(engine="fake", **settings).fit(frame())
     model.save(tmp_path / "model")
     again = pygeco.load(tmp_path / "model")
     assert isinstance(again.factors_.U, np.ndarray)
@@ -57,7 +57,7 @@ def test_a_file_brings_the_model_to_the_host_and_back(settings, tmp_path) -> Non
     np.testing.assert_allclose(
         again.predict(frame()).prediction, model.predict(frame()).prediction, rtol=1e-5
     )
-    assert isinstance(again.to("strange").factors_.U, Strange)
+    assert isinstance(again.to("fake").factors_.U, FakeArray)
     assert again.row_ids_.tolist() == model.row_ids_.tolist()
     model.export(tmp_path / "f.npz")
     model.export(tmp_path / "f.parquet")
@@ -65,7 +65,7 @@ def test_a_file_brings_the_model_to_the_host_and_back(settings, tmp_path) -> Non
 
 def test_robust_components_too(tmp_path) -> None:
     X = np.random.default_rng(0).standard_normal((30, 9))
-    model = RobustPCA(2, engine="strange", random_state=0).fit(X)
+    model = RobustPCA(2, engine="fake", random_state=0).fit(X)
     model.save(tmp_path / "model")
     assert isinstance(pygeco.load(tmp_path / "model").components_, np.ndarray)
 
@@ -74,15 +74,15 @@ def test_robust_components_too(tmp_path) -> None:
 def test_checkpoints_on_a_device(settings, count, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(_checkpoint, "PAUSE", 0.0)
     monkeypatch.setattr(_checkpoint, "SHARE", 1e9)
-    whole = MatrixCompletion(engine="strange", **settings).fit(frame())
+    whole = MatrixCompletion(engine="fake", **settings).fit(frame())
     told: list[object] = []
 
     def stop(step: object) -> bool:
         told.append(step)
         return len(told) >= count
 
-    part = MatrixCompletion(engine="strange", callback=stop, **settings)
+    part = MatrixCompletion(engine="fake", callback=stop, **settings)
     part.fit(frame(), checkpoint=tmp_path / "c")
-    again = MatrixCompletion(engine="strange", **settings).fit(frame(), checkpoint=tmp_path / "c")
+    again = MatrixCompletion(engine="fake", **settings).fit(frame(), checkpoint=tmp_path / "c")
     np.testing.assert_array_equal(again.factors_.U.get(), whole.factors_.U.get())
     assert again.n_iter_ == whole.n_iter_

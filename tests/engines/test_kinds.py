@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fake_device import FAKE_ENGINE, FakeArray
 from pygeco import (
     Dense,
     Entries,
@@ -21,15 +22,14 @@ from pygeco import (
 from pygeco.arrays.kinds import host
 from pygeco.arrays.linalg import qr
 from pygeco.data import make_ratings
-from strange import STRANGE, Strange
 
 ROWS, COLS, VALUES, SHAPE = make_ratings((60, 40), 900, rank=3)
 
 
 @pytest.fixture(autouse=True)
-def strange_engine(monkeypatch):
-    monkeypatch.setitem(engines.ENGINES, "strange", "strange")
-    monkeypatch.setitem(engines.KINDS, "strange", "strange")
+def fake_engine(monkeypatch):
+    monkeypatch.setitem(engines.ENGINES, "fake", "fake_device")
+    monkeypatch.setitem(engines.KINDS, "fake_device", "fake")
 
 
 def targets(loss):
@@ -40,7 +40,7 @@ def targets(loss):
 
 def both(**settings):
     given = (ROWS, COLS, targets(settings.get("loss")), SHAPE)
-    return Entries(*given, **settings), Entries(*given, engine="strange", **settings)
+    return Entries(*given, **settings), Entries(*given, engine="fake", **settings)
 
 
 def same_path(plain, other, rank, solver, penalty=None, rel=1e-9):
@@ -48,7 +48,7 @@ def same_path(plain, other, rank, solver, penalty=None, rel=1e-9):
     found = minimize(other, rank, solver, penalty=penalty, random_state=0)
     assert len(found) == len(expected)
     for step, known in zip(found, expected, strict=True):
-        assert isinstance(step.A.U, Strange)
+        assert isinstance(step.A.U, FakeArray)
         assert isinstance(step.A.s, np.ndarray)
         assert step.objective == pytest.approx(known.objective, rel=rel)
         assert step.certificate.gap() == pytest.approx(known.certificate.gap(), rel=max(1e-3, rel))
@@ -93,7 +93,7 @@ def test_dense(loss, weights) -> None:
     settings = {"sample_weight": rng.random((30, 1)), "mask": rng.random(Y.shape) < 0.9}
     settings = settings if weights else {}
     for solver in (Solver(), Solver(correction="sweep")):
-        pair = (Dense(Y, loss, **settings), Dense(Y, loss, engine="strange", **settings))
+        pair = (Dense(Y, loss, **settings), Dense(Y, loss, engine="fake", **settings))
         same_path(*pair, 3, solver)
 
 
@@ -111,8 +111,8 @@ FITS = {
 def test_matrix_completion_is_fitted_moved_and_served(name) -> None:
     data = (ROWS, COLS, targets(FITS[name].get("loss")), SHAPE)
     plain = MatrixCompletion(random_state=0, **FITS[name]).fit(data)
-    other = MatrixCompletion(random_state=0, engine="strange", **FITS[name]).fit(data)
-    assert isinstance(other.factors_.U, Strange)
+    other = MatrixCompletion(random_state=0, engine="fake", **FITS[name]).fit(data)
+    assert isinstance(other.factors_.U, FakeArray)
     expected = plain.predict(ROWS, COLS)
 
     def served():
@@ -136,13 +136,13 @@ def test_matrix_completion_is_fitted_moved_and_served(name) -> None:
             assert other.explain(3, 4).base == pytest.approx(plain.explain(3, 4).base, abs=1e-3)
 
     served()
-    assert isinstance(other.predict(Strange(ROWS), Strange(COLS)), Strange)
+    assert isinstance(other.predict(FakeArray(ROWS), FakeArray(COLS)), FakeArray)
     other.to("cpu")
     assert isinstance(other.factors_.U, np.ndarray)
     assert isinstance(other.path_.A.U, np.ndarray)
     served()
-    other.to("strange")
-    assert isinstance(other.factors_.U, Strange)
+    other.to("fake")
+    assert isinstance(other.factors_.U, FakeArray)
     served()
 
 
@@ -150,24 +150,24 @@ def test_a_model_of_rank_zero() -> None:
     X = np.array([[np.nan, 3.0], [4.0, 3.0]], np.float32)  # its offsets explain all of it
     settings = {"rank": 1, "penalty": Schatten(0.01, 2.0), "biases": True, "random_state": 0}
     plain = MatrixCompletion(**settings).fit(X)
-    other = MatrixCompletion(engine="strange", **settings).fit(X)
+    other = MatrixCompletion(engine="fake", **settings).fit(X)
     assert plain.rank_ == other.rank_ == 0
     rows, cols = np.indices(X.shape).reshape(2, -1)
     np.testing.assert_allclose(other.predict(rows, cols), plain.predict(rows, cols), rtol=1e-6)
 
 
 def test_data_of_a_kind_choose_its_engine() -> None:
-    data = (Strange(ROWS), Strange(COLS), Strange(VALUES), SHAPE)
-    assert Entries(*data).engine is STRANGE
+    data = (FakeArray(ROWS), FakeArray(COLS), FakeArray(VALUES), SHAPE)
+    assert Entries(*data).engine is FAKE_ENGINE
     full = np.full(SHAPE, np.nan)
     full[ROWS, COLS] = VALUES
-    fitted = MatrixCompletion(random_state=0).fit(Strange(full))
-    assert isinstance(fitted.factors_.U, Strange)
+    fitted = MatrixCompletion(random_state=0).fit(FakeArray(full))
+    assert isinstance(fitted.factors_.U, FakeArray)
     known = MatrixCompletion(random_state=0).fit(full)
     np.testing.assert_allclose(fitted.predict(ROWS, COLS), known.predict(ROWS, COLS), atol=1e-4)
-    assert Dense(Strange(full)).engine is STRANGE
+    assert Dense(FakeArray(full)).engine is FAKE_ENGINE
     with pytest.raises(ValueError, match="X: has 40 columns, but MatrixCompletion was fitted with"):
-        MatrixCompletion(random_state=0).fit(Strange(full[:, :30])).predict(Strange(full))
+        MatrixCompletion(random_state=0).fit(FakeArray(full[:, :30])).predict(FakeArray(full))
 
 
 @pytest.mark.parametrize("policy", ["mean", "sum", "last"])
@@ -177,7 +177,7 @@ def test_repeats_and_weights(policy) -> None:
     y, w = rng.standard_normal(60), rng.uniform(0.5, 2, 60)
     settings = {"sample_weight": w, "duplicates": policy}
     plain = Entries(rows, cols, y, (6, 5), **settings)
-    other = Entries(rows, cols, y, (6, 5), engine="strange", **settings)
+    other = Entries(rows, cols, y, (6, 5), engine="fake", **settings)
     np.testing.assert_allclose(host(other.by_col.values), plain.by_col.values)
     same_path(plain, other, 2, Solver())
 
@@ -199,7 +199,7 @@ def test_robust_components(dtype) -> None:
     X[rng.random(X.shape) < 0.1] = 250
     X = X.clip(0, 255).astype(dtype)
     plain = RobustPCA(2, random_state=0).fit(X)
-    other = RobustPCA(2, random_state=0, engine="strange").fit(X)
+    other = RobustPCA(2, random_state=0, engine="fake").fit(X)
     dense = plain.low_rank_.to_dense()
     np.testing.assert_allclose(host(other.low_rank_.to_dense()), dense, rtol=1e-3)
     assert other.outliers_.nnz == plain.outliers_.nnz
@@ -222,7 +222,7 @@ def test_tall_factors_by_cholesky_and_where_that_fails() -> None:
         "float32": good.astype(np.float32),
     }
     for X in cases.values():
-        Q, R = qr(Strange(X))
+        Q, R = qr(FakeArray(X))
         tolerance = 200 * np.finfo(X.dtype).eps
         assert isinstance(R, np.ndarray)
         Q = Q.get()

@@ -16,9 +16,9 @@ from matplotlib import pyplot as plt
 
 
 @pytest.fixture(autouse=True)
-def strange_engine(monkeypatch):
-    monkeypatch.setitem(engines.ENGINES, "strange", "strange")
-    monkeypatch.setitem(engines.KINDS, "strange", "strange")
+def fake_engine(monkeypatch):
+    monkeypatch.setitem(engines.ENGINES, "fake", "fake_device")
+    monkeypatch.setitem(engines.KINDS, "fake_device", "fake")
     yield
     plt.close("all")
 
@@ -27,7 +27,7 @@ def models(**settings):
     fitted, _ = ratings()
     return [
         MatrixCompletion(random_state=0, engine=engine, **settings).fit(fitted)
-        for engine in ("cpu", "strange")
+        for engine in ("cpu", "fake")
     ]
 
 
@@ -65,6 +65,6 @@ def test_every_picture_is_drawn() -> None:
     assert diagnostics.unseen(model, held).total == len(held[2])
     X = np.outer(np.arange(1.0, 21.0), np.arange(1.0, 13.0))
     X[3, 4] = 1e4
-    robust = RobustPCA(1, engine="strange", random_state=0).fit(X)
+    robust = RobustPCA(1, engine="fake", random_state=0).fit(X)
     plot.frames(robust, X, (3, 4), [3])
     plot.parts(robust, X)

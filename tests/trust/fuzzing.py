@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 from types import FunctionType
 
-from corpus import DOCUMENTED, TARGETS, Target, little_memory
+from file_formats import DOCUMENTED, TARGETS, Target, little_memory
 
 READERS = (
     *("pygeco.data", "pygeco.io.tables", "pygeco.arrays.container", "pygeco.io.model_file"),

@@ -22,10 +22,10 @@ SETTINGS = [
 
 
 @pytest.fixture(autouse=True, scope="module")
-def strange_engine():
+def fake_engine():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(engines.ENGINES, "strange", "strange")
-        patch.setitem(engines.KINDS, "strange", "strange")
+        patch.setitem(engines.ENGINES, "fake", "fake_device")
+        patch.setitem(engines.KINDS, "fake_device", "fake")
         yield
 
 
@@ -78,6 +78,6 @@ def test_every_engine_gives_the_same_predictions(X, settings) -> None:
     i, j = np.indices(X.shape)
     expected = model(settings).fit(X).predict(i, j)
     size = np.nanmax(np.abs(X))
-    for engine in ("strange", *(["cuda"] if cuda.visible() else [])):
+    for engine in ("fake", *(["cuda"] if cuda.visible() else [])):
         found = model(settings, engine=engine).fit(X).predict(i, j)
         np.testing.assert_allclose(host(found), expected, rtol=0, atol=2e-3 * size)

@@ -1,7 +1,7 @@
 """Spoiled files of every format: they are read or refused in a sentence, never anything else.
 
 Not one may crash the process, take more than 1 GiB or 30 seconds, or raise what is not documented
-(`corpus.DOCUMENTED`). The long form is guided by coverage where atheris is installed.
+(`file_formats.DOCUMENTED`). The long form is guided by coverage where atheris is installed.
 """
 
 import base64

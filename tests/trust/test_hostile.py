@@ -20,7 +20,7 @@ import pytest
 import scipy.sparse as sp
 
 from cli_cases import run
-from corpus import films, little_memory, zipped
+from file_formats import films, little_memory, zipped
 from pygeco import MatrixCompletion, ModelFileError
 from pygeco.arrays import container
 from pygeco.data import ReadError, archives, read_ratings

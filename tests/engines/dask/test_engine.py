@@ -366,11 +366,11 @@ def test_a_worker_may_have_a_device_for_its_slabs(client) -> None:
 
     def use(name):  # on a worker: the engine for its slabs
         sys.path.insert(0, folder)
-        engines.ENGINES["strange"], engines.KINDS["strange"] = "strange", "strange"
+        engines.ENGINES["fake"], engines.KINDS["fake_device"] = "fake_device", "fake"
         dask.config.set({"pygeco.engine": name})
 
     plain, other = both(client)
-    client.run(use, "strange")
+    client.run(use, "fake")
     try:
         same_path(plain, other, 1, SWEEP)
         copies = client.run(lambda: len(local._COPIES))

@@ -1,7 +1,7 @@
 // What all kernels share.
 //
 // The engine compiles these files, as one text, for the GPU when they are first used. A short shim
-// (tests/engines/twin.h) lets a C++ compiler make a CPU twin of them, in which a block's threads run as
+// (tests/engines/cuda_on_cpu.h) lets a C++ compiler compile them for the CPU, where a block's threads run as
 // coroutines: the kernels' index arithmetic is tested without a GPU.
 //
 // Cells are grouped (by row, say). Groups are cut into pieces of consecutive cells: piece p has the

@@ -1,9 +1,9 @@
 """Arrays that refuse whatever a GPU's arrays refuse, and an engine that works on them.
 
-`Strange` holds a NumPy array and lets NumPy's functions and operators through, but never becomes a
-NumPy array by itself, and never mixes with one: as CuPy 14 does. Code that would fail on a GPU for
-its kinds of arrays fails on it too, without one. The engine "strange" is the cpu engine behind such
-arrays.
+`FakeArray` holds a NumPy array and lets NumPy's functions and operators through, but never becomes
+a NumPy array by itself, and never mixes with one: as CuPy 14 does. Code that would fail on a GPU
+for its kinds of arrays fails on it too, without one. The engine "fake" is the cpu engine behind
+such arrays.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ UNKNOWN = {np.ones, np.full, np.eye}  # CuPy's do not take what NumPy passes on 
 REFUSED = {"initial", "where"}
 
 
-class Strange(NDArrayOperatorsMixin):
+class FakeArray(NDArrayOperatorsMixin):
     def __init__(self, x):
         self._x = np.asarray(x)
 
@@ -37,7 +37,7 @@ class Strange(NDArrayOperatorsMixin):
         if function in UNKNOWN:
             raise TypeError(f"{function.__name__} is not there for these arrays")
         if function in (np.asarray, np.array):  # numbers of the host, brought over
-            x = args[0]._x if isinstance(args[0], Strange) else args[0]
+            x = args[0]._x if isinstance(args[0], FakeArray) else args[0]
             return wrapped(function(x, *args[1:], **kwargs))
         _check(kwargs)
         return wrapped(function(*_plain(args), **_plain(kwargs)))
@@ -85,10 +85,10 @@ class Strange(NDArrayOperatorsMixin):
 def wrapped(x):
     """Results as a device gives them: arrays, also of no dimension, but plain numbers stay."""
     if isinstance(x, (np.ndarray, np.generic)):
-        return Strange(x)
+        return FakeArray(x)
     if isinstance(x, Cells):
         fields = {name: wrapped(getattr(x, name)) for name in x._fields if name != "engine"}
-        return Cells(**fields, engine=STRANGE)
+        return Cells(**fields, engine=FAKE_ENGINE)
     if isinstance(x, tuple):
         parts = [wrapped(part) for part in x]
         named = hasattr(x, "_fields") and hasattr(x, "_replace")
@@ -103,7 +103,7 @@ def _check(kwargs):
 
 
 def _plain(x):
-    if isinstance(x, Strange):
+    if isinstance(x, FakeArray):
         return x._x
     if isinstance(x, np.ndarray):
         raise TypeError("a NumPy array among a device's arrays")
@@ -119,11 +119,11 @@ def _key(key):
     """Indices may come from the host."""
     if isinstance(key, tuple):
         return tuple(_key(part) for part in key)
-    return key._x if isinstance(key, Strange) else key
+    return key._x if isinstance(key, FakeArray) else key
 
 
 class _Formulas:
-    """A loss that is evaluated on strange arrays, for an engine that has plain ones."""
+    """A loss that is evaluated on such arrays, for an engine that has plain ones."""
 
     def __init__(self, loss):
         self.loss, self.clipped = loss, loss.clipped
@@ -134,8 +134,8 @@ class _Formulas:
 
 
 class _Engine:
-    name = "strange"
-    kind = Strange(np.zeros(0))
+    name = "fake"
+    kind = FakeArray(np.zeros(0))
 
     def __getattr__(self, name):
         method = getattr(ENGINE, name)
@@ -164,8 +164,8 @@ class _Engine:
         return _plain(x)
 
 
-STRANGE = _Engine()
+FAKE_ENGINE = _Engine()
 
 
 def engine():
-    return STRANGE
+    return FAKE_ENGINE

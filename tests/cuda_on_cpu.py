@@ -15,11 +15,11 @@ from pygeco.arrays.kinds import HOST
 from pygeco.engines.cuda.engine import Cuda
 from pygeco.engines.cuda.launch import NULL, source
 
-SHIM = Path(__file__).parent / "engines" / "twin.h"
+SHIM = Path(__file__).parent / "engines" / "cuda_on_cpu.h"
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 
 
-class TwinLauncher:
+class CpuLauncher:
     """Like `Launcher`: compiles what is asked for, here into a library of its own."""
 
     def __init__(self, folder):
@@ -63,7 +63,7 @@ class TwinLauncher:
         return function
 
 
-def twin_engine(folder) -> Cuda:
+def emulated_engine(folder) -> Cuda:
     if COMPILER is None:
-        pytest.skip("no C++ compiler for the CPU twin of the kernels")
-    return Cuda(TwinLauncher(folder), HOST)
+        pytest.skip("no C++ compiler for the kernels on the CPU")
+    return Cuda(CpuLauncher(folder), HOST)

@@ -1,4 +1,4 @@
-// A CPU twin of CUDA: a block's threads run as coroutines on one thread, and meet where a warp must.
+// CUDA on the CPU: a block's threads run as coroutines on one thread, and meet where a warp must.
 #include <cmath>
 #include <cstring>
 #include <memory>
