@@ -31,7 +31,7 @@ except ImportError:
 from pygeco import Dense, Entries, MatrixCompletion, Ridge, RobustPCA, Solver, Trace, minimize
 from pygeco.arrays.kinds import host
 from pygeco.data import load_movielens, make_ratings
-from pygeco.engines import chosen
+from pygeco.engines import choose_engine
 from pygeco.objectives.entries.half_sweep import Side, half_sweep
 
 NETFLIX = (480_189, 17_770)
@@ -265,7 +265,7 @@ def _frames(path: Path | None) -> np.ndarray:
 def memory() -> dict[str, Any]:
     """What is said when the GPU is too small."""
     found = {}
-    engine, pool = chosen("cuda"), cp.get_default_memory_pool()
+    engine, pool = choose_engine("cuda"), cp.get_default_memory_pool()
     entries = Entries(*synthetic((200_000, 100_000), 5_000_000))
     pool.set_limit(pool.used_bytes() + (64 << 20))
     for name, work in (

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from pygeco.engines.cpu.engine import ENGINE
-from pygeco.engines.protocol import Cells
+from pygeco.engines.protocol import Engine, LocalEngine, TableEngine
+from pygeco.engines.values import Cells
 
 UNKNOWN = {np.ones, np.full, np.eye}  # CuPy's do not take what NumPy passes on with `like`
 REFUSED = {"initial", "where"}
@@ -133,38 +134,51 @@ class _Formulas:
         return lambda z, y: _plain(formula(wrapped(z), wrapped(y)))
 
 
-class _Engine:
+def _forward(name):
+    """A method that the cpu engine does, on plain arrays."""
+    method = getattr(ENGINE, name)
+
+    def call(self, *args, **kwargs):
+        return wrapped(method(*map(_inside, args), **kwargs))
+
+    return call
+
+
+def _inside(x):
+    if hasattr(x, "stiffness") and hasattr(x, "slope"):
+        return _Formulas(x)
+    if hasattr(x, "_fields"):
+        host = ("prior", "shift")
+        fields = {n: getattr(x, n) for n in x._fields}
+        done = {n: f if n in host or n == "engine" else _inside(f) for n, f in fields.items()}
+        if "engine" in done:
+            done["engine"] = ENGINE
+        return type(x)(**done)
+    if isinstance(x, tuple):
+        return tuple(map(_inside, x))
+    return _plain(x)
+
+
+class _FakeCells(Engine):
+    """A device's own: jobs run with its arrays, whatever the cpu engine would do."""
+
     name = "fake"
     kind = FakeArray(np.zeros(0))
 
-    def __getattr__(self, name):
-        method = getattr(ENGINE, name)
-        if name == "session":
-            return method
-
-        def call(*args, **kwargs):
-            return wrapped(method(*map(self._inside, args), **kwargs))
-
-        return call
-
-    def _inside(self, x):
-        if hasattr(x, "stiffness") and hasattr(x, "slope"):
-            return _Formulas(x)
-        if hasattr(x, "_fields"):
-            host = ("prior", "shift")
-            fields = {n: getattr(x, n) for n in x._fields}
-            done = {
-                n: f if n in host or n == "engine" else self._inside(f) for n, f in fields.items()
-            }
-            if "engine" in done:
-                done["engine"] = ENGINE
-            return type(x)(**done)
-        if isinstance(x, tuple):
-            return tuple(map(self._inside, x))
-        return _plain(x)
+    def map_groups(self, cells, job, other, *own):
+        return job(self, cells, other, *own)
 
 
-FAKE_ENGINE = _Engine()
+PASSES = (LocalEngine.__abstractmethods__ | TableEngine.__abstractmethods__) - {
+    "kind",
+    "map_groups",
+}
+FakeDevice = type(
+    "FakeDevice",
+    (_FakeCells, LocalEngine, TableEngine),
+    {name: _forward(name) for name in PASSES | {"order_that_serves"}},
+)
+FAKE_ENGINE = FakeDevice()
 
 
 def engine():

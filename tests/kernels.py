@@ -14,7 +14,7 @@ import numpy as np
 from pygeco import Entries, MatrixCompletion, Solver, minimize
 from pygeco.data import make_ratings
 from pygeco.engines.dask import sweeps
-from pygeco.engines.protocol import Ridges
+from pygeco.engines.values import Ridges
 
 
 def path(dtype: str) -> None:

@@ -12,17 +12,18 @@ from noise_cases import make_noisy_cells
 from pygeco import Entries, losses
 from pygeco.arrays.kinds import host, moved, on
 from pygeco.bayes.evidence import fit_evidence
-from pygeco.engines import chosen
+from pygeco.engines import choose_engine
 from pygeco.engines.cpu import cells, separable, tiles
 from pygeco.engines.cuda import engine as cuda
 from pygeco.engines.cuda import systems as cuda_systems
 from pygeco.engines.cuda import tables as cuda_tables
 from pygeco.engines.cuda import work_items as pieces
-from pygeco.engines.protocol import Ridges, Table
+from pygeco.engines.cuda.driver import count_gpus
+from pygeco.engines.values import Ridges, Table
 
 SHAPES = [(1, 1), (1, 60), (30, 1), (23, 31), (3, 300)]
 TYPES = [np.float32, np.float64]
-gpu = pytest.mark.skipif(not cuda.visible(), reason="no GPU")
+gpu = pytest.mark.skipif(not count_gpus(), reason="no GPU")
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,7 @@ def engine(request, monkeypatch):
     name, *small = request.param.split()
     for module, size, value in SMALL[name] if small else ():
         monkeypatch.setattr(module, size, value)
-    return request.getfixturevalue("emulated") if name == "emulated" else chosen(name)
+    return request.getfixturevalue("emulated") if name == "emulated" else choose_engine(name)
 
 
 class Problem:
@@ -108,7 +109,7 @@ def test_orders_are_sorted_and_hold_every_cell(problem, dtype) -> None:
 def test_the_other_order(engine) -> None:
     p = Problem(engine, (23, 31), np.float64, False)
     by_row, by_col = p.both
-    found = engine.transposed(by_row, by_col, by_row.values)
+    found = engine.reorder_by_column(by_row, by_col, by_row.values)
     if engine.name == "cpu":
         assert found is None
     else:
@@ -121,7 +122,7 @@ def test_products(problem, dtype) -> None:
     x, x_here = p.normal(p.others)
     p.close(p.engine.product(p.cells, p.cells.values, 0.5, x_here), 0.5 * p.Y @ x, 10)
     x, x_here = p.normal(p.groups)
-    found = p.engine.crossed(p.cells, p.cells.values, 0.5, x_here, p.others)
+    found = p.engine.transposed_product(p.cells, p.cells.values, 0.5, x_here, p.others)
     p.close(found, 0.5 * p.Y.T @ x, 10)
     for k in (1, 5, 37):
         X, X_here = p.normal(p.others, k)
@@ -337,7 +338,7 @@ def test_medians_census_and_outliers_of_a_table(engine, kind, weights) -> None:
         assert heaviest == pytest.approx(np.max(w * seen, initial=0.0))
         assert infinite == 0
         zero = on(np.zeros((rows, 1)), engine.kind), on(np.zeros((12, 1)), engine.kind)
-        i, j, r = (host(x) for x in engine.beyond(data, *zero, 15.0))
+        i, j, r = (host(x) for x in engine.residuals_beyond(data, *zero, 15.0))
         far = seen & (np.abs(np.nan_to_num(Y.astype(float))) > 15)
         np.testing.assert_array_equal([i, j], np.nonzero(far))
         np.testing.assert_allclose(r, Y[far], rtol=1e-6)
@@ -377,12 +378,12 @@ def test_pieces_cover_every_cell_once() -> None:
                        for g, p in zip(groups_of, pieces_of, strict=True))  # fmt: skip
 
 
-@pytest.mark.skipif(bool(cuda.visible()), reason="there is a GPU")
+@pytest.mark.skipif(bool(count_gpus()), reason="there is a GPU")
 def test_without_a_gpu_the_error_is_clear_and_cupy_is_left_alone() -> None:
     import sys
 
     with pytest.raises(RuntimeError, match="engine: 'cuda' needs an NVIDIA GPU and its driver"):
-        chosen("cuda")
+        choose_engine("cuda")
     assert "cupy" not in sys.modules
 
 

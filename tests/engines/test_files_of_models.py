@@ -13,8 +13,8 @@ from pygeco.estimators import _checkpoint
 
 @pytest.fixture(autouse=True)
 def fake_engine(monkeypatch):
-    monkeypatch.setitem(engines.ENGINES, "fake", "fake_device")
-    monkeypatch.setitem(engines.KINDS, "fake_device", "fake")
+    monkeypatch.setitem(engines.ENGINE_MODULES, "fake", "fake_device")
+    monkeypatch.setitem(engines.ENGINE_OF_PACKAGE, "fake_device", "fake")
 
 
 def frame() -> pd.DataFrame:

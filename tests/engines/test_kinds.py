@@ -28,8 +28,8 @@ ROWS, COLS, VALUES, SHAPE = make_ratings((60, 40), 900, rank=3)
 
 @pytest.fixture(autouse=True)
 def fake_engine(monkeypatch):
-    monkeypatch.setitem(engines.ENGINES, "fake", "fake_device")
-    monkeypatch.setitem(engines.KINDS, "fake_device", "fake")
+    monkeypatch.setitem(engines.ENGINE_MODULES, "fake", "fake_device")
+    monkeypatch.setitem(engines.ENGINE_OF_PACKAGE, "fake_device", "fake")
 
 
 def targets(loss):

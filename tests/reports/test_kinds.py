@@ -17,8 +17,8 @@ from matplotlib import pyplot as plt
 
 @pytest.fixture(autouse=True)
 def fake_engine(monkeypatch):
-    monkeypatch.setitem(engines.ENGINES, "fake", "fake_device")
-    monkeypatch.setitem(engines.KINDS, "fake_device", "fake")
+    monkeypatch.setitem(engines.ENGINE_MODULES, "fake", "fake_device")
+    monkeypatch.setitem(engines.ENGINE_OF_PACKAGE, "fake_device", "fake")
     yield
     plt.close("all")
 

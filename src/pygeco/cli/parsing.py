@@ -45,12 +45,12 @@ def penalty_of(text: str) -> Any:
 
 def engine_of(name: str) -> dict[str, Any]:
     """Settings for the engine; a sentence where it cannot be had."""
-    from pygeco.engines import chosen
+    from pygeco.engines import choose_engine
 
     if name == "cpu":
         return {}
     try:
-        chosen(name)
+        choose_engine(name)
     except (ImportError, RuntimeError) as error:
         why = str(error).rstrip(".")
         raise EngineError(

@@ -10,48 +10,52 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from pygeco.arrays.kinds import kind
-from pygeco.engines.protocol import Cells, Engine, Table
+from pygeco.arrays.kinds import distant, kind
+from pygeco.engines.protocol import Engine, LocalEngine, TableEngine
+from pygeco.engines.values import Cells, Table
 
 __all__ = [
     "NOTICES",
     "Cells",
     "Engine",
+    "LocalEngine",
     "Table",
-    "chosen",
+    "TableEngine",
+    "borrow_cluster",
+    "cells_of_slabs",
+    "choose_engine",
+    "choose_local_engine",
+    "choose_table_engine",
     "limit_threads",
-    "on_cluster",
-    "placed",
     "session",
-    "spread",
 ]
 
 # OpenMP threads that spin while they wait starve each other where cores are shared: a product of
 # 10 µs then takes a scheduler's slice, 12 ms. OpenMP reads this when numba starts its threads.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-# Where each engine is: imported when chosen.
-ENGINES = {
+# The module of each engine, imported when the engine is chosen; its `engine()` gives it.
+ENGINE_MODULES = {
     "cpu": "pygeco.engines.cpu.engine",
     "cuda": "pygeco.engines.cuda.engine",
     "dask": "pygeco.engines.dask",
 }
+# The engine for the arrays of a package.
+ENGINE_OF_PACKAGE = {"cupy": "cuda"}
 # What may be said on standard error; a program that shows its own progress says false.
 NOTICES = {"compiling": True}
-# The engine for the arrays of a package.
-KINDS = {"cupy": "cuda"}
 
 
 @contextmanager
-def session(work: Any) -> Iterator[None]:
+def session(objective: Any) -> Iterator[None]:
     """What holds while an objective is minimised: BLAS on one thread, for the same bits on any
     machine, and the engine's own session.
     """
-    with threadpool_limits(1, "blas"), chosen(None, kind(work)).session():
+    with threadpool_limits(1, "blas"), choose_engine(None, kind(objective)).session():
         yield
 
 
-def chosen(engine: str | Engine | None, *data: Any) -> Engine:
+def choose_engine(engine: str | Engine | None, *data: Any) -> Engine:
     """The engine of this name; by default that of the data's own arrays, "cpu" for NumPy's.
 
     A Dask client stands for the engine "dask" on its cluster.
@@ -60,29 +64,49 @@ def chosen(engine: str | Engine | None, *data: Any) -> Engine:
         return _module("dask").engine(engine)
     if engine is not None and not isinstance(engine, str):
         return engine
-    own = next((x.engine for x in data if hasattr(x, "engine")), None)
-    if engine is None and own is not None:  # rows on a cluster know where they are
-        return own
     if engine is None:
+        engine = next((x.engine for x in data if distant(x)), None)
+        if engine is not None:  # rows on a cluster know where they are
+            return engine
         packages = {type(x).__module__.partition(".")[0] for x in data}
-        engine = next((name for package, name in KINDS.items() if package in packages), "cpu")
-    if engine not in ENGINES:
-        raise ValueError(f"engine: unknown name {engine!r}; use one of {sorted(ENGINES)} or None.")
+        engine = next((name for p, name in ENGINE_OF_PACKAGE.items() if p in packages), "cpu")
+    if engine not in ENGINE_MODULES:
+        known = sorted(ENGINE_MODULES)
+        raise ValueError(f"engine: unknown name {engine!r}; use one of {known} or None.")
     return _module(engine).engine()
+
+
+def choose_table_engine(engine: str | Engine | None, *data: Any) -> TableEngine:
+    """The same for a dense table."""
+    found = choose_engine(engine, *data)
+    if not isinstance(found, TableEngine):
+        raise TypeError(
+            f"engine: {found.name!r} serves observed cells, not dense tables; use engine='cpu' or "
+            "'cuda'."
+        )
+    return found
+
+
+def choose_local_engine(*data: Any) -> LocalEngine:
+    """The engine of arrays at hand."""
+    found = choose_engine(None, *data)
+    if not isinstance(found, LocalEngine):
+        raise TypeError("rows on a cluster are not at hand; fetch them with `get` first.")
+    return found
 
 
 def _module(engine: str) -> Any:
     try:
-        return import_module(ENGINES[engine])
+        return import_module(ENGINE_MODULES[engine])
     except ModuleNotFoundError as error:
         if error.name not in ("dask", "distributed"):
             raise
         raise ImportError("engine: 'dask' needs Dask; install pygeco[dask].") from error
 
 
-def on_cluster() -> AbstractContextManager[bool]:
+def borrow_cluster() -> AbstractContextManager[bool]:
     """A cluster for a while: that of Dask's client (false), or one started for it (true)."""
-    return _module("dask").borrowed()
+    return _module("dask").borrow_client()
 
 
 def limit_threads(n_jobs: int | None) -> AbstractContextManager[None]:
@@ -90,13 +114,6 @@ def limit_threads(n_jobs: int | None) -> AbstractContextManager[None]:
     return import_module("pygeco.engines.cpu.threads").limit_threads(n_jobs)
 
 
-def placed(engine: Engine, by_row: Cells, by_col: Cells) -> tuple[Cells, Cells]:
-    """Cells where the engine works: sent to its workers, where it has some."""
-    if hasattr(engine, "sent"):
-        return engine.sent(by_row, by_col.groups)
-    return by_row, by_col
-
-
-def spread(slabs: Any) -> tuple[Cells, Cells]:
+def cells_of_slabs(slabs: Any) -> tuple[Cells, Cells]:
     """Slabs of cells on a cluster, by row and by column."""
     return _module("dask").Dask(slabs).cells()

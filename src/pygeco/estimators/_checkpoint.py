@@ -66,10 +66,9 @@ def key_of(entries: Entries, *settings: Any) -> str:
     """A hash of the cells and of the settings that decide the bits of a fit."""
     cells = entries.by_row
     found = hashlib.sha256(repr((entries.shape, entries.loss, settings)).encode())
-    if hasattr(entries.engine, "fingerprint"):
-        return hashlib.sha256(
-            repr((found.hexdigest(), entries.engine.fingerprint())).encode()
-        ).hexdigest()
+    fingerprint = entries.engine.fingerprint()
+    if fingerprint is not None:
+        return hashlib.sha256(repr((found.hexdigest(), fingerprint)).encode()).hexdigest()
     for part in (cells.pointers, cells.indices, cells.values, cells.weights):
         found.update(np.ascontiguousarray(host(part)).view(np.uint8).data)
     return found.hexdigest()

@@ -17,8 +17,7 @@ from pygeco.algorithm.solver import Solver
 from pygeco.arrays.kinds import answer, moved, on, ones
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.posterior import Posterior
-from pygeco.engines import chosen as engine_named
-from pygeco.engines import on_cluster
+from pygeco.engines import borrow_cluster, choose_engine
 from pygeco.estimators import _common
 from pygeco.estimators._checkpoint import Checkpoint, key_of, seed_of, without_time
 from pygeco.estimators._cluster import brought_home, file_state, spread_out
@@ -234,7 +233,7 @@ class MatrixCompletion(
         with attend_fit(self, self.observer, self.callback) as listener:
             if self.engine != "dask" and not in_parts:
                 return self._fit(X, y, sample_weight, columns, checkpoint, listener)
-            with on_cluster() as own:
+            with borrow_cluster() as own:
                 self._fit(X, y, sample_weight, columns, checkpoint, listener)
                 if own:
                     brought_home(self)
@@ -375,7 +374,7 @@ class MatrixCompletion(
         check_is_fitted(self)
         if spread_out(self):
             brought_home(self)
-        like = engine_named(engine).kind
+        like = choose_engine(engine).kind
         for name, value in vars(self).items():
             if name.endswith("_") and name not in ON_HOST:
                 setattr(self, name, moved(value, like))

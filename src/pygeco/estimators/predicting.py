@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from pygeco.arrays.kinds import answer, host, on
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.posterior import Posterior
-from pygeco.engines import Engine
-from pygeco.engines import chosen as engine_named
+from pygeco.engines import Engine, choose_engine
 from pygeco.estimators._cluster import spread_out
 from pygeco.estimators._frames import predicted_frame
 from pygeco.estimators._ids import find_ids
@@ -223,7 +222,7 @@ class Predicting:
     def _counts(self) -> tuple[Any, Any]:
         """Cells of each row and of each column."""
         if spread_out(self):
-            engine: Any = engine_named(None, self.factors_.U)
+            engine: Any = choose_engine(None, self.factors_.U)
             return tuple(cells.counts() for cells in engine.cells())
         return (
             np.diff(host(self.seen_.pointers)),
@@ -233,7 +232,7 @@ class Predicting:
     @property
     def _engine(self) -> Engine:
         """Where the model is; of one on a cluster, its columns, which is what new rows need."""
-        return engine_named(None, self.factors_.V)
+        return choose_engine(None, self.factors_.V)
 
     def _linear(self, W: Array) -> Array:
         W = on(W, self.components_)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.kinds import host, on
 from pygeco.arrays.low_rank import Array
-from pygeco.engines import chosen
+from pygeco.engines import choose_local_engine
 from pygeco.io.tables import pyarrow
 
 ROWS = 512  # rows scored at once: with 10⁴ columns, 40 MB
@@ -78,7 +78,7 @@ def rank_lines(
     index: NDArray[Any], k: int, scores: Callable[[NDArray[Any]], Array], like: Array
 ) -> tuple[NDArray[np.int64], Array]:
     """The k best columns for each of `index` and their scores, a block of rows at a time."""
-    flat, engine = on(index.reshape(-1), like), chosen(None, like)
+    flat, engine = on(index.reshape(-1), like), choose_local_engine(like)
     blocks = [flat[at : at + ROWS] for at in range(0, len(flat), ROWS)] or [flat]
     found, best = zip(*(engine.top_k(scores(block), k) for block in blocks), strict=True)
     shape = (*index.shape, k)

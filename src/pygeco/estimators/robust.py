@@ -16,7 +16,7 @@ from pygeco.algorithm.events import Listener
 from pygeco.algorithm.robust import Schedule, fit_robust, project
 from pygeco.arrays.kinds import answer, contiguous, foreign, moved, on, ones, zeros
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.engines import chosen
+from pygeco.engines import choose_engine
 from pygeco.estimators._common import seed
 from pygeco.estimators._contents import MAY_LACK, ROBUST
 from pygeco.estimators._input import check_columns
@@ -193,7 +193,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if X.dtype.kind == "f" and bool(np.isnan(X).all()):
             return zeros((len(X), self.n_components_), X, X.dtype)
         V = self.components_.T.astype(float)
-        dense = Dense(X, self.loss_, engine=chosen(None, V))
+        dense = Dense(X, self.loss_, engine=choose_engine(None, V))
         dense = dense.shifted(zeros(len(X), V), self.location_.astype(float))
         with threadpool_limits(1, "blas"):
             W = project(dense, V, self.spread_, side="row")
@@ -209,7 +209,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def to(self, engine: str) -> RobustPCA:
         """The same fitted model on another engine: "cpu" or "cuda". Moves it in place."""
         check_is_fitted(self)
-        like = chosen(engine).kind
+        like = choose_engine(engine).kind
         for name in ("components_", "location_", "low_rank_"):
             setattr(self, name, moved(getattr(self, name), like))
         self.engine = engine

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
-from pygeco.engines import chosen
+from pygeco.engines import choose_local_engine
 from pygeco.estimators._cluster import asked, slab_models
 from pygeco.estimators.ranking import Best, list_length, rank_lines
 
@@ -53,7 +53,7 @@ def _nearest(model: Any, vectors: Array, k: int) -> Best:
     """On a worker: the k of a slab's rows with the largest cosine to each vector."""
     own = _unit(model.factors_.left[:-1])  # the last line is the average of all rows
     table = _unit(vectors) @ own.T
-    found, best = chosen(None, own).top_k(table, min(k, len(own)))
+    found, best = choose_local_engine(own).top_k(table, min(k, len(own)))
     return Best(found, best)
 
 

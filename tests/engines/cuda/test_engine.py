@@ -6,10 +6,10 @@ import pytest
 from pygeco import Dense, Entries, MatrixCompletion, RobustPCA, Solver, Trace, losses, minimize
 from pygeco.arrays.kinds import host
 from pygeco.data import make_ratings
-from pygeco.engines import chosen
-from pygeco.engines.cuda import engine as cuda
+from pygeco.engines import choose_engine
+from pygeco.engines.cuda.driver import count_gpus
 
-pytestmark = pytest.mark.skipif(not cuda.visible(), reason="no GPU")
+pytestmark = pytest.mark.skipif(not count_gpus(), reason="no GPU")
 # In float32 the discrete choices of sign alternation may turn on the last bit of a loss's slope.
 RATINGS = make_ratings((300, 200), 9_000, dtype=np.float64)
 SOLVERS = {
@@ -57,7 +57,7 @@ def test_a_model_is_fitted_on_one_engine_and_served_on_the_other() -> None:
 
 
 def test_cupy_arrays_choose_the_engine() -> None:
-    cupy = chosen("cuda").launch.cupy
+    cupy = choose_engine("cuda").launch.cupy
     rows, cols, values = (cupy.asarray(x) for x in RATINGS[:3])
     assert Entries(rows, cols, values, RATINGS.shape).engine.name == "cuda"
     assert isinstance(RobustPCA(2).fit(cupy.random.rand(30, 20)).components_, cupy.ndarray)
@@ -67,7 +67,7 @@ def test_cupy_arrays_choose_the_engine() -> None:
 
 
 def test_too_little_memory_says_what_would_fit() -> None:
-    launch = chosen("cuda").launch
+    launch = choose_engine("cuda").launch
     entries = Entries(*make_ratings((60_000, 50_000), 500_000), engine="cuda")
     pool = launch.cupy.get_default_memory_pool()
     pool.free_all_blocks()

@@ -366,7 +366,10 @@ def test_a_worker_may_have_a_device_for_its_slabs(client) -> None:
 
     def use(name):  # on a worker: the engine for its slabs
         sys.path.insert(0, folder)
-        engines.ENGINES["fake"], engines.KINDS["fake_device"] = "fake_device", "fake"
+        engines.ENGINE_MODULES["fake"], engines.ENGINE_OF_PACKAGE["fake_device"] = (
+            "fake_device",
+            "fake",
+        )
         dask.config.set({"pygeco.engine": name})
 
     plain, other = both(client)

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu import products as cpu
-from pygeco.engines.protocol import Cells, Engine
+from pygeco.engines.protocol import Engine
+from pygeco.engines.values import Cells
 
 BLOCKS = 256
 NARROW = 1 << 16  # sums that stay in the cache of a core, about
@@ -71,7 +72,7 @@ def cut(pointers: NDArray[np.int64], parts: int = BLOCKS) -> NDArray[np.int64]:
     return np.unique(marks).astype(np.int64)
 
 
-def alone(by_row: Cells, by_col: Cells) -> bool | None:
+def order_that_serves(by_row: Cells, by_col: Cells) -> bool | None:
     """Which order serves products both ways (true: that by column); None where both are needed.
 
     Products the other way are scattered into sums, which must be few enough for the cache, and
@@ -83,7 +84,7 @@ def alone(by_row: Cells, by_col: Cells) -> bool | None:
     return None
 
 
-def some_runs(cells: Cells, size: int) -> NDArray[np.int64]:
+def scatter_runs(cells: Cells, size: int) -> NDArray[np.int64]:
     """Boundaries of runs of groups that scatter into `size` sums of their own each."""
     count = int(np.clip(cells.size // max(1, SUMS * size), 1, RUNS))
     places = np.linspace(0, len(cells.blocks) - 1, count + 1).astype(np.int64)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,15 +9,14 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import HOST
 from pygeco.arrays.low_rank import Array
-from pygeco.engines.cpu import products as cpu
-from pygeco.engines.cpu import separable, tiles
-from pygeco.engines.cpu.cells import alone, both_orders, some_runs
+from pygeco.engines.cpu import products, separable, tiles
+from pygeco.engines.cpu.cells import both_orders, order_that_serves, scatter_runs
 from pygeco.engines.cpu.ranking import top_k
 from pygeco.engines.cpu.sweep import half_sweep, tables
 from pygeco.engines.cpu.vectors import BYTES
-from pygeco.engines.protocol import (
+from pygeco.engines.protocol import Engine, GroupJob, LocalEngine, TableEngine
+from pygeco.engines.values import (
     Cells,
-    Engine,
     Formulas,
     Lines,
     Residuals,
@@ -31,14 +28,11 @@ from pygeco.engines.protocol import (
 )
 
 
-class Host(Engine):
-    """See `Engine`."""
+class CpuCells(Engine):
+    """See `Engine`: the passes over cells that are in this process."""
 
     name = "cpu"
-    kind = HOST
-
-    def session(self) -> AbstractContextManager[object]:
-        return nullcontext()
+    kind: Array = HOST
 
     def both_orders(
         self,
@@ -53,54 +47,46 @@ class Host(Engine):
     def product(self, cells: Cells, data: Array, scale: float, x: Array) -> Array:
         out = np.empty(cells.groups)
         x = np.ascontiguousarray(x, dtype=None if x.dtype == np.float32 else float)
-        cpu.matvec(cells.pointers, cells.indices, data, cells.blocks, scale, x, out)
+        products.matvec(cells.pointers, cells.indices, data, cells.blocks, scale, x, out)
         return out
 
-    def alone(self, by_row: Cells, by_col: Cells) -> bool | None:
-        return alone(by_row, by_col)
+    def order_that_serves(self, by_row: Cells, by_col: Cells) -> bool | None:
+        return order_that_serves(by_row, by_col)
 
-    def crossed(self, cells: Cells, data: Array, scale: float, x: Array, size: int) -> Array:
-        runs = some_runs(cells, size)
+    def transposed_product(
+        self, cells: Cells, data: Array, scale: float, x: Array, size: int
+    ) -> Array:
+        runs = scatter_runs(cells, size)
         out = np.empty((len(runs) - 1, size))
         x = np.ascontiguousarray(x, dtype=None if x.dtype == np.float32 else float)
-        cpu.scatter(cells.pointers, cells.indices, data, runs, x, out)
+        products.scatter(cells.pointers, cells.indices, data, runs, x, out)
         return scale * out.sum(axis=0)
 
     def products(self, cells: Cells, data: Array, scale: float, X: Array) -> Array:
         out = np.empty((cells.groups, X.shape[1]), data.dtype)
         X = np.ascontiguousarray(X, dtype=data.dtype)
-        cpu.matmat(cells.pointers, cells.indices, data, cells.blocks, scale, X, out)
+        products.matmat(cells.pointers, cells.indices, data, cells.blocks, scale, X, out)
         return out.astype(float)
 
     def residuals(self, cells: Cells, P: Array, Q: Array) -> Residuals:
         out = np.empty_like(cells.values)
         sums = np.empty((len(cells.blocks) - 1, 2))
         P, Q = np.ascontiguousarray(P), np.ascontiguousarray(Q)
-        cpu.residuals(*cells[:5], P, Q, out, sums)
+        products.residuals(*cells[:5], P, Q, out, sums)
         return Residuals(out, float(sums[:, 0].sum()), float(sums[:, 1].sum()))
 
     def fresh_products(self, cells: Cells, P: Array, Q: Array, scale: float, X: Array) -> Residuals:
         out = np.empty((cells.groups, X.shape[1]), X.dtype)
         sums = np.empty((len(cells.blocks) - 1, 2))
         P, Q, X = (np.ascontiguousarray(x) for x in (P, Q, X))
-        cpu.fresh_products(*cells[:5], P, Q, scale, X, out, sums)
+        products.fresh_products(*cells[:5], P, Q, scale, X, out, sums)
         return Residuals(out, float(sums[:, 0].sum()), float(sums[:, 1].sum()))
-
-    def transposed(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
-        return None
 
     def cross_grams(self, cells: Cells, X: Array, x: Array) -> Array:
         out = np.empty((cells.groups, X.shape[1]))
         x = np.ascontiguousarray(x)
-        cpu.cross_grams(cells.pointers, cells.indices, cells.weights, cells.blocks, X, x, out)
+        products.cross_grams(cells.pointers, cells.indices, cells.weights, cells.blocks, X, x, out)
         return out
-
-    def row_systems(self, cells: Cells, part: slice, offset: Array, V: Array) -> Systems:
-        count, s = part.stop - part.start, V.shape[1]
-        grams, sides = np.empty((count, s, s)), np.empty((count, s))
-        V, offset = np.ascontiguousarray(V), np.ascontiguousarray(offset, dtype=float)
-        cpu.row_systems(*cells[:4], part.start, offset, V, grams, sides)
-        return Systems(grams, sides, np.zeros(0))
 
     def moments(self, cells: Cells, Q: Array) -> tuple[Array, Array]:
         return separable.moments(cells, Q)
@@ -151,10 +137,26 @@ class Host(Engine):
             out, mean if drawn else None, variance if variances else None, float(uncertainty.sum())
         )
 
-    def by_groups(
-        self, cells: Cells, job: Callable[..., Array], other: Array, *own: Array
-    ) -> Array:
-        return job(cells, other, *own)
+    def map_groups(self, cells: Cells, job: GroupJob, other: Array, *own: Array) -> Array:
+        return job(ENGINE, cells, other, *own)
+
+
+class Cpu(CpuCells, LocalEngine, TableEngine):
+    """See `LocalEngine` and `TableEngine`."""
+
+    uses_host_arrays = True
+
+    def row_systems(self, cells: Cells, part: slice, offset: Array, V: Array) -> Systems:
+        count, s = part.stop - part.start, V.shape[1]
+        grams, sides = np.empty((count, s, s)), np.empty((count, s))
+        V, offset = np.ascontiguousarray(V), np.ascontiguousarray(offset, dtype=float)
+        products.row_systems(*cells[:4], part.start, offset, V, grams, sides)
+        return Systems(grams, sides, np.zeros(0))
+
+    def top_k(self, scores: Array, k: int) -> tuple[NDArray[np.int64], Array]:
+        found, values = (np.empty((len(scores), k), kind) for kind in (np.int64, scores.dtype))
+        top_k(scores, found, values)
+        return found, values
 
     def lines(
         self, table: Table, loss: Formulas, P: Array, Q: Array, X: Array, *,
@@ -162,8 +164,10 @@ class Host(Engine):
     ) -> Lines:  # fmt: skip
         return tiles.lines(table, loss, P, Q, X, by_row=by_row, curved=curved)
 
-    def beyond(self, table: Table, P: Array, Q: Array, threshold: float) -> tuple[Array, ...]:
-        return tiles.beyond(table, P, Q, threshold)
+    def residuals_beyond(
+        self, table: Table, P: Array, Q: Array, threshold: float
+    ) -> tuple[Array, ...]:
+        return tiles.residuals_beyond(table, P, Q, threshold)
 
     def medians(self, table: Table) -> Array:
         return tiles.medians(table)
@@ -171,16 +175,11 @@ class Host(Engine):
     def census(self, table: Table) -> tuple[float, float, int]:
         return tiles.census(table)
 
-    def top_k(self, scores: Array, k: int) -> tuple[NDArray[np.int64], Array]:
-        found, values = (np.empty((len(scores), k), kind) for kind in (np.int64, scores.dtype))
-        top_k(scores, found, values)
-        return found, values
+
+ENGINE = Cpu()
 
 
-ENGINE = Host()
-
-
-def engine() -> Host:
+def engine() -> Cpu:
     return ENGINE
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu import chunk_kernels as kernels
 from pygeco.engines.cpu.cells import cut
-from pygeco.engines.protocol import Cells, Formulas, Slopes, Systems
+from pygeco.engines.values import Cells, Formulas, Slopes, Systems
 
 CHUNK = 1 << 15
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu import tile_kernels as kernels
 from pygeco.engines.cpu.threads import each
-from pygeco.engines.protocol import Formulas, Lines, Table
+from pygeco.engines.values import Formulas, Lines, Table
 
 ROWS, COLS = 256, 512
 FEW, SHORT = 4, 128
@@ -72,7 +72,7 @@ def lines(
     return Lines(sides.sum(axis=0), value, stiffness, grams)
 
 
-def beyond(table: Table, P: Array, Q: Array, threshold: float) -> tuple[Array, ...]:
+def residuals_beyond(table: Table, P: Array, Q: Array, threshold: float) -> tuple[Array, ...]:
     """Rows, columns and residuals y − z of the cells with |y − z| > threshold.
 
     Row by row, and in the order of the columns within a row.

@@ -6,9 +6,6 @@ between passes. Reductions go by fixed pieces of the data, so the same GPU gives
 
 from __future__ import annotations
 
-import ctypes
-import sys
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
@@ -16,15 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import contiguous, empty, host, zeros
+from pygeco.arrays.kinds import HOST, contiguous, empty, host, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cuda import tables
+from pygeco.engines.cuda.driver import count_gpus
 from pygeco.engines.cuda.launch import Launcher, number, threads
 from pygeco.engines.cuda.systems import half_sweep, lengthened, systems
 from pygeco.engines.cuda.work_items import Pieces, cut, ranges, runs
-from pygeco.engines.protocol import (
+from pygeco.engines.protocol import LocalEngine, TableEngine
+from pygeco.engines.values import (
     Cells,
-    Engine,
     Formulas,
     Lines,
     Residuals,
@@ -38,11 +36,11 @@ from pygeco.engines.protocol import (
 CELLS = 1 << 27  # of one run of a loss's formulas
 
 
-class Cuda(Engine):
-    """See `Engine`."""
+class Cuda(LocalEngine, TableEngine):
+    """See `Engine`, `LocalEngine` and `TableEngine`."""
 
     name = "cuda"
-    kind: Array
+    kind: Array = HOST
 
     def __init__(self, launch: Any, kind: Array) -> None:
         self.launch, self.kind = launch, kind
@@ -99,13 +97,14 @@ class Cuda(Engine):
             return scale * out.reshape(pieces.ranges.parts, -1).sum(axis=0)
         return out if whole else self._summed(pieces, out[:, None], scale)[:, 0]
 
-    def transposed(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
+    def reorder_by_column(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
         return data[by_col.blocks.order]
 
-    def alone(self, by_row: Cells, by_col: Cells) -> bool | None:
-        return None  # numbers change their order quickly, and scattered sums wait for each other
-
-    def crossed(self, cells: Cells, data: Array, scale: float, x: Array, size: int) -> Array:
+    # `order_that_serves` is None: numbers change their order quickly, and scattered sums wait for
+    # each other.
+    def transposed_product(
+        self, cells: Cells, data: Array, scale: float, x: Array, size: int
+    ) -> Array:
         terms = data * x[cells.owners()].astype(float)
         return scale * np.bincount(cells.indices, weights=terms, minlength=size)
 
@@ -226,19 +225,16 @@ class Cuda(Engine):
             self._predict(cells, pieces, run, P, Q, z, at.start, None)
             yield part, at, z, cells.values[at], cells.weights[at]
 
-    def by_groups(
-        self, cells: Cells, job: Callable[..., Array], other: Array, *own: Array
-    ) -> Array:
-        return job(cells, other, *own)
-
     def lines(
         self, table: Table, loss: Formulas, P: Array, Q: Array, X: Array, *,
         by_row: bool, curved: bool,
     ) -> Lines:  # fmt: skip
         return tables.lines(self.launch, table, loss, P, Q, X, by_row=by_row, curved=curved)
 
-    def beyond(self, table: Table, P: Array, Q: Array, threshold: float) -> tuple[Array, ...]:
-        return tables.beyond(table, P, Q, threshold)
+    def residuals_beyond(
+        self, table: Table, P: Array, Q: Array, threshold: float
+    ) -> tuple[Array, ...]:
+        return tables.residuals_beyond(table, P, Q, threshold)
 
     def medians(self, table: Table) -> Array:
         return tables.medians(self.launch, table)
@@ -282,21 +278,9 @@ def _times(x: Array, w: Array) -> Array:
     return x * w if len(w) else x
 
 
-def visible() -> int:
-    """The number of GPUs, asked of the driver itself: CuPy need not be there."""
-    try:
-        driver = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-    except OSError:
-        return 0
-    count = ctypes.c_int(0)
-    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
-        return 0
-    return count.value
-
-
 @cache
 def engine() -> Cuda:
-    if not visible():
+    if not count_gpus():
         raise RuntimeError(
             "engine: 'cuda' needs an NVIDIA GPU and its driver, and none is visible; "
             "use engine='cpu'."

@@ -14,7 +14,7 @@ from pygeco.arrays.kinds import contiguous, empty, on, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cuda.launch import Launcher, number, threads
 from pygeco.engines.cuda.work_items import Pieces, runs
-from pygeco.engines.protocol import Cells, Ridges, Solved
+from pygeco.engines.values import Cells, Ridges, Solved
 
 ROOM = 4 << 30  # bytes of partial systems that are in memory at once
 TRIANGLE = 8  # blocks of eight columns whose whole Gram one warp keeps in its registers

@@ -10,7 +10,7 @@ import numpy as np
 from pygeco.arrays.kinds import contiguous, empty, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cuda.launch import Launcher, number, threads
-from pygeco.engines.protocol import Formulas, Lines, Table
+from pygeco.engines.values import Formulas, Lines, Table
 
 CELLS = 1 << 26  # of a run of rows: three arrays of so many numbers are in memory at once
 GRID = 1 << 14
@@ -20,7 +20,7 @@ def lines(
     launch: Launcher, table: Table, loss: Formulas, P: Array, Q: Array, X: Array, *,
     by_row: bool, curved: bool,
 ) -> Lines:  # fmt: skip
-    """See `Engine.lines`. Three arrays of a run's size, and products by cuBLAS."""
+    """See `TableEngine.lines`. Three arrays of a run's size, and products by cuBLAS."""
     P, Q, X = (contiguous(F, table.dtype) for F in (P, Q, X))
     count, k = len(P) if by_row else len(Q), X.shape[1]
     low = np.tril_indices(k)
@@ -79,8 +79,8 @@ def _evaluated(
     return slope, value, bend
 
 
-def beyond(table: Table, P: Array, Q: Array, threshold: float) -> tuple[Array, ...]:
-    """See `Engine.beyond`."""
+def residuals_beyond(table: Table, P: Array, Q: Array, threshold: float) -> tuple[Array, ...]:
+    """See `TableEngine.residuals_beyond`."""
     P, Q = (contiguous(F, table.dtype) for F in (P, Q))
     pieces: list[tuple[Any, ...]] = []
     for i in _rows(table):
@@ -96,7 +96,7 @@ def beyond(table: Table, P: Array, Q: Array, threshold: float) -> tuple[Array, .
 
 
 def medians(launch: Launcher, table: Table) -> Array:
-    """See `Engine.medians`."""
+    """See `TableEngine.medians`."""
     y, w = contiguous(table.values), table.weight(slice(None), slice(None))
     m, n = y.shape
     out = empty(n, y)
@@ -109,7 +109,7 @@ def medians(launch: Launcher, table: Table) -> Array:
 
 
 def census(table: Table) -> tuple[float, float, int]:
-    """See `Engine.census`."""
+    """See `TableEngine.census`."""
     total, heaviest, infinite = 0.0, 0.0, 0
     for i in _rows(table):
         y, w = table.values[i], table.weight(i, slice(None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pygeco.engines.protocol import Cells
+from pygeco.engines.values import Cells
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,11 @@ import dask
 from distributed import Client, LocalCluster
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from pygeco.arrays.kinds import HOST, Array
-from pygeco.engines.cpu.engine import Host
+from pygeco.engines.cpu.engine import CpuCells
 from pygeco.engines.dask.passes import Dask
 from pygeco.engines.dask.patience import ANSWER_SECONDS, await_workers, check_scheduler
 from pygeco.engines.dask.slabs import from_csr
-from pygeco.engines.protocol import Cells
+from pygeco.engines.values import Cells
 
 # Between processes of one machine: how long a call to one that is dead may take (30 s otherwise).
 SHORT = {"distributed.comm.timeouts.connect": "5s"}
@@ -30,19 +29,18 @@ MEMORY = {
 }
 
 
-class Sender(Host):
+class Sender(CpuCells):
     """The engine of cells that are not on the cluster yet: they are grouped here, then sent."""
 
     name = "dask"
-    kind: Array = HOST
 
     def __init__(self, client: Any = None) -> None:
         self.client = client
 
-    def sent(self, by_row: Cells, columns: int) -> tuple[Cells, Cells]:
+    def place_cells(self, by_row: Cells, by_col: Cells) -> tuple[Cells, Cells]:
         """The cells on the workers, by row and by column."""
         client = current_client() if self.client is None else self.client
-        return Dask(from_csr(client, *by_row[:4], columns)).cells()
+        return Dask(from_csr(client, *by_row[:4], by_col.groups)).cells()
 
 
 def engine(client: Any = None) -> Sender:
@@ -118,7 +116,7 @@ def submitted(client: Any, function: Callable[..., Any], *args: Any) -> Any:
 
 
 @contextmanager
-def borrowed() -> Iterator[bool]:
+def borrow_client() -> Iterator[bool]:
     """A client for a while: the current one (false), or one of a cluster started for it (true)."""
     client = known()
     if client is not None:

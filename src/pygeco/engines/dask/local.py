@@ -15,8 +15,9 @@ import dask
 import numpy as np
 
 from pygeco.arrays.kinds import HOST, moved, on
-from pygeco.engines import chosen
-from pygeco.engines.protocol import Cells, Engine
+from pygeco.engines import choose_engine
+from pygeco.engines.protocol import Engine
+from pygeco.engines.values import Cells
 
 SMALL = 1 << 16  # bytes up to which an array is copied each time
 
@@ -25,7 +26,7 @@ _COPIES: dict[int, Any] = {}  # by the number of the array of the host, while th
 
 def engine() -> Engine:
     """The engine of this worker."""
-    return chosen(dask.config.get("pygeco.engine", "cpu"))
+    return choose_engine(dask.config.get("pygeco.engine", "cpu"))
 
 
 def on_device(

@@ -7,8 +7,6 @@ gives for columns is summed over the slabs, in a fixed order, and is NumPy's on 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,6 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import Array, parts
 from pygeco.engines.cpu.cells import CROWDED, NARROW
-from pygeco.engines.cpu.engine import ENGINE
 from pygeco.engines.dask import programs as work
 from pygeco.engines.dask import sweeps
 from pygeco.engines.dask.cells import Groups, Spread
@@ -26,23 +23,20 @@ from pygeco.engines.dask.nodes import Each, Node
 from pygeco.engines.dask.rowwise import cut
 from pygeco.engines.dask.slabs import Slabs
 from pygeco.engines.dask.tall import Tall
-from pygeco.engines.protocol import (
+from pygeco.engines.protocol import Engine, GroupJob
+from pygeco.engines.values import (
     Cells,
-    Engine,
     Formulas,
-    Lines,
     Residuals,
     Ridges,
     Slopes,
     Solved,
     Systems,
-    Table,
 )
 
 CELL, NUMBER = "cell", "number"
 ROOM = 1 << 28  # bytes of the columns' systems that are summed at once
 LARGE = 1 << 30  # bytes of all of them, from which on cores are better
-DENSE = "engine: 'dask' serves observed cells, not dense tables; use engine='cpu' or 'cuda'."
 
 
 class Dask(Engine):
@@ -65,9 +59,6 @@ class Dask(Engine):
     @property
     def kind(self) -> Any:
         return self.home[:0]
-
-    def session(self) -> AbstractContextManager[object]:
-        return nullcontext()
 
     def cells(self) -> tuple[Cells, Cells]:
         """The cells by row and by column."""
@@ -130,13 +121,17 @@ class Dask(Engine):
         args = (data, scale, self._other(cells, x))
         return self._pass("product", cells, (_like(),), *args)[0]
 
-    def alone(self, by_row: Cells, by_col: Cells) -> bool | None:
+    def order_that_serves(self, by_row: Cells, by_col: Cells) -> bool | None:
         each = by_row.size // self.grid.count
         return False if self.columns <= min(NARROW, each // CROWDED) else None
 
-    def crossed(self, cells: Cells, data: Array, scale: float, x: Array, size: int) -> Array:
+    def transposed_product(
+        self, cells: Cells, data: Array, scale: float, x: Array, size: int
+    ) -> Array:
         """A sum over the slabs' rows."""
-        node = self._node("crossed", "product", cells, data, scale, self._own(cells, x), size)
+        node = self._node(
+            "transposed_product", "product", cells, data, scale, self._own(cells, x), size
+        )
         found: Array = self.grid.total(node, "product", 8 * size)
         return found
 
@@ -152,9 +147,6 @@ class Dask(Engine):
         outs = (_like(X.shape[1], dtype=X.dtype), NUMBER, NUMBER)
         args = (*self._both(cells, P, Q), scale, self._other(cells, X))
         return Residuals(*self._pass("fresh_products", cells, outs, *args))
-
-    def transposed(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
-        return None
 
     def cross_grams(self, cells: Cells, X: Array, x: Array) -> Array:
         args = (self._other(cells, X), self._other(cells, x))
@@ -199,36 +191,13 @@ class Dask(Engine):
         uncertainty: Any = Later(self.grid, Node(operator.getitem, node, 3))
         return Solved(field(0), mean, variance, uncertainty)
 
-    def by_groups(
-        self, cells: Cells, job: Callable[..., Array], other: Array, *own: Array
-    ) -> Array:
-        if _by_col(cells):
-            return job(cells, other, *own)
+    def map_groups(self, cells: Cells, job: GroupJob, other: Array, *own: Array) -> Array:
+        if _by_col(cells):  # every slab has some cells of a column
+            return job(self, cells, other, *own)
         arrays: list[Any] = [cells.values, cells.weights, other, *map(self._in_slabs, own)]
         nodes = [x.node if isinstance(x, Tall) else x for x in arrays]
         node = Node(work.in_parts, job, self.slab, *nodes, costly=True, name="half-sweep")
         return self._tall(node, own[0][:0] if isinstance(own[0], np.ndarray) else own[0].meta)
-
-    def row_systems(self, cells: Cells, part: slice, offset: Array, V: Array) -> Systems:
-        raise NotImplementedError("engine: on a cluster, rows are not taken in parts.")
-
-    def top_k(self, scores: Array, k: int) -> tuple[NDArray[np.int64], Array]:
-        return ENGINE.top_k(scores, k)
-
-    def lines(
-        self, table: Table, loss: Formulas, P: Array, Q: Array, X: Array, *,
-        by_row: bool, curved: bool,
-    ) -> Lines:  # fmt: skip
-        raise TypeError(DENSE)
-
-    def beyond(self, table: Table, P: Array, Q: Array, threshold: float) -> tuple[Array, ...]:
-        raise TypeError(DENSE)
-
-    def medians(self, table: Table) -> Array:
-        raise TypeError(DENSE)
-
-    def census(self, table: Table) -> tuple[float, float, int]:
-        raise TypeError(DENSE)
 
     def _columns(
         self, cells: Cells, start: Array, ridges: Ridges, partner: list[Any], variances: bool
@@ -251,7 +220,7 @@ class Dask(Engine):
             factor.node.memory["gram"] = gram
         return sweeps.joined(found)
 
-    def heavy(self, rank: int) -> bool:
+    def sends_too_much(self, rank: int) -> bool:
         """Whether the columns' systems are too much to be summed over the slabs at every sweep."""
         return sweeps.width(rank, False, False) * 8 * self.columns > LARGE
 

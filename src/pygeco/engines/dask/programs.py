@@ -19,7 +19,7 @@ from pygeco.engines.cpu.forking import Turn
 from pygeco.engines.cpu.threads import one_blas_thread
 from pygeco.engines.dask import local, sweeps
 from pygeco.engines.dask.slabs import Slab
-from pygeco.engines.protocol import Cells
+from pygeco.engines.values import Cells
 
 # A task uses all threads of its worker; two at a time would only get in each other's way.
 _TURN = Turn()
@@ -140,7 +140,7 @@ def on_cells(
 ) -> Any:
     """A pass over the slab, of the worker's engine where it is a name, with these values."""
     own = local.engine()
-    if own.name != "cpu" and what is not sweeps.tables:  # whose kernel is for the cores
+    if not own.uses_host_arrays and what is not sweeps.tables:  # whose kernel is for the cores
         call = getattr(own, what) if isinstance(what, str) else what
         call = partial(call, **keywords)
         return local.on_device(own, call, slab, by_col, part, values, weights, *args)
@@ -243,7 +243,7 @@ def regrouped(
 
 def in_parts(job: Callable[..., Any], slab: Both, values: Array, weights: Array, *args: Any) -> Any:
     """A job on a slab's cells by row."""
-    return job(slab.by_row._replace(values=values, weights=weights), *args)
+    return job(ENGINE, slab.by_row._replace(values=values, weights=weights), *args)
 
 
 def hashed(*arrays: NDArray[Any]) -> str:

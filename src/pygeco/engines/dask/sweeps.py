@@ -11,7 +11,7 @@ import numpy as np
 from pygeco.arrays.kinds import Array
 from pygeco.engines.cpu.engine import padded
 from pygeco.engines.cpu.packed_tables import packed_tables, solve_tables
-from pygeco.engines.protocol import Cells, Ridges, Solved
+from pygeco.engines.values import Cells, Ridges, Solved
 
 # Of `Ridges`: what goes with the partner's side, and with the side that is swept.
 PARTNER = ("partner", "bias", "variance", "bias_variance")

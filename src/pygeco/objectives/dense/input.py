@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.kinds import full, on
 from pygeco.arrays.low_rank import Array
-from pygeco.engines import Engine, Table
+from pygeco.engines import Table, TableEngine
 from pygeco.losses import Loss, Squared, check_size, prepared
 
 ROWS = 256  # that are checked at once
 
 
 def checked(
-    Y: ArrayLike, mask: ArrayLike | None, sample_weight: ArrayLike | None, engine: Engine
+    Y: ArrayLike, mask: ArrayLike | None, sample_weight: ArrayLike | None, engine: TableEngine
 ) -> Table:
     """Values in their own type, mask and weights, and the type to work in."""
     values = _values(Y, engine.kind)

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from pygeco.arrays.kinds import host, inner, on, ones, scaled, times, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, stream
-from pygeco.engines import Engine, chosen
-from pygeco.engines.protocol import Lines, Systems
+from pygeco.engines import Engine, TableEngine, choose_table_engine
+from pygeco.engines.values import Lines, Systems
 from pygeco.losses import Loss, Squared, named, prepared
 from pygeco.losses.duals import ScaledDual
 from pygeco.objectives.base import Objective, OfCells
@@ -50,7 +50,7 @@ class Dense(Objective):
         sample_weight: ArrayLike | None = None,
         engine: str | Engine | None = None,
     ) -> None:
-        self.table = checked(Y, mask, sample_weight, chosen(engine, Y))
+        self.table = checked(Y, mask, sample_weight, choose_table_engine(engine, Y))
         self.shape: tuple[int, int] = self.table.values.shape
         self.offset: tuple[Array, Array] | None = None
         self.total_weight, self.heaviest, infinite = self.engine.census(self.table)
@@ -67,7 +67,7 @@ class Dense(Objective):
             self.loss, _ = prepared(loss, y[seen], w)
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> TableEngine:
         """Where the passes over the cells run."""
         return self.table.engine
 
@@ -216,7 +216,7 @@ class Dense(Objective):
     def outliers(self, A: LowRank, threshold: float) -> sp.csr_array:
         """Y − A where that is larger than the threshold, (m, n) sparse."""
         P, Q = self.widened(False, A.left, A.V)
-        i, j, r = self.engine.beyond(self.table, P, Q, threshold)
+        i, j, r = self.engine.residuals_beyond(self.table, P, Q, threshold)
         starts = np.searchsorted(i, np.arange(self.shape[0] + 1, like=i))
         return sp.csr_array((host(r), host(j), host(starts)), shape=self.shape)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pygeco.arrays.kinds import inner, on, ones, parts, times
 from pygeco.arrays.low_rank import Array
-from pygeco.engines.protocol import Lines
+from pygeco.engines.values import Lines
 
 # Up to this many columns each line's own system costs little more than the pass itself.
 DIRECT = 16

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from pygeco.arrays.kinds import on, parts, zeros
 from pygeco.arrays.low_rank import Array
-from pygeco.engines import Cells
+from pygeco.engines import Cells, Engine, LocalEngine
 from pygeco.objectives.entries.objective import Entries
 from pygeco.objectives.entries.row_newton import minimise_side
 
@@ -30,14 +30,18 @@ def fold_in(entries: Entries, V: Array, *, offset: Array, ridge: ArrayLike) -> A
         return minimise_side(moved, start, V, ridge=ridge)
     out = zeros((entries.shape[0], s), V)
     lift = np.broadcast_to(on(ridge, V, float), out.shape)
-    return entries.engine.by_groups(cells, partial(_folded, offset=offset), V, out, lift)
+    return entries.engine.map_groups(cells, partial(_fold_rows, offset=offset), V, out, lift)
 
 
-def _folded(cells: Cells, V: Array, start: Array, lift: Array, *, offset: Array) -> Array:
+def _fold_rows(
+    engine: Engine, cells: Cells, V: Array, start: Array, lift: Array, *, offset: Array
+) -> Array:
     """The rows of these cells, a block at a time."""
+    if not isinstance(engine, LocalEngine):
+        raise TypeError("engine: columns on a cluster are not folded in; use engine='cpu'.")
     out, eye = zeros(start.shape, V), on(np.eye(V.shape[1]), V)
     for part in parts(len(out), ROWS):
-        found = cells.engine.row_systems(cells, part, offset, V)
+        found = engine.row_systems(cells, part, offset, V)
         out[part] = _solve(found.grams + eye * lift[part][:, None, :], found.sides)
     return out
 

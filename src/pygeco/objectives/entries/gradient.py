@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array
 from pygeco.engines import Cells
-from pygeco.engines.protocol import Residuals, Slopes
+from pygeco.engines.values import Residuals, Slopes
 from pygeco.objectives.base import OfCells
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class OneOrderGradient(OfCells):
         engine, own = self.objective.engine, self.objective.cells(self.columns)
         if columns == self.columns:
             return engine.product(own, self.data, self.scale, x)
-        return engine.crossed(own, self.data, self.scale, x, self.shape[columns])
+        return engine.transposed_product(own, self.data, self.scale, x, self.shape[columns])
 
     def _products(self, columns: bool, X: Array) -> Array:
         data = self.data if columns == self.columns else self.other
@@ -138,7 +138,7 @@ CellGradient = EntriesGradient | OneOrderGradient | FreshGradient
 
 def kept(entries: Entries, numbers: Pass, factor: int) -> EntriesGradient | OneOrderGradient:
     """The gradient factor / Σ w · S, S the numbers of a pass, in as few orders as are needed."""
-    columns = entries.engine.alone(entries.by_row, entries.by_col)
+    columns = entries.engine.order_that_serves(entries.by_row, entries.by_col)
     if columns is None:
         return in_both_orders(entries, numbers, factor)
     data, value, inner = numbers(columns, True)
@@ -148,7 +148,7 @@ def kept(entries: Entries, numbers: Pass, factor: int) -> EntriesGradient | OneO
 
 def in_both_orders(entries: Entries, numbers: Pass, factor: int) -> EntriesGradient:
     rows, value, inner = numbers(False, True)
-    cols = entries.engine.transposed(entries.by_row, entries.by_col, rows)
+    cols = entries.engine.reorder_by_column(entries.by_row, entries.by_col, rows)
     if cols is None:
         cols = numbers(True, False).data
     scale, value = factor / entries.total_weight, value / entries.total_weight

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import contiguous, on, zeros
 from pygeco.arrays.low_rank import Array
-from pygeco.engines.protocol import Cells, Ridges
+from pygeco.engines.values import Cells, Ridges
 
 UNKNOWN: Array = np.zeros(0)
 

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from pygeco.arrays.kinds import as_array, on, ones, zeros
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.engines import Cells, Engine, chosen, spread
-from pygeco.engines.protocol import Residuals, Slopes, Systems
+from pygeco.engines import Cells, Engine, cells_of_slabs, choose_engine
+from pygeco.engines.values import Residuals, Slopes, Systems
 from pygeco.losses import Loss, named, prepared
 from pygeco.losses.duals import ScaledDual
 from pygeco.objectives.base import Objective, Span
@@ -78,7 +78,7 @@ class Entries(CellViews, Objective):
             cols,
             values,
             shape,
-            engine=chosen(engine, rows, cols, values),
+            engine=choose_engine(engine, rows, cols, values),
             sample_weight=sample_weight,
             duplicates=duplicates,
             allow_empty=allow_empty,
@@ -107,7 +107,7 @@ class Entries(CellViews, Objective):
     @classmethod
     def from_sparse(cls, X: Any, *, row_weight: Array | None = None, **settings: Any) -> Entries:
         """The stored cells of a scipy sparse matrix, explicit zeros included."""
-        engine = chosen(settings.get("engine"), X.data)
+        engine = choose_engine(settings.get("engine"), X.data)
         known = {"loss", "lean", "duplicates", "allow_empty", "engine"}
         if row_weight is None and settings.keys() <= known:
             both = compressed(X, engine, settings.get("allow_empty", False))
@@ -129,7 +129,7 @@ class Entries(CellViews, Objective):
     def from_slabs(cls, slabs: Any, *, loss: str | Loss = "squared", lean: bool = False) -> Entries:
         """Cells on the workers of a cluster, see `pygeco.engines.dask.Slabs`."""
         entries = cls.__new__(cls)
-        by_row, by_col = spread(slabs)
+        by_row, by_col = cells_of_slabs(slabs)
         entries._take(by_row, by_col, slabs.shape, loss, lean)
         return entries
 
@@ -230,7 +230,7 @@ class Entries(CellViews, Objective):
         """
         if not (penalized or self.loss.regression):
             return "core"
-        if self.engine.heavy(rank):
+        if self.engine.sends_too_much(rank):
             warnings.warn(
                 f"correction: on a cluster, sweeps at rank {rank} would sum the systems of "
                 f"{self.shape[1]} columns over the slabs; cores are used instead. Ask for "

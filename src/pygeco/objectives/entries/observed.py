@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.kinds import contiguous, on, ones
 from pygeco.arrays.low_rank import Array
-from pygeco.engines import Cells, Engine, placed
+from pygeco.engines import Cells, Engine
 from pygeco.engines.cpu.cells import with_transpose
 from pygeco.errors.visible_text import escape_controls
 
@@ -45,7 +45,7 @@ def observed(
         some = w > 0
         i, j, y, w = i[some], j[some], y[some], w[some]
     by_row, by_col = _unique(*engine.both_orders(i, j, y, w, shape), duplicates, shape)
-    return *placed(engine, by_row, by_col), shape
+    return *engine.place_cells(by_row, by_col), shape
 
 
 def compressed(X: Any, engine: Engine, allow_empty: bool) -> tuple[Cells, Cells] | None:
@@ -54,8 +54,8 @@ def compressed(X: Any, engine: Engine, allow_empty: bool) -> tuple[Cells, Cells]
     None where that cannot be: another format or engine, unsorted or repeated cells, long indices.
     """
     ready = (
-        engine.name == "cpu"
-        and getattr(X, "format", "") in ("csr", "csc")
+        engine.uses_host_arrays
+        and X.format in ("csr", "csc")
         and X.has_canonical_format
         and X.indices.dtype == np.int32
         and X.data.dtype.kind == "f"

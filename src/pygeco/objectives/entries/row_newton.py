@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.kinds import on, ones
 from pygeco.arrays.low_rank import Array
-from pygeco.engines import Cells
+from pygeco.engines import Cells, Engine
 
 if TYPE_CHECKING:
     from pygeco.objectives.entries.objective import Entries
@@ -47,12 +47,20 @@ def minimise_side(
     cells, s = entries.cells(columns), fixed.shape[1]
     out = start.astype(float)
     lift = np.broadcast_to(on(ridge, out, float), out.shape)
-    job = partial(_minimised, loss=entries.loss, steps=steps)
-    return cells.engine.by_groups(cells, job, Q, out, P[:, s:], lift)
+    job = partial(_minimise_rows, loss=entries.loss, steps=steps)
+    return cells.engine.map_groups(cells, job, Q, out, P[:, s:], lift)
 
 
-def _minimised(
-    cells: Cells, Q: Array, start: Array, extra: Array, lift: Array, *, loss: Any, steps: int
+def _minimise_rows(
+    engine: Engine,
+    cells: Cells,
+    Q: Array,
+    start: Array,
+    extra: Array,
+    lift: Array,
+    *,
+    loss: Any,
+    steps: int,
 ) -> Array:
     """The rows of these cells, a block at a time."""
     out, s = start.copy(), start.shape[1]
@@ -60,7 +68,7 @@ def _minimised(
     for first in range(0, len(out) if s else 0, block):
         part = slice(first, min(first + block, len(out)))
         run = cells._replace(pointers=cells.pointers[part.start : part.stop + 1])
-        rows = _Rows(run, loss, extra[part], Q, lift[part])
+        rows = _Rows(engine, run, loss, extra[part], Q, lift[part])
         out[part] = rows.minimise(out[part], steps)
     return out
 
@@ -69,6 +77,7 @@ def _minimised(
 class _Rows:
     """The problems of a block of rows. `extra` is the offset's part of their factors."""
 
+    engine: Engine
     cells: Any
     loss: Any
     extra: Array
@@ -102,7 +111,7 @@ class _Rows:
     def _at(self, W: Array) -> tuple[Array, Array, Array]:
         """Each row's objective, its Gram, and minus its slope."""
         P = np.column_stack([W, self.extra])
-        found = self.cells.engine.systems(self.cells, self.loss, P, self.Q, W.shape[1])
+        found = self.engine.systems(self.cells, self.loss, P, self.Q, W.shape[1])
         value = found.values + np.sum(self.lift * W * W, axis=1)
         return value, found.grams, -found.sides - 2 * self.lift * W
 

@@ -15,7 +15,7 @@ import numpy as np
 from pygeco.arrays.kinds import host, inner, times
 from pygeco.arrays.linalg import solve_psd
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.engines.protocol import Systems
+from pygeco.engines.values import Systems
 from pygeco.objectives.spans import kronecker
 
 

@@ -1,0 +1,151 @@
+"""What passes over the data take and give: cells, tables, and the numbers that a pass finds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.low_rank import Array
+
+if TYPE_CHECKING:
+    from pygeco.engines.protocol import Engine, TableEngine
+
+
+class Cells(NamedTuple):
+    """Cells grouped by row (or by column): 4 bytes of index and one value each.
+
+    `weights` is empty where every cell counts once. `blocks` cuts the groups into the fixed parts
+    in which the engine works.
+    """
+
+    pointers: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: Array
+    weights: Array
+    blocks: Any
+    engine: Engine
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+    @property
+    def groups(self) -> int:
+        return len(self.pointers) - 1
+
+    def counts(self) -> NDArray[np.int64]:
+        return np.diff(self.pointers)
+
+    def owners(self) -> NDArray[np.int32]:
+        """The group of each cell."""
+        every = np.arange(self.groups, dtype=np.int32, like=self.indices)
+        return np.repeat(every, self.counts())
+
+    def owners_of(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """The groups of some cells."""
+        return np.searchsorted(self.pointers, cells, "right") - 1
+
+
+class Table(NamedTuple):
+    """Y (m, n) of any real type, with NaN for missing cells, and weights that broadcast to it.
+
+    Predictions are made in `dtype`. A cell of weight zero is missing too.
+    """
+
+    values: NDArray[Any]
+    weights: tuple[NDArray[Any], ...]
+    dtype: np.dtype[Any]
+    engine: TableEngine
+
+    @property
+    def T(self) -> Table:
+        return self._replace(values=self.values.T, weights=tuple(w.T for w in self.weights))
+
+    def weight(self, i: slice, j: slice) -> Array | None:
+        """The weights of a tile, multiplied; None where every cell counts once."""
+        product = None
+        for w in self.weights:
+            tile = w[i, j].astype(self.dtype)
+            product = tile if product is None else product * tile
+        return product
+
+
+class Formulas(Protocol):
+    """What a pass needs of a loss: array formulas, and their fused form where there is one."""
+
+    @property
+    def clipped(self) -> tuple[float, float] | None:
+        """(δ, scale) where the slope is scale · clip(z − y, ±δ), as Huber's is."""
+
+    def value(self, z: Array, y: Array) -> Array: ...
+    def slope(self, z: Array, y: Array) -> Array: ...
+    def stiffness(self, z: Array, y: Array) -> Array: ...
+
+
+class Residuals(NamedTuple):
+    """w (z − y) of each cell, Σ w (z − y)² and Σ w (z − y) z."""
+
+    data: Array
+    squares: float
+    inner: float
+
+
+class Slopes(NamedTuple):
+    """W ℓ′(z, y) of each cell, Σ w ℓ and Σ w ℓ′ z."""
+
+    data: Array
+    value: float
+    inner: float
+
+
+class Systems(NamedTuple):
+    """Of each group: Σ w ℓ″ q qᵀ (s, s), Σ w ℓ′ q (s,) and Σ w ℓ."""
+
+    grams: Array
+    sides: Array
+    values: Array
+
+
+class Lines(NamedTuple):
+    """Of each line: Σ w ℓ′ x (k,), Σ w ℓ, Σ w h, and Σ w h x xᵀ (k, k) where asked for."""
+
+    sides: Array
+    values: Array
+    stiffness: Array
+    grams: Array
+
+
+class Ridges(NamedTuple):
+    """The ridge problems of a half-sweep, one a group; d = s, plus one with `offsets`.
+
+    Λ_i = ridge_i prior + τ Σ_j w_e (P_j P_jᵀ + diag(W_j)),  b_i = ridge_i shift + τ Σ_j w_e r_e P_j
+    with r_e = y_e − bias_j, P the partner's factor (n, s), W its variances, and with `offsets` one
+    more unknown whose partner is the constant 1. `prior` (d, d) and `shift` (d,) are on the host.
+    `jitter`, a share of the mean curvature, pulls a singular system to its start. A `noise` of
+    standard normals (m, d) draws from the posterior. None stands for zeros; for ones as a ridge.
+    """
+
+    partner: Array
+    bias: Array | None
+    variance: Array | None
+    bias_variance: Array | None
+    ridge: Array | None
+    prior: Array
+    shift: Array
+    tau: float
+    jitter: float
+    noise: Array | None
+    offsets: bool
+
+
+class Solved(NamedTuple):
+    """Solutions (m, d), posterior means where noise was given, variances where asked for, and
+    Σ w Var(ŷ) by the variances of both sides.
+    """
+
+    out: Array
+    mean: Array | None
+    variance: Array | None
+    uncertainty: float

@@ -1,0 +1,108 @@
+"""What an engine claims it does, and what is above never asks who it is."""
+
+import ast
+import inspect
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pygeco
+from fake_device import FakeDevice
+from pygeco import Dense, RobustPCA
+from pygeco.engines import choose_engine
+from pygeco.engines.cpu.engine import Cpu
+from pygeco.engines.cuda.engine import Cuda
+from pygeco.engines.protocol import Engine, LocalEngine, TableEngine
+
+SOURCE = Path(pygeco.__file__).parent
+CLAIMS = {
+    "cpu": (Cpu, (LocalEngine, TableEngine)),
+    "cuda": (Cuda, (LocalEngine, TableEngine)),
+    "a fake device": (FakeDevice, (LocalEngine, TableEngine)),
+}
+MEMBERS = {name for p in (LocalEngine, TableEngine) for name in vars(p) | vars(Engine)}
+
+
+def engines():
+    yield from CLAIMS.items()
+    try:
+        from pygeco.engines.dask import Dask
+        from pygeco.engines.dask.cluster import Sender
+    except ImportError:
+        return
+    yield "dask", (Dask, (Engine,))
+    yield "cells to be sent", (Sender, (Engine,))
+
+
+@pytest.mark.parametrize(("engine", "protocols"), dict(engines()).values(), ids=dict(engines()))
+def test_an_engine_has_what_it_claims_and_refuses_none_of_it(engine, protocols) -> None:
+    claimed = {p for p in (LocalEngine, TableEngine) if issubclass(engine, p)}
+    assert claimed == set(protocols) - {Engine}
+    assert not inspect.isabstract(engine)
+    for name in MEMBERS & set(dir(engine)):
+        member = getattr(engine, name)
+        if inspect.isfunction(member) and not name.startswith("__"):
+            (found,) = ast.parse(textwrap.dedent(inspect.getsource(member))).body
+            assert not any(isinstance(step, ast.Raise) for step in found.body), name
+
+
+def test_an_engine_that_lacks_a_pass_cannot_be_made() -> None:
+    class Half(Engine):
+        name = "half"
+        kind = np.zeros(0)
+
+    with pytest.raises(TypeError, match="abstract"):
+        Half()
+
+
+def test_a_minimal_engine_has_every_ability_s_default() -> None:
+    needed = Engine.__abstractmethods__ - {"kind"}
+    plain = type("Plain", (Engine,), dict.fromkeys(needed) | {"name": "plain", "kind": None})()
+    assert not plain.uses_host_arrays
+    assert plain.place_cells(1, 2) == (1, 2)
+    assert plain.sends_too_much(1000) is False
+    assert plain.fingerprint() is None
+    assert plain.order_that_serves(1, 2) is None
+    assert plain.reorder_by_column(1, 2, 3) is None
+    with plain.session():
+        pass
+
+
+def calls(path):
+    """Where a file asks an engine who it is, or whether it has something."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            probes = node.func.id in ("getattr", "hasattr") and len(node.args) > 1
+            name = node.args[1] if probes else None
+            if isinstance(name, ast.Constant) and name.value in MEMBERS | {"engine", "sent"}:
+                yield node.lineno
+        if isinstance(node, ast.Compare):
+            for side in (node.left, *node.comparators):
+                if isinstance(side, ast.Attribute) and side.attr == "name":
+                    owner = ast.unparse(side.value)
+                    if owner.split(".")[-1] in ("engine", "own", "local", "ENGINE"):
+                        yield node.lineno
+
+
+def test_nobody_probes_an_engine_or_compares_its_name() -> None:
+    found = [
+        (str(path.relative_to(SOURCE)), line)
+        for path in SOURCE.rglob("*.py")
+        if path.name != "kinds.py"  # the kinds of arrays, which are other people's types
+        for line in calls(path)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("model", [Dense, RobustPCA(1, engine="dask").fit], ids=["Dense", "robust"])
+def test_a_dense_table_is_refused_by_name_before_anything_is_done(model) -> None:
+    pytest.importorskip("distributed")
+    settings = {"engine": "dask"} if model is Dense else {}
+    with pytest.raises(TypeError, match="engine: 'dask' serves observed cells, not dense tables"):
+        model(np.ones((6, 5)), **settings)
+
+
+def test_the_default_is_the_cpu() -> None:
+    assert isinstance(choose_engine(None, np.zeros(3)), Cpu)
