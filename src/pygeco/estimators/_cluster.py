@@ -67,7 +67,7 @@ def sent_out(x: Any, entries: Entries) -> Any:
 
 def _spread(x: Any, home: Any, rows: bool) -> Any:
     """`rows` is true within a part that has one line for each row."""
-    from pygeco.engines.dask.rowwise import spread
+    from pygeco.engines.dask.rowwise import send_rows
 
     stay = x.on_host() if hasattr(x, "on_host") else ()
     names = [field.name for field in fields(x)] if is_dataclass(x) else getattr(x, "_fields", ())
@@ -79,7 +79,7 @@ def _spread(x: Any, home: Any, rows: bool) -> Any:
         }
         change: Any = replace if is_dataclass(x) else type(x)._replace
         return change(x, **parts)
-    return spread(x, home) if rows and isinstance(x, np.ndarray) and x.ndim else x
+    return send_rows(x, home) if rows and isinstance(x, np.ndarray) and x.ndim else x
 
 
 def asked(

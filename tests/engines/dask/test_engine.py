@@ -18,12 +18,20 @@ from noise_cases import make_noisy_cells
 from pygeco import Dense, Entries, MatrixCompletion, Ridge, Solver, engines, minimize
 from pygeco.bayes.evidence import fit_evidence
 from pygeco.data import make_ratings
-from pygeco.engines.dask import ClusterError, WorkerLostWarning, grid, local, passes, slabs, sweeps
-from pygeco.engines.dask import programs as work
-from pygeco.engines.dask import rpc as asks
+from pygeco.engines.dask import (
+    ClusterError,
+    WorkerLostWarning,
+    adapter,
+    grid,
+    local,
+    passes,
+    slabs,
+    sweeps,
+)
 from pygeco.engines.dask.faults import clear_words
-from pygeco.engines.dask.nodes import Node
-from pygeco.engines.dask.rowwise import spread
+from pygeco.engines.dask.programs import Input, Instruction, Node, Program, run_program
+from pygeco.engines.dask.rowwise import send_rows
+from pygeco.engines.dask.slab_functions import identity
 from pygeco.engines.dask.tall import Tall
 
 ROWS, COLS, VALUES, SHAPE = make_ratings((80, 30), 1100, rank=3)
@@ -45,7 +53,7 @@ def client():
 @pytest.fixture(autouse=True)
 def many_slabs(monkeypatch):
     monkeypatch.setattr(slabs, "FEWEST", 5)
-    monkeypatch.setattr(grid, "FAN", 2)  # so that sums have several levels
+    monkeypatch.setattr(grid, "PARTS_PER_SUM", 2)  # so that sums have several levels
 
 
 def targets(loss):
@@ -117,13 +125,13 @@ def test_columns_in_blocks_are_the_same_columns(client, monkeypatch) -> None:
     rng = np.random.default_rng(1)
     U, V = rng.standard_normal((SHAPE[0], 2)), rng.standard_normal((SHAPE[1], 2))
     whole = other.half_sweep(U, V, side="column")
-    monkeypatch.setattr(passes, "ROOM", 500)  # a few columns at once
+    monkeypatch.setattr(passes, "COLUMN_BLOCK_BYTES", 500)  # a few columns at once
     np.testing.assert_array_equal(other.half_sweep(U, V, side="column"), whole)
 
 
 def test_cores_where_the_columns_are_too_many_and_a_word_about_it(client, monkeypatch) -> None:
     plain, other = both(client)
-    monkeypatch.setattr(passes, "LARGE", 100)
+    monkeypatch.setattr(passes, "MAX_COLUMN_BYTES", 100)
     words = "correction: on a cluster, sweeps at rank 1 would sum"
     with pytest.warns(UserWarning, match=words) as told:
         found = minimize(other, 1, random_state=0)
@@ -149,38 +157,38 @@ def test_questions_and_tasks_give_the_same_bits(client, monkeypatch, correction)
         return [(step.objective, step.certificate.upper) for step in path]
 
     answered = []
-    parts = asks.Asks.parts
+    ask = adapter.WorkerCalls.ask
 
     def counted(self, *args):
-        found = parts(self, *args)
+        found = ask(self, *args)
         answered.append(found is not None)
         return found
 
-    monkeypatch.setattr(asks.Asks, "parts", counted)
+    monkeypatch.setattr(adapter.WorkerCalls, "ask", counted)
     straight = bits()
     assert sum(answered) > 0.8 * len(answered)
-    monkeypatch.setattr(asks.asks(client), "direct", False)
+    monkeypatch.setattr(adapter.worker_calls(client), "direct", False)
     answered.clear()
     assert bits() == straight  # through the scheduler
     assert sum(answered) > 0.8 * len(answered)
-    monkeypatch.setattr(asks.Asks, "parts", lambda *_: None)
+    monkeypatch.setattr(adapter.WorkerCalls, "ask", lambda *_: None)
     assert bits() == straight  # nobody answers
-    monkeypatch.setattr(grid, "MOST", 0)
+    monkeypatch.setattr(grid, "MAX_QUESTION_BYTES", 0)
     assert bits() == straight  # nobody is asked
 
 
 def test_a_question_about_what_is_not_there_is_not_answered(client) -> None:
-    asked, program = asks.asks(client), work.Program((), ())
+    calls, program = adapter.worker_calls(client), Program((), ())
     future = client.submit(abs, -3, pure=False)
     future.result()
-    read = work.Program((work.Instruction(work.same, (work.Input(0),)),), (0,))
-    assert asked.parts(read, [[future]]) == [3]
-    assert asked.parts(program, [[1.0]]) is None  # no value says where to ask
-    elsewhere = asks.Key("nothing of this name")
+    read = Program((Instruction(identity, (Input(0),)),), (0,))
+    assert calls.ask(run_program, read, [[future]]) == [3]
+    assert calls.ask(run_program, program, [[1.0]]) is None  # no value says where to ask
+    elsewhere = adapter.Key("nothing of this name")
     home = next(iter(client.scheduler_info()["workers"]))
-    for send in (asked._straight, asked._through):
-        assert client.sync(send, read, {home: {0: [elsewhere]}}) == [{}]
-        (failure,) = client.sync(send, read, {home: {0: []}})  # it fails on the worker
+    for send in (calls.send_straight, calls.send_through):
+        assert client.sync(send, run_program, read, {home: {0: [elsewhere]}}) == [{}]
+        (failure,) = client.sync(send, run_program, read, {home: {0: []}})  # it fails on the worker
         assert not isinstance(failure, dict)
 
 
@@ -217,7 +225,7 @@ OPERATIONS = {
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_arrays_in_slabs_are_numpy_s(client, name) -> None:
     x = np.random.default_rng(0).standard_normal((80, 3))
-    found = OPERATIONS[name](spread(x, both(client)[1].engine.home))
+    found = OPERATIONS[name](send_rows(x, both(client)[1].engine.home))
     found = found.get() if hasattr(found, "get") else found
     expected = OPERATIONS[name](x)
     assert np.asarray(found).dtype == np.asarray(expected).dtype
@@ -226,7 +234,7 @@ def test_arrays_in_slabs_are_numpy_s(client, name) -> None:
 
 def test_assignment(client) -> None:
     x = np.random.default_rng(0).standard_normal((80, 3))
-    tall = spread(x, both(client)[1].engine.home)
+    tall = send_rows(x, both(client)[1].engine.home)
     for array in (x, tall):
         array[7] = 5.0
         array[:, 1] = array[:, 0] * 2
@@ -241,14 +249,14 @@ def test_assignment(client) -> None:
 def test_tall_qr(client, kind) -> None:
     x = np.random.default_rng(0).standard_normal((80, 3))
     x = x[:, [0, 1, 1]] if kind == "dependent" else x
-    Q, R = np.linalg.qr(spread(x, both(client)[1].engine.home))
+    Q, R = np.linalg.qr(send_rows(x, both(client)[1].engine.home))
     np.testing.assert_allclose(Q.get() @ R, x, atol=1e-12)
     np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-12)
 
 
 @pytest.mark.parametrize("deep", [2, 1000])
 def test_a_worker_that_is_killed_is_survived(monkeypatch, deep) -> None:
-    monkeypatch.setattr(grid, "DEEP", deep)  # row factors from files often, or never
+    monkeypatch.setattr(grid, "MAX_CHAIN_TASKS", deep)  # row factors from files often, or never
     with started(2) as cluster, Client(cluster) as client:
         known = minimize(Entries(ROWS, COLS, VALUES, SHAPE), 2, SWEEP, random_state=0)
         entries = Entries(ROWS, COLS, VALUES, SHAPE, engine=client)
@@ -303,7 +311,7 @@ def test_a_client_that_is_not_dask_s_own_choice(client) -> None:
 
 
 def test_files_of_row_factors_go_when_nobody_needs_them(client, monkeypatch) -> None:
-    monkeypatch.setattr(grid, "DEEP", 2)
+    monkeypatch.setattr(grid, "MAX_CHAIN_TASKS", 2)
     _, other = both(client)
     path = minimize(other, 2, SWEEP, random_state=0)
     root = other.engine.grid.scratch.root

@@ -12,7 +12,7 @@ from cluster_cases import ratings, written
 from pygeco import MatrixCompletion, load, report
 from pygeco.arrays.kinds import foreign
 from pygeco.engines.dask import Dask
-from pygeco.engines.dask.rowwise import spread
+from pygeco.engines.dask.rowwise import send_rows
 from pygeco.estimators._cluster import drop_slab_models, mapped_parts
 from pygeco.estimators._ids import UnknownIdWarning
 from pygeco.estimators._seen import Seen
@@ -35,7 +35,7 @@ def models(request, client, tmp_path_factory):
     m = len(here.row_ids_)
 
     def sent(x):
-        return spread(x, engine.home) if isinstance(x, np.ndarray) and x.shape[:1] == (m,) else x
+        return send_rows(x, engine.home) if isinstance(x, np.ndarray) and x.shape[:1] == (m,) else x
 
     there = copy.copy(here)
     for name, value in vars(here).items():

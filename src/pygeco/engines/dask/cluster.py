@@ -11,9 +11,9 @@ from typing import Any
 
 import dask
 from distributed import Client, LocalCluster
-from distributed.diagnostics.plugin import WorkerPlugin
 
 from pygeco.engines.cpu.engine import CpuCells
+from pygeco.engines.dask.adapter import send_at_once
 from pygeco.engines.dask.passes import Dask
 from pygeco.engines.dask.patience import ANSWER_SECONDS, await_workers, check_scheduler
 from pygeco.engines.dask.slabs import from_csr
@@ -60,7 +60,7 @@ def current_client() -> Any:
     found = known()
     if found is None:
         cluster = local()
-        found = prompt(Client(cluster))
+        found = send_at_once(Client(cluster))
         atexit.register(_close, found, cluster)
     return found
 
@@ -75,33 +75,12 @@ def local(workers: int | None = None) -> LocalCluster:
         return LocalCluster(n_workers=workers or cores, threads_per_worker=1, **quiet)
 
 
-def prompt(client: Any) -> Any:
-    """The client of a cluster of its own, with no pauses between messages: Dask collects them for
-    2 to 10 ms, which serves many small tasks. Here a few large ones wait for each other.
-    """
-    scheduler = client.cluster.scheduler
-    for batches in (client.scheduler_comm, *scheduler.stream_comms.values()):
-        batches.interval = 0.0
-    client.register_plugin(Prompt())
-    return client
-
-
-class Prompt(WorkerPlugin):
-    """On a worker: the same, there."""
-
-    name = "pygeco-prompt"
-    idempotent = True
-
-    def setup(self, worker: Any) -> None:
-        worker.batched_stream.interval = 0.0
-
-
 @contextmanager
 def started(address: str | None = None, workers: int | None = None) -> Iterator[Any]:
     """A client of the scheduler at an address; or of a cluster here, which ends with the block."""
     if address is None:
         with dask.config.set(SHORT), local(workers) as cluster, Client(cluster) as client:
-            yield prompt(client)
+            yield send_at_once(client)
     else:
         check_scheduler(address)
         with Client(address, timeout=ANSWER_SECONDS) as client:

@@ -9,27 +9,27 @@ from typing import Any
 
 import numpy as np
 
-from pygeco.engines.dask import programs as work
-from pygeco.engines.dask.nodes import Each, Node
-from pygeco.engines.dask.rowwise import Constant, aligned, rowwise, spread, summed
+from pygeco.engines.dask import slab_functions
+from pygeco.engines.dask.programs import Each, Node
+from pygeco.engines.dask.rowwise import Constant, align, apply_rowwise, send_rows, sum_slabs
 from pygeco.engines.dask.tall import Tall, Wide
 
 HANDLERS: dict[Any, Callable[..., Any]] = {}
 
 
-def called(function: Any, args: Any, kwargs: Any, like: Tall) -> Any:
+def call_function(function: Any, args: Any, kwargs: Any, like: Tall) -> Any:
     """The function for tall arrays; row by row, where nothing else is known of it."""
     if function in MADE:
         return function(*args, **kwargs)
     if function in HANDLERS:
         return HANDLERS[function](like, *args, **kwargs)
     if function in ROWWISE:
-        return rowwise(function, *args, **kwargs)
+        return apply_rowwise(function, *args, **kwargs)
     raise TypeError(f"{function.__name__} is not there for rows on a cluster")
 
 
-BINS = 256  # by which a median's range is narrowed at once
-FEW = 1 << 16  # numbers that may travel to the client
+MEDIAN_BINS = 256  # by which a median's range is narrowed at once
+MAX_FETCHED_NUMBERS = 1 << 16  # that may travel to the client
 
 # What is made from nothing is made on the client: it mixes with tall arrays.
 MADE = {np.zeros, np.empty, np.arange}
@@ -57,7 +57,7 @@ def _asarray(like: Tall, x: Any, dtype: Any = None, **_: Any) -> Any:
     x = np.asarray(x, dtype)
     home = like.engine.home
     tall = x.ndim == 2 and x.size and len(x) == home.bounds[-1] != like.engine.columns
-    return spread(x, home) if tall else x
+    return send_rows(x, home) if tall else x
 
 
 @handles(np.empty_like)
@@ -65,20 +65,22 @@ def _empty_like(like: Tall, x: Any, dtype: Any = None, shape: Any = None, **_: A
     if isinstance(x, Wide):
         return Wide(_empty_like(like, x.T, dtype))
     if shape is None:
-        return rowwise(partial(np.zeros_like, dtype=dtype), x)
+        return apply_rowwise(partial(np.zeros_like, dtype=dtype), x)
     if len(shape) == 2 and shape[1] == len(x):
-        return Wide(rowwise(partial(work.blank, tail=(shape[0],)), x))
+        return Wide(apply_rowwise(partial(slab_functions.make_zeros, tail=(shape[0],)), x))
     if shape[0] != len(x):
         raise TypeError("rows on a cluster: an array like them has as many rows, or columns")
-    return rowwise(partial(work.blank, tail=tuple(shape[1:])), x)
+    return apply_rowwise(partial(slab_functions.make_zeros, tail=tuple(shape[1:])), x)
 
 
 @handles(np.column_stack)
 def _column_stack(like: Tall, arrays: Any) -> Tall:
     like = next(x for x in arrays if isinstance(x, Tall))
     metas = [x.meta if isinstance(x, Tall) else x[:0] for x in arrays]
-    nodes = [aligned(x, like) for x in arrays]
-    return Tall(like.engine, Node(work.stacked, *nodes), like.bounds, np.column_stack(metas))
+    nodes = [align(x, like) for x in arrays]
+    return Tall(
+        like.engine, Node(slab_functions.stack_columns, *nodes), like.bounds, np.column_stack(metas)
+    )
 
 
 @handles(np.concatenate, np.vstack)
@@ -100,14 +102,14 @@ def _across(x: Tall, axis: Any) -> bool:
 def _sum(like: Tall, x: Tall, axis: Any = None, dtype: Any = None, **_: Any) -> Any:
     function = partial(np.sum, axis=axis, dtype=dtype)
     if _across(x, axis):
-        return rowwise(function, x)
-    return summed(x, "sum", function(x.meta), function, x)
+        return apply_rowwise(function, x)
+    return sum_slabs(x, "sum", function(x.meta), function, x)
 
 
 @handles(np.mean)
 def _mean(like: Tall, x: Tall, axis: Any = None, dtype: Any = None, **_: Any) -> Any:
     if _across(x, axis):
-        return rowwise(partial(np.mean, axis=axis, dtype=dtype), x)
+        return apply_rowwise(partial(np.mean, axis=axis, dtype=dtype), x)
     kind = np.dtype(dtype or np.result_type(x.dtype, np.float32))
     count = len(x) if axis == 0 else x.size
     return (_sum(like, x, axis, float) / count).astype(kind)
@@ -117,9 +119,9 @@ def _mean(like: Tall, x: Tall, axis: Any = None, dtype: Any = None, **_: Any) ->
 def _extreme(like: Tall, x: Tall, axis: Any = None, *, largest: bool, **_: Any) -> Any:
     function = np.max if largest else np.min
     if _across(x, axis):
-        return rowwise(partial(function, axis=axis), x)
-    node = Node(partial(work.extreme, function=function, axis=axis), x.node)
-    parts = [part for part in x.grid.all(node, "extreme") if part is not None]
+        return apply_rowwise(partial(function, axis=axis), x)
+    node = Node(partial(slab_functions.extreme, function=function, axis=axis), x.node)
+    parts = [part for part in x.grid.fetch_parts(node, "extreme") if part is not None]
     return function(np.array(parts), axis=0)
 
 
@@ -129,12 +131,12 @@ HANDLERS[np.min] = partial(_extreme, largest=False)
 
 @handles(np.any)
 def _any(like: Tall, x: Tall, **_: Any) -> Any:
-    return summed(x, "any", 0, np.count_nonzero, x) > 0
+    return sum_slabs(x, "any", 0, np.count_nonzero, x) > 0
 
 
 @handles(np.all)
 def _all(like: Tall, x: Tall, **_: Any) -> Any:
-    return summed(x, "all", 0, np.count_nonzero, x) == x.size
+    return sum_slabs(x, "all", 0, np.count_nonzero, x) == x.size
 
 
 @handles(np.average)
@@ -147,7 +149,7 @@ def _average(like: Tall, x: Tall, weights: Any = None, **_: Any) -> Any:
 @handles(np.unique)
 def _unique(like: Tall, x: Tall, return_counts: bool = False, **_: Any) -> Any:
     """Of numbers that repeat: each slab sends its own."""
-    parts = x.grid.all(Node(partial(np.unique, return_counts=True), x.node), "unique")
+    parts = x.grid.fetch_parts(Node(partial(np.unique, return_counts=True), x.node), "unique")
     found, place = np.unique(np.concatenate([part[0] for part in parts]), return_inverse=True)
     times = np.concatenate([part[1] for part in parts])
     counts = np.bincount(place, times, len(found)).astype(np.int64)
@@ -157,8 +159,8 @@ def _unique(like: Tall, x: Tall, return_counts: bool = False, **_: Any) -> Any:
 @handles(np.bincount)
 def _bincount(like: Tall, x: Tall, weights: Any = None, minlength: int = 0) -> Any:
     given = () if weights is None else (weights,)
-    counts = partial(work.tallied, size=minlength)
-    return summed(x, "bincount", np.zeros(minlength), counts, x, *given)
+    counts = partial(slab_functions.tally, size=minlength)
+    return sum_slabs(x, "bincount", np.zeros(minlength), counts, x, *given)
 
 
 @handles(np.quantile)
@@ -172,11 +174,13 @@ def _quantile(like: Tall, x: Tall, q: float, *, weights: Tall, method: str) -> A
     low, high = np.min(x), np.max(x)
     wanted, below = q * float(np.sum(weights, dtype=float)), 0.0
     while low < high:
-        edges = np.unique(np.linspace(low, high, BINS + 1).astype(x.dtype))
-        args = (work.weighed, x, weights, Constant(edges))
-        ends = below + np.cumsum(summed(x, "quantile", np.zeros(len(edges) - 1), *args))
+        edges = np.unique(np.linspace(low, high, MEDIAN_BINS + 1).astype(x.dtype))
+        args = (slab_functions.weigh_in_bins, x, weights, Constant(edges))
+        ends = below + np.cumsum(sum_slabs(x, "quantile", np.zeros(len(edges) - 1), *args))
         if len(edges) == 2:
-            own = summed(x, "quantile", np.zeros(1), work.weight_at, x, weights, Constant(low))
+            own = sum_slabs(
+                x, "quantile", np.zeros(1), slab_functions.weight_at, x, weights, Constant(low)
+            )
             return low if below + float(own[0]) >= wanted else high
         at = min(int(np.searchsorted(ends, wanted)), len(ends) - 1)
         below = float(ends[at - 1]) if at else below
@@ -195,26 +199,28 @@ def _ordered(x: Tall, rank: int) -> Any:
     """The number that `rank` others do not exceed."""
     low, high, below = np.min(x), np.max(x), 0
     while low < high:
-        edges = np.unique(np.linspace(low, high, BINS + 1).astype(x.dtype))
-        counts = summed(x, "median", np.zeros(BINS), work.counted, x, Constant(edges))
+        edges = np.unique(np.linspace(low, high, MEDIAN_BINS + 1).astype(x.dtype))
+        counts = sum_slabs(
+            x, "median", np.zeros(MEDIAN_BINS), slab_functions.count_in_bins, x, Constant(edges)
+        )
         ends = below + np.cumsum(counts)
         at = int(np.searchsorted(ends, rank, "right"))
         below = int(ends[at] - counts[at])
         low, high = edges[at], edges[at + 1]
-        if counts[at] <= FEW or len(edges) == 2:
-            node = Node(work.between, x.node, low, high, at + 2 == len(edges))
-            return np.sort(np.concatenate(x.grid.all(node, "median")))[rank - below]
+        if counts[at] <= MAX_FETCHED_NUMBERS or len(edges) == 2:
+            node = Node(slab_functions.select_between, x.node, low, high, at + 2 == len(edges))
+            return np.sort(np.concatenate(x.grid.fetch_parts(node, "median")))[rank - below]
     return low
 
 
 @handles(np.searchsorted)
 def _searchsorted(like: Tall, levels: Any, x: Tall, **options: Any) -> Tall:
-    return rowwise(np.searchsorted, Constant(levels), x, **options)
+    return apply_rowwise(np.searchsorted, Constant(levels), x, **options)
 
 
 @handles(np.isin)
 def _isin(like: Tall, x: Tall, levels: Any) -> Tall:
-    return rowwise(np.isin, x, Constant(levels))
+    return apply_rowwise(np.isin, x, Constant(levels))
 
 
 @handles(np.reshape)
@@ -230,7 +236,7 @@ def _dot(like: Tall, a: Any, b: Any) -> Any:
 @handles(np.linalg.norm)
 def _norm(like: Tall, x: Tall, ord: Any = None, axis: Any = None, **options: Any) -> Any:  # noqa: A002
     if _across(x, axis):
-        return rowwise(partial(np.linalg.norm, ord=ord, axis=axis, **options), x)
+        return apply_rowwise(partial(np.linalg.norm, ord=ord, axis=axis, **options), x)
     if ord is not None:
         raise TypeError("rows on a cluster: only the Euclidean norm")
     return np.sqrt(x @ x if x.ndim == 1 else _sum(like, x * x, axis))
@@ -253,9 +259,9 @@ def _einsum(like: Tall, form: str, *arrays: Any) -> Any:
     row = form.split(",")[[x is tall for x in arrays].index(True)].strip()[0]
     function = partial(np.einsum, form)
     if form.split("->")[1].strip().startswith(row):
-        return rowwise(function, *arrays)
+        return apply_rowwise(function, *arrays)
     meta = function(*(x.meta if isinstance(x, Tall) else x[:0] for x in arrays))
-    return summed(tall, "einsum", meta, function, *arrays)
+    return sum_slabs(tall, "einsum", meta, function, *arrays)
 
 
 @handles(np.result_type)
@@ -268,13 +274,13 @@ def _qr(like: Tall, X: Tall, **_: Any) -> tuple[Tall, Any]:
     """By the R of each slab, put one below the other, and their Q (TSQR)."""
     s = X.shape[1]
     local = Node(np.linalg.qr, X.node, costly=True)
-    local.held += 1
-    parts = X.grid.all(Node(work.second, local), "qr")
+    local.holders += 1
+    parts = X.grid.fetch_parts(Node(slab_functions.second, local), "qr")
     Q, R = np.linalg.qr(np.concatenate(parts))
     ends = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
-    turns = Each(tuple(Q[a:b] for a, b in pairwise(ends.tolist())))
-    node = Node(work.turned, local, turns)
-    local.held -= 1
+    rotations = Each(tuple(Q[a:b] for a, b in pairwise(ends.tolist())))
+    node = Node(slab_functions.rotate, local, rotations)
+    local.holders -= 1
     if len(R) < s:
         raise ValueError(f"rank: {s} columns do not fit in dimension {len(X)}.")
     return Tall(X.engine, node, X.bounds, X.meta), R

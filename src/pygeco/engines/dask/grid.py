@@ -1,7 +1,7 @@
 """Sums over slabs, where expressions over them are made.
 
 One task a slab runs all that leads to a sum, and keeps what will be used again. Where nothing is to
-be kept, the workers are asked without a task, see `asks`. Every task is pure and its inputs are
+be kept, the workers are asked without a task, see `adapter`. Every task is pure and its inputs are
 other tasks, down to those that read the data, so that Dask runs them again where a worker died.
 """
 
@@ -12,21 +12,33 @@ from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
-import dask
-from dask._expr import LLGExpr
-from dask._task_spec import Task, TaskRef
+from distributed import Future
 from numpy.typing import NDArray
 
-from pygeco.engines.dask import programs as work
+from pygeco.engines.dask.adapter import Task, TaskRef, submit_graph, worker_calls
 from pygeco.engines.dask.faults import clear_words, watch
-from pygeco.engines.dask.nodes import Each, Inputs, Kept, Node, Past, Plan, refs
 from pygeco.engines.dask.patience import awaited, gathered
-from pygeco.engines.dask.programs import Input, Instruction, Program
-from pygeco.engines.dask.rpc import MOST, asks
-from pygeco.engines.dask.scratch_files import DEEP, Anchor, Scratch, loaded, saved
+from pygeco.engines.dask.programs import (
+    Each,
+    History,
+    Input,
+    Inputs,
+    Instruction,
+    Location,
+    Node,
+    Plan,
+    Program,
+    finish_sum,
+    run_program,
+    run_task,
+)
+from pygeco.engines.dask.scratch_files import Scratch, SlabFiles, load_value, save_value
+from pygeco.engines.dask.slab_functions import add_parts, identity, pick
 
-FAN = 8  # parts that are added in one task
-DIRECT = 1 << 14  # bytes of a part up to which the client adds them itself
+PARTS_PER_SUM = 8  # that are added in one task
+MAX_CLIENT_SUM_BYTES = 1 << 14  # of a part up to which the client adds them itself
+MAX_QUESTION_BYTES = 1 << 25  # that may pass through the scheduler for a question, or its answers
+MAX_CHAIN_TASKS = 16  # one after the other, after which there is a file
 
 
 class Grid:
@@ -35,7 +47,7 @@ class Grid:
     def __init__(self, client: Any, slabs: tuple[Any, ...]) -> None:
         self.client, self.count = client, len(slabs)
         self.slab, self.scratch = Node.of(slabs), Scratch(client)
-        self.watch, self.asks = watch(client), asks(client)
+        self.watch, self.calls = watch(client), worker_calls(client)
         self.numbers = itertools.count()
         self.name = uuid4().hex[:12]
 
@@ -44,9 +56,9 @@ class Grid:
 
         `size` is about the bytes of a part: large ones are added on the workers.
         """
-        return self.finished(node, name, None, (), size)
+        return self.finish_total(node, name, None, (), size)
 
-    def finished(
+    def finish_total(
         self,
         node: Node,
         name: str,
@@ -56,72 +68,68 @@ class Grid:
     ) -> Any:
         """finish(Σ over slabs, *args), on a worker where the sum is large."""
         plan = Plan(node)
-        parts = self._asked(plan, size)
-        if parts is None and plan.keep and size * self.count <= MOST:
-            parts = self._kept(plan, name)
+        parts = self._ask_parts(plan, size)
+        if parts is None and plan.keep and size * self.count <= MAX_QUESTION_BYTES:
+            parts = self._keep_and_ask(plan, name)
         if parts is not None:
-            while len(parts) > FAN:
-                parts = [work.added(*parts[at : at + FAN]) for at in range(0, len(parts), FAN)]
-            found = work.added(*parts)
+            while len(parts) > PARTS_PER_SUM:
+                parts = [add_parts(*group) for group in _groups(parts)]
+            found = add_parts(*parts)
             return found if finish is None else finish(found, *args)
         batch = _Batch(self, name)
         keys = batch.parts(plan)
-        while len(keys) > FAN or (size > DIRECT and len(keys) > 1):
-            groups = [keys[at : at + FAN] for at in range(0, len(keys), FAN)]
+        while len(keys) > PARTS_PER_SUM or (size > MAX_CLIENT_SUM_BYTES and len(keys) > 1):
+            groups = _groups(keys)
             if len(groups) == 1 and finish is not None:
-                last = batch.task("solve", work.together, finish, len(keys), *keys, *args)
+                last = batch.task("solve", finish_sum, finish, len(keys), *keys, *args)
                 return batch.gather([last])[0]
-            keys = [batch.task("sum", work.added, *group) for group in groups]
-        found = work.added(*batch.gather(keys))
+            keys = [batch.task("sum", add_parts, *group) for group in groups]
+        found = add_parts(*batch.gather(keys))
         return found if finish is None else finish(found, *args)
 
-    def all(self, node: Node, name: str) -> list[Any]:
+    def fetch_parts(self, node: Node, name: str) -> list[Any]:
         """The parts themselves, on the client."""
         batch = _Batch(self, name)
         return batch.gather(batch.parts(Plan(node)))
 
-    def _asked(self, plan: Plan, size: int) -> list[Any] | None:
+    def _ask_parts(self, plan: Plan, size: int) -> list[Any] | None:
         """The parts, where the workers can be asked for them. `size` is about that of a part."""
-        if plan.lasting or not plan.order or size * self.count > MOST:
+        if plan.needs_tasks or not plan.order or size * self.count > MAX_QUESTION_BYTES:
             return None
         inputs = Inputs(self.count)
         program = plan.program(inputs)
-        if inputs.size * self.asks.workers > MOST:
+        if inputs.size * self.calls.worker_count > MAX_QUESTION_BYTES:
             return None
         with clear_words(self.client):
-            return self.asks.parts(program, [inputs.of(t) for t in range(self.count)])
+            given = [inputs.of(t) for t in range(self.count)]
+            return self.calls.ask(run_program, program, given)
 
-    def _kept(self, plan: Plan, name: str) -> list[Any]:
+    def _keep_and_ask(self, plan: Plan, name: str) -> list[Any]:
         """The parts, by tasks that keep what is worth it; the parts are then asked for."""
         batch, place = _Batch(self, name), len(plan.keep)
-        tasks = batch.runs(plan)
+        tasks = batch.run_plan(plan)
         with clear_words(self.client):
             sent = batch.send([])
             futures = tuple(sent[task.key] for task in tasks)
             awaited(self.client, futures)
-            batch.loading()
-            pick = Program((Instruction(work.same, (Input(0, place),)),), (0,))
-            parts = self.asks.parts(pick, [[future] for future in futures])
+            batch.load_from_files()
+            program = Program((Instruction(identity, (Input(0, place),)),), (0,))
+            parts = self.calls.ask(run_program, program, [[future] for future in futures])
         self.watch.tell()
         if parts is None:
             batch = _Batch(self, name)
-            parts = batch.gather(batch.picked(futures, place))
+            parts = batch.gather(batch.pick(futures, place))
         return parts
-
-    def submit(self, graph: dict[str, Task], wanted: list[str]) -> list[Any]:
-        """Futures of some tasks of a graph. Its name is made up: to hash all numbers takes long."""
-        sent = LLGExpr(graph, _determ_token=uuid4().hex)
-        return list(self.client.get(sent, wanted, sync=False))
 
     def futures(self, node: Node, name: str) -> tuple[Any, ...]:
         """The parts, each as a future of its own; from now on the node is kept there."""
-        if node.kept is None or node.kept.place is not None:
+        if node.location is None or node.location.place is not None:
             batch = _Batch(self, name)
             tasks = batch.parts(Plan(node))
             sent = batch.send([ref.key for ref in tasks])
-            node.settle(Kept(tuple(sent[ref.key] for ref in tasks), None), batch.past)
-        assert node.kept is not None
-        return node.kept.futures
+            node.settle(Location(tuple(sent[ref.key] for ref in tasks), None), batch.history)
+        assert node.location is not None
+        return node.location.futures
 
 
 class _Batch:
@@ -132,8 +140,8 @@ class _Batch:
         self.graph: dict[str, Task] = {}
         self.keep: list[tuple[Node, list[TaskRef], int]] = []
         self.used: list[Any] = []  # futures, so that they live until the tasks are there
-        self.past = Past(0, frozenset())
-        self.files: list[tuple[Node, Anchor]] = []
+        self.history = History(0, frozenset())
+        self.files: list[tuple[Node, SlabFiles]] = []
 
     def task(self, step: str, function: Callable[..., Any], *args: Any) -> TaskRef:
         # The part before the first number is what the dashboard shows as a group of tasks.
@@ -144,59 +152,62 @@ class _Batch:
 
     def parts(self, plan: Plan) -> list[TaskRef]:
         """Tasks with the node's values; what is worth keeping on the way is kept."""
-        if plan.node.kept is not None:
-            return self.picked(*plan.node.kept)
-        tasks = self.runs(plan)
+        if plan.node.location is not None:
+            return self.pick(*plan.node.location)
+        tasks = self.run_plan(plan)
         if not plan.keep:
             return tasks
-        return [self.task("pick", work.pick, task, len(plan.keep)) for task in tasks]
+        return [self.task("pick", pick, task, len(plan.keep)) for task in tasks]
 
-    def runs(self, plan: Plan) -> list[TaskRef]:
+    def run_plan(self, plan: Plan) -> list[TaskRef]:
         """Tasks that give what is to be kept, and the node's values last."""
-        keep, inputs = plan.keep, Inputs(self.grid.count, self._shared)
+        keep, inputs = plan.keep, Inputs(self.grid.count, self._share)
         self.name = next((step.name for step in plan.order if step.name), self.name)
         program = plan.program(inputs, keep)
         self.used.extend(inputs.futures)
-        self.past = Past(1 + max(inputs.depths, default=0), frozenset().union(*inputs.anchors))
-        if self.past.depth >= DEEP and self.grid.scratch.root is not None:
-            saving = self._saving([step for step in keep if step.lasting], inputs, plan)
+        depth = 1 + max(inputs.depths, default=0)
+        self.history = History(depth, frozenset().union(*inputs.files))
+        if depth >= MAX_CHAIN_TASKS and self.grid.scratch.root is not None:
+            saving = self._save([step for step in keep if step.may_be_filed], inputs, plan)
             program = program._replace(instructions=(*program.instructions, *saving))
-        tasks = [self.task("", work.run, program, *refs(inputs.of(t))) for t in range(inputs.count)]
+        tasks = [
+            self.task("", run_task, program, *_refs(inputs.of(t))) for t in range(inputs.count)
+        ]
         self.keep = [(step, tasks, place) for place, step in enumerate(keep)]
         return tasks
 
-    def _shared(self, array: NDArray[Any]) -> TaskRef:
-        return self.task("share", work.same, array)
+    def _share(self, array: NDArray[Any]) -> TaskRef:
+        return self.task("share", identity, array)
 
-    def _saving(self, nodes: list[Node], inputs: Inputs, plan: Plan) -> list[Instruction]:
+    def _save(self, nodes: list[Node], inputs: Inputs, plan: Plan) -> list[Instruction]:
         """What writes these nodes' values to files."""
         for node in nodes:
             name = f"{self.grid.name}-{next(self.grid.numbers)}"
-            self.files.append((node, self.grid.scratch.anchor(name, self.grid.count)))
+            self.files.append((node, self.grid.scratch.name_files(name, self.grid.count)))
         return [
-            Instruction(saved, (plan.result(node), inputs.ref(Each(anchor.paths))))
-            for node, anchor in self.files
+            Instruction(save_value, (plan.result(node), inputs.ref(Each(files.paths))))
+            for node, files in self.files
         ]
 
-    def loading(self) -> None:
+    def load_from_files(self) -> None:
         """Values whose files are written come from there from now on."""
         graph, count = {}, self.grid.count
-        slabs = self.grid.slab.kept.futures if self.grid.slab.kept else ()
-        for _, anchor in self.files:
-            for path, slab in zip(anchor.paths, slabs, strict=True):
+        slabs = self.grid.slab.location.futures if self.grid.slab.location else ()
+        for _, files in self.files:
+            for path, slab in zip(files.paths, slabs, strict=True):
                 key = f"pygeco-load-{self.grid.name}{next(self.grid.numbers)}"
-                graph[key] = Task(key, loaded, path, TaskRef(slab.key))
-        futures = self.grid.submit(graph, list(graph)) if graph else []
-        for place, (node, anchor) in enumerate(self.files):
+                graph[key] = Task(key, load_value, path, TaskRef(slab.key))
+        futures = submit_graph(self.grid.client, graph, list(graph)) if graph else []
+        for place, (node, files) in enumerate(self.files):
             mine = tuple(futures[place * count : (place + 1) * count])
-            node.settle(Kept(mine, None), Past(1, frozenset([anchor])))
+            node.settle(Location(mine, None), History(1, frozenset([files])))
 
-    def picked(self, futures: tuple[Any, ...], place: int | None) -> list[TaskRef]:
+    def pick(self, futures: tuple[Any, ...], place: int | None) -> list[TaskRef]:
         self.used.extend(futures)
         refs = [TaskRef(future.key) for future in futures]
         if place is None:
             return refs
-        return [self.task("pick", work.pick, ref, place) for ref in refs]
+        return [self.task("pick", pick, ref, place) for ref in refs]
 
     def send(self, keys: list[str]) -> dict[str, Any]:
         """Send the tasks: futures of these keys, and of what is kept."""
@@ -204,11 +215,10 @@ class _Batch:
         wanted = list(dict.fromkeys([*kept, *(key for key in keys if key in self.graph)]))
         sent = {future.key: future for future in self.used}
         if wanted:
-            with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-                futures = self.grid.submit(self.graph, wanted)
+            futures = submit_graph(self.grid.client, self.graph, wanted)
             sent |= dict(zip(wanted, futures, strict=True))
         for node, tasks, place in self.keep:
-            node.settle(Kept(tuple(sent[ref.key] for ref in tasks), place), self.past)
+            node.settle(Location(tuple(sent[ref.key] for ref in tasks), place), self.history)
         return sent
 
     def gather(self, refs: list[TaskRef]) -> list[Any]:
@@ -218,6 +228,15 @@ class _Batch:
         with clear_words(client):
             sent = self.send(keys)
             found = gathered(client, [sent[key] for key in keys])
-            self.loading()
+            self.load_from_files()
         self.grid.watch.tell()
         return found
+
+
+def _groups(parts: list[Any]) -> list[list[Any]]:
+    """Those that are added together."""
+    return [parts[at : at + PARTS_PER_SUM] for at in range(0, len(parts), PARTS_PER_SUM)]
+
+
+def _refs(inputs: list[Any]) -> list[Any]:
+    return [TaskRef(x.key) if isinstance(x, Future) else x for x in inputs]

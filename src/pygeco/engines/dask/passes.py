@@ -15,15 +15,13 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import Array, parts
 from pygeco.engines.cpu.cells import CROWDED, NARROW
-from pygeco.engines.dask import programs as work
-from pygeco.engines.dask import sweeps
-from pygeco.engines.dask.cells import Groups, Spread
+from pygeco.engines.dask import slab_functions, sweeps
+from pygeco.engines.dask.cells import SlabStore, is_by_column
 from pygeco.engines.dask.grid import Grid
-from pygeco.engines.dask.nodes import Each, Node
-from pygeco.engines.dask.rowwise import cut
-from pygeco.engines.dask.slabs import Slabs
+from pygeco.engines.dask.programs import Node, run_pass
+from pygeco.engines.dask.rowwise import slice_by_slab
 from pygeco.engines.dask.tall import Tall
-from pygeco.engines.protocol import Engine, GroupJob
+from pygeco.engines.protocol import GroupJob
 from pygeco.engines.values import (
     Cells,
     Formulas,
@@ -35,87 +33,14 @@ from pygeco.engines.values import (
 )
 
 CELL, NUMBER = "cell", "number"
-ROOM = 1 << 28  # bytes of the columns' systems that are summed at once
-LARGE = 1 << 30  # bytes of all of them, from which on cores are better
+COLUMN_BLOCK_BYTES = 1 << 28  # of the columns' systems that are summed at once
+MAX_COLUMN_BYTES = 1 << 30  # of all of them, above which cores are better
 
 
-class Dask(Engine):
-    """See `Engine`. One of them goes with one set of slabs."""
+class Dask(SlabStore):
+    """See `Engine`: its passes. One of them goes with one set of slabs."""
 
     name = "dask"
-
-    def __init__(self, slabs: Slabs) -> None:
-        orders = tuple(
-            slabs.client.submit(work.both, slab, slabs.columns, key=f"pygeco-orders-{slab.key}")
-            for slab in slabs.futures
-        )
-        self.grid = Grid(slabs.client, orders)
-        self.slab = self.grid.slab
-        self.slabs, self.bounds, self.columns = slabs, slabs.bounds, slabs.columns
-        self.ends = np.concatenate([[0], np.cumsum(slabs.sizes)]).astype(np.int64)
-        counts = Node(work.counts, self.slab, False)
-        self.home = Tall(self, counts, slabs.bounds, np.zeros(0, np.int64))
-
-    @property
-    def kind(self) -> Any:
-        return self.home[:0]
-
-    def cells(self) -> tuple[Cells, Cells]:
-        """The cells by row and by column."""
-        empty = np.zeros(0, self.slabs.dtype)
-
-        def array(name: str, by_col: bool, meta: NDArray[Any]) -> Any:
-            return Tall(self, Node(work.field, self.slab, by_col, name), self.ends, meta)
-
-        orders = []
-        for by_col in (False, True):
-            groups: Any = Groups(0, self.columns if by_col else int(self.bounds[-1]), by_col)
-            indices = array("indices", by_col, np.zeros(0, np.int32))
-            weights = array("weights", by_col, empty) if self.slabs.weighted else empty
-            values = array("values", by_col, empty)
-            orders.append(Spread(groups, indices, values, weights, None, self))
-        return orders[0], orders[1]
-
-    def both_orders(
-        self,
-        rows: NDArray[Any],
-        cols: NDArray[Any],
-        values: Array,
-        weights: Array | None,
-        shape: tuple[int, int],
-    ) -> tuple[Cells, Cells]:
-        """Some cells of these slabs, as slabs of their own."""
-        arrays: list[Any] = [rows, cols, values, weights]
-        first = Each(tuple(self.bounds[:-1].tolist()))
-        shapes = Each(tuple((size, shape[1]) for size in np.diff(self.bounds).tolist()))
-        nodes = [None if x is None else x.node for x in arrays]
-        node = Node(work.regrouped, *nodes, first, shapes)
-        found = self.slabs._replace(
-            futures=self.grid.futures(node, "choose"), sizes=np.diff(arrays[2].bounds)
-        )
-        return Dask(found).cells()
-
-    def fingerprint(self) -> list[str]:
-        """A hash of each slab's cells."""
-        arrays: list[Any] = list(self.cells()[0][1:4])
-        nodes = [x.node for x in arrays if isinstance(x, Tall)]
-        return self.grid.all(Node(work.hashed, self.home.node, *nodes), "hash")
-
-    def owners(self) -> Tall:
-        """The row of each cell, row by row."""
-        first = Each(tuple(self.bounds[:-1].tolist()))
-        node = Node(work.owners, self.slab, first)
-        return Tall(self, node, self.ends, np.zeros(0, np.int32))
-
-    def counts(self, cells: Cells) -> Any:
-        """Cells of each group."""
-        if not _by_col(cells):
-            return self.home
-        memory = self.slab.memory
-        if "counts" not in memory:
-            node = Node(work.counts, self.slab, True)
-            memory["counts"] = self.grid.total(node, "count", 8 * self.columns)
-        return memory["counts"]
 
     def product(self, cells: Cells, data: Array, scale: float, x: Array) -> Array:
         args = (data, scale, self._other(cells, x))
@@ -176,7 +101,7 @@ class Dask(Engine):
     def half_sweep(self, cells: Cells, start: Array, ridges: Ridges, *, variances: bool) -> Solved:
         given = ridges._asdict()
         partner = [self._other(cells, given.pop(name)) for name in sweeps.PARTNER]
-        if _by_col(cells):
+        if is_by_column(cells):
             return self._columns(cells, start, ridges, partner, variances)
         own = [self._own(cells, given.pop(name)) for name in sweeps.OWN]
         args = (self._own(cells, start), given, variances, *partner, *own)
@@ -192,11 +117,11 @@ class Dask(Engine):
         return Solved(field(0), mean, variance, uncertainty)
 
     def map_groups(self, cells: Cells, job: GroupJob, other: Array, *own: Array) -> Array:
-        if _by_col(cells):  # every slab has some cells of a column
+        if is_by_column(cells):  # every slab has some cells of a column
             return job(self, cells, other, *own)
         arrays: list[Any] = [cells.values, cells.weights, other, *map(self._in_slabs, own)]
         nodes = [x.node if isinstance(x, Tall) else x for x in arrays]
-        node = Node(work.in_parts, job, self.slab, *nodes, costly=True, name="half-sweep")
+        node = Node(slab_functions.run_job, job, self.slab, *nodes, costly=True, name="half-sweep")
         return self._tall(node, own[0][:0] if isinstance(own[0], np.ndarray) else own[0].meta)
 
     def _columns(
@@ -207,13 +132,13 @@ class Dask(Engine):
         numbers = sweeps.width(ridges.partner.shape[1], ridges.offsets, known)
         rest = {k: v for k, v in ridges._asdict().items() if k not in sweeps.PARTNER}
         found = []
-        for part in parts(len(start), max(1, ROOM // (numbers * start.itemsize))):
+        for part in parts(len(start), max(1, COLUMN_BLOCK_BYTES // (numbers * start.itemsize))):
             own = {k: v[part] for k, v in rest.items() if k in sweeps.OWN and v is not None}
             run = cells._replace(pointers=cells.pointers[part.start : part.stop + 1])
             node = self._node(sweeps.tables, "column-sweep", run, *partner, ridges.offsets)
             args = (start[part], rest | own, known, variances)
             size = numbers * (part.stop - part.start) * start.itemsize
-            solved, gram = self.grid.finished(node, "column-sweep", sweeps.solved, args, size)
+            solved, gram = self.grid.finish_total(node, "column-sweep", sweeps.solved, args, size)
             found.append(solved)
         factor: Any = ridges.partner
         if isinstance(factor, Tall):  # it is made orthonormal next
@@ -222,7 +147,7 @@ class Dask(Engine):
 
     def sends_too_much(self, rank: int) -> bool:
         """Whether the columns' systems are too much to be summed over the slabs at every sweep."""
-        return sweeps.width(rank, False, False) * 8 * self.columns > LARGE
+        return sweeps.width(rank, False, False) * 8 * self.columns > MAX_COLUMN_BYTES
 
     def _pass(self, name: str, cells: Cells, outs: Any, *args: Any, **keywords: Any) -> list[Any]:
         """A pass of the cpu engine on every slab; `outs` say of what kind its answers are.
@@ -239,19 +164,19 @@ class Dask(Engine):
 
         for at, out in enumerate(outs):
             if isinstance(out, str) and out == CELL:
-                node.lasting = False
+                node.may_be_filed = False
                 values: Any = cells.values
                 found[at] = Tall(self, part(at), values.bounds, values.meta)
-            elif per_cell and _by_col(cells):  # made for the cells' sake
+            elif per_cell and is_by_column(cells):  # made for the cells' sake
                 found[at] = Later(self.grid, part(at))
-            elif isinstance(out, str) or _by_col(cells):
+            elif isinstance(out, str) or is_by_column(cells):
                 sums.append(at)
             elif 0 in out.shape[1:]:
                 found[at] = np.zeros((cells.groups, *out.shape[1:]), out.dtype)
             else:
                 found[at] = self._tall(part(at), out)
         if sums:
-            wanted = Node(work.some, node, tuple(sums)) if several else node
+            wanted = Node(slab_functions.select, node, tuple(sums)) if several else node
             size = sum(_size(outs[at], cells.groups) for at in sums)
             total = self.grid.total(wanted, name, size)
             for at, value in zip(sums, total if several else (total,), strict=True):
@@ -265,7 +190,7 @@ class Dask(Engine):
         arrays: list[Any] = [cells.values, cells.weights, *args]
         given = [x.node if isinstance(x, Tall) else x for x in arrays]
         return Node(
-            work.on_cells, what, groups.by_col, part, keywords, self.slab, *given,
+            run_pass, what, groups.by_col, part, keywords, self.slab, *given,
             costly=True, name=name,
         )  # fmt: skip
 
@@ -276,14 +201,14 @@ class Dask(Engine):
         return self._own(cells, P), self._other(cells, Q)
 
     def _own(self, cells: Cells, x: Any) -> Any:
-        return x if _by_col(cells) else self._in_slabs(x)
+        return x if is_by_column(cells) else self._in_slabs(x)
 
     def _other(self, cells: Cells, x: Any) -> Any:
-        return self._in_slabs(x) if _by_col(cells) else x
+        return self._in_slabs(x) if is_by_column(cells) else x
 
     def _in_slabs(self, x: Any) -> Any:
         """An array of the rows: where the rows are."""
-        return cut(x, self.bounds) if isinstance(x, np.ndarray) and x.ndim else x
+        return slice_by_slab(x, self.bounds) if isinstance(x, np.ndarray) and x.ndim else x
 
 
 class Later(NDArrayOperatorsMixin):
@@ -297,11 +222,6 @@ class Later(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return ufunc(*(float(x) if isinstance(x, Later) else x for x in inputs), **kwargs)
-
-
-def _by_col(cells: Cells) -> bool:
-    groups: Any = cells.pointers
-    return bool(groups.by_col)
 
 
 def _like(*tail: int, dtype: Any = float) -> NDArray[Any]:

@@ -1,35 +1,192 @@
-"""What runs on a worker: plain functions of a slab's own numbers, by the cpu engine there."""
+"""Expressions over slabs, what a worker is told to make of them, and how it does so.
+
+A `Node` is a function of other nodes and of constants, slab by slab. Nothing runs until `Grid`
+needs a sum over slabs. A `Plan` is all that leads to a node's value; its `Program` is what a worker
+runs for each of its slabs, as a task or to answer a question.
+"""
 
 from __future__ import annotations
 
-import hashlib
+import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from distributed import get_worker
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import Array
-from pygeco.engines.cpu.cells import cut, with_transpose
+from pygeco.engines.cpu.cells import cut
 from pygeco.engines.cpu.engine import ENGINE
 from pygeco.engines.cpu.forking import Turn
 from pygeco.engines.cpu.threads import one_blas_thread
 from pygeco.engines.dask import local, sweeps
-from pygeco.engines.dask.slabs import Slab
-from pygeco.engines.values import Cells
+from pygeco.engines.dask.adapter import TaskRef, thread_count
+from pygeco.engines.dask.scratch_files import SlabFiles
+from pygeco.engines.dask.slab_functions import OrderedSlab, add_parts, cell_field, identity
+
+REPEATS_KEPT = 3  # times that a value is made before it is kept: keeping is one more task
+REPEATS_TASKED = 4 * REPEATS_KEPT  # the same, where no task is made otherwise
+VIEWS = (operator.getitem, cell_field)  # no work at all
+MIN_SHARED_BYTES = 1 << 22  # of a constant, times slabs, to be sent once and passed on
 
 # A task uses all threads of its worker; two at a time would only get in each other's way.
 _TURN = Turn()
 
 
-class Both(NamedTuple):
-    """A slab by row and by column."""
+class Each(NamedTuple):
+    """A constant of its own for each slab."""
 
-    by_row: Cells
-    by_col: Cells
+    values: tuple[Any, ...]
+
+
+class Location(NamedTuple):
+    """Where a node's values are: one future a slab, and the place in what that holds."""
+
+    futures: tuple[Any, ...]
+    place: int | None
+
+
+class History(NamedTuple):
+    """How many tasks lead to a value one after the other, and the files at which they begin."""
+
+    depth: int
+    files: frozenset[SlabFiles]
+
+
+class Node:
+    """function(*args) on each slab; args are nodes, `Each`, and constants.
+
+    A `costly` value is kept at once, another when it was made a few times; both only while
+    somebody holds it. `name` is what the dashboard calls it.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], *args: Any, costly: bool = False, name: str = ""
+    ) -> None:
+        # Copies: what runs later must see the numbers of now.
+        args = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in args)
+        self.function, self.args, self.costly, self.name = function, args, costly, name
+        self.location: Location | None = None
+        self.holders, self.times_made = 0, 0
+        self.may_be_filed = True  # whether a file is worth its while
+        self.history = History(0, frozenset())
+        self.memory: dict[str, Any] = {}  # what was found of it before
+        self._hold(1)
+
+    def __del__(self) -> None:
+        self._hold(-1)
+
+    def _hold(self, more: int) -> None:
+        """A part of a value holds all of it."""
+        if self.function is operator.getitem:
+            self.args[0].holders += more
+
+    @classmethod
+    def of(cls, futures: tuple[Any, ...]) -> Node:
+        """What tasks hold already."""
+        node = cls(identity)
+        node.location = Location(futures, None)
+        return node
+
+    def settle(self, location: Location, history: History) -> None:
+        """From now on the values are there, and what led to them is not needed."""
+        self._hold(-1)
+        self.location, self.history = location, history
+        self.function, self.args = identity, ()
+
+    @property
+    def is_worth_keeping(self) -> bool:
+        """Whether to keep what is now being made."""
+        often = self.times_made > REPEATS_KEPT and self.function not in VIEWS
+        return self.holders > 0 and (self.costly or often)
+
+
+class Plan:
+    """What has to be made for a node, each after what it needs, and what of it is worth keeping."""
+
+    def __init__(self, node: Node) -> None:
+        self.node, self.order = node, _order(node)
+        self.at = {id(step): place for place, step in enumerate(self.order)}
+        for step in self.order:
+            step.times_made += 1
+        self.keep = [step for step in self.order if step.is_worth_keeping and step is not node]
+        # What was cheap to make stays cheap for a while, where no task is made for it.
+        self.needs_tasks = any(
+            step.costly or step.times_made > REPEATS_TASKED for step in self.keep
+        )
+
+    def result(self, node: Node) -> Result:
+        return Result(self.at[id(node)])
+
+    def program(self, inputs: Inputs, keep: Sequence[Node] = ()) -> Program:
+        """Instructions for it; what they are given is added to the inputs. Results: what is to be
+        kept, and the node's value last.
+        """
+
+        def named(arg: Any) -> Any:
+            made = isinstance(arg, Node) and arg.location is None
+            return self.result(arg) if made else inputs.ref(arg)
+
+        instructions = [Instruction(s.function, tuple(map(named, s.args))) for s in self.order]
+        wanted = tuple(self.at[id(step)] for step in [*keep, self.node])
+        return Program(tuple(instructions), wanted)
+
+
+def _order(node: Node) -> list[Node]:
+    """What has to be made for a node, each after what it needs."""
+    done: dict[int, Node] = {}
+
+    def visit(step: Node) -> None:
+        if step.location is None and id(step) not in done:
+            for arg in step.args:
+                if isinstance(arg, Node):
+                    visit(arg)
+            done[id(step)] = step
+
+    visit(node)
+    return list(done.values())
+
+
+class Inputs:
+    """What the slabs' programs are given: futures, and constants that differ or are `shared`."""
+
+    def __init__(self, count: int, shared: Callable[[NDArray[Any]], TaskRef] | None = None) -> None:
+        self.count, self.shared, self.size = count, shared, 0
+        self.values: list[tuple[Any, ...]] = []
+        self.futures: list[Any] = []
+        self.depths: list[int] = []
+        self.files: list[frozenset[SlabFiles]] = []
+        self.known: dict[int, Input] = {}
+
+    def ref(self, arg: Any) -> Any:
+        """How an instruction names its argument."""
+        if isinstance(arg, Node):
+            assert arg.location is not None
+            self.futures.extend(arg.location.futures)
+            self.depths.append(arg.history.depth)
+            self.files.append(arg.history.files)
+            return self._input(id(arg), arg.location.futures)._replace(place=arg.location.place)
+        if isinstance(arg, Each):
+            self.size += sum(_byte_count(x) for x in arg.values)
+            return self._input(id(arg.values), arg.values)
+        size = arg.nbytes if isinstance(arg, np.ndarray) else 0
+        self.size += size
+        if self.shared is not None and size * self.count > MIN_SHARED_BYTES:
+            if id(arg) in self.known:
+                return self.known[id(arg)]
+            return self._input(id(arg), (self.shared(arg),) * self.count)
+        return arg
+
+    def _input(self, name: int, values: tuple[Any, ...]) -> Input:
+        if name not in self.known:
+            self.known[name] = Input(len(self.values))
+            self.values.append(values)
+        return self.known[name]
+
+    def of(self, slab: int) -> list[Any]:
+        return [values[slab] for values in self.values]
 
 
 class Input(NamedTuple):
@@ -57,12 +214,17 @@ class Program(NamedTuple):
     wanted: tuple[int, ...]
 
 
-def run(program: Program, *inputs: Any) -> Any:
+def _byte_count(x: Any) -> int:
+    return x.nbytes if isinstance(x, (np.ndarray, np.generic)) else 8
+
+
+def run_task(program: Program, *inputs: Any) -> Any:
     """A task: the wanted results, in a tuple where they are several."""
-    return ran(get_worker(), program, inputs)
+    return run_program(program, inputs, thread_count())
 
 
-def ran(worker: Any, program: Program, inputs: Sequence[Any]) -> Any:
+def run_program(program: Program, inputs: Sequence[Any], threads: int) -> Any:
+    """The same by as many threads, for a task or a question."""
     results: list[Any] = []
 
     def value(arg: Any) -> Any:
@@ -71,69 +233,30 @@ def ran(worker: Any, program: Program, inputs: Sequence[Any]) -> Any:
         return results[arg.at] if isinstance(arg, Result) else arg
 
     with _TURN, one_blas_thread():
-        _take_threads(worker)
+        _take_threads(threads)
         for function, args in program.instructions:
             results.append(function(*map(value, args)))
     found = tuple(results[at] for at in program.wanted)
     return found[0] if len(found) == 1 else found
 
 
-def together(finish: Callable[..., Any], count: int, *args: Any) -> Any:
-    """finish(Σ of the first `count`, *rest)."""
+def finish_sum(finish: Callable[..., Any], count: int, *args: Any) -> Any:
+    """A task: finish(Σ of the first `count`, *rest)."""
     with _TURN, one_blas_thread():
-        _take_threads(get_worker())
-        return finish(added(*args[:count]), *args[count:])
+        _take_threads(thread_count())
+        return finish(add_parts(*args[:count]), *args[count:])
 
 
-def _take_threads(worker: Any) -> None:
-    """As many as the worker has."""
-    numba.set_num_threads(max(1, min(worker.state.nthreads, numba.config.NUMBA_NUM_THREADS)))
+def _take_threads(count: int) -> None:
+    numba.set_num_threads(max(1, min(count, numba.config.NUMBA_NUM_THREADS)))
 
 
-def pick(parts: tuple[Any, ...], at: int) -> Any:
-    return parts[at]
-
-
-def same(x: Any) -> Any:
-    """What many tasks need, as a task: it is sent once, and again where it was lost."""
-    return x
-
-
-def added(*parts: Any) -> Any:
-    """The sum of arrays, numbers or tuples of them, in the order given."""
-    if isinstance(parts[0], tuple):
-        return tuple(added(*some) for some in zip(*parts, strict=True))
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
-
-
-def both(slab: Slab, columns: int) -> Both:
-    """A slab in both orders, its own arrays used as one of them."""
-    return Both(*with_transpose(*slab, columns, ENGINE))
-
-
-def field(slab: Both, by_col: bool, name: str) -> Any:
-    """An array of the cells in one of the orders."""
-    return getattr(slab[by_col], name)
-
-
-def counts(slab: Both, by_col: bool) -> NDArray[np.int64]:
-    return slab[by_col].counts()
-
-
-def owners(slab: Both, first: int) -> NDArray[np.int32]:
-    """The row of each cell, counted from the matrix's first."""
-    return slab.by_row.owners() + np.int32(first)
-
-
-def on_cells(
+def run_pass(
     what: str | Callable[..., Any],
     by_col: bool,
     part: slice | None,
     keywords: dict[str, Any],
-    slab: Both,
+    slab: OrderedSlab,
     values: Array,
     weights: Array,
     *args: Any,
@@ -150,104 +273,3 @@ def on_cells(
         cells = cells._replace(pointers=pointers, blocks=cut(pointers - pointers[0]))
     call = getattr(ENGINE, what) if isinstance(what, str) else what
     return call(cells, *args, **keywords)
-
-
-def assigned(x: Array, row: Any, rest: tuple[Any, ...], value: Any) -> Array:
-    """X with x[row, rest] = value; x itself stays as it was."""
-    out = np.array(x, copy=True)
-    out[(row, *rest)] = value
-    return out
-
-
-def some(parts: tuple[Any, ...], places: tuple[int, ...]) -> tuple[Any, ...]:
-    return tuple(parts[at] for at in places)
-
-
-def item(x: Array, key: Any) -> Array:
-    return x[key]
-
-
-def repeated(row: Array, count: int) -> Array:
-    return np.broadcast_to(row, (count, *row.shape[1:]))
-
-
-def reshaped(x: Array, tail: tuple[int, ...]) -> Array:
-    """Each row cut or joined to rows of this shape."""
-    return x.reshape(x.size // max(1, int(np.prod(tail))), *tail)
-
-
-def stacked(*columns: Array) -> Array:
-    return np.column_stack(columns)
-
-
-def blank(x: Array, tail: tuple[int, ...]) -> Array:
-    return np.zeros((len(x), *tail), x.dtype)
-
-
-def inner(x: Array, y: Array) -> Array:
-    return x.T @ y
-
-
-def projected(X: Array, y: Array) -> tuple[Array, Array]:
-    """Xᵀ y and yᵀ y."""
-    return X.T @ y, np.dot(y, y)
-
-
-def extreme(x: Array, function: Callable[..., Any], axis: Any) -> Any:
-    """The largest or smallest, or None of nothing."""
-    return function(x, axis=axis) if len(x) else None
-
-
-def second(pair: tuple[Any, Any]) -> Any:
-    return pair[1]
-
-
-def turned(pair: tuple[Array, Array], turn: Array) -> Array:
-    """A slab's own Q, turned."""
-    return pair[0] @ turn
-
-
-def counted(x: Array, edges: Array) -> NDArray[np.int64]:
-    """How many are in [e_k, e_k+1); the last bin has its upper edge too."""
-    return np.histogram(x, edges)[0]
-
-
-def weighed(x: Array, weights: Array, edges: Array) -> Array:
-    """The weight in [e_k, e_k+1); the last bin has its upper edge too."""
-    return np.histogram(x, edges, weights=weights.astype(float))[0]
-
-
-def weight_at(x: Array, weights: Array, value: Any) -> Array:
-    """The weight of those equal to a value, (1,)."""
-    return np.array([weights[x == value].sum(dtype=float)])
-
-
-def tallied(x: Array, weights: Array | None = None, *, size: int) -> Array:
-    """How many are 0, 1, …, size − 1, or their weights."""
-    return np.bincount(x, weights, size).astype(float)
-
-
-def between(x: Array, low: Any, high: Any, closed: bool) -> Array:
-    """Those in [low, high), or in [low, high]."""
-    return x[(x >= low) & ((x <= high) if closed else (x < high))]
-
-
-def regrouped(
-    rows: NDArray[Any], cols: NDArray[Any], values: Array, weights: Array | None,
-    first: int, shape: tuple[int, int],
-) -> Slab:  # fmt: skip
-    """Cells of a slab's rows, in any order, as a slab of their own."""
-    cells = ENGINE.both_orders(rows - first, cols, values, weights, shape)[0]
-    return Slab(*cells[:4])
-
-
-def in_parts(job: Callable[..., Any], slab: Both, values: Array, weights: Array, *args: Any) -> Any:
-    """A job on a slab's cells by row."""
-    return job(ENGINE, slab.by_row._replace(values=values, weights=weights), *args)
-
-
-def hashed(*arrays: NDArray[Any]) -> str:
-    found = hashlib.sha256()
-    for array in arrays:
-        found.update(np.ascontiguousarray(array).view(np.uint8).data)
-    return found.hexdigest()

@@ -19,15 +19,15 @@ from typing import Any
 import dask
 import fsspec
 
-DEEP = 16  # tasks one after the other, after which there is a file
+from pygeco.engines.dask.adapter import is_on_one_machine
 
 
-class Anchor:
+class SlabFiles:
     """The files of one value, a slab each. They are there as long as somebody may need them."""
 
     def __init__(self, paths: tuple[str, ...]) -> None:
         self.paths = paths
-        weakref.finalize(self, _removed, paths)
+        weakref.finalize(self, _remove_files, paths)
 
 
 class Scratch:
@@ -35,35 +35,28 @@ class Scratch:
 
     def __init__(self, client: Any) -> None:
         self.root: str | None = dask.config.get("pygeco.scratch", None)
-        if self.root is None and on_one_machine(client):
+        if self.root is None and is_on_one_machine(client):
             self.root = tempfile.mkdtemp(prefix="pygeco-")
             weakref.finalize(self, shutil.rmtree, self.root, ignore_errors=True)
 
-    def anchor(self, name: str, count: int) -> Anchor:
-        return Anchor(tuple(f"{self.root}/{name}-{t}.part" for t in range(count)))
+    def name_files(self, name: str, count: int) -> SlabFiles:
+        return SlabFiles(tuple(f"{self.root}/{name}-{t}.part" for t in range(count)))
 
 
-def saved(value: Any, path: str) -> None:
+def save_value(value: Any, path: str) -> None:
     """On a worker: the value to its file. Written again it has the same bytes."""
     with fsspec.open(path, "wb", auto_mkdir=True) as file:
         pickle.dump(value, file, protocol=5)
 
 
-def loaded(path: str, slab: Any) -> Any:
+def load_value(path: str, slab: Any) -> Any:
     """On a worker, where the slab is."""
     with fsspec.open(path, "rb") as file:
         return pickle.load(file)
 
 
-def _removed(paths: tuple[str, ...]) -> None:
+def _remove_files(paths: tuple[str, ...]) -> None:
     for path in paths:
         with suppress(Exception):  # a file less in the way, at most
             files, inside = fsspec.core.url_to_fs(path)
             files.rm(inside)
-
-
-def on_one_machine(client: Any) -> bool:
-    """Whether all workers are processes of this machine."""
-    return all(
-        a.split("://")[-1].startswith("127.") or a[:6] == "inproc" for a in client.nthreads()
-    )

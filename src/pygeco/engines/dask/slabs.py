@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.container import Blocks
 from pygeco.arrays.low_rank import Array
+from pygeco.engines.dask.adapter import release_from_workers
 from pygeco.engines.dask.patience import awaited, gathered
 
 CELLS = 1 << 23  # of a slab, about: a pass over fewer takes no longer than Dask needs for a task
@@ -113,7 +114,7 @@ def from_csr(
     # Once it is there, a slab may be anywhere: one that is bound to a dead worker would wait for
     # it where no other worker was alive at that moment.
     awaited(client, futures)
-    client.sync(client.scheduler.set_restrictions, worker={f.key: None for f in futures})
+    release_from_workers(client, futures)
     return Slabs(
         client, tuple(futures), bounds, columns, np.diff(ends), values.dtype, len(weights) > 0
     )

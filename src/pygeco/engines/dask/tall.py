@@ -16,13 +16,22 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
-from pygeco.engines.dask import programs as work
+from pygeco.engines.dask import slab_functions
 from pygeco.engines.dask.grid import Grid
-from pygeco.engines.dask.nodes import Each, Node
-from pygeco.engines.dask.rowwise import Bounds, Constant, aligned, matmul, rowwise, spread
+from pygeco.engines.dask.programs import Each, Node
+from pygeco.engines.dask.rowwise import (
+    Bounds,
+    Constant,
+    TallArray,
+    WideArray,
+    align,
+    apply_rowwise,
+    matmul,
+    send_rows,
+)
 
 
-class Tall(NDArrayOperatorsMixin):
+class Tall(TallArray, NDArrayOperatorsMixin):
     """An array (m, …) in slabs of rows; slab t has the rows bounds[t] … bounds[t + 1] − 1.
 
     `meta` is an empty array of the same type and shape, but for the rows.
@@ -32,18 +41,18 @@ class Tall(NDArrayOperatorsMixin):
 
     def __init__(self, engine: Any, node: Node, bounds: Bounds, meta: NDArray[Any]) -> None:
         self.engine, self.node, self.bounds, self.meta = engine, node, bounds, meta
-        node.held += 1
+        node.holders += 1
 
     def __del__(self) -> None:
-        self.node.held -= 1
+        self.node.holders -= 1
 
     def like(self, node: Node, meta: NDArray[Any], bounds: Bounds | None = None) -> Tall:
         """Another one with the same rows, or other rows of the same slabs."""
         return Tall(self.engine, node, self.bounds if bounds is None else bounds, meta)
 
     def _become(self, other: Tall) -> None:
-        other.node.held += 1
-        self.node.held -= 1
+        other.node.holders += 1
+        self.node.holders -= 1
         self.node, self.bounds, self.meta = other.node, other.bounds, other.meta
 
     @property
@@ -82,7 +91,7 @@ class Tall(NDArrayOperatorsMixin):
 
     def get(self) -> NDArray[Any]:
         """All rows, on the client."""
-        return np.concatenate(self.grid.all(self.node, "fetch"))
+        return np.concatenate(self.grid.fetch_parts(self.node, "fetch"))
 
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **kwargs: Any
@@ -91,16 +100,16 @@ class Tall(NDArrayOperatorsMixin):
             return NotImplemented
         if ufunc is np.matmul:
             return matmul(*inputs)
-        found = rowwise(ufunc, *inputs, **kwargs)
+        found = apply_rowwise(ufunc, *inputs, **kwargs)
         if not out:
             return found
         out[0]._become(found)
         return out[0]
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        from pygeco.engines.dask.functions import called
+        from pygeco.engines.dask.functions import call_function
 
-        return called(function, args, kwargs, self)
+        return call_function(function, args, kwargs, self)
 
     def __getitem__(self, key: Any) -> Any:
         row, rest = _split_key(key)
@@ -110,14 +119,18 @@ class Tall(NDArrayOperatorsMixin):
             return self._masked(row, rest)
         index = np.asarray(row)
         if index.dtype == bool:
-            return self._masked(spread(index, self), rest)
+            return self._masked(send_rows(index, self), rest)
         found = self._rows(index.reshape(-1)).reshape(*index.shape, *self.shape[1:])
         return found[(..., *rest)] if rest else found
 
     def _sliced(self, row: slice, rest: tuple[Any, ...]) -> Tall:
         start, stop, step = row.indices(len(self))
         if (start, stop, step) == (0, len(self), 1):
-            return rowwise(operator.getitem, self, Constant((slice(None), *rest))) if rest else self
+            return (
+                apply_rowwise(operator.getitem, self, Constant((slice(None), *rest)))
+                if rest
+                else self
+            )
         first, last = self.bounds[:-1], np.clip(self.bounds[1:], start, max(start, stop))
         begin = np.maximum(first, start)
         begin = begin + (start - begin) % step
@@ -127,16 +140,16 @@ class Tall(NDArrayOperatorsMixin):
         )
         sizes = np.maximum(0, -((begin - last) // step))
         bounds = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        node = Node(work.item, self.node, Each(slices))
+        node = Node(slab_functions.take_item, self.node, Each(slices))
         return Tall(self.engine, node, bounds, self.meta[(slice(None), *rest)])
 
     def _masked(self, mask: Tall, rest: tuple[Any, ...]) -> Tall:
         """The rows under a mask. How many each slab has is asked once for a mask."""
         memory = mask.node.memory
         if "bounds" not in memory:
-            sizes = self.grid.all(Node(np.count_nonzero, mask.node), "count")
+            sizes = self.grid.fetch_parts(Node(np.count_nonzero, mask.node), "count")
             memory["bounds"] = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        node = Node(work.item, self.node, mask.node)
+        node = Node(slab_functions.take_item, self.node, mask.node)
         found = Tall(self.engine, node, memory["bounds"], self.meta)
         return found[(slice(None), *rest)] if rest else found
 
@@ -145,9 +158,9 @@ class Tall(NDArrayOperatorsMixin):
         index = np.where(index < 0, index + len(self), index)
         home = np.searchsorted(self.bounds, index, "right") - 1
         wanted = [index[home == t] - self.bounds[t] for t in range(self.grid.count)]
-        node = Node(work.item, self.node, Each(tuple(wanted)))
+        node = Node(slab_functions.take_item, self.node, Each(tuple(wanted)))
         out = np.empty((len(index), *self.shape[1:]), self.dtype)
-        for t, found in enumerate(self.grid.all(node, "rows")):
+        for t, found in enumerate(self.grid.fetch_parts(node, "rows")):
             out[home == t] = found
         return out
 
@@ -161,14 +174,14 @@ class Tall(NDArrayOperatorsMixin):
             row = Constant(Each(tuple(keys)))
         elif isinstance(row, slice) and row != slice(None):
             raise TypeError("rows on a cluster: only all rows, one row, or those under a mask")
-        old, new = (aligned(x, self) for x in (self, value))
-        node = Node(work.assigned, old, aligned(row, self), rest, new, costly=True)
+        old, new = (align(x, self) for x in (self, value))
+        node = Node(slab_functions.assign, old, align(row, self), rest, new, costly=True)
         self._become(Tall(self.engine, node, self.bounds, self.meta))
 
     def astype(self, dtype: Any, order: str = "K", copy: bool = True) -> Tall:
         if self.dtype == dtype and order == "K":
             return self.copy()
-        return rowwise(partial(np.ascontiguousarray, dtype=np.dtype(dtype)), self)
+        return apply_rowwise(partial(np.ascontiguousarray, dtype=np.dtype(dtype)), self)
 
     def futures(self) -> tuple[Any, ...]:
         """One future a slab, of its rows."""
@@ -191,11 +204,11 @@ class Tall(NDArrayOperatorsMixin):
             fits = len(self) * old // max(1, int(new[0]) * -int(np.prod(tail)))
             tail = tuple(fits if x == -1 else x for x in tail)
         bounds = self.bounds * old // max(1, int(np.prod(tail)))
-        node = Node(work.reshaped, self.node, tail)
+        node = Node(slab_functions.reshape_rows, self.node, tail)
         return Tall(self.engine, node, bounds, np.empty((0, *tail), self.dtype))
 
     def swapaxes(self, one: int, two: int) -> Tall:
-        return rowwise(partial(np.swapaxes, axis1=one, axis2=two), self)
+        return apply_rowwise(partial(np.swapaxes, axis1=one, axis2=two), self)
 
     def sum(self, axis: Any = None, dtype: Any = None) -> Any:
         return np.sum(self, axis=axis, dtype=dtype)
@@ -216,11 +229,10 @@ class Tall(NDArrayOperatorsMixin):
         return np.all(self)
 
 
-class Wide:
+class Wide(WideArray):
     """The transpose (k, m) of a tall array."""
 
     ndim = 2
-    wide = True
 
     def __init__(self, tall: Tall) -> None:
         self.T = tall
@@ -263,9 +275,9 @@ class Wide:
         return matmul(*inputs) if ufunc is np.matmul and method == "__call__" else NotImplemented
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        from pygeco.engines.dask.functions import called
+        from pygeco.engines.dask.functions import call_function
 
-        return called(function, args, kwargs, self.T)
+        return call_function(function, args, kwargs, self.T)
 
 
 def _split_key(key: Any) -> tuple[Any, tuple[Any, ...]]:
