@@ -17,7 +17,7 @@ from pygeco.engines.cpu import cells, separable, tiles
 from pygeco.engines.cuda import engine as cuda
 from pygeco.engines.cuda import systems as cuda_systems
 from pygeco.engines.cuda import tables as cuda_tables
-from pygeco.engines.cuda import work_items as pieces
+from pygeco.engines.cuda import work_items
 from pygeco.engines.cuda.driver import count_gpus
 from pygeco.engines.values import Ridges, Table
 
@@ -31,12 +31,14 @@ def emulated(tmp_path_factory):
     return emulated_engine(tmp_path_factory.mktemp("kernels"))
 
 
-# Sizes of tiles, blocks and pieces: as they are, and so small that everything is cut in many.
+# Sizes of tiles, blocks and work items: as they are, and so small that everything is cut in many.
 SMALL = {
-    "cpu": ((tiles, "ROWS", 3), (tiles, "COLS", 4), (tiles, "SMALL", 0), (tiles, "SHORT", 2),
-            (cells, "BLOCKS", 5), (cells, "RUNS", 3), (cells, "SUMS", 1), (separable, "CHUNK", 16)),
-    "emulated": ((pieces, "SHORTEST", 32), (pieces, "RANGE", 8), (pieces, "WORTH", 4),
-             (cuda_systems, "ROOM", 1 << 14), (cuda, "CELLS", 1 << 7), (cuda_tables, "CELLS", 30)),
+    "cpu": ((tiles, "TILE_ROWS", 3), (tiles, "TILE_COLS", 4), (tiles, "MAX_SERIAL_CELLS", 0),
+            (tiles, "MIN_PART_LINES", 2), (cells, "BLOCK_COUNT", 5), (cells, "MAX_SCATTER_RUNS", 3),
+            (cells, "RUN_CELLS_PER_SUM", 1), (separable, "CHUNK_CELLS", 16)),
+    "emulated": ((work_items, "MIN_ITEM_CELLS", 32), (work_items, "RANGE_NUMBERS", 8),
+                 (work_items, "MIN_RANGE_CELLS", 4), (cuda_systems, "PARTIAL_BYTES", 1 << 14),
+                 (cuda, "RUN_CELLS", 1 << 7), (cuda_tables, "RUN_CELLS", 30)),
 }  # fmt: skip
 
 
@@ -353,29 +355,29 @@ def test_top_k(engine) -> None:
     np.testing.assert_array_equal(values, [[3, 3, 2], [5, -np.inf, -np.inf]])
 
 
-def test_pieces_cover_every_cell_once() -> None:
+def test_work_items_cover_every_cell_once() -> None:
     rng = np.random.default_rng(0)
     for groups in (1, 7, 300):
         counts = rng.geometric(0.002, groups) - 1
         counts[0] = 0
         pointers = 5 + np.concatenate([[0], np.cumsum(counts)])
-        cut = pieces.cut(pointers)
-        lengths = np.diff(cut.starts)
-        assert lengths.max(initial=0) <= cut.length
-        assert cut.starts[0] == 5
-        assert cut.starts[-1] == pointers[-1]
-        np.testing.assert_array_equal(cut.starts[cut.first], pointers)
-        np.testing.assert_array_equal(np.add.reduceat(lengths, cut.first[:-1]), counts)
+        items = work_items.split_groups(pointers)
+        lengths = np.diff(items.starts)
+        assert lengths.max(initial=0) <= items.length
+        assert items.starts[0] == 5
+        assert items.starts[-1] == pointers[-1]
+        np.testing.assert_array_equal(items.starts[items.first], pointers)
+        np.testing.assert_array_equal(np.add.reduceat(lengths, items.first[:-1]), counts)
         for most in (1, 3, 10**6):
-            groups_of, pieces_of = zip(*pieces.runs(cut, most), strict=True)
-            assert groups_of[0].start == pieces_of[0].start == 0
+            groups_of, items_of = zip(*work_items.runs(items, most), strict=True)
+            assert groups_of[0].start == items_of[0].start == 0
             assert groups_of[-1].stop == groups
             assert all(a.stop == b.start for a, b in pairwise(groups_of))
             assert all(
-                cut.first[g.stop] == p.stop for g, p in zip(groups_of, pieces_of, strict=True)
+                items.first[g.stop] == p.stop for g, p in zip(groups_of, items_of, strict=True)
             )
-            assert all(p.stop - p.start <= max(most, cut.first[g.stop] - cut.first[g.start])
-                       for g, p in zip(groups_of, pieces_of, strict=True))  # fmt: skip
+            assert all(p.stop - p.start <= max(most, items.first[g.stop] - items.first[g.start])
+                       for g, p in zip(groups_of, items_of, strict=True))  # fmt: skip
 
 
 @pytest.mark.skipif(bool(count_gpus()), reason="there is a GPU")

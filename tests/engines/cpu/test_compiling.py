@@ -22,7 +22,7 @@ def compilation(module: str = "pygeco.engines.cpu.products"):
 
 def attended(monkeypatch) -> Terminal:
     """A terminal for standard error; set in the test itself, after pytest has set its own."""
-    monkeypatch.setattr(compiling, "PATIENCE", 0.02)
+    monkeypatch.setattr(compiling, "NOTICE_SECONDS", 0.02)
     monkeypatch.setitem(engines.NOTICES, "compiling", True)
     found = Terminal()
     monkeypatch.setattr(sys, "stderr", found)
@@ -49,9 +49,9 @@ def test_a_long_compilation_is_told_once(monkeypatch) -> None:
 
 def test_a_short_one_a_strangers_and_a_hushed_one_are_not(monkeypatch) -> None:
     stderr = attended(monkeypatch)
-    monkeypatch.setattr(compiling, "PATIENCE", 5.0)
+    monkeypatch.setattr(compiling, "NOTICE_SECONDS", 5.0)
     compile_for(Notice(), 0.0)
-    monkeypatch.setattr(compiling, "PATIENCE", 0.02)
+    monkeypatch.setattr(compiling, "NOTICE_SECONDS", 0.02)
     compile_for(Notice(), 0.2, "somebody.else")
     monkeypatch.setitem(engines.NOTICES, "compiling", False)
     compile_for(Notice(), 0.2)

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from pygeco.engines.cpu.forking import Turn
+from pygeco.engines.cpu.forking import ForkSafeLock
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 
@@ -68,11 +68,11 @@ def test_fit_fork_and_answer(tmp_path) -> None:
     assert "the parent goes on: 6" in done.stdout
 
 
-def test_a_child_finds_every_turn_open() -> None:
-    turn, entered, leave = Turn(), threading.Event(), threading.Event()
+def test_a_child_finds_every_lock_open() -> None:
+    lock, entered, leave = ForkSafeLock(), threading.Event(), threading.Event()
 
     def hold():
-        with turn:
+        with lock:
             entered.set()
             leave.wait(30)
 
@@ -82,7 +82,7 @@ def test_a_child_finds_every_turn_open() -> None:
     pid = os.fork()
     if not pid:
         signal.alarm(10)
-        with turn:
+        with lock:
             os._exit(0)
     leave.set()
     thread.join()

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from pygeco.engines.cpu import cells as orders
 from pygeco.engines.cpu import products as cpu
-from pygeco.engines.cpu.cells import BLOCKS, cut
+from pygeco.engines.cpu.cells import BLOCK_COUNT, block_bounds
 from pygeco.engines.cpu.engine import ENGINE
 
 SHAPES = [(1, 1), (1, 40), (40, 1), (30, 50), (700, 20)]
@@ -54,7 +54,7 @@ def test_orders_are_those_of_scipy(shape, index, dtype) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("sums", [1, 10**9])
 def test_products_the_other_way(monkeypatch, sums, shape, dtype) -> None:
-    monkeypatch.setattr(orders, "SUMS", sums)  # many runs, or one
+    monkeypatch.setattr(orders, "RUN_CELLS_PER_SUM", sums)  # many runs, or one
     both, Y, _ = cells(shape, dtype)
     rng = np.random.default_rng(1)
     for order, matrix in zip(both, (Y, Y.T), strict=True):
@@ -152,14 +152,14 @@ def test_blocks_cover_every_group_once_and_share_the_work() -> None:
     for groups in (1, 3, 5000):
         counts = rng.geometric(0.01, groups) - 1
         pointers = np.concatenate([[0], np.cumsum(counts)])
-        blocks = cut(pointers)
+        blocks = block_bounds(pointers)
         assert blocks[0] == 0
         assert blocks[-1] == groups
         assert np.all(np.diff(blocks) > 0)
-        assert len(blocks) - 1 <= BLOCKS
+        assert len(blocks) - 1 <= BLOCK_COUNT
     load = np.diff(pointers[blocks])
-    assert load.max() <= 3 * pointers[-1] / BLOCKS + counts.max()
-    far = cut(np.array([0, 2**31 + 5, 2**32 + 9]))
+    assert load.max() <= 3 * pointers[-1] / BLOCK_COUNT + counts.max()
+    far = block_bounds(np.array([0, 2**31 + 5, 2**32 + 9]))
     assert list(far) == [0, 1, 2]
 
 

@@ -56,7 +56,7 @@ def each_pass(data, columns):
 @pytest.mark.parametrize("shape", [(40, 9), (9, 40)], ids=str)
 @pytest.mark.parametrize(("slab_count", "room", "fan"), [(1, 300, 2), (4, 300, 2), (5, 1 << 28, 8)])
 def test_every_pass_is_that_of_the_whole(client, monkeypatch, shape, slab_count, room, fan) -> None:
-    monkeypatch.setattr(slabs, "FEWEST", slab_count)
+    monkeypatch.setattr(slabs, "MIN_SLABS", slab_count)
     monkeypatch.setattr(passes, "COLUMN_BLOCK_BYTES", room)  # bytes of the columns' systems at once
     monkeypatch.setattr(grid, "PARTS_PER_SUM", fan)
     monkeypatch.setattr(functions, "MAX_FETCHED_NUMBERS", room)

@@ -52,7 +52,7 @@ def client():
 
 @pytest.fixture(autouse=True)
 def many_slabs(monkeypatch):
-    monkeypatch.setattr(slabs, "FEWEST", 5)
+    monkeypatch.setattr(slabs, "MIN_SLABS", 5)
     monkeypatch.setattr(grid, "PARTS_PER_SUM", 2)  # so that sums have several levels
 
 

@@ -24,5 +24,5 @@ def mortal():
 @pytest.fixture(scope="session", autouse=True)
 def _slabs():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slabs, "FEWEST", 4)
+        patch.setattr(slabs, "MIN_SLABS", 4)
         yield

@@ -18,10 +18,10 @@ TILES = [(1, 1), (1, 64), (64, 1), (4, 5), (13, 13), (256, 512)]
 @pytest.fixture(params=TILES, ids=str)
 def tile(request, monkeypatch):
     """Tiles of at most so many rows and columns, shared out among threads."""
-    monkeypatch.setattr(tiles, "ROWS", request.param[0])
-    monkeypatch.setattr(tiles, "COLS", request.param[1])
-    monkeypatch.setattr(tiles, "SMALL", 0)
-    monkeypatch.setattr(tiles, "SHORT", 3)
+    monkeypatch.setattr(tiles, "TILE_ROWS", request.param[0])
+    monkeypatch.setattr(tiles, "TILE_COLS", request.param[1])
+    monkeypatch.setattr(tiles, "MAX_SERIAL_CELLS", 0)
+    monkeypatch.setattr(tiles, "MIN_PART_LINES", 3)
 
 
 def table(shape, dtype=float, order="C", seed=0):

@@ -124,8 +124,8 @@ def test_trace_penalty_through_the_solver():
 
 @pytest.mark.parametrize("loss", [Squared(), Huber(0.5)])
 def test_the_same_bits_for_any_number_of_threads(loss, monkeypatch):
-    monkeypatch.setattr(tiles, "SMALL", 0)
-    monkeypatch.setattr(tiles, "ROWS", 64)
+    monkeypatch.setattr(tiles, "MAX_SERIAL_CELLS", 0)
+    monkeypatch.setattr(tiles, "TILE_ROWS", 64)
     Y, A = table(7, shape=(300, 700)), random_low_rank((300, 700), 3)
     found = []
     for threads in (1, 2):
@@ -141,9 +141,9 @@ def test_tiles_do_not_change_the_sums(monkeypatch):
     shape = (700, 30)  # few columns: the rows are shared out in runs
     Y, A = table(8, shape=shape), random_low_rank(shape, 3)
     whole = Dense(Y, Huber(1.0)).lines(True, A.V, A.U, A.U, curved=True)
-    monkeypatch.setattr(tiles, "SMALL", 0)
-    monkeypatch.setattr(tiles, "ROWS", 8)
-    monkeypatch.setattr(tiles, "COLS", 16)
+    monkeypatch.setattr(tiles, "MAX_SERIAL_CELLS", 0)
+    monkeypatch.setattr(tiles, "TILE_ROWS", 8)
+    monkeypatch.setattr(tiles, "TILE_COLS", 16)
     cut = Dense(Y, Huber(1.0)).lines(True, A.V, A.U, A.U, curved=True)
     for one, other in zip(whole, cut, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-10)

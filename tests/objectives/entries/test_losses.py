@@ -165,7 +165,7 @@ def test_conjugate_gradients_give_the_same_step(name, monkeypatch):
 def test_same_bits_for_any_number_of_threads(name, monkeypatch):
     if numba.config.NUMBA_NUM_THREADS < 2:
         pytest.skip("one core only")
-    monkeypatch.setattr(separable, "CHUNK", 64)
+    monkeypatch.setattr(separable, "CHUNK_CELLS", 64)
     rng = np.random.default_rng(0)
     rows, cols = np.nonzero(rng.random((60, 40)) < 0.6)
     loss, _, y = sample(name, len(rows))
@@ -195,7 +195,7 @@ def test_chunks_do_not_change_the_sums(name, monkeypatch):
     entries, _ = problem(name, (40, 30))
     A = make_low_rank((40, 30), 3, seed=2)
     whole = entries.gradient(A)
-    monkeypatch.setattr(separable, "CHUNK", 10)
+    monkeypatch.setattr(separable, "CHUNK_CELLS", 10)
     cut = entries.gradient(A)
     np.testing.assert_allclose(cut.value, whole.value, rtol=1e-13)
     np.testing.assert_array_equal(cut.by_row, whole.by_row)

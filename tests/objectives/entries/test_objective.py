@@ -17,8 +17,8 @@ SHAPES = [(12, 9), (9, 12), (1, 6), (6, 1), (1, 1)]
 def orders(request, monkeypatch):
     """Which orders a gradient of 12 × 9 or 9 × 12 keeps."""
     if request.param != "both orders":
-        monkeypatch.setattr(cells, "CROWDED", 0)
-        monkeypatch.setattr(cells, "NARROW", 12 if request.param == "by row" else 9)
+        monkeypatch.setattr(cells, "MIN_CELLS_PER_SUM", 0)
+        monkeypatch.setattr(cells, "MAX_CACHED_SUMS", 12 if request.param == "by row" else 9)
     return request.param
 
 
@@ -51,9 +51,9 @@ def test_one_order_gives_what_both_do(monkeypatch, loss) -> None:
     A = random_low_rank((9, 12), 2)
     X, Y = rng.standard_normal((12, 3)), rng.standard_normal((9, 3))
     both = entries.gradient(A)
-    monkeypatch.setattr(cells, "CROWDED", 0)
+    monkeypatch.setattr(cells, "MIN_CELLS_PER_SUM", 0)
     for narrow, columns in ((12, False), (9, True)):
-        monkeypatch.setattr(cells, "NARROW", narrow)
+        monkeypatch.setattr(cells, "MAX_CACHED_SUMS", narrow)
         one = entries.gradient(A)
         assert one.columns is columns
         np.testing.assert_allclose([one.value, one.inner], [both.value, both.inner], rtol=1e-12)
@@ -68,7 +68,7 @@ def test_one_order_gives_what_both_do(monkeypatch, loss) -> None:
 
 
 def test_crowded_columns_keep_one_order() -> None:
-    shape, per_column = (40_000, 6), cells.CROWDED
+    shape, per_column = (40_000, 6), cells.MIN_CELLS_PER_SUM
     rng = np.random.default_rng(0)
     rows = np.concatenate([np.sort(rng.choice(shape[0], per_column, False)) for _ in range(6)])
     cols = np.repeat(np.arange(6), per_column)

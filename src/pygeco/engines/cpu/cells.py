@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
-from pygeco.engines.cpu import products as cpu
+from pygeco.engines.cpu import products
 from pygeco.engines.protocol import Engine
 from pygeco.engines.values import Cells
 
-BLOCKS = 256
-NARROW = 1 << 16  # sums that stay in the cache of a core, about
-CROWDED = 256  # cells for each of them
-RUNS, SUMS = 64, 64  # runs that scatter side by side, at most; cells for each sum of each run
+BLOCK_COUNT = 256  # in which the kernels work, at most
+MAX_CACHED_SUMS = 1 << 16  # that stay in the cache of a core, about
+MIN_CELLS_PER_SUM = 256  # for sums to be scattered into
+MAX_SCATTER_RUNS = 64  # that scatter side by side
+RUN_CELLS_PER_SUM = 64  # of each run, at least
 
 
 def both_orders(
@@ -31,13 +32,13 @@ def both_orders(
     orders = []
     for payload in payloads:
         by_row = in_rows(rows, cols, payload, shape)
-        orders.append((by_row, _transposed(*by_row, shape[1])))
+        orders.append((by_row, _transpose(*by_row, shape[1])))
     none = np.zeros(0, dtype=values.dtype)
     both = []
     for side in (0, 1):
         pointers, indices, y = orders[0][side]
         w = none if weights is None else orders[1][side][2]
-        both.append(Cells(pointers, indices, y, w, cut(pointers), engine))
+        both.append(Cells(pointers, indices, y, w, block_bounds(pointers), engine))
     return both[0], both[1]
 
 
@@ -45,7 +46,7 @@ def in_rows(
     rows: NDArray[Any], cols: NDArray[Any], values: Array, shape: tuple[int, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
     """Row pointers, columns and values, each row sorted; repeats stay in their order. O(|E|)."""
-    return _transposed(*_grouped(cols, rows, values, shape[1]), shape[0])
+    return _transpose(*_group(cols, rows, values, shape[1]), shape[0])
 
 
 def with_transpose(
@@ -57,13 +58,13 @@ def with_transpose(
     engine: Engine,
 ) -> tuple[Cells, Cells]:
     """Cells that are grouped and sorted already, used where they are, and their other order."""
-    other = _transposed(pointers, indices, values, n)
-    heavy = _transposed(pointers, indices, weights, n)[2] if len(weights) else weights
-    one = Cells(pointers, indices, values, weights, cut(pointers), engine)
-    return one, Cells(*other, heavy, cut(other[0]), engine)
+    other = _transpose(pointers, indices, values, n)
+    heavy = _transpose(pointers, indices, weights, n)[2] if len(weights) else weights
+    one = Cells(pointers, indices, values, weights, block_bounds(pointers), engine)
+    return one, Cells(*other, heavy, block_bounds(other[0]), engine)
 
 
-def cut(pointers: NDArray[np.int64], parts: int = BLOCKS) -> NDArray[np.int64]:
+def block_bounds(pointers: NDArray[np.int64], parts: int = BLOCK_COUNT) -> NDArray[np.int64]:
     """Boundaries of at most `parts` runs of groups with about equally many cells (and groups)."""
     groups = len(pointers) - 1
     load = pointers + np.arange(groups + 1)
@@ -79,29 +80,29 @@ def order_that_serves(by_row: Cells, by_col: Cells) -> bool | None:
     far fewer than the cells.
     """
     for columns, (own, other) in enumerate(((by_row, by_col), (by_col, by_row))):
-        if other.groups <= NARROW and own.size >= CROWDED * other.groups:
+        if other.groups <= MAX_CACHED_SUMS and own.size >= MIN_CELLS_PER_SUM * other.groups:
             return bool(columns)
     return None
 
 
 def scatter_runs(cells: Cells, size: int) -> NDArray[np.int64]:
     """Boundaries of runs of groups that scatter into `size` sums of their own each."""
-    count = int(np.clip(cells.size // max(1, SUMS * size), 1, RUNS))
+    count = int(np.clip(cells.size // max(1, RUN_CELLS_PER_SUM * size), 1, MAX_SCATTER_RUNS))
     places = np.linspace(0, len(cells.blocks) - 1, count + 1).astype(np.int64)
     return np.unique(cells.blocks[places])
 
 
-def _grouped(
+def _group(
     major: NDArray[Any], minor: NDArray[Any], values: Array, groups: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
     pointers = np.zeros(groups + 1, np.int64)
     indices = np.empty(len(values), np.int32)
     out = np.empty_like(values)
-    cpu.group(major, minor, values, pointers, indices, out)
+    products.group(major, minor, values, pointers, indices, out)
     return pointers, indices, out
 
 
-def _transposed(
+def _transpose(
     from_pointers: NDArray[np.int64],
     from_indices: NDArray[np.int32],
     from_values: Array,
@@ -110,5 +111,5 @@ def _transposed(
     pointers = np.zeros(groups + 1, np.int64)
     indices = np.empty_like(from_indices)
     out = np.empty_like(from_values)
-    cpu.transpose(from_pointers, from_indices, from_values, pointers, indices, out)
+    products.transpose(from_pointers, from_indices, from_values, pointers, indices, out)
     return pointers, indices, out

@@ -10,7 +10,7 @@ from numba.core import event
 
 from pygeco import engines
 
-PATIENCE = 1.0  # seconds of compiling before a word about it: kernels from the disk take less
+NOTICE_SECONDS = 1.0  # of compiling before a word about it: kernels from the disk take less
 WORDS = (
     "pygeco: compiling for this machine; the first fit takes about half a minute more, later ones "
     "do not.\n"
@@ -27,7 +27,7 @@ class Notice(event.Listener):
     def on_start(self, event: Any) -> None:
         own = event.data["dispatcher"].py_func.__module__.startswith("pygeco.")
         if own and self.timer is None and not self.told:
-            self.timer = threading.Timer(PATIENCE, self.tell)
+            self.timer = threading.Timer(NOTICE_SECONDS, self.tell)
             self.timer.daemon = True
             self.timer.start()
 

@@ -19,7 +19,7 @@ import numba
 CHILD_THREADS = 1  # any more would be those that the fork left behind
 
 
-class Turn:
+class ForkSafeLock:
     """A lock that a forked child finds open: the thread that held it may have stayed behind."""
 
     def __init__(self) -> None:

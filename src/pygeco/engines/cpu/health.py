@@ -8,11 +8,16 @@ from typing import NamedTuple
 
 import numba
 
-from pygeco.engines.cpu import products as cpu
-from pygeco.engines.cpu import sweep
+from pygeco.engines.cpu import products, sweep
 
 # The kernels that a matvec, a half-sweep and the grouping of cells run.
-KERNELS = (cpu.group, cpu.transpose, cpu.matvec, cpu.residuals, sweep.half_sweep)
+KERNELS = (
+    products.group,
+    products.transpose,
+    products.matvec,
+    products.residuals,
+    sweep.half_sweep,
+)
 
 
 class Cache(NamedTuple):

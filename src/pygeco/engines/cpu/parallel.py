@@ -8,11 +8,11 @@ from typing import Any
 import numba
 
 from pygeco.engines.cpu.compiling import watch_compilation
-from pygeco.engines.cpu.forking import Turn, serve_forked_children
+from pygeco.engines.cpu.forking import ForkSafeLock, serve_forked_children
 
 watch_compilation()
 serve_forked_children()
-_TURN = Turn()
+_LOCK = ForkSafeLock()
 
 
 class Kernel:
@@ -31,7 +31,7 @@ class Kernel:
         if Kernel.safe:
             self.compiled(*arrays)
             return
-        with _TURN:
+        with _LOCK:
             self.compiled(*arrays)
             Kernel.safe = numba.threading_layer() != "workqueue"
 

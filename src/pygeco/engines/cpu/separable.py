@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu import chunk_kernels as kernels
-from pygeco.engines.cpu.cells import cut
+from pygeco.engines.cpu.cells import block_bounds
 from pygeco.engines.values import Cells, Formulas, Slopes, Systems
 
-CHUNK = 1 << 15
+CHUNK_CELLS = 1 << 15  # whose numbers stay in the cache of a core
 
 
 def total(cells: Cells, loss: Formulas, P: Array, Q: Array) -> float:
@@ -98,13 +98,13 @@ def moments(cells: Cells, Q: Array) -> tuple[Array, Array]:
 
 
 class _Chunks:
-    """Cells cut into runs of groups with about `CHUNK` cells, and the factors as kernels want."""
+    """Runs of groups with about `CHUNK_CELLS` cells each, and the factors as kernels want them."""
 
     def __init__(self, cells: Cells, P: Array, Q: Array) -> None:
         self.data = cells
         size = int(cells.pointers[-1] - cells.pointers[0])
         starts = cells.pointers - cells.pointers[0]
-        self.marks: NDArray[np.int64] = cut(starts, max(1, -(-size // CHUNK)))
+        self.marks: NDArray[np.int64] = block_bounds(starts, max(1, -(-size // CHUNK_CELLS)))
         self.P = np.ascontiguousarray(P, dtype=cells.values.dtype)
         self.Q = np.ascontiguousarray(Q, dtype=cells.values.dtype)
 

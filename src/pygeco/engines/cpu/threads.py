@@ -10,9 +10,9 @@ from functools import cache
 from numba import get_num_threads, set_num_threads
 from threadpoolctl import ThreadpoolController
 
-from pygeco.engines.cpu.forking import Turn
+from pygeco.engines.cpu.forking import ForkSafeLock
 
-_TURN = Turn()
+_LOCK = ForkSafeLock()
 
 
 def each(work: Callable[[int], None], count: int, *, alone: bool = False) -> None:
@@ -24,7 +24,7 @@ def each(work: Callable[[int], None], count: int, *, alone: bool = False) -> Non
     ends would put it back under another.
     """
     threads = min(get_num_threads(), count)
-    with _TURN, one_blas_thread():
+    with _LOCK, one_blas_thread():
         if alone or threads < 2:
             for part in range(count):
                 work(part)

@@ -20,10 +20,10 @@ from pygeco.engines.cpu import tile_kernels as kernels
 from pygeco.engines.cpu.threads import each
 from pygeco.engines.values import Formulas, Lines, Table
 
-ROWS, COLS = 256, 512
-FEW, SHORT = 4, 128
-# Fewer cells than this are done sooner than threads are started.
-SMALL = 1 << 18
+TILE_ROWS, TILE_COLS = 256, 512  # of a tile that stays in the cache of a core, about
+MIN_PARTS = 4  # to share out among threads, where their lines are
+MIN_PART_LINES = 128  # at least so many each
+MAX_SERIAL_CELLS = 1 << 18  # that are done sooner than threads are started
 
 # evaluate(z, y, value, stiffness): the predictions z become slopes, in place.
 Evaluate = Callable[[Array, NDArray[Any], Array, Array], None]
@@ -44,7 +44,7 @@ def lines(
     rows, cols = grid(table.values.shape)
     along, across = (rows, cols) if by_row else (cols, rows)
     # Where the lines make few parts, the tiles across are shared out too, in fixed runs.
-    runs = parts(len(across), -(-len(across) // (1 if len(along) >= FEW else FEW)))
+    runs = parts(len(across), -(-len(across) // (1 if len(along) >= MIN_PARTS else MIN_PARTS)))
     count, k = len(P) if by_row else len(Q), X.shape[1]
     low = np.tril_indices(k)
     sides, sums = np.zeros((len(runs), count, k)), np.zeros((len(runs), 2, count))
@@ -66,7 +66,7 @@ def lines(
                 outer = x[:, low[0]] * x[:, low[1]]
                 packed[run, line] += (stiffness if by_row else stiffness.T) @ outer
 
-    each(work, len(runs) * len(along), alone=table.values.size <= SMALL)
+    each(work, len(runs) * len(along), alone=table.values.size <= MAX_SERIAL_CELLS)
     grams = _unpacked(packed.sum(axis=0), k, low) if curved else np.zeros((count, 0, 0))
     value, stiffness = sums.sum(axis=0)
     return Lines(sides.sum(axis=0), value, stiffness, grams)
@@ -83,7 +83,7 @@ def residuals_beyond(table: Table, P: Array, Q: Array, threshold: float) -> tupl
 
     def work(task: int) -> None:
         line = rows[task]
-        pieces = []
+        flagged_tiles = []
         for j in cols:
             r = table.values[line, j] - P[line] @ Q[j].T
             flagged = np.abs(r) > threshold
@@ -91,12 +91,12 @@ def residuals_beyond(table: Table, P: Array, Q: Array, threshold: float) -> tupl
             if w is not None:
                 flagged &= w > 0
             at, to = np.nonzero(flagged)
-            pieces.append((at + line.start, to + j.start, r[at, to]))
-        at, to, r = (np.concatenate(part) for part in zip(*pieces, strict=True))
+            flagged_tiles.append((at + line.start, to + j.start, r[at, to]))
+        at, to, r = (np.concatenate(part) for part in zip(*flagged_tiles, strict=True))
         order = np.argsort(at, kind="stable")  # a row goes on in the next tile
         found[task] = at[order], to[order], r[order]
 
-    each(work, len(rows), alone=table.values.size <= SMALL)
+    each(work, len(rows), alone=table.values.size <= MAX_SERIAL_CELLS)
     i, j, r = (np.concatenate(part) for part in zip(*found, strict=True))
     return i, j, r
 
@@ -122,7 +122,7 @@ def medians(table: Table) -> Array:
         low, high = lines[every, np.maximum(count - 1, 0) // 2], lines[every, count // 2]
         out[j] = np.where(count > 0, 0.5 * (low + high), 0.0)
 
-    each(work, len(cols), alone=table.values.size <= SMALL)
+    each(work, len(cols), alone=table.values.size <= MAX_SERIAL_CELLS)
     return out
 
 
@@ -145,21 +145,21 @@ def census(table: Table) -> tuple[float, float, int]:
                 found[task] += total, 0, np.count_nonzero(np.isinf(y) & (w > 0))
                 found[task, 1] = max(found[task, 1], float(w.max()))
 
-    each(work, len(rows), alone=table.values.size <= SMALL)
+    each(work, len(rows), alone=table.values.size <= MAX_SERIAL_CELLS)
     return float(found[:, 0].sum()), float(found[:, 1].max()), int(found[:, 2].sum())
 
 
 def grid(shape: tuple[int, int]) -> tuple[list[slice], list[slice]]:
-    """Rows and columns in runs whose tiles have at most ROWS × COLS cells."""
+    """Rows and columns in runs whose tiles have at most TILE_ROWS × TILE_COLS cells."""
     m, n = shape
-    few = 1 if m * n <= SMALL else FEW
-    room = ROWS * COLS
-    return parts(m, max(ROWS, room // n), few), parts(n, max(COLS, room // m), few)
+    few = 1 if m * n <= MAX_SERIAL_CELLS else MIN_PARTS
+    room = TILE_ROWS * TILE_COLS
+    return parts(m, max(TILE_ROWS, room // n), few), parts(n, max(TILE_COLS, room // m), few)
 
 
 def parts(size: int, most: int, few: int = 1) -> list[slice]:
     """0 … size − 1 in even runs of at most `most`, at least `few` where those are not short."""
-    count = max(-(-size // most), min(few, size // SHORT), 1)
+    count = max(-(-size // most), min(few, size // MIN_PART_LINES), 1)
     marks = np.linspace(0, size, count + 1).astype(int)
     return [slice(int(a), int(b)) for a, b in pairwise(marks)]
 
@@ -169,7 +169,7 @@ class _Buffers:
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self.memory = np.empty((3, ROWS * COLS), table.dtype)
+        self.memory = np.empty((3, TILE_ROWS * TILE_COLS), table.dtype)
 
     def evaluated(
         self, evaluate: Evaluate, P: Array, Q: Array, i: slice, j: slice

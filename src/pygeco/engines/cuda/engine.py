@@ -1,7 +1,7 @@
 """The engine "cuda": passes on one GPU, by CuPy and the kernels in `kernels/`.
 
 CuPy is imported when the engine is chosen, and only in `launch`. Arrays stay on the GPU
-between passes. Reductions go by fixed pieces of the data, so the same GPU gives the same bits.
+between passes. Reductions go by fixed parts of the data, so the same GPU gives the same bits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pygeco.engines.cuda import tables
 from pygeco.engines.cuda.driver import count_gpus
 from pygeco.engines.cuda.launch import Launcher, number, threads
 from pygeco.engines.cuda.systems import half_sweep, lengthened, systems
-from pygeco.engines.cuda.work_items import Pieces, cut, ranges, runs
+from pygeco.engines.cuda.work_items import WorkItems, ranges, runs, split_groups
 from pygeco.engines.protocol import LocalEngine, TableEngine
 from pygeco.engines.values import (
     Cells,
@@ -33,7 +33,7 @@ from pygeco.engines.values import (
     Table,
 )
 
-CELLS = 1 << 27  # of one run of a loss's formulas
+RUN_CELLS = 1 << 27  # of one run of a loss's formulas
 
 
 class Cuda(LocalEngine, TableEngine):
@@ -76,26 +76,26 @@ class Cuda(LocalEngine, TableEngine):
         none = data[0][:0]
         values, weights = data[0], data[1] if len(data) > 1 else none
         pointers = pointers.astype(np.int64)
-        pieces = cut(pointers)._replace(ranges=ranges(major, minor, *shape))
-        return Cells(pointers, minor, values, weights, pieces, self)
+        items = split_groups(pointers)._replace(ranges=ranges(major, minor, *shape))
+        return Cells(pointers, minor, values, weights, items, self)
 
     def product(self, cells: Cells, data: Array, scale: float, x: Array | None) -> Array:
-        pieces: Pieces = cells.blocks
+        items: WorkItems = cells.blocks
         x = None if x is None else contiguous(x, float)
-        total, starts, stops = pieces.total, pieces.starts, pieces.starts[1:]
-        if pieces.ranges is not None:
-            starts, stops, _ = pieces.ranges
+        total, starts, stops = items.total, items.starts, items.starts[1:]
+        if items.ranges is not None:
+            starts, stops, _ = items.ranges
             total = starts.size
         out = empty(total, data)
-        whole = pieces.ranges is None and not pieces.split
+        whole = items.ranges is None and not items.split
         self.launch(
             f"matvec<{number(data)}>", threads(32 * total),
             np.int64(total), starts, stops, cells.indices, data,
             np.float64(scale if whole else 1.0), x, out,
         )  # fmt: skip
-        if pieces.ranges is not None:
-            return scale * out.reshape(pieces.ranges.parts, -1).sum(axis=0)
-        return out if whole else self._summed(pieces, out[:, None], scale)[:, 0]
+        if items.ranges is not None:
+            return scale * out.reshape(items.ranges.parts, -1).sum(axis=0)
+        return out if whole else self._sum_items(items, out[:, None], scale)[:, 0]
 
     def reorder_by_column(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
         return data[by_col.blocks.order]
@@ -117,33 +117,33 @@ class Cuda(LocalEngine, TableEngine):
 
     def _matmat(self, cells: Cells, data: Array | None, x: Array | None, X: Array) -> Array:
         """Σ data x_j X_j over each group, in the precision of X."""
-        pieces, k = cells.blocks, X.shape[1]
+        items, k = cells.blocks, X.shape[1]
         if k == 0:
             return zeros((cells.groups, 0), X, X.dtype)
-        out = empty((pieces.total, k), X, X.dtype)
-        grid, block = threads(32 * pieces.total)
+        out = empty((items.total, k), X, X.dtype)
+        grid, block = threads(32 * items.total)
         self.launch(
             f"matmat<{number(cells.values)}, {number(X)}>", ((grid[0], -(-k // 32)), block),
-            np.int64(pieces.total), pieces.starts, cells.indices,
+            np.int64(items.total), items.starts, cells.indices,
             data, x, np.int32(k), X, out,
         )  # fmt: skip
-        return self._summed(pieces, out, 1.0) if pieces.split else out
+        return self._sum_items(items, out, 1.0) if items.split else out
 
-    def _summed(self, pieces: Pieces, partial: Array, scale: float) -> Array:
-        """The pieces of each group, added in order."""
-        groups, k = len(pieces.first) - 1, partial.shape[1]
+    def _sum_items(self, items: WorkItems, partial: Array, scale: float) -> Array:
+        """The items of each group, added in order."""
+        groups, k = len(items.first) - 1, partial.shape[1]
         out = empty((groups, k), partial, partial.dtype)
         self.launch(
             f"add_pieces<{number(partial)}>", threads(groups * k),
-            np.int64(groups), pieces.first, np.int32(k), np.float64(scale), partial, out,
+            np.int64(groups), items.first, np.int32(k), np.float64(scale), partial, out,
         )  # fmt: skip
         return out
 
     def residuals(self, cells: Cells, P: Array, Q: Array) -> Residuals:
-        pieces: Pieces = cells.blocks
-        sums = empty((pieces.total, 2), cells.values)
+        items: WorkItems = cells.blocks
+        sums = empty((items.total, 2), cells.values)
         out = np.empty_like(cells.values)
-        self._predict(cells, pieces, slice(0, pieces.total), P, Q, out, 0, sums)
+        self._predict(cells, items, slice(0, items.total), P, Q, out, 0, sums)
         squares, inner = host(sums.sum(axis=0))
         return Residuals(out, float(squares), float(inner))
 
@@ -152,24 +152,24 @@ class Cuda(LocalEngine, TableEngine):
         return found._replace(data=self.products(cells, found.data, scale, X))
 
     def _predict(
-        self, cells: Cells, pieces: Pieces, run: slice, P: Array, Q: Array, out: Array, base: int,
+        self, cells: Cells, items: WorkItems, run: slice, P: Array, Q: Array, out: Array, base: int,
         sums: Array | None,
     ) -> None:  # fmt: skip
-        """Predictions of a run of pieces; with `sums`, residuals."""
+        """Predictions of a run of items; with `sums`, residuals."""
         plain, count = sums is None, run.stop - run.start
         P, Q = (contiguous(F, cells.values.dtype if plain else float) for F in (P, Q))
         self.launch(
             f"predictions<{number(out)}, {number(P)}>", threads(32 * count),
-            np.int64(run.start), np.int64(count), pieces.starts, pieces.groups, cells.indices,
+            np.int64(run.start), np.int64(count), items.starts, items.groups, cells.indices,
             None if plain else cells.values,
             None if plain else _weights(cells),
             np.int32(P.shape[1]), P, Q, np.int64(base), out, sums,
         )  # fmt: skip
 
     def row_systems(self, cells: Cells, part: slice, offset: Array, V: Array) -> Systems:
-        pieces = cut(cells.pointers[part.start : part.stop + 1])
+        items = split_groups(cells.pointers[part.start : part.stop + 1])
         V, offset = V.astype(float), lengthened(offset.astype(float))
-        found = systems(self.launch, cells, pieces, _weights(cells), cells.values, offset, V)
+        found = systems(self.launch, cells, items, _weights(cells), cells.values, offset, V)
         return Systems(*found, zeros(0, V))
 
     def moments(self, cells: Cells, Q: Array) -> tuple[Array, Array]:
@@ -201,7 +201,7 @@ class Cuda(LocalEngine, TableEngine):
     def systems(
         self, cells: Cells, loss: Formulas, P: Array, Q: Array, size: int, *, curved: bool = True
     ) -> Systems:
-        here = _alone(cells)
+        here = _own_cells(cells)
         g, h, value = (np.empty_like(here.values) for _ in range(3))
         for _, at, z, y, w in self._predicted(here, P, Q):
             g[at], value[at] = _times(loss.slope(z, y), w), _times(loss.value(z, y), w)
@@ -217,12 +217,12 @@ class Cuda(LocalEngine, TableEngine):
 
     def _predicted(self, cells: Cells, P: Array, Q: Array) -> Any:
         """Run by run: groups, cells, and the predictions, targets and weights there."""
-        pieces: Pieces = cells.blocks
-        for part, run in runs(pieces, max(1, CELLS // pieces.length)):
-            whole = run == slice(0, pieces.total)
-            at = slice(0, cells.size) if whole else _bounds(pieces.starts, run)
+        items: WorkItems = cells.blocks
+        for part, run in runs(items, max(1, RUN_CELLS // items.length)):
+            whole = run == slice(0, items.total)
+            at = slice(0, cells.size) if whole else _bounds(items.starts, run)
             z = empty(at.stop - at.start, cells.values, cells.values.dtype)
-            self._predict(cells, pieces, run, P, Q, z, at.start, None)
+            self._predict(cells, items, run, P, Q, z, at.start, None)
             yield part, at, z, cells.values[at], cells.weights[at]
 
     def lines(
@@ -253,8 +253,8 @@ def _weights(cells: Cells) -> Array | None:
     return cells.weights if len(cells.weights) else None
 
 
-def _alone(cells: Cells) -> Cells:
-    """A run of groups, whose pointers are part of all, with cells and pieces of its own."""
+def _own_cells(cells: Cells) -> Cells:
+    """A run of groups, whose pointers are part of all, with cells and items of its own."""
     if len(cells.pointers) == len(cells.blocks.first):
         return cells
     first, last = (int(x) for x in host(cells.pointers[[0, -1]]))
@@ -264,7 +264,7 @@ def _alone(cells: Cells) -> Cells:
         cells.indices[at],
         cells.values[at],
         cells.weights[at],
-        cut(pointers),
+        split_groups(pointers),
         cells.engine,
     )
 

@@ -13,15 +13,15 @@ from pygeco.arrays.low_rank import Array
 
 KERNELS = ("common", "cells", "grams", "solve", "tables")
 NULL = np.uint64(0)
-BLOCK = 128
-OLDEST = 80  # compute capability with matrix instructions in double precision
-PLAIN_SHARED = 48 << 10  # bytes; for more a kernel must ask
-# While cells are sorted: their keys, the order, and the sort's own copies of both.
-SORTING = 40
+THREADS_PER_BLOCK = 128
+MIN_CAPABILITY = 80  # compute capability with matrix instructions in double precision
+USUAL_SHARED_BYTES = 48 << 10  # for more a kernel must ask
+# Of a cell while cells are sorted: its key, its place, and the sort's own copies of both.
+SORTING_BYTES = 40
 
 Shape = tuple[tuple[int, ...], tuple[int, ...]]
 
-NAMES = {
+CPP_TYPES = {
     "f4": "float", "f8": "double", "u1": "unsigned char", "i1": "signed char",
     "u2": "unsigned short", "i2": "short", "u4": "unsigned int", "i4": "int",
     "u8": "unsigned long long", "i8": "long long",
@@ -30,10 +30,10 @@ NAMES = {
 
 def number(x: Array) -> str:
     """The C++ name of an array's type."""
-    return NAMES[x.dtype.kind + str(x.dtype.itemsize)]
+    return CPP_TYPES[x.dtype.kind + str(x.dtype.itemsize)]
 
 
-def threads(count: int, block: int = BLOCK) -> Shape:
+def threads(count: int, block: int = THREADS_PER_BLOCK) -> Shape:
     """A grid of blocks for at least this many threads."""
     return (max(1, -(-count // block)),), (block,)
 
@@ -58,7 +58,7 @@ class Launcher:
                 "engine: 'cuda' needs CuPy; install it with pip install 'pygeco[cuda]'."
             ) from error
         capability = int(cupy.cuda.Device().compute_capability)
-        if capability < OLDEST:
+        if capability < MIN_CAPABILITY:
             raise RuntimeError(
                 f"engine: 'cuda' needs a GPU of compute capability 8.0 or newer, not "
                 f"{capability / 10}; use engine='cpu'."
@@ -74,7 +74,7 @@ class Launcher:
                 code=self.source, options=("-std=c++17",), name_expressions=(name,)
             )
             kernel = self.kernels[name] = module.get_function(name)
-        if shared > PLAIN_SHARED and shared > kernel.max_dynamic_shared_size_bytes:
+        if shared > USUAL_SHARED_BYTES and shared > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = shared
         given = tuple(NULL if x is None else x for x in arguments)
         kernel(*shape, given, shared_mem=shared)
@@ -105,7 +105,7 @@ class Launcher:
 
     def check_room(self, cells: int, bytes_a_value: int) -> None:
         """Raise where so many cells cannot be sorted and kept in both orders."""
-        each = SORTING + 2 * (4 + bytes_a_value)
+        each = SORTING_BYTES + 2 * (4 + bytes_a_value)
         pool = self.cupy.get_default_memory_pool()
         free = self.cupy.cuda.Device().mem_info[0] + pool.free_bytes()
         if each * cells > free:

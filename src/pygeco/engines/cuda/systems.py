@@ -1,7 +1,7 @@
-"""The small systems of half-sweeps and Newton steps on the GPU: made by pieces, then solved.
+"""The small systems of half-sweeps and Newton steps on the GPU: made by work items, then solved.
 
-A piece leaves a partial system, `piece_size` numbers, see `kernels/grams.cu`. A group's system is
-the sum of its pieces, taken in order. Groups are worked in runs, so that memory stays bounded.
+An item leaves a partial system, `item_size` numbers, see `kernels/grams.cu`. A group's system is
+the sum of its items, taken in order. Groups are worked in runs, so that memory stays bounded.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ import numpy as np
 from pygeco.arrays.kinds import contiguous, empty, on, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cuda.launch import Launcher, number, threads
-from pygeco.engines.cuda.work_items import Pieces, runs
+from pygeco.engines.cuda.work_items import WorkItems, runs
 from pygeco.engines.values import Cells, Ridges, Solved
 
-ROOM = 4 << 30  # bytes of partial systems that are in memory at once
-TRIANGLE = 8  # blocks of eight columns whose whole Gram one warp keeps in its registers
-SHARED = 32 << 10  # bytes of shared memory that a block takes at most, where it has a choice
-MOST_SHARED = 220 << 10
-SPARE_WARPS = 2048  # where systems do not fit in shared memory
+PARTIAL_BYTES = 4 << 30  # of partial systems that are in memory at once
+MAX_WHOLE_BLOCKS = 8  # blocks of eight columns whose whole Gram one warp keeps in its registers
+PREFERRED_SHARED_BYTES = 32 << 10  # that a block takes at most, where it has a choice
+MAX_SHARED_BYTES = 220 << 10  # that a block can have at all
+MAX_SPARE_WARPS = 2048  # where systems do not fit in shared memory
 
 
 def systems(
-    launch: Launcher, cells: Cells, pieces: Pieces, h: Array | None, y: Array, bias: Array | None,
+    launch: Launcher, cells: Cells, items: WorkItems, h: Array | None, y: Array, bias: Array | None,
     Q: Array, *, plain: bool = False,
 ) -> tuple[Array, Array]:  # fmt: skip
     """Σ h q qᵀ and Σ h (y − bias_j) q of each group in full, in float64; if `plain`, Σ y q."""
-    groups, s = len(pieces.first) - 1, Q.shape[1]
+    groups, s = len(items.first) - 1, Q.shape[1]
     blocks = max(1, -(-s // 8))
     Q = _padded(Q, blocks)
     grams, sides = empty((groups, s, s), Q), empty((groups, s), Q)
-    for part, run in runs(pieces, ROOM // (8 * piece_size(blocks))):
-        parts = _parts(launch, cells, pieces, run, h, y, (bias, None), Q, None, np.float64, plain)
+    for part, run in runs(items, PARTIAL_BYTES // (8 * item_size(blocks))):
+        parts = _parts(launch, cells, items, run, h, y, (bias, None), Q, None, np.float64, plain)
         count = part.stop - part.start
         if s:
             launch(
                 "unpack<double>", threads(count * s * (s + 1)),
-                np.int64(part.start), np.int64(count), pieces.first, np.int32(s),
+                np.int64(part.start), np.int64(count), items.first, np.int32(s),
                 np.int32(blocks), parts, grams[part], sides[part],
             )  # fmt: skip
     return grams, sides
@@ -48,7 +48,7 @@ def half_sweep(
     launch: Launcher, cells: Cells, start: Array, ridges: Ridges, *, variances: bool
 ) -> Solved:
     """See `Engine.half_sweep`."""
-    pieces, real, s = cells.blocks, start.dtype, ridges.partner.shape[1]
+    items, real, s = cells.blocks, start.dtype, ridges.partner.shape[1]
     blocks = max(1, -(-s // 8))
     Q = _padded(ridges.partner, blocks)
     W = None if ridges.variance is None else _padded(ridges.variance.astype(real), blocks)
@@ -67,13 +67,13 @@ def half_sweep(
     variance = np.empty_like(out) if variances else None
     weights = cells.weights if len(cells.weights) else None
     offset = ridges.offsets or W is not None
-    for part, run in runs(pieces, ROOM // (real.itemsize * piece_size(blocks))):
+    for part, run in runs(items, PARTIAL_BYTES // (real.itemsize * item_size(blocks))):
         parts = _parts(
-            launch, cells, pieces, run, weights, cells.values, biases, Q, W, real, offset=offset
+            launch, cells, items, run, weights, cells.values, biases, Q, W, real, offset=offset
         )
         _solve(
             launch, out,
-            np.int64(part.start), np.int64(part.stop - part.start), pieces.first, np.int32(s),
+            np.int64(part.start), np.int64(part.stop - part.start), items.first, np.int32(s),
             np.int32(blocks), np.int32(ridges.offsets), parts, ridge, prior, shift,
             np.float64(ridges.tau), np.float64(ridges.jitter), noise,
             results=(out, mean, variance, uncertainty),
@@ -82,22 +82,22 @@ def half_sweep(
 
 
 def _parts(
-    launch: Launcher, cells: Cells, pieces: Pieces, run: slice, h: Array | None, y: Array,
+    launch: Launcher, cells: Cells, items: WorkItems, run: slice, h: Array | None, y: Array,
     biases: tuple[Array | None, ...], Q: Array, W: Array | None, real: Any, plain: bool = False,
     offset: bool = False,
 ) -> Array:  # fmt: skip
-    """The partial systems of a run of pieces; with `offset` what an offset needs too."""
+    """The partial systems of a run of items; with `offset` what an offset needs too."""
     blocks, count = Q.shape[1] // 8, run.stop - run.start
-    out = empty(count * piece_size(blocks), Q, real)
+    out = empty(count * item_size(blocks), Q, real)
     even, lines = blocks + blocks % 2, -(-blocks // 4)
-    whole = blocks <= TRIANGLE
+    whole = blocks <= MAX_WHOLE_BLOCKS
     shape = f"{even}, {blocks}, true" if whole else "4, 4, false"
     shape += f", {_bool(h is not None)}, {_bool(offset)}"
     grid, block = threads(32 * count, 64)
     launch(
         f"grams<{number(y)}, {number(Q)}, {number(out)}, {shape}>",
         ((grid[0], 1 if whole else lines * (lines + 1) // 2), block),
-        np.int64(run.start), np.int64(count), pieces.starts, cells.indices, h, y, *biases,
+        np.int64(run.start), np.int64(count), items.starts, cells.indices, h, y, *biases,
         np.bool_(plain), np.int32(blocks), np.int32(len(Q) - 1), Q, W, out,
     )  # fmt: skip
     return out
@@ -109,12 +109,12 @@ def _solve(
     """One warp a system, in shared memory where it fits, else in a block of memory of its own."""
     groups, size = int(given[1]), out.dtype.itemsize
     room, warps = system_room(out.shape[1]), 4
-    while warps > 1 and warps * room * size > SHARED:
+    while warps > 1 and warps * room * size > PREFERRED_SHARED_BYTES:
         warps //= 2
     shared, grid, memory = warps * room * size, -(-groups // warps), None
-    fits = shared <= MOST_SHARED
+    fits = shared <= MAX_SHARED_BYTES
     if not fits:
-        shared, grid = 0, min(grid, SPARE_WARPS)
+        shared, grid = 0, min(grid, MAX_SPARE_WARPS)
         memory = empty(grid * room, out, out.dtype)
     launch(
         f"solve<{number(out)}, {_bool(fits)}>", ((grid,), (32 * warps,)),
@@ -122,8 +122,8 @@ def _solve(
     )  # fmt: skip
 
 
-def piece_size(blocks: int) -> int:
-    """Numbers that a piece leaves for its group's system, as in the kernels."""
+def item_size(blocks: int) -> int:
+    """Numbers that a work item leaves for its group's system, as in the kernels."""
     return 32 * blocks * (blocks + 1) + 24 * blocks + 4
 
 

@@ -12,8 +12,8 @@ from pygeco.arrays.low_rank import Array
 from pygeco.engines.cuda.launch import Launcher, number, threads
 from pygeco.engines.values import Formulas, Lines, Table
 
-CELLS = 1 << 26  # of a run of rows: three arrays of so many numbers are in memory at once
-GRID = 1 << 14
+RUN_CELLS = 1 << 26  # of a run of rows: three arrays of so many numbers are in memory at once
+MAX_GRID_BLOCKS = 1 << 14  # each goes on with what is left
 
 
 def lines(
@@ -46,7 +46,7 @@ def lines(
 
 def _rows(table: Table) -> Iterator[slice]:
     m, n = table.values.shape
-    step = max(1, CELLS // n)
+    step = max(1, RUN_CELLS // n)
     for first in range(0, m, step):
         yield slice(first, min(first + step, m))
 
@@ -61,7 +61,7 @@ def _evaluated(
         delta, scale = (z.dtype.type(x) for x in loss.clipped)
         grid, block = threads(z.size)
         launch(
-            f"huber<{number(z)}, {number(y)}>", ((min(grid[0], GRID),), block),
+            f"huber<{number(z)}, {number(y)}>", ((min(grid[0], MAX_GRID_BLOCKS),), block),
             np.int64(len(z)), np.int64(z.shape[1]), np.int64(z.shape[1]), delta, scale, y, z,
             value, bend,
         )  # fmt: skip
@@ -82,7 +82,7 @@ def _evaluated(
 def residuals_beyond(table: Table, P: Array, Q: Array, threshold: float) -> tuple[Array, ...]:
     """See `TableEngine.residuals_beyond`."""
     P, Q = (contiguous(F, table.dtype) for F in (P, Q))
-    pieces: list[tuple[Any, ...]] = []
+    found: list[tuple[Any, ...]] = []
     for i in _rows(table):
         r = table.values[i] - P[i] @ Q.T
         flagged = np.abs(r) > threshold
@@ -90,8 +90,8 @@ def residuals_beyond(table: Table, P: Array, Q: Array, threshold: float) -> tupl
         if w is not None:
             flagged &= w > 0
         at, to = np.nonzero(flagged)
-        pieces.append((at + i.start, to, r[at, to]))
-    rows, cols, residuals = (np.concatenate(part) for part in zip(*pieces, strict=True))
+        found.append((at + i.start, to, r[at, to]))
+    rows, cols, residuals = (np.concatenate(part) for part in zip(*found, strict=True))
     return rows, cols, residuals
 
 

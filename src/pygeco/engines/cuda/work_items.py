@@ -1,4 +1,4 @@
-"""How the GPU cuts cells into the pieces that a warp works on."""
+"""How the GPU cuts cells into the items that a warp works on."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import contiguous, empty, host, zeros
 
-# A piece has |E| / PIECES cells, but at least and at most so many.
-PIECES, SHORTEST, LONGEST = 1 << 16, 256, 1 << 14
+# An item has |E| / ITEM_COUNT cells, but at least and at most so many.
+ITEM_COUNT, MIN_ITEM_CELLS, MAX_ITEM_CELLS = 1 << 16, 256, 1 << 14
 # Numbers of the other side that a processor's cache holds, and the cells of a group that a range of
 # so many needs to be worth its while.
-RANGE, WORTH = 3 << 13, 64
+RANGE_NUMBERS, MIN_RANGE_CELLS = 3 << 13, 64
 
 
 class Ranges(NamedTuple):
@@ -28,9 +28,9 @@ class Ranges(NamedTuple):
     parts: int
 
 
-class Pieces(NamedTuple):
-    """Piece p has the cells starts[p] … starts[p + 1] − 1, group i the pieces first[i] …
-    first[i + 1] − 1, at least one; groups[p] is the group of piece p. `split` says that some
+class WorkItems(NamedTuple):
+    """Item p has the cells starts[p] … starts[p + 1] − 1, group i the items first[i] …
+    first[i + 1] − 1, at least one; groups[p] is the group of item p. `split` says that some
     group has several; `known` keeps the runs that were asked for. `order` says where, in the other
     order of the same cells, each cell is.
     """
@@ -46,10 +46,10 @@ class Pieces(NamedTuple):
     order: NDArray[Any] | None = None
 
 
-def cut(pointers: NDArray[np.int64]) -> Pieces:
-    """Each group in pieces of equal length, but for its last one. Depends on the data alone."""
+def split_groups(pointers: NDArray[np.int64]) -> WorkItems:
+    """Each group in items of equal length, but for its last one. Depends on the data alone."""
     size, groups = int(pointers[-1] - pointers[0]), len(pointers) - 1
-    length = min(max(size // PIECES, SHORTEST), LONGEST) // 32 * 32
+    length = min(max(size // ITEM_COUNT, MIN_ITEM_CELLS), MAX_ITEM_CELLS) // 32 * 32
     each = np.maximum(-(-np.diff(pointers) // length), 1)
     first = zeros(groups + 1, pointers, np.int64)
     first[1:] = np.cumsum(each)
@@ -58,34 +58,34 @@ def cut(pointers: NDArray[np.int64]) -> Pieces:
     starts = empty(count + 1, pointers, np.int64)
     starts[:count] = pointers[own] + (np.arange(count, like=pointers) - first[own]) * length
     starts[count] = pointers[-1]
-    return Pieces(starts, first, own, count, length, count > groups, {})
+    return WorkItems(starts, first, own, count, length, count > groups, {})
 
 
 def ranges(major: NDArray[Any], minor: NDArray[Any], groups: int, others: int) -> Ranges | None:
     """The ranges of sorted cells; None where a range would have too few of a group's cells."""
-    count = -(-others // RANGE)
-    if others * 4 <= 5 * RANGE or len(major) < WORTH * groups * count:
+    count = -(-others // RANGE_NUMBERS)
+    if others * 4 <= 5 * RANGE_NUMBERS or len(major) < MIN_RANGE_CELLS * groups * count:
         return None
     keys = major.astype(np.int64) * others + minor
-    edges = np.minimum(np.arange(count + 1, like=major) * RANGE, others)
+    edges = np.minimum(np.arange(count + 1, like=major) * RANGE_NUMBERS, others)
     bounds = edges[:, None] + np.arange(groups, like=major) * others
     at = np.searchsorted(keys, bounds.reshape(-1)).astype(np.int64).reshape(bounds.shape)
     return Ranges(contiguous(at[:-1]), contiguous(at[1:]), count)
 
 
-def runs(pieces: Pieces, most: int) -> list[tuple[slice, slice]]:
-    """Groups and their pieces in runs of at most `most` pieces (or of one group)."""
-    if most not in pieces.known:
-        pieces.known[most] = list(_runs(pieces, most))
-    return pieces.known[most]
+def runs(items: WorkItems, most: int) -> list[tuple[slice, slice]]:
+    """Groups and their items in runs of at most `most` items (or of one group)."""
+    if most not in items.known:
+        items.known[most] = list(_runs(items, most))
+    return items.known[most]
 
 
-def _runs(pieces: Pieces, most: int) -> Iterator[tuple[slice, slice]]:
-    groups = len(pieces.first) - 1
-    if pieces.total <= most:
-        yield slice(0, groups), slice(0, pieces.total)
+def _runs(items: WorkItems, most: int) -> Iterator[tuple[slice, slice]]:
+    groups = len(items.first) - 1
+    if items.total <= most:
+        yield slice(0, groups), slice(0, items.total)
         return
-    first = host(pieces.first)
+    first = host(items.first)
     at = 0
     while at < groups:
         end = int(np.searchsorted(first, first[at] + most, "right")) - 1

@@ -20,10 +20,10 @@ from pygeco.engines.dask.slabs import from_csr
 from pygeco.engines.values import Cells
 
 # Between processes of one machine: how long a call to one that is dead may take (30 s otherwise).
-SHORT = {"distributed.comm.timeouts.connect": "5s"}
+LOCAL_TIMEOUTS = {"distributed.comm.timeouts.connect": "5s"}
 # Memory that is freed is used again: with Dask's own settings every array of a pass is asked of the
 # system, and every page of it cleared, each time.
-MEMORY = {
+WORKER_MEMORY = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 30,
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,
 }
@@ -71,7 +71,7 @@ def local(workers: int | None = None) -> LocalCluster:
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     quiet = {"silence_logs": logging.CRITICAL, "dashboard_address": ":0"}
-    with dask.config.set(MEMORY):
+    with dask.config.set(WORKER_MEMORY):
         return LocalCluster(n_workers=workers or cores, threads_per_worker=1, **quiet)
 
 
@@ -79,7 +79,7 @@ def local(workers: int | None = None) -> LocalCluster:
 def started(address: str | None = None, workers: int | None = None) -> Iterator[Any]:
     """A client of the scheduler at an address; or of a cluster here, which ends with the block."""
     if address is None:
-        with dask.config.set(SHORT), local(workers) as cluster, Client(cluster) as client:
+        with dask.config.set(LOCAL_TIMEOUTS), local(workers) as cluster, Client(cluster) as client:
             yield send_at_once(client)
     else:
         check_scheduler(address)

@@ -19,7 +19,7 @@ from pygeco.engines import choose_engine
 from pygeco.engines.protocol import Engine
 from pygeco.engines.values import Cells
 
-SMALL = 1 << 16  # bytes up to which an array is copied each time
+MAX_COPIED_BYTES = 1 << 16  # up to which an array is copied each time
 
 _COPIES: dict[int, Any] = {}  # by the number of the array of the host, while that lives
 
@@ -48,7 +48,9 @@ def on_device(
 def _there(x: Any, local: Engine) -> Any:
     if not isinstance(x, np.ndarray) or not x.ndim:
         return x
-    return on(x, local.kind) if x.nbytes <= SMALL else _once(x, lambda: on(x, local.kind))
+    return (
+        on(x, local.kind) if x.nbytes <= MAX_COPIED_BYTES else _once(x, lambda: on(x, local.kind))
+    )
 
 
 def _cells(orders: tuple[Cells, Cells], local: Engine) -> tuple[Cells, Cells]:

@@ -14,7 +14,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import Array, parts
-from pygeco.engines.cpu.cells import CROWDED, NARROW
+from pygeco.engines.cpu.cells import MAX_CACHED_SUMS, MIN_CELLS_PER_SUM
 from pygeco.engines.dask import slab_functions, sweeps
 from pygeco.engines.dask.cells import SlabStore, is_by_column
 from pygeco.engines.dask.grid import Grid
@@ -48,7 +48,7 @@ class Dask(SlabStore):
 
     def order_that_serves(self, by_row: Cells, by_col: Cells) -> bool | None:
         each = by_row.size // self.grid.count
-        return False if self.columns <= min(NARROW, each // CROWDED) else None
+        return False if self.columns <= min(MAX_CACHED_SUMS, each // MIN_CELLS_PER_SUM) else None
 
     def transposed_product(
         self, cells: Cells, data: Array, scale: float, x: Array, size: int

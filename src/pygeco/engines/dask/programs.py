@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import Array
-from pygeco.engines.cpu.cells import cut
+from pygeco.engines.cpu.cells import block_bounds
 from pygeco.engines.cpu.engine import ENGINE
-from pygeco.engines.cpu.forking import Turn
+from pygeco.engines.cpu.forking import ForkSafeLock
 from pygeco.engines.cpu.threads import one_blas_thread
 from pygeco.engines.dask import local, sweeps
 from pygeco.engines.dask.adapter import TaskRef, thread_count
@@ -32,7 +32,7 @@ VIEWS = (operator.getitem, cell_field)  # no work at all
 MIN_SHARED_BYTES = 1 << 22  # of a constant, times slabs, to be sent once and passed on
 
 # A task uses all threads of its worker; two at a time would only get in each other's way.
-_TURN = Turn()
+_LOCK = ForkSafeLock()
 
 
 class Each(NamedTuple):
@@ -232,7 +232,7 @@ def run_program(program: Program, inputs: Sequence[Any], threads: int) -> Any:
             return inputs[arg.at] if arg.place is None else inputs[arg.at][arg.place]
         return results[arg.at] if isinstance(arg, Result) else arg
 
-    with _TURN, one_blas_thread():
+    with _LOCK, one_blas_thread():
         _take_threads(threads)
         for function, args in program.instructions:
             results.append(function(*map(value, args)))
@@ -242,7 +242,7 @@ def run_program(program: Program, inputs: Sequence[Any], threads: int) -> Any:
 
 def finish_sum(finish: Callable[..., Any], count: int, *args: Any) -> Any:
     """A task: finish(Σ of the first `count`, *rest)."""
-    with _TURN, one_blas_thread():
+    with _LOCK, one_blas_thread():
         _take_threads(thread_count())
         return finish(add_parts(*args[:count]), *args[count:])
 
@@ -270,6 +270,6 @@ def run_pass(
     cells = slab[by_col]._replace(values=values, weights=weights)
     if part is not None:
         pointers = cells.pointers[part.start : part.stop + 1]
-        cells = cells._replace(pointers=pointers, blocks=cut(pointers - pointers[0]))
+        cells = cells._replace(pointers=pointers, blocks=block_bounds(pointers - pointers[0]))
     call = getattr(ENGINE, what) if isinstance(what, str) else what
     return call(cells, *args, **keywords)

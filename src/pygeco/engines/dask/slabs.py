@@ -15,8 +15,9 @@ from pygeco.arrays.low_rank import Array
 from pygeco.engines.dask.adapter import release_from_workers
 from pygeco.engines.dask.patience import awaited, gathered
 
-CELLS = 1 << 23  # of a slab, about: a pass over fewer takes no longer than Dask needs for a task
-FEWEST, MOST = 2, 1024  # slabs, where there are rows enough
+# Of a slab, about: a pass over fewer takes no longer than Dask needs for a task.
+SLAB_CELLS = 1 << 23
+MIN_SLABS, MAX_SLABS = 2, 1024  # where there are rows enough
 
 
 class Slab(NamedTuple):
@@ -73,10 +74,10 @@ def _ends(slab: Slab) -> NDArray[np.int64]:
 
 def slab_count(cells: int) -> int:
     """How many slabs this many cells are cut into."""
-    return int(np.clip(-(-cells // CELLS), FEWEST, MOST))
+    return int(np.clip(-(-cells // SLAB_CELLS), MIN_SLABS, MAX_SLABS))
 
 
-def cut(pointers: NDArray[np.int64], count: int | None = None) -> NDArray[np.int64]:
+def slab_bounds(pointers: NDArray[np.int64], count: int | None = None) -> NDArray[np.int64]:
     """Bounds of runs of rows with about equally many cells, `slab_count` of them by default.
 
     They depend on the data alone, so sums over slabs have the same bits on any number of workers.
@@ -98,7 +99,7 @@ def from_csr(
     columns: int,
 ) -> Slabs:
     """Cells of this process, row by row, sent out. Each part travels in its own task."""
-    bounds = cut(pointers)
+    bounds = slab_bounds(pointers)
     ends = pointers[bounds]
     futures, name = [], uuid4().hex
     workers = sorted(client.nthreads())

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu.cells import in_rows
-from pygeco.engines.dask.slabs import Slab, cut
+from pygeco.engines.dask.slabs import Slab, slab_bounds
 from pygeco.io.columns import ReadError
 from pygeco.io.tables import arranged, numbers, pyarrow
 from pygeco.io.value_scale import are_marks
@@ -174,9 +174,10 @@ def joined(arrays: Sequence[Any], name: str) -> Any:
 def starts(summary: Summary) -> Any:
     """The users, in Arrow, at which slabs begin, but for the first slab.
 
-    As `cut` cuts rows where the summary names every user; else within 1 / SKETCH of all cells.
+    As `slab_bounds` cuts rows where the summary names every user; else within 1 / SKETCH of all
+    cells.
     """
-    bounds = cut(np.concatenate([[0], np.cumsum(summary.weights)]))
+    bounds = slab_bounds(np.concatenate([[0], np.cumsum(summary.weights)]))
     return summary.users.take(pyarrow().array(bounds[1:-1]))
 
 
