@@ -201,12 +201,13 @@ def test_a_covariance_and_low_rank_fill_alike(monkeypatch) -> None:
     assert errors[1] == pytest.approx(errors[0], rel=0.1)
 
 
-def test_rows_are_the_conditional_means_of_the_gaussian() -> None:
-    _, X, _ = table(12, m=90, n=7, noise=0.4)
+@pytest.mark.parametrize(("m", "n"), [(90, 7), (20, 40)], ids=["tall", "wide"])
+def test_rows_are_the_conditional_means_of_the_gaussian(m, n) -> None:
+    _, X, _ = table(12, m=m, n=n, noise=0.4)
     X[5] = np.nan
     model = LowRankImputer(random_state=0).fit(X)
     V = model.components_
-    S = (V.T * model.deviations_**2) @ V + model.noise_ * np.eye(7)
+    S = (V.T * model.deviations_**2) @ V + model.noise_ * np.eye(n)
     found = model.transform(X)
     standard, other = (X - model.mean_) / model.scale_, (found - model.mean_) / model.scale_
     for z, filled in zip(standard, other, strict=True):

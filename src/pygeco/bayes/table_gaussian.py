@@ -69,6 +69,15 @@ class TableGaussian(NamedTuple):
         live = s > 1e-12 * s.max(initial=0.0)
         return cls(mean, U.T[live], s[live], model.scale**2 * (1 / model.tau + doubt))
 
+    def fill(self, Z: Array) -> Array:
+        """Z with its NaN at their means given the row's known cells; O(n d² + Σ u³)."""
+        known = ~np.isnan(Z)
+        V, squares = self.components, self.deviations**2
+        precision = (
+            np.eye(Z.shape[1]) - (V.T * (squares / (squares + self.noise))) @ V
+        ) / self.noise
+        return _fill(np.where(known, Z, 0.0), known, _gaps(known), self.mean, precision)[0]
+
 
 def fit_table(Z: Array, seed: int, listener: Listener | None = None) -> TableGaussian:
     """The Gaussian of the rows of Z (NaN for missing cells), whose columns are standardised.
@@ -92,10 +101,10 @@ def fit_covariance(Z: Array, listener: Listener | None = None) -> tuple[Array, A
     """Mean and covariance; O(n d² + Σ u³) a sweep, u the missing cells of a row."""
     known, began = ~np.isnan(Z), time.perf_counter()
     X, (n, d) = np.where(known, Z, 0.0), Z.shape
-    gaps = list(_gaps(known))
+    gaps = _gaps(known)
     mean, covariance = X.mean(axis=0), np.eye(d)
     for sweep in range(MAX_SWEEPS):
-        before, (X, spread) = X, _fill(X, known, gaps, mean, covariance)
+        before, (X, spread) = X, _fill(X, known, gaps, mean, np.linalg.inv(covariance))
         mean = X.mean(axis=0)
         scatter = (X - mean).T @ (X - mean) + spread
         strength = choose_strength(scatter, n - 1)
@@ -142,14 +151,14 @@ def _fill(
     known: NDArray[np.bool_],
     gaps: list[tuple[NDArray[np.intp], NDArray[np.intp]]],
     mean: Array,
-    covariance: Array,
+    precision: Array,
 ) -> tuple[Array, Array]:
     """X with its missing cells at their conditional means, and the sum of their covariances.
 
-    With P = Σ⁻¹ and a row's missing cells M, known cells K: mean_M − P_MM⁻¹ P_MK (x − mean)_K, and
-    P_MM⁻¹.
+    With P the precision, M a row's missing cells and K its known ones, these are
+    mean_M − P_MM⁻¹ P_MK (x − mean)_K and P_MM⁻¹.
     """
-    d, P = len(mean), np.linalg.inv(covariance)
+    d, P = len(mean), precision
     pull, filled, spread = np.where(known, X - mean, 0.0) @ P, X.copy(), np.zeros(d * d)
     for rows, cols in gaps:
         own = np.linalg.inv(P[cols[:, :, None], cols[:, None, :]])

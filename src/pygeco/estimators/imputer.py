@@ -17,7 +17,7 @@ from pygeco.algorithm.refinements import refine
 from pygeco.algorithm.solver import minimize
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, stream
-from pygeco.bayes.table_gaussian import fit_table
+from pygeco.bayes.table_gaussian import TableGaussian, fit_table
 from pygeco.estimators._common import seed
 from pygeco.estimators._contents import IMPUTER, MAY_LACK
 from pygeco.estimators._progress import attend_fit
@@ -154,12 +154,23 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         if rows.any():
             part = X[rows]
             Z = self._standardised(part)
-            filled = _predicted(Z, self.components_.T * self.deviations_, self.noise_)
+            filled = self._fill(Z)
             with np.errstate(over="ignore"):
                 filled = filled * self.scale_ + self.mean_
             ends = np.finfo(X.dtype)
             X[rows] = np.where(known[rows], part, np.clip(filled, ends.min, ends.max))
         return X
+
+    def _fill(self, Z: Array) -> Array:
+        """Each row from its own known cells, by the smaller of two exact systems.
+
+        A covariance has about as many components as columns: its systems are those of the missing
+        cells. Those of a low-rank model are in its components.
+        """
+        V, d = self.components_, Z.shape[1]
+        if self.alpha_ is None and 2 * len(V) >= d:
+            return TableGaussian(np.zeros(d), V, self.deviations_, self.noise_).fill(Z)
+        return _predicted(Z, V.T * self.deviations_, self.noise_)
 
     def _standardised(self, X: Array) -> Array:
         return X / self.scale_ - self.mean_ / self.scale_  # the largest numbers have no difference
