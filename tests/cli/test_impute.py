@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -214,3 +216,19 @@ def test_too_few_cells_for_an_error(tmp_path) -> None:
     (tmp_path / "in.csv").write_text("a,b\n1,\n2,3\n")
     result = run(tmp_path / "in.csv", "-o", tmp_path / "out.csv")
     assert "error: not known" in result.output
+
+
+@pytest.mark.parametrize("notes", [b"no json", b"[1]", b"{}", b'{"columns": [1]}', None])
+def test_notes_of_pandas_follow_a_change_of_type(notes, tmp_path) -> None:
+    frame = pd.DataFrame({"k": pd.array([1, 2, None, 5], "Int64"), "x": [1.0, 2.5, 3.0, 5.5]})
+    arrow = pa.Table.from_pandas(frame.set_index(pd.Index(list("abcd"), name="row")))
+    if notes is not None:
+        arrow = arrow.replace_schema_metadata({"pandas": notes})
+    pq.write_table(arrow, tmp_path / "in.parquet")
+    result = run(tmp_path / "in.parquet", "-o", tmp_path / "out.parquet")
+    assert result.exit_code == 0, result.output
+    found = pd.read_parquet(tmp_path / "out.parquet")
+    assert found["k"].dtype == np.float64
+    assert found["k"].notna().all()
+    if notes is None:
+        assert found.index.tolist() == list("abcd")

@@ -172,18 +172,21 @@ def _text(path: Path) -> tuple[Any, bool]:
 
 
 def _with_column(table: Any, name: str, column: Any) -> Any:
-    """The table with a column replaced; what pandas notes of its type changes with it."""
+    """The table with a column replaced; what pandas noted of its type changes with it."""
     changed = column.type != table.schema.field(name).type
     table = table.set_column(table.column_names.index(name), name, column)
-    noted = (table.schema.metadata or {}).get(b"pandas")
-    if noted is None or not changed:
+    metadata = dict(table.schema.metadata or {})
+    if not changed or b"pandas" not in metadata:
         return table
-    notes = json.loads(noted)
-    for field in notes.get("columns", ()):
-        if field.get("field_name") == name:
-            kind = np.dtype(column.type.to_pandas_dtype()).name
-            field |= {"pandas_type": kind, "numpy_type": kind}
-    metadata = dict(table.schema.metadata) | {b"pandas": json.dumps(notes).encode()}
+    kind = np.dtype(column.type.to_pandas_dtype()).name
+    try:
+        notes = json.loads(metadata.pop(b"pandas"))
+        for field in notes["columns"]:
+            if field["field_name"] == name:
+                field |= {"pandas_type": kind, "numpy_type": kind}
+        metadata[b"pandas"] = json.dumps(notes).encode()
+    except (ValueError, TypeError, KeyError):
+        pass  # notes that pandas could not read either are left out
     return table.replace_schema_metadata(metadata)
 
 
