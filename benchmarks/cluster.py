@@ -29,14 +29,14 @@ from distributed.comm.tcp import TCP
 from pygeco import Entries, Path, Solver, minimize
 from pygeco.data import make_ratings
 from pygeco.engines.dask import WorkerLostWarning
-from pygeco.engines.dask.cluster import started
+from pygeco.engines.dask.cluster import start_cluster
 
 SWEEP = Solver(correction="sweep")
 
 
 @contextmanager
 def cluster(workers: int) -> Any:
-    with started(workers=workers) as client:
+    with start_cluster(workers=workers) as client:
         yield client
 
 

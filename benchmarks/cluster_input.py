@@ -61,7 +61,7 @@ def peak() -> float:
 def fitted(folder: Path, model_file: Path, workers: int) -> None:
     """Each step of the way, with its seconds and the memory of this process so far."""
     from pygeco import MatrixCompletion, load
-    from pygeco.engines.dask.cluster import started
+    from pygeco.engines.dask.cluster import start_cluster
     from pygeco.io.partitioned import read_partitioned
 
     print(f"{'':28}{'seconds':>9}{'client, MB':>12}")
@@ -70,7 +70,7 @@ def fitted(folder: Path, model_file: Path, workers: int) -> None:
         print(f"{what:28}{time.perf_counter() - began:9.1f}{peak():12.0f}", flush=True)
 
     began = time.perf_counter()
-    with started(workers=workers) as client:
+    with start_cluster(workers=workers) as client:
         tell("workers started", began)
         began = time.perf_counter()
         found = read_partitioned(folder, client)

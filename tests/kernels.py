@@ -28,13 +28,13 @@ def path(dtype: str) -> None:
 
 def columns(entries: Entries, fixed: np.ndarray, start: np.ndarray) -> None:
     """The systems of columns, as the workers of a cluster sum and solve them."""
-    tables = sweeps.tables(entries.by_col, fixed, None, None, None, False)
+    tables = sweeps.column_tables(entries.by_col, fixed, None, None, None, False)
     n, s = start.shape
     ridges = Ridges(
         fixed, None, None, None, np.ones(n), np.eye(s), np.zeros(s), 1.0, 0.0, None, False
     )
     rest = {k: v for k, v in ridges._asdict().items() if k not in sweeps.PARTNER}
-    sweeps.solved(tables, start, rest, False, False)
+    sweeps.solve_columns(tables, start, rest, False, False)
 
 
 def main() -> None:

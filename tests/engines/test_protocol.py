@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 import textwrap
 from pathlib import Path
 
@@ -106,3 +107,18 @@ def test_a_dense_table_is_refused_by_name_before_anything_is_done(model) -> None
 
 def test_the_default_is_the_cpu() -> None:
     assert isinstance(choose_engine(None, np.zeros(3)), Cpu)
+
+
+def test_contributing_says_all_that_an_engine_needs() -> None:
+    text = (SOURCE.parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    text = text.partition("## Add an engine")[2].partition("\n## ")[0]
+    needed = Engine.__abstractmethods__
+    assert len(needed - {"kind"}) == 13
+    assert "Thirteen methods and `kind`" in text
+    abilities = {name for name in vars(Engine) if not name.startswith("_")} - needed
+    more = {n for p in (LocalEngine, TableEngine) for n in p.__abstractmethods__ - needed}
+    missing = [name for name in abilities | more if f"`{name}`" not in text]
+    assert missing == []
+    for file in re.findall(r"`((?:src|tests|engines)/[\w/]+\.py)`", text):
+        place = SOURCE / file if file.startswith("engines") else SOURCE.parents[1] / file
+        assert place.exists(), file

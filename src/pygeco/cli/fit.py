@@ -212,14 +212,14 @@ def _started(plan: Plan, voice: Voice) -> Iterator[Any]:
         yield None
         return
     from pygeco.engines.dask import ClusterError
-    from pygeco.engines.dask.cluster import started
+    from pygeco.engines.dask.cluster import start_cluster
 
     if "://" not in plan.ratings and not Path(plan.ratings).exists():
         raise FileNotFoundError(2, "No such file or directory", plan.ratings)
     try:
         with ExitStack() as stack:
             with voice.busy("looking for the workers"):
-                client = stack.enter_context(started(*plan.cluster))
+                client = stack.enter_context(start_cluster(*plan.cluster))
             drawn = f"; dashboard: {client.dashboard_link}" if find_spec("bokeh") else ""
             voice.note(f"{len(client.nthreads())} workers{drawn}.")
             yield client

@@ -90,8 +90,8 @@ def asked(
     `others` go along with the rows; −1 is the average row. The answer is an array or a named tuple
     of arrays, one line a row.
     """
-    from pygeco.engines.dask.cluster import submitted
-    from pygeco.engines.dask.patience import gathered
+    from pygeco.engines.dask.cluster import submit_call
+    from pygeco.engines.dask.patience import gather_values
 
     arrays = np.broadcast_arrays(np.asarray(rows), *others)
     shape = arrays[0].shape
@@ -105,21 +105,21 @@ def asked(
         own = home == t
         local = np.where(index[own] < 0, U.bounds[t + 1] - U.bounds[t], index[own] - U.bounds[t])
         parts = (local, *(other[own] for other in along))
-        tasks.append(submitted(client, _answer, models[t], function, parts, settings))
-    answers = gathered(client, tasks)
+        tasks.append(submit_call(client, _answer, models[t], function, parts, settings))
+    answers = gather_values(client, tasks)
     places = np.argsort(home, kind="stable")
     return _put_together(answers, places, shape)
 
 
 def asked_one(model: Any, function: Callable[..., Any], row: int, *others: Any) -> Any:
     """function(model of the slab, the row there, *others)."""
-    from pygeco.engines.dask.patience import gathered
+    from pygeco.engines.dask.patience import gather_values
 
     U = model.factors_.U
     t = int(np.searchsorted(U.bounds, row, side="right")) - 1
     client = U.engine.slabs.client
     asked = client.submit(function, slab_models(model)[t], int(row - U.bounds[t]), *others)
-    return gathered(client, [asked])[0]
+    return gather_values(client, [asked])[0]
 
 
 def _answer(model: Any, function: Callable[..., Any], parts: Any, settings: Any) -> Any:
@@ -151,18 +151,18 @@ def drop_slab_models(model: Any) -> None:
 
 
 def _made(model: Any) -> tuple[Any, ...]:
-    from pygeco.engines.dask.cluster import submitted
+    from pygeco.engines.dask.cluster import submit_call
     from pygeco.estimators._seen import cut_rows
 
     slabs = model.factors_.U.engine.slabs
     client = slabs.client
     leaves: list[Any] = []
     # Sent once, passed on between workers.
-    shared = submitted(client, _same, _shell(model, leaves))
+    shared = submit_call(client, _same, _shell(model, leaves))
     parts = [leaf.futures() for leaf in (model.seen_.values, *leaves)]
     held, bounds = vars(model).get("held_out_"), model.factors_.U.bounds
     return tuple(
-        submitted(client, narrowed, shared, slab, cut_rows(held, *ends), *own)
+        submit_call(client, narrowed, shared, slab, cut_rows(held, *ends), *own)
         for slab, ends, *own in zip(slabs.futures, pairwise(bounds), *parts, strict=True)
     )
 

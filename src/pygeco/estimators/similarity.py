@@ -27,14 +27,16 @@ def alike(vectors: Array, index: NDArray[Any], k: int) -> Best:
 
 def alike_on_cluster(model: Any, index: NDArray[Any], k: int) -> Best:
     """The same for rows on a cluster: the best of each slab, then the best of these."""
-    from pygeco.engines.dask.cluster import submitted
+    from pygeco.engines.dask.cluster import submit_call
 
     U = model.factors_.U
     wanted = list_length(k, len(U))
     flat = index.reshape(-1)
     vectors = asked(model, _left_of, flat)
     client = U.engine.slabs.client
-    tasks = [submitted(client, _nearest, slab, vectors, wanted + 1) for slab in slab_models(model)]
+    tasks = [
+        submit_call(client, _nearest, slab, vectors, wanted + 1) for slab in slab_models(model)
+    ]
     parts = client.gather(tasks)
     rows = np.hstack([part.columns + start for part, start in zip(parts, U.bounds, strict=False)])
     scores = np.hstack([part.scores for part in parts])

@@ -28,7 +28,7 @@ from pygeco.engines.dask import (
     slabs,
     sweeps,
 )
-from pygeco.engines.dask.faults import clear_words
+from pygeco.engines.dask.faults import explain_errors
 from pygeco.engines.dask.programs import Input, Instruction, Node, Program, run_program
 from pygeco.engines.dask.rowwise import send_rows
 from pygeco.engines.dask.slab_functions import identity
@@ -364,7 +364,7 @@ def test_a_scheduler_that_is_gone_is_one_sentence() -> None:
 def test_workers_that_all_die_are_one_sentence(client) -> None:
     with (
         pytest.raises(ClusterError, match="4 workers died one after the other"),
-        clear_words(client),
+        explain_errors(client),
     ):
         raise KilledWorker("slab", "a worker", 3)
 
@@ -397,12 +397,12 @@ def test_dense_tables_are_refused(client) -> None:
 
 
 def test_a_column_that_single_precision_cannot_hold_keeps_its_start() -> None:
-    packed = np.zeros((2, sweeps.width(2, False, False)), np.float32)
+    packed = np.zeros((2, sweeps.table_width(2, False, False)), np.float32)
     packed[0] = [1, 0, 1, 3, 4, 25]
     packed[1] = [1e-30, 0, 1e-30, 1e20, 1e20, 1]
     own = {"ridge": np.zeros(2), "prior": np.eye(2), "shift": np.zeros(2), "tau": 1.0}
     rest = own | {"jitter": 0.0, "noise": None, "offsets": False}
     start = np.full((2, 2), 7, np.float32)
-    found, _ = sweeps.solved((packed, np.eye(2)), start, rest, False, False)
+    found, _ = sweeps.solve_columns((packed, np.eye(2)), start, rest, False, False)
     np.testing.assert_allclose(found.out, [[3, 4], [7, 7]])
     assert found.out.dtype == np.float32

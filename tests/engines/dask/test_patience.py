@@ -74,7 +74,7 @@ def test_what_is_not_a_scheduler_is_said_to_be_none(serve, greeting) -> None:
         began = time.monotonic()
         with (
             pytest.raises(ClusterError, match=rf"answers at tcp://127.0.0.1:{port}; start one"),
-            cluster.started(f"tcp://127.0.0.1:{port}"),
+            cluster.start_cluster(f"tcp://127.0.0.1:{port}"),
         ):
             pass
         assert time.monotonic() - began < 10
@@ -95,7 +95,7 @@ def test_a_worker_is_not_a_scheduler(client) -> None:
     address = client.cluster.workers[0].address
     with (
         pytest.raises(ClusterError, match="is no scheduler, but a Worker"),
-        cluster.started(address),
+        cluster.start_cluster(address),
     ):
         pass
 
@@ -125,13 +125,13 @@ def test_workers_that_pause_under_way_are_told_of(paused) -> None:
     told = []
     future = paused.submit(int, 3, pure=False)
     with pytest.raises(ClusterError, match="their memory is full; free it"):
-        patience.awaited(paused, [future], told.append)
+        patience.await_futures(paused, [future], told.append)
     assert told
     assert set(told) == {0.0}
     set_status(paused, Status.running)
-    patience.awaited(paused, [future], told.append)
+    patience.await_futures(paused, [future], told.append)
     assert told[-1] == 1.0
-    assert patience.gathered(paused, [future]) == [3]
+    assert patience.gather_values(paused, [future]) == [3]
 
 
 def test_a_cluster_without_workers_is_told_of() -> None:
@@ -140,4 +140,4 @@ def test_a_cluster_without_workers_is_told_of() -> None:
         with pytest.raises(ClusterError, match="has no workers; start some with `dask worker"):
             MatrixCompletion(1, engine="dask", random_state=0).fit(RATINGS)
         with pytest.raises(ClusterError, match="has no workers"):
-            patience.gathered(client, [client.submit(int, 3)])
+            patience.gather_values(client, [client.submit(int, 3)])

@@ -37,13 +37,13 @@ class Notice(event.Listener):
             self.timer = None
 
     def tell(self) -> None:
-        if not self.told and _attended():
+        if not self.told and _is_attended():
             sys.stderr.write(WORDS)
             sys.stderr.flush()
         self.told = True
 
 
-def _attended() -> bool:
+def _is_attended() -> bool:
     """Whether standard error is a terminal or a notebook that nobody else writes progress to."""
     if sys.stderr is None or not engines.NOTICES["compiling"]:
         return False

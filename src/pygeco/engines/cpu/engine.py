@@ -107,7 +107,7 @@ class CpuCells(Engine):
     def half_sweep(self, cells: Cells, start: Array, ridges: Ridges, *, variances: bool) -> Solved:
         m, d = start.shape
         s, dtype = ridges.partner.shape[1], start.dtype
-        flat, width = padded(ridges.partner)
+        flat, width = pad_rows(ridges.partner)
         none, zero = np.zeros((0, d), dtype), np.zeros(len(ridges.partner), dtype)
         out = np.array(start, order="C")
         variance = np.empty((m, d), dtype) if variances else none
@@ -119,7 +119,7 @@ class CpuCells(Engine):
             width,
             s,
             int(ridges.offsets),
-            flat[:0] if ridges.variance is None else padded(ridges.variance)[0],
+            flat[:0] if ridges.variance is None else pad_rows(ridges.variance)[0],
             zero if ridges.bias is None else ridges.bias.astype(dtype),
             zero if ridges.bias_variance is None else ridges.bias_variance.astype(dtype),
             np.ones(m, dtype) if ridges.ridge is None else ridges.ridge.astype(dtype),
@@ -183,7 +183,7 @@ def engine() -> Cpu:
     return ENGINE
 
 
-def padded(factor: Array) -> tuple[Array, int]:
+def pad_rows(factor: Array) -> tuple[Array, int]:
     """The rows, each padded with zeros to whole vectors, one after the other."""
     lanes = BYTES // factor.itemsize
     n, s = factor.shape

@@ -28,11 +28,11 @@ def total(cells: Cells, loss: Formulas, P: Array, Q: Array) -> float:
     chunks = _Chunks(cells, P, Q)
     sums = np.zeros(chunks.count)
 
-    def work(c: int) -> None:
+    def run_chunk(c: int) -> None:
         z, y, w = chunks.at(c)
         sums[c] = np.sum(_times(loss.value(z, y), w), dtype=float)
 
-    chunks.each(work)
+    chunks.each(run_chunk)
     return float(sums.sum())
 
 
@@ -42,7 +42,7 @@ def slopes(cells: Cells, loss: Formulas, P: Array, Q: Array, *, sums: bool = Tru
     out = np.empty_like(cells.values)
     parts = np.zeros((chunks.count, 2))
 
-    def work(c: int) -> None:
+    def run_chunk(c: int) -> None:
         z, y, w = chunks.at(c)
         g = _times(loss.slope(z, y), w)
         out[chunks.cells(c)] = g
@@ -50,7 +50,7 @@ def slopes(cells: Cells, loss: Formulas, P: Array, Q: Array, *, sums: bool = Tru
             parts[c, 0] = np.sum(_times(loss.value(z, y), w), dtype=float)
             parts[c, 1] = np.sum(g * z, dtype=float)
 
-    chunks.each(work)
+    chunks.each(run_chunk)
     return Slopes(out, *(float(part) for part in parts.sum(axis=0)))
 
 
@@ -67,7 +67,7 @@ def systems(
     sides, values = np.empty((groups, size)), np.empty(groups)
     flat = cells.values[:0]
 
-    def work(c: int) -> None:
+    def run_chunk(c: int) -> None:
         z, y, w = chunks.at(c)
         first, last = chunks.marks[c], chunks.marks[c + 1]
         g = _times(loss.slope(z, y), w)
@@ -75,7 +75,7 @@ def systems(
         kernels.systems(cells.pointers, cells.indices, first, last, chunks.Q, h, g, grams, sides)
         kernels.group_sums(cells.pointers, first, last, _times(loss.value(z, y), w), values)
 
-    chunks.each(work)
+    chunks.each(run_chunk)
     return Systems(grams, sides, values)
 
 
@@ -86,14 +86,14 @@ def moments(cells: Cells, Q: Array) -> tuple[Array, Array]:
     groups, size = len(cells.pointers) - 1, Q.shape[1]
     grams, sides = np.empty((groups, size, size)), np.empty((groups, size))
 
-    def work(c: int) -> None:
+    def run_chunk(c: int) -> None:
         first, last, part = chunks.marks[c], chunks.marks[c + 1], chunks.cells(c)
         g = cells.values[part].astype(float)
         h = cells.weights[part].astype(float) if len(cells.weights) else np.ones_like(g)
         g *= h
         kernels.systems(cells.pointers, cells.indices, first, last, Q, h, g, grams, sides)
 
-    chunks.each(work)
+    chunks.each(run_chunk)
     return grams, sides
 
 
@@ -124,14 +124,14 @@ class _Chunks:
         kernels.predictions(cells.pointers, cells.indices, first, last, self.P, self.Q, z)
         return z, cells.values[part], cells.weights[part]
 
-    def each(self, work: Callable[[int], None]) -> None:
+    def each(self, job: Callable[[int], None]) -> None:
         threads = min(get_num_threads(), self.count)
         if threads < 2:
             for c in range(self.count):
-                work(c)
+                job(c)
             return
         with ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(work, range(self.count)):
+            for _ in pool.map(job, range(self.count)):
                 pass
 
 

@@ -15,8 +15,8 @@ from pygeco.engines.cpu.forking import ForkSafeLock
 _LOCK = ForkSafeLock()
 
 
-def each(work: Callable[[int], None], count: int, *, alone: bool = False) -> None:
-    """work(0), …, work(count − 1), in any order, for functions that let go of the GIL;
+def each(job: Callable[[int], None], count: int, *, alone: bool = False) -> None:
+    """job(0), …, job(count − 1), in any order, for functions that let go of the GIL;
     on the calling thread where that is `alone`.
 
     BLAS runs on one thread inside, so that a product has the same bits whatever runs beside it.
@@ -27,10 +27,10 @@ def each(work: Callable[[int], None], count: int, *, alone: bool = False) -> Non
     with _LOCK, one_blas_thread():
         if alone or threads < 2:
             for part in range(count):
-                work(part)
+                job(part)
             return
         with ThreadPoolExecutor(threads) as pool:
-            for _ in pool.map(work, range(count)):
+            for _ in pool.map(job, range(count)):
                 pass
 
 

@@ -51,13 +51,13 @@ def lines(
     packed = np.zeros((len(runs), count, len(low[0]) if curved else 0))
     add = kernels.add_row_sums if by_row else kernels.add_column_sums
 
-    def work(task: int) -> None:
+    def run_part(task: int) -> None:
         run, part = divmod(task, len(along))
         line = along[part]
         tiles = _Buffers(table)
         for other in across[runs[run]]:
             i, j = (line, other) if by_row else (other, line)
-            slope, value, stiffness = tiles.evaluated(evaluate, P, Q, i, j)
+            slope, value, stiffness = tiles.evaluate(evaluate, P, Q, i, j)
             x = X[other]
             sides[run, line] += (slope if by_row else slope.T) @ x
             add(value, sums[run, 0, line])
@@ -66,8 +66,8 @@ def lines(
                 outer = x[:, low[0]] * x[:, low[1]]
                 packed[run, line] += (stiffness if by_row else stiffness.T) @ outer
 
-    each(work, len(runs) * len(along), alone=table.values.size <= MAX_SERIAL_CELLS)
-    grams = _unpacked(packed.sum(axis=0), k, low) if curved else np.zeros((count, 0, 0))
+    each(run_part, len(runs) * len(along), alone=table.values.size <= MAX_SERIAL_CELLS)
+    grams = _unpack(packed.sum(axis=0), k, low) if curved else np.zeros((count, 0, 0))
     value, stiffness = sums.sum(axis=0)
     return Lines(sides.sum(axis=0), value, stiffness, grams)
 
@@ -81,7 +81,7 @@ def residuals_beyond(table: Table, P: Array, Q: Array, threshold: float) -> tupl
     rows, cols = grid(table.values.shape)
     found: list[Any] = [None] * len(rows)
 
-    def work(task: int) -> None:
+    def run_part(task: int) -> None:
         line = rows[task]
         flagged_tiles = []
         for j in cols:
@@ -96,7 +96,7 @@ def residuals_beyond(table: Table, P: Array, Q: Array, threshold: float) -> tupl
         order = np.argsort(at, kind="stable")  # a row goes on in the next tile
         found[task] = at[order], to[order], r[order]
 
-    each(work, len(rows), alone=table.values.size <= MAX_SERIAL_CELLS)
+    each(run_part, len(rows), alone=table.values.size <= MAX_SERIAL_CELLS)
     i, j, r = (np.concatenate(part) for part in zip(*found, strict=True))
     return i, j, r
 
@@ -106,7 +106,7 @@ def medians(table: Table) -> Array:
     _, cols = grid(table.values.shape)
     out = np.zeros(table.values.shape[1])
 
-    def work(task: int) -> None:
+    def run_part(task: int) -> None:
         j = cols[task]
         lines = np.ascontiguousarray(table.values[:, j].T)
         w = table.weight(slice(None), j)
@@ -122,7 +122,7 @@ def medians(table: Table) -> Array:
         low, high = lines[every, np.maximum(count - 1, 0) // 2], lines[every, count // 2]
         out[j] = np.where(count > 0, 0.5 * (low + high), 0.0)
 
-    each(work, len(cols), alone=table.values.size <= MAX_SERIAL_CELLS)
+    each(run_part, len(cols), alone=table.values.size <= MAX_SERIAL_CELLS)
     return out
 
 
@@ -131,7 +131,7 @@ def census(table: Table) -> tuple[float, float, int]:
     rows, cols = grid(table.values.shape)
     found = np.zeros((len(rows), 3))
 
-    def work(task: int) -> None:
+    def run_part(task: int) -> None:
         i = rows[task]
         for j in cols:
             y, w = table.values[i, j], table.weight(i, j)
@@ -145,7 +145,7 @@ def census(table: Table) -> tuple[float, float, int]:
                 found[task] += total, 0, np.count_nonzero(np.isinf(y) & (w > 0))
                 found[task, 1] = max(found[task, 1], float(w.max()))
 
-    each(work, len(rows), alone=table.values.size <= MAX_SERIAL_CELLS)
+    each(run_part, len(rows), alone=table.values.size <= MAX_SERIAL_CELLS)
     return float(found[:, 0].sum()), float(found[:, 1].max()), int(found[:, 2].sum())
 
 
@@ -171,7 +171,7 @@ class _Buffers:
         self.table = table
         self.memory = np.empty((3, TILE_ROWS * TILE_COLS), table.dtype)
 
-    def evaluated(
+    def evaluate(
         self, evaluate: Evaluate, P: Array, Q: Array, i: slice, j: slice
     ) -> tuple[Array, Array, Array]:
         """Slope, value and stiffness of a tile, weighted."""
@@ -185,7 +185,7 @@ class _Buffers:
         return z, value, stiffness
 
 
-def _unpacked(packed: Array, k: int, low: tuple[NDArray[Any], NDArray[Any]]) -> Array:
+def _unpack(packed: Array, k: int, low: tuple[NDArray[Any], NDArray[Any]]) -> Array:
     grams = np.empty((len(packed), k, k))
     grams[:, low[0], low[1]] = packed
     grams[:, low[1], low[0]] = packed

@@ -18,7 +18,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.engines.cuda import tables
 from pygeco.engines.cuda.driver import count_gpus
 from pygeco.engines.cuda.launch import Launcher, number, threads
-from pygeco.engines.cuda.systems import half_sweep, lengthened, systems
+from pygeco.engines.cuda.systems import append_zero, half_sweep, systems
 from pygeco.engines.cuda.work_items import WorkItems, ranges, runs, split_groups
 from pygeco.engines.protocol import LocalEngine, TableEngine
 from pygeco.engines.values import (
@@ -168,7 +168,7 @@ class Cuda(LocalEngine, TableEngine):
 
     def row_systems(self, cells: Cells, part: slice, offset: Array, V: Array) -> Systems:
         items = split_groups(cells.pointers[part.start : part.stop + 1])
-        V, offset = V.astype(float), lengthened(offset.astype(float))
+        V, offset = V.astype(float), append_zero(offset.astype(float))
         found = systems(self.launch, cells, items, _weights(cells), cells.values, offset, V)
         return Systems(*found, zeros(0, V))
 
@@ -182,7 +182,7 @@ class Cuda(LocalEngine, TableEngine):
     def total(self, cells: Cells, loss: Formulas, P: Array, Q: Array) -> float:
         sums = [
             np.sum(_times(loss.value(z, y), w), dtype=float)
-            for _, _, z, y, w in self._predicted(cells, P, Q)
+            for _, _, z, y, w in self._predictions(cells, P, Q)
         ]
         return float(sum(sums))
 
@@ -191,7 +191,7 @@ class Cuda(LocalEngine, TableEngine):
     ) -> Slopes:
         out = np.empty_like(cells.values)
         value, inner = [], []
-        for _, at, z, y, w in self._predicted(cells, P, Q):
+        for _, at, z, y, w in self._predictions(cells, P, Q):
             out[at] = g = _times(loss.slope(z, y), w)
             if sums:
                 value.append(np.sum(_times(loss.value(z, y), w), dtype=float))
@@ -203,7 +203,7 @@ class Cuda(LocalEngine, TableEngine):
     ) -> Systems:
         here = _own_cells(cells)
         g, h, value = (np.empty_like(here.values) for _ in range(3))
-        for _, at, z, y, w in self._predicted(here, P, Q):
+        for _, at, z, y, w in self._predictions(here, P, Q):
             g[at], value[at] = _times(loss.slope(z, y), w), _times(loss.value(z, y), w)
             if curved:
                 h[at] = _times(loss.stiffness(z, y), w)
@@ -215,7 +215,7 @@ class Cuda(LocalEngine, TableEngine):
         found = systems(self.launch, here, here.blocks, h, g, None, Q, plain=True)
         return Systems(*found, values)
 
-    def _predicted(self, cells: Cells, P: Array, Q: Array) -> Any:
+    def _predictions(self, cells: Cells, P: Array, Q: Array) -> Any:
         """Run by run: groups, cells, and the predictions, targets and weights there."""
         items: WorkItems = cells.blocks
         for part, run in runs(items, max(1, RUN_CELLS // items.length)):

@@ -30,7 +30,7 @@ def systems(
     """Σ h q qᵀ and Σ h (y − bias_j) q of each group in full, in float64; if `plain`, Σ y q."""
     groups, s = len(items.first) - 1, Q.shape[1]
     blocks = max(1, -(-s // 8))
-    Q = _padded(Q, blocks)
+    Q = _pad_columns(Q, blocks)
     grams, sides = empty((groups, s, s), Q), empty((groups, s), Q)
     for part, run in runs(items, PARTIAL_BYTES // (8 * item_size(blocks))):
         parts = _parts(launch, cells, items, run, h, y, (bias, None), Q, None, np.float64, plain)
@@ -50,10 +50,10 @@ def half_sweep(
     """See `Engine.half_sweep`."""
     items, real, s = cells.blocks, start.dtype, ridges.partner.shape[1]
     blocks = max(1, -(-s // 8))
-    Q = _padded(ridges.partner, blocks)
-    W = None if ridges.variance is None else _padded(ridges.variance.astype(real), blocks)
+    Q = _pad_columns(ridges.partner, blocks)
+    W = None if ridges.variance is None else _pad_columns(ridges.variance.astype(real), blocks)
     biases = tuple(
-        None if x is None else lengthened(x.astype(real))
+        None if x is None else append_zero(x.astype(real))
         for x in (ridges.bias, ridges.bias_variance)
     )
     ridge, noise = (
@@ -133,14 +133,14 @@ def system_room(d: int) -> int:
     return tall * ld + 4 * tall
 
 
-def lengthened(x: Array) -> Array:
+def append_zero(x: Array) -> Array:
     """One more zero, for the row of zeros."""
     out = zeros(len(x) + 1, x, x.dtype)
     out[:-1] = x
     return out
 
 
-def _padded(factor: Array, blocks: int) -> Array:
+def _pad_columns(factor: Array, blocks: int) -> Array:
     """The rows with zeros up to whole blocks of eight columns, and one more row of zeros."""
     out = zeros((len(factor) + 1, 8 * blocks), factor, factor.dtype)
     out[:-1, : factor.shape[1]] = factor

@@ -27,7 +27,7 @@ def lines(
     sides, packed = zeros((count, k), P), zeros((count, len(low[0]) if curved else 0), P)
     values, bends = zeros(count, P), zeros(count, P)
     for i in _rows(table):
-        slope, value, bend = _evaluated(launch, table, loss, P[i] @ Q.T, i)
+        slope, value, bend = _evaluate(launch, table, loss, P[i] @ Q.T, i)
         line, x = (i, X) if by_row else (slice(None), X[i])
         if not by_row:
             slope, value, bend = slope.T, value.T, bend.T
@@ -51,7 +51,7 @@ def _rows(table: Table) -> Iterator[slice]:
         yield slice(first, min(first + step, m))
 
 
-def _evaluated(
+def _evaluate(
     launch: Launcher, table: Table, loss: Formulas, z: Array, i: slice
 ) -> tuple[Array, Array, Array]:
     """Slope, value and stiffness of the cells of some rows, weighted."""

@@ -47,7 +47,7 @@ def engine(client: Any = None) -> Sender:
     return Sender(client)
 
 
-def known() -> Any:
+def find_client() -> Any:
     """The client that Dask itself would take; None where there is none."""
     try:
         return Client.current()
@@ -57,15 +57,15 @@ def known() -> Any:
 
 def current_client() -> Any:
     """The same, or one for a cluster on this machine, which ends with this process."""
-    found = known()
+    found = find_client()
     if found is None:
-        cluster = local()
+        cluster = start_local_cluster()
         found = send_at_once(Client(cluster))
         atexit.register(_close, found, cluster)
     return found
 
 
-def local(workers: int | None = None) -> LocalCluster:
+def start_local_cluster(workers: int | None = None) -> LocalCluster:
     """Processes with a thread each, one a core by default; what goes wrong in one is told
     here, so it keeps no log.
     """
@@ -76,10 +76,14 @@ def local(workers: int | None = None) -> LocalCluster:
 
 
 @contextmanager
-def started(address: str | None = None, workers: int | None = None) -> Iterator[Any]:
+def start_cluster(address: str | None = None, workers: int | None = None) -> Iterator[Any]:
     """A client of the scheduler at an address; or of a cluster here, which ends with the block."""
     if address is None:
-        with dask.config.set(LOCAL_TIMEOUTS), local(workers) as cluster, Client(cluster) as client:
+        with (
+            dask.config.set(LOCAL_TIMEOUTS),
+            start_local_cluster(workers) as cluster,
+            Client(cluster) as client,
+        ):
             yield send_at_once(client)
     else:
         check_scheduler(address)
@@ -88,7 +92,7 @@ def started(address: str | None = None, workers: int | None = None) -> Iterator[
             yield client
 
 
-def submitted(client: Any, function: Callable[..., Any], *args: Any) -> Any:
+def submit_call(client: Any, function: Callable[..., Any], *args: Any) -> Any:
     """A future of function(*args), of its own; arguments may be large."""
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
         return client.submit(function, *args, pure=False)
@@ -97,12 +101,12 @@ def submitted(client: Any, function: Callable[..., Any], *args: Any) -> Any:
 @contextmanager
 def borrow_client() -> Iterator[bool]:
     """A client for a while: the current one (false), or one of a cluster started for it (true)."""
-    client = known()
+    client = find_client()
     if client is not None:
         await_workers(client)
         yield False
         return
-    with started():
+    with start_cluster():
         yield True
 
 

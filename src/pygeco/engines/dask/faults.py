@@ -63,7 +63,7 @@ def watch(client: Any) -> Watch:
 
 
 @contextmanager
-def clear_words(client: Any) -> Iterator[None]:
+def explain_errors(client: Any) -> Iterator[None]:
     """Dask's own errors, where nothing is left to try, as one sentence."""
     try:
         yield

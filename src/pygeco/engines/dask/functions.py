@@ -19,7 +19,7 @@ HANDLERS: dict[Any, Callable[..., Any]] = {}
 
 def call_function(function: Any, args: Any, kwargs: Any, like: Tall) -> Any:
     """The function for tall arrays; row by row, where nothing else is known of it."""
-    if function in MADE:
+    if function in MADE_ON_CLIENT:
         return function(*args, **kwargs)
     if function in HANDLERS:
         return HANDLERS[function](like, *args, **kwargs)
@@ -32,7 +32,7 @@ MEDIAN_BINS = 256  # by which a median's range is narrowed at once
 MAX_FETCHED_NUMBERS = 1 << 16  # that may travel to the client
 
 # What is made from nothing is made on the client: it mixes with tall arrays.
-MADE = {np.zeros, np.empty, np.arange}
+MADE_ON_CLIENT = {np.zeros, np.empty, np.arange}
 ROWWISE = {
     np.where, np.clip, np.nan_to_num, np.linalg.solve, np.trace, np.zeros_like, np.round,
     np.ones_like,
@@ -40,11 +40,11 @@ ROWWISE = {
 
 
 def handles(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def known(handler: Callable[..., Any]) -> Callable[..., Any]:
+    def register(handler: Callable[..., Any]) -> Callable[..., Any]:
         HANDLERS.update(dict.fromkeys(functions, handler))
         return handler
 
-    return known
+    return register
 
 
 @handles(np.asarray, np.array)
@@ -192,10 +192,10 @@ def _quantile(like: Tall, x: Tall, q: float, *, weights: Tall, method: str) -> A
 def _median(like: Tall, x: Tall, **_: Any) -> Any:
     """Exact: the range is narrowed by counting until the numbers inside may travel."""
     middle = [(len(x) - 1) // 2, len(x) // 2]
-    return np.mean([_ordered(x, rank) for rank in dict.fromkeys(middle)])
+    return np.mean([_order_statistic(x, rank) for rank in dict.fromkeys(middle)])
 
 
-def _ordered(x: Tall, rank: int) -> Any:
+def _order_statistic(x: Tall, rank: int) -> Any:
     """The number that `rank` others do not exceed."""
     low, high, below = np.min(x), np.max(x), 0
     while low < high:

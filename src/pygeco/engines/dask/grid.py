@@ -16,8 +16,8 @@ from distributed import Future
 from numpy.typing import NDArray
 
 from pygeco.engines.dask.adapter import Task, TaskRef, submit_graph, worker_calls
-from pygeco.engines.dask.faults import clear_words, watch
-from pygeco.engines.dask.patience import awaited, gathered
+from pygeco.engines.dask.faults import explain_errors, watch
+from pygeco.engines.dask.patience import await_futures, gather_values
 from pygeco.engines.dask.programs import (
     Each,
     History,
@@ -100,7 +100,7 @@ class Grid:
         program = plan.program(inputs)
         if inputs.size * self.calls.worker_count > MAX_QUESTION_BYTES:
             return None
-        with clear_words(self.client):
+        with explain_errors(self.client):
             given = [inputs.of(t) for t in range(self.count)]
             return self.calls.ask(run_program, program, given)
 
@@ -108,10 +108,10 @@ class Grid:
         """The parts, by tasks that keep what is worth it; the parts are then asked for."""
         batch, place = _Batch(self, name), len(plan.keep)
         tasks = batch.run_plan(plan)
-        with clear_words(self.client):
+        with explain_errors(self.client):
             sent = batch.send([])
             futures = tuple(sent[task.key] for task in tasks)
-            awaited(self.client, futures)
+            await_futures(self.client, futures)
             batch.load_from_files()
             program = Program((Instruction(identity, (Input(0, place),)),), (0,))
             parts = self.calls.ask(run_program, program, [[future] for future in futures])
@@ -225,9 +225,9 @@ class _Batch:
         """Send the tasks, and fetch these values."""
         client = self.grid.client
         keys = [ref.key for ref in refs]
-        with clear_words(client):
+        with explain_errors(client):
             sent = self.send(keys)
-            found = gathered(client, [sent[key] for key in keys])
+            found = gather_values(client, [sent[key] for key in keys])
             self.load_from_files()
         self.grid.watch.tell()
         return found

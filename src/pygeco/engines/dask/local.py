@@ -58,13 +58,13 @@ def _cells(orders: tuple[Cells, Cells], local: Engine) -> tuple[Cells, Cells]:
     by_row, by_col = orders
     shape = by_row.groups, by_col.groups
 
-    def grouped() -> tuple[Cells, Cells]:
+    def group() -> tuple[Cells, Cells]:
         rows, cols, values = (
             on(x, local.kind) for x in (by_row.owners(), by_row.indices, by_row.values)
         )
         return local.both_orders(rows, cols, values, None, shape)
 
-    return _once(by_row.indices, grouped)
+    return _once(by_row.indices, group)
 
 
 def _once(x: Any, made: Callable[[], Any]) -> Any:

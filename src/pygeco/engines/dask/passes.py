@@ -105,7 +105,7 @@ class Dask(SlabStore):
             return self._columns(cells, start, ridges, partner, variances)
         own = [self._own(cells, given.pop(name)) for name in sweeps.OWN]
         args = (self._own(cells, start), given, variances, *partner, *own)
-        node = self._node(sweeps.rows, "half-sweep", cells, *args)
+        node = self._node(sweeps.solve_rows, "half-sweep", cells, *args)
         d = start.shape[1]
 
         def field(at: int) -> Any:
@@ -113,7 +113,7 @@ class Dask(SlabStore):
 
         drawn = ridges.noise is not None
         mean, variance = field(1) if drawn else None, field(2) if variances else None
-        uncertainty: Any = Later(self.grid, Node(operator.getitem, node, 3))
+        uncertainty: Any = LaterSum(self.grid, Node(operator.getitem, node, 3))
         return Solved(field(0), mean, variance, uncertainty)
 
     def map_groups(self, cells: Cells, job: GroupJob, other: Array, *own: Array) -> Array:
@@ -129,25 +129,27 @@ class Dask(SlabStore):
     ) -> Solved:
         """In blocks of columns, so that their systems fit in a worker beside the slab."""
         known = ridges.variance is not None
-        numbers = sweeps.width(ridges.partner.shape[1], ridges.offsets, known)
+        numbers = sweeps.table_width(ridges.partner.shape[1], ridges.offsets, known)
         rest = {k: v for k, v in ridges._asdict().items() if k not in sweeps.PARTNER}
         found = []
         for part in parts(len(start), max(1, COLUMN_BLOCK_BYTES // (numbers * start.itemsize))):
             own = {k: v[part] for k, v in rest.items() if k in sweeps.OWN and v is not None}
             run = cells._replace(pointers=cells.pointers[part.start : part.stop + 1])
-            node = self._node(sweeps.tables, "column-sweep", run, *partner, ridges.offsets)
+            node = self._node(sweeps.column_tables, "column-sweep", run, *partner, ridges.offsets)
             args = (start[part], rest | own, known, variances)
             size = numbers * (part.stop - part.start) * start.itemsize
-            solved, gram = self.grid.finish_total(node, "column-sweep", sweeps.solved, args, size)
+            solved, gram = self.grid.finish_total(
+                node, "column-sweep", sweeps.solve_columns, args, size
+            )
             found.append(solved)
         factor: Any = ridges.partner
         if isinstance(factor, Tall):  # it is made orthonormal next
             factor.node.memory["gram"] = gram
-        return sweeps.joined(found)
+        return sweeps.join_blocks(found)
 
     def sends_too_much(self, rank: int) -> bool:
         """Whether the columns' systems are too much to be summed over the slabs at every sweep."""
-        return sweeps.width(rank, False, False) * 8 * self.columns > MAX_COLUMN_BYTES
+        return sweeps.table_width(rank, False, False) * 8 * self.columns > MAX_COLUMN_BYTES
 
     def _pass(self, name: str, cells: Cells, outs: Any, *args: Any, **keywords: Any) -> list[Any]:
         """A pass of the cpu engine on every slab; `outs` say of what kind its answers are.
@@ -168,7 +170,7 @@ class Dask(SlabStore):
                 values: Any = cells.values
                 found[at] = Tall(self, part(at), values.bounds, values.meta)
             elif per_cell and is_by_column(cells):  # made for the cells' sake
-                found[at] = Later(self.grid, part(at))
+                found[at] = LaterSum(self.grid, part(at))
             elif isinstance(out, str) or is_by_column(cells):
                 sums.append(at)
             elif 0 in out.shape[1:]:
@@ -211,7 +213,7 @@ class Dask(SlabStore):
         return slice_by_slab(x, self.bounds) if isinstance(x, np.ndarray) and x.ndim else x
 
 
-class Later(NDArrayOperatorsMixin):
+class LaterSum(NDArrayOperatorsMixin):
     """A sum over the slabs that is made when it is used."""
 
     def __init__(self, grid: Grid, node: Node) -> None:
@@ -221,7 +223,7 @@ class Later(NDArrayOperatorsMixin):
         return float(self.grid.total(self.node, "sum"))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return ufunc(*(float(x) if isinstance(x, Later) else x for x in inputs), **kwargs)
+        return ufunc(*(float(x) if isinstance(x, LaterSum) else x for x in inputs), **kwargs)
 
 
 def _like(*tail: int, dtype: Any = float) -> NDArray[Any]:

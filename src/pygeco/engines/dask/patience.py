@@ -90,7 +90,7 @@ def await_workers(client: Any) -> None:
         time.sleep(PROGRESS_SECONDS)
 
 
-def awaited(
+def await_futures(
     client: Any, futures: Sequence[Any], progress: Callable[[float], object] | None = None
 ) -> None:
     """Until they are there, or have failed; by this client, whichever Dask would choose.
@@ -112,7 +112,7 @@ def awaited(
         progress(1.0)
 
 
-def gathered(client: Any, futures: Sequence[Any]) -> list[Any]:
+def gather_values(client: Any, futures: Sequence[Any]) -> list[Any]:
     """Their values, once all are there."""
-    awaited(client, futures)
+    await_futures(client, futures)
     return list(client.gather(list(futures)))

@@ -125,11 +125,13 @@ class Plan:
         kept, and the node's value last.
         """
 
-        def named(arg: Any) -> Any:
+        def name_argument(arg: Any) -> Any:
             made = isinstance(arg, Node) and arg.location is None
             return self.result(arg) if made else inputs.ref(arg)
 
-        instructions = [Instruction(s.function, tuple(map(named, s.args))) for s in self.order]
+        instructions = [
+            Instruction(s.function, tuple(map(name_argument, s.args))) for s in self.order
+        ]
         wanted = tuple(self.at[id(step)] for step in [*keep, self.node])
         return Program(tuple(instructions), wanted)
 
@@ -263,7 +265,9 @@ def run_pass(
 ) -> Any:
     """A pass over the slab, of the worker's engine where it is a name, with these values."""
     own = local.engine()
-    if not own.uses_host_arrays and what is not sweeps.tables:  # whose kernel is for the cores
+    if (
+        not own.uses_host_arrays and what is not sweeps.column_tables
+    ):  # whose kernel is for the cores
         call = getattr(own, what) if isinstance(what, str) else what
         call = partial(call, **keywords)
         return local.on_device(own, call, slab, by_col, part, values, weights, *args)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.container import Blocks
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.dask.adapter import release_from_workers
-from pygeco.engines.dask.patience import awaited, gathered
+from pygeco.engines.dask.patience import await_futures, gather_values
 
 # Of a slab, about: a pass over fewer takes no longer than Dask needs for a task.
 SLAB_CELLS = 1 << 23
@@ -61,7 +61,7 @@ class Slabs(NamedTuple):
             before = 0
             yield np.zeros(1, np.int64)
             for slab in self.futures:
-                own = gathered(self.client, [self.client.submit(_ends, slab)])[0]
+                own = gather_values(self.client, [self.client.submit(_ends, slab)])[0]
                 yield own + before
                 before += int(own[-1])
 
@@ -114,7 +114,7 @@ def from_csr(
             futures.append(client.submit(Slab, *part, key=f"pygeco-slab-{name}-{t}", **place))
     # Once it is there, a slab may be anywhere: one that is bound to a dead worker would wait for
     # it where no other worker was alive at that moment.
-    awaited(client, futures)
+    await_futures(client, futures)
     release_from_workers(client, futures)
     return Slabs(
         client, tuple(futures), bounds, columns, np.diff(ends), values.dtype, len(weights) > 0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pygeco.arrays.kinds import Array
-from pygeco.engines.cpu.engine import padded
+from pygeco.engines.cpu.engine import pad_rows
 from pygeco.engines.cpu.packed_tables import packed_tables, solve_tables
 from pygeco.engines.values import Cells, Ridges, Solved
 
@@ -18,7 +18,7 @@ PARTNER = ("partner", "bias", "variance", "bias_variance")
 OWN = ("ridge", "noise")
 
 
-def rows(
+def solve_rows(
     cells: Cells, start: Array, rest: dict[str, Any], variances: bool, *sides: Array | None
 ) -> Solved:
     """A slab's rows. `sides` are the fields of `Ridges` in PARTNER and OWN."""
@@ -27,13 +27,13 @@ def rows(
     return cells.engine.half_sweep(cells, start, ridges, variances=variances)
 
 
-def width(s: int, offsets: bool, known: bool) -> int:
+def table_width(s: int, offsets: bool, known: bool) -> int:
     """Numbers of a packed table."""
     d = s + offsets
     return d * (d + 1) // 2 + d + (s + 1 if known else 0)
 
 
-def tables(
+def column_tables(
     cells: Cells,
     partner: Array,
     bias: Array | None,
@@ -43,16 +43,16 @@ def tables(
 ) -> tuple[Array, Array]:
     """A slab's share in the systems of all columns, packed (n, width), and in partnerᵀ partner."""
     s, dtype = partner.shape[1], partner.dtype
-    flat, lanes = padded(partner)
+    flat, lanes = pad_rows(partner)
     zero = np.zeros(len(partner), dtype)
-    out = np.empty((cells.groups, width(s, offsets, variance is not None)), dtype)
+    out = np.empty((cells.groups, table_width(s, offsets, variance is not None)), dtype)
     packed_tables(
         *cells[:5],
         flat,
         lanes,
         s,
         int(offsets),
-        flat[:0] if variance is None else padded(variance)[0],
+        flat[:0] if variance is None else pad_rows(variance)[0],
         zero if bias is None else bias.astype(dtype),
         zero if bias_variance is None else bias_variance.astype(dtype),
         out,
@@ -60,7 +60,7 @@ def tables(
     return out, partner.T @ partner
 
 
-def solved(
+def solve_columns(
     sums: tuple[Array, Array], start: Array, rest: dict[str, Any], known: bool, variances: bool
 ) -> tuple[Solved, Array]:
     """The columns' solutions. `rest` is what `Ridges` says of the columns themselves."""
@@ -99,7 +99,7 @@ def solved(
     return found, gram
 
 
-def joined(found: list[Solved]) -> Solved:
+def join_blocks(found: list[Solved]) -> Solved:
     """Blocks of columns, one after the other."""
     if len(found) == 1:
         return found[0]

@@ -114,16 +114,16 @@ class Tall(TallArray, NDArrayOperatorsMixin):
     def __getitem__(self, key: Any) -> Any:
         row, rest = _split_key(key)
         if isinstance(row, slice):
-            return self._sliced(row, rest)
+            return self._slice_rows(row, rest)
         if isinstance(row, Tall) and row.dtype == bool:
-            return self._masked(row, rest)
+            return self._mask_rows(row, rest)
         index = np.asarray(row)
         if index.dtype == bool:
-            return self._masked(send_rows(index, self), rest)
-        found = self._rows(index.reshape(-1)).reshape(*index.shape, *self.shape[1:])
+            return self._mask_rows(send_rows(index, self), rest)
+        found = self._take_rows(index.reshape(-1)).reshape(*index.shape, *self.shape[1:])
         return found[(..., *rest)] if rest else found
 
-    def _sliced(self, row: slice, rest: tuple[Any, ...]) -> Tall:
+    def _slice_rows(self, row: slice, rest: tuple[Any, ...]) -> Tall:
         start, stop, step = row.indices(len(self))
         if (start, stop, step) == (0, len(self), 1):
             return (
@@ -143,7 +143,7 @@ class Tall(TallArray, NDArrayOperatorsMixin):
         node = Node(slab_functions.take_item, self.node, Each(slices))
         return Tall(self.engine, node, bounds, self.meta[(slice(None), *rest)])
 
-    def _masked(self, mask: Tall, rest: tuple[Any, ...]) -> Tall:
+    def _mask_rows(self, mask: Tall, rest: tuple[Any, ...]) -> Tall:
         """The rows under a mask. How many each slab has is asked once for a mask."""
         memory = mask.node.memory
         if "bounds" not in memory:
@@ -153,7 +153,7 @@ class Tall(TallArray, NDArrayOperatorsMixin):
         found = Tall(self.engine, node, memory["bounds"], self.meta)
         return found[(slice(None), *rest)] if rest else found
 
-    def _rows(self, index: NDArray[Any]) -> NDArray[Any]:
+    def _take_rows(self, index: NDArray[Any]) -> NDArray[Any]:
         """Some rows, on the client; only they travel."""
         index = np.where(index < 0, index + len(self), index)
         home = np.searchsorted(self.bounds, index, "right") - 1

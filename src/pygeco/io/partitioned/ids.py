@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.container import Blocks, Texts
-from pygeco.engines.dask.patience import gathered
+from pygeco.engines.dask.patience import gather_values
 from pygeco.io.tables import comparable_with, id_array, positions, pyarrow
 
 
@@ -42,7 +42,7 @@ class RowIds:
         found = np.full(len(flat), -1, np.int64)
         touched = [t for t in np.unique(slab) if t >= 0]
         answers = [self.client.submit(located, self.futures[t], flat[slab == t]) for t in touched]
-        for t, local in zip(touched, gathered(self.client, answers), strict=True):
+        for t, local in zip(touched, gather_values(self.client, answers), strict=True):
             found[slab == t] = np.where(local >= 0, local + self.bounds[t], -1)
         return found.reshape(asked.shape)
 
@@ -58,7 +58,7 @@ class RowIds:
             self.client.submit(taken, self.futures[t], flat[slab == t] - self.bounds[t])
             for t in touched
         ]
-        for t, ids in zip(touched, gathered(self.client, answers), strict=True):
+        for t, ids in zip(touched, gather_values(self.client, answers), strict=True):
             found[slab == t] = id_array(ids)
         return found.reshape(given.shape)[()]
 
@@ -67,14 +67,14 @@ class RowIds:
         return np.concatenate([id_array(ids) for ids in self._runs()])
 
     def _runs(self) -> Iterator[Any]:
-        return (gathered(self.client, [future])[0] for future in self.futures)
+        return (gather_values(self.client, [future])[0] for future in self.futures)
 
     def blocks(self) -> Blocks | Texts:
         """The ids for a file, slab after slab."""
         if self.dtype != object:
             return Blocks(self.dtype, (len(self),), lambda: map(id_array, self._runs()))
         weights = [self.client.submit(weight, one) for one in self.futures]
-        size = sum(gathered(self.client, weights))
+        size = sum(gather_values(self.client, weights))
 
         def ends() -> Iterator[NDArray[Any]]:
             before = 0

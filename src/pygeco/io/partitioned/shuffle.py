@@ -10,7 +10,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.engines.dask.patience import awaited, gathered
+from pygeco.engines.dask.patience import await_futures, gather_values
 from pygeco.engines.dask.slabs import Slabs
 from pygeco.io.column_names import match_columns
 from pygeco.io.columns import ReadError
@@ -80,9 +80,9 @@ def read_partitioned(
     else:
         plan = _files(X, client, columns, holdout, parse_marks(missing_values), token)
     read = client.persist(plan.tasks)
-    awaited(client, client.compute(read), _half(progress, 0.0))
+    await_futures(client, client.compute(read), _half(progress, 0.0))
     root = client.persist(_summary(read, plan.names, token))
-    summary: parts.Summary = gathered(client, [client.compute(root)])[0]
+    summary: parts.Summary = gather_values(client, [client.compute(root)])[0]
     _check(summary, plan, missing_values)
     built = client.persist(_slabs(read, root, summary, plan, duplicates, token))
     del read
@@ -101,7 +101,7 @@ def _files(
 
     paths = sources.listed(X)
     asked = client.map(sources.footer, paths, key=f"pygeco-footer-{token}")
-    footers = gathered(client, asked)
+    footers = gather_values(client, asked)
     given = dict(zip(sources.ROLES, _three(columns), strict=True))
     rows = sources.parts_of_files(paths, footers, given)
     chosen = None
@@ -240,8 +240,8 @@ def _collected(
         for name in ("slab", "users", "account")
     ]
     slabs, users, accounts = (client.compute(tasks) for tasks in asked)
-    awaited(client, slabs, _half(progress, 0.5))
-    told: list[parts.Account] = gathered(client, accounts)
+    await_futures(client, slabs, _half(progress, 0.5))
+    told: list[parts.Account] = gather_values(client, accounts)
     column_ids = id_array(summary.items)
     repeated = [one for one in told if one.repeats]
     if repeated and duplicates == "error":
@@ -261,7 +261,7 @@ def _collected(
     )
     found = f"{plan.words}: {words}; {summary.cells:,} rows{left}."
     row_ids = RowIds(client, tuple(users), starts, rows)
-    held = _held(gathered(client, client.compute(plan.held))) if plan.held else None
+    held = _held(gather_values(client, client.compute(plan.held))) if plan.held else None
     return Partitioned(shaped, row_ids, column_ids, plan.names, found, held)
 
 
