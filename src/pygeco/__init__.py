@@ -7,17 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pygeco import data, diagnostics, losses, plot, rivals
-    from pygeco.algorithm.certificates import (
-        Certificate,
-        guaranteed_gap,
-        guaranteed_gap_at_rank,
-        guaranteed_rank,
-    )
+    from pygeco.algorithm.certificates import Certificate
     from pygeco.algorithm.directions import Lanczos, Power, Signs
     from pygeco.algorithm.events import Listener
+    from pygeco.algorithm.guarantees import guaranteed_gap, guaranteed_gap_at_rank, guaranteed_rank
     from pygeco.algorithm.path import Path, Step, Stop
     from pygeco.algorithm.penalties import Ridge, Schatten, Trace
-    from pygeco.algorithm.solver import Solver, minimize
+    from pygeco.algorithm.run import minimize
+    from pygeco.algorithm.solver import Solver
     from pygeco.algorithm.trace_path import TracePath, TraceStep, duality_gap, trace_path
     from pygeco.arrays.container import ModelFileError
     from pygeco.arrays.low_rank import LowRank
@@ -43,17 +40,18 @@ __version__ = "0.1.0"
 # Where the public names are. Each is imported when first used: a command or a program that needs
 # few of them does not wait for the others, and an interrupt meets no import that nobody guards.
 _HOMES = {
-    "pygeco.algorithm.certificates": (
-        "Certificate",
+    "pygeco.algorithm.certificates": ("Certificate",),
+    "pygeco.algorithm.directions": ("Lanczos", "Power", "Signs"),
+    "pygeco.algorithm.events": ("Listener",),
+    "pygeco.algorithm.guarantees": (
         "guaranteed_gap",
         "guaranteed_gap_at_rank",
         "guaranteed_rank",
     ),
-    "pygeco.algorithm.directions": ("Lanczos", "Power", "Signs"),
-    "pygeco.algorithm.events": ("Listener",),
     "pygeco.algorithm.path": ("Path", "Step", "Stop"),
     "pygeco.algorithm.penalties": ("Ridge", "Schatten", "Trace"),
-    "pygeco.algorithm.solver": ("Solver", "minimize"),
+    "pygeco.algorithm.run": ("minimize",),
+    "pygeco.algorithm.solver": ("Solver",),
     "pygeco.algorithm.trace_path": ("TracePath", "TraceStep", "duality_gap", "trace_path"),
     "pygeco.arrays.container": ("ModelFileError",),
     "pygeco.arrays.low_rank": ("LowRank",),

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-import pygeco.algorithm.solver
+import pygeco.algorithm.run
 from oracles import Exact, dense, problem, random_low_rank
 from pygeco import Dense, Entries, LowRank, Ridge, Solver, Step, Stop, Trace, minimize
 from pygeco.algorithm.certificates import Certificate
-from pygeco.algorithm.corrections.core import named
+from pygeco.algorithm.corrections.factory import make_correction
 from pygeco.algorithm.directions import Lanczos, Pair
-from pygeco.algorithm.solver import SHARP, Point, Run
+from pygeco.algorithm.run import MAX_PROOF_ITERATIONS, find_direction, find_stop
+from pygeco.algorithm.run_values import Run
 from pygeco.arrays.streams import Purpose, seed_from, stream
 from pygeco.objectives import Objective
 
@@ -42,7 +43,7 @@ def step(objective=1.0, rank=2, seconds=1.0, gap=1.0) -> Step:
     ],
 )
 def test_each_stop_rule_holds_from_its_limit_on(rules, told, before, reason) -> None:
-    assert Solver(**rules).reason(told, before, rank=5) is reason
+    assert find_stop(Solver(**rules), told, before, rank=5) is reason
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def test_passes_of_signs_and_of_replacements_are_counted_too(monkeypatch) -> Non
         solver = Solver(direction=Costly(7), correction="core", **settings)
         return minimize(case.entries, 3, solver, random_state=0)
 
-    monkeypatch.setattr(pygeco.algorithm.solver, "Signs", lambda: Costly(100))
+    monkeypatch.setattr(pygeco.algorithm.run, "Signs", lambda: Costly(100))
     assert [t.passes for t in costs(signs=True)] == [3 * r + 2 + 7 + 3 + 100 for r in (1, 2, 3)]
     for r, t in enumerate(costs(replacements=4), 1):
         # Each attempt searches and has a new column; the gradient is new at first and after a
@@ -95,7 +96,7 @@ def test_no_replacement_is_tried_at_full_rank_or_without_a_gradient(monkeypatch)
             asked.append(1)
             return Exact()(G, rng)
 
-    monkeypatch.setattr(pygeco.algorithm.solver, "Signs", Listening)
+    monkeypatch.setattr(pygeco.algorithm.run, "Signs", Listening)
     case = problem((6, 4), 0.8)
     solver = Solver(direction=Exact(), correction="core", replacements=3)
     minimize(case.entries, 3, solver, random_state=0)
@@ -188,7 +189,7 @@ def test_replacements_follow_the_gradient_with_its_penalty(monkeypatch) -> None:
             asked.append(dense(G))
             return Exact()(G, rng)
 
-    monkeypatch.setattr(pygeco.algorithm.solver, "Signs", Listening)
+    monkeypatch.setattr(pygeco.algorithm.run, "Signs", Listening)
     start = random_low_rank((12, 9), 3).svd()
     solver = Solver(direction=Exact(), correction="core", replacements=1)
     path = minimize(case.entries, 4, solver, penalty=penalty, start=start, random_state=0)
@@ -269,10 +270,10 @@ def test_a_search_is_sharpened_where_a_proof_depends_on_it(
     zero = LowRank.zero((12, 9))
     given = Pair(np.eye(12)[0], np.eye(9)[0], sigma, upper, 7, "given", 0.9)
     solver = Solver(direction=Given(given), correction=correction, tolerance=0.2)
-    run = Run(entries, solver, named(correction, penalty), penalty, 3, 5, 0.0, 0.0)
-    found = Point.at(zero, run).pair
+    run = Run(entries, solver, make_correction(correction, penalty), penalty, 3, 5, 0.0, 0.0)
+    found = find_direction(run, zero).pair
     if sharp:
-        search = Lanczos(0.05, SHARP, 0.9)
+        search = Lanczos(0.05, MAX_PROOF_ITERATIONS, 0.9)
         expected = search(entries.gradient(zero), stream(Purpose.PATH, 5, 0))
         assert found.confidence == 0.9
         assert (found.sigma, found.upper) == (expected.sigma, expected.upper)
@@ -285,8 +286,8 @@ def test_a_trace_norm_is_not_in_the_gradient() -> None:
     """It has none where singular values vanish; certificates know it by its threshold."""
     case, A = problem(), random_low_rank((12, 9), 3).svd()
     solver, penalty = Solver(correction="core", signs=True), Trace(0.1)
-    run = Run(case.entries, solver, named("core", penalty), penalty, 5, 0, 0.0, 0.0)
-    found = dense(Point.at(A, run).asked)
+    run = Run(case.entries, solver, make_correction("core", penalty), penalty, 5, 0, 0.0, 0.0)
+    found = dense(find_direction(run, A).known_gradient)
     np.testing.assert_allclose(found, case.gradient(A.to_dense()), atol=1e-14)
 
 
@@ -369,11 +370,11 @@ def test_a_step_tells_when_it_ended_and_how_it_came_about() -> None:
 def test_the_pair_that_lowers_the_objective_more_wins(monkeypatch) -> None:
     weak = Given(Pair(np.eye(12)[0], np.eye(9)[0], 1.0, 9.0, 0, "weak"))
     solver = Solver(direction=weak, correction="core", signs=True)
-    monkeypatch.setattr(pygeco.algorithm.solver, "Signs", Exact)
+    monkeypatch.setattr(pygeco.algorithm.run, "Signs", Exact)
     path = minimize(problem().entries, 1, solver, random_state=0)
     assert path[0].direction == "exact"
     solver, strong = replace(solver, direction=Exact()), path[0].objective
-    monkeypatch.setattr(pygeco.algorithm.solver, "Signs", lambda: weak)
+    monkeypatch.setattr(pygeco.algorithm.run, "Signs", lambda: weak)
     path = minimize(problem().entries, 1, solver, random_state=0)
     assert (path[0].direction, path[0].objective) == ("exact", strong)
 
@@ -388,7 +389,7 @@ def test_replacements_end_with_a_gradient_of_zero_and_need_a_real_gain(monkeypat
             asked.append(1)
             return Given(Pair(u, v, sigma, sigma, 2, "signs"))
 
-        monkeypatch.setattr(pygeco.algorithm.solver, "Signs", signs)
+        monkeypatch.setattr(pygeco.algorithm.run, "Signs", signs)
         asked.clear()
         solver = Solver(direction=Exact(), correction="core", replacements=5)
         return minimize(entries, 1, solver, random_state=0)[0].replaced

@@ -1,4 +1,4 @@
-"""What is proved about a solution: before the run (Theorems 1 and 2) and after it (computed)."""
+"""What is proved about a solution after the run: a bound that is computed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pygeco.objectives.base import Gradient, Objective
 from pygeco.objectives.scaled import Scaled
 
 # A golden section of [0, 1] so often: 1e-12 wide.
-SECTIONS = 58
-GOLDEN = (math.sqrt(5) - 1) / 2
+GOLDEN_SECTIONS = 58
+GOLDEN_RATIO = (math.sqrt(5) - 1) / 2
 # Passes over the data that a search for the best scaling of the dual point may take.
-TRIALS = 8
+MAX_TRIALS = 8
 # Below this share of what could be known at most, the gap is within a quarter of a percent of what
 # the best scaling gives: no search.
-TIGHT = 0.01
+TIGHT_SHARE = 0.01
 # The first scaling that is tried: where it is no better than zero, next to nothing is known.
 FIRST_SCALE = 0.1
 
@@ -189,8 +189,8 @@ class Certificate:
 def least_of(function: Callable[[float], float]) -> float:
     """Where a convex function on [0, 1] is least: golden sections."""
     low, high = 0.0, 1.0
-    for _ in range(SECTIONS):
-        a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    for _ in range(GOLDEN_SECTIONS):
+        a, b = high - GOLDEN_RATIO * (high - low), low + GOLDEN_RATIO * (high - low)
         if function(a) <= function(b):
             high = b
         else:
@@ -257,52 +257,9 @@ def _with_lifts(
     most, alpha = rise(0.0), found._alpha
     if 0 < alpha < found.upper:
         rise(alpha / found.upper)
-    if stated()._rise(1.0, t) <= TIGHT * most or rise(FIRST_SCALE) >= most:
+    if stated()._rise(1.0, t) <= TIGHT_SHARE * most or rise(FIRST_SCALE) >= most:
         return stated()
-    minimize_scalar(rise, bounds=(FIRST_SCALE, 1.0), method="bounded", options={"maxiter": TRIALS})
+    minimize_scalar(
+        rise, bounds=(FIRST_SCALE, 1.0), method="bounded", options={"maxiter": MAX_TRIALS}
+    )
     return stated()
-
-
-def guaranteed_gap(trace_norm: float, rank: int, *, smoothness: float, tau: float = 0.0) -> float:
-    """Theorem 1: after `rank` steps, R(A) ≤ R(Ā) + 2β‖Ā‖²_tr / ((r + 1)(1 − τ)²)."""
-    _check(rank=rank, tau=tau, smoothness=smoothness)
-    return 2 * smoothness * trace_norm**2 / ((rank + 1) * (1 - tau) ** 2)
-
-
-def guaranteed_rank(trace_norm: float, gap: float, *, smoothness: float, tau: float = 0.0) -> int:
-    """Theorem 1, the other way: the rank at which R(A) ≤ R(Ā) + gap is sure."""
-    _check(rank=0, tau=tau, smoothness=smoothness)
-    if not gap > 0:
-        raise ValueError(f"gap: must be positive, not {gap!r}.")
-    return max(0, math.ceil(2 * smoothness * trace_norm**2 / (gap * (1 - tau) ** 2) - 1))
-
-
-def guaranteed_gap_at_rank(
-    other_rank: int,
-    rank: int,
-    *,
-    smoothness: float,
-    strong_convexity: float,
-    value_at_zero: float,
-    tau: float = 0.0,
-) -> float:
-    """Theorem 2: the same against every Ā of rank `other_rank`.
-
-    R must be σ-strongly convex over the singular vectors of Ā, σ = `strong_convexity`, and
-    nowhere negative: the proof bounds ‖Ā‖_tr by R(0) − R(Ā) ≤ R(0), `value_at_zero`. For a loss
-    that can be negative, give R(0) less a lower bound on R instead.
-    """
-    _check(rank=rank, tau=tau, smoothness=smoothness)
-    if not strong_convexity > 0:
-        raise ValueError(f"strong_convexity: must be positive, not {strong_convexity!r}.")
-    scale = 4 * smoothness * value_at_zero / strong_convexity
-    return scale * other_rank / ((rank + 1) * (1 - tau) ** 2)
-
-
-def _check(*, rank: int, tau: float, smoothness: float) -> None:
-    if rank < 0:
-        raise ValueError(f"rank: must be at least 0, not {rank!r}.")
-    if not 0 <= tau < 1:
-        raise ValueError(f"tau: must be in [0, 1), not {tau!r}.")
-    if not smoothness > 0:
-        raise ValueError(f"smoothness: must be positive, not {smoothness!r}.")

@@ -10,7 +10,8 @@ from threadpoolctl import threadpool_limits
 from pygeco.algorithm.events import Listener
 from pygeco.algorithm.penalties import Penalty
 from pygeco.algorithm.refinements import TOLERANCE, Free, refine_jointly
-from pygeco.algorithm.solver import Solver, minimize
+from pygeco.algorithm.run import minimize
+from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.objectives.measured import Measured
 

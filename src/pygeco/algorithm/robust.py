@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pygeco.algorithm.directions import leading_block
 from pygeco.algorithm.events import Listener, Refinement
+from pygeco.algorithm.threshold import THRESHOLD, Schedule, is_falling
 from pygeco.arrays.kinds import full, host, on, scaled, times, zeros
 from pygeco.arrays.linalg import qr
 from pygeco.arrays.low_rank import Array, LowRank
@@ -30,38 +31,11 @@ from pygeco.objectives.dense.objective import Dense
 # most of what the wild cells did to them, are explained already.
 BLOCKS = 5
 GROWTH_SWEEPS = 2
-# δ falls no faster than this a sweep: faster, and lines that lag behind are taken for outliers.
-FALL = 0.7
-# 95 % of the efficiency of least squares under Gaussian noise (Huber 1964).
-THRESHOLD = 1.345
 # A change of this share of the statistical error is not worth another sweep.
 SHARE = 0.05
 # A line with less than this share of the usual number of cells inside δ lags behind.
 LAG = 0.5
 RESCUES = 3
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """How Huber's threshold follows the scale of the residuals; another loss stays as it is.
-
-    A threshold that is given is where the decrease ends.
-    """
-
-    loss: Loss
-    decreasing: bool = True
-
-    def first(self, scale: float) -> Loss:
-        """The loss for residuals of this scale."""
-        if not isinstance(self.loss, Huber):
-            return self.loss
-        return Huber(max(self.loss.delta or 0.0, THRESHOLD * scale))
-
-    def next(self, loss: Loss, scale: float) -> Loss:
-        """The loss after a sweep with `loss` that left residuals of this scale."""
-        if not isinstance(loss, Huber) or loss.delta is None or not self.decreasing:
-            return loss
-        return self.first(max(scale, FALL * loss.delta / THRESHOLD))
 
 
 # Columns and rows that lag behind.
@@ -241,7 +215,7 @@ class Stage(NamedTuple):
             before, loss = loss, schedule.next(loss, scale)
             model, moved = model.swept(dense.with_loss(loss))
             scale, sweeps = model.scale(dense), sweeps + 1
-            error = 0.0 if _falls(before, loss) else scale * math.sqrt(dimension)
+            error = 0.0 if is_falling(before, loss) else scale * math.sqrt(dimension)
             norm = float(np.linalg.norm(model.A.s))
             least = max(tol * norm, model.rounding(dense))
             if listener is not None:
@@ -274,13 +248,6 @@ def _lagging(dense: Dense, columns: bool, P: Array, Q: Array) -> NDArray[np.int6
     every = dense.counts()[int(columns)]
     share = np.where(every > 0, inside / np.where(every > 0, every, 1.0), 1.0)
     return np.flatnonzero(share < LAG * np.median(share))
-
-
-def _falls(before: Loss, loss: Loss) -> bool:
-    """Whether the threshold is on its way down, as fast as it may."""
-    if not isinstance(before, Huber) or not isinstance(loss, Huber):
-        return False
-    return (loss.delta or 0.0) <= FALL * (1 + 1e-9) * (before.delta or 0.0)
 
 
 def _settled(model: Model) -> tuple[LowRank, Array]:

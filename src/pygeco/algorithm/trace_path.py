@@ -21,7 +21,8 @@ from pygeco.algorithm.certificates import certify
 from pygeco.algorithm.directions import Lanczos
 from pygeco.algorithm.path import Stop
 from pygeco.algorithm.penalties import Trace
-from pygeco.algorithm.solver import Solver, minimize
+from pygeco.algorithm.run import minimize
+from pygeco.algorithm.solver import Solver
 from pygeco.algorithm.symmetric import suited
 from pygeco.arrays.kinds import host, moved
 from pygeco.arrays.low_rank import Array, LowRank

@@ -13,7 +13,8 @@ import numpy as np
 from pygeco.algorithm.events import Listener, Listeners, Sweep
 from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Penalty
-from pygeco.algorithm.solver import Solver, minimize
+from pygeco.algorithm.run import minimize
+from pygeco.algorithm.solver import Solver
 from pygeco.arrays.container import ModelFileError
 from pygeco.arrays.kinds import host
 from pygeco.estimators._cluster import in_blocks

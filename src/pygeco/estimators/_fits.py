@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pygeco.algorithm.certificates import certify
+from pygeco.algorithm.corrections.factory import resolve_auto
 from pygeco.algorithm.directions import Lanczos
 from pygeco.algorithm.events import Listener, Listeners, StepsOnly, Trial
 from pygeco.algorithm.path import Path, Step, Stop
@@ -283,8 +284,9 @@ def _held(solver: Solver | None, penalty: Penalty | None) -> Solver:
     MovieLens-100K, Huber's loss, rank by held-out cells: they err by 0.943, cores by 0.928.
     """
     solver = Solver() if solver is None else solver
-    cores = solver.correction == "auto" and penalty is None
-    return replace(solver, correction="core") if cores else solver
+    if penalty is not None:
+        return solver
+    return replace(solver, correction=resolve_auto(solver.correction, "core"))
 
 
 def _checked(rank: int | str, shape: tuple[int, int]) -> int:

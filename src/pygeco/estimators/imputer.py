@@ -14,7 +14,7 @@ from pygeco.algorithm.events import Listener
 from pygeco.algorithm.path import Path
 from pygeco.algorithm.penalties import Ridge, Schatten
 from pygeco.algorithm.refinements import refine
-from pygeco.algorithm.solver import minimize
+from pygeco.algorithm.run import minimize
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes.table_gaussian import TableGaussian, fit_table

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from pygeco.algorithm.solver import Solver, minimize
+from pygeco.algorithm.run import minimize
+from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import Array
 from pygeco.estimators import _common
 from pygeco.estimators._contents import CLASSES, LINEAR, MAY_LACK, REGRESSOR

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from pygeco.algorithm.events import Listener
-from pygeco.algorithm.robust import Schedule, fit_robust, project
+from pygeco.algorithm.robust import fit_robust, project
+from pygeco.algorithm.threshold import Schedule
 from pygeco.arrays.kinds import answer, contiguous, foreign, moved, on, ones, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.engines import choose_engine

@@ -11,7 +11,8 @@ import numpy as np
 
 from pygeco.algorithm.directions import Lanczos
 from pygeco.algorithm.path import Path, Step
-from pygeco.algorithm.solver import Solver, minimize
+from pygeco.algorithm.run import minimize
+from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import LowRank
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.estimators import MatrixCompletion

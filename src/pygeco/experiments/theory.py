@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.algorithm.certificates import guaranteed_gap, guaranteed_gap_at_rank
 from pygeco.algorithm.directions import Lanczos, Pair
-from pygeco.algorithm.solver import Solver, minimize
+from pygeco.algorithm.guarantees import guaranteed_gap, guaranteed_gap_at_rank
+from pygeco.algorithm.run import minimize
+from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import LowRank
 from pygeco.arrays.operators import Operator
 from pygeco.arrays.streams import Purpose, stream

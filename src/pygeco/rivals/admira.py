@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pygeco.algorithm.corrections.core import Diagonal
-from pygeco.algorithm.path import Path, Stop
-from pygeco.algorithm.solver import checked_rank
+from pygeco.algorithm.corrections.diagonal import Diagonal
+from pygeco.algorithm.path import Path, Stop, check_rank
 from pygeco.arrays.linalg import solve_psd
 from pygeco.arrays.low_rank import LowRank
 from pygeco.objectives import Entries
@@ -34,7 +33,7 @@ def admira(
     its root is that share of the start's; an iteration that raises it is not taken. For squared
     losses, as in the paper. O(|E| r²) beyond the 2r singular pairs.
     """
-    rank = checked_rank(rank, objective.shape)
+    rank = check_rank(rank, objective.shape)
     return follow(
         objective,
         lambda rng: _admira(objective, rank, iterations, tolerance, rng),

@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pygeco.algorithm.corrections.core import Core
-from pygeco.algorithm.path import Path, Stop
-from pygeco.algorithm.solver import checked_rank
+from pygeco.algorithm.path import Path, Stop, check_rank
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Operator, Weighted
 from pygeco.objectives import Entries
@@ -41,7 +40,7 @@ def optspace(
     falls by less than the share `tolerance`, or its root by that share of the start's. The paper's
     barrier for incoherence is left out, as in the authors' own code.
     """
-    rank = checked_rank(rank, objective.shape)
+    rank = check_rank(rank, objective.shape)
     return follow(
         objective,
         lambda rng: _optspace(objective, rank, iterations, tolerance, rng),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pygeco.algorithm.corrections.core import Diagonal
+from pygeco.algorithm.corrections.diagonal import Diagonal
 from pygeco.algorithm.directions import Direction, Lanczos
 from pygeco.algorithm.path import Path, Stop
 from pygeco.arrays.linalg import solve_psd

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pygeco.algorithm.directions import Lanczos
-from pygeco.algorithm.path import Path, Stop
-from pygeco.algorithm.solver import checked_rank
+from pygeco.algorithm.path import Path, Stop, check_rank
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Operator
 from pygeco.objectives.base import Objective
@@ -51,7 +50,7 @@ def soft_impute(
     when ‖A′ − A‖_F ≤ `tolerance` ‖A‖_F. Left open, ten α fall from σ₁(∇R(0))/2 to a hundredth of
     that. `rank` limits the rank; where it binds, the solution is not the convex optimum.
     """
-    rank = checked_rank(rank, objective.shape)
+    rank = check_rank(rank, objective.shape)
     grid = None if alphas is None else np.sort(np.atleast_1d(np.asarray(alphas, float)))[::-1]
     if grid is not None and not (grid.ndim == 1 and len(grid) and np.all(grid > 0)):
         raise ValueError("alphas: expected one or more numbers > 0.")

@@ -11,8 +11,7 @@ import math
 import numpy as np
 
 from pygeco.algorithm.directions import Lanczos
-from pygeco.algorithm.path import Path, Stop
-from pygeco.algorithm.solver import checked_rank
+from pygeco.algorithm.path import Path, Stop, check_rank
 from pygeco.arrays.low_rank import LowRank
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Objective
@@ -43,7 +42,7 @@ def svt(
     at k₀ δ P_E(Y) (section 5.1.3). `rank` limits the rank.
     """
     entries = squared_entries("SVT", objective)
-    rank, cells = checked_rank(rank, entries.shape), math.prod(entries.shape)
+    rank, cells = check_rank(rank, entries.shape), math.prod(entries.shape)
     threshold = positive("tau", 5 * math.sqrt(cells) if tau is None else tau)
     step = positive("delta", 1.2 * cells / entries.size if delta is None else delta)
 

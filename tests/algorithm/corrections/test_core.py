@@ -5,7 +5,8 @@ import pytest
 
 from oracles import Exact, best, penalty_value, problem, random_low_rank
 from pygeco import Entries, Ridge, Schatten, Solver, Trace, minimize
-from pygeco.algorithm.corrections.core import Core, Diagonal, minimise
+from pygeco.algorithm.corrections.core import Core, minimize_core
+from pygeco.algorithm.corrections.diagonal import Diagonal
 from pygeco.objectives.spans import quadratic as quadratic_span
 
 SHAPES = [(12, 9), (9, 12)]
@@ -151,9 +152,9 @@ def test_minimise_never_rises_even_from_the_optimum() -> None:
     A = random_low_rank((12, 9), 3).svd()
     span = case.entries.span(A)
     for penalty in (None, Ridge(0.01), Trace(0.02), Schatten(0.01, 3.0)):
-        B, value = minimise(span, np.diag(A.s), penalty)
+        B, value = minimize_core(span, np.diag(A.s), penalty)
         assert value <= span.value(np.diag(A.s)) + penalty_value(penalty, np.diag(A.s))
-        again, same = minimise(span, B, penalty)
+        again, same = minimize_core(span, B, penalty)
         assert same <= value
         np.testing.assert_allclose(again, B, atol=1e-6)
 
@@ -162,6 +163,6 @@ def test_a_singular_core_has_a_finite_solution() -> None:
     """Two known cells and sixteen unknowns: many cores fit, one of them is returned."""
     entries = Entries([0, 1], [0, 1], [1.0, 2.0], (5, 5))
     span = entries.span(random_low_rank((5, 5), 4).svd())
-    B, value = minimise(span, np.zeros((4, 4)), None)
+    B, value = minimize_core(span, np.zeros((4, 4)), None)
     assert np.all(np.isfinite(B))
     assert value < 1e-14

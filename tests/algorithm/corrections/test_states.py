@@ -1,5 +1,7 @@
 """Corrections as moves between states: what each keeps, drops, refuses, and counts."""
 
+import sys
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,12 +9,16 @@ import pytest
 
 import pygeco.algorithm.corrections.core
 from oracles import problem, random_low_rank
-from pygeco import LowRank, Quadratic, Ridge, Schatten, Solver, Stop, Trace, minimize
+from pygeco import Entries, LowRank, Quadratic, Ridge, Schatten, Solver, Stop, Trace, minimize
 from pygeco.algorithm.corrections.base import columns
-from pygeco.algorithm.corrections.core import Core, Diagonal, minimise, named, suited
+from pygeco.algorithm.corrections.core import Core, minimize_core
+from pygeco.algorithm.corrections.diagonal import Diagonal
+from pygeco.algorithm.corrections.factory import choose_name, make_correction
 from pygeco.algorithm.corrections.sweep import Sweep
-from pygeco.algorithm.solver import Point, Run
+from pygeco.algorithm.run import find_direction
+from pygeco.algorithm.run_values import Run
 from pygeco.arrays.newton import descend
+from pygeco.objectives import Objective
 
 
 def unit(size, seed=0):
@@ -20,10 +26,16 @@ def unit(size, seed=0):
     return x / np.linalg.norm(x)
 
 
-class Counted:
+class Bare(Objective):
+    """An objective that states nothing."""
+
+
+class Counted(Objective):
     """An objective that counts its passes: one for a value, a half-sweep or a product, two for a
     gradient.
     """
+
+    can_sweep, nonnegative = True, False
 
     def __init__(self, objective):
         self.objective, self.passes = objective, 0
@@ -106,13 +118,15 @@ def test_the_steps_of_a_swept_path_count_every_pass(penalty, settings) -> None:
         callback=lambda t: told.append(t),
     )
     assert path.stop is (Stop.OPTIMAL if isinstance(penalty, Trace) else Stop.RANK)
-    zero = Point.at(LowRank.zero((14, 11)), run(counted, solver, penalty))
+    zero = find_direction(run(counted, solver, penalty), LowRank.zero((14, 11)))
     first = counted.passes - sum(t.passes for t in told) - (2 + zero.pair.passes)  # asked above
     assert first == 1 + 2 + zero.pair.passes  # R(0), the gradient there, and its search
 
 
 def run(objective, solver, penalty):
-    return Run(objective, solver, named(solver.correction, penalty), penalty, 6, 0, 0.0, 0.0)
+    return Run(
+        objective, solver, make_correction(solver.correction, penalty), penalty, 6, 0, 0.0, 0.0
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,8 +134,11 @@ def run(objective, solver, penalty):
     [
         (lambda: Diagonal(Trace(0.1)), "use Ridge, or correction='core'."),
         (lambda: Sweep(Schatten(0.1, 1.5)), "Trace with correction='sweep', or correction='core'."),
-        (lambda: Sweep().start(object(), LowRank.zero((3, 3))), "use correction='core'."),
-        (lambda: named("qr", None), "use 'auto', 'core', 'descent', 'diagonal' or 'sweep'."),
+        (lambda: Sweep().start(Bare(), LowRank.zero((3, 3))), "use correction='core'."),
+        (
+            lambda: make_correction("qr", None),
+            "use 'auto', 'core', 'descent', 'diagonal' or 'sweep'.",
+        ),
     ],
 )
 def test_errors_say_what_to_do(make, advice) -> None:
@@ -156,7 +173,9 @@ def test_shrinking_turns_the_spans_that_are_kept() -> None:
         left, right = state.A.U.T @ found.A.U, state.A.V.T @ found.A.V
         for one, other in ((left, np.eye(4)), (np.eye(4), right)):
             wide = LowRank(state.A.U @ one, np.zeros(len(one.T)), state.A.V @ other)
-            _, value = minimise(case.entries.span(wide), np.zeros((len(one.T), len(other.T))), None)
+            _, value = minimize_core(
+                case.entries.span(wide), np.zeros((len(one.T), len(other.T))), None
+            )
             assert found.value <= value * (1 + 1e-3)
 
 
@@ -197,16 +216,21 @@ def test_a_state_of_another_correction_is_refused() -> None:
     ],
 )
 def test_what_auto_stands_for(wants, regression, penalty, name) -> None:
-    objective = SimpleNamespace(correction=wants, loss=SimpleNamespace(regression=regression))
-    assert suited("auto", objective, penalty, 3) == name
-    assert suited("auto", SimpleNamespace(), penalty, 3) == "core"
-    assert suited("diagonal", objective, penalty, 3) == "diagonal"
+    objective = SimpleNamespace(
+        can_sweep=wants == "sweep",
+        loss=SimpleNamespace(regression=regression),
+        engine=SimpleNamespace(sends_too_much=lambda rank: False),
+    )
+    objective.default_correction = partial(Entries.default_correction, objective)
+    assert choose_name("auto", objective, penalty, 3) == name
+    assert choose_name("auto", Bare(), penalty, 3) == "core"
+    assert choose_name("diagonal", objective, penalty, 3) == "diagonal"
 
 
 class Far:
     """An objective on a cluster whose sweeps are too much from rank 3 on."""
 
-    engine = SimpleNamespace(heavy=lambda rank: rank > 2)
+    engine = SimpleNamespace(sends_too_much=lambda rank: rank > 2)
 
     def __init__(self, objective):
         self.objective = objective
@@ -214,12 +238,15 @@ class Far:
     def __getattr__(self, name):
         return getattr(self.objective, name)
 
+    def default_correction(self, **asked):
+        return Entries.default_correction(self, **asked)
+
 
 def test_cores_where_a_cluster_would_sum_too_much() -> None:
     far = Far(problem().entries)
-    assert suited("auto", far, None, 2) == "sweep"
+    assert choose_name("auto", far, None, 2) == "sweep"
     with pytest.warns(UserWarning, match=r"^correction: on a cluster, sweeps at rank 3 .* of 9 c"):
-        assert suited("auto", far, None, 3) == "core"
+        assert choose_name("auto", far, None, 3) == "core"
     with pytest.warns(UserWarning, match=r"correction='sweep' to have them nevertheless\.$"):
         path = minimize(far, 3, random_state=0)
     plain = minimize(far.objective, 3, Solver(correction="core"), random_state=0)
@@ -227,10 +254,10 @@ def test_cores_where_a_cluster_would_sum_too_much() -> None:
 
 
 def test_corrections_by_name() -> None:
-    assert named("core", Ridge(0.1)) == Core(Ridge(0.1))
-    assert named("diagonal", Ridge(0.1)) == Diagonal(Ridge(0.1))
-    assert named("sweep", Trace(0.1), 1e-3) == Sweep(Trace(0.1), 1e-3)
-    assert named("sweep", None) == Sweep()
+    assert make_correction("core", Ridge(0.1)) == Core(Ridge(0.1))
+    assert make_correction("diagonal", Ridge(0.1)) == Diagonal(Ridge(0.1))
+    assert make_correction("sweep", Trace(0.1), 1e-3) == Sweep(Trace(0.1), 1e-3)
+    assert make_correction("sweep", None) == Sweep()
 
 
 def test_pairs_as_vectors_or_as_columns() -> None:
@@ -251,7 +278,7 @@ def test_pairs_as_vectors_or_as_columns() -> None:
 def test_a_gradient_is_kept_only_where_it_is_asked_again(settings, kept) -> None:
     """It is as large as the data."""
     solver = Solver(correction="sweep", **settings)
-    point = Point.at(LowRank.zero((12, 9)), run(problem().entries, solver, None))
+    point = find_direction(run(problem().entries, solver, None), LowRank.zero((12, 9)))
     assert (point.gradient is not None) == kept
 
 
@@ -259,7 +286,7 @@ def test_a_gradient_is_kept_only_where_it_is_asked_again(settings, kept) -> None
 def test_the_gradient_with_a_smooth_penalty_as_an_operator(penalty) -> None:
     case, A = problem(), random_low_rank((12, 9), 3).svd()
     solver = Solver(correction="core", signs=True)
-    G = Point.at(A, run(case.entries, solver, penalty)).asked
+    G = find_direction(run(case.entries, solver, penalty), A).known_gradient
     expected = case.gradient(A.to_dense()) + (A.U * penalty.slope(A.s)) @ A.V.T
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((9, 2)), rng.standard_normal((12, 2))
@@ -274,7 +301,7 @@ def test_the_gradient_with_a_smooth_penalty_as_an_operator(penalty) -> None:
 def test_one_newton_step_ends_a_quadratic_problem(kind, monkeypatch) -> None:
     steps = []
     monkeypatch.setattr(
-        pygeco.algorithm.corrections.core,
+        sys.modules[kind.__module__],
         "descend",
         lambda objective, newton, x, most: (
             steps.append(most),
@@ -317,7 +344,7 @@ def test_shrinking_turns_the_spans_in_more_rounds_than_one(monkeypatch) -> None:
         state = Core().solve(case.entries, random_low_rank((15, 10), 4, seed).svd())
         values = []
         for rounds in (1, 8):
-            monkeypatch.setattr(pygeco.algorithm.corrections.core, "ROUNDS", rounds)
+            monkeypatch.setattr(pygeco.algorithm.corrections.core, "MAX_ROUNDS", rounds)
             values.append(Core().shrink(state).value)
         gains.append(1 - values[1] / values[0])
     assert min(gains) >= -1e-12

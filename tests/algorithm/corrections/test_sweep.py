@@ -12,6 +12,7 @@ from pygeco import Entries, LowRank, Ridge, Schatten, Solver, Stop, Trace, minim
 from pygeco.algorithm.corrections.core import Core
 from pygeco.algorithm.corrections.sweep import Sweep
 from pygeco.engines.cpu.sweep import CHUNK
+from pygeco.objectives import Objective
 from pygeco.objectives.entries.half_sweep import Side, half_sweep
 
 DTYPES = [np.float32, np.float64]
@@ -253,12 +254,16 @@ def test_scale_of_the_data_does_not_matter(scale, trace):
     np.testing.assert_allclose(two.to_dense() / scale, one.to_dense(), atol=1e-5)
 
 
+class Bare(Objective):
+    """An objective that states nothing."""
+
+
 def test_other_penalties_and_objectives_are_refused():
     entries, _ = problem(10, 8, 0.5)
     with pytest.raises(ValueError, match="correction='core'"):
         minimize(entries, 2, Solver(correction="sweep"), penalty=Schatten(0.1, 1.5))
     with pytest.raises(ValueError, match="cannot be swept"):
-        Sweep().start(object(), LowRank.zero((3, 3)))
+        Sweep().start(Bare(), LowRank.zero((3, 3)))
     with pytest.raises(ValueError, match="correction: unknown name 'swoop'"):
         Solver(correction="swoop")
 

@@ -6,7 +6,8 @@ import pytest
 
 from loss_cases import CASES, sample
 from pygeco import Custom, Entries, LowRank, Ridge, Schatten, Solver, Trace, losses, minimize
-from pygeco.algorithm.corrections.core import Core, Sweep
+from pygeco.algorithm.corrections.core import Core
+from pygeco.algorithm.corrections.sweep import Sweep
 from pygeco.data import make_low_rank, make_ratings
 
 EVERY = pytest.mark.parametrize("name", CASES)
@@ -104,7 +105,7 @@ def test_trace_norm_by_sweeps_is_the_convex_optimum():
 def test_what_cannot_be_swept():
     with pytest.raises(ValueError, match="use Ridge or Trace"):
         Sweep(Schatten(0.1, 1.5))
-    with pytest.raises(ValueError, match="use 'auto', 'core', 'diagonal' or 'sweep'"):
+    with pytest.raises(ValueError, match="use 'auto', 'core', 'descent', 'diagonal' or 'sweep'"):
         Solver(correction="sweeps")
     Y = np.arange(12.0).reshape(4, 3)
     dense = Custom(

@@ -6,7 +6,7 @@ import pytest
 from oracles import penalty_value, problem, random_low_rank
 from pygeco import Entries, LowRank, Ridge, Trace, losses, minimize
 from pygeco.algorithm.corrections import sweep as corrections_sweep
-from pygeco.algorithm.corrections.sweep import Sweep, unrest
+from pygeco.algorithm.corrections.sweep import Sweep, measure_unrest
 
 
 def unit(size, seed=0):
@@ -115,7 +115,7 @@ def test_unrest_is_how_far_each_component_is_from_its_condition() -> None:
     for u, s, v in zip(A.U.T, A.s, A.V.T, strict=True):
         sides = np.linalg.norm(G @ v + alpha * u), np.linalg.norm(G.T @ u + alpha * v)
         expected += s * max(sides)
-    assert unrest(case.entries.gradient(A), A, alpha) == pytest.approx(expected)
+    assert measure_unrest(case.entries.gradient(A), A, alpha) == pytest.approx(expected)
 
 
 def one_cell(scale: float, shift: float):
@@ -137,22 +137,22 @@ def test_the_first_step_of_a_pair_is_excess_over_smoothness(weight, monkeypatch)
     entries = Entries([0], [0], [-1.0], (1, 1), loss=loss)
     sweep, one = Sweep(Trace(0.5 * weight)), np.ones(1)
     state = sweep.start(entries, LowRank.zero((1, 1)))
-    monkeypatch.setattr(corrections_sweep, "DOUBLINGS", 1)
-    first = sweep._seeded(state, one, one, 0.5 * weight)
+    monkeypatch.setattr(corrections_sweep, "MAX_DOUBLINGS", 1)
+    first = sweep._add_pair(state, one, one, 0.5 * weight)
     np.testing.assert_allclose(first.A.to_dense(), -0.25)
     assert first.passes == state.passes + 1
     monkeypatch.undo()
-    np.testing.assert_allclose(sweep._seeded(state, one, one, 0.5 * weight).A.to_dense(), -0.5)
+    np.testing.assert_allclose(sweep._add_pair(state, one, one, 0.5 * weight).A.to_dense(), -0.5)
 
 
 @pytest.mark.parametrize(("shift", "size"), [(0.0, 0.5), (-1.0, 1.0), (-2.0, 1.0)])
 def test_without_a_smoothness_the_first_step_is_far_too_short(shift, size, monkeypatch) -> None:
     """By the value over the slope, the size of the data; by one where the value says nothing."""
-    monkeypatch.setattr(corrections_sweep, "DOUBLINGS", 1)
+    monkeypatch.setattr(corrections_sweep, "MAX_DOUBLINGS", 1)
     entries, sweep, one = one_cell(1.0, shift), Sweep(Trace(1e-9)), np.ones(1)
     state = sweep.start(entries, LowRank.zero((1, 1)))
     assert state.value == 1.0 + shift
-    found = sweep._seeded(state, -one, one, 2.0)
+    found = sweep._add_pair(state, -one, one, 2.0)
     np.testing.assert_allclose(found.A.to_dense(), 1e-9 * size)
 
 

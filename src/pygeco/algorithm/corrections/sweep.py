@@ -18,35 +18,35 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pygeco.algorithm.corrections.base import State, columns
+from pygeco.algorithm.corrections.base import Correction, State, columns
 from pygeco.algorithm.penalties import Penalty, Trace
 from pygeco.arrays.kinds import host, scaled, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.objectives.base import Gradient, Objective
 
-SWEEPS = 1000
-PAYS = 0.02  # sweeps go on while each lowers the objective by this share
-ROUNDING = 1e-14
-PATIENCE = 10  # sweeps that bring A no nearer to rest, by the share PROGRESS, and no lower
-PROGRESS = 1e-3
-REST = 0.1  # how near to rest the sweeps come, as a share of what one more pair promises
-LAST = 0.01  # below this excess, as a share of α, the last pairs are at hand: sweep to full rest
-DOUBLINGS = 60
+MAX_SWEEPS = 1000
+MIN_DECREASE = 0.02  # share of the objective by which each sweep must lower it for another one
+VALUE_ROUNDING = 1e-14  # share of the objective that its own sums may lose
+MAX_IDLE_SWEEPS = 10  # that bring A no nearer to rest, by the share MIN_APPROACH, and no lower
+MIN_APPROACH = 1e-3
+REST_SHARE = 0.1  # how near to rest the sweeps come, as a share of what one more pair promises
+LAST_EXCESS = 0.01  # share of α: with less, the last pairs are at hand, and sweeps go to full rest
+MAX_DOUBLINGS = 60
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Correction):
     """Half-sweeps over V, U and V after each new pair; more of them while they pay.
 
-    With `Trace` they go on until A rests, see `unrest`: to `tolerance` of the objective, or far
-    below what a further pair promises.
+    With `Trace` they go on until A rests, see `measure_unrest`: to `tolerance` of the objective, or
+    far below what a further pair promises.
     """
 
     penalty: Penalty | None = None
     tolerance: float = 1e-6
 
     def __post_init__(self) -> None:
-        if not sweeps(self.penalty):
+        if not is_separable(self.penalty):
             raise ValueError(
                 f"penalty: {self.penalty!r} has no form that separates over rows; use Ridge or "
                 "Trace with correction='sweep', or correction='core'."
@@ -91,46 +91,46 @@ class Sweep:
 
     def _sweeps(self, state: State) -> State:
         """V, U, V, then U, V again while that pays. Never rises."""
-        state = self._better(state, self._half(state, state.A, "column"), 2)
-        for _ in range(SWEEPS):
+        state = self._accept(state, self._half(state, state.A, "column"), 2)
+        for _ in range(MAX_SWEEPS):
             before = state.value
             A = self._half(state, self._half(state, state.A, "row"), "column")
-            state = self._better(state, A, 3)
-            if not before - state.value > PAYS * abs(before):
+            state = self._accept(state, A, 3)
+            if not before - state.value > MIN_DECREASE * abs(before):
                 break
         return state
 
     def _to_rest(self, state: State, u: Array, v: Array) -> State:
         """Pairs added that lower R + α‖·‖_tr, sweeps until A rests, dead weight dropped."""
-        alpha, most = _alpha(self.penalty), 0.0
+        alpha, most = _factor_weight(self.penalty), 0.0
         for x, y in columns(u, v):
             excess = float(x @ state.objective.gradient(state.A).matvec(y)) - alpha
             state = state._replace(passes=state.passes + 3)
             if excess > 0:
-                state, most = self._seeded(state, x, y, excess), max(most, excess)
-        near = REST * most if most > LAST * alpha else 0.0
+                state, most = self._add_pair(state, x, y, excess), max(most, excess)
+        near = REST_SHARE * most if most > LAST_EXCESS * alpha else 0.0
         least, idle = np.inf, 0
-        for _ in range(SWEEPS):
-            if idle >= PATIENCE or not state.A.rank or not state.A.s[0] > 0.0:
+        for _ in range(MAX_SWEEPS):
+            if idle >= MAX_IDLE_SWEEPS or not state.A.rank or not state.A.s[0] > 0.0:
                 break
             A = self._half(state, self._half(state, state.A, "column"), "row")
             G, trace_norm = state.objective.gradient(A), float(A.s.sum())
             value, passes = G.value + alpha * trace_norm, state.passes + 4
             # The objective is flat where A nearly rests: there the unrest alone still tells.
-            if value > state.value + ROUNDING * abs(state.value):
+            if value > state.value + VALUE_ROUNDING * abs(state.value):
                 state = state._replace(passes=passes)
                 break
-            fell = value < state.value - max(0.1 * self.tolerance, ROUNDING) * abs(value)
+            fell = value < state.value - max(0.1 * self.tolerance, VALUE_ROUNDING) * abs(value)
             state = State(A, None, value, state.objective, passes + 2)
-            distance = unrest(G, A, alpha)
+            distance = measure_unrest(G, A, alpha)
             if distance <= max(0.1 * self.tolerance * abs(value), near * trace_norm):
                 break
-            nearer = distance < (1 - PROGRESS) * least
+            nearer = distance < (1 - MIN_APPROACH) * least
             # On its way along a valley A may leave rest for a while: then the objective tells.
             least, idle = (distance if nearer else least), (0 if nearer or fell else idle + 1)
-        return self._pruned(state)
+        return self._drop_useless(state)
 
-    def _seeded(self, state: State, u: Array, v: Array, excess: float) -> State:
+    def _add_pair(self, state: State, u: Array, v: Array, excess: float) -> State:
         """A − η u vᵀ: η = excess / β is sure to lower the objective, then doubled while it pays."""
         beta = state.objective.smoothness
         known = 0 < beta < np.inf
@@ -139,29 +139,29 @@ class Sweep:
         size = state.value / excess if state.value > 0 else 1.0
         step = excess / beta if known else 1e-9 * size
         best = state
-        for _ in range(DOUBLINGS):
+        for _ in range(MAX_DOUBLINGS):
             A = LowRank(
                 np.column_stack([state.A.U, u]),
                 np.append(state.A.s, -step),
                 np.column_stack([state.A.V, v]),
             ).svd()
-            better = self._better(best, A, 1)
+            better = self._accept(best, A, 1)
             if better.value >= best.value:
                 return best._replace(passes=better.passes)
             best, step = better, 2 * step
         return best
 
-    def _pruned(self, state: State) -> State:
+    def _drop_useless(self, state: State) -> State:
         """Without the weakest components that the objective is no worse without."""
         while state.A.rank:
             A = state.A.truncate(state.A.rank - 1)
-            tried = self._better(state, A, 1)
+            tried = self._accept(state, A, 1)
             if tried.A is not A:
                 return tried
             state = tried
         return state
 
-    def _better(self, state: State, A: LowRank, passes: int) -> State:
+    def _accept(self, state: State, A: LowRank, passes: int) -> State:
         """The state with A, where that does not raise the objective."""
         value = state.objective.value(A) + self._penalty(A)
         passes += state.passes
@@ -182,7 +182,7 @@ class Sweep:
 
     def _split(self, A: LowRank) -> _Split:
         """A = U diag(root) startᵀ, and the ridge on `start` that stands for the penalty."""
-        alpha = _alpha(self.penalty)
+        alpha = _factor_weight(self.penalty)
         top = float(A.s[0]) if A.rank else 0.0
         if not self.rests or top == 0.0:
             return _Split(None, scaled(A.V, A.s), alpha)
@@ -194,7 +194,7 @@ class Sweep:
         return 0.0 if self.penalty is None else self.penalty.value(A.s)
 
 
-def unrest(G: Gradient, A: LowRank, alpha: float) -> float:
+def measure_unrest(G: Gradient, A: LowRank, alpha: float) -> float:
     """Σ s_k max(‖G v_k + α u_k‖, ‖Gᵀ u_k + α v_k‖): zero exactly where sweeps change nothing.
 
     |⟨G, A⟩ + α‖A‖_tr| is never larger, but it can vanish by cancellation long before A rests.
@@ -210,12 +210,13 @@ class _Split(NamedTuple):
     ridge: float
 
 
-def sweeps(penalty: Penalty | None) -> bool:
+def is_separable(penalty: Penalty | None) -> bool:
     """Whether the penalty separates over rows: none, a ridge, or a trace norm."""
     return penalty is None or isinstance(penalty, Trace) or penalty.quadratic is not None
 
 
-def _alpha(penalty: Penalty | None) -> float:
+def _factor_weight(penalty: Penalty | None) -> float:
+    """α of a trace norm or of a ridge: what holds the rows of a factor."""
     if isinstance(penalty, Trace):
         return penalty.alpha
     return 0.0 if penalty is None or penalty.quadratic is None else penalty.quadratic

@@ -235,7 +235,7 @@ class Entries(CellViews, Objective):
                 f"correction: on a cluster, sweeps at rank {rank} would sum the systems of "
                 f"{self.shape[1]} columns over the slabs; cores are used instead. Ask for "
                 "correction='sweep' to have them nevertheless.",
-                stacklevel=4,
+                stacklevel=5,
             )
             return "core"
         return "sweep"

@@ -1,0 +1,50 @@
+"""What is proved before the run: the paper's Theorems 1 and 2."""
+
+from __future__ import annotations
+
+import math
+
+
+def guaranteed_gap(trace_norm: float, rank: int, *, smoothness: float, tau: float = 0.0) -> float:
+    """Theorem 1: after `rank` steps, R(A) ≤ R(Ā) + 2β‖Ā‖²_tr / ((r + 1)(1 − τ)²)."""
+    _check(rank=rank, tau=tau, smoothness=smoothness)
+    return 2 * smoothness * trace_norm**2 / ((rank + 1) * (1 - tau) ** 2)
+
+
+def guaranteed_rank(trace_norm: float, gap: float, *, smoothness: float, tau: float = 0.0) -> int:
+    """Theorem 1, the other way: the rank at which R(A) ≤ R(Ā) + gap is sure."""
+    _check(rank=0, tau=tau, smoothness=smoothness)
+    if not gap > 0:
+        raise ValueError(f"gap: must be positive, not {gap!r}.")
+    return max(0, math.ceil(2 * smoothness * trace_norm**2 / (gap * (1 - tau) ** 2) - 1))
+
+
+def guaranteed_gap_at_rank(
+    other_rank: int,
+    rank: int,
+    *,
+    smoothness: float,
+    strong_convexity: float,
+    value_at_zero: float,
+    tau: float = 0.0,
+) -> float:
+    """Theorem 2: the same against every Ā of rank `other_rank`.
+
+    R must be σ-strongly convex over the singular vectors of Ā, σ = `strong_convexity`, and
+    nowhere negative: the proof bounds ‖Ā‖_tr by R(0) − R(Ā) ≤ R(0), `value_at_zero`. For a loss
+    that can be negative, give R(0) less a lower bound on R instead.
+    """
+    _check(rank=rank, tau=tau, smoothness=smoothness)
+    if not strong_convexity > 0:
+        raise ValueError(f"strong_convexity: must be positive, not {strong_convexity!r}.")
+    scale = 4 * smoothness * value_at_zero / strong_convexity
+    return scale * other_rank / ((rank + 1) * (1 - tau) ** 2)
+
+
+def _check(*, rank: int, tau: float, smoothness: float) -> None:
+    if rank < 0:
+        raise ValueError(f"rank: must be at least 0, not {rank!r}.")
+    if not 0 <= tau < 1:
+        raise ValueError(f"tau: must be in [0, 1), not {tau!r}.")
+    if not smoothness > 0:
+        raise ValueError(f"smoothness: must be positive, not {smoothness!r}.")
