@@ -12,11 +12,13 @@ from __future__ import annotations
 import os
 import resource
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from pygeco import LowRank, MatrixCompletion
 from pygeco.data import make_ratings
+from pygeco.models import Seen
 from pygeco.objectives.entries.biases import Biases
 
 CASES = [
@@ -35,10 +37,11 @@ def served(shape: tuple[int, int], count: int, rank: int) -> MatrixCompletion:
     order = np.argsort(ratings.rows, kind="stable")
     pointers = np.searchsorted(ratings.rows[order], np.arange(m + 1))
     U, V = (rng.standard_normal((size, rank)).astype(np.float32) for size in shape)
-    model.factors_ = LowRank(U, np.ones(rank, np.float32), V)
-    model.biases_ = Biases(3.5, 0.3 * rng.standard_normal(m), 0.3 * rng.standard_normal(n))
-    model.seen_ = model.seen_._replace(
-        pointers=pointers, indices=ratings.cols[order], values=ratings.values[order]
+    model.model_ = replace(
+        model.model_,
+        factors=LowRank(U, np.ones(rank, np.float32), V),
+        biases=Biases(3.5, 0.3 * rng.standard_normal(m), 0.3 * rng.standard_normal(n)),
+        seen=Seen(pointers, ratings.cols[order], ratings.values[order]),
     )
     return model
 

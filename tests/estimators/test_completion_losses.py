@@ -130,7 +130,9 @@ def test_new_rows_are_fitted_by_the_loss(name):
     some[4] = np.nan
     W = model.transform(some)
     V, offset = model.components_.T, model.biases_.mean + model.biases_.col
-    ridge = np.append(model._model()._basis()[1], 0.0 if model.loss_.regression else 0.5)
+    ridge = np.append(
+        model.model_.folding_state()._basis()[1], 0.0 if model.loss_.regression else 0.5
+    )
     ridge = ridge[: len(model.components_)]
     targets = model.loss_.targets(Y[:15])
     for i, w in enumerate(W):

@@ -54,7 +54,8 @@ CASES = {
 
 def numbers(model) -> dict[str, np.ndarray]:
     """Everything fitted that is an array."""
-    found = {name: value for name, value in vars(model).items() if isinstance(value, np.ndarray)}
+    fitted = model.fitted_attributes().items()
+    found = {name: value for name, value in fitted if isinstance(value, np.ndarray)}
     assert found
     return found
 

@@ -82,11 +82,7 @@ def inspect(model: Model, as_json: Json = False) -> None:
         values = about | {
             "bytes": model.stat().st_size,
             "settings": {name: _short(it) for name, it in settings.items()},
-            "fitted": {
-                name: _short(it)
-                for name, it in sorted(vars(fitted).items())
-                if name not in settings
-            },
+            "fitted": {name: _short(it) for name, it in sorted(fitted.fitted_attributes().items())},
             "path": [
                 {"rank": s.rank, "objective": s.objective, "gap": s.gap, "seconds": s.seconds}
                 for s in path or ()

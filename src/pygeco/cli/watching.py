@@ -73,7 +73,7 @@ class Watch(Listener):
             from rich.console import Console
             from rich.live import Live
 
-            validates = self.model.rank == "auto" and self.model._penalty() != "evidence"
+            validates = self.model.rank == "auto" and not self.model.uses_evidence
             waiting = _Waiting(self.began, "choosing the rank" if validates else "starting")
             self.live = Live(waiting, console=Console(stderr=True), refresh_per_second=4)
             self.live.start()
@@ -147,7 +147,7 @@ class Watch(Listener):
             self.held = Held(cells.rows[known], cells.cols[known], values)
         rows, cols, values = self.held
         z = step.A.entries(rows, cols) + self.model.biases_.at(rows, cols)
-        return float(np.sqrt(np.mean((self.model._response(z) - values) ** 2)))
+        return float(np.sqrt(np.mean((self.model.model_.respond(z) - values) ** 2)))
 
     def _left(self, steps: float | None) -> str:
         """About how long it will take yet, for this many more steps or sweeps."""

@@ -128,7 +128,7 @@ def judge_lists(model: Any, judged: Judged, k: int = LIST) -> Lists | None:
         liked = liked[np.isin(judged.cells.rows[liked], rows)]
     user = np.searchsorted(rows, judged.cells.rows[liked])
     pair = np.unique(np.stack([user, judged.cells.cols[liked]]), axis=1)
-    best = host(model._best(on(rows, model.factors_.U), k, hide=("seen_",)).columns)
+    best = host(model.model_.best(on(rows, model.factors_.U), k, hide_held_out=False).columns)
     by_model = metrics.ranking(best, pair[0], pair[1])
     return Lists(by_model, metrics.ranking(_popular(model, rows, k), pair[0], pair[1]), limit)
 

@@ -67,7 +67,7 @@ def held_out_cells(model: Any, data: Any = None) -> Cells | None:
     """The cells of `data`, or those that the model keeps as held out of its fit; None without."""
     if data is not None:
         return cells_of(model, data)
-    kept = vars(model).get("held_out_")
+    kept = model.held_out_
     if kept is None or not len(kept.values):
         return None
     cells = Cells(kept.rows(), host(kept.indices), host(kept.values), len(kept.values), True)

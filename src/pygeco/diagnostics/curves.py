@@ -86,5 +86,5 @@ def _growing(model: Any, cells: Cells) -> list[float]:
 def _mean_error(model: Any, cells: Cells, z: Array) -> float:
     if not model.loss_.regression:
         return float(np.mean(model.loss_.value(z, cells.targets), dtype=float))
-    residuals = model._response(z).astype(float) - cells.targets
+    residuals = model.model_.respond(z).astype(float) - cells.targets
     return float(np.sqrt(np.mean(residuals**2)))

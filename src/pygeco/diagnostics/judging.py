@@ -72,7 +72,7 @@ def judge(model: Any, data: Any = None, most: int = MOST) -> Judged:
     return Judged(
         cells,
         observed(model.loss_, cells.targets),
-        model._response(z).astype(float),
+        model.model_.respond(z).astype(float),
         np.asarray(model.loss_.value(z, cells.targets), dtype=float),
         deviation,
     )

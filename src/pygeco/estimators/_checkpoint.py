@@ -17,8 +17,8 @@ from pygeco.algorithm.run import minimize
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.container import ModelFileError
 from pygeco.arrays.kinds import host
-from pygeco.estimators._cluster import in_blocks
 from pygeco.io.model_file import load_record, save_record
+from pygeco.models.slab_arrays import write_in_blocks
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Objective
 
@@ -53,7 +53,8 @@ class Checkpoint:
         """Write at once."""
         began = time.perf_counter()
         self.parts |= parts
-        save_record(in_blocks(self.parts), self.path)
+        kept = {name: write_in_blocks(part) for name, part in self.parts.items()}
+        save_record(kept, self.path)
         ended = time.perf_counter()
         self.next = ended + max(PAUSE, (ended - began) / SHARE)
 

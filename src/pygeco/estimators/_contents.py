@@ -12,7 +12,6 @@ from pygeco.algorithm.penalties import Schatten, Trace
 from pygeco.arrays.low_rank import LowRank
 from pygeco.bayes.average import Average, Draw
 from pygeco.bayes.posterior import Gaussian, Posterior
-from pygeco.estimators._seen import Seen
 from pygeco.io.model_checks import (
     Check,
     Sizes,
@@ -29,6 +28,7 @@ from pygeco.io.model_checks import (
     size,
 )
 from pygeco.losses import Loss
+from pygeco.models import Seen
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
 
@@ -220,3 +220,21 @@ CLASSES: dict[str, Check] = {"classes_": classes}
 REGRESSOR: dict[str, Check] = {"loss_": of(Loss), "one_target_": of(bool)}
 # Attributes that not every file has: of data without names, or of an earlier version.
 MAY_LACK = ("feature_names_in_", "held_out_", "levels_", "clip_", "penalty_", "offsets_")
+# The attributes of MatrixCompletion that are parts of its model, and what they are called there.
+MODEL_PARTS = {
+    "factors_": "factors",
+    "biases_": "biases",
+    "posterior_": "posterior",
+    "average_": "average",
+    "loss_": "loss",
+    "seen_": "seen",
+    "held_out_": "held_out",
+    "offsets_": "offsets",
+    "penalty_": "penalty",
+    "total_weight_": "total_weight",
+    "levels_": "levels",
+    "range_": "bounds",
+    "clip_": "clips",
+}
+# Those that follow from the model: a file keeps them for other readers.
+DERIVED = ("components_", "singular_values_", "rank_", "_n_features_out")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,9 +23,9 @@ from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.sampling import sample_posterior
 from pygeco.engines import session
 from pygeco.estimators._checkpoint import Checkpoint, StageKeeper, kept_steps, resumable, seed_of
-from pygeco.estimators._cluster import sent_out
 from pygeco.losses import Loss
 from pygeco.losses.weighted_squares import Weighing
+from pygeco.models.slab_arrays import place_rows
 from pygeco.objectives import Entries
 from pygeco.objectives.entries.biases import Biases, fit_biases
 
@@ -116,7 +116,8 @@ def _in_rounds(
     about the model.
     """
     kept = store.parts if store else {}
-    found, sweeps = sent_out(kept.get("found"), entries), kept.get("sweeps", 0)
+    found: Any = place_rows(kept.get("found"), entries)
+    sweeps = kept.get("sweeps", 0)
     done = 0 if found is None else kept.get("rounds", 1)
     if store:
         listener = Listeners((StageKeeper(store), listener))
@@ -128,7 +129,7 @@ def _in_rounds(
             offsets=offsets,
             seed=seed,
             listener=listener,
-            start=sent_out(store.parts.get("stage") if store else None, entries),
+            start=place_rows(store.parts.get("stage") if store else None, entries),
             earlier_sweeps=sweeps,
         )
         found, sweeps = fit.posterior, fit.sweeps
@@ -260,7 +261,7 @@ def _validated(
     row, col = biases.mean + biases.row, biases.col
     trials = _Trials(test.shifted(row, col), listener)
     for step in kept_steps(store, "validation"):
-        trials.judge(step.rank, sent_out(step.A, entries))
+        trials.judge(step.rank, place_rows(step.A, entries))
     path = resumable(
         store,
         "validation",

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.estimators._cluster import slab_models, spread_out
-from pygeco.estimators._ids import check_unknown
+from pygeco.estimators._ids import check_unknown, split_ids
 from pygeco.estimators._tables import answers, pair_columns, unknown_id
 from pygeco.io.tables import arranged, as_arrow, comparable_with, id_array, positions
+from pygeco.models import FittedModel
 
 
 class Pairs(NamedTuple):
@@ -33,14 +33,11 @@ def predicted_frame(model: Any, X: Any, std: bool, unknown: str) -> Any:
         raise ValueError("rows: a Dask DataFrame of ids needs a model fitted from a table.")
     check_unknown(unknown)
     at = pair_columns(model, [str(name) for name in X.columns])
-    ids = model.row_ids_
-    if spread_out(model):
-        starts, slabs = ids.starts, list(zip(slab_models(model), ids.futures, strict=True))
-    else:
-        starts, slabs = ids[:0], [(model, ids)]
+    starts, ids = split_ids(model.row_ids_)
+    slabs = list(zip(model.model_.row_models(), ids, strict=True))
     names = [f"{name}" for name in X.columns[at]]
     split = partial(_split, at=at, starts=starts)
-    answer = partial(_answer, names=names, std=std, unknown=unknown, away=spread_out(model))
+    answer = partial(_answer, items=model.column_ids_, names=names, std=std, unknown=unknown)
     kind = model.factors_.V.dtype
     new = dict.fromkeys(["prediction", *(["deviation"] if std else [])], np.zeros(0, kind))
     meta = X._meta.iloc[:, at].assign(**new, known=np.zeros(0, bool))
@@ -62,21 +59,26 @@ def _split(frame: Any, at: list[int], starts: NDArray[Any]) -> list[Pairs]:
 
 
 def _answer(
-    pairs: Pairs, model: Any, ids: Any, *, names: list[str], std: bool, unknown: str, away: bool
+    pairs: Pairs,
+    model: FittedModel,
+    ids: Any,
+    *,
+    items: NDArray[Any],
+    names: list[str],
+    std: bool,
+    unknown: str,
 ) -> dict[str, Any]:
     """Predictions of the pairs whose users are among these ids, if they are anywhere."""
     from pygeco.io.partitioned.ids import located
 
-    users, items = (arranged(pairs.table.column(k), names[k]) for k in (0, 1))
-    find = located if away else positions
+    users, wanted = (arranged(pairs.table.column(k), names[k]) for k in (0, 1))
+    find = positions if isinstance(ids, np.ndarray) else located  # Arrow's, of a slab
     rows = find(ids, id_array(users.ids))[users.codes]
-    cols = positions(model.column_ids_, id_array(items.ids))[items.codes]
+    cols = positions(items, id_array(wanted.ids))[wanted.codes]
     lost = (rows < 0) | (cols < 0)
     if unknown == "error" and lost.any():
         raise ValueError(unknown_id(pairs.table, names, rows, cols))
-    # The average of all rows is the last one of a slab's model.
-    known = np.where(rows < 0, len(model.factors_.U) - 1, rows) if away else rows
-    found = answers(model, known, cols, std)
+    found = answers(model, rows, cols, std)
     if unknown == "nan":
         found = {name: np.where(lost, np.nan, values) for name, values in found.items()}
     return found | {"known": ~lost}

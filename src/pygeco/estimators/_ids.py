@@ -53,7 +53,7 @@ def find_ids(model: Any, name: str, given: ArrayLike, side: int, unknown: str) -
             f"fitted; they {'count as the average' if unknown == 'mean' else 'have no answer'} "
             "(pass unknown='error' to refuse them).",
             UnknownIdWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return at
 
@@ -98,3 +98,25 @@ def ids_at(ids: NDArray[Any] | None, at: NDArray[Any]) -> NDArray[Any]:
     if np.any(at < 0):
         found[at < 0] = nothing.get(ids.dtype.kind, -1)
     return found
+
+
+def gather_ids(ids: Any) -> Any:
+    """Ids of rows, from the cluster to this process if they are there."""
+    return ids if ids is None or isinstance(ids, np.ndarray) else ids.get()
+
+
+def split_ids(ids: Any) -> tuple[NDArray[Any], tuple[Any, ...]]:
+    """The first ids of all slabs but the first, and the ids of each: one slab on this machine."""
+    if isinstance(ids, np.ndarray):
+        return ids[:0], (ids,)
+    return ids.starts, ids.futures
+
+
+def ids_for_file(ids: Any) -> Any:
+    """Ids of rows as a file takes them, slab after slab."""
+    return ids if ids is None or isinstance(ids, np.ndarray) else ids.blocks()
+
+
+def name_sides(names: tuple[str, ...] | None) -> tuple[str, str]:
+    """What rows and columns are called in the table of the fit."""
+    return (names[0], names[1]) if names else ("row", "column")

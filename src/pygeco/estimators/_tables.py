@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import empty, host, on
-from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.estimators._cluster import asked, spread_out
+from pygeco.arrays.kinds import host
+from pygeco.arrays.low_rank import Array
 from pygeco.estimators._ids import check_kind, check_unknown
-from pygeco.estimators._input import cell_index, check_columns, entries_from
+from pygeco.estimators._input import cell_index, cells_from, check_columns, entries_from
 from pygeco.estimators._marks import check_scale, drop_marks
 from pygeco.estimators._recognize import Taken, check_values, table_of_array, take_cells
 from pygeco.estimators.cell_list import CellList
@@ -24,12 +22,12 @@ from pygeco.io.tables import (
     as_arrow,
     coded,
     is_partitioned,
+    is_table,
     numbers,
     positions,
 )
 from pygeco.io.value_scale import are_marks, parse_marks
-from pygeco.objectives.entries.biases import Biases
-from pygeco.objectives.entries.half_sweep import Side
+from pygeco.models import FittedModel
 from pygeco.objectives.entries.objective import Entries
 from pygeco.objectives.entries.observed import RepeatedCellError
 
@@ -152,8 +150,24 @@ def rated(model: Any, X: Any, y: Any = None) -> Rated:
         if y is not None
         else numbers(*_value_column(model, cells))
     )
-    keep = ~are_marks(raw, parse_marks(vars(model).get("missing_values")))
+    keep = ~are_marks(raw, parse_marks(model.missing_values))
     return Rated(cells.rows[keep], cells.cols[keep], model.loss_.targets(raw[keep]))
+
+
+def given_cells(model: Any, X: Any) -> Rated:
+    """Rows, columns and targets of cells in any form that `fit` takes, of ids that were fitted."""
+    if model.row_ids_ is not None and is_table(X):
+        cells = rated(model, X)
+        known = (cells.rows >= 0) & (cells.cols >= 0)
+        return Rated(cells.rows[known], cells.cols[known], cells.values[known])
+    found = cells_from(X, loss=model.loss_, duplicates="last", allow_empty=True)
+    if any(size > fitted for size, fitted in zip(found.shape, model.factors_.shape, strict=True)):
+        raise ValueError(
+            f"X: is {found.shape[0]} × {found.shape[1]}, larger than the fitted matrix, "
+            f"{model.factors_.shape[0]} × {model.factors_.shape[1]}."
+        )
+    cols = found.by_row.indices.astype(np.int64)
+    return Rated(found.rows().astype(np.int64), cols, found.by_row.values)
 
 
 def _value_column(model: Any, cells: Cells) -> tuple[Any, str]:
@@ -185,66 +199,24 @@ def _positions(found: Coded, ids: NDArray[Any], name: str) -> NDArray[np.int64]:
     return at[found.codes]
 
 
-def linear_at(model: Any, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
-    """⟨u_i s, v_j⟩ + μ + b_i + c_j; at −1 stands the average row or column, for an unknown id."""
-    if spread_out(model):
-        return asked(model, linear_at, rows, cols)
-    factors, biases = model.factors_, model.biases_
-    if np.any(rows < 0) or np.any(cols < 0):
-        U, V = (np.vstack([X, X.mean(axis=0, keepdims=True)]) for X in (factors.U, factors.V))
-        row, col = (np.hstack([x, x.mean(keepdims=True)]) for x in (biases.row, biases.col))
-        factors, biases = LowRank(U, factors.s, V), Biases(biases.mean, row, col)
-    found = factors.entries(rows, cols) + biases.at(rows, cols)
-    return found.astype(factors.U.dtype, copy=False)
-
-
-def deviation_at(model: Any, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
-    """The standard deviation of a new observation; an unknown id has the spread of all."""
-    if model.posterior_ is None:
-        raise ValueError("return_std: needs a model fitted with penalty='evidence'.")
-    if spread_out(model):
-        return asked(model, deviation_at, rows, cols)
-    like = model.factors_.kind
-    i, j = np.broadcast_arrays(on(rows, like), on(cols, like))
-    shape, i, j = i.shape, i.reshape(-1), j.reshape(-1)
-    lost = (i < 0) | (j < 0) | (i == getattr(model, "_average_row", -1))  # of a slab's model
-    out = empty(len(i), like)
-    out[~lost] = (model.average_ or model.posterior_).variance(i[~lost], j[~lost])
-    if lost.any():
-        p = model.posterior_
-        wide = replace(p, rows=_with_average(p.rows), cols=_with_average(p.cols))
-        out[lost] = wide.variance(i[lost], j[lost])
-    return np.sqrt(out).reshape(shape).astype(model.factors_.U.dtype)
-
-
-def _with_average(side: Side) -> Side:
-    """One more line at the end: the mean of all, with their spread and mean variance."""
-    X, w = side.factor, side.variance
-    b, bw = side.bias, side.bias_variance
-    return Side(
-        np.vstack([X, X.mean(axis=0, keepdims=True)]),
-        np.hstack([b, b.mean(keepdims=True)]),
-        np.vstack([w, (w.mean(axis=0) + X.var(axis=0))[None]]),
-        np.hstack([bw, bw.mean(keepdims=True) + b.var()]),
-    )
-
-
 def predicted(model: Any, X: Any, return_std: bool, unknown: str) -> Any:
     """A table of ids with predictions, of the caller's kind; see `MatrixCompletion.predict`."""
     cells = located(model, X)
     lost = _lost(unknown, cells)
-    columns = answers(model, cells.rows, cells.cols, return_std)
+    columns = answers(model.model_, cells.rows, cells.cols, return_std)
     if unknown == "nan":
         columns = {name: np.where(lost, np.nan, values) for name, values in columns.items()}
     marked: dict[str, Any] = {} if isinstance(X, np.ndarray) else {"known": ~lost}
     return _answered(X, cells, columns | marked)
 
 
-def answers(model: Any, rows: NDArray[Any], cols: NDArray[Any], std: bool) -> dict[str, Array]:
+def answers(
+    model: FittedModel, rows: NDArray[Any], cols: NDArray[Any], std: bool
+) -> dict[str, Array]:
     """The columns that a prediction adds to a table."""
-    columns = {"prediction": host(model._response(linear_at(model, rows, cols)))}
+    columns = {"prediction": host(model.predict(rows, cols))}
     if std:
-        columns["deviation"] = host(deviation_at(model, rows, cols))
+        columns["deviation"] = host(model.deviation(rows, cols))
     return columns
 
 

@@ -3,53 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pygeco.algorithm.events import Listener
 from pygeco.algorithm.penalties import Penalty
 from pygeco.algorithm.solver import Solver
-from pygeco.arrays.kinds import answer, moved, on, ones
+from pygeco.arrays.kinds import HOST, answer, moved, on
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.bayes.posterior import Posterior
 from pygeco.engines import borrow_cluster, choose_engine
 from pygeco.estimators import _common
 from pygeco.estimators._checkpoint import Checkpoint, key_of, seed_of, without_time
-from pygeco.estimators._cluster import brought_home, file_state, spread_out
-from pygeco.estimators._contents import COMPLETION, MAY_LACK
+from pygeco.estimators._choices import choose_clip, choose_offsets, choose_penalty
+from pygeco.estimators._contents import COMPLETION, DERIVED, MAY_LACK, MODEL_PARTS
+from pygeco.estimators._exporting import Vectors, export_factors, make_vectors
 from pygeco.estimators._fits import Fitted, along_path, by_evidence
+from pygeco.estimators._ids import gather_ids, ids_for_file
 from pygeco.estimators._input import entries_from
+from pygeco.estimators._predicting import predict_linear, predict_values, score_cells
 from pygeco.estimators._progress import attend_fit
-from pygeco.estimators._scale import has_bounded_scale
-from pygeco.estimators._seen import Seen
-from pygeco.estimators._tables import fitted_entries
+from pygeco.estimators._recommending import explain_cell, find_similar, recommend_columns
+from pygeco.estimators._tables import fitted_entries, given_cells
+from pygeco.estimators._updating import fold_columns, take_in_cells
+from pygeco.estimators._views import View
 from pygeco.estimators._whole import ModelListener, all_or_nothing
-from pygeco.estimators.exporting import Exporting
-from pygeco.estimators.folding import fold
-from pygeco.estimators.partial import Updating
-from pygeco.estimators.predicting import Predicting
-from pygeco.estimators.recommending import Recommending
+from pygeco.estimators.ranking import Ranking
 from pygeco.io.model_file import Saveable
 from pygeco.io.tables import is_partitioned
-from pygeco.losses import Loss, Squared, named
+from pygeco.losses import Loss, named
+from pygeco.models import CompletionModel, FittedModel, build_model
+from pygeco.models.building import mean_levels
+from pygeco.models.ranking import Reasons
+from pygeco.models.slab_arrays import fetch_rows, write_in_blocks
 from pygeco.objectives import Entries
-from pygeco.objectives.entries.biases import Biases, fit_biases, parts, with_scale
+from pygeco.objectives.entries.biases import Biases, fit_biases, with_scale
 
-# What `to` leaves where it is.
-ON_HOST = ("singular_values_", "row_ids_", "column_ids_", "penalty_", "offsets_")
+
+def _has_probabilities(estimator: Any) -> bool:
+    return type(named(estimator.loss)).probabilities is not Loss.probabilities
 
 
 class MatrixCompletion(
-    Exporting,
     Saveable,
-    Updating,
-    Recommending,
-    Predicting,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     BaseEstimator,
@@ -120,6 +122,9 @@ class MatrixCompletion(
 
     Attributes
     ----------
+    model_ : FittedModel
+        What was fitted, frozen: it answers questions about positions. The other attributes but
+        for the path and the ids are views of it.
     path_ : Path
         One step per rank: objective, certificate, seconds, passes, and the matrix.
     factors_ : LowRank
@@ -146,6 +151,30 @@ class MatrixCompletion(
     """
 
     _contents, _may_lack = COMPLETION, MAY_LACK
+
+    model_: FittedModel
+    row_ids_: Any  # an array, None, or ids that stay on a cluster
+    column_ids_: NDArray[Any] | None
+    table_columns_: tuple[str, ...] | None
+    n_features_in_: int
+
+    factors_ = View(lambda model: model.factors)
+    biases_ = View(lambda model: model.biases)
+    posterior_ = View(lambda model: model.posterior)
+    average_ = View(lambda model: model.average)
+    loss_ = View(lambda model: model.loss)
+    seen_ = View(lambda model: model.seen)
+    held_out_ = View(lambda model: model.held_out)
+    offsets_ = View(lambda model: model.offsets)
+    penalty_ = View(lambda model: model.penalty)
+    total_weight_ = View(lambda model: model.total_weight)
+    levels_ = View(lambda model: model.levels)
+    range_ = View(lambda model: model.bounds)
+    clip_ = View(lambda model: model.clips)
+    components_ = View(lambda model: model.components)
+    singular_values_ = View(lambda model: model.factors.s)
+    rank_ = View(lambda model: model.factors.rank)
+    _n_features_out = View(lambda model: len(model.components))
 
     def __init__(
         self,
@@ -236,13 +265,13 @@ class MatrixCompletion(
             with borrow_cluster() as own:
                 self._fit(X, y, sample_weight, columns, checkpoint, listener)
                 if own:
-                    brought_home(self)
+                    self._move(HOST)
         return self
 
     def _fit(
         self, X: Any, y: Any, sample_weight: Any, columns: Any, checkpoint: Any, listener: Listener
     ) -> MatrixCompletion:
-        penalty = self._penalty()
+        penalty = self._choose_penalty()
         entries = fitted_entries(
             self,
             X,
@@ -254,132 +283,253 @@ class MatrixCompletion(
             engine=self.engine,
         )
         entries = with_scale(entries, named(self.loss))
-        self.loss_ = entries.loss
-        self.range_ = self.loss_.bounds(entries.by_row.values)
-        self.clip_ = self._clips(entries)
-        chosen = self._offsets
+        offsets = choose_offsets(self.biases, penalty)
+        parts: dict[str, Any] = {
+            "offsets": offsets,
+            "penalty": penalty,
+            "clips": choose_clip(
+                self.clip, entries.loss, entries.by_row.values, entries.by_row.weights
+            ),
+        }
+        store = self._store_at(checkpoint, entries, offsets)
         if penalty == "evidence":
-            store = self._store_at(checkpoint, entries, chosen)
-            seed = seed_of(store, _common.seed(self.random_state))
-            found = by_evidence(
-                entries,
-                self.rank,
-                chosen,
-                int(self.posterior),
-                seed,
-                loss=named(self.loss),
-                listener=listener,
-                store=store,
-            )
+            found = self._fit_evidence(entries, offsets, listener, store)
         else:
-            self.biases_ = fit_biases(entries, chosen)
-            watchers: tuple[object, ...] = self.observer, self.callback
-            for each in watchers:
-                if isinstance(each, ModelListener):
-                    each.on_model(self)
+            biases = fit_biases(entries, offsets)
+            self._show_model(entries, biases, parts)
             found = along_path(
                 entries,
                 self.rank,
-                self.biases_,
-                chosen,
+                biases,
+                offsets,
                 solver=self.solver,
-                penalty=penalty,
+                penalty=None if isinstance(penalty, str) else penalty,
                 seed=_common.seed(self.random_state),
                 listener=listener,
                 refit=bool(self.refit),
-                store=self._store_at(checkpoint, entries, chosen),
+                store=store,
             )
-        self.loss_ = found.loss or self.loss_
-        self._store(found, entries)
+        self.path_, self.n_iter_ = found.path, found.sweeps
+        self.stop_reason_ = found.path.stop
+        self.model_ = build_model(
+            entries,
+            found.factors,
+            found.biases,
+            loss=found.loss or entries.loss,
+            posterior=found.posterior,
+            average=found.average,
+            **parts,
+        )
         return self
 
-    def _clips(self, entries: Entries) -> bool:
-        """What clip="auto" stands for."""
-        if self.clip != "auto":
-            if not isinstance(self.clip, (bool, np.bool_)):
-                raise ValueError(f"clip: expected 'auto', True or False, not {self.clip!r}.")
-            return bool(self.clip)
-        rated = isinstance(self.loss_, Squared) or self.loss_.robust
-        return rated and has_bounded_scale(entries.by_row.values, entries.by_row.weights)
+    def _show_model(self, entries: Entries, biases: Biases, parts: dict[str, Any]) -> None:
+        """Show those who want to see it the model before the first step, of rank zero."""
+        watchers: tuple[object, ...] = self.observer, self.callback
+        listeners = [each for each in watchers if isinstance(each, ModelListener)]
+        if listeners:
+            empty = LowRank.zero(entries.shape, entries.kind)
+            self.model_ = build_model(entries, empty, biases, loss=entries.loss, **parts)
+        for each in listeners:
+            each.on_model(self)
 
-    def _store_at(self, path: Any, entries: Entries, chosen: tuple[str, ...]) -> Checkpoint | None:
+    def _fit_evidence(
+        self,
+        entries: Entries,
+        offsets: tuple[str, ...],
+        listener: Listener,
+        store: Checkpoint | None,
+    ) -> Fitted:
+        return by_evidence(
+            entries,
+            self.rank,
+            offsets,
+            int(self.posterior),
+            seed_of(store, _common.seed(self.random_state)),
+            loss=named(self.loss),
+            listener=listener,
+            store=store,
+        )
+
+    def _store_at(self, path: Any, entries: Entries, offsets: tuple[str, ...]) -> Checkpoint | None:
         if path is None:
             return None
         seed = self.random_state if isinstance(self.random_state, (int, np.integer)) else None
-        settings = (self.rank, self._penalty(), chosen, without_time(self.solver), seed)
+        settings = (self.rank, self._choose_penalty(), offsets, without_time(self.solver), seed)
         return Checkpoint(path, key_of(entries, *settings))
 
-    def _penalty(self) -> Any:
-        """The penalty that "auto" stands for; an error where the evidence cannot be had."""
-        loss = named(self.loss)
-        served = isinstance(loss, Squared) or loss.robust
-        penalty = self.penalty
-        if isinstance(penalty, str) and penalty not in ("auto", "evidence"):
-            raise ValueError(
-                f"penalty: unknown name {penalty!r}; use 'auto', 'evidence', None or a penalty."
-            )
-        if penalty == "auto":
-            penalty = "evidence" if served and self.solver is None else None
-        if penalty == "evidence" and not served:
-            raise ValueError(
-                f"penalty: the evidence is not known for loss={loss.name!r}, only for 'squared', "
-                "'huber', 'pseudo-huber', 'log-cosh' and 'absolute'; use None or a penalty."
-            )
-        if self.posterior and penalty != "evidence":
-            raise ValueError("posterior: draws need penalty='evidence'.")
-        if not isinstance(self.posterior, (int, np.integer)) or self.posterior < 0:
-            raise ValueError(
-                f"posterior: expected a number of sweeps, at least 0, not {self.posterior!r}."
-            )
-        return penalty
+    @property
+    def uses_evidence(self) -> bool:
+        """Whether the settings stand for a fit by the evidence."""
+        return self._choose_penalty() == "evidence"
 
-    def _store(self, found: Fitted, entries: Entries) -> None:
-        self.path_, self.n_iter_ = found.path, found.sweeps
-        self.stop_reason_ = found.path.stop
-        self.average_ = found.average
-        self.held_out_ = None
-        self.total_weight_ = entries.total_weight
-        self.penalty_, self.offsets_ = self._penalty(), self._offsets
-        self.levels_ = self._levels(*entries.counts())
-        self._keep(found.factors, found.biases, found.posterior, entries)
-
-    def _keep(
-        self, A: LowRank, biases: Biases, posterior: Posterior | None, entries: Entries
-    ) -> None:
-        """The parts of the model that new cells change."""
-        self.biases_, self.posterior_ = biases, posterior
-        if A.rank == 0:  # an empty path does not know where its data are
-            A = LowRank.zero(A.shape, entries.kind)
-        self.factors_ = A.astype(entries.dtype)
-        rest = (
-            [ones((1, entries.shape[1]), entries.kind, entries.dtype)]
-            if "row" in self._fitted_offsets
-            else []
-        )
-        self.components_ = np.vstack([self.factors_.V.T, *rest])
-        self.singular_values_ = self.factors_.s
-        self.rank_ = self.factors_.rank
-        cells = entries.by_row
-        if entries.borrowed:  # the caller's own arrays, which may change
-            cells = cells._replace(indices=cells.indices.copy(), values=cells.values.copy())
-        self.seen_ = Seen(cells.pointers, cells.indices, cells.values, cells.weights)
-        self._n_features_out = len(self.components_)
+    def _choose_penalty(self) -> str | Penalty | None:
+        return choose_penalty(self.penalty, named(self.loss), self.solver, self.posterior)
 
     @all_or_nothing
     def to(self, engine: str) -> MatrixCompletion:
-        """The same fitted model on another engine: "cpu" or "cuda". Moves it in place.
+        """The same fitted model on another engine: "cpu" or "cuda"; all of it, or none.
 
         On either engine predictions are of the kind of the arrays that ask for them.
         """
         check_is_fitted(self)
-        if spread_out(self):
-            brought_home(self)
-        like = choose_engine(engine).kind
-        for name, value in vars(self).items():
-            if name.endswith("_") and name not in ON_HOST:
-                setattr(self, name, moved(value, like))
+        self._move(choose_engine(engine).kind)
         self.engine = engine
         return self
+
+    def _move(self, like: Array) -> None:
+        """All that was fitted, ids apart, to arrays of another kind; ids to this process."""
+        self.model_, self.path_ = self.model_.move_to(like), moved(fetch_rows(self.path_), like)
+        self.row_ids_ = gather_ids(self.row_ids_)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, as scikit-learn does. `clip` counts at once, others at the next fit."""
+        super().set_params(**params)
+        if "clip" in params and "model_" in vars(self):
+            seen = self.model_.seen
+            clips = choose_clip(self.clip, self.model_.loss, seen.values, seen.weights)
+            self.model_ = replace(self.model_, clips=clips)
+        return self
+
+    def predict(
+        self,
+        rows: Any,
+        cols: ArrayLike | None = None,
+        *,
+        return_std: bool = False,
+        unknown: str = "mean",
+    ) -> Any:
+        """The values at cells (rows[t], cols[t]), or at those of `pygeco.cells(...)`; given one
+        matrix instead, its rows completed.
+
+        On the scale of the observed values: a probability of the label 1 for the logistic loss,
+        a mean count for Poisson, a mean level for the ordinal loss, the margin for the hinge.
+
+        A model fitted from a table takes ids, or one table of ids: the answer then is a table of
+        the same kind, with a column `prediction` (and `deviation` with `return_std`); for a Dask
+        DataFrame a lazy one, which the workers compute where the rows are.
+
+        An id that was not fitted stands for the average row or column (`unknown="mean"`), gives NaN
+        ("nan") or an error ("error"). A table's column `known` marks such cells, and a warning
+        tells of them where ids are given one by one.
+        """
+        check_is_fitted(self)
+        return predict_values(self, rows, cols, return_std, unknown)
+
+    def decision_function(self, rows: Any, cols: ArrayLike | None = None) -> Array:
+        """The linear predictor ⟨u_i s, v_j⟩ + μ + b_i + c_j, for the same input as `predict`."""
+        check_is_fitted(self)
+        return predict_linear(self, rows, cols)
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, rows: Any, cols: ArrayLike | None = None) -> Array:
+        """P(label −1 or 0) and P(label 1) at each cell; for the ordinal loss, P(each level)."""
+        z = self.decision_function(rows, cols)
+        return self.loss_.probabilities(z)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Higher is better: −RMSE over the known cells of X.
+
+        A table, `pygeco.cells(...)` or a tuple (rows, cols, values[, shape]) has cells of the
+        fitted matrix; `y`, if given, the values of a table of pairs. A matrix with as many rows as
+        the fit has, and no other value at any cell that was fitted, is that matrix too. The rows of
+        any other are new, as scikit-learn's cross-validation asks about them: each cell is
+        predicted from four fifths of the others of its row.
+
+        For labels, counts and levels it is minus the mean loss, so minus the mean negative
+        log-likelihood for the logistic and ordinal losses (and for Poisson, up to a constant).
+        """
+        check_is_fitted(self)
+        return score_cells(self, X, y)
+
+    def to_dense(self) -> Array:
+        """The whole completed m × n matrix. Nothing else forms it."""
+        check_is_fitted(self)
+        return self.model_.to_dense()
+
+    def known_cells(self, X: Any) -> tuple[Any, Any, Array]:
+        """Rows, columns (positions) and targets of a table's cells whose ids were fitted."""
+        return given_cells(self, X)
+
+    def was_fitted(self, rows: Any, cols: Any) -> Any:
+        """Whether each cell, given by positions, is one that the model was fitted to."""
+        check_is_fitted(self)
+        return self.model_.was_fitted(np.asarray(rows), np.asarray(cols))
+
+    def keep_held_out(self, X: Any) -> Self:
+        """Keep cells that were held out of the fit with the model, and in its file.
+
+        `recommend` then leaves them out as it does those that were fitted, and a report judges by
+        them. X is as `fit` takes it; cells with an id that was not fitted are left out.
+        """
+        check_is_fitted(self)
+        self.model_ = self.model_.keep_held_out(*given_cells(self, X))
+        return self
+
+    def recommend(
+        self,
+        rows: Any = None,
+        k: int = 10,
+        *,
+        exclude_seen: bool = True,
+        items: ArrayLike | None = None,
+        exclude: ArrayLike | None = None,
+        unknown: str = "mean",
+    ) -> Ranking:
+        """The k columns with the highest prediction for each row, best first.
+
+        A model fitted from a table takes and gives ids.
+
+        Parameters
+        ----------
+        rows : one, an array or a table of them, or None
+            One row gives 1-dimensional arrays, None lists for every fitted row.
+        k : int, default=10
+        exclude_seen : bool, default=True
+            Leave out the row's fitted cells, and those given to `keep_held_out`.
+        items : array or None
+            The candidates; None stands for every column.
+        exclude : array or None
+            Columns that are in no list.
+        unknown : "mean", "nan" or "error", default="mean"
+            An id that was not fitted gets the list of the average row, of which a warning tells,
+            an empty one, or an error, as in `predict`.
+
+        Returns
+        -------
+        Ranking
+            `columns` and `scores`, which are predictions as `predict` gives them;
+            `recommend().to_pandas()` is a table for everyone.
+        """
+        check_is_fitted(self)
+        return recommend_columns(
+            self,
+            rows,
+            k,
+            exclude_seen=exclude_seen,
+            items=items,
+            exclude=exclude,
+            unknown=unknown,
+        )
+
+    def similar(self, columns: ArrayLike, k: int = 10) -> Ranking:
+        """The k columns most like each given one: the cosine of their vectors, itself left out."""
+        check_is_fitted(self)
+        return find_similar(self, columns, k, side=1)
+
+    def similar_rows(self, rows: ArrayLike, k: int = 10) -> Ranking:
+        """The k rows most like each given one, `similar` for rows; its `columns` are rows here."""
+        check_is_fitted(self)
+        return find_similar(self, rows, k, side=0)
+
+    def explain(self, row: Any, column: Any, k: int = 5) -> Reasons:
+        """Which of the row's known columns drive its prediction at `column`.
+
+        A row's vector is linear in its cells, so the prediction is a sum: `base`, which the offset
+        of the column and the prior say, and what each known cell adds. Where the row knows `column`
+        itself, it is the prediction from its other cells that is explained. Needs the evidence.
+        """
+        check_is_fitted(self)
+        return explain_cell(self, row, column, k)
 
     def transform(self, X: Any) -> Array:
         """Coordinates of the rows of X in `components_`, each fitted to its known cells alone.
@@ -389,18 +539,19 @@ class MatrixCompletion(
         the fitted rows' own coordinates. `transform_columns` does the same for columns.
         """
         check_is_fitted(self)
+        model = self.model_
         entries = entries_from(
             self,
             X,
             reset=False,
-            loss=self.loss_,
+            loss=model.loss,
             duplicates=self.duplicates,
             allow_empty=True,
-            engine=self._engine,
+            engine=model.engine,
         )
-        found = fold(self._model(), self.factors_, entries)
+        found = model.fold_rows(entries)
         fitted = found.coordinates
-        if "row" in self._fitted_offsets:
+        if "row" in model.offsets:
             fitted = np.column_stack([fitted, found.offsets])
         asked = X if isinstance(X, tuple) else (X,)
         return answer(fitted.astype(entries.dtype, copy=False), *asked)
@@ -410,29 +561,94 @@ class MatrixCompletion(
         column offsets, on the scale of the observed values.
         """
         check_is_fitted(self)
-        return answer(self._response(self._linear(on(X, self.components_))), X)
+        return answer(self.model_.respond(self.model_.complete_rows(on(X, self.factors_.V))), X)
 
-    def _state(self) -> dict[str, Any]:
-        """What a file keeps besides the settings."""
-        away = hasattr(self, "factors_") and spread_out(self)
-        return file_state(self) if away else super()._state()
+    def transform_columns(self, X: Any) -> Array:
+        """Coordinates of new columns, each fitted to its known cells alone: (k, rank_), or
+        (k, rank_ + 1) with offsets for columns.
 
-    def _levels(self, *counts: Any) -> tuple[float, ...]:
-        """The mean of counts^gamma of the rows, and of the columns; see `Penalty`."""
-        gamma = getattr(self._penalty(), "gamma", 0.0)
-        return tuple(float(np.mean(np.maximum(count, 1.0) ** gamma)) for count in counts)
+        X (m, k) has the rows of the fit, in any form that `fit` takes. A column is then
+        `factors_.U` times its coordinates, plus its offset and those of the rows. By the loss,
+        penalty and prior of the fit, as `transform` does for rows.
+        """
+        check_is_fitted(self)
+        return fold_columns(self, X)
 
-    @property
-    def _offsets(self) -> tuple[str, ...]:
-        """The offsets that the settings switch on."""
-        auto = self._penalty() == "evidence"
-        return parts(auto if self.biases == "auto" else self.biases)
+    def complete_columns(self, X: Any) -> Array:
+        """New columns in full, (m, k), as `predict` gives them for rows."""
+        z = self.model_.complete_columns(self.transform_columns(X))
+        return answer(self.model_.respond(z), *(X if isinstance(X, tuple) else (X,)))
 
-    @property
-    def _fitted_offsets(self) -> tuple[str, ...]:
-        """Those of the fit, whatever `set_params` has changed since; older files have none."""
-        fitted = vars(self).get("offsets_")
-        return self._offsets if fitted is None else tuple(fitted)
+    @all_or_nothing
+    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> Self:
+        """Take in new cells without another fit.
+
+        X holds the new cells in any form that `fit` takes. A cell that is known already gets its
+        new value. Rows and columns beyond the fitted shape are added. Where the fit had ids, X is
+        a table too, and new ids are added.
+
+        Each row with a new cell is fitted again to all its cells given the columns, then each such
+        column given the rows, then those rows again: at the end every one of these rows is what
+        `transform` makes of it (with a trace norm, nearly). All else stays: other rows and columns,
+        the penalty or the prior and the noise, the rank, `path_`. Where many are new, fit again.
+
+        O(|cells of those rows and columns| s²). A model that was never fitted is fitted.
+        """
+        if "model_" not in vars(self):
+            return self.fit(X, y, sample_weight=sample_weight)
+        take_in_cells(self, X, y, sample_weight)
+        return self
+
+    def vectors(self) -> Vectors:
+        """(u_i s, 1), (v_j, c_j) and μ + b_i, in float32."""
+        check_is_fitted(self)
+        return make_vectors(self.model_)
+
+    def export(self, path: str | PathLike[str], side: str = "columns") -> None:
+        """Write the factors, whole or not at all.
+
+        `.npz`: U, s, V, mean, row_offset, column_offset, the arrays of `vectors()`, and ids where
+        there are some. `.parquet`: one table for a `side`, "rows" or "columns", with id, offset and
+        vector, the vector as in `vectors()`.
+        """
+        check_is_fitted(self)
+        export_factors(self, path, side)
+
+    def fitted_attributes(self) -> dict[str, Any]:
+        """What a file keeps besides the settings, by name: parts of the model, the path and ids."""
+        if "model_" not in vars(self):
+            return super().fitted_attributes()
+        model = self.model_.prepare_for_file()
+        own = super().fitted_attributes()
+        del own["model_"]
+        own |= {name: getattr(model, part) for name, part in MODEL_PARTS.items()}
+        own |= {name: getattr(self, name) for name in DERIVED}
+        return own | {
+            "path_": write_in_blocks(self.path_),
+            "row_ids_": ids_for_file(self.row_ids_),
+        }
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        """What a file of an earlier version lacks is what the settings say."""
+        penalty = self._choose_penalty()
+        lacking = {
+            "penalty_": penalty,
+            "offsets_": choose_offsets(self.biases, penalty),
+            "held_out_": None,
+            "clip_": False,
+            "levels_": (1.0, 1.0),
+        }
+        parts: dict[str, Any] = {
+            part: fitted[name] if name in fitted else lacking[name]
+            for name, part in MODEL_PARTS.items()
+        }
+        if self.clip != "auto":
+            parts["clips"] = bool(self.clip)
+        model = CompletionModel(**parts)
+        if "levels_" not in fitted:
+            model = replace(model, levels=mean_levels(model.penalty, *model.counts()))
+        rest = {n: it for n, it in fitted.items() if n not in MODEL_PARTS and n not in DERIVED}
+        super()._restore(rest | {"model_": model})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from pygeco.arrays.kinds import host
 from pygeco.diagnostics import metrics
 from pygeco.diagnostics.metrics import Errors, Ranked
-from pygeco.estimators._tables import deviation_at, linear_at, rated
+from pygeco.estimators._tables import rated
 
 
 class Evaluation(NamedTuple):
@@ -59,10 +59,10 @@ def evaluate(
     new = ~fitted
     cells = given._replace(rows=given.rows[new], cols=given.cols[new])
     observed = given.values[new]
-    predicted = host(model._response(linear_at(model, cells.rows, cells.cols)))
+    predicted = host(model.model_.predict(cells.rows, cells.cols))
     covered = None
     if model.posterior_ is not None:
-        deviation = host(deviation_at(model, cells.rows, cells.cols))
+        deviation = host(model.model_.deviation(cells.rows, cells.cols))
         covered = metrics.coverage(predicted, deviation, observed)
     limit = float(model.seen_.values.mean(dtype=float)) if threshold is None else threshold
     known = (cells.rows >= 0) & (cells.cols >= 0)
@@ -71,7 +71,7 @@ def evaluate(
     lists = np.full((len(users), min(k, model.factors_.shape[1])), -1, np.int64)
     for at in range(0, len(users), 4096):
         part = slice(at, at + 4096)
-        lists[part] = host(model._best(users[part], k, hide=("seen_",)).columns)
+        lists[part] = host(model.model_.best(users[part], k, hide_held_out=False).columns)
         if progress is not None:
             progress(min(1.0, (at + 4096) / len(users)))
     ranked = metrics.ranking(lists, row, cells.cols[liked])

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pygeco.arrays.kinds import host, on
+from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array
-from pygeco.engines import choose_local_engine
 from pygeco.io.tables import pyarrow
-
-ROWS = 512  # rows scored at once: with 10⁴ columns, 40 MB
-
-
-class Best(NamedTuple):
-    """Columns as positions, best first, and their scores; −1 and −inf where there are too few."""
-
-    columns: NDArray[Any]
-    scores: Array
+from pygeco.models.ranking import Best
 
 
 class Ranking(Best):
@@ -72,21 +62,3 @@ class Ranking(Best):
             column: columns.reshape(-1)[some],
             score: scores.reshape(-1)[some],
         }
-
-
-def rank_lines(
-    index: NDArray[Any], k: int, scores: Callable[[NDArray[Any]], Array], like: Array
-) -> tuple[NDArray[np.int64], Array]:
-    """The k best columns for each of `index` and their scores, a block of rows at a time."""
-    flat, engine = on(index.reshape(-1), like), choose_local_engine(like)
-    blocks = [flat[at : at + ROWS] for at in range(0, len(flat), ROWS)] or [flat]
-    found, best = zip(*(engine.top_k(scores(block), k) for block in blocks), strict=True)
-    shape = (*index.shape, k)
-    return np.concatenate(found).reshape(shape), np.concatenate(best).reshape(shape)
-
-
-def list_length(k: int, n: int) -> int:
-    """The k that was asked for, at most n."""
-    if not isinstance(k, (int, np.integer)) or isinstance(k, bool) or k < 1:
-        raise ValueError(f"k: expected an integer of at least 1, not {k!r}.")
-    return min(int(k), n)

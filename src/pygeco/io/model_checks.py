@@ -141,14 +141,14 @@ def parts(kind: type, **checks: Check) -> Check:
 
 
 def check_attributes(
-    model: Any, checks: dict[str, Check], may_lack: Sequence[str], *, thorough: bool
+    fitted: dict[str, Any], checks: dict[str, Check], may_lack: Sequence[str], *, thorough: bool
 ) -> None:
     """The fitted attributes of a model, in the order of the checks; all must be there."""
     sizes = Sizes()
     sizes.thorough = thorough
     for name, check in checks.items():
-        if name in vars(model):
-            check(name, vars(model)[name], sizes)
+        if name in fitted:
+            check(name, fitted[name], sizes)
         elif name not in may_lack:
             _refuse(name, "is missing")
 

@@ -34,6 +34,7 @@ from pygeco.bayes.posterior import Gaussian, Posterior
 from pygeco.io.model_checks import Check, Sizes, array, check_attributes, check_types
 from pygeco.losses.references import loss_at, reference_of
 from pygeco.losses.weighted_squares import Weighing
+from pygeco.models.seen import Seen
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
 
@@ -43,7 +44,7 @@ _RECORDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         *(Average, Biases, Certificate, Draw, Gaussian, Lanczos, LowRank, Path, Posterior, Power),
-        *(Schatten, Side, Signs, Solver, Stage, Step, Trace, Weighing, losses.Multinomial),
+        *(Schatten, Seen, Side, Signs, Solver, Stage, Step, Trace, Weighing, losses.Multinomial),
         *losses.LOSSES.values(),
     )
 }
@@ -51,12 +52,6 @@ _MODELS: dict[str, type[Any]] = {}
 _SPARSE = {"csr": sp.csr_array, "csc": sp.csc_array, "coo": sp.coo_array}
 # Parameters that are functions of the caller's, or where a model was: a file does not keep them.
 _DROPPED = ("callback", "observer", "engine")
-
-
-def record(kind: type[T]) -> type[T]:
-    """Let objects of this dataclass or named tuple be part of a model file."""
-    _RECORDS[kind.__name__] = kind
-    return kind
 
 
 class Saveable:
@@ -80,9 +75,15 @@ class Saveable:
         save(self, path)
         return self
 
-    def _state(self) -> dict[str, Any]:
-        """What a file keeps besides the settings."""
-        return dict(vars(self))
+    def fitted_attributes(self) -> dict[str, Any]:
+        """What a file keeps besides the settings, by name."""
+        settings = self.get_params(deep=False)  # type: ignore[attr-defined]
+        return {name: value for name, value in vars(self).items() if name not in settings}
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        """Take over what a file kept, once it has been checked."""
+        for name, value in fitted.items():
+            setattr(self, name, value)
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -93,7 +94,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     arrays: list[Any] = []
     encoder = Encoder(arrays)
     params = {name: _setting(name, it) for name, it in model.get_params(deep=False).items()}
-    state = {name: it for name, it in model._state().items() if name not in params}
+    state = model.fitted_attributes()
     if not state:
         raise ValueError("model: is not fitted, so there is nothing to save; call fit first.")
     tree = {
@@ -129,9 +130,9 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
         if not isinstance(settings.get("random_state"), int | None):
             raise ValueError("random_state is no integer")
         model = _MODELS[kind](**settings)
-        for attribute, value in decode.mapping(tree["fitted"]).items():
-            setattr(model, attribute, value)
-        check_attributes(model, model._contents, model._may_lack, thorough=not mmap)
+        fitted = decode.mapping(tree["fitted"])
+        check_attributes(fitted, model._contents, model._may_lack, thorough=not mmap)
+        model._restore(fitted)
         return model
 
     return _guarded(name, build)

@@ -96,7 +96,7 @@ def _samples(model: Any, rows: Names, cols: Names) -> list[dict[str, Any]]:
     if not chosen:
         return []
     index = on(np.array(chosen), model.factors_.U)
-    best = model._best(index, LISTED, hide=("seen_", "held_out_"))
+    best = model.model_.best(index, LISTED)
     pointers, indices = host(model.seen_.pointers), host(model.seen_.indices)
     values, known = host(model.seen_.values), diagnostics.counts(model)
     found = []

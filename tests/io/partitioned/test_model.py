@@ -1,6 +1,7 @@
 """A model whose rows are on a cluster says what the same model on one machine says."""
 
 import copy
+from dataclasses import fields, replace
 
 import dask.dataframe as dd
 import numpy as np
@@ -13,10 +14,10 @@ from pygeco import MatrixCompletion, load, report
 from pygeco.arrays.kinds import foreign
 from pygeco.engines.dask import Dask
 from pygeco.engines.dask.rowwise import send_rows
-from pygeco.estimators._cluster import drop_slab_models, mapped_parts
 from pygeco.estimators._ids import UnknownIdWarning
-from pygeco.estimators._seen import Seen
 from pygeco.io.partitioned import read_partitioned
+from pygeco.models import ClusterModel, Seen
+from pygeco.models.slab_arrays import map_parts
 
 TABLE = ratings(2500)
 SHORT = TABLE.set_column(2, "rating", TABLE.column(2).cast(pa.float32()))
@@ -38,12 +39,12 @@ def models(request, client, tmp_path_factory):
         return send_rows(x, engine.home) if isinstance(x, np.ndarray) and x.shape[:1] == (m,) else x
 
     there = copy.copy(here)
-    for name, value in vars(here).items():
-        if name.endswith("_"):
-            setattr(there, name, mapped_parts(value, sent))
-    there.row_ids_ = found.row_ids
     by_row = engine.cells()[0]
-    there.seen_ = Seen(by_row.pointers, by_row.indices, by_row.values, by_row.weights)
+    parts = {field.name: getattr(here.model_, field.name) for field in fields(ClusterModel)}
+    parts = {name: map_parts(part, sent) for name, part in parts.items()}
+    parts["seen"] = Seen(by_row.pointers, by_row.indices, by_row.values, by_row.weights)
+    there.model_, there.path_ = ClusterModel(**parts), map_parts(here.path_, sent)
+    there.row_ids_ = found.row_ids
     assert foreign(there.factors_.U)
     return here, there
 
@@ -140,8 +141,7 @@ def test_held_out_cells_are_left_out_of_recommendations(models):
             assert some.sum() == np.sum(TABLE.column("item").to_pandas() == items[3])
     finally:
         for model in models:
-            model.held_out_ = None
-            drop_slab_models(model)
+            model.model_ = replace(model.model_, held_out=None)
 
 
 def test_unknown_ids_in_a_dask_frame_are_named(models):

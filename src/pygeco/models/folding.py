@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pygeco.algorithm.penalties import Penalty, Schatten
 from pygeco.arrays.kinds import host, on, ones, times, zeros
@@ -14,12 +13,12 @@ from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.sweep import new_rows
 from pygeco.losses import Loss
+from pygeco.models.seen import Positions
 from pygeco.objectives import Entries
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.fold_in import fold_in
 
 TINY = 1e-12
-HIDDEN_PARTS = 5  # of the cells of a new row: each part is predicted from the others
 
 
 class Folded(NamedTuple):
@@ -32,7 +31,7 @@ class Folded(NamedTuple):
 class Sizes(NamedTuple):
     """Cells of each row, and the mean of counts^gamma at the fit, by which weights are scaled."""
 
-    counts: NDArray[Any]
+    counts: Positions
     level: float
 
     def weights(self, gamma: float) -> Array:
@@ -122,21 +121,3 @@ def fold(model: Linear | Posterior, A: LowRank, entries: Entries) -> Folded:
     rows = new_rows(model, entries)
     turned = times(model.cols.factor.T.astype(float), A.V.astype(float))
     return Folded(model.scale * (rows.factor @ turned), model.scale * rows.bias)
-
-
-def predict_hidden(model: Any, held: Entries) -> tuple[Array, Array]:
-    """Linear predictions at the cells of new rows, each from others of its row, and the targets."""
-    cells, rows = held.by_row, held.rows()
-    cols, values = host(cells.indices), host(cells.values)
-    place = np.arange(len(rows)) - host(cells.pointers)[rows]
-    part = (place + rows) % HIDDEN_PARTS
-    V, biases = host(model.factors_.V).astype(float), model.biases_
-    z = np.empty(len(rows))
-    for hidden in (part == p for p in range(HIDDEN_PARTS)):
-        rest = rows[~hidden], cols[~hidden], values[~hidden]
-        known = Entries(*rest, held.shape, allow_empty=True, engine=model._engine)
-        found = fold(model._model(), model.factors_, known.with_loss(held.loss))
-        W, offsets = host(found.coordinates), host(found.offsets)
-        i, j = rows[hidden], cols[hidden]
-        z[hidden] = np.sum(W[i] * V[j], axis=1) + offsets[i] + biases.mean + host(biases.col)[j]
-    return z, values

@@ -1,0 +1,115 @@
+"""What a fitted MatrixCompletion says of cells: of positions, ids, tables and matrices."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pygeco.arrays.kinds import answer, host, on
+from pygeco.arrays.low_rank import Array
+from pygeco.estimators._frames import predicted_frame
+from pygeco.estimators._ids import find_ids
+from pygeco.estimators._input import entries_from
+from pygeco.estimators._tables import find_listed, located, predicted, rated
+from pygeco.estimators.cell_list import CellList
+from pygeco.io.tables import is_frame, is_table
+from pygeco.models.hidden import predict_hidden
+from pygeco.objectives import Entries
+
+if TYPE_CHECKING:
+    from pygeco.estimators.completion import MatrixCompletion
+
+
+def predict_values(
+    estimator: MatrixCompletion, rows: Any, cols: ArrayLike | None, return_std: bool, unknown: str
+) -> Any:
+    """See `MatrixCompletion.predict`."""
+    model = estimator.model_
+    if isinstance(rows, CellList):
+        i, j = find_listed(estimator, rows)
+        values = model.predict(i, j)
+        return (values, model.deviation(i, j)) if return_std else values
+    if cols is None and _is_table_of_ids(estimator, rows):
+        return predicted(estimator, rows, return_std, unknown)
+    if cols is None and is_frame(rows):
+        return predicted_frame(estimator, rows, return_std, unknown)
+    if cols is None:
+        if return_std:
+            raise ValueError("return_std: needs rows and cols; a matrix has none.")
+        return model.respond(predict_linear(estimator, rows, None))
+    i = find_ids(estimator, "rows", rows, 0, unknown)
+    j = find_ids(estimator, "cols", cols, 1, unknown)
+    found = [model.predict(i, j)]
+    if return_std:
+        found.append(model.deviation(i, j))
+    if unknown == "nan" and estimator.row_ids_ is not None:
+        found = [np.where(on((i < 0) | (j < 0), x), np.nan, x) for x in found]
+    values, *rest = (answer(x, rows, cols) for x in found)
+    return (values, *rest) if rest else values
+
+
+def predict_linear(estimator: MatrixCompletion, rows: Any, cols: ArrayLike | None) -> Array:
+    """See `MatrixCompletion.decision_function`."""
+    model = estimator.model_
+    if isinstance(rows, CellList):
+        return model.linear(*find_listed(estimator, rows))
+    if cols is None and _is_table_of_ids(estimator, rows):
+        cells = located(estimator, rows)
+        return model.linear(cells.rows, cells.cols)
+    if cols is None:
+        asked = rows if isinstance(rows, tuple) else (rows,)
+        return answer(model.complete_rows(estimator.transform(rows)), *asked)
+    i = find_ids(estimator, "rows", rows, 0, "mean")
+    j = find_ids(estimator, "cols", cols, 1, "mean")
+    return answer(model.linear(i, j), rows, cols)
+
+
+def score_cells(estimator: MatrixCompletion, X: Any, y: Any) -> float:
+    """See `MatrixCompletion.score`."""
+    model = estimator.model_
+    if _is_table_of_ids(estimator, X):
+        cells = rated(estimator, X, y)
+        return model.score(host(model.linear(cells.rows, cells.cols)), cells.values)
+    if isinstance(X, CellList) and X.row_ids is not None:
+        z = model.linear(*find_listed(estimator, X))
+        return model.score(host(z), model.loss.targets(X.values))
+    held = entries_from(estimator, X, reset=False, loss=model.loss, engine=model.engine)
+    if not isinstance(X, (tuple, CellList)) and _has_other_rows(estimator, held):
+        return model.score(*predict_hidden(model, held))
+    if held.shape[0] != model.shape[0]:
+        raise ValueError(
+            f"X: has {held.shape[0]} rows, but the model was fitted with {model.shape[0]}; score "
+            "compares cells of the fitted matrix."
+        )
+    z = model.linear(held.rows(), held.by_row.indices)
+    return model.score(z, held.by_row.values)
+
+
+def _is_table_of_ids(estimator: MatrixCompletion, X: Any) -> bool:
+    """Whether X is a table of ids, which only a model fitted from a table understands; or an array
+    of them, where the fit was to one.
+    """
+    if estimator.row_ids_ is None or not isinstance(X, np.ndarray) or X.ndim != 2:
+        return estimator.row_ids_ is not None and is_table(X)
+    fitted = estimator.table_columns_ or ()
+    return all(f"{k}" in fitted for k in range(2)) and X.shape[1] in (2, 3, 4)
+
+
+def _has_other_rows(estimator: MatrixCompletion, held: Entries) -> bool:
+    """Whether the rows of a matrix are not those of the fit."""
+    model = estimator.model_
+    if held.shape[0] != model.shape[0]:
+        return True
+    at = held.rows(), host(held.by_row.indices)
+    count = model.count_contradictions(*at, host(held.by_row.values))
+    if count:
+        warnings.warn(
+            f"X: has other values than the fit at {count:,} cells, so its rows are taken for "
+            "new ones; pass pygeco.cells(X) to compare it with the fitted rows.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return count > 0

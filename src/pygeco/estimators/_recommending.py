@@ -1,0 +1,112 @@
+"""What to show: the best columns for a row, columns alike, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pygeco.arrays.kinds import answer, host
+from pygeco.estimators._ids import (
+    find_ids,
+    gather_ids,
+    ids_at,
+    index_of,
+    name_sides,
+    row_ids_of,
+)
+from pygeco.estimators.ranking import Ranking
+from pygeco.io.tables import is_table
+from pygeco.models.ranking import Best, Reasons
+
+if TYPE_CHECKING:
+    from pygeco.estimators.completion import MatrixCompletion
+
+
+def recommend_columns(
+    estimator: MatrixCompletion,
+    rows: Any,
+    k: int,
+    *,
+    exclude_seen: bool,
+    items: ArrayLike | None,
+    exclude: ArrayLike | None,
+    unknown: str,
+) -> Ranking:
+    """See `MatrixCompletion.recommend`."""
+    if is_table(rows) and hasattr(rows, "columns"):
+        rows = row_ids_of(estimator, rows)
+    given = _list_rows(estimator) if rows is None else rows
+    at = (
+        np.arange(estimator.model_.shape[0])
+        if rows is None
+        else find_ids(estimator, "rows", given, 0, unknown)
+    )
+    allowed = _choose_candidates(estimator, items, exclude)
+    index = at if estimator.row_ids_ is None else np.maximum(at, 0)
+    hidden = {"hide_seen": exclude_seen, "hide_held_out": exclude_seen}
+    best = estimator.model_.best(index, k, allowed=allowed, **hidden)
+    if estimator.row_ids_ is not None and np.any(at < 0):
+        best = _answer_unknown(estimator, best, at, unknown, allowed)
+    columns, scores = (answer(x, given) for x in best)
+    names = (*name_sides(estimator.table_columns_), "prediction")
+    return Ranking(ids_at(estimator.column_ids_, columns), scores, given, names)
+
+
+def find_similar(estimator: MatrixCompletion, given: ArrayLike, k: int, side: int) -> Ranking:
+    """See `MatrixCompletion.similar` and `similar_rows`."""
+    index = index_of(estimator, ("rows", "columns")[side], given, side)
+    model = estimator.model_
+    best = model.similar_columns(index, k) if side else model.similar_rows(index, k)
+    found, scores = (answer(x, given) for x in best)
+    ids = estimator.column_ids_ if side else gather_ids(estimator.row_ids_)
+    name = name_sides(estimator.table_columns_)[side]
+    return Ranking(ids_at(ids, found), scores, given, (name, f"similar_{name}", "similarity"))
+
+
+def explain_cell(estimator: MatrixCompletion, row: Any, column: Any, k: int) -> Reasons:
+    """See `MatrixCompletion.explain`."""
+    i = int(index_of(estimator, "row", row, 0))
+    j = int(index_of(estimator, "column", column, 1))
+    found = estimator.model_.explain(i, j, k)
+    return found._replace(columns=ids_at(estimator.column_ids_, found.columns))
+
+
+def _answer_unknown(
+    estimator: MatrixCompletion,
+    best: Best,
+    at: NDArray[Any],
+    unknown: str,
+    allowed: NDArray[np.bool_] | None,
+) -> Best:
+    """The lists with those of unknown rows: the average row's, or none."""
+    columns, scores = host(best.columns).copy(), host(best.scores).copy()
+    columns[at < 0], scores[at < 0] = -1, -np.inf
+    if unknown == "mean":
+        average = estimator.model_.rank_for_average(columns.shape[-1], allowed)
+        columns[at < 0], scores[at < 0] = average
+    return Best(columns, scores)
+
+
+def _list_rows(estimator: MatrixCompletion) -> NDArray[Any]:
+    """Ids of all rows, or their positions."""
+    if estimator.row_ids_ is None:
+        return np.arange(estimator.model_.shape[0])
+    return gather_ids(estimator.row_ids_)
+
+
+def _choose_candidates(
+    estimator: MatrixCompletion, items: Any, exclude: Any
+) -> NDArray[np.bool_] | None:
+    """Which columns may be listed; None where all may."""
+    if items is None and exclude is None:
+        return None
+    allowed = np.full(estimator.model_.shape[1], items is None)
+    if items is not None:
+        allowed[host(index_of(estimator, "items", items, 1))] = True
+    if exclude is not None and np.size(exclude):
+        allowed[host(index_of(estimator, "exclude", exclude, 1))] = False
+    if not allowed.any():
+        raise ValueError("items: none is left to recommend; give more of them, or exclude fewer.")
+    return allowed

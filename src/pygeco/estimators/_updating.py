@@ -1,0 +1,110 @@
+"""A fitted model that learns more: new columns folded in, and new cells without another fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pygeco.arrays.kinds import answer
+from pygeco.arrays.low_rank import Array
+from pygeco.estimators._input import cells_from
+from pygeco.estimators._marks import drop_marks
+from pygeco.estimators._recognize import take_cells
+from pygeco.estimators.cell_list import CellList
+from pygeco.io.tables import is_table, names_of, positions
+from pygeco.io.value_scale import parse_marks
+from pygeco.models.seen import Positions
+from pygeco.objectives import Entries
+
+if TYPE_CHECKING:
+    from pygeco.estimators.completion import MatrixCompletion
+
+
+class Arrived(NamedTuple):
+    """New cells in the larger matrix, where its old rows and columns are there, and all ids."""
+
+    new: Entries
+    places: tuple[Positions, Positions]
+    ids: tuple[NDArray[Any] | None, NDArray[Any] | None]
+
+
+def fold_columns(estimator: MatrixCompletion, X: Any) -> Array:
+    """See `MatrixCompletion.transform_columns`."""
+    model = estimator.model_
+    settings = {"duplicates": estimator.duplicates, "engine": model.engine}
+    entries = cells_from(X, loss=model.loss, allow_empty=True, **settings).T
+    m = model.shape[0]
+    if entries.shape[1] != m:
+        raise ValueError(
+            f"X: has {entries.shape[1]} rows, but the model was fitted with {m}; new columns "
+            "have the rows of the fit."
+        )
+    found = model.fold_columns(entries)
+    parts = [found.coordinates]
+    if "column" in model.offsets:
+        parts.append(found.offsets)
+    W = np.column_stack(parts).astype(entries.dtype, copy=False)
+    return answer(W, *(X if isinstance(X, tuple) else (X,)))
+
+
+def take_in_cells(
+    estimator: MatrixCompletion, X: Any, y: Any, sample_weight: ArrayLike | None
+) -> None:
+    """See `MatrixCompletion.partial_fit`."""
+    before = estimator.model_
+    before.check_updatable()
+    new, places, ids = _arrange(estimator, X, y, sample_weight)
+    after = before.update(new, places)
+    if after is before:
+        return
+    estimator.model_ = after
+    estimator.row_ids_, estimator.column_ids_ = ids
+    if after.shape[1] != estimator.n_features_in_:
+        estimator.n_features_in_ = after.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)
+
+
+def _arrange(
+    estimator: MatrixCompletion, X: Any, y: Any, sample_weight: ArrayLike | None
+) -> Arrived:
+    settings: dict[str, Any] = {
+        "loss": estimator.loss_,
+        "duplicates": estimator.duplicates,
+        "allow_empty": True,
+        "sample_weight": sample_weight,
+    }
+    marks = parse_marks(estimator.missing_values)
+    if estimator.row_ids_ is None:
+        X, settings["sample_weight"] = drop_marks(X, sample_weight, marks)
+        return _arrange_positions(estimator, X, settings)
+    names: Any = estimator.table_columns_
+    if not is_table(X):
+        raise ValueError(f"X: the model knows ids; pass a table with columns {names}.")
+    told = names[:2] if y is not None else names
+    told = told if all(name in names_of(X) for name in told) else None
+    got = take_cells(X, y, told, weights=sample_weight, missing_values=marks)
+    if got.row_ids is None or got.column_ids is None:
+        raise ValueError(f"X: expected a table with columns {names}, as in the fit.")
+    settings["sample_weight"] = got.weights
+    index, places, ids = [], [], []
+    sides = ((estimator.row_ids_, got.row_ids), (estimator.column_ids_, got.column_ids))
+    for codes, (known, fresh) in zip(got.X[:2], sides, strict=True):
+        union = np.union1d(known, fresh)
+        index.append(positions(union, fresh)[codes])
+        places.append(positions(union, known))
+        ids.append(union)
+    new = Entries(index[0], index[1], got.X[2], (len(ids[0]), len(ids[1])), **settings)
+    return Arrived(new, (places[0], places[1]), (ids[0], ids[1]))
+
+
+def _arrange_positions(estimator: MatrixCompletion, X: Any, settings: dict[str, Any]) -> Arrived:
+    new, old = cells_from(X, **settings), estimator.model_.shape
+    if not isinstance(X, (tuple, CellList)) and new.shape[1] < old[1]:
+        raise ValueError(  # in scikit-learn's words
+            f"X has {new.shape[1]} features, but {type(estimator).__name__} is expecting {old[1]} "
+            "features as input, or more; pass (rows, cols, values) for a few cells."
+        )
+    m, n = (max(pair) for pair in zip(old, new.shape, strict=True))
+    return Arrived(new.within((m, n)), (np.arange(old[0]), np.arange(old[1])), (None, None))

@@ -1,0 +1,227 @@
+"""What can be asked of a fitted model, wherever its rows are."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.algorithm.penalties import Penalty
+from pygeco.arrays.kinds import host, on, ones
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.bayes.average import Average
+from pygeco.bayes.posterior import Posterior
+from pygeco.engines import Engine, choose_engine
+from pygeco.losses import Loss
+from pygeco.models.folding import Folded, Linear, Sizes, fold
+from pygeco.models.ranking import Best, Reasons
+from pygeco.models.seen import Positions, Seen, sort_cells
+from pygeco.objectives import Entries
+from pygeco.objectives.entries.biases import Biases
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FittedModel(ABC):
+    """Z = A + μ + b_i + c_j, as a fit left it. Rows and columns are positions, 0 … m − 1.
+
+    Where a method takes positions of cells, −1 stands for the average row or column.
+
+    Attributes
+    ----------
+    factors : LowRank
+        A, m × n.
+    biases : Biases
+        μ, b and c.
+    loss : Loss
+        With what it left open estimated from the data.
+    seen, held_out : Seen
+        The cells of the fit, and those that were kept out of it, if any.
+    offsets : tuple of str
+        Which of "global", "row" and "column" were fitted.
+    penalty : Penalty, "evidence" or None
+    total_weight : float
+        Of the cells.
+    levels : tuple of float
+        The mean of counts^gamma of the rows, and of the columns; see `Penalty`.
+    bounds : tuple of float
+        The smallest and the largest observed value.
+    clips : bool
+        Whether predictions are clipped to `bounds`.
+    posterior, average : Posterior and Average or None
+        Where the evidence was used, and where draws were.
+    """
+
+    factors: LowRank
+    biases: Biases
+    loss: Loss
+    seen: Seen
+    offsets: tuple[str, ...]
+    penalty: Penalty | str | None
+    total_weight: float
+    levels: tuple[float, float]
+    bounds: tuple[float, float]
+    clips: bool
+    posterior: Posterior | None = None
+    average: Average | None = None
+    held_out: Seen | None = None
+
+    @abstractmethod
+    def linear(self, rows: Positions, cols: Positions) -> Array:
+        """⟨u_i s, v_j⟩ + μ + b_i + c_j at cells; positions broadcast."""
+
+    @abstractmethod
+    def deviation(self, rows: Positions, cols: Positions) -> Array:
+        """The standard deviation of a new observation; an average has the spread of all."""
+
+    @abstractmethod
+    def best(
+        self,
+        rows: Positions,
+        k: int,
+        *,
+        hide_seen: bool = True,
+        hide_held_out: bool = True,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> Best:
+        """The k columns with the highest prediction for each row, of those allowed."""
+
+    @abstractmethod
+    def similar_rows(self, rows: Positions, k: int) -> Best:
+        """The k rows with the largest cosine to each of `rows`, itself left out."""
+
+    @abstractmethod
+    def similar_columns(self, cols: Positions, k: int) -> Best:
+        """The same for columns."""
+
+    @abstractmethod
+    def explain(self, row: int, column: int, k: int) -> Reasons:
+        """The k known cells of the row that move its prediction at `column` most."""
+
+    @abstractmethod
+    def was_fitted(self, rows: Positions, cols: Positions) -> NDArray[np.bool_]:
+        """Whether each cell is one of the fit's; −1 is none."""
+
+    @abstractmethod
+    def count_contradictions(self, rows: Positions, cols: Positions, values: Array) -> int:
+        """How many cells have another value than the fit had there, as far as is known here."""
+
+    @abstractmethod
+    def counts(self) -> tuple[Positions, Positions]:
+        """Cells of each row and of each column."""
+
+    @abstractmethod
+    def check_updatable(self) -> None:
+        """An error where new cells cannot be taken in."""
+
+    @abstractmethod
+    def update(self, new: Entries, places: tuple[Positions, Positions]) -> FittedModel:
+        """With new cells taken in, without another fit.
+
+        `new` has the shape of the larger matrix, in which places[0] and places[1] say where the
+        old rows and columns are. A cell that is known already gets its new value.
+        """
+
+    @abstractmethod
+    def move_to(self, like: Array) -> FittedModel:
+        """The same model with its large arrays of the kind of `like`."""
+
+    @abstractmethod
+    def prepare_for_file(self) -> Self:
+        """The same model, of which a file can be written without holding all of it here."""
+
+    @abstractmethod
+    def row_models(self) -> tuple[object, ...]:
+        """Models of runs of rows, in order, or futures of them."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.factors.shape
+
+    @property
+    def engine(self) -> Engine:
+        """Where the model is; of one on a cluster, its columns, which is what new rows need."""
+        return choose_engine(None, self.factors.V)
+
+    @property
+    def components(self) -> Array:
+        """Vᵀ; with offsets for rows, and one more component, all ones."""
+        V = self.factors.V
+        rest = [ones((1, len(V)), V, V.dtype)] if "row" in self.offsets else []
+        return np.vstack([V.T, *rest])
+
+    def respond(self, z: Array) -> Array:
+        """Linear predictions on the scale of the observed values."""
+        values = self.loss.response(z)
+        return np.clip(values, *self.bounds) if self.clips else values
+
+    def predict(self, rows: Positions, cols: Positions) -> Array:
+        """The values at cells, on the scale of the observed ones."""
+        return self.respond(self.linear(rows, cols))
+
+    def score(self, z: Array, targets: Array) -> float:
+        """Higher is better: −RMSE of linear predictions, or minus the mean loss of labels."""
+        if not self.loss.regression:
+            return -float(np.mean(self.loss.value(z, targets), dtype=float))
+        error = self.respond(z) - targets
+        return -float(np.sqrt(np.mean(error.astype(float) ** 2)))
+
+    def to_dense(self) -> Array:
+        """The whole completed matrix."""
+        b = self.biases
+        full = self.factors.to_dense() + (b.mean + b.row[:, None] + b.col)
+        return self.respond(full.astype(self.factors.U.dtype, copy=False))
+
+    def rank_for_average(self, k: int, allowed: NDArray[np.bool_] | None = None) -> Best:
+        """The k best columns of the average row, of those allowed."""
+        n = self.shape[1]
+        z = host(self.linear(np.full(n, -1), np.arange(n)))
+        ranked = z if allowed is None else np.where(allowed, z, -np.inf)
+        order = np.argsort(-ranked, kind="stable")[:k]
+        return Best(order, self.respond(z[order]))
+
+    def fold_rows(self, entries: Entries) -> Folded:
+        """New rows, each fitted to its own cells alone, in the basis of V."""
+        return fold(self.folding_state(), self.factors, entries)
+
+    def fold_columns(self, entries: Entries) -> Folded:
+        """New columns, whose cells are given transposed, in the basis of U."""
+        return fold(self.folding_state().T, self.factors.T, entries)
+
+    def complete_rows(self, W: Array) -> Array:
+        """Linear predictions of whole rows from their coordinates in `components`."""
+        basis = self.components
+        W = on(W, basis)
+        full = W @ basis + (self.biases.mean + self.biases.col)
+        return full.astype(np.result_type(W, basis), copy=False)
+
+    def complete_columns(self, W: Array) -> Array:
+        """The same for columns, from coordinates in U and, where it was fitted, their offset."""
+        basis = self.factors.U
+        W = on(W, basis)
+        if "column" in self.offsets:
+            basis = np.column_stack([basis, ones(len(basis), basis, basis.dtype)])
+        z = basis @ W.T + (self.biases.mean + self.biases.row)[:, None]
+        return z.astype(np.result_type(W, basis), copy=False)
+
+    def keep_held_out(self, rows: Positions, cols: Positions, values: Array) -> Self:
+        """The same model with cells that were kept out of its fit."""
+        return replace(self, held_out=sort_cells(rows, cols, values, self.shape))
+
+    def folding_state(self) -> Linear | Posterior:
+        """What rows and columns that were not fitted are folded into."""
+        if self.posterior is not None:
+            return self.posterior
+        rows, cols = (Sizes(*size) for size in zip(self.counts(), self.levels, strict=True))
+        return Linear(
+            self.factors,
+            self.biases,
+            rows,
+            cols,
+            ("row" in self.offsets, "column" in self.offsets),
+            None if isinstance(self.penalty, str) else self.penalty,
+            self.total_weight,
+            self.loss,
+        )

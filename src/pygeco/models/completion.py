@@ -1,0 +1,168 @@
+"""A fitted model on this machine, on the CPU or a GPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.kinds import contiguous, empty, foreign, host, moved, on
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.bayes.posterior import contributions
+from pygeco.models.base import FittedModel
+from pygeco.models.ranking import Best, Reasons, list_length, rank_lines
+from pygeco.models.seen import Positions, count_other_values, has_cells, hide_cells
+from pygeco.models.similarity import find_alike
+from pygeco.models.updating import take_in
+from pygeco.objectives import Entries
+from pygeco.objectives.entries.biases import Biases
+from pygeco.objectives.entries.half_sweep import Side
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CompletionModel(FittedModel):
+    """A model whose rows are all here.
+
+    `average_row` is the row that stands for the average of all, in the model of a slab; without
+    it, the average is that of the rows here.
+    """
+
+    average_row: int | None = None
+
+    def linear(self, rows: Positions, cols: Positions) -> Array:
+        factors, biases = self.factors, self.biases
+        rows = self._place_average(rows)
+        if np.any(rows < 0) or np.any(cols < 0):
+            U, V = (np.vstack([X, X.mean(axis=0, keepdims=True)]) for X in (factors.U, factors.V))
+            row, col = (np.hstack([x, x.mean(keepdims=True)]) for x in (biases.row, biases.col))
+            factors, biases = LowRank(U, factors.s, V), Biases(biases.mean, row, col)
+        found = factors.entries(rows, cols) + biases.at(rows, cols)
+        return found.astype(factors.U.dtype, copy=False)
+
+    def deviation(self, rows: Positions, cols: Positions) -> Array:
+        p = self.posterior
+        if p is None:
+            raise ValueError("return_std: needs a model fitted with penalty='evidence'.")
+        like = self.factors.kind
+        i, j = np.broadcast_arrays(on(self._place_average(rows), like), on(cols, like))
+        shape, i, j = i.shape, i.reshape(-1), j.reshape(-1)
+        lost = (i < 0) | (j < 0)
+        if self.average_row is not None:
+            lost |= i == self.average_row
+        out = empty(len(i), like)
+        out[~lost] = (self.average or p).variance(i[~lost], j[~lost])
+        if lost.any():
+            wide = replace(p, rows=_with_average(p.rows), cols=_with_average(p.cols))
+            out[lost] = wide.variance(i[lost], j[lost])
+        return np.sqrt(out).reshape(shape).astype(self.factors.U.dtype)
+
+    def best(
+        self,
+        rows: Positions,
+        k: int,
+        *,
+        hide_seen: bool = True,
+        hide_held_out: bool = True,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> Best:
+        wanted = list_length(k, self.shape[1] if allowed is None else int(allowed.sum()))
+        # What differs within a row, in double precision: a large mean would hide it.
+        left = self.factors.left.astype(float)
+        right = contiguous(self.factors.V.T, float)
+        col = self.biases.col - self.biases.col.mean()
+        known = ((self.seen, hide_seen), (self.held_out, hide_held_out))
+
+        def scores(flat: Positions) -> Array:
+            table = left[flat] @ right
+            table += col
+            if allowed is not None:
+                table[:, on(~allowed, left)] = -np.inf
+            for cells, hides in known:
+                if hides and cells is not None:
+                    hide_cells(table, flat, cells)
+            return table
+
+        found, _ = rank_lines(rows, wanted, scores, left)
+        answers = self.predict(on(rows, left)[..., None], np.maximum(found, 0))
+        answers[found < 0] = -np.inf
+        return Best(found, answers)
+
+    def similar_rows(self, rows: Positions, k: int) -> Best:
+        return find_alike(self.factors.left, rows, k)
+
+    def similar_columns(self, cols: Positions, k: int) -> Best:
+        return find_alike(self.factors.T.left, cols, k)
+
+    def explain(self, row: int, column: int, k: int) -> Reasons:
+        """A row's vector is linear in its cells, so its prediction is a sum over them."""
+        p = self.posterior
+        if p is None:
+            raise ValueError("row: explain needs a model fitted with penalty='evidence'.")
+        seen = self.seen
+        own = slice(int(seen.pointers[row]), int(seen.pointers[row + 1]))
+        cols = host(seen.indices[own]).astype(np.int64)
+        others = cols != column
+        cols, values = cols[others], host(seen.values[own])[others]
+        weights = np.ones(len(cols))
+        if len(seen.weights):
+            weights = host(seen.weights[own])[others].astype(float)
+        if p.weighing is not None:
+            x = host(self.linear(np.full(len(cols), row), cols)) - values
+            weights = weights * p.weighing.weights(x.astype(float))
+        base, parts = contributions(p, cols, values, weights, column)
+        order = np.argsort(-np.abs(parts), kind="stable")[: max(0, k)]
+        return Reasons(cols[order], parts[order], base)
+
+    def was_fitted(self, rows: Positions, cols: Positions) -> NDArray[np.bool_]:
+        return has_cells(self.seen, self.shape[1], rows, cols)
+
+    def count_contradictions(self, rows: Positions, cols: Positions, values: Array) -> int:
+        return count_other_values(self.seen, self.shape[1], rows, cols, values)
+
+    def counts(self) -> tuple[Positions, Positions]:
+        return (
+            np.diff(host(self.seen.pointers)),
+            np.bincount(host(self.seen.indices), minlength=self.shape[1]),
+        )
+
+    def check_updatable(self) -> None:
+        if foreign(self.factors.U):
+            raise ValueError("X: partial_fit runs on the CPU; call to('cpu') first.")
+        if self.average is not None:
+            raise ValueError(
+                "posterior: the mean of draws cannot take in new cells; fit again, or use "
+                "posterior=0."
+            )
+
+    def update(self, new: Entries, places: tuple[Positions, Positions]) -> CompletionModel:
+        self.check_updatable()
+        return take_in(self, new, places)
+
+    def move_to(self, like: Array) -> CompletionModel:
+        return moved(self, like)
+
+    def prepare_for_file(self) -> Self:
+        return self
+
+    def row_models(self) -> tuple[CompletionModel, ...]:
+        return (self,)
+
+    def _place_average(self, rows: Positions) -> Positions:
+        """The average row where it is asked for by −1."""
+        if self.average_row is None:
+            return rows
+        return np.where(rows < 0, self.average_row, rows)
+
+
+def _with_average(side: Side) -> Side:
+    """One more line at the end: the mean of all, with their spread and mean variance."""
+    X, w = side.factor, side.variance
+    b, bw = side.bias, side.bias_variance
+    return Side(
+        np.vstack([X, X.mean(axis=0, keepdims=True)]),
+        np.hstack([b, b.mean(keepdims=True)]),
+        np.vstack([w, (w.mean(axis=0) + X.var(axis=0))[None]]),
+        np.hstack([bw, bw.mean(keepdims=True) + b.var()]),
+    )

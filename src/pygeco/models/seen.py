@@ -1,0 +1,93 @@
+"""Cells by row: those that a model was fitted to, and those that were held out of its fit."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.kinds import host
+from pygeco.arrays.low_rank import Array
+from pygeco.objectives import Entries
+
+Positions = NDArray[np.int64] | NDArray[np.int32]
+
+NO_WEIGHTS: Array = np.zeros(0)
+
+
+class Seen(NamedTuple):
+    """Cells, row by row; columns ascend within a row."""
+
+    pointers: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: Array
+    weights: Array = NO_WEIGHTS  # empty where every cell counts once
+
+    def rows(self) -> Positions:
+        """The row of each cell."""
+        return np.repeat(np.arange(len(self.pointers) - 1), np.diff(host(self.pointers)))
+
+
+NO_CELLS = Seen(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0))
+
+
+def keep_cells(entries: Entries) -> Seen:
+    """The cells of a fit; copies where they are the caller's own arrays, which may change."""
+    cells = entries.by_row
+    if entries.borrowed:
+        cells = cells._replace(indices=cells.indices.copy(), values=cells.values.copy())
+    return Seen(cells.pointers, cells.indices, cells.values, cells.weights)
+
+
+def sort_cells(rows: Positions, cols: Positions, values: Array, shape: tuple[int, int]) -> Seen:
+    """Triplets as cells by row; of repeated ones all stay."""
+    order = np.lexsort((cols, rows))
+    counts = np.bincount(rows, minlength=shape[0])
+    pointers = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return Seen(pointers, cols[order].astype(np.int32), values[order])
+
+
+def cut_rows(cells: Seen | None, start: int, end: int) -> Seen | None:
+    """The cells of some rows, and of one more row after them, which has none."""
+    if cells is None:
+        return None
+    own = slice(int(cells.pointers[start]), int(cells.pointers[end]))
+    pointers = cells.pointers[start : end + 1] - cells.pointers[start]
+    return Seen(np.append(pointers, pointers[-1]), cells.indices[own], cells.values[own])
+
+
+def has_cells(seen: Seen, width: int, rows: Positions, cols: Positions) -> NDArray[np.bool_]:
+    """Whether each cell is among those seen; −1, an unknown id, is none. O(cells log |E|)."""
+    known = _keys(seen, width)
+    wanted = np.where((rows < 0) | (cols < 0), -1, rows * np.int64(width + 1) + cols)
+    if not len(known):
+        return np.zeros(len(wanted), bool)
+    at = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.asarray(known[at] == wanted)
+
+
+def count_other_values(
+    seen: Seen, width: int, rows: Positions, cols: Positions, values: Array
+) -> int:
+    """How many of the cells were seen with another value."""
+    fitted = has_cells(seen, width, rows, cols)
+    if not fitted.any():
+        return 0
+    at = np.searchsorted(_keys(seen, width), rows[fitted] * np.int64(width + 1) + cols[fitted])
+    known = host(seen.values)
+    return int(np.sum(known[at] != values[fitted].astype(known.dtype)))
+
+
+def hide_cells(table: Array, rows: Positions, cells: Seen) -> None:
+    """−∞ in line t of the table at the columns of the cells of rows[t]."""
+    pointers, indices = cells.pointers, cells.indices
+    counts = pointers[rows + 1] - pointers[rows]
+    lines = np.repeat(np.arange(len(rows), like=rows), counts)
+    starts = np.repeat(pointers[rows] - (np.cumsum(counts) - counts), counts)
+    table[lines, indices[starts + np.arange(len(starts), like=rows)]] = -np.inf
+
+
+def _keys(seen: Seen, width: int) -> Positions:
+    """One number for each cell of a matrix of this width, ascending."""
+    return seen.rows() * np.int64(width + 1) + host(seen.indices)

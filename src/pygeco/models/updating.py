@@ -1,0 +1,150 @@
+"""New cells into a fitted model, without another fit.
+
+Each row with a new cell is fitted again to all its cells given the columns, then each such column
+given the rows, then those rows again. All else stays: other rows and columns, the penalty or the
+prior and the noise, the rank.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.bayes.posterior import Posterior
+from pygeco.bayes.sweep import new_rows
+from pygeco.losses import Loss
+from pygeco.models.folding import Linear, Sizes
+from pygeco.models.seen import Positions, Seen, keep_cells, sort_cells
+from pygeco.objectives import Entries
+from pygeco.objectives.entries.biases import Biases
+from pygeco.objectives.entries.half_sweep import Side
+
+if TYPE_CHECKING:
+    from pygeco.models.completion import CompletionModel
+
+Places = tuple[Positions, Positions]
+
+
+def take_in(model: CompletionModel, new: Entries, places: Places) -> CompletionModel:
+    """The model with the new cells; see `FittedModel.update`."""
+    entries = _merge(model.seen, model.loss, new, places)
+    rows, cols = (
+        _find_touched(cells.counts(), place, size)
+        for cells, place, size in zip((new.by_row, new.by_col), places, entries.shape, strict=True)
+    )
+    if not len(rows) and not len(cols):
+        return model
+    state = _widen(model.folding_state(), entries, places)
+    state = _refit_rows(state, entries, rows)
+    state = _refit_rows(state.T, entries.T, cols).T
+    state = _refit_rows(state, entries, rows)
+    bounds = model.bounds
+    if new.size:
+        low, high = model.loss.bounds(new.by_row.values)
+        bounds = min(low, bounds[0]), max(high, bounds[1])
+    held = model.held_out
+    if held is not None:
+        at = places[0][held.rows()], places[1][held.indices]
+        held = sort_cells(*at, held.values, entries.shape)
+    posterior = state if isinstance(state, Posterior) else None
+    A, biases = (
+        (state.A, state.biases) if isinstance(state, Linear) else (state.factors(), state.biases())
+    )
+    return replace(
+        model,
+        factors=keep_factors(A, entries),
+        biases=biases,
+        posterior=posterior,
+        seen=keep_cells(entries),
+        held_out=held,
+        bounds=bounds,
+    )
+
+
+def keep_factors(A: LowRank, entries: Entries) -> LowRank:
+    """A as a model keeps it: of the kind and the precision of the data."""
+    if A.rank == 0:  # an empty path does not know where its data are
+        A = LowRank.zero(A.shape, entries.kind)
+    return A.astype(entries.dtype)
+
+
+def _merge(seen: Seen, loss: Loss, new: Entries, places: Places) -> Entries:
+    """The known cells and the new ones, which count where both are there."""
+    old = np.repeat(places[0], np.diff(seen.pointers))
+    weighted = len(seen.weights) or len(new.by_row.weights)
+    weights = [
+        w if len(w) else np.ones(len(y))
+        for w, y in ((seen.weights, seen.values), (new.by_row.weights, new.by_row.values))
+    ]
+    values = np.concatenate([seen.values, new.by_row.values]).astype(seen.values.dtype)
+    return Entries(
+        np.concatenate([old, new.rows()]),
+        np.concatenate([places[1][seen.indices], new.by_row.indices]),
+        values,
+        new.shape,
+        sample_weight=np.concatenate(weights) if weighted else None,
+        duplicates="last",
+    ).with_loss(loss)
+
+
+def _find_touched(counts: Positions, place: Positions, size: int) -> Positions:
+    """The rows with a new cell, and those that are new themselves."""
+    fresh = np.ones(size, bool)
+    fresh[place] = False
+    return np.flatnonzero(fresh | (counts > 0))
+
+
+def _widen(state: Linear | Posterior, entries: Entries, places: Places) -> Linear | Posterior:
+    """With zeros for new rows and columns, and the counts of all cells."""
+    (m, n), (row, col) = entries.shape, places
+    if isinstance(state, Posterior):
+        some = [cells.counts() > 0 for cells in (entries.by_row, entries.by_col)]
+        return replace(
+            state,
+            rows=Side(*(_add_zeros(part, m, row) for part in state.rows)),
+            cols=Side(*(_add_zeros(part, n, col) for part in state.cols)),
+            row_prior=state.row_prior._replace(some=some[0]),
+            col_prior=state.col_prior._replace(some=some[1]),
+        )
+    A, b = state.A.astype(float), state.biases
+    rows, cols = (
+        Sizes(cells.counts(), sizes.level)
+        for cells, sizes in ((entries.by_row, state.rows), (entries.by_col, state.cols))
+    )
+    return replace(
+        state,
+        A=LowRank(_add_zeros(A.U, m, row), A.s, _add_zeros(A.V, n, col)),
+        biases=Biases(b.mean, _add_zeros(b.row, m, row), _add_zeros(b.col, n, col)),
+        rows=rows,
+        cols=cols,
+    )
+
+
+def _add_zeros(x: Array, size: int, place: Positions) -> Array:
+    out = np.zeros((size, *x.shape[1:]), x.dtype)
+    out[place] = x
+    return out
+
+
+def _refit_rows(state: Linear | Posterior, entries: Entries, rows: Positions) -> Linear | Posterior:
+    """The state with these rows fitted to all their cells, given the columns."""
+    part = entries.some(rows)
+    if isinstance(state, Posterior):
+        found = new_rows(state, part)
+        sides = (_put_rows(old, rows, new) for old, new in zip(state.rows, found, strict=True))
+        return replace(state, rows=Side(*sides))
+    coordinates, offsets = state.fold(part)
+    A, b = state.A, state.biases
+    left = _put_rows(A.U * A.s, rows, coordinates)
+    row = _put_rows(b.row, rows, offsets)
+    A = LowRank(left, np.ones(A.rank), A.V).svd()
+    return replace(state, A=A, biases=Biases(b.mean, row, b.col))
+
+
+def _put_rows(x: Array, rows: Positions, new: Array) -> Array:
+    out = x.copy()
+    out[rows] = new
+    return out
