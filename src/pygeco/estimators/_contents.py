@@ -40,7 +40,8 @@ def low_rank(m: str, n: str, r: str) -> Check:
 def path(m: str, n: str) -> Check:
     """A path has the shape of its fit, to which new rows and columns may have been added since."""
     step = parts(Step, rank=size("s"), A=low_rank(m, n, "s"), objective=number())
-    return parts(Path, steps=each(tuple, step, "s"), shape=items(tuple, size(m), size(n)))
+    # The shape first: what one step says of sizes is not held against the next one.
+    return parts(Path, shape=items(tuple, size(m), size(n)), steps=each(tuple, step, "s"))
 
 
 def side(m: str, p: str) -> Check:
