@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from cluster_cases import ratings, written
 from pygeco import MatrixCompletion, load
 from pygeco.cli.app import app
-from pygeco.engines.dask import cluster
+from pygeco.engines.dask import patience
 from pygeco.engines.dask.tall import Tall
 from pygeco.estimators import _checkpoint
 
@@ -99,7 +99,7 @@ def test_other_engines_read_no_files(folder):
 
 
 def test_the_command(folder, tmp_path, here, monkeypatch):
-    monkeypatch.setattr(cluster, "SECONDS", 0.5)
+    monkeypatch.setattr(patience, "ANSWER_SECONDS", 0.5)
 
     def run(*words, code=0):
         result = CliRunner().invoke(app, [str(word) for word in words])
