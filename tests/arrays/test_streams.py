@@ -41,7 +41,12 @@ def test_a_stream_is_the_same_each_time() -> None:
 
 def test_only_the_module_of_streams_makes_generators() -> None:
     """But for data that are defined by a recipe which anyone can repeat."""
-    recipes = {"streams.py", "data/synthetic.py", "data/movielens.py", "experiments/tasks.py"}
+    recipes = {
+        "arrays/streams.py",
+        "data/synthetic.py",
+        "data/movielens.py",
+        "experiments/tasks.py",
+    }
     package = File(pygeco.__file__).parent
     makers = {"default_rng", "SeedSequence", "PCG64", "Philox", "MT19937", "SFC64"}
     found = {

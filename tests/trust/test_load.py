@@ -49,7 +49,7 @@ def test_every_kernel_on_all_cores_takes_turns() -> None:
     """One that is compiled elsewhere would end the process where numba's layer is workqueue."""
     home = Path(pygeco.__file__).parent
     found = [path.name for path in home.rglob("*.py") if "parallel=True" in path.read_text("utf-8")]
-    assert found == ["turns.py"]
+    assert found == ["parallel.py"]
 
 
 def test_fits_in_one_process() -> None:

@@ -10,6 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from pygeco.arrays.kinds import host, on
 from pygeco.arrays.low_rank import Array
+from pygeco.arrays.streams import Purpose, stream
 from pygeco.diagnostics import metrics
 from pygeco.diagnostics.cells import Cells, counts
 from pygeco.diagnostics.judging import Judged, observed
@@ -124,7 +125,7 @@ def judge_lists(model: Any, judged: Judged, k: int = LIST) -> Lists | None:
     if not len(rows):
         return None
     if len(rows) > MOST_ROWS:
-        rows = np.sort(np.random.default_rng(0).choice(rows, MOST_ROWS, replace=False))
+        rows = np.sort(stream(Purpose.SAMPLE).choice(rows, MOST_ROWS, replace=False))
         liked = liked[np.isin(judged.cells.rows[liked], rows)]
     user = np.searchsorted(rows, judged.cells.rows[liked])
     pair = np.unique(np.stack([user, judged.cells.cols[liked]]), axis=1)

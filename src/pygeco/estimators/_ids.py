@@ -93,7 +93,7 @@ def ids_at(ids: NDArray[Any] | None, at: NDArray[Any]) -> NDArray[Any]:
     """Ids of positions; the positions themselves where there are no ids."""
     if ids is None:
         return at
-    nothing: dict[str, Any] = {"O": None, "M": np.datetime64("NaT"), "f": np.nan}
+    nothing: dict[str, Any] = {"O": None, "M": np.datetime64("NaT", "s"), "f": np.nan}
     found = ids[np.maximum(at, 0)]
     if np.any(at < 0):
         found[at < 0] = nothing.get(ids.dtype.kind, -1)

@@ -113,7 +113,7 @@ class Custom(Objective):
 
     def _check_convex(self) -> None:
         """⟨∇R(A) − ∇R(B), A − B⟩ ≥ 0 for zero and some random matrices of rank one and two."""
-        rng = np.random.default_rng(0)
+        rng = stream(Purpose.OBJECTIVE_CHECK, 0, 1)
         tried = [LowRank.zero(self.shape)]
         for size in TRIED_SIZES:
             U, V = (rng.standard_normal((k, 2)) for k in self.shape)

@@ -59,9 +59,11 @@ def test_products_the_other_way(monkeypatch, sums, shape, dtype) -> None:
     rng = np.random.default_rng(1)
     for order, matrix in zip(both, (Y, Y.T), strict=True):
         x = rng.standard_normal(matrix.shape[0])
-        found = ENGINE.crossed(order, order.values, 0.5, x, matrix.shape[1])
+        found = ENGINE.transposed_product(order, order.values, 0.5, x, matrix.shape[1])
         np.testing.assert_allclose(found, 0.5 * matrix.T @ x, atol=1e-12)
-        rounded = ENGINE.crossed(order, order.values, 0.5, x.astype("f"), matrix.shape[1])
+        rounded = ENGINE.transposed_product(
+            order, order.values, 0.5, x.astype("f"), matrix.shape[1]
+        )
         np.testing.assert_allclose(rounded, 0.5 * matrix.T @ x.astype("f"), atol=1e-12)
 
 
@@ -140,7 +142,7 @@ def test_kernels_give_the_same_bits_for_any_number_of_threads() -> None:
             P[:, 0].copy(),
             crossed,
         )
-        scattered = ENGINE.crossed(by_row, by_row.values, 1.0, P[:, 0], 700)
+        scattered = ENGINE.transposed_product(by_row, by_row.values, 1.0, P[:, 0], 700)
         return [y, out, sums, crossed, scattered]
 
     for one, two in zip(results(1), results(2), strict=True):
