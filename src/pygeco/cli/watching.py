@@ -11,7 +11,6 @@ import numpy as np
 from pygeco.algorithm.events import Listener, PosteriorDraw, Sweep, Trial
 from pygeco.algorithm.path import Step
 from pygeco.cli.console import Voice
-from pygeco.estimators._tables import rated
 
 SHOWN = 15  # the last lines of the table
 
@@ -141,10 +140,7 @@ class Watch(Listener):
         if self.table is None:
             return None
         if self.held is None:
-            cells = rated(self.model, self.table)
-            known = (cells.rows >= 0) & (cells.cols >= 0)
-            values = cells.values[known]
-            self.held = Held(cells.rows[known], cells.cols[known], values)
+            self.held = Held(*self.model.known_cells(self.table))
         rows, cols, values = self.held
         z = step.A.entries(rows, cols) + self.model.biases_.at(rows, cols)
         return float(np.sqrt(np.mean((self.model.model_.respond(z) - values) ** 2)))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +70,7 @@ class ClusterModel(FittedModel):
         flat = rows.reshape(-1)
         vectors = self._ask(_left_of, flat)
         tasks = [_submit(self._client, _nearest, one, vectors, wanted + 1) for one in self._slabs]
-        parts: list[Best] = _gather(self._client, tasks)
+        parts = cast(list[Best], _gather(self._client, tasks))
         starts = self._rows.bounds
         found = np.hstack([part.columns + at for part, at in zip(parts, starts, strict=False)])
         scores = np.hstack([part.scores for part in parts])
@@ -91,8 +91,7 @@ class ClusterModel(FittedModel):
         t = int(np.searchsorted(bounds, row, side="right")) - 1
         local = int(row - bounds[t])
         task = _submit(self._client, CompletionModel.explain, self._slabs[t], local, column, k)
-        found: list[Reasons] = _gather(self._client, [task])
-        return found[0]
+        return cast(Reasons, _gather(self._client, [task])[0])
 
     def was_fitted(self, rows: Positions, cols: Positions) -> NDArray[np.bool_]:
         return self._ask(CompletionModel.was_fitted, rows, cols)
@@ -105,19 +104,19 @@ class ClusterModel(FittedModel):
         by_row, by_col = self._rows.engine.cells()
         return by_row.counts(), by_col.counts()
 
-    def check_updatable(self) -> None:
+    def check_updatable(self) -> NoReturn:
         raise ValueError("X: partial_fit runs on the CPU; call to('cpu') first.")
 
-    def update(self, new: Entries, places: tuple[Positions, Positions]) -> FittedModel:
+    def update(self, new: Entries, places: tuple[Positions, Positions]) -> NoReturn:
         self.check_updatable()
-        return self
 
     def move_to(self, like: Array) -> CompletionModel:
         """All rows, from the cluster to this process."""
         pointers = np.concatenate(list(self._cells.pointers().runs()))
         seen = Seen(pointers, *(moved(x, HOST) for x in self.seen[1:]))
-        parts = {name: moved(part, HOST) for name, part in _parts(self).items() if name != "seen"}
-        return CompletionModel(seen=seen, **parts).move_to(like)
+        parts: dict[str, Any] = _parts(self) | {"seen": seen}
+        here = {name: moved(part, HOST) for name, part in parts.items()}
+        return CompletionModel(**here).move_to(like)
 
     def prepare_for_file(self) -> Self:
         pointers = cast(NDArray[np.int64], self._cells.pointers())
@@ -177,7 +176,7 @@ class ClusterModel(FittedModel):
             local = np.where(index[own] < 0, -1, index[own] - bounds[t])
             parts = (local, *(other[own] for other in along))
             tasks.append(_submit(self._client, _answer, self._slabs[t], question, parts, settings))
-        answers: list[Answer] = _gather(self._client, tasks)
+        answers = cast(list[Answer], _gather(self._client, tasks))
         places = np.argsort(home, kind="stable")
         return _put_together(answers, places, shape)
 
@@ -215,17 +214,17 @@ def _empty_shell(model: ClusterModel, leaves: list[Array]) -> Shell:
         return Leaf(known[0] if known else len(leaves) - 1)
 
     parts = _parts(model) | {"seen": NO_CELLS, "held_out": None}
-    bare = CompletionModel(**{name: map_parts(part, name_leaf) for name, part in parts.items()})
+    bare: dict[str, Any] = {name: map_parts(part, name_leaf) for name, part in parts.items()}
     averages = [np.asarray(np.mean(leaf, axis=0, dtype=float)) for leaf in leaves]
     if model.posterior is not None:
         side = model.posterior.rows
         for spread, center in ((side.variance, side.factor), (side.bias_variance, side.bias)):
             at = next(t for t, leaf in enumerate(leaves) if leaf is spread)
             averages[at] = averages[at] + _variance(center)
-    return Shell(bare, averages)
+    return Shell(CompletionModel(**bare), averages)
 
 
-def _parts(model: FittedModel) -> dict[str, Any]:
+def _parts(model: FittedModel) -> dict[str, object]:
     return {field.name: getattr(model, field.name) for field in fields(FittedModel)}
 
 
@@ -277,7 +276,7 @@ def _submit(client: object, function: Callable[..., object], *args: object) -> R
     return submit_call(client, function, *args)
 
 
-def _gather(client: object, tasks: list[Result]) -> list[Any]:
+def _gather(client: object, tasks: list[Result]) -> list[object]:
     from pygeco.engines.dask.patience import gather_values
 
     return gather_values(client, tasks)
