@@ -5,7 +5,15 @@ import pytest
 
 from oracles import Matrix
 from pygeco.algorithm.directions import Lanczos, Power, Signs, leading_block
-from pygeco.algorithm.krylov import AtOnce, Basis, InTurn, bound, leading, norm, unit
+from pygeco.algorithm.krylov import (
+    AtOnce,
+    Basis,
+    InTurn,
+    bound_sigma,
+    find_leading_triplet,
+    norm,
+    unit,
+)
 from pygeco.arrays.operators import Weighted
 
 
@@ -101,8 +109,8 @@ def test_the_bound_is_where_no_polynomial_is_smaller(steps, c) -> None:
     V.append(x)
     search = InTurn(Matrix(np.diag(s)), V, 8)
     alphas, betas = zip(*(search.next() for _ in range(steps)), strict=True)
-    theta = leading(list(alphas), list(betas))[1]
-    found = bound(list(alphas), list(betas), theta, np.log(c))
+    theta = find_leading_triplet(list(alphas), list(betas))[1]
+    found = bound_sigma(list(alphas), list(betas), theta, np.log(c))
 
     def smallest(sigma):
         powers = np.vander(s**2, steps + 1)

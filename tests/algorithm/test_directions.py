@@ -3,7 +3,7 @@ import pytest
 
 from oracles import Matrix, problem
 from pygeco import Lanczos, LowRank, Power, Signs
-from pygeco.algorithm.directions import named
+from pygeco.algorithm.directions import make_direction
 
 
 def matrices() -> dict[str, np.ndarray]:
@@ -304,8 +304,8 @@ def test_signs_stop_where_an_alternation_gains_too_little() -> None:
 
 
 def test_directions_by_name() -> None:
-    assert named("lanczos", tau=0.5) == Lanczos(tau=0.5)
-    assert named("signs", iterations=3) == Signs(iterations=3)
-    assert named("power", iterations=3) == Power(iterations=3)
+    assert make_direction("lanczos", tau=0.5) == Lanczos(tau=0.5)
+    assert make_direction("signs", iterations=3) == Signs(iterations=3)
+    assert make_direction("power", iterations=3) == Power(iterations=3)
     with pytest.raises(ValueError, match=r"^direction: unknown name 'qr'"):
-        named("qr")
+        make_direction("qr")

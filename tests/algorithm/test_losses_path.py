@@ -10,7 +10,7 @@ import scipy.optimize
 from loss_cases import CASES, sample
 from oracles import optimum
 from pygeco import Entries, Lanczos, LowRank, Ridge, Schatten, Solver, Trace, minimize
-from pygeco.algorithm.corrections.proximal import _step, proximal
+from pygeco.algorithm.corrections.proximal import _step, minimize_proximal
 from pygeco.algorithm.directions import Pair
 
 EVERY = pytest.mark.parametrize("name", CASES)
@@ -143,7 +143,7 @@ def test_proximal_without_a_model(name):
     entries, cells = problem(name, shape)
     span = entries.span(LowRank(np.eye(4), np.ones(4), np.eye(4)))
     start = np.diag(np.arange(4.0))
-    B, value = proximal(Plain(span), start, Trace(alpha))
+    B, value = minimize_proximal(Plain(span), start, Trace(alpha))
     best = optimum(name, cells[1:], shape, lambda A: alpha * cp.normNuc(A))
     assert value == pytest.approx(best, rel=1e-5, abs=1e-6)
     again = span.value(B) + alpha * np.linalg.svd(B, compute_uv=False).sum()

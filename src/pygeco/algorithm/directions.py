@@ -20,13 +20,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from pygeco.algorithm.krylov import (
-    NOTHING,
-    ROUNDING,
+    MIN_RESIDUAL_SHARE,
+    SEARCH_ROUNDING,
     AtOnce,
     Basis,
     InTurn,
-    bound,
-    leading,
+    bound_sigma,
+    find_leading_triplet,
     log_component,
     norm,
     unit,
@@ -78,17 +78,21 @@ class Lanczos:
         for _ in range(self.iterations):
             alpha, beta = steps.next()
             if alpha == 0.0:
-                upper = theta * (1 + ROUNDING)
+                upper = theta * (1 + SEARCH_ROUNDING)
                 break
             alphas, betas = [*alphas, alpha], [*betas, beta]
-            left, theta, right = leading(alphas, betas)
-            complete = beta <= NOTHING * theta or len(alphas) == min(G.shape)
+            left, theta, right = find_leading_triplet(alphas, betas)
+            complete = beta <= MIN_RESIDUAL_SHARE * theta or len(alphas) == min(G.shape)
             # In complete spaces theta is exact, as far as the start can see.
-            upper = theta * (1 + ROUNDING) if complete else bound(alphas, betas, theta, log_c)
+            upper = (
+                theta * (1 + SEARCH_ROUNDING)
+                if complete
+                else bound_sigma(alphas, betas, theta, log_c)
+            )
             if complete or theta >= (1 - self.tau) * upper:
                 break
         if not alphas:
-            return _nothing(G, steps.passes, "singular")
+            return _zero_pair(G, steps.passes, "singular")
         v, _ = unit(V.combined(right))
         u, _ = unit(steps.left(left))
         return Pair(u, v, theta, upper, steps.passes, "singular", self.confidence)
@@ -114,9 +118,9 @@ class Power:
             u, sigma = unit(G.matvec(v))
             v, size = unit(G.rmatvec(u))
             if sigma == 0.0 or size == 0.0:  # one alone: G is rounding of what should be zero
-                return _nothing(G, 2 * k, "singular")
+                return _zero_pair(G, 2 * k, "singular")
             log_size += math.log(sigma) + math.log(size)
-            upper = max(size, math.exp((log_size - log_c) / (2 * k))) * (1 + ROUNDING)
+            upper = max(size, math.exp((log_size - log_c) / (2 * k))) * (1 + SEARCH_ROUNDING)
             if size >= (1 - self.tau) * upper:
                 break
         return Pair(u, v, size, upper, 2 * k, "singular", self.confidence)
@@ -150,7 +154,7 @@ class Signs:
         u, p = unit(u)
         v, q = unit(v)
         if p == 0.0 or q == 0.0:
-            return _nothing(G, passes, "signs")
+            return _zero_pair(G, passes, "signs")
         return Pair(u, v, gain / (p * q), math.inf, passes, "signs")
 
 
@@ -189,12 +193,12 @@ def _check(tau: float, iterations: int, confidence: float) -> None:
         raise ValueError(f"confidence: must be between 0 and 1, not {confidence!r}.")
 
 
-def _nothing(G: Operator, passes: int, kind_: str) -> Pair:
+def _zero_pair(G: Operator, passes: int, kind_: str) -> Pair:
     m, n = G.shape
     return Pair(zeros(m, G.kind), zeros(n, G.kind), 0.0, 0.0, passes, kind_)
 
 
-def named(name: str, **settings: Any) -> Direction:
+def make_direction(name: str, **settings: Any) -> Direction:
     """The direction called `name`."""
     kinds: dict[str, Any] = {"lanczos": Lanczos, "power": Power, "signs": Signs}
     if name not in kinds:

@@ -9,14 +9,14 @@ from threadpoolctl import threadpool_limits
 
 from pygeco.algorithm.events import Listener
 from pygeco.algorithm.penalties import Penalty
-from pygeco.algorithm.refinements import TOLERANCE, Free, refine_jointly
+from pygeco.algorithm.refinements import DESCENT_TOLERANCE, Free, refine_jointly
 from pygeco.algorithm.run import minimize
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.objectives.measured import Measured
 
 # Between two ranks the descent need not end: the next rank moves everything again.
-ROUGH = 1e-6
+ROUGH_TOLERANCE = 1e-6
 
 
 class Affine(NamedTuple):
@@ -50,12 +50,12 @@ def minimize_jointly(
         h = 0.0 if penalty is None else penalty.value(A.s)
         return objective.risk.value(at) + h + float(np.sum(free.ridge * c * c))
 
-    def refined(A: LowRank, c: Array, tolerance: float) -> tuple[LowRank, Array]:
+    def refine_both(A: LowRank, c: Array, tolerance: float) -> tuple[LowRank, Array]:
         found = refine_jointly(objective, A, penalty, free._replace(c=c), tolerance)
         return min((A, c), (found.A, found.c), key=lambda pair: total(*pair))
 
     with threadpool_limits(1, "blas"):
-        A, c = refined(A, c, ROUGH)
+        A, c = refine_both(A, c, ROUGH_TOLERANCE)
         objectives = [total(A, c)]
         for k in range(1, rank + 1):
             held = objective.offset_by(free.F @ c)
@@ -64,6 +64,6 @@ def minimize_jointly(
                 break
             if listener is not None:
                 listener.on_step(path[-1])
-            A, c = refined(path.A, c, ROUGH if k < rank else TOLERANCE)
+            A, c = refine_both(path.A, c, ROUGH_TOLERANCE if k < rank else DESCENT_TOLERANCE)
             objectives.append(total(A, c))
     return Affine(A, c, tuple(objectives))

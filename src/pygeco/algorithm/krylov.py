@@ -9,11 +9,11 @@ import numpy as np
 from pygeco.arrays.kinds import HOST, Array, on, once
 from pygeco.arrays.operators import Operator
 
-ROUNDING = 1e-12  # what the arithmetic of a search may lose of σ₁
-TINY = 1e-140  # norms between this and its inverse have squares in range
-FIRST = 16  # vectors of a basis for which there is room at first
-NOTHING = 1e-14  # the share of a vector below which what is left of it is rounding
-SQUARED = 1e-13  # the same for its square, found as a difference
+SEARCH_ROUNDING = 1e-12  # what the arithmetic of a search may lose of σ₁
+MIN_SQUARABLE_NORM = 1e-140  # norms between this and its inverse have squares in range
+FIRST_CAPACITY = 16  # vectors of a basis for which there is room at first
+MIN_RESIDUAL_SHARE = 1e-14  # the share of a vector below which what is left of it is rounding
+MIN_SQUARE_SHARE = 1e-13  # the same for its square, found as a difference
 
 
 class InTurn:
@@ -61,7 +61,7 @@ class AtOnce:
         self.passes += 2
         size = float(v @ y)
         square = size - (self.betas[-1] ** 2 if self.betas else 0.0)
-        if not square > SQUARED * size:
+        if not square > MIN_SQUARE_SHARE * size:
             return 0.0, 0.0
         alpha = math.sqrt(square)
         w, beta = self.V.residual(y)
@@ -85,7 +85,7 @@ class Basis:
 
     def append(self, x: Array) -> None:
         if self.size == 0:
-            self.memory = np.empty_like(x, shape=(min(self.most, FIRST), len(x)))
+            self.memory = np.empty_like(x, shape=(min(self.most, FIRST_CAPACITY), len(x)))
         elif self.size == len(self.memory):
             self.memory = np.concatenate([self.memory, np.empty_like(self.memory)])
         self.memory[self.size] = x
@@ -110,7 +110,7 @@ class Basis:
             size = math.sqrt(max(0.0, float(x @ x) - float(part @ part)))
         x = x - part @ Q
         y, size = (x / size, size) if _plain(size) else unit(x)
-        return (y, size) if size > NOTHING * before else (y, 0.0)
+        return (y, size) if size > MIN_RESIDUAL_SHARE * before else (y, 0.0)
 
     def combined(self, weights: Array) -> Array:
         return on(weights, self.memory) @ self.memory[: len(weights)]
@@ -128,7 +128,7 @@ def norm(x: Array) -> float:
 
 def _plain(size: float) -> bool:
     """Whether a vector of this norm can be squared."""
-    return TINY < size < 1 / TINY
+    return MIN_SQUARABLE_NORM < size < 1 / MIN_SQUARABLE_NORM
 
 
 def unit(x: Array) -> tuple[Array, float]:
@@ -147,7 +147,7 @@ def log_component(x: Array, confidence: float) -> float:
     return math.log((1 - confidence) * math.sqrt(math.pi / 2) / norm(x))
 
 
-def leading(alphas: list[float], betas: list[float]) -> tuple[Array, float, Array]:
+def find_leading_triplet(alphas: list[float], betas: list[float]) -> tuple[Array, float, Array]:
     """The leading singular triplet of UᵀGV, k × (k + 1): αⱼ on the diagonal, βⱼ right of it."""
     k = len(alphas)
     P, theta, Qt = np.linalg.svd(
@@ -156,7 +156,7 @@ def leading(alphas: list[float], betas: list[float]) -> tuple[Array, float, Arra
     return P[:, 0], float(theta[0]), Qt[0]
 
 
-def bound(alphas: list[float], betas: list[float], theta: float, log_c: float) -> float:
+def bound_sigma(alphas: list[float], betas: list[float], theta: float, log_c: float) -> float:
     """The σ above `theta` at which Σ φⱼ(σ²)² = 1/c², φ the run's orthonormal polynomials.
 
     σ₁ cannot be larger: min over p of ‖p(M)x‖² with p(λ) = 1 is ‖x‖² / Σ φⱼ(λ)². Both
@@ -177,7 +177,7 @@ def bound(alphas: list[float], betas: list[float], theta: float, log_c: float) -
                 return True
         return False
 
-    low, high = 0.0, ROUNDING  # λ − 1
+    low, high = 0.0, SEARCH_ROUNDING  # λ − 1
     while not exceeds(1.0 + high) and high < 1e12:
         low, high = high, 4 * high
     while low > 0.0 and high > (1 + 1e-6) * low:

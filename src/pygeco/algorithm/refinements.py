@@ -19,8 +19,8 @@ from pygeco.arrays.operators import Operator
 from pygeco.objectives.base import Objective
 from pygeco.objectives.measured import Measured, MeasuredGradient
 
-TOLERANCE = 1e-10
-ITERATIONS = 500
+DESCENT_TOLERANCE = 1e-10
+MAX_ITERATIONS = 500
 
 
 class Free(NamedTuple):
@@ -43,7 +43,7 @@ class Refined(NamedTuple):
 
 
 def refine(
-    objective: Objective, A: LowRank, penalty: Penalty | None, tolerance: float = TOLERANCE
+    objective: Objective, A: LowRank, penalty: Penalty | None, tolerance: float = DESCENT_TOLERANCE
 ) -> Refined:
     """A local minimum of R + h over both factors, started at A. L-BFGS, one gradient a step.
 
@@ -67,7 +67,7 @@ def refine_jointly(
     A: LowRank,
     penalty: Penalty | None,
     free: Free,
-    tolerance: float = TOLERANCE,
+    tolerance: float = DESCENT_TOLERANCE,
 ) -> Refined:
     """The same over both factors and c; the objective's own intercepts are left to F.
 
@@ -111,7 +111,7 @@ def _descend(
         L, R, free = unpack(x)
         there = moved(LowRank.product(L, R), like)
         value, G, slope = evaluate(there, free)
-        extra, left, right = _penalty(penalty, L, R)
+        extra, left, right = _penalty_slopes(penalty, L, R)
         left = left + host(G.matmat(there.V))
         right = right + host(G.rmatmat(there.U))
         parts = [left + right * signs] if symmetric else [left, right]
@@ -125,14 +125,14 @@ def _descend(
         start,
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": ITERATIONS, "maxcor": 20, "ftol": tolerance, "gtol": 0.0},
+        options={"maxiter": MAX_ITERATIONS, "maxcor": 20, "ftol": tolerance, "gtol": 0.0},
     )
     L, R, free = unpack(found.x)
     end = _eigenpairs(L, signs) if symmetric else LowRank.product(L, R).svd()
     return Refined(moved(end, like), free, (1 + 2 * A.rank) * int(found.nfev))
 
 
-def _penalty(penalty: Penalty | None, L: Array, R: Array) -> tuple[float, Array, Array]:
+def _penalty_slopes(penalty: Penalty | None, L: Array, R: Array) -> tuple[float, Array, Array]:
     """h(L Rᵀ) and its slopes; the trace norm as min ½(‖L‖² + ‖R‖²) over all factorisations."""
     if penalty is None:
         return 0.0, 0 * L, 0 * R

@@ -29,13 +29,13 @@ from pygeco.objectives.dense.objective import Dense
 
 # Rank is added in this many blocks, so that weak components are sought when the strong ones, and
 # most of what the wild cells did to them, are explained already.
-BLOCKS = 5
+GROWTH_BLOCKS = 5
 GROWTH_SWEEPS = 2
 # A change of this share of the statistical error is not worth another sweep.
-SHARE = 0.05
+NEGLIGIBLE_SHARE = 0.05
 # A line with less than this share of the usual number of cells inside δ lags behind.
-LAG = 0.5
-RESCUES = 3
+MIN_INSIDE_SHARE = 0.5
+MAX_RESCUES = 3
 
 
 # Columns and rows that lag behind.
@@ -85,7 +85,7 @@ class Model:
         """1.4826 · median |y − z|: the standard deviation, for Gaussian residuals."""
         return 1.4826 * float(np.median(self.residuals(dense)))
 
-    def grown(self, dense: Dense, count: int, rng: np.random.Generator) -> Model:
+    def grow(self, dense: Dense, count: int, rng: np.random.Generator) -> Model:
         """With the leading singular pairs of the gradient in its spans, at weight zero."""
         U, _, V = leading_block(self.of(dense).gradient(self.A), count, rng)
         A = self.A
@@ -93,10 +93,10 @@ class Model:
             A = A.append(u, v)
         return Model(A, self.location)
 
-    def swept(self, dense: Dense) -> tuple[Model, float]:
+    def sweep(self, dense: Dense) -> tuple[Model, float]:
         """One step of the columns and the location, then one of the rows, and how far it went."""
         steps = 1 if isinstance(dense.loss, (Huber, Squared)) else 3  # others need a check
-        fixed, start = self._widened()
+        fixed, start = self._widen()
         W = dense.half_sweep(fixed, start, side="column", steps=steps, exact=False)
         half, T = self._with_columns(W)
         U = times(self.A.U, T.T)
@@ -104,13 +104,13 @@ class Model:
         far = math.hypot(float(np.linalg.norm(W - start)), float(np.linalg.norm(X - U)))
         return half._with_rows(X), far
 
-    def rescued(self, dense: Dense, spread: float) -> tuple[Model, Late]:
+    def rescue(self, dense: Dense, spread: float) -> tuple[Model, Late]:
         """With the lines that lag behind solved from afar, given the other side; and these lines.
 
         A line most of whose cells are clipped hardly moves, however wrong it is. Given the other
         side, its problem is convex: a threshold that falls from the data's own spread solves it.
         """
-        fixed, start = self._widened()
+        fixed, start = self._widen()
         late = _lagging(dense, True, start, fixed)
         W = start.copy()
         if len(late):
@@ -122,7 +122,7 @@ class Model:
             X[slow] = project(here.part(rows=slow), half.A.V, spread, side="row")
         return half._with_rows(X), (late.tolist(), slow.tolist())
 
-    def _widened(self) -> tuple[Array, Array]:
+    def _widen(self) -> tuple[Array, Array]:
         """The row side as the columns see it, and their start: the location is one more pair."""
         A = self.A
         if self.location is None:
@@ -169,22 +169,22 @@ def fit_robust(
         start = LowRank.zero(dense.shape, dense.kind)
         model = Model(start, dense.medians() if centre else None)
         spread = model.scale(dense) or float(model.residuals(dense).mean()) or 1.0
-        for size in np.linspace(0, rank, min(BLOCKS, rank) + 1).round().astype(int)[1:]:
+        for size in np.linspace(0, rank, min(GROWTH_BLOCKS, rank) + 1).round().astype(int)[1:]:
             loss = schedule.first(model.scale(dense) or spread)
-            model = model.grown(dense.with_loss(loss), size - model.A.rank, rng)
+            model = model.grow(dense.with_loss(loss), size - model.A.rank, rng)
             for _ in range(GROWTH_SWEEPS):
-                model, _ = model.swept(dense.with_loss(loss))
+                model, _ = model.sweep(dense.with_loss(loss))
         if not schedule.decreasing:
             loss = schedule.first(model.scale(dense) or spread)
         stage = Stage(model, loss, model.scale(dense), 0, False)
         late: Late = ([], [])
-        for _ in range(RESCUES):
-            stage = stage.refined(dense, schedule, tol, max_sweeps, listener)
-            model, again = stage.model.rescued(dense.with_loss(stage.loss), spread)
+        for _ in range(MAX_RESCUES):
+            stage = stage.refine(dense, schedule, tol, max_sweeps, listener)
+            model, again = stage.model.rescue(dense.with_loss(stage.loss), spread)
             if again in (late, ([], [])):
                 break
             stage, late = stage._replace(model=model), again
-    A, location = _settled(stage.model)
+    A, location = _settle_location(stage.model)
     return Fit(A, location, stage.loss, stage.scale, spread, stage.sweeps, stage.converged)
 
 
@@ -197,7 +197,7 @@ class Stage(NamedTuple):
     sweeps: int
     converged: bool
 
-    def refined(
+    def refine(
         self,
         dense: Dense,
         schedule: Schedule,
@@ -213,7 +213,7 @@ class Stage(NamedTuple):
         dimension = model.A.rank * sum(dense.shape)
         while sweeps < max_sweeps:
             before, loss = loss, schedule.next(loss, scale)
-            model, moved = model.swept(dense.with_loss(loss))
+            model, moved = model.sweep(dense.with_loss(loss))
             scale, sweeps = model.scale(dense), sweeps + 1
             error = 0.0 if is_falling(before, loss) else scale * math.sqrt(dimension)
             norm = float(np.linalg.norm(model.A.s))
@@ -221,7 +221,7 @@ class Stage(NamedTuple):
             if listener is not None:
                 share = moved / norm if norm else 0.0
                 listener.on_refinement(Refinement(sweeps, model.A.rank, scale, share))
-            if moved <= max(least, SHARE * error):
+            if moved <= max(least, NEGLIGIBLE_SHARE * error):
                 return Stage(model, loss, scale, sweeps, True)
         return Stage(model, loss, scale, sweeps, False)
 
@@ -247,10 +247,10 @@ def _lagging(dense: Dense, columns: bool, P: Array, Q: Array) -> NDArray[np.int6
     inside = dense.lines(columns, P, Q, Q[:, :0]).stiffness
     every = dense.counts()[int(columns)]
     share = np.where(every > 0, inside / np.where(every > 0, every, 1.0), 1.0)
-    return np.flatnonzero(share < LAG * np.median(share))
+    return np.flatnonzero(share < MIN_INSIDE_SHARE * np.median(share))
 
 
-def _settled(model: Model) -> tuple[LowRank, Array]:
+def _settle_location(model: Model) -> tuple[LowRank, Array]:
     """The same matrix with the middle of the scores moved into the location."""
     A = model.A
     if model.location is None:

@@ -21,7 +21,7 @@ from pygeco.algorithm.penalties import Penalty
 from pygeco.algorithm.refinements import refine
 from pygeco.algorithm.run_values import Growth, Move, Point, Run
 from pygeco.algorithm.solver import Solver
-from pygeco.algorithm.symmetric import further, nothing, suited
+from pygeco.algorithm.symmetric import adapt_direction, empty_pairs, find_further_pairs
 from pygeco.arrays.kinds import moved
 from pygeco.arrays.low_rank import LowRank
 from pygeco.arrays.operators import Operator, Sum
@@ -100,7 +100,7 @@ def find_direction(run: Run, A: LowRank) -> Point:
     rng = stream(Purpose.PATH, run.seed, A.rank)
     G = objective.gradient(A)
     gradient = _add_penalty(G, A, penalty)
-    pair = suited(solver.direction, objective)(gradient, rng)
+    pair = adapt_direction(solver.direction, objective)(gradient, rng)
     pair = _sharpen_bound(run, gradient, pair, rng)
     s = run.correction.singular_values(A)
     certificate = certify(objective, A, G, pair, penalty=penalty, s=s)
@@ -120,9 +120,13 @@ def add_pairs(run: Run, at: Point) -> Growth:
     if left <= 0:
         pairs = [at.pair._replace(u=0 * at.pair.u, v=0 * at.pair.v)]
     elif solver.signs:
-        pairs.append(suited(Signs(), objective)(at.known_gradient, at.rng))
+        pairs.append(adapt_direction(Signs(), objective)(at.known_gradient, at.rng))
     count = min(solver.pairs, (left + 1) // 2) - 1
-    more = further(at.known_gradient, objective, count, at.rng) if count > 0 else nothing(objective)
+    more = (
+        find_further_pairs(at.known_gradient, objective, count, at.rng)
+        if count > 0
+        else empty_pairs(objective)
+    )
     before = correction.start(objective, at.A)
     states = [
         correction.extend(
@@ -147,7 +151,7 @@ def replace_weakest(run: Run, at: Point, growth: Growth) -> Growth:
         if gradient is None:
             gradient = _add_penalty(objective.gradient(state.A), state.A, run.penalty)
             passes += 2
-        pair = suited(Signs(), objective)(gradient, at.rng)
+        pair = adapt_direction(Signs(), objective)(gradient, at.rng)
         if pair.sigma == 0.0:
             break
         other = lower(correction.extend(state, pair.u, pair.v))
@@ -218,7 +222,7 @@ def _sharpen_bound(run: Run, gradient: Operator, pair: Pair, rng: np.random.Gene
     if not (near and pair.confidence < 1):
         return pair
     search = Lanczos(run.solver.tolerance / 4, MAX_PROOF_ITERATIONS, pair.confidence)
-    tight = suited(search, run.objective)(gradient, rng)
+    tight = adapt_direction(search, run.objective)(gradient, rng)
     return tight._replace(passes=tight.passes + pair.passes)
 
 

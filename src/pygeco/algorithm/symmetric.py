@@ -42,7 +42,7 @@ class Symmetric:
         )
 
 
-def suited(direction: Direction, objective: Objective) -> Direction:
+def adapt_direction(direction: Direction, objective: Objective) -> Direction:
     """The direction itself, or its symmetric pairs where only symmetric matrices count."""
     return Symmetric(direction) if objective.symmetric else direction
 
@@ -55,14 +55,16 @@ class Further(NamedTuple):
     passes: int
 
 
-def nothing(objective: Objective) -> Further:
+def empty_pairs(objective: Objective) -> Further:
     """No further pair."""
     like = objective.kind
     m, n = objective.shape
     return Further(zeros((m, 0), like), zeros((n, 0), like), 0)
 
 
-def further(G: Operator, objective: Objective, count: int, rng: np.random.Generator) -> Further:
+def find_further_pairs(
+    G: Operator, objective: Objective, count: int, rng: np.random.Generator
+) -> Further:
     """`count` singular pairs after the first, u = ±v where only symmetric matrices count."""
     U, _, V = leading_block(G, count + 1, rng)
     if not objective.symmetric:

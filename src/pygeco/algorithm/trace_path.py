@@ -23,7 +23,7 @@ from pygeco.algorithm.path import Stop
 from pygeco.algorithm.penalties import Trace
 from pygeco.algorithm.run import minimize
 from pygeco.algorithm.solver import Solver
-from pygeco.algorithm.symmetric import suited
+from pygeco.algorithm.symmetric import adapt_direction
 from pygeco.arrays.kinds import host, moved
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, seed_from, stream
@@ -31,7 +31,7 @@ from pygeco.objectives.base import Objective
 from pygeco.objectives.entries.objective import Entries
 from pygeco.objectives.scaled import scaled, to_scaled
 
-ROUNDING = 16 * np.finfo(float).eps
+RELATIVE_ROUNDING = 16 * np.finfo(float).eps
 
 
 class TraceStep(NamedTuple):
@@ -115,15 +115,17 @@ def duality_gap(
     Lanczos ends by itself. Two passes for the gradient, those of Lanczos until σ₁ is known to
     `tolerance`, and a few for the best c where the loss is not squared.
     """
-    objective = scaled(_double(objective), penalty.gamma)
+    objective = scaled(_to_double(objective), penalty.gamma)
     A = to_scaled(objective, moved(A, objective.kind)).svd()
     with threadpool_limits(1, "blas"):
         G = objective.gradient(A)
-        pair = suited(Lanczos(tolerance, 500), objective)(G, stream(Purpose.TRACE_GAP, seed))
-        pair = pair._replace(upper=pair.upper * (1 + ROUNDING))
+        pair = adapt_direction(Lanczos(tolerance, 500), objective)(
+            G, stream(Purpose.TRACE_GAP, seed)
+        )
+        pair = pair._replace(upper=pair.upper * (1 + RELATIVE_ROUNDING))
         gap = certify(objective, A, G, pair, penalty=penalty, s=A.s).gap(np.inf)
     value = G.value + penalty.value(A.s)
-    return Dual(value, gap + ROUNDING * abs(value), pair.upper)
+    return Dual(value, gap + RELATIVE_ROUNDING * abs(value), pair.upper)
 
 
 def trace_path(
@@ -148,18 +150,22 @@ def trace_path(
     """
     correction = "sweep" if objective.can_sweep else "descent"
     solver = replace(Solver() if solver is None else solver, correction=correction)
-    objective = _double(objective)
+    objective = _to_double(objective)
     rank = min(objective.shape) if rank is None else rank
-    held = None if validation is None else _held(*validation)
+    held = None if validation is None else _check_cells(*validation)
     seed = seed_from(random_state)
-    grid = _grid(objective, gamma, count, ratio, seed) if alphas is None else _given(alphas)
+    grid = (
+        _make_grid(objective, gamma, count, ratio, seed)
+        if alphas is None
+        else _check_alphas(alphas)
+    )
     began, A, steps = time.perf_counter(), LowRank.zero(objective.shape, objective.kind), []
     for alpha in grid:
         penalty = Trace(float(alpha), gamma)
         path = minimize(objective, rank, solver, penalty=penalty, start=A, random_state=seed)
         A = path.A if len(path) else A
         dual = duality_gap(objective, A, penalty, tolerance=solver.tolerance / 10, seed=seed)
-        error = np.nan if held is None else _error(A, *held)
+        error = np.nan if held is None else _measure_error(A, *held)
         seconds = time.perf_counter() - began
         steps.append(
             TraceStep(float(alpha), A, dual.objective, dual.gap, path.stop, error, seconds)
@@ -167,7 +173,7 @@ def trace_path(
     return TracePath(tuple(steps))
 
 
-def _grid(objective: Objective, gamma: float, count: int, ratio: float, seed: int) -> Array:
+def _make_grid(objective: Objective, gamma: float, count: int, ratio: float, seed: int) -> Array:
     if not count >= 1:
         raise ValueError(f"count: must be at least 1, not {count!r}.")
     if not 0 < ratio < 1:
@@ -181,25 +187,25 @@ def _grid(objective: Objective, gamma: float, count: int, ratio: float, seed: in
     return top * np.geomspace(1.0, ratio, count)
 
 
-def _given(alphas: ArrayLike) -> Array:
+def _check_alphas(alphas: ArrayLike) -> Array:
     grid = np.atleast_1d(np.asarray(alphas, dtype=float))
     if grid.ndim != 1 or len(grid) == 0 or not (np.isfinite(grid).all() and grid.min() > 0):
         raise ValueError("alphas: expected one or more finite numbers > 0.")
     return np.sort(grid)[::-1]
 
 
-def _held(rows: ArrayLike, cols: ArrayLike, values: ArrayLike) -> tuple[Array, Array, Array]:
+def _check_cells(rows: ArrayLike, cols: ArrayLike, values: ArrayLike) -> tuple[Array, Array, Array]:
     i, j, y = np.asarray(rows), np.asarray(cols), np.asarray(values, dtype=float)
     if not (i.shape == j.shape == y.shape and y.ndim == 1 and len(y)):
         raise ValueError("validation: expected (rows, cols, values) of one length, at least 1.")
     return i, j, y
 
 
-def _error(A: LowRank, rows: Array, cols: Array, values: Array) -> float:
+def _measure_error(A: LowRank, rows: Array, cols: Array, values: Array) -> float:
     return float(np.sqrt(np.mean((host(A.entries(rows, cols)) - values) ** 2)))
 
 
-def _double(objective: Objective) -> Objective:
+def _to_double(objective: Objective) -> Objective:
     if not isinstance(objective, Entries) or objective.dtype == np.float64:
         return objective
     return objective.standardised(0.0, 1.0, float)

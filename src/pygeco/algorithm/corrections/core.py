@@ -14,7 +14,7 @@ from pygeco.algorithm.corrections.base import (
     penalty_value,
     ridge_weight,
 )
-from pygeco.algorithm.corrections.proximal import proximal
+from pygeco.algorithm.corrections.proximal import minimize_proximal
 from pygeco.algorithm.penalties import Penalty
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.newton import NEWTON_STEPS, descend
@@ -91,7 +91,7 @@ def minimize_core(span: Span, B: Array, penalty: Penalty | None) -> tuple[Array,
     """`argmin_B R(U B Vᵀ) + h(σ(B))` from a start, and the value there. Never rises."""
     if penalty is None or penalty.quadratic is not None:
         return _newton(span, B, ridge_weight(penalty))
-    return proximal(span, B, penalty)
+    return minimize_proximal(span, B, penalty)
 
 
 def _newton(span: Span, B: Array, alpha: float) -> tuple[Array, float]:

@@ -9,10 +9,10 @@ from pygeco.arrays.low_rank import Array
 from pygeco.arrays.newton import HALVINGS, NEWTON_STEPS, descend
 from pygeco.objectives.base import Modelled, Smooth, Span
 
-STEPS = 5000
+MAX_STEPS = 5000
 
 
-def proximal(span: Span, B: Array, penalty: Penalty) -> tuple[Array, float]:
+def minimize_proximal(span: Span, B: Array, penalty: Penalty) -> tuple[Array, float]:
     """The core from a start, and the value there. Never rises.
 
     Where R has a quadratic model, proximal Newton: the model is minimised under the penalty, which
@@ -29,20 +29,20 @@ def proximal(span: Span, B: Array, penalty: Penalty) -> tuple[Array, float]:
 
         def newton(B: Array) -> tuple[Array, float]:
             model = span.model(B)
-            step = accelerated(model, B, penalty) - B
+            step = accelerate_descent(model, B, penalty) - B
             return step, h(B) - h(B + step) - float(np.sum(model.slope(B) * step))
 
         return descend(objective, newton, B, NEWTON_STEPS)
-    value, best = objective(B), accelerated(span, B, penalty)
+    value, best = objective(B), accelerate_descent(span, B, penalty)
     found = objective(best)
     return (best, found) if found <= value else (B, value)
 
 
-def accelerated(span: Smooth, B: Array, penalty: Penalty) -> Array:
+def accelerate_descent(span: Smooth, B: Array, penalty: Penalty) -> Array:
     """Accelerated proximal gradient with restarts (Nesterov; O'Donoghue and Candès)."""
     bend = max(span.lipschitz(), np.finfo(float).tiny)
     best, ahead, t = B, B, 1.0
-    for _ in range(STEPS):
+    for _ in range(MAX_STEPS):
         new, bend = _step(span, ahead, penalty, bend)
         moved = float(np.linalg.norm(new - best))
         if np.sum((ahead - new) * (new - best)) > 0:
