@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pygeco import Entries, LowRank, Ridge, Solver, Stop, Trace, duality_gap, minimize, trace_path
+from pygeco.objectives import Objective
 from pygeco.objectives.scaled import scaled, to_scaled
 
 
@@ -199,6 +200,10 @@ def test_zero_is_optimal_above_alpha_max():
     assert path.A.rank == 0
 
 
+class Bare(Objective):
+    """An objective that counts no cells."""
+
+
 def test_bad_arguments_are_named():
     entries = problem(9, 7, 0.6)
     for name, settings in {
@@ -214,5 +219,5 @@ def test_bad_arguments_are_named():
         _ = trace_path(entries, alphas=[0.1]).best
     with pytest.raises(ValueError, match=r"^tolerance: "):
         Solver(tolerance=0.0)
-    with pytest.raises(ValueError, match=r"^gamma: object "):
-        scaled(object(), 0.5)
+    with pytest.raises(ValueError, match=r"^gamma: Bare "):
+        scaled(Bare(), 0.5)
