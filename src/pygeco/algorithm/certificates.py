@@ -218,7 +218,7 @@ def certify(
     own = float(s.sum()) if trace_norm is None else trace_norm
     h, slope = (0.0, 0.0) if penalty is None else (penalty.value(s), float(penalty.slope(s) @ s))
     # Along its own gradient, h* is known where h is a squared norm: h*(c ∇h) = c² h.
-    known = penalty is None or not penalty.smooth or getattr(penalty, "degree", None) == 2
+    known = penalty is None or not penalty.smooth or penalty.degree == 2
     found = Certificate(
         pair.sigma,
         pair.upper,

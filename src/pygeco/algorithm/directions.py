@@ -14,8 +14,9 @@ the polynomials of the run itself is due to van Dorsselaer, Hochstenbach and van
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -198,9 +199,13 @@ def _zero_pair(G: Operator, passes: int, kind_: str) -> Pair:
     return Pair(zeros(m, G.kind), zeros(n, G.kind), 0.0, 0.0, passes, kind_)
 
 
-def make_direction(name: str, **settings: Any) -> Direction:
+def make_direction(name: str, **settings: float) -> Direction:
     """The direction called `name`."""
-    kinds: dict[str, Any] = {"lanczos": Lanczos, "power": Power, "signs": Signs}
+    kinds: dict[str, Callable[..., Direction]] = {
+        "lanczos": Lanczos,
+        "power": Power,
+        "signs": Signs,
+    }
     if name not in kinds:
         raise ValueError(f"direction: unknown name {name!r}; use one of {sorted(kinds)}.")
     return kinds[name](**settings)

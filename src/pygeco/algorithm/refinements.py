@@ -7,7 +7,7 @@ not convex, but a step that does not raise it, and the core after it, keep those
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import scipy.optimize
@@ -23,13 +23,21 @@ DESCENT_TOLERANCE = 1e-10
 MAX_ITERATIONS = 500
 
 
+class Linear(Protocol):
+    """A dense or sparse matrix: its product and its transpose."""
+
+    @property
+    def T(self) -> Linear: ...
+    def __matmul__(self, other: Array, /) -> Array: ...
+
+
 class Free(NamedTuple):
     """A linear part F c that is fitted with A but does not count in its rank: z = 𝓜(A) + F c.
 
     F (N, q), c (q, K), and ridge ‖c‖² with a weight for each row of c.
     """
 
-    F: Any
+    F: Linear
     c: Array
     ridge: Array
 

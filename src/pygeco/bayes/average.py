@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pygeco.algorithm.directions import leading_block
 from pygeco.arrays.kinds import on, parts, zeros
@@ -42,7 +41,7 @@ class Average:
     scale: float
     sweeps: int = 0  # that were averaged; files of older versions do not say
 
-    def variance(self, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
+    def variance(self, rows: Array, cols: Array) -> Array:
         """Var of a new observation at the cells: of the draws, and the mean noise."""
         like = self.row
         rows, cols = on(rows, like), on(cols, like)

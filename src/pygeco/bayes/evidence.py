@@ -16,7 +16,7 @@ ends at a test error of 0.838, the full one at 0.835, in fewer sweeps.
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class Stage(NamedTuple):
 
     now: Posterior
     before: int
-    generator: dict[str, Any]
+    generator: dict[str, object]
     age: int = 0
     error: float = np.inf
     relax: float = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,7 +131,7 @@ class Posterior:
         row, col = (self.scale * side.bias.astype(float) for side in (self.rows, self.cols))
         return Biases(self.mean, row, col)
 
-    def variance(self, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
+    def variance(self, rows: Array, cols: Array) -> Array:
         """Var of a new observation at the cells: of its mean, and the noise."""
         r, c = self.rows, self.cols
         rows, cols = on(rows, r.bias), on(cols, r.bias)
@@ -145,7 +145,7 @@ class Posterior:
 
 
 def contributions(
-    model: Posterior, cols: NDArray[Any], values: Array, weights: Array, target: int
+    model: Posterior, cols: Array, values: Array, weights: Array, target: int
 ) -> tuple[float, Array]:
     """A row's prediction at `target` as a sum: the base, and a part for each of its cells."""
     c, p = moved(model.cols, HOST), model.row_prior
