@@ -46,8 +46,10 @@ def test_both_kinds_of_model_answer_the_whole_protocol() -> None:
     for kind in (CompletionModel, ClusterModel):
         assert not kind.__abstractmethods__
         for name in FittedModel.__abstractmethods__:
-            asked = inspect.signature(getattr(FittedModel, name)).parameters
-            assert list(inspect.signature(getattr(kind, name)).parameters) == list(asked)
+            asked, own = getattr(FittedModel, name), getattr(kind, name)
+            if not isinstance(asked, property):
+                names = [list(inspect.signature(it).parameters) for it in (asked, own)]
+                assert names[0] == names[1]
 
 
 def test_a_model_is_frozen_and_the_attributes_are_views_of_it(estimator) -> None:

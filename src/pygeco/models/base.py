@@ -137,6 +137,11 @@ class FittedModel(ABC):
         """Models of runs of rows, in order, or futures of them."""
 
     @property
+    @abstractmethod
+    def is_here(self) -> bool:
+        """Whether all rows are with this process, rather than with the workers of a cluster."""
+
+    @property
     def shape(self) -> tuple[int, int]:
         return self.factors.shape
 

@@ -128,6 +128,10 @@ class ClusterModel(FittedModel):
         return self._slabs
 
     @property
+    def is_here(self) -> bool:
+        return False
+
+    @property
     def _rows(self) -> Tall:
         return cast("Tall", self.factors.U)
 

@@ -149,6 +149,10 @@ class CompletionModel(FittedModel):
     def row_models(self) -> tuple[CompletionModel, ...]:
         return (self,)
 
+    @property
+    def is_here(self) -> bool:
+        return True
+
     def _place_average(self, rows: Positions) -> Positions:
         """The average row where it is asked for by −1."""
         if self.average_row is None:

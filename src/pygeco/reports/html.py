@@ -46,7 +46,7 @@ def report(
             f"model: a report needs a fitted MatrixCompletion, not {type(model).__name__}; "
             "call fit first."
         )
-    if hasattr(model.factors_.U, "futures"):
+    if not model.model_.is_here:
         raise ValueError(
             "model: its rows are on a cluster; call model.to('cpu') first, or load its file."
         )
