@@ -630,14 +630,10 @@ class MatrixCompletion(
 
     def _restore(self, fitted: dict[str, Any]) -> None:
         """What a file of an earlier version lacks is what the settings say."""
-        penalty = self._choose_penalty()
-        lacking = {
-            "penalty_": penalty,
-            "offsets_": choose_offsets(self.biases, penalty),
-            "held_out_": None,
-            "clip_": False,
-            "levels_": (1.0, 1.0),
-        }
+        lacking: dict[str, Any] = {"held_out_": None, "clip_": False, "levels_": (1.0, 1.0)}
+        if not {"penalty_", "offsets_"} <= fitted.keys():  # settings may have changed since the fit
+            penalty = self._choose_penalty()
+            lacking |= {"penalty_": penalty, "offsets_": choose_offsets(self.biases, penalty)}
         parts: dict[str, Any] = {
             part: fitted[name] if name in fitted else lacking[name]
             for name, part in MODEL_PARTS.items()
