@@ -248,7 +248,7 @@ def test_weights_go_with_the_rows_of_the_table() -> None:
 
 @pytest.mark.parametrize("kind", ["int", "text"])
 def test_one_rule_for_unknown_ids_in_tables_lists_and_recommendations(kind) -> None:
-    model = fitted(table(kind))
+    model = fitted(table(kind), clip=False)  # the average row is the mean of plain sums
     known, lost = NAMES[kind](3), {"int": 999, "text": "nobody"}[kind]
     users, items = [known, lost, lost], ["film 001", "film 001", "no film"]
     asked = pd.DataFrame({"user_id": users, "movieId": items})
