@@ -183,3 +183,14 @@ def test_titles_that_do_not_match_are_refused(tmp_path) -> None:
     (tmp_path / "t.csv").write_text("item,title\n01,One\n1,Another\n")
     assert read_titles(tmp_path / "t.csv", np.array(["1", "01"], object)) == ["Another", "One"]
     assert read_titles(tmp_path / "t.csv", np.array([1, 3])) == ["Another", "3"]
+
+
+def test_a_remark_before_the_header_is_named(tmp_path) -> None:
+    text = "# Source: a shop\nDate,IBM,AAPL\n2020-01-01,1.5,2.5\n2020-01-02,1.6,2.4\n"
+    path = tmp_path / "stocks.csv"
+    path.write_text(text)
+    for read in (read_ratings, read_table):
+        with pytest.raises(ReadError, match=r"begins with a comment, '# Source: a shop'; remove"):
+            read(path)
+    header = io.BytesIO(b"#user,item,rating\nann,1,3\nbob,2,4\n")
+    assert read_ratings(header).table.num_rows == 2

@@ -68,8 +68,21 @@ def head_lines(file: Source) -> list[str]:
     text = _decoded(file.head)
     lines = [line for line in text.splitlines()[:SNIFFED_LINES] if line.strip()]
     if len(lines) > 1 and not text.endswith("\n"):
-        return lines[:-1] or lines  # the head may end inside a line
+        lines = lines[:-1] or lines  # the head may end inside a line
+    refuse_comments(file.name, lines)
     return lines
+
+
+def refuse_comments(name: str, lines: list[str]) -> None:
+    """One sentence about a file that begins with a remark; a header may begin with # too."""
+    separator = find_separator(lines[1:]) if lines and lines[0].startswith("#") else None
+    if separator is None:
+        return
+    if len(split_fields(lines[0], separator)) < len(split_fields(lines[1], separator)):
+        raise ReadError(
+            f"{name} begins with a comment, {lines[0][:40]!r}; remove the lines that begin "
+            "with '#'."
+        )
 
 
 def find_separator(lines: list[str]) -> str | None:
