@@ -141,10 +141,12 @@ def test_the_replacement_of_the_paper_is_its_section_2_1_2(shape, penalty) -> No
 
 @pytest.mark.parametrize("correction", ["core", "diagonal", "sweep"])
 def test_both_replacements_never_raise_the_objective(correction) -> None:
+    # Sweeps without a penalty go on for long where the fit is nearly exact: many cells, few tries.
+    tries, share = (4, 0.95) if correction == "sweep" else (10, 0.6)
     for seed in range(3):
-        case, paths = problem(seed=seed), []
+        case, paths = problem(share=share, seed=seed), []
         for replacement in ("zero", "refit"):
-            solver = Solver(replacements=10, replacement=replacement, correction=correction)
+            solver = Solver(replacements=tries, replacement=replacement, correction=correction)
             paths.append(minimize(case.entries, 4, solver, random_state=seed))
             assert np.all(np.diff(objectives(paths[-1])) < 0)
             assert [step.rank for step in paths[-1]] == [1, 2, 3, 4]
