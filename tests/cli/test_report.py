@@ -63,7 +63,7 @@ def test_without_ratings_the_page_says_so(folder, tmp_path) -> None:
 
 def test_wrong_input_is_told_and_the_old_page_stays(folder, tmp_path) -> None:
     page = tmp_path / "page.html"
-    page.write_text("old")
+    page.write_text("<!doctype html>old")
     (tmp_path / "no.geco").write_text("not a model")
     everything = tmp_path / "all.geco"
     assert run("fit", folder / "ratings.dat", "-o", everything).exit_code == 0
@@ -81,4 +81,4 @@ def test_wrong_input_is_told_and_the_old_page_stays(folder, tmp_path) -> None:
         assert result.exit_code in (2, 3, 4), result.output
         assert said in result.output
         assert len(result.output.strip().splitlines()) == 1
-    assert page.read_text() == "old"
+    assert page.read_text() == "<!doctype html>old"

@@ -18,15 +18,20 @@ def test_huber_is_better_at_every_rank_when_a_twentieth_is_noise():
     values = ratings.values.copy()
     values[hit] = rng.integers(1, 6, len(hit))
     rows, cols = ratings.rows[test], ratings.cols[test]
-    error = {}
-    for loss in ("squared", "huber"):
+    clean = ratings.values[test]
+
+    def errors(loss, seed):
         model = MatrixCompletion(
-            10, loss=loss, penalty=None, biases=True, solver=Solver(), random_state=0
+            10, loss=loss, penalty=None, biases=True, solver=Solver(), random_state=seed
         ).fit((ratings.rows[train], ratings.cols[train], values[train], ratings.shape))
         guesses = [
             step.A.entries(rows, cols) + model.biases_.at(rows, cols) for step in model.path_
         ]
-        clean = ratings.values[test]
-        error[loss] = [np.sqrt(np.mean((np.clip(z, 1, 5) - clean) ** 2)) for z in guesses]
-    assert len(error["huber"]) == len(error["squared"]) == 10
-    assert np.all(np.array(error["huber"])[1:] < np.array(error["squared"])[1:])
+        assert len(guesses) == 10
+        return [np.sqrt(np.mean((np.clip(z, 1, 5) - clean) ** 2)) for z in guesses]
+
+    # One start moves an error by up to 0.001: the mean over three of them.
+    mean = {
+        loss: np.mean([errors(loss, s) for s in range(3)], axis=0) for loss in ("squared", "huber")
+    }
+    assert np.all(mean["huber"][1:] < mean["squared"][1:])

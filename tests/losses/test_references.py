@@ -41,6 +41,7 @@ def shop(tmp_path, monkeypatch):
     """A module of the user's, on the path of this process."""
     (tmp_path / "shop_losses.py").write_text(MODULE)
     monkeypatch.syspath_prepend(str(tmp_path))
+    sys.modules.pop("shop_losses", None)  # a page of the documentation has one too
     import shop_losses  # type: ignore[import-not-found]
 
     yield shop_losses

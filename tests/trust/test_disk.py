@@ -35,6 +35,7 @@ COMMANDS = {
     "robust table": ("robust", "table.csv", "-o", "", "--rank", "1"),
     "demo": ("demo", "-o", "", "--rank", "1"),
 }
+WITHOUT_OVERWRITE = ("demo", "robust", "robust table")  # which write into a folder
 FIRST = {"robust": "factors.npz", "robust table": "factors.npz", "demo": "path.png"}
 
 
@@ -131,6 +132,7 @@ def test_every_output_of_the_command_line(trouble, home) -> None:
         told = [str(home / a) if (home / a).is_file() else a for a in arguments]
         at = told.index("-o") + 1
         told[at] = str(folder / told[at].replace("*", "out"))
+        told += [] if name in WITHOUT_OVERWRITE else ["--overwrite"]
         result = run(*told, code=4)
         lines = result.stderr.splitlines()
         assert len(lines) == 1, (name, result.stderr)

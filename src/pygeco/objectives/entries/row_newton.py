@@ -21,7 +21,7 @@ STEPS = 50
 # the first trials may all be too long.
 TRIALS = 8
 # What a Newton step is damped by, as a share of a row's mean curvature: above the Grams' rounding.
-DAMPING = {"f": 1e-5, "d": 1e-10}
+DAMPING = {"f": 1e-5, "d": 1e-9}
 # Floats of the Grams that are in memory at once.
 ROOM = 1 << 23
 
