@@ -48,11 +48,10 @@ class Operator(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Sum(Operator):
-    """G + H."""
+class MadeOf(Operator):
+    """What is made of another operator: its shape, and its kind of arrays."""
 
     G: Operator
-    H: Operator
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -61,6 +60,13 @@ class Sum(Operator):
     @property
     def kind(self) -> Array:
         return self.G.kind
+
+
+@dataclass(frozen=True, eq=False)
+class Sum(MadeOf):
+    """G + H."""
+
+    H: Operator
 
     def matvec(self, x: Array) -> Array:
         return self.G.matvec(x) + self.H.matvec(x)
@@ -76,19 +82,10 @@ class Sum(Operator):
 
 
 @dataclass(frozen=True, eq=False)
-class Multiple(Operator):
+class Multiple(MadeOf):
     """factor · G."""
 
-    G: Operator
     factor: float
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.G.shape
-
-    @property
-    def kind(self) -> Array:
-        return self.G.kind
 
     def matvec(self, x: Array) -> Array:
         return self.factor * self.G.matvec(x)
@@ -104,16 +101,11 @@ class Multiple(Operator):
 
 
 @dataclass(frozen=True, eq=False)
-class Weighted(Operator):
+class Weighted(MadeOf):
     """diag(rows) G diag(cols)."""
 
-    G: Operator
     rows: Array
     cols: Array
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.G.shape
 
     @property
     def kind(self) -> Array:
