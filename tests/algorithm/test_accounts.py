@@ -12,8 +12,9 @@ from pygeco import Dense, Entries, LowRank, Ridge, Solver, Step, Stop, Trace, mi
 from pygeco.algorithm.certificates import Certificate
 from pygeco.algorithm.corrections.factory import make_correction
 from pygeco.algorithm.directions import Lanczos, Pair
-from pygeco.algorithm.run import MAX_PROOF_ITERATIONS, find_direction, find_stop
+from pygeco.algorithm.run import MAX_PROOF_ITERATIONS, find_direction
 from pygeco.algorithm.run_values import Run
+from pygeco.algorithm.solver import find_stop
 from pygeco.arrays.streams import Purpose, seed_from, stream
 from pygeco.objectives import Objective
 

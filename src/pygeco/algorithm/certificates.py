@@ -67,6 +67,15 @@ class Certificate:
         ‖D_r^½ A D_c^½‖_tr, where the penalty weights the norm.
     stretch : float
         √(max D_r · max D_c).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import Dense, minimize
+    >>> path = minimize(Dense(np.diag([3.0, 2.0, 1.0])), 2, random_state=0)
+    >>> certificate = path[-1].certificate
+    >>> bool(0 <= certificate.gap() <= certificate.gap(trace_norm=100.0))
+    True
     """
 
     sigma: float

@@ -55,9 +55,26 @@ class Direction(Protocol):
 
 @dataclass(frozen=True)
 class Lanczos:
-    """Golub–Kahan bidiagonalisation with full re-orthogonalisation.
+    """Golub–Kahan bidiagonalization with full re-orthogonalization, the default direction.
 
     Stops as soon as uᵀGv ≥ (1 − τ) σ₁ is proved at the given confidence, or after `iterations`.
+
+    Parameters
+    ----------
+    tau : float, default=0.05
+        τ, the share of σ₁ that a pair may lack.
+    iterations : int, default=40
+        The most products with G and with Gᵀ.
+    confidence : float, default=0.999
+        The probability of the bound on σ₁.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import Dense, Lanczos, Solver, minimize
+    >>> path = minimize(Dense(np.eye(4)), 1, Solver(direction=Lanczos(tau=0.01)), random_state=0)
+    >>> path[0].certificate.confidence
+    0.999
     """
 
     tau: float = 0.05
@@ -101,7 +118,17 @@ class Lanczos:
 
 @dataclass(frozen=True)
 class Power:
-    """The power method on GᵀG, as in the paper's section 5. Stops early once τ is proved."""
+    """The power method on GᵀG, as in the paper's section 5. Stops early once τ is proved.
+
+    Parameters
+    ----------
+    tau : float, default=0.0
+        τ, the share of σ₁ that a pair may lack; zero takes every iteration.
+    iterations : int, default=30
+        The most products with G and with Gᵀ.
+    confidence : float, default=0.999
+        The probability of the bound on σ₁.
+    """
 
     tau: float = 0.0
     iterations: int = 30
@@ -129,10 +156,17 @@ class Power:
 
 @dataclass(frozen=True)
 class Signs:
-    """Alternating maximisation of uᵀGv over uᵢ = ±1/√m, vⱼ = ±1/√n (the paper's section 5).
+    """Alternating maximization of uᵀGv over uᵢ = ±1/√m, vⱼ = ±1/√n (the paper's section 5).
 
     From a random start, so that each call may find another pair. Where a row of G is zero,
-    any value is optimal and zero is taken.
+    any value is optimal and zero is taken. σ₁ is not bounded: use it through `Solver(signs=True)`.
+
+    Parameters
+    ----------
+    iterations : int, default=30
+        The most rounds over u and v.
+    tolerance : float, default=1e-3
+        Stop when a round gains less than this share.
     """
 
     iterations: int = 30

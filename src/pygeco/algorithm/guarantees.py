@@ -6,13 +6,55 @@ import math
 
 
 def guaranteed_gap(trace_norm: float, rank: int, *, smoothness: float, tau: float = 0.0) -> float:
-    """Theorem 1: after `rank` steps, R(A) ≤ R(Ā) + 2β‖Ā‖²_tr / ((r + 1)(1 − τ)²)."""
+    """Theorem 1: after `rank` steps, R(A) ≤ R(Ā) + 2β‖Ā‖²_tr / ((r + 1)(1 − τ)²).
+
+    Parameters
+    ----------
+    trace_norm : float
+        ‖Ā‖_tr, of the matrix that A is compared with.
+    rank : int
+        r, the steps taken.
+    smoothness : float
+        β of R; every objective has it.
+    tau : float, default=0.0
+        τ of the direction.
+
+    Returns
+    -------
+    float
+        The most by which R(A) exceeds R(Ā).
+
+    Examples
+    --------
+    >>> from pygeco import guaranteed_gap, guaranteed_rank
+    >>> guaranteed_gap(trace_norm=10.0, rank=19, smoothness=0.02)
+    0.2
+    >>> guaranteed_rank(trace_norm=10.0, gap=0.2, smoothness=0.02)
+    19
+    """
     _check(rank=rank, tau=tau, smoothness=smoothness)
     return 2 * smoothness * trace_norm**2 / ((rank + 1) * (1 - tau) ** 2)
 
 
 def guaranteed_rank(trace_norm: float, gap: float, *, smoothness: float, tau: float = 0.0) -> int:
-    """Theorem 1, the other way: the rank at which R(A) ≤ R(Ā) + gap is sure."""
+    """Theorem 1, the other way: the rank at which R(A) ≤ R(Ā) + gap is sure.
+
+    Parameters
+    ----------
+    trace_norm : float
+        ‖Ā‖_tr, of the matrix that A is compared with.
+    gap : float
+        The distance that is allowed.
+    smoothness : float
+        β of R.
+    tau : float, default=0.0
+        τ of the direction.
+
+    Returns
+    -------
+    int
+        The rank. It is a bound: far fewer steps usually do.
+    """
     _check(rank=0, tau=tau, smoothness=smoothness)
     if not gap > 0:
         raise ValueError(f"gap: must be positive, not {gap!r}.")
@@ -33,6 +75,26 @@ def guaranteed_gap_at_rank(
     R must be σ-strongly convex over the singular vectors of Ā, σ = `strong_convexity`, and
     nowhere negative: the proof bounds ‖Ā‖_tr by R(0) − R(Ā) ≤ R(0), `value_at_zero`. For a loss
     that can be negative, give R(0) less a lower bound on R instead.
+
+    Parameters
+    ----------
+    other_rank : int
+        The rank of Ā.
+    rank : int
+        The steps taken.
+    smoothness : float
+        β of R.
+    strong_convexity : float
+        σ of R.
+    value_at_zero : float
+        R(0).
+    tau : float, default=0.0
+        τ of the direction.
+
+    Returns
+    -------
+    float
+        The most by which R(A) exceeds R(Ā).
     """
     _check(rank=rank, tau=tau, smoothness=smoothness)
     if not strong_convexity > 0:

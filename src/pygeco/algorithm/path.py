@@ -14,7 +14,14 @@ from pygeco.arrays.low_rank import LowRank
 
 
 class Stop(Enum):
-    """Why the solver stopped; the text says what to do about it."""
+    """Why the solver stopped; the text says what to do about it.
+
+    Examples
+    --------
+    >>> from pygeco import Stop
+    >>> print(Stop.TARGET)
+    TARGET: the objective is at or below the target.
+    """
 
     RANK = (
         "the rank asked for is reached; a higher one, where the shape allows it, continues from "
@@ -53,9 +60,25 @@ class Stop(Enum):
 class Step:
     """The solution at one rank.
 
-    `objective` is R(A) plus any penalty, R the mean over the observed cells; `seconds` counts
-    from the start of the fit; `passes` is the number of passes over the data at this rank
-    (Newton steps of a loss that is not squared, and sweeps, come on top).
+    Attributes
+    ----------
+    rank : int
+        The columns of A.
+    objective : float
+        R(A) plus any penalty, R the mean over the observed cells.
+    A : LowRank
+        The matrix.
+    certificate : Certificate
+        What is proved about A.
+    seconds : float
+        Since the start of the fit.
+    passes : int
+        Passes over the data at this rank. Newton steps of a loss that is not squared, and sweeps,
+        come on top.
+    direction : str
+        The kind of pair that was added: "singular" or "signs".
+    replaced : int
+        How many replacements succeeded at this rank.
     """
 
     rank: int
@@ -80,7 +103,33 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Path(Sequence[Step]):
-    """Every rank from one fit. `path.at(5)` is the step of rank 5; `path[-1]` the last one."""
+    """Every rank from one fit, a sequence of steps.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+        One a rank, in order.
+    stop : Stop
+        Why the fit ended there.
+    seed : int
+        The seed that gives the same bits again.
+    shape : tuple of two ints
+        Of the matrix.
+    A : LowRank
+        The solution of the highest rank.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import Dense, minimize
+    >>> path = minimize(Dense(np.diag([3.0, 2.0, 1.0])), 2, random_state=0)
+    >>> [step.rank for step in path]
+    [1, 2]
+    >>> path.at(1).A.s.round(6).tolist()
+    [3.0]
+    >>> path.stop.name
+    'RANK'
+    """
 
     steps: tuple[Step, ...]
     stop: Stop

@@ -56,7 +56,24 @@ def _check(alpha: float, gamma: float) -> None:
 
 @dataclass(frozen=True)
 class Schatten:
-    """h = α (Σ sᵖ)^(2/p), the squared Schatten-p norm. p = 2 is the ridge."""
+    """h = α (Σ sᵖ)^(2/p), the squared Schatten-p norm. p = 2 is the ridge.
+
+    Parameters
+    ----------
+    alpha : float
+        α, the weight beside the mean loss.
+    p : float, default=2.0
+        At least 1; near 1 it lowers the rank.
+    gamma : float, default=0.0
+        The power of the counts in a weighted norm; 0 is the plain norm. See `Penalty`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import Schatten
+    >>> Schatten(0.5, p=1).value(np.array([2.0, 1.0]))
+    4.5
+    """
 
     alpha: float
     p: float = 2.0
@@ -130,7 +147,27 @@ class Schatten:
 
 
 def Ridge(alpha: float, gamma: float = 0.0) -> Schatten:
-    """H = α ‖A‖²_F: Schatten-2. With `gamma`, of the weighted matrix; see `Penalty`."""
+    """Make the penalty α ‖A‖²_F, which is Schatten-2.
+
+    Parameters
+    ----------
+    alpha : float
+        α, the weight beside the mean loss.
+    gamma : float, default=0.0
+        The power of the counts in a weighted norm; 0 is the plain norm. See `Penalty`.
+
+    Returns
+    -------
+    Schatten
+        With p = 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import Ridge
+    >>> round(Ridge(0.5).value(np.array([3.0, 1.0])), 9)
+    5.0
+    """
     return Schatten(alpha, 2.0, gamma)
 
 
@@ -138,7 +175,27 @@ def Ridge(alpha: float, gamma: float = 0.0) -> Schatten:
 class Trace:
     """h = α ‖A‖_tr: the sum of the singular values (Schatten-1), which lowers the rank.
 
-    With `gamma`, of the weighted matrix; see `Penalty`. ½ often serves ratings best; 1 is ALS-WR.
+    Parameters
+    ----------
+    alpha : float
+        α, the weight beside the mean loss.
+    gamma : float, default=0.0
+        The power of the counts in a weighted norm; 0 is the plain norm. ½ often serves ratings
+        best; 1 is ALS-WR. See `Penalty`.
+    quadratic : None
+        Not a choice: h is not a sum of squares.
+    smooth : bool, default=False
+        Not a choice: h has no gradient where a singular value is zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import Dense, Trace, minimize
+    >>> path = minimize(Dense(np.diag([3.0, 1.0])), 2, penalty=Trace(1.0), random_state=0)
+    >>> path.A.s.round(3).tolist()
+    [1.0]
+    >>> path.stop.name
+    'OPTIMAL'
     """
 
     alpha: float

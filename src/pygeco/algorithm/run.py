@@ -20,7 +20,7 @@ from pygeco.algorithm.path import Path, Step, Stop, check_rank
 from pygeco.algorithm.penalties import Penalty
 from pygeco.algorithm.refinements import refine
 from pygeco.algorithm.run_values import Growth, Move, Point, Run
-from pygeco.algorithm.solver import Solver
+from pygeco.algorithm.solver import Solver, find_stop
 from pygeco.algorithm.symmetric import adapt_direction, empty_pairs, find_further_pairs
 from pygeco.arrays.kinds import moved
 from pygeco.arrays.low_rank import LowRank
@@ -48,12 +48,43 @@ def minimize(
     callback: Callable[[Step], object] | None = None,
     observer: Listener | None = None,
 ) -> Path:
-    """Min R(A) + h(σ(A)) over matrices of rank at most `rank`, by GECO.
+    """Minimize R(A) + h(σ(A)) over matrices of rank at most `rank`, by GECO.
 
-    `start` continues from a matrix, whose own step then comes first, or from an earlier path,
-    whose steps and seed are kept.
-    `observer` is told of the start, of each step and of the reason for the stop; see `Listener`.
-    `callback(step)` runs after each rank. A true answer to a step stops the run.
+    Parameters
+    ----------
+    objective : Objective
+        R: `Entries`, `Dense`, `Features`, `Quadratic`, `Sensing`, `Custom`, or your own.
+    rank : int
+        The highest rank; the path holds every rank up to it.
+    solver : Solver or None, default=None
+        The choices of the algorithm; None is `Solver()`.
+    penalty : Penalty or None, default=None
+        h: `Ridge`, `Trace` or `Schatten`.
+    start : LowRank, Path or None, default=None
+        Continue from a matrix, whose own step then comes first, or from an earlier path, whose
+        steps and seed are kept.
+    random_state : int, Generator or None, default=None
+        The same seed gives the same bits.
+    callback : callable or None, default=None
+        Called with each `Step`. A true answer stops the run.
+    observer : Listener or None, default=None
+        Told of the start, of each step and of the reason for the stop. A true answer to a step
+        stops the run.
+
+    Returns
+    -------
+    Path
+        One step a rank, and why it stopped.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import Entries, minimize
+    >>> rows, cols = np.nonzero(np.ones((4, 3)))
+    >>> Y = np.outer([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0])
+    >>> path = minimize(Entries(rows, cols, Y[rows, cols]), 1, random_state=0)
+    >>> bool(np.allclose(path.A.to_dense(), Y))
+    True
     """
     began, listener = time.perf_counter(), join_listeners(observer, callback)
     steps = list(start.steps) if isinstance(start, Path) else []
@@ -185,21 +216,6 @@ def judge(run: Run, at: Point, new: Point, step: Step) -> Move:
     reason = find_stop(run.solver, step, at.value, run.rank)
     rests_yet = reason is Stop.RANK and run.correction.rests and not full
     return Move(new, step, None if rests_yet else reason)
-
-
-def find_stop(solver: Solver, step: Step, before: float, rank: int) -> Stop | None:
-    """The first rule of the solver that ends the run at this step."""
-    if solver.target is not None and step.objective <= solver.target:
-        return Stop.TARGET
-    if solver.gap is not None and step.gap <= solver.gap:
-        return Stop.CERTIFIED
-    if solver.progress is not None and before - step.objective < solver.progress * abs(before):
-        return Stop.PROGRESS
-    if step.rank >= rank:
-        return Stop.RANK
-    if solver.time_limit is not None and step.seconds >= solver.time_limit:
-        return Stop.TIME
-    return None
 
 
 def _find_proof(run: Run, at: Point) -> Stop | None:

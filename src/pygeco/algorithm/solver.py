@@ -8,30 +8,53 @@ import numpy as np
 
 from pygeco.algorithm.corrections.factory import check_name
 from pygeco.algorithm.directions import Direction, Lanczos, Power
+from pygeco.algorithm.path import Step, Stop
 
 
 @dataclass(frozen=True)
 class Solver:
     """The choices of Algorithm 1 and of its variants (section 2.1), and when to stop.
 
-    direction     step 4, ApproxSV: `Lanczos(tau, iterations, confidence)` or `Power(...)`
-    signs         try the sign-alternation pair too at each growth; the larger decrease wins (2.1.1)
-    replacements  q, the replacement attempts at each rank (2.1.2)
-    replacement   "refit" minimises again at the lower rank, in the wider spans, before it
-                  compares; "zero" is the paper's step: the smallest singular value is zeroed
-    correction    "core" (all s × s cores), "diagonal" (2.1.4), "sweep": every row of V and of U
-                  by itself, in turn, which fits closer at the same rank, or "descent": the core,
-                  then L-BFGS over both factors until A rests. "auto" is the sweep for `Entries`
-                  and `Dense` where the penalty allows it, the descent for other objectives with
-                  `Trace`, and else the core
-    pairs         singular pairs that a step adds, at most, while that many are still wanted twice
-                  over: fewer steps to the same rank, each with its certificate
-    refine        descend over both factors too at each rank (L-BFGS): spans move, rank does not
-    target        stop when the objective is at or below this
-    progress      stop when a rank lowers the objective by less than this share of it
-    gap           stop when the certificate, at the solution's own trace norm, is at or below this
-    time_limit    stop after this many seconds, at the end of a rank
-    tolerance     with `Trace`, stop when no matrix at all is better by more than this share
+    Parameters
+    ----------
+    direction : Direction, default=Lanczos()
+        Step 4, ApproxSV: `Lanczos(tau, iterations, confidence)` or `Power(...)`.
+    signs : bool, default=False
+        Try the sign-alternation pair too at each growth; the larger decrease wins (2.1.1).
+    replacements : int, default=0
+        q, the replacement attempts at each rank (2.1.2).
+    replacement : "refit" or "zero", default="refit"
+        "refit" minimizes again at the lower rank, in the wider spans, before it compares; "zero"
+        is the paper's step: the smallest singular value is zeroed.
+    correction : "auto", "core", "diagonal", "sweep" or "descent", default="auto"
+        "core" is all s × s cores; "diagonal" is 2.1.4; "sweep" fits every row of V and of U by
+        itself, in turn, closer at the same rank; "descent" is the core, then L-BFGS over both
+        factors until A rests. "auto" is the sweep for `Entries` and `Dense` where the penalty
+        allows it, the descent for other objectives with `Trace`, and else the core.
+    pairs : int, default=1
+        Singular pairs that a step adds, at most, while that many are still wanted twice over:
+        fewer steps to the same rank, each with its certificate.
+    refine : bool, default=False
+        Descend over both factors too at each rank (L-BFGS): spans move, rank does not.
+    target : float or None, default=None
+        Stop when the objective is at or below this.
+    progress : float or None, default=None
+        Stop when a rank lowers the objective by less than this share of it.
+    gap : float or None, default=None
+        Stop when the certificate, at the solution's own trace norm, is at or below this.
+    time_limit : float or None, default=None
+        Stop after this many seconds, at the end of a rank.
+    tolerance : float, default=1e-6
+        With `Trace`, stop when no matrix at all is better by more than this share.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import Dense, Solver, minimize
+    >>> Y = np.diag([4.0, 3.0, 2.0, 1.0])
+    >>> path = minimize(Dense(Y), 4, Solver(target=0.5), random_state=0)
+    >>> path[-1].rank, path.stop.name
+    (2, 'TARGET')
     """
 
     direction: Direction = field(default_factory=Lanczos)
@@ -75,3 +98,18 @@ class Solver:
         """
         direction = Power(tau=0.0, iterations=30)
         return cls(direction=direction, signs=True, replacements=20, correction="core")
+
+
+def find_stop(solver: Solver, step: Step, before: float, rank: int) -> Stop | None:
+    """The first rule of the solver that ends the run at this step."""
+    if solver.target is not None and step.objective <= solver.target:
+        return Stop.TARGET
+    if solver.gap is not None and step.gap <= solver.gap:
+        return Stop.CERTIFIED
+    if solver.progress is not None and before - step.objective < solver.progress * abs(before):
+        return Stop.PROGRESS
+    if step.rank >= rank:
+        return Stop.RANK
+    if solver.time_limit is not None and step.seconds >= solver.time_limit:
+        return Stop.TIME
+    return None

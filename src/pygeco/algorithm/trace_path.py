@@ -37,9 +37,25 @@ RELATIVE_ROUNDING = 16 * np.finfo(float).eps
 class TraceStep(NamedTuple):
     """The solution at one α.
 
-    The objective R(A) + α‖A‖_tr exceeds the global minimum by at most `gap`: infinite where
-    nothing is known, of a `Custom` objective that may be negative. `error` is the root mean squared
-    error on the validation cells, NaN without them.
+    Attributes
+    ----------
+    alpha : float
+        The weight of the trace norm.
+    A : LowRank
+        The matrix.
+    objective : float
+        R(A) + α‖A‖_tr.
+    gap : float
+        The objective exceeds the global minimum by at most this: infinite where nothing is known,
+        of a `Custom` objective that may be negative.
+    stop : Stop
+        `Stop.OPTIMAL`, or why not.
+    error : float
+        The root mean squared error on the validation cells, NaN without them.
+    seconds : float
+        Since the start of the path.
+    rank : int
+        Of A.
     """
 
     alpha: float
@@ -57,7 +73,15 @@ class TraceStep(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TracePath(Sequence[TraceStep]):
-    """One step for each α, the largest first. `best` is the one with the least validation error."""
+    """One step for each α, the largest first: a sequence.
+
+    Attributes
+    ----------
+    steps : tuple of TraceStep
+        In order.
+    best : TraceStep
+        The one with the least validation error.
+    """
 
     steps: tuple[TraceStep, ...]
 
@@ -97,7 +121,17 @@ def _gap_words(step: TraceStep) -> str:
 
 
 class Dual(NamedTuple):
-    """The objective at A, how far above the minimum it may be, and a bound on σ₁(∇R(A))."""
+    """What the dual says of A.
+
+    Attributes
+    ----------
+    objective : float
+        R(A) + α‖A‖_tr.
+    gap : float
+        How far above the global minimum it may be.
+    sigma : float
+        A bound on σ₁(∇R(A)).
+    """
 
     objective: float
     gap: float
@@ -107,13 +141,37 @@ class Dual(NamedTuple):
 def duality_gap(
     objective: Objective, A: LowRank, penalty: Trace, *, tolerance: float = 1e-7, seed: int = 0
 ) -> Dual:
-    """R(A) + α‖A‖_tr minus a lower bound on its global minimum.
+    """Measure R(A) + α‖A‖_tr minus a lower bound on its global minimum.
 
     The dual point is c ∇R(A) with the best c ≤ α / σ₁ that is known, see `Certificate`; without a
     conjugate of the loss and without R ≥ 0, c = 1 alone, and an infinite gap where σ₁ > α. σ₁ is
     bounded above: with probability at least 0.999 over the random start, and surely when
     Lanczos ends by itself. Two passes for the gradient, those of Lanczos until σ₁ is known to
     `tolerance`, and a few for the best c where the loss is not squared.
+
+    Parameters
+    ----------
+    objective, A : Objective, LowRank
+        R, and the matrix that is judged.
+    penalty : Trace
+        With α, and γ where the norm is weighted.
+    tolerance : float, default=1e-7
+        The relative precision of σ₁.
+    seed : int, default=0
+        Of the start of Lanczos.
+
+    Returns
+    -------
+    Dual
+        `objective`, `gap` and `sigma`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import Dense, LowRank, Trace, duality_gap
+    >>> found = duality_gap(Dense(np.eye(3)), LowRank.zero((3, 3)), Trace(0.1))
+    >>> bool(0 < found.gap < found.objective)
+    True
     """
     objective = scaled(_to_double(objective), penalty.gamma)
     A = to_scaled(objective, moved(A, objective.kind)).svd()
@@ -140,13 +198,43 @@ def trace_path(
     solver: Solver | None = None,
     random_state: int | np.random.Generator | None = 0,
 ) -> TracePath:
-    """Minimise R(A) + α‖A‖_tr for each α, from the largest down, each from the last solution.
+    """Minimize R(A) + α‖A‖_tr for each α, from the largest down, each from the last solution.
 
-    By default `count` values of α fall from α_max = σ₁(∇R(0)), where A = 0 is optimal, to
-    `ratio` α_max. `rank` limits the rank; a step that meets it stops with Stop.RANK, else with
-    Stop.OPTIMAL. `gamma` weights the norm, see `Trace`. `validation` is (rows, cols, values);
-    `path.best` has the least error there. Everything is computed in float64.
-    Any objective will do: `Entries` and `Dense` are swept, the others descend.
+    Any objective will do: `Entries` and `Dense` are swept, the others descend. Everything is
+    computed in float64.
+
+    Parameters
+    ----------
+    objective : Objective
+        R.
+    alphas : array or None, default=None
+        The weights; None is `count` values that fall from α_max = σ₁(∇R(0)), where A = 0 is
+        optimal, to `ratio` α_max.
+    count, ratio : int, default=20, and float, default=1e-2
+        How many weights there are where they are not given, and the last of them over the first.
+    rank : int or None, default=None
+        The highest rank; a step that meets it stops with `Stop.RANK`, else with `Stop.OPTIMAL`.
+    gamma : float, default=0.0
+        Weights the norm, see `Trace`.
+    validation : (rows, cols, values) or None, default=None
+        Cells that judge each step; `path.best` has the least error there.
+    solver : Solver or None, default=None
+        The choices of the algorithm, the correction apart.
+    random_state : int, Generator or None, default=0
+        The same seed gives the same bits.
+
+    Returns
+    -------
+    TracePath
+        One step for each α.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import Dense, trace_path
+    >>> path = trace_path(Dense(np.diag([3.0, 2.0, 1.0])), alphas=[0.5, 0.25])
+    >>> [(step.alpha, step.rank) for step in path]
+    [(0.5, 1), (0.25, 2)]
     """
     correction = "sweep" if objective.can_sweep else "descent"
     solver = replace(Solver() if solver is None else solver, correction=correction)

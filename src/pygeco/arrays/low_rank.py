@@ -35,7 +35,25 @@ class LowRank:
 
     U (m, k) and V (n, k) have orthonormal columns unless the correction is diagonal, in
     which case the columns have norm one only; `svd()` gives the orthonormal form of either.
-    U and V are arrays of any kind, s is always on the host.
+
+    Parameters
+    ----------
+    U : array (m, k)
+        Of any kind: NumPy's, or a device's.
+    s : array (k,)
+        Always on the host.
+    V : array (n, k)
+        Of the kind of U.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import LowRank
+    >>> A = LowRank.from_dense(np.outer([1.0, 2.0], [3.0, 4.0]))
+    >>> A.rank, A.shape
+    (1, (2, 2))
+    >>> A.entries([1], [0]).round(6).tolist()
+    [6.0]
     """
 
     U: Array

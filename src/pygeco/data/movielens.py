@@ -20,7 +20,21 @@ PLACES = {"ra": (1, 10), "rb": (11, 20)}
 
 
 class Ratings(NamedTuple):
-    """Ratings with their ids: cell t is (users[rows[t]], items[cols[t]])."""
+    """Ratings with their ids: cell t is (users[rows[t]], items[cols[t]]).
+
+    Attributes
+    ----------
+    rows, cols : int arrays
+        Where the cells are.
+    values : array
+        The ratings.
+    shape : tuple of two ints
+        Of the matrix.
+    users, items : arrays
+        The ids of rows and columns.
+    test : bool array
+        Which cells are held out.
+    """
 
     rows: NDArray[np.int32]
     cols: NDArray[np.int32]
@@ -31,17 +45,39 @@ class Ratings(NamedTuple):
     test: NDArray[np.bool_]
 
     def cells(self, mask: NDArray[np.bool_]) -> tuple[Any, Any, Array, tuple[int, int]]:
-        """The triplets of the cells under a mask."""
+        """Give the triplets of the cells under a mask.
+
+        Parameters
+        ----------
+        mask : bool array
+            `~ratings.test` are the cells to fit.
+
+        Returns
+        -------
+        tuple
+            (rows, cols, values, shape), as `MatrixCompletion.fit` takes it.
+        """
         return self.rows[mask], self.cols[mask], self.values[mask], self.shape
 
 
 def load_movielens(name: str, split: str | None = None, *, download: bool = True) -> Ratings:
-    """MovieLens by name: "ml-100k", "ml-1m" or "ml-10m".
+    """Read MovieLens' ratings.
 
     The files come from the folder that PYGECO_DATA names, else from the cache (pygeco/ in
-    XDG_CACHE_HOME or ~/.cache), else, with `download`, from GroupLens' archive into the cache.
-    `split` is an official split, "u1", "ua" or "ub" of ml-100k and "ra" or "rb" of ml-10m; without
-    it the test cells are a random tenth (seed 0) of the rows in file order.
+    XDG_CACHE_HOME or ~/.cache), else from GroupLens' archive into the cache.
+
+    Parameters
+    ----------
+    name : "ml-100k", "ml-1m" or "ml-10m"
+    split : str or None, default=None
+        An official split: "u1", "ua" or "ub" of ml-100k, "ra" or "rb" of ml-10m. Without it the
+        test cells are a random tenth (seed 0) of the rows in file order.
+    download : bool, default=True
+        Whether files that are not here are fetched.
+
+    Returns
+    -------
+    Ratings
     """
     if name not in FILES:
         raise ValueError(f"name: unknown set {name!r}; use one of {sorted(FILES)}.")

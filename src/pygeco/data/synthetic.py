@@ -12,7 +12,17 @@ from pygeco.arrays.streams import check_seed
 
 
 class Triplets(NamedTuple):
-    """Observed cells; `MatrixCompletion().fit(triplets)` takes them as they are."""
+    """Observed cells; `MatrixCompletion().fit(triplets)` takes them as they are.
+
+    Attributes
+    ----------
+    rows, cols : int arrays
+        Where the cells are.
+    values : array
+        What they hold.
+    shape : tuple of two ints
+        Of the matrix.
+    """
 
     rows: NDArray[Any]
     cols: NDArray[Any]
@@ -21,7 +31,27 @@ class Triplets(NamedTuple):
 
 
 def make_low_rank(shape: tuple[int, int], rank: int, seed: int = 0) -> LowRank:
-    """A random matrix of this rank with entries of variance about one."""
+    """Make a random matrix of this rank with entries of variance about one.
+
+    Parameters
+    ----------
+    shape : tuple of two ints
+        Of the matrix.
+    rank : int
+        Its rank.
+    seed : int, default=0
+        The same one gives the same matrix.
+
+    Returns
+    -------
+    LowRank
+
+    Examples
+    --------
+    >>> from pygeco.data import make_low_rank
+    >>> make_low_rank((30, 20), 3).rank
+    3
+    """
     check_seed(seed)
     rng = np.random.default_rng(seed)
     m, n = shape
@@ -37,9 +67,35 @@ def make_ratings(
     seed: int = 0,
     dtype: type = np.float32,
 ) -> Triplets:
-    """Ratings from 1 to 5 in halves: a few tastes, popular columns, busy rows, and noise.
+    """Make ratings from 1 to 5 in halves: a few tastes, popular columns, busy rows, and noise.
 
     Rows and columns are drawn with power-law popularity; each cell occurs at most once.
+
+    Parameters
+    ----------
+    shape : tuple of two ints, default=(1000, 600)
+        Of the matrix.
+    cells : int, default=40_000
+        How many are rated; at most half of them all.
+    rank : int, default=4
+        The number of tastes.
+    noise : float, default=0.5
+        Its standard deviation, in stars.
+    seed : int, default=0
+        The same one gives the same ratings.
+    dtype : type, default=numpy.float32
+        Of the values.
+
+    Returns
+    -------
+    Triplets
+
+    Examples
+    --------
+    >>> from pygeco.data import make_ratings
+    >>> rows, cols, values, shape = make_ratings((30, 20), 200)
+    >>> len(values), shape
+    (200, (30, 20))
     """
     check_seed(seed)
     rng = np.random.default_rng(seed)

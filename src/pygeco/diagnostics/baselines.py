@@ -22,7 +22,17 @@ LIST = 10  # columns of a list
 
 
 class Rule(NamedTuple):
-    """A rule and its predictions at the judged cells, on the scale of the data."""
+    """A rule and its predictions at the judged cells, on the scale of the data.
+
+    Attributes
+    ----------
+    name : str
+        In words.
+    predicted : array
+        One prediction a cell.
+    losses : array
+        The loss at each cell.
+    """
 
     name: str
     predicted: Array
@@ -30,7 +40,19 @@ class Rule(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Judged cells whose row (or column) has from `low` to `high` fitted cells."""
+    """Judged cells whose row (or column) has a like number of fitted cells.
+
+    Attributes
+    ----------
+    low, high : int
+        From how many to how many fitted cells.
+    cells : int
+        The number of judged ones.
+    error : float
+        Of the model.
+    rule : float
+        The error of the rule beside it.
+    """
 
     low: int
     high: int
@@ -40,7 +62,15 @@ class Group(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """Lists of the model and of the most popular columns, judged by held-out cells."""
+    """Lists of the model and of the most popular columns, judged by held-out cells.
+
+    Attributes
+    ----------
+    model, popular : Ranked
+        The two lists.
+    threshold : float
+        From which on a value is relevant.
+    """
 
     model: Ranked
     popular: Ranked
@@ -48,7 +78,21 @@ class Lists(NamedTuple):
 
 
 def simple_rules(model: Any, judged: Judged, kinds: tuple[str, str, str]) -> list[Rule]:
-    """The best constant; and, for numbers, means of columns, and of rows and columns."""
+    """Predict by simple rules: the best constant; for numbers, means of columns, and of both sides.
+
+    Parameters
+    ----------
+    model : MatrixCompletion
+        Fitted.
+    judged : Judged
+        The cells.
+    kinds : tuple of three str
+        What a row, a column and a cell are called.
+
+    Returns
+    -------
+    list of Rule
+    """
     cells, values = judged.cells, host(model.seen_.values)
     rules = [_constant(model, cells, values)]
     if not model.loss_.regression:
@@ -90,7 +134,25 @@ def _damped(index: NDArray[Any], values: Array, size: int) -> Array:
 def error_by_activity(
     model: Any, judged: Judged, rule: Rule, side: str, groups: int = 4
 ) -> list[Group]:
-    """Errors of cells by how many fitted cells their row or column has, in groups of like size."""
+    """Measure errors of cells by how many fitted cells their row or column has.
+
+    Parameters
+    ----------
+    model : MatrixCompletion
+        Fitted.
+    judged : Judged
+        The cells.
+    rule : Rule
+        What the model is compared with.
+    side : "row" or "column"
+        Whose fitted cells count.
+    groups : int, default=4
+        How many, of like size.
+
+    Returns
+    -------
+    list of Group
+    """
     by_row = side == "row"
     known = np.diff(host(model.seen_.pointers)) if by_row else counts(model)
     known = known[judged.cells.rows if by_row else judged.cells.cols]
@@ -115,9 +177,23 @@ def mean_error(model: Any, found: Judged | Rule, own: Any, judged: Judged) -> fl
 
 
 def judge_lists(model: Any, judged: Judged, k: int = LIST) -> Lists | None:
-    """Precision, recall and NDCG of the first k; None where no held-out cell is relevant.
+    """Measure precision, recall and NDCG of the first k columns of each row.
 
     A cell is relevant at or above the mean fitted value. Lists leave out the fitted cells.
+
+    Parameters
+    ----------
+    model : MatrixCompletion
+        Fitted.
+    judged : Judged
+        Held-out cells.
+    k : int, default=10
+        The length of a list.
+
+    Returns
+    -------
+    Lists or None
+        None where no held-out cell is relevant.
     """
     limit = float(observed(model.loss_, host(model.seen_.values)).mean())
     liked = np.flatnonzero(judged.observed >= limit)
@@ -148,7 +224,18 @@ def _popular(model: Any, rows: NDArray[Any], k: int) -> NDArray[np.int64]:
 
 
 def typical_rows(model: Any) -> list[int]:
-    """Rows with few, with the usual number and with many cells."""
+    """Find rows with few, with the usual number and with many cells.
+
+    Parameters
+    ----------
+    model : MatrixCompletion
+        Fitted.
+
+    Returns
+    -------
+    list of int
+        At most three positions.
+    """
     known = np.diff(host(model.seen_.pointers))
     order = np.argsort(known, kind="stable")
     order = order[known[order] > 0]

@@ -18,7 +18,19 @@ MOST = 1_000_000  # cells looked at: beyond these, a random million says the sam
 
 
 class Cells(NamedTuple):
-    """Cells of the fitted matrix with their targets, as the loss wants them."""
+    """Cells of the fitted matrix with their targets, as the loss wants them.
+
+    Attributes
+    ----------
+    rows, cols : int arrays
+        Where they are.
+    targets : array
+        What they hold.
+    total : int
+        How many there were before a sample was taken.
+    held_out : bool
+        Whether they were not fitted.
+    """
 
     rows: NDArray[Any]
     cols: NDArray[Any]
@@ -28,9 +40,20 @@ class Cells(NamedTuple):
 
 
 def cells_of(model: Any, data: Any = None, most: int = MOST) -> Cells:
-    """The cells of `data` (as `fit` takes it), or those that the model was fitted to.
+    """Take the cells of `data`, or those that the model was fitted to.
 
-    Of a table, the cells whose ids the model knows.
+    Parameters
+    ----------
+    model : MatrixCompletion
+        Fitted.
+    data : cells as `fit` takes them, Cells or None, default=None
+        Of a table, the cells whose ids the model knows; None is the fitted cells.
+    most : int, default=1_000_000
+        Of more, a random sample of this size is taken.
+
+    Returns
+    -------
+    Cells
     """
     if data is None:
         rows, cols, targets = _fitted(model)
@@ -64,7 +87,19 @@ def cells_of(model: Any, data: Any = None, most: int = MOST) -> Cells:
 
 
 def held_out_cells(model: Any, data: Any = None) -> Cells | None:
-    """The cells of `data`, or those that the model keeps as held out of its fit; None without."""
+    """Take the cells of `data`, or those that the model keeps as held out of its fit.
+
+    Parameters
+    ----------
+    model : MatrixCompletion
+        Fitted.
+    data : cells as `fit` takes them, or None, default=None
+
+    Returns
+    -------
+    Cells or None
+        None where there are none.
+    """
     if data is not None:
         return cells_of(model, data)
     kept = model.held_out_
@@ -75,7 +110,19 @@ def held_out_cells(model: Any, data: Any = None) -> Cells | None:
 
 
 def unseen(model: Any, data: Any) -> Cells:
-    """The cells of `data` that the model was not fitted to; none may be left. O(cells log |E|)."""
+    """Take the cells of `data` that the model was not fitted to. O(cells log |E|).
+
+    Parameters
+    ----------
+    model : MatrixCompletion
+        Fitted.
+    data : cells as `fit` takes them
+
+    Returns
+    -------
+    Cells
+        None of them may be left.
+    """
     cells = cells_of(model, data, most=2**62)
     new = ~model.was_fitted(cells.rows, cells.cols)
     part = (cells.rows[new], cells.cols[new], cells.targets[new])
@@ -83,12 +130,32 @@ def unseen(model: Any, data: Any) -> Cells:
 
 
 def hosted(A: LowRank) -> LowRank:
-    """The same matrix with its factors on the host."""
+    """Bring the factors of a matrix to the host.
+
+    Parameters
+    ----------
+    A : LowRank
+
+    Returns
+    -------
+    LowRank
+        The same matrix.
+    """
     return LowRank(host(A.U), A.s, host(A.V))
 
 
 def counts(model: Any) -> NDArray[np.int64]:
-    """The fitted cells of each column."""
+    """Count the fitted cells of each column.
+
+    Parameters
+    ----------
+    model : MatrixCompletion
+        Fitted.
+
+    Returns
+    -------
+    int array (n,)
+    """
     return np.bincount(host(model.seen_.indices), minlength=model.factors_.shape[1])
 
 

@@ -15,7 +15,23 @@ WORK = 10**9  # cells × components that a curve may cost: more ranks than that 
 
 
 class Curve(NamedTuple):
-    """Error against rank. `refitted`: each rank is a solution, not the last one cut off."""
+    """Error against rank.
+
+    Attributes
+    ----------
+    ranks : int array
+        In order.
+    fitted : array
+        The error at the fitted cells, for each rank.
+    held_out : array or None
+        The error at the held-out cells.
+    gaps, gap_words, objectives, seconds : arrays, a list of str for the words, or None
+        Of the steps, where there is a path.
+    refitted : bool
+        Whether each rank is a solution, not the last one cut off.
+    measure : str
+        What the error is, in words.
+    """
 
     ranks: NDArray[np.int64]
     fitted: Array
@@ -29,10 +45,22 @@ class Curve(NamedTuple):
 
 
 def curve(model: Any, held_out: Any = None, most: int = MOST) -> Curve:
-    """Error on the fitted and on the held-out cells for each rank of the path.
+    """Measure the error on the fitted and on the held-out cells for each rank of the path.
 
     A fit with a single step (the evidence) gives the error of its leading components instead,
     offsets alone first.
+
+    Parameters
+    ----------
+    model : MatrixCompletion
+        Fitted.
+    held_out : cells as `fit` takes them, or None, default=None
+    most : int, default=1_000_000
+        Of more cells, a random sample of this size is taken.
+
+    Returns
+    -------
+    Curve
     """
     sets = [cells_of(model, None, most)]
     if held_out is not None:

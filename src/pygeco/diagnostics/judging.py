@@ -20,8 +20,20 @@ WIDTHS = (0.67449, 1.28155, 1.64485, 1.95996, 2.57583)
 class Judged(NamedTuple):
     """Predictions beside what was observed, both on the scale of the data.
 
-    `losses` is the loss at each cell; `deviation` the predicted standard deviation, where the
-    model has one.
+    Attributes
+    ----------
+    cells : Cells
+        Where.
+    observed, predicted : arrays
+        One number a cell.
+    losses : array
+        The loss at each cell.
+    deviation : array or None
+        The predicted standard deviation, where the model has one.
+    residuals : array
+        Observed minus predicted.
+    rmse, mae, half_width : float
+        Root mean squared and mean absolute error, and half of the 95 % interval of the former.
     """
 
     cells: Cells
@@ -52,7 +64,17 @@ class Judged(NamedTuple):
 
 
 class Bins(NamedTuple):
-    """Cells by predicted value, in bins of equal count: means, counts and 95 % half-widths."""
+    """Cells by predicted value, in bins of equal count.
+
+    Attributes
+    ----------
+    predicted, observed : arrays
+        The means of each bin.
+    half_width : array
+        Of the 95 % interval of the observed mean.
+    counts : int array
+        The cells of each bin.
+    """
 
     predicted: Array
     observed: Array
@@ -61,7 +83,30 @@ class Bins(NamedTuple):
 
 
 def judge(model: Any, data: Any = None, most: int = MOST) -> Judged:
-    """Predictions at the cells of `data`, or at the fitted ones. O(cells × rank)."""
+    """Predict at the cells of `data`, or at the fitted ones. O(cells × rank).
+
+    Parameters
+    ----------
+    model : MatrixCompletion
+        Fitted.
+    data : cells as `fit` takes them, Cells or None, default=None
+        None is the fitted cells.
+    most : int, default=1_000_000
+        Of more cells, a random sample of this size is taken.
+
+    Returns
+    -------
+    Judged
+
+    Examples
+    --------
+    >>> from pygeco import MatrixCompletion, diagnostics
+    >>> from pygeco.data import make_ratings
+    >>> model = MatrixCompletion(random_state=0).fit(make_ratings((40, 30), 500))
+    >>> judged = diagnostics.judge(model)
+    >>> len(judged.residuals), bool(judged.rmse < 1)
+    (500, True)
+    """
     cells = cells_of(model, data, most)
     z = linear(model, cells, model.factors_)
     spread = model.average_ or model.posterior_
@@ -79,7 +124,19 @@ def judge(model: Any, data: Any = None, most: int = MOST) -> Judged:
 
 
 def observed(loss: Loss, targets: Array) -> Array:
-    """Targets on the scale of the loss's response: 0/1 for probabilities, levels for levels."""
+    """Bring targets to the scale of the loss's response: 0/1 for probabilities, levels for levels.
+
+    Parameters
+    ----------
+    loss : Loss
+        Fitted.
+    targets : array
+        As the loss wants them.
+
+    Returns
+    -------
+    array
+    """
     if isinstance(loss, Ordinal) and loss.levels is not None:
         return np.asarray(loss.levels, dtype=float)[targets.astype(np.int64)]
     if isinstance(loss, Logistic):
@@ -88,12 +145,32 @@ def observed(loss: Loss, targets: Array) -> Array:
 
 
 def comparable(loss: Loss) -> bool:
-    """Whether predictions and targets share a scale; a hinge's margin and its label do not."""
+    """Say whether predictions and targets share a scale; a hinge's margin and its label do not.
+
+    Parameters
+    ----------
+    loss : Loss
+
+    Returns
+    -------
+    bool
+    """
     return not isinstance(loss, SmoothedHinge)
 
 
 def calibration(judged: Judged, bins: int = 12) -> Bins:
-    """Mean observation against mean prediction, in bins of (nearly) equal count."""
+    """Compare mean observation with mean prediction, in bins of (nearly) equal count.
+
+    Parameters
+    ----------
+    judged : Judged
+    bins : int, default=12
+        How many, at most.
+
+    Returns
+    -------
+    Bins
+    """
     order = np.argsort(judged.predicted, kind="stable")
     parts = [part for part in np.array_split(order, bins) if len(part)]
     predicted = np.array([judged.predicted[part].mean() for part in parts])
@@ -104,7 +181,18 @@ def calibration(judged: Judged, bins: int = 12) -> Bins:
 
 
 def coverage(judged: Judged) -> list[tuple[float, float]]:
-    """(level, share of cells inside the predicted interval of that level)."""
+    """Measure how many cells lie inside the predicted intervals.
+
+    Parameters
+    ----------
+    judged : Judged
+
+    Returns
+    -------
+    list of (float, float)
+        A level, and the share of cells inside the interval of that level; empty without
+        deviations.
+    """
     if judged.deviation is None:
         return []
     z = np.abs(judged.residuals) / judged.deviation
@@ -114,7 +202,19 @@ def coverage(judged: Judged) -> list[tuple[float, float]]:
 
 
 def worst(judged: Judged, count: int = 12) -> NDArray[np.int64]:
-    """The cells with the largest loss, worst first."""
+    """Find the cells with the largest loss.
+
+    Parameters
+    ----------
+    judged : Judged
+    count : int, default=12
+        How many.
+
+    Returns
+    -------
+    int array
+        Positions among the judged cells, worst first.
+    """
     count = min(count, len(judged.losses))
     found = np.argpartition(-judged.losses, count - 1)[:count] if count else np.zeros(0, int)
     return found[np.argsort(-judged.losses[found], kind="stable")]

@@ -9,12 +9,26 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
 
+__all__ = ["Errors", "Ranked", "coverage", "errors", "ranking"]
+
 NORMAL_95 = 1.959963984540054  # quantiles of the normal distribution
 NORMAL_90 = 1.6448536269514722  # both tails together: 5 % and 10 %
 
 
 class Errors(NamedTuple):
-    """Errors over held-out values. `low` and `high` hold the true RMSE with probability 95 %."""
+    """Errors over held-out values.
+
+    Attributes
+    ----------
+    rmse : float
+        The root mean squared error.
+    low, high : float
+        Between them the true RMSE lies with probability 95 %.
+    mae : float
+        The mean absolute error.
+    cells : int
+        How many values there were.
+    """
 
     rmse: float
     low: float
@@ -24,7 +38,17 @@ class Errors(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """Means over users of precision, recall and NDCG of the first k."""
+    """Means over users, of the first k of their lists.
+
+    Attributes
+    ----------
+    precision, recall, ndcg : float
+        See `ranking`.
+    k : int
+        The length of a list.
+    users : int
+        Those with a relevant item.
+    """
 
     precision: float
     recall: float
@@ -34,9 +58,25 @@ class Ranked(NamedTuple):
 
 
 def errors(predicted: Array, observed: Array) -> Errors:
-    """RMSE with its interval, and mean absolute error.
+    """Measure RMSE with its interval, and mean absolute error.
 
     The mean squared error is normal for many values; the interval is that of its square root.
+
+    Parameters
+    ----------
+    predicted, observed : arrays
+        Of one length.
+
+    Returns
+    -------
+    Errors
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import metrics
+    >>> metrics.errors(np.array([3.0, 4.0]), np.array([3.0, 2.0])).mae
+    1.0
     """
     error = np.asarray(predicted, dtype=float) - observed
     squares = error**2
@@ -47,17 +87,46 @@ def errors(predicted: Array, observed: Array) -> Errors:
 
 
 def coverage(predicted: Array, deviation: Array, observed: Array) -> float:
-    """The share of the values inside their 90 % intervals, predicted ± 1.645 deviations."""
+    """Measure the share of the values inside their 90 % intervals, predicted ± 1.645 deviations.
+
+    Parameters
+    ----------
+    predicted, deviation, observed : arrays
+        Of one length.
+
+    Returns
+    -------
+    float
+        Near 0.9 where the deviations are right.
+    """
     inside = np.abs(np.asarray(predicted, dtype=float) - observed) <= NORMAL_90 * deviation
     return float(inside.mean())
 
 
 def ranking(lists: NDArray[Any], users: NDArray[Any], items: NDArray[Any]) -> Ranked:
-    """Row u of `lists` (users, k) against the items with users == u; −1 fills a short list.
+    """Measure precision, recall and NDCG of lists.
 
     Precision is hits / k, recall hits / relevant, NDCG counts a hit at place p as 1 / log₂(p + 1)
     of the best order. A user without a relevant item does not count; a pair given twice counts
     once.
+
+    Parameters
+    ----------
+    lists : int array (users, k)
+        Row u is the list of user u, best first; −1 fills a short one.
+    users, items : int arrays
+        The relevant pairs, of one length.
+
+    Returns
+    -------
+    Ranked
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import metrics
+    >>> metrics.ranking(np.array([[5, 7]]), np.array([0, 0]), np.array([7, 9])).precision
+    0.5
     """
     count, k = lists.shape
     width = int(max(lists.max(initial=0), items.max(initial=0))) + 1

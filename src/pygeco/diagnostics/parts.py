@@ -11,7 +11,19 @@ from pygeco.diagnostics.cells import cells_of, counts, hosted
 
 
 class Component(NamedTuple):
-    """One singular triple: its typical effect on a cell, and its extreme columns."""
+    """One singular triple: its typical effect on a cell, and its extreme columns.
+
+    Attributes
+    ----------
+    number : int
+        Its place among the singular values, from 1.
+    effect : float
+        The root mean square of what it adds at the fitted cells.
+    value : float
+        The singular value.
+    top, bottom : lists of (int, float)
+        Columns and their weights, the farthest first.
+    """
 
     number: int
     effect: float
@@ -21,7 +33,23 @@ class Component(NamedTuple):
 
 
 class Names:
-    """What to call a row or a column: its title, else its id, else its number."""
+    """What to call a row or a column: its title, else its id, else its number.
+
+    Parameters
+    ----------
+    kind : str
+        "row" or "column", or what the data call them.
+    ids : array or None, default=None
+        The ids of the model.
+    titles : dict by id, sequence by position, or None, default=None
+        What they are called.
+
+    Examples
+    --------
+    >>> from pygeco.diagnostics import Names
+    >>> Names("film", [7, 9], {9: "Alien"})[1]
+    'Alien'
+    """
 
     def __init__(
         self, kind: str, ids: Any = None, titles: Mapping[Any, str] | Sequence[str] | None = None
@@ -43,12 +71,25 @@ class Names:
 
 
 def components(model: Any, count: int = 6, extremes: int = 6, support: int = 1) -> list[Component]:
-    """The singular triples of the fitted matrix that add most at the fitted cells, in that order.
+    """Find the singular triples of the fitted matrix that add most at the fitted cells, in order.
 
-    `effect` is the root mean square of what the component adds there, `number` its place among
-    the singular values: a large one may lie where no cell is known. Signs are turned so that the
-    column farthest from zero is at the top. Columns with fewer than `support` fitted cells are
-    left out of the extremes.
+    A large singular value may lie where no cell is known. Signs are turned so that the column
+    farthest from zero is at the top.
+
+    Parameters
+    ----------
+    model : MatrixCompletion
+        Fitted.
+    count : int, default=6
+        How many triples.
+    extremes : int, default=6
+        How many columns at each end.
+    support : int, default=1
+        Columns with fewer fitted cells are left out of the extremes.
+
+    Returns
+    -------
+    list of Component
     """
     A, cells = hosted(model.factors_).svd(), cells_of(model)
     enough = counts(model) >= support

@@ -21,7 +21,19 @@ ALIKE_CELLS, ALIKE_SHARE = 5, 0.05  # cells of a row that are all equal, and suc
 
 
 class Spread(NamedTuple):
-    """Counts of the values: of each level where there are few, else of bins. `edges` of bins."""
+    """Counts of the values: of each level where there are few, else of bins.
+
+    Attributes
+    ----------
+    levels : array
+        The levels, or the middles of the bins.
+    counts : int array
+        How many values are there.
+    edges : array or None
+        Of the bins.
+    mean, deviation, median : float
+        Of the values.
+    """
 
     levels: Array
     counts: NDArray[np.int64]
@@ -32,7 +44,17 @@ class Spread(NamedTuple):
 
 
 def spread_of_values(model: Any) -> Spread:
-    """The distribution of the values that were fitted, on the scale of the data."""
+    """Count the values that were fitted, on the scale of the data.
+
+    Parameters
+    ----------
+    model : MatrixCompletion
+        Fitted.
+
+    Returns
+    -------
+    Spread
+    """
     values = observed(model.loss_, host(model.seen_.values))
     about = float(values.mean()), float(values.std()), float(np.median(values))
     levels, found = np.unique(values, return_counts=True)
@@ -43,7 +65,22 @@ def spread_of_values(model: Any) -> Spread:
 
 
 def data_warnings(model: Any, cells: Cells | None, kinds: tuple[str, str, str]) -> list[str]:
-    """Sentences about what in the fitted data may mislead; none where nothing does."""
+    """Say what in the fitted data may mislead.
+
+    Parameters
+    ----------
+    model : MatrixCompletion
+        Fitted.
+    cells : Cells or None
+        Those held out, which may be few.
+    kinds : tuple of three str
+        What a row, a column and a cell are called.
+
+    Returns
+    -------
+    list of str
+        A sentence each; none where nothing misleads.
+    """
     row, column, cell = kinds
     found = _value_warnings(model, cell)
     per_row = np.diff(host(model.seen_.pointers))

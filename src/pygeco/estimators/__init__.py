@@ -4,8 +4,10 @@ from pygeco.estimators.cell_list import CellKFold, CellList, cells
 from pygeco.estimators.completion import MatrixCompletion
 from pygeco.estimators.evaluation import Evaluation, evaluate
 from pygeco.estimators.imputer import LowRankImputer
-from pygeco.estimators.linear import LowRankClassifier, ReducedRankRegressor
-from pygeco.estimators.quadratic import QuadraticClassifier, QuadraticRegressor
+from pygeco.estimators.low_rank_classifier import LowRankClassifier
+from pygeco.estimators.quadratic_classifier import QuadraticClassifier
+from pygeco.estimators.quadratic_regressor import QuadraticRegressor
+from pygeco.estimators.reduced_rank_regressor import ReducedRankRegressor
 from pygeco.estimators.robust import RobustPCA
 from pygeco.io.model_file import describe, load  # once the classes above are known to it
 

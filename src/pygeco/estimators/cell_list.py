@@ -18,10 +18,25 @@ from pygeco.io.tables import Column, is_table
 
 @dataclass(frozen=True, eq=False)
 class CellList:
-    """The known cells of an m × n matrix, one after the other.
+    """The known cells of an m × n matrix, one after the other. Made by `pygeco.cells`.
 
     `len`, `shape[0]` and indexing go over cells: any part of it still knows the whole matrix's
-    shape. `MatrixCompletion` fits, predicts and scores it. Made by `pygeco.cells`.
+    shape. `MatrixCompletion` fits, predicts and scores it.
+
+    Attributes
+    ----------
+    rows, cols : arrays of ints
+        Where the cells are.
+    values : array
+        What they hold.
+    matrix_shape : tuple of two ints
+        m and n.
+    row_ids, column_ids : array or None
+        The sorted ids, where the cells came from a table.
+    names : tuple of str or None
+        Of the columns of that table.
+    shape : tuple of one int
+        The number of cells, where scikit-learn looks for it.
     """
 
     rows: NDArray[Any]
@@ -58,13 +73,35 @@ def cells(
     *,
     columns: Sequence[Column] | str | None = None,
 ) -> CellList:
-    """The known cells of X in row order (as given, for tables, triplets and pairs).
+    """List the known cells of X in row order (as given, for tables, triplets and pairs).
 
-    X is a scipy sparse matrix (its stored cells, repeats included), a dense array with NaN, a tuple
-    (rows, cols, values[, shape]), pairs (k, 2) of row and column numbers with the values in `y`, or
-    a table of ratings, whose ids the list keeps; `columns` is as for `MatrixCompletion.fit`.
+    Parameters
+    ----------
+    X : sparse matrix, array, tuple, pairs or table
+        A scipy sparse matrix (its stored cells, repeats included), a dense array with NaN, a tuple
+        (rows, cols, values[, shape]), pairs (k, 2) of row and column numbers with the values in
+        `y`, or a table of ratings, whose ids the list keeps.
+    y : array or None, default=None
+        The values of pairs.
+    shape : tuple of two ints or None, default=None
+        Of the matrix, for pairs; by default the smallest.
+    columns : sequence, "matrix" or None, default=None
+        As for `MatrixCompletion.fit`.
 
-        GridSearchCV(model, {"rank": [2, 4]}, cv=CellKFold(5)).fit(cells(X))
+    Returns
+    -------
+    CellList
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from pygeco import CellKFold, MatrixCompletion, cells
+    >>> X = np.outer(np.arange(1.0, 7.0), np.arange(1.0, 6.0))
+    >>> model = MatrixCompletion(penalty=None, random_state=0)
+    >>> search = GridSearchCV(model, {"rank": [1, 2]}, cv=CellKFold(3)).fit(cells(X))
+    >>> list(search.best_params_), search.n_splits_
+    (['rank'], 3)
     """
     if is_table(X) or columns is not None:
         got = take_cells(X, y, columns)
@@ -115,14 +152,43 @@ class CellKFold(KFold):
     """K folds of cells: every cell is in exactly one test fold, drawn at random.
 
     For `cells(X)`, whose parts keep the shape of the matrix; or, by itself, `split(X)` gives
-    positions in `cells(X)`. The same `random_state` gives the same folds.
+    positions in `cells(X)`.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        The number of folds.
+    random_state : int, RandomState or None, default=0
+        The same one gives the same folds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import CellKFold
+    >>> folds = CellKFold(2).split(np.ones((2, 3)))
+    >>> [(len(fitted), len(held_out)) for fitted, held_out in folds]
+    [(3, 3), (3, 3)]
     """
 
     def __init__(self, n_splits: int = 5, *, random_state: Any = 0) -> None:
         super().__init__(n_splits, shuffle=True, random_state=random_state)
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
-        """Positions of the fitted and of the held-out cells, fold by fold."""
+        """Give the positions of the fitted and of the held-out cells, fold by fold.
+
+        Parameters
+        ----------
+        X : CellList, or anything that `cells` takes
+            The cells.
+        y : array or None, default=None
+            The values, where X has pairs.
+        groups : None
+            Not used.
+
+        Returns
+        -------
+        iterator of pairs of int arrays
+        """
         if isinstance(self.random_state, (int, np.integer)):
             check_seed(self.random_state, "random_state")
         paired = not isinstance(X, CellList) and y is not None and np.shape(X)[1:] == (2,)

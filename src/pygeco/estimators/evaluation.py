@@ -15,12 +15,23 @@ from pygeco.estimators._tables import rated
 
 
 class Evaluation(NamedTuple):
-    """Errors, the share inside 90 % intervals (None without the evidence), rankings, how many
-    cells have an id that was not fitted, and how many were left out because the model was fitted
-    to them.
+    """How a fitted model does at ratings that it has not seen.
 
-    A value is relevant to its user if it is at or above `threshold`. Unknown ids count in the
-    errors, as the average row or column, and not in the rankings.
+    Attributes
+    ----------
+    errors : Errors
+        RMSE with its interval, and mean absolute error. Unknown ids count as the average row or
+        column.
+    coverage : float or None
+        The share of the values inside their 90 % intervals; None without the evidence.
+    ranking : Ranked
+        Precision, recall and NDCG of the lists. Unknown ids do not count.
+    threshold : float
+        From which on a value is relevant to its user.
+    unknown : int
+        Cells with an id that was not fitted.
+    fitted : int
+        Cells that were left out because the model was fitted to them.
     """
 
     errors: Errors
@@ -39,10 +50,40 @@ def evaluate(
     threshold: float | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> Evaluation:
-    """Judge a MatrixCompletion that was fitted from a table by another table of ratings.
+    """Judge a `MatrixCompletion` that was fitted from a table by another table of ratings.
 
     Cells that the model was fitted to say nothing about new ones: they are left out, and counted.
-    `threshold` is the mean of the fitted values by default. Lists leave out what was fitted.
+    Lists leave out what was fitted.
+
+    Parameters
+    ----------
+    model : MatrixCompletion
+        Fitted from a table.
+    X : table
+        Ratings, as `fit` takes them.
+    k : int, default=10
+        The length of the lists.
+    threshold : float or None, default=None
+        From which on a value is relevant; by default the mean of the fitted values.
+    progress : callable or None, default=None
+        Called with the share that is done.
+
+    Returns
+    -------
+    Evaluation
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pygeco import MatrixCompletion, evaluate
+    >>> from pygeco.data import make_ratings, split_cells
+    >>> user, item, rating, _ = make_ratings((40, 30), 500)
+    >>> table = pd.DataFrame({"user": user, "item": item, "rating": rating})
+    >>> held_out = split_cells(500)
+    >>> model = MatrixCompletion(random_state=0).fit(table[~held_out])
+    >>> found = evaluate(model, table[held_out])
+    >>> bool(found.errors.cells == held_out.sum()), found.fitted
+    (True, 0)
     """
     check_is_fitted(model)
     if model.row_ids_ is None:

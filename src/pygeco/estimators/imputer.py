@@ -66,16 +66,19 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
     Attributes
     ----------
     components_ : array (n_components_, n_features)
-        Orthonormal rows, in standardised units.
+        Orthonormal rows, in standardized units.
     deviations_ : array (n_components_,)
         The deviation of a row along each of them; ones where rank or ridge was given.
     noise_ : float
-        The variance of a cell beside them, or the ridge of a row, in standardised units.
+        The variance of a cell beside them, or the ridge of a row, in standardized units.
     mean_, scale_ : arrays (n_features,)
+        What columns are standardized by.
     n_components_ : int
         Up to one less than the features where a covariance was fitted.
     alpha_ : float or None
         The ridge given or chosen; None where the evidence was used.
+    n_features_in_ : int
+        The columns of X.
 
     Examples
     --------
@@ -106,7 +109,19 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> LowRankImputer:
-        """Learn the components from a table with NaN for missing cells."""
+        """Learn the components from a table with NaN for missing cells.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+        y : None
+            Not used.
+
+        Returns
+        -------
+        LowRankImputer
+            The estimator itself.
+        """
         X = self._checked(X, reset=True)
         self._check_parameters(X.shape)
         known = ~np.isnan(X)
@@ -146,7 +161,17 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         self.alpha_, self.noise_ = alpha, float(alpha * known.mean())
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """X with its NaN filled; every other cell keeps its bits."""
+        """Fill the NaN of X; every other cell keeps its bits.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+
+        Returns
+        -------
+        array (n_samples, n_features)
+            A copy.
+        """
         check_is_fitted(self)
         X = self._checked(X, reset=False, copy=True)
         known = ~np.isnan(X)

@@ -81,18 +81,21 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     location_ : array (n_features,)
         Zero without `center`.
     singular_values_ : array (n_components,)
+        Of the low-rank part, location apart.
     low_rank_ : LowRank
         The low-rank part with the location in it; `low_rank_.to_dense()` is the matrix.
     outliers_ : sparse array (n_samples, n_features)
         X − low rank at the outliers.
-    outlier_mask_ : bool array (n_samples, n_features), made when asked for
+    outlier_mask_ : bool array (n_samples, n_features)
+        Where the outliers are, made when asked for.
     threshold_ : float
         The residual from which a cell is an outlier.
     scale_, spread_ : float
         Robust standard deviations of the residuals, and of the data about their location.
     loss_ : Loss
         The loss of the last sweep, with its threshold.
-    n_components_, n_iter_ : int
+    n_components_, n_iter_, n_features_in_ : int
+        The rank, the sweeps after the growth, and the columns of X.
 
     Examples
     --------
@@ -139,7 +142,20 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> RobustPCA:
-        """Fit to a dense array, NaN for missing cells."""
+        """Fit to a dense array, NaN for missing cells.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+            Floats, bytes and short integers are read as they are.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        RobustPCA
+            The estimator itself.
+        """
         X = self._checked(X, reset=True)
         self._check_parameters(X.shape)
         # The passes have threads of their own.
@@ -188,7 +204,17 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return mask
 
     def transform(self, X: Any) -> Array:
-        """Coordinates in `components_`: each row's robust regression on them, by itself."""
+        """Find coordinates in `components_`: each row's robust regression on them, by itself.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_features)
+            NaN for missing cells.
+
+        Returns
+        -------
+        array (n_samples, n_components)
+        """
         check_is_fitted(self)
         X = self._checked(X, reset=False)
         if X.dtype.kind == "f" and bool(np.isnan(X).all()):
@@ -201,14 +227,34 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return answer(W.astype(np.float32 if X.dtype == np.float32 else np.float64), X)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
-        """Coordinates times `components_`, plus the location."""
+        """Give coordinates times `components_`, plus the location.
+
+        Parameters
+        ----------
+        X : array (n_samples, n_components)
+            Coordinates.
+
+        Returns
+        -------
+        array (n_samples, n_features)
+        """
         check_is_fitted(self)
         W = X if foreign(X) else check_array(X, dtype=[np.float64, np.float32])
         return answer(on(W, self.components_) @ self.components_ + self.location_, X)
 
     @all_or_nothing
     def to(self, engine: str) -> RobustPCA:
-        """The same fitted model on another engine: "cpu" or "cuda". Moves it in place."""
+        """Move the fitted model, in place, to another engine.
+
+        Parameters
+        ----------
+        engine : "cpu" or "cuda"
+
+        Returns
+        -------
+        RobustPCA
+            The estimator itself.
+        """
         check_is_fitted(self)
         like = choose_engine(engine).kind
         for name in ("components_", "location_", "low_rank_"):

@@ -22,7 +22,14 @@ ROLES = ("user", "item", "rating")
 class Reading(NamedTuple):
     """A table with one column for each role asked for, and what was found, in words.
 
-    `columns` says which columns of the file these are, by name, or by number from 1 without names.
+    Attributes
+    ----------
+    table : pyarrow.Table
+        What `MatrixCompletion.fit` takes.
+    found : str
+        One sentence: the format, the columns, the rows, and how many were left out.
+    columns : tuple of str
+        Which columns of the file these are, by name, or by number from 1 without names.
     """
 
     table: Any
@@ -49,16 +56,36 @@ def read_ratings(
     matrix: bool = False,
     progress: Progress | None = None,
 ) -> Reading:
-    """The ratings in a file as a pyarrow table with columns user, item and rating.
+    r"""Read the ratings in a file as a pyarrow table with columns user, item and rating.
 
     CSV, TSV and text separated by ";", "|", spaces or "::", Parquet, Arrow IPC, JSON lines or
-    Matrix Market, recognised by content, as is gzip, bzip2, xz, zstd or lz4 around it; "-" is
-    standard input. Columns are given by name, by number from 0, or by text like "2" that counts
-    from 1; others are found by their usual names or, in a file without names, are the first three.
+    Matrix Market, recognized by content, as is gzip, bzip2, xz, zstd or lz4 around it.
     Ids keep their type; in text they are what the text says, and numbers only where each is written
     back as it was read. Rows without an id or a rating are left out, and `found` says how many.
-    `matrix=True` reads text with a row for each user and a column for each item instead.
-    `MatrixCompletion().fit(reading.table)` takes it from there.
+
+    Parameters
+    ----------
+    source : path, binary file or "-"
+        "-" is standard input.
+    user, item, rating : str, int or None, default=None
+        Columns by name, by number from 0, or by text like "2" that counts from 1; others are found
+        by their usual names or, in a file without names, are the first three.
+    matrix : bool, default=False
+        Read text with a row for each user and a column for each item instead.
+    progress : callable or None, default=None
+        Called with the share that is read.
+
+    Returns
+    -------
+    Reading
+
+    Examples
+    --------
+    >>> import io
+    >>> from pygeco.data import read_ratings
+    >>> reading = read_ratings(io.BytesIO(b"who;film;stars\na;x;4\nb;y;5\n"), user="who", rating=2)
+    >>> reading.table.to_pydict()
+    {'user': ['a', 'b'], 'item': ['x', 'y'], 'rating': [4.0, 5.0]}
     """
     given = {"user": user, "item": item, "rating": rating}
     if matrix:

@@ -8,13 +8,14 @@ needs `value` and `slope`; see `Custom`, or derive from `Loss`.
 from __future__ import annotations
 
 from pygeco.arrays.low_rank import Array
+from pygeco.losses.absolute import Absolute, Quantile
 from pygeco.losses.base import Loss, check_size, robust_scale, sigmoid
 from pygeco.losses.classification import Logistic, SmoothedHinge
 from pygeco.losses.counts import Poisson
 from pygeco.losses.custom import Custom, check
 from pygeco.losses.multinomial import Multinomial
 from pygeco.losses.ordinal import Ordinal
-from pygeco.losses.regression import Absolute, Huber, LogCosh, PseudoHuber, Quantile, Squared
+from pygeco.losses.regression import Huber, LogCosh, PseudoHuber, Squared
 
 LOSSES: dict[str, type[Loss]] = {
     kind.name: kind
@@ -49,7 +50,23 @@ __all__ = [
 
 
 def named(loss: str | Loss) -> Loss:
-    """The loss of one prediction called `loss`; a loss object is returned as it is."""
+    """Find the loss of one prediction that is called `loss`.
+
+    Parameters
+    ----------
+    loss : str or Loss
+        A name in `LOSSES`, or a loss object, which is returned as it is.
+
+    Returns
+    -------
+    Loss
+
+    Examples
+    --------
+    >>> from pygeco import losses
+    >>> losses.named("huber")
+    Huber(delta=None)
+    """
     if loss == "multinomial" or isinstance(loss, Multinomial):
         raise ValueError(
             "loss: 'multinomial' needs one prediction a class, which only Features makes; use "
@@ -65,10 +82,23 @@ def named(loss: str | Loss) -> Loss:
 
 
 def prepared(loss: str | Loss, y: Array, weights: Array | None = None) -> tuple[Loss, Array]:
-    """The loss with its scale or thresholds estimated from `y`, and the targets in its terms.
+    """Estimate the scale or thresholds of a loss from `y`, and bring the targets to its terms.
 
-    A target of weight w counts as w of them; none has weight zero. A loss that is not one of
-    pygeco's own is first tested at these targets.
+    A loss that is not one of pygeco's own is first tested at these targets.
+
+    Parameters
+    ----------
+    loss : str or Loss
+        A name or an object, as `named` takes it.
+    y : array
+        The targets.
+    weights : array or None, default=None
+        A target of weight w counts as w of them; none has weight zero.
+
+    Returns
+    -------
+    tuple of Loss and array
+        The loss with what it left open, and the targets as its formulas want them.
     """
     found = named(loss)
     check_size("values", y, single=not isinstance(found, Squared))

@@ -21,8 +21,31 @@ class Loss:
 
     A loss of your own needs `value` and `slope`, functions of two arrays of equal shape. It may
     state its `curvature` or its `smoothness`; without either, the curvature is measured.
-    `regression` says that z is itself a prediction of y, `nonnegative` that ℓ ≥ 0: a sum of such
-    losses bounds the trace norm of every better matrix, on which proofs of optimality rest.
+
+    Attributes
+    ----------
+    name : str
+        What estimators call it.
+    regression : bool
+        Whether z is itself a prediction of y.
+    nonnegative : bool
+        Whether ℓ ≥ 0: a sum of such losses bounds the trace norm of every better matrix, on which
+        proofs of optimality rest.
+    robust : bool
+        Whether far residuals pull less than they pull the squared loss; see `Regression.weights`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco.losses import Loss
+    >>> class Quartic(Loss):
+    ...     def value(self, z, y):
+    ...         return (z - y) ** 4
+    ...
+    ...     def slope(self, z, y):
+    ...         return 4 * (z - y) ** 3
+    >>> Quartic().curvature(np.array([1.0]), np.array([0.0])).round(1).tolist()
+    [12.0]
     """
 
     name: ClassVar[str] = "loss"
@@ -103,7 +126,17 @@ class Loss:
 
 
 def check_size(name: str, x: Array, *, single: bool = False) -> None:
-    """Raise where the squares of such numbers, or of float32 if these are `single`, overflow."""
+    """Raise where the squares of such numbers overflow.
+
+    Parameters
+    ----------
+    name : str
+        What the error calls them.
+    x : array
+        The numbers.
+    single : bool, default=False
+        Whether float32 numbers stay in float32, of which less is in range.
+    """
     limit = LARGEST_SINGLE if single and x.dtype == np.float32 else LARGEST
     top = max(float(x.max()), -float(x.min())) if x.size else 0.0
     if top > limit:
@@ -115,7 +148,19 @@ def check_size(name: str, x: Array, *, single: bool = False) -> None:
 
 
 def robust_scale(residuals: Array, weights: Array | None = None) -> float:
-    """1.4826 · median |x − median x|: the standard deviation, for Gaussian residuals."""
+    """Measure 1.4826 · median |x − median x|: the standard deviation, for Gaussian residuals.
+
+    Parameters
+    ----------
+    residuals : array
+        x.
+    weights : array or None, default=None
+        A residual of weight w counts as w of them.
+
+    Returns
+    -------
+    float
+    """
     return 1.4826 * median(np.abs(residuals - median(residuals, weights)), weights)
 
 
@@ -130,7 +175,16 @@ def median(x: Array, weights: Array | None = None) -> float:
 
 
 def sigmoid(z: Array) -> Array:
-    """1 / (1 + e^(−z)), without overflow."""
+    """1 / (1 + e^(−z)), without overflow.
+
+    Parameters
+    ----------
+    z : array
+
+    Returns
+    -------
+    array
+    """
     return 0.5 * (1 + namespace(z).tanh(z / 2))
 
 

@@ -35,7 +35,15 @@ class Binary(Loss):
 
 @dataclass(frozen=True)
 class Logistic(Binary):
-    """ℓ = log(1 + e^(−yz)) for labels y = ±1. The response is P(y = 1)."""
+    """ℓ = log(1 + e^(−yz)) for labels y = ±1. The response is P(y = 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco.losses import Logistic
+    >>> Logistic().response(np.array([0.0])).tolist()
+    [0.5]
+    """
 
     name = "logistic"
     nonnegative = True
@@ -70,7 +78,20 @@ class Logistic(Binary):
 
 @dataclass(frozen=True)
 class SmoothedHinge(Binary):
-    """The hinge max(0, 1 − yz), smoothed over a width γ of the margin."""
+    """The hinge max(0, 1 − yz) for labels y = ±1, smoothed over a width γ of the margin.
+
+    Parameters
+    ----------
+    width : float, default=1.0
+        γ; smaller is closer to the hinge, and less smooth.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco.losses import SmoothedHinge
+    >>> SmoothedHinge(0.5).value(np.array([-1.0, 1.0]), np.array([1.0, 1.0])).tolist()
+    [1.75, 0.0]
+    """
 
     width: float = 1.0
     name = "smoothed-hinge"

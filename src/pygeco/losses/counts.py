@@ -18,6 +18,18 @@ class Poisson(Loss):
 
     Above z = `cap` the exponential continues as its own parabola, so nothing overflows and the
     loss is smooth: L = e^cap.
+
+    Parameters
+    ----------
+    cap : float, default=20.0
+        Above 0 and at most 40.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco.losses import Poisson
+    >>> Poisson().slope(np.log([2.0]), np.array([2.0])).round(12).tolist()
+    [0.0]
     """
 
     cap: float = 20.0

@@ -15,10 +15,31 @@ Formula = Callable[[Array, Array], Array]
 
 
 class Custom(Loss):
-    """A loss of your own: `Custom(value, slope)`, array functions of (z, y).
+    """A loss of your own: array functions of (z, y).
 
-    `curvature` is optional. Without it Newton steps use `smoothness`, the largest second
-    derivative, or differences of the slope where that is not given either.
+    Without `curvature`, Newton steps use `smoothness`, or differences of the slope where that is
+    not given either. The functions are tried at the targets before the first fit.
+
+    Parameters
+    ----------
+    value : callable
+        ℓ(z, y), convex in z and finite everywhere.
+    slope : callable
+        ℓ′ in z.
+    curvature : callable or None, default=None
+        ℓ″ in z.
+    smoothness : float, default=inf
+        The largest second derivative.
+    regression : bool, default=True
+        Whether z is itself a prediction of y.
+
+    Examples
+    --------
+    >>> from pygeco import MatrixCompletion
+    >>> from pygeco.losses import Custom
+    >>> quartic = Custom(lambda z, y: (z - y) ** 4, lambda z, y: 4 * (z - y) ** 3)
+    >>> MatrixCompletion(2, loss=quartic).loss.name
+    'custom'
     """
 
     name = "custom"
@@ -53,7 +74,15 @@ class Custom(Loss):
 
 
 def check(loss: Loss, y: Array) -> None:
-    """Raise unless `loss` is finite, convex and agrees with its own slope near these targets."""
+    """Raise unless `loss` is finite, convex and agrees with its own slope near these targets.
+
+    Parameters
+    ----------
+    loss : Loss
+        What is tried.
+    y : array
+        Targets; about fifty of them are looked at.
+    """
     some = host(np.unique(y[:: max(1, len(y) // 50)])).astype(float) if len(y) else np.zeros(1)
     reach = np.linspace(-3, 3, 23) + 0.0123
     z = np.add.outer(np.zeros(len(some)), reach * (1 + np.abs(some).max())).reshape(-1)

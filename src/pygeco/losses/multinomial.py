@@ -19,6 +19,18 @@ class Multinomial(Loss):
 
     Arrays are z (N, K) and y (N,), the codes 0 … K − 1 of `classes`. The slope in z is π − e_y with
     π the softmax of z, and the curvature is diag(π) − π πᵀ, at most ½ (Böhning 1992).
+
+    Parameters
+    ----------
+    classes : tuple or None, default=None
+        The labels, in the order of the K predictions; None takes those of the data, sorted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco.losses import Multinomial
+    >>> Multinomial(("a", "b")).probabilities(np.zeros((1, 2))).tolist()
+    [[0.5, 0.5]]
     """
 
     classes: tuple[Any, ...] | None = None

@@ -19,8 +19,24 @@ from pygeco.losses.base import Loss, namespace, sigmoid, softplus
 class Ordinal(Loss):
     """Cumulative logistic: P(y ≤ k) = σ(θ_k − z) for ordered levels y = 0, 1, …, K − 1.
 
-    `levels` are the values that the targets take, `thresholds` the K − 1 increasing θ. Both are
-    estimated where they are None: θ from the shares of the levels. The response is the mean level.
+    The response is the mean level.
+
+    Parameters
+    ----------
+    levels : tuple of float or None, default=None
+        The values that the targets take, rising; None takes those of the data.
+    thresholds : tuple of float or None, default=None
+        The K − 1 rising θ; None estimates them from the shares of the levels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco.losses import Ordinal
+    >>> loss = Ordinal().fitted(np.array([1.0, 2.0, 3.0, 3.0]))
+    >>> loss.levels
+    (1.0, 2.0, 3.0)
+    >>> loss.probabilities(np.zeros(1)).round(2).tolist()
+    [[0.25, 0.25, 0.5]]
     """
 
     levels: tuple[float, ...] | None = None

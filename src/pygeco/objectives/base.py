@@ -11,7 +11,17 @@ from pygeco.arrays.operators import Operator
 
 
 class Gradient(Operator, Protocol):
-    """G = ∇R(A) as an operator, with what the pass that made it also found."""
+    """G = ∇R(A) as an operator, with what the pass that made it also found.
+
+    Attributes
+    ----------
+    shape : tuple of two ints
+        Of A.
+    value : float
+        R(A).
+    inner : float
+        ⟨G, A⟩: zero after an exact correction, and measured, not assumed.
+    """
 
     if TYPE_CHECKING:  # properties, or attributes
 
@@ -54,7 +64,13 @@ class Smooth(Protocol):
 
 
 class Span(Smooth, Protocol):
-    """The small problem B ↦ R(U B Vᵀ). U (m, s), V (n, t), B (s, t)."""
+    """The small problem B ↦ R(U B Vᵀ). U (m, s), V (n, t), B (s, t).
+
+    Attributes
+    ----------
+    quadratic : bool
+        Whether the curvature does not depend on B: one Newton step is then exact.
+    """
 
     def append(self, u: Array, v: Array) -> Span: ...
     def rotate(self, P: Array, Q: Array) -> Span:
@@ -88,6 +104,18 @@ class Objective(Protocol):
 
     Every objective has `shape`, `smoothness`, `value`, `gradient` and `span`. All else is an
     ability that the algorithm asks about and never assumes.
+
+    Attributes
+    ----------
+    shape : tuple of two ints
+        Of A.
+    smoothness : float
+        β of the paper's Definition 1; infinite where nobody knows.
+    symmetric, can_sweep, nonnegative, squared : bool
+        Whether only symmetric A count, whether `half_sweep` is there, whether R ≥ 0 for sure, and
+        whether R is a weighted sum of squares.
+    kind : array
+        An array of the kind that factors of A are to be.
     """
 
     if TYPE_CHECKING:  # properties, or attributes

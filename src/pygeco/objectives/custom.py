@@ -26,15 +26,40 @@ Slopes = Callable[[LowRank], Any]
 
 
 class Custom(Objective):
-    """R(A) by `value(A)` and `gradient(A)`, each a function of a `LowRank`.
+    """R(A) by two functions of your own, each of a `LowRank`.
 
-    `A.to_dense()` is the m × n array for those who want it; `A.entries(i, j)` and `A.matvec(x)`
-    never form it. The gradient may be an array, a scipy sparse matrix or a LinearOperator, m × n.
-    `smoothness` is β where it is known; only the bounds of Theorems 1 and 2 ask for it.
-    `nonnegative` says that R ≥ 0 everywhere: certificates are sharper for it, and with `Trace` the
-    optimum can be proved. R must be convex: everything that is said of a solution rests on it.
-    Both functions are tried at a few random matrices when the objective is built, which finds slips
-    and what is not convex there, but cannot prove convexity.
+    R must be convex: everything that is said of a solution rests on it. Both functions are tried
+    at a few random matrices when the objective is built, which finds slips and what is not convex
+    there, but cannot prove convexity.
+
+    Parameters
+    ----------
+    shape : tuple of two ints
+        Of A.
+    value : callable
+        R(A). `A.to_dense()` is the m × n array for those who want it; `A.entries(i, j)` and
+        `A.matvec(x)` never form it.
+    gradient : callable
+        ∇R(A), m × n: an array, a scipy sparse matrix or a LinearOperator.
+    smoothness : float or None, default=None
+        β where it is known; only the bounds of Theorems 1 and 2 ask for it.
+    nonnegative : bool, default=False
+        Whether R ≥ 0 everywhere: certificates are sharper for it, and with `Trace` the optimum can
+        be proved.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import Custom, minimize
+    >>> Y = np.diag([3.0, 2.0, 1.0])
+    >>> objective = Custom(
+    ...     Y.shape,
+    ...     lambda A: float(np.sum((A.to_dense() - Y) ** 2)),
+    ...     lambda A: 2 * (A.to_dense() - Y),
+    ...     nonnegative=True,
+    ... )
+    >>> minimize(objective, 2, random_state=0).A.s.round(3).tolist()
+    [3.0, 2.0]
     """
 
     shape: tuple[int, int]

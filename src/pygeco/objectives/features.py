@@ -20,10 +20,31 @@ ROWS = 8192
 class Features(Measured):
     """R(A) = Σₙ wₙ Σ_k ℓ((X Aᵀ)ₙₖ, Yₙₖ) / Σ w. A is outputs × inputs, (K, d).
 
-    X (N, d) dense or sparse; Y (N, K), or (N,) for one output or, with loss="multinomial", for
-    class labels. With `intercept`, R(A) = min_b of the same with b added to every row: b belongs
-    neither to A nor to its rank, and R stays convex and as smooth.
     The gradient is slopesᵀ X, kept as that product: O(nnz(X) + N K) a vector.
+
+    Parameters
+    ----------
+    X : array or sparse matrix (N, d)
+        The inputs.
+    Y : array (N, K) or (N,)
+        The outputs; (N,) for one output or, with loss="multinomial", for class labels.
+    loss : str or Loss, default="squared"
+        A name or an object from `pygeco.losses`.
+    sample_weight : array (N,) or None, default=None
+        Weights of samples.
+    intercept : bool, default=False
+        R(A) = min_b of the same with b added to every row: b belongs neither to A nor to its rank,
+        and R stays convex and as smooth.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import Features, Solver, minimize
+    >>> X = np.random.default_rng(0).standard_normal((50, 4))
+    >>> W = np.outer([1.0, 2.0, 3.0], [1.0, 0.0, 0.0, 1.0])
+    >>> path = minimize(Features(X, X @ W.T), 1, Solver(refine=True), random_state=0)
+    >>> bool(np.allclose(path.A.to_dense(), W, atol=1e-3))
+    True
     """
 
     def __init__(

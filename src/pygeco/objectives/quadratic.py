@@ -20,9 +20,32 @@ from pygeco.objectives.risk import Risk
 class Quadratic(Measured):
     """R(A) = Σᵢ wᵢ ℓ(xᵢᵀ A xᵢ + oᵢ, yᵢ) / Σ w over symmetric A (d, d).
 
-    X (N, d) dense or sparse, y (N,), `offset` o (N,) what other terms predict. The gradient
-    Σ gᵢ xᵢxᵢᵀ is symmetric and kept as products with X: O(nnz(X)) a vector. A grows by eigenpairs
-    of either sign, u = ±v, and stays symmetric; its core has s(s + 1)/2 variables.
+    The gradient Σ gᵢ xᵢxᵢᵀ is symmetric and kept as products with X: O(nnz(X)) a vector. A grows by
+    eigenpairs of either sign, u = ±v, and stays symmetric; its core has s(s + 1)/2 variables.
+
+    Parameters
+    ----------
+    X : array or sparse matrix (N, d)
+        The inputs.
+    y : array (N,)
+        The targets.
+    loss : str or Loss, default="squared"
+        A name or an object from `pygeco.losses`.
+    sample_weight : array (N,) or None, default=None
+        Weights of samples.
+    offset : array (N,) or None, default=None
+        o, what other terms predict.
+    intercept : bool, default=False
+        Whether a free constant is added to every prediction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import Quadratic, minimize
+    >>> X = np.random.default_rng(0).standard_normal((60, 3))
+    >>> path = minimize(Quadratic(X, (X[:, 0] + X[:, 1]) ** 2), 3, random_state=0)
+    >>> bool(path[-1].objective < 1e-6)
+    True
     """
 
     symmetric = True

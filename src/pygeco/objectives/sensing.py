@@ -34,9 +34,32 @@ class Operators(Protocol):
 class Sensing(Measured):
     """R(A) = Σ_k w_k ℓ(⟨M_k, A⟩, y_k) / Σ w.
 
-    `operators` is an array (K, m, n), a list of K sparse matrices, or a pair of arrays
-    (a (K, m), b (K, n)) for the rank-one measurements z_k = a_kᵀ A b_k, of which nothing m × n is
-    formed. The gradient Σ g_k M_k is as dense as the operators are.
+    The gradient Σ g_k M_k is as dense as the operators are.
+
+    Parameters
+    ----------
+    operators : array (K, m, n), list of sparse matrices, or pair of arrays
+        The M_k. A pair (a (K, m), b (K, n)) stands for the rank-one measurements
+        z_k = a_kᵀ A b_k, of which nothing m × n is formed.
+    y : array (K,)
+        What was measured.
+    loss : str or Loss, default="squared"
+        A name or an object from `pygeco.losses`.
+    sample_weight : array (K,) or None, default=None
+        Weights of measurements.
+    intercept : bool, default=False
+        Whether a free constant is added to every prediction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import Sensing, Solver, minimize
+    >>> rng = np.random.default_rng(0)
+    >>> M, A = rng.standard_normal((40, 4, 3)), np.outer([1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 1.0])
+    >>> objective = Sensing(M, np.einsum("kij,ij->k", M, A))
+    >>> path = minimize(objective, 1, Solver(refine=True), random_state=0)
+    >>> bool(np.allclose(path.A.to_dense(), A, atol=1e-3))
+    True
     """
 
     def __init__(

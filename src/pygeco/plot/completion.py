@@ -15,13 +15,25 @@ from pygeco.plot import style
 
 
 def path(fit: Any, held_out: Any = None, *, ax: Any = None) -> Any:
-    """Error against rank, with what the certificate leaves possible below it.
+    """Draw error against rank, with what the certificate leaves possible below it.
 
-    `fit` is a fitted `MatrixCompletion` or a `Path` with the squared loss. `held_out` is cells, as
-    `fit` takes them, or one error per rank. The band reaches down to √(objective − gap): no matrix
-    of the same trace norm (weighted, where the penalty is), of any rank, fits the data better than
-    that. Where it would say nothing it is left out and a note says so. A model fitted by the
-    evidence has no path: there the curve is the error of its leading components.
+    The band reaches down to √(objective − gap): no matrix of the same trace norm (weighted, where
+    the penalty is), of any rank, fits the data better than that. Where it would say nothing it is
+    left out and a note says so. A model fitted by the evidence has no path: there the curve is the
+    error of its leading components.
+
+    Parameters
+    ----------
+    fit : MatrixCompletion or Path
+        Fitted; a path with the squared loss.
+    held_out : cells as `fit` takes them, one error per rank, or None, default=None
+        What the second curve is of.
+    ax : matplotlib Axes or None, default=None
+        None makes new ones.
+
+    Returns
+    -------
+    matplotlib Axes
     """
     ax = style.axes(ax)
     drawn = _path_numbers(fit, held_out)
@@ -53,9 +65,17 @@ def path(fit: Any, held_out: Any = None, *, ax: Any = None) -> Any:
 
 
 def spectrum(fit: Any, *, ax: Any = None) -> Any:
-    """Singular values, largest first, and how many hold 90 % of the squares.
+    """Draw the singular values, largest first, and how many hold 90 % of the squares.
 
-    `fit` is a fitted model, a `Path` or a `LowRank`.
+    Parameters
+    ----------
+    fit : fitted model, Path or LowRank
+    ax : matplotlib Axes or None, default=None
+        None makes new ones.
+
+    Returns
+    -------
+    matplotlib Axes
     """
     ax = style.axes(ax)
     s = style.factors(fit).svd().s.astype(float)
@@ -72,9 +92,20 @@ def spectrum(fit: Any, *, ax: Any = None) -> Any:
 
 
 def residuals(model: Any, held_out: Any = None, *, ax: Any = None) -> Any:
-    """Observed minus predicted, against the Gaussian of the same mean and deviation.
+    """Draw observed minus predicted, against the Gaussian of the same mean and deviation.
 
-    At the held-out cells, where given, else at the fitted ones.
+    Parameters
+    ----------
+    model : MatrixCompletion
+        Fitted.
+    held_out : cells as `fit` takes them, Judged or None, default=None
+        Where the residuals are; None is at the fitted cells.
+    ax : matplotlib Axes or None, default=None
+        None makes new ones.
+
+    Returns
+    -------
+    matplotlib Axes
     """
     ax = style.axes(ax)
     judged = _judged(model, held_out)
@@ -100,10 +131,25 @@ def residuals(model: Any, held_out: Any = None, *, ax: Any = None) -> Any:
 
 
 def calibration(model: Any, held_out: Any = None, *, bins: int = 12, ax: Any = None) -> Any:
-    """Mean observation against mean prediction, in bins of equal count with 95 % intervals.
+    """Draw mean observation against mean prediction, in bins of equal count with 95 % intervals.
 
     Points on the diagonal say that a prediction of x is right on average. Where the model knows
     its deviations, a note gives the share of cells inside its 90 % intervals.
+
+    Parameters
+    ----------
+    model : MatrixCompletion
+        Fitted.
+    held_out : cells as `fit` takes them, Judged or None, default=None
+        The cells that judge; None is the fitted ones.
+    bins : int, default=12
+        How many.
+    ax : matplotlib Axes or None, default=None
+        None makes new ones.
+
+    Returns
+    -------
+    matplotlib Axes
     """
     ax = style.axes(ax, size=(5.2, 5.0))
     judged = _judged(model, held_out)

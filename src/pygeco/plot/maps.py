@@ -21,9 +21,25 @@ def factors(
     count: int = 14,
     ax: Any = None,
 ) -> Any:
-    """A map of columns (or rows): their weights in two components, the outermost ones named.
+    """Draw a map of columns (or rows): their weights in two components, the outermost ones named.
 
-    `labels` is one text per column, or a dict by id; `count` how many to name.
+    Parameters
+    ----------
+    fit : fitted model, Path or LowRank
+    components : tuple of two ints, default=(1, 2)
+        Which ones, counted from 1.
+    side : "columns" or "rows", default="columns"
+        What the points are.
+    labels : one text per column, a dict by id, or None, default=None
+        What to call them.
+    count : int, default=14
+        How many to name.
+    ax : matplotlib Axes or None, default=None
+        None makes new ones.
+
+    Returns
+    -------
+    matplotlib Axes
     """
     ax = style.axes(ax, size=(7.2, 5.2))
     if side not in ("columns", "rows"):
@@ -51,10 +67,24 @@ def frames(
     *,
     axes: Any = None,
 ) -> Any:
-    """Frames of a robust decomposition: as given, the low-rank part, and the outliers.
+    """Draw frames of a robust decomposition: as given, the low-rank part, and the outliers.
 
-    `model` is a fitted `RobustPCA`, the rows of X are pictures of `shape` (height, width). Returns
-    the axes, one row of three per frame.
+    Parameters
+    ----------
+    model : RobustPCA
+        Fitted.
+    X : array (n_samples, n_features)
+        Its rows are pictures.
+    shape : tuple of two ints
+        Height and width of a picture.
+    frames : sequence of ints or None, default=None
+        Which rows; None is three of them, spread evenly.
+    axes : array of matplotlib Axes or None, default=None
+        One row of three per frame; None makes new ones.
+
+    Returns
+    -------
+    array of matplotlib Axes
     """
     plt = style.pyplot()
     chosen = list(np.linspace(0, len(X) - 1, 5).astype(int)[1:-1]) if frames is None else frames
@@ -82,10 +112,22 @@ def frames(
 
 
 def parts(model: Any, X: Any, *, axes: Any = None) -> Any:
-    """A matrix beside its low-rank part and its outliers, as pictures; returns the three axes.
+    """Draw a matrix beside its low-rank part and its outliers, as pictures.
 
-    `model` is a fitted `RobustPCA`. Matrices beyond a few hundred rows or columns are thinned, so
-    that a picture stays a picture.
+    Matrices beyond a few hundred rows or columns are thinned, so that a picture stays a picture.
+
+    Parameters
+    ----------
+    model : RobustPCA
+        Fitted.
+    X : array (n_samples, n_features)
+        What it was fitted to.
+    axes : three matplotlib Axes or None, default=None
+        None makes new ones.
+
+    Returns
+    -------
+    array of three matplotlib Axes
     """
     if axes is None:
         wide = float(np.clip(X.shape[1] / X.shape[0], 0.8, 2.0))

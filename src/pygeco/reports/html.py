@@ -26,20 +26,26 @@ def report(
     titles: Titles = None,
     heading: str | None = None,
 ) -> Path:
-    """Write the report of a fitted `MatrixCompletion` to one HTML file, and return its path.
+    """Write the report of a fitted `MatrixCompletion` to one HTML file.
 
     Parameters
     ----------
     model : MatrixCompletion
         Fitted. Its own cells are those that it was fitted to.
-    held_out : cells as `fit` takes them, or None
+    held_out : cells as `fit` takes them, or None, default=None
         Errors, calibration and the worst cells are judged on these; without them on the fitted
         cells, and the report says so.
     output : path, default="report.html"
         Written whole or not at all.
-    titles : dict from id to title, or one title per column, or None
-    heading : str or None
+    titles : dict from id to title, one title per column, or None, default=None
+        What the page calls columns.
+    heading : str or None, default=None
         The title of the page.
+
+    Returns
+    -------
+    pathlib.Path
+        Of the file.
     """
     if not all(hasattr(model, name) for name in ("factors_", "path_", "seen_", "loss_")):
         raise ValueError(

@@ -27,11 +27,31 @@ def admira(
     random_state: Seed = None,
     callback: Callback | None = None,
 ) -> Path:
-    """A matrix of rank at most r, by atoms: 2r new ones, least squares, the best r kept.
+    """Find a matrix of rank at most r by atoms: 2r new ones, least squares, the best r kept.
 
     One step an iteration. It ends when the objective falls by less than the share `tolerance`, or
     its root is that share of the start's; an iteration that raises it is not taken. For squared
     losses, as in the paper. O(|E| r²) beyond the 2r singular pairs.
+
+    Parameters
+    ----------
+    objective : Objective
+        R.
+    rank : int
+        r.
+    iterations : int, default=200
+        The most of them.
+    tolerance : float, default=1e-4
+        See above.
+    random_state : int, Generator or None, default=None
+        The same seed gives the same bits.
+    callback : callable or None, default=None
+        Called with each `Step`; a true answer stops.
+
+    Returns
+    -------
+    Path
+        One step an iteration.
     """
     rank = check_rank(rank, objective.shape)
     return follow(

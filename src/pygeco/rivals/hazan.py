@@ -23,12 +23,30 @@ def hazan(
     random_state: Seed = None,
     callback: Callback | None = None,
 ) -> Path:
-    """Min R(A) such that ‖A‖_tr ≤ t, with the step 2/(k + 2) at iteration k = 0, 1, …
+    """Minimize R(A) such that ‖A‖_tr ≤ t, with the step 2/(k + 2) at iteration k = 0, 1, …
 
     The pair of iteration k is a singular pair up to an additive error: ApproxEV(∇R, C/(k + 1)²)
     gives t (σ₁ − uᵀ∇R v) ≤ C/(k + 1)². C = 2 β t² bounds the curvature constant of R over the
     ball, whose diameter is 2t. Then R(A_k) − min R = O(C/k) (the paper's Theorem 1). A step's
     `gap` bounds the same difference from the data.
+
+    Parameters
+    ----------
+    objective : Objective
+        R.
+    rank : int
+        The number of rank-one steps.
+    trace_norm : float
+        t.
+    random_state : int, Generator or None, default=None
+        The same seed gives the same bits.
+    callback : callable or None, default=None
+        Called with each `Step`; a true answer stops.
+
+    Returns
+    -------
+    Path
+        One step a rank.
     """
     rank, t = checked_count(rank), positive("trace_norm", trace_norm)
     return follow(objective, lambda rng: _hazan(objective, rank, t, rng), random_state, callback)

@@ -25,14 +25,42 @@ def js(
     random_state: Seed = None,
     callback: Callback | None = None,
 ) -> Path:
-    """Min R(A) such that ‖A‖_tr ≤ t, one rank-one step a rank: Algorithm 2 of the paper.
+    """Minimize R(A) such that ‖A‖_tr ≤ t, one rank-one step a rank: Algorithm 2 of the paper.
 
     The problem is lifted: with Z = [[·, A], [Aᵀ, ·]] ⪰ 0 of size m + n, ‖A‖_tr ≤ t is tr Z ≤ 2t.
     The leading eigenvector x of the lift of −∇R is (−u, v)/√2, u and v the leading singular
     vectors of ∇R(A). So Z ← (1 − γ) Z + 2t γ x xᵀ is, on its block, A ← (1 − γ) A − γ t u vᵀ; γ is
     the best in [0, 1]. A step's `gap` is the Frank–Wolfe duality gap ⟨∇R, A⟩ + σ₁ t, which bounds
-    R(A) − min R. The pair of step k is ApproxEV(∇R, C/k²), as in `hazan`, unless a `direction` is
-    given. O(|E|) a step beyond the search for it, whatever the rank.
+    R(A) − min R. O(|E|) a step beyond the search for its pair, whatever the rank.
+
+    Parameters
+    ----------
+    objective : Objective
+        R.
+    rank : int
+        The number of rank-one steps.
+    trace_norm : float
+        t.
+    direction : Direction or None, default=None
+        How pairs are found; None is ApproxEV(∇R, C/k²) at step k, as in `hazan`.
+    random_state : int, Generator or None, default=None
+        The same seed gives the same bits.
+    callback : callable or None, default=None
+        Called with each `Step`; a true answer stops.
+
+    Returns
+    -------
+    Path
+        One step a rank.
+
+    Examples
+    --------
+    >>> from pygeco import Entries
+    >>> from pygeco.data import make_ratings
+    >>> from pygeco.rivals import js
+    >>> path = js(Entries(*make_ratings((30, 20), 200)), 3, trace_norm=100.0, random_state=0)
+    >>> [step.rank for step in path]
+    [1, 2, 3]
     """
     rank, t = checked_count(rank), positive("trace_norm", trace_norm)
     return follow(

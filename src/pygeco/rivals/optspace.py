@@ -31,7 +31,7 @@ def optspace(
     random_state: Seed = None,
     callback: Callback | None = None,
 ) -> Path:
-    """Trim, project, clean: min over subspaces of the best R(X S Yᵀ), X (m, r), Y (n, r).
+    """Trim, project, clean: minimize the best R(X S Yᵀ) over subspaces, X (m, r), Y (n, r).
 
     Trim: rows and columns with more than twice the mean number of cells count as empty. Project:
     X and Y are the leading r singular vectors of what is left. Clean: steepest descent along
@@ -39,6 +39,26 @@ def optspace(
     slope promises, S the best core at each point. One step an iteration, until the objective
     falls by less than the share `tolerance`, or its root by that share of the start's. The paper's
     barrier for incoherence is left out, as in the authors' own code.
+
+    Parameters
+    ----------
+    objective : Objective
+        R.
+    rank : int
+        r.
+    iterations : int, default=500
+        The most of them.
+    tolerance : float, default=1e-4
+        See above.
+    random_state : int, Generator or None, default=None
+        The same seed gives the same bits.
+    callback : callable or None, default=None
+        Called with each `Step`; a true answer stops.
+
+    Returns
+    -------
+    Path
+        One step an iteration.
     """
     rank = check_rank(rank, objective.shape)
     return follow(

@@ -17,7 +17,19 @@ from pygeco.losses import check_size
 
 
 class Decomposition(NamedTuple):
-    """Y = low_rank + sparse, up to the tolerance."""
+    """Y = low_rank + sparse, up to the tolerance.
+
+    Attributes
+    ----------
+    low_rank, sparse : arrays (m, n)
+        The two parts, both dense arrays.
+    rank : int
+        Of the low-rank part.
+    iterations : int
+        How many were taken.
+    converged : bool
+        Whether the tolerance was reached.
+    """
 
     low_rank: Array
     sparse: Array
@@ -34,10 +46,36 @@ def principal_component_pursuit(
     tol: float = 1e-7,
     max_iter: int = 1000,
 ) -> Decomposition:
-    """The low-rank and the sparse part of Y (m, n). One SVD of Y's size an iteration.
+    """Take Y (m, n) apart into a low-rank and a sparse matrix. One SVD of its size an iteration.
 
-    `weight` is λ, 1/√max(m, n) by default. μ starts at 1.25/‖Y‖₂ and grows by the factor `growth`;
-    it stops at ‖Y − L − S‖_F ≤ tol ‖Y‖_F. These are the authors' settings.
+    μ starts at 1.25/‖Y‖₂. The defaults are the authors' settings.
+
+    Parameters
+    ----------
+    Y : array (m, n)
+        Finite numbers: the method knows no missing cells.
+    weight : float or None, default=None
+        λ; None is 1/√max(m, n).
+    growth : float, default=1.5
+        The factor by which μ grows.
+    tol : float, default=1e-7
+        It stops at ‖Y − L − S‖_F ≤ tol ‖Y‖_F.
+    max_iter : int, default=1000
+        The most iterations.
+
+    Returns
+    -------
+    Decomposition
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco.rivals import principal_component_pursuit
+    >>> Y = np.ones((20, 20))
+    >>> Y[3, 4] = 50.0
+    >>> found = principal_component_pursuit(Y)
+    >>> found.rank, found.sparse[3, 4].round(3).item()
+    (1, 49.0)
     """
     Y = np.asarray(Y, dtype=float)
     if Y.ndim != 2 or not np.all(np.isfinite(Y)):

@@ -36,12 +36,32 @@ def r1mp(
     random_state: Seed = None,
     callback: Callback | None = None,
 ) -> Path:
-    """One leading pair of the residual a rank, and least squares over the weights of the pairs.
+    """Add a leading pair of the residual a rank, with least squares over the weights of all pairs.
 
-    Plain (Algorithm 1): all weights anew at each rank, for any objective; it is GECO with diagonal
-    cores and exact pairs. Economic (Algorithm 2): A ← a A + b u vᵀ, two weights, O(|E|) beyond the
-    search. Both: R(A_k) ≤ (1 − 1/min(m, n))^k R(0) for the squared loss without weights (Theorems
+    Both forms: R(A_k) ≤ (1 − 1/min(m, n))^k R(0) for the squared loss without weights (Theorems
     3.1 and 4.1).
+
+    Parameters
+    ----------
+    objective : Objective
+        R.
+    rank : int
+        The number of pairs.
+    economic : bool, default=False
+        Plain (Algorithm 1): all weights anew at each rank, for any objective; it is GECO with
+        diagonal cores and exact pairs. Economic (Algorithm 2): A ← a A + b u vᵀ, two weights,
+        O(|E|) beyond the search.
+    direction : Direction or None, default=None
+        How pairs are found; None is `Lanczos(tau=0.01, iterations=100)`.
+    random_state : int, Generator or None, default=None
+        The same seed gives the same bits.
+    callback : callable or None, default=None
+        Called with each `Step`; a true answer stops.
+
+    Returns
+    -------
+    Path
+        One step a rank.
     """
     rank = checked_count(rank)
     search = Lanczos(tau=0.01, iterations=100) if direction is None else direction

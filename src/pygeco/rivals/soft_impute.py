@@ -42,13 +42,35 @@ def soft_impute(
     random_state: Seed = None,
     callback: Callback | None = None,
 ) -> Path:
-    """Min R(A) + α‖A‖_tr for each α, the largest first, each from the last solution.
+    """Minimize R(A) + α‖A‖_tr for each α, the largest first, each from the last solution.
 
     A ← D_{α/β}(A − ∇R(A)/β): for the squared loss, unknown cells are filled from A and singular
-    values lowered; the papers' λ is α|E|/2. With `als`, ridge regressions for V and for U, of
-    `rank` columns, stand for D, and no singular vectors are sought. One step an α, which ends
-    when ‖A′ − A‖_F ≤ `tolerance` ‖A‖_F. Left open, ten α fall from σ₁(∇R(0))/2 to a hundredth of
-    that. `rank` limits the rank; where it binds, the solution is not the convex optimum.
+    values lowered; the papers' λ is α|E|/2.
+
+    Parameters
+    ----------
+    objective : Objective
+        R.
+    rank : int
+        The highest rank; where it binds, the solution is not the convex optimum.
+    alphas : array or None, default=None
+        The weights; None is ten that fall from σ₁(∇R(0))/2 to a hundredth of that.
+    als : bool, default=False
+        Ridge regressions for V and for U, of `rank` columns, stand for D, and no singular vectors
+        are sought.
+    iterations : int, default=500
+        The most of them at one α.
+    tolerance : float, default=1e-5
+        An α ends when ‖A′ − A‖_F ≤ `tolerance` ‖A‖_F.
+    random_state : int, Generator or None, default=None
+        The same seed gives the same bits.
+    callback : callable or None, default=None
+        Called with each `Step`; a true answer stops.
+
+    Returns
+    -------
+    Path
+        One step an α.
     """
     rank = check_rank(rank, objective.shape)
     grid = None if alphas is None else np.sort(np.atleast_1d(np.asarray(alphas, float)))[::-1]

@@ -19,9 +19,21 @@ from pygeco.arrays.low_rank import Array
 from pygeco.arrays.newton import NEWTON_STEPS, descend
 from pygeco.losses import Loss, Squared, prepared
 
+__all__ = ["SparsePath", "SparseStep", "fcfgs", "mp", "omp"]
+
 
 class SparseStep(NamedTuple):
-    """The coordinates chosen so far, in their order, w (n,), and the mean loss of X w."""
+    """A vector on the way.
+
+    Attributes
+    ----------
+    support : tuple of int
+        The coordinates chosen so far, in their order.
+    w : array (n,)
+        The vector.
+    objective : float
+        The mean loss of X w.
+    """
 
     support: tuple[int, ...]
     w: Array
@@ -30,7 +42,15 @@ class SparseStep(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SparsePath(Sequence[SparseStep]):
-    """One step for each selection."""
+    """One step for each selection: a sequence.
+
+    Attributes
+    ----------
+    steps : tuple of SparseStep
+        In order.
+    stop : Stop
+        Why it ended.
+    """
 
     steps: tuple[SparseStep, ...]
     stop: Stop
@@ -50,12 +70,34 @@ class SparsePath(Sequence[SparseStep]):
 
 
 def fcfgs(X: ArrayLike, y: ArrayLike, size: int, loss: str | Loss = "squared") -> SparsePath:
-    """Fully corrective forward greedy selection: min f(w) = mean ℓ(Xw, y) with ‖w‖₀ ≤ size.
+    """Fully corrective forward greedy selection: minimize f(w) = mean ℓ(Xw, y) with ‖w‖₀ ≤ size.
 
-    The coordinate with the largest |∂f| is chosen, then f is minimised over all that are. For
+    The coordinate with the largest |∂f| is chosen, then f is minimized over all that are. For
     every w̄, f(w_k) − f(w̄) ≤ 2 β ‖w̄‖₁² / k (S. Shalev-Shwartz, N. Srebro and T. Zhang, "Trading
     accuracy for sparsity in optimization problems with sparsity constraints", SIAM Journal on
-    Optimization 20 (2010), section 2). X (N, n), `size` ≤ min(N, n).
+    Optimization 20 (2010), section 2).
+
+    Parameters
+    ----------
+    X : array (N, n)
+        The design.
+    y : array (N,)
+        The targets.
+    size : int
+        At most min(N, n).
+    loss : str or Loss, default="squared"
+        ℓ.
+
+    Returns
+    -------
+    SparsePath
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco.rivals.sparse import fcfgs
+    >>> fcfgs(np.eye(3), [1.0, 3.0, 2.0], 2)[-1].support
+    (1, 2)
     """
     f = Risk(*_checked(X, y, loss))
     w: Array = np.zeros(f.X.shape[1])
@@ -77,6 +119,19 @@ def omp(X: ArrayLike, y: ArrayLike, size: int) -> SparsePath:
 
     Nearest is the largest |x_jᵀr| / ‖x_j‖ (Y. C. Pati, R. Rezaiifar and P. S. Krishnaprasad,
     Asilomar 1993): FCFGS for the squared loss and columns of norm one.
+
+    Parameters
+    ----------
+    X : array (N, n)
+        The columns.
+    y : array (N,)
+        The target.
+    size : int
+        At most min(N, n).
+
+    Returns
+    -------
+    SparsePath
     """
     design, target, loss = _checked(X, y, "squared")
     norms = np.linalg.norm(design, axis=0)
@@ -91,6 +146,19 @@ def mp(X: ArrayLike, y: ArrayLike, iterations: int) -> SparsePath:
 
     (S. Mallat and Z. Zhang, IEEE Transactions on Signal Processing 41, 1993.) A column may be
     chosen again; `support` has each once. Each step lowers ‖r‖² by (x_jᵀr)² / ‖x_j‖².
+
+    Parameters
+    ----------
+    X : array (N, n)
+        The columns.
+    y : array (N,)
+        The target.
+    iterations : int
+        The number of steps.
+
+    Returns
+    -------
+    SparsePath
     """
     design, target, _ = _checked(X, y, "squared")
     norms = np.linalg.norm(design, axis=0)

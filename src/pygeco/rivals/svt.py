@@ -33,13 +33,35 @@ def svt(
     random_state: Seed = None,
     callback: Callback | None = None,
 ) -> Path:
-    """Min τ‖A‖_tr + ‖A‖²_F / 2 such that A = Y on the observed cells (equation 2.8), by Uzawa.
+    """Minimize τ‖A‖_tr + ‖A‖²_F / 2 such that A = Y on the observed cells (equation 2.8), by Uzawa.
 
     A = D_τ(Z), Z ← Z + δ P_E(Y − A): Z lives on the observed cells, D_τ lowers its singular values
-    by τ. One step an iteration, until the relative residual on the cells is at most `tolerance`.
-    Left open, τ = 5 √(mn) and δ = 1.2 mn/|E| are the paper's (section 5.1.2), for cells drawn
-    uniformly from a matrix with entries of size one; δ < 2 converges always (Theorem 4.2). Z starts
-    at k₀ δ P_E(Y) (section 5.1.3). `rank` limits the rank.
+    by τ. Z starts at k₀ δ P_E(Y) (section 5.1.3).
+
+    Parameters
+    ----------
+    objective : Entries
+        With the squared loss, without weights.
+    rank : int
+        The highest rank.
+    tau : float or None, default=None
+        τ; None is the paper's 5 √(mn) (section 5.1.2), for cells drawn uniformly from a matrix
+        with entries of size one.
+    delta : float or None, default=None
+        δ; None is the paper's 1.2 mn/|E|. Below 2 it converges always (Theorem 4.2).
+    iterations : int, default=500
+        The most of them.
+    tolerance : float, default=1e-4
+        It stops when the relative residual on the cells is at most this.
+    random_state : int, Generator or None, default=None
+        The same seed gives the same bits.
+    callback : callable or None, default=None
+        Called with each `Step`; a true answer stops.
+
+    Returns
+    -------
+    Path
+        One step an iteration.
     """
     entries = squared_entries("SVT", objective)
     rank, cells = check_rank(rank, entries.shape), math.prod(entries.shape)

@@ -217,6 +217,14 @@ class _Element(NamedTuple):
         return bool(pyarrow().compute.less(self.value, other).as_py())
 
 
+def get_items(summary: Summary) -> Any:
+    return summary.items
+
+
+def take_piece(pieces: Sequence[Any], at: Any) -> Any:
+    return pieces[at]
+
+
 def assemble(
     pieces: Sequence[Piece], columns: int, dtype: str, duplicates: str, name: str
 ) -> Built:

@@ -28,8 +28,20 @@ Progress = Callable[[float], object]
 class Partitioned(NamedTuple):
     """Ratings on a cluster: slabs of rows, sorted by the user's id, and the ids.
 
-    Column ids are on the client. `names` are the three columns, `found` says what was read, and
-    `held` are the rows that were held out, a table on the client.
+    Attributes
+    ----------
+    slabs : Slabs
+        The cells, on the workers.
+    row_ids : RowIds
+        On the workers too.
+    column_ids : array
+        On the client.
+    names : tuple of str
+        The three columns.
+    found : str
+        What was read, in words.
+    held : table or None
+        The rows that were held out, on the client.
     """
 
     slabs: Slabs
@@ -61,15 +73,34 @@ def read_partitioned(
     missing_values: Any = "auto",
     progress: Progress | None = None,
 ) -> Partitioned:
-    """The ratings of a Dask DataFrame, of a list of Parquet files or of a folder, in slabs.
+    """Read the ratings of a Dask DataFrame, of a list of Parquet files or of a folder, in slabs.
 
     Each part is read once, by the workers; rows come out sorted by the user's id, as a reader on
     one machine sorts them. The number of slabs and the order depend on the data alone. Nothing of
     the size of the users or of the cells reaches this process. Each slab is a pure task that
     begins at the source, so that Dask can make it again where a worker is lost.
 
-    `holdout`, a share and a seed, leaves rows of files out, at most MOST of them, and gives them
-    beside: the same ones whatever the files are cut into.
+    Parameters
+    ----------
+    X : Dask DataFrame, list of paths, or path
+        Files are Parquet, here or at any fsspec address.
+    client : distributed.Client
+        Of the cluster.
+    columns : sequence of three or None, default=None
+        User, item and rating, by name or number; None where a name is to be found.
+    duplicates : "error", "mean", "sum" or "last", default="error"
+        What to do with a cell that is given more than once.
+    holdout : (float, int) or None, default=None
+        A share and a seed: rows of files that are left out, at most a million, and given beside;
+        the same ones whatever the files are cut into.
+    missing_values : "auto", None, number or list of numbers, default="auto"
+        As in `MatrixCompletion`.
+    progress : callable or None, default=None
+        Called with the share that is done.
+
+    Returns
+    -------
+    Partitioned
     """
     check_policy(duplicates)
     token = uuid4().hex
@@ -197,8 +228,8 @@ def _slabs(
 
     begin = parts.starts(summary)
     whole = len(summary.items), summary.dtype, duplicates, plan.names[0]
-    items = delayed(_items, pure=True)(root, dask_key_name=f"pygeco-items-{token}")
-    split, take = delayed(parts.split, pure=True), delayed(_at, pure=True)
+    items = delayed(parts.get_items, pure=True)(root, dask_key_name=f"pygeco-items-{token}")
+    split, take = delayed(parts.split, pure=True), delayed(parts.take_piece, pure=True)
     pieces = [
         split(one, begin, items, dask_key_name=f"pygeco-split-{token}-{t}")
         for t, one in enumerate(read)
@@ -212,14 +243,6 @@ def _slabs(
         ]
         built.append(assemble(own, *whole, dask_key_name=f"pygeco-build-{token}-{b}"))
     return built
-
-
-def _items(summary: parts.Summary) -> Any:
-    return summary.items
-
-
-def _at(pieces: Sequence[Any], at: Any) -> Any:
-    return pieces[at]
 
 
 def _collected(

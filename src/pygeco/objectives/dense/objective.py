@@ -32,11 +32,30 @@ EPSILON = float(np.finfo(float).eps)
 class Dense(Objective):
     """The mean loss over the cells of a dense m × n matrix, less those that are missing.
 
-    Y may have any real type; it is read in tiles as it is, so that memory over the input stays
-    bounded. Small integers and float32 are worked in float32, the rest in float64. A cell is
-    missing where Y is NaN or `mask` is False. `sample_weight` broadcasts to the shape of Y.
-    `engine` says where passes over the cells run: "cpu", or "cuda" for a GPU; by default where Y
-    is already.
+    Y is read in tiles as it is, so that memory over the input stays bounded. Small integers and
+    float32 are worked in float32, the rest in float64.
+
+    Parameters
+    ----------
+    Y : array (m, n)
+        Of any real type; a cell is missing where it is NaN.
+    loss : str or Loss, default="squared"
+        A name or an object from `pygeco.losses`.
+    mask : bool array (m, n) or None, default=None
+        Cells where it is False are missing too.
+    sample_weight : array or None, default=None
+        Weights of cells; broadcasts to the shape of Y.
+    engine : "cpu", "cuda" or None, default=None
+        Where passes over the cells run; by default where Y is already.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import Dense, minimize
+    >>> Y = np.outer([1.0, 2.0, 3.0], [1.0, 2.0])
+    >>> Y[0, 0] = np.nan
+    >>> minimize(Dense(Y), 1, random_state=0).A.to_dense()[0].round(3).tolist()
+    [1.0, 2.0]
     """
 
     can_sweep = True

@@ -1,0 +1,97 @@
+"""What the quadratic predictors f(x) = Σ λ (vᵀx − t)² + wᵀx + b share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from pygeco.algorithm.events import Listener
+from pygeco.algorithm.joint import Affine, minimize_jointly
+from pygeco.algorithm.refinements import Free
+from pygeco.arrays.low_rank import Array
+from pygeco.estimators import _common
+from pygeco.estimators._progress import attend_fit
+from pygeco.io.model_file import Saveable
+from pygeco.objectives import Quadratic
+from pygeco.objectives.validation import shares, weights
+
+
+class _QuadraticForms(Saveable, BaseEstimator):
+    """K functions xᵀAx + wᵀx + b with rank(A) ≤ r, each fitted alone on standardized features."""
+
+    def _fit_forms(self, X: Any, targets: list[Any], sample_weight: ArrayLike | None) -> None:
+        params: Any = self
+        Z, center, scale = _standardize(X, sample_weight)
+        fits: list[Affine] = []
+        with attend_fit(self) as listener:
+            for y in targets:
+                objective = Quadratic(Z, y, params.loss, sample_weight=sample_weight)
+                fits.append(self._one(objective, listener))
+        self.loss_ = objective.risk.loss
+        rank = max(fit.A.rank for fit in fits)
+        directions = np.zeros((len(fits), rank, X.shape[1]), dtype=X.dtype)
+        values = np.zeros((len(fits), rank), dtype=X.dtype)
+        for k, fit in enumerate(fits):
+            signs = np.sign(np.sum(fit.A.U * fit.A.V, axis=0))
+            directions[k, : fit.A.rank] = (fit.A.U / scale[:, None]).T
+            values[k, : fit.A.rank] = fit.A.s * signs
+        slopes = np.stack([fit.c[:-1, 0] / scale for fit in fits])
+        self.components_, self.eigenvalues_ = directions, values
+        self.shifts_ = (directions @ center).astype(X.dtype)
+        self.coef_ = slopes.astype(X.dtype)
+        self.intercept_ = np.array([fit.c[-1, 0] for fit in fits]) - slopes @ center
+        self.intercept_ = self.intercept_.astype(X.dtype)
+        self.objectives_ = [fit.objectives for fit in fits]
+        self.rank_ = rank
+        self.n_iter_ = max(len(fit.objectives) - 1 for fit in fits)
+
+    def _one(self, objective: Quadratic, listener: Listener) -> Affine:
+        params: Any = self
+        rows, d = objective.X.shape
+        ones = np.ones((rows, 1))
+        stack = sp.hstack([objective.X, ones]).tocsr() if sp.issparse(objective.X) else None
+        F = np.column_stack([objective.X, ones]) if stack is None else stack
+        penalized = np.full((d + 1, 1), params.alpha)
+        penalized[-1] = 0.0
+        return minimize_jointly(
+            objective,
+            _common.capped(params.rank, d),
+            Free(F, np.zeros((d + 1, 1)), penalized),
+            params.solver,
+            penalty=_common.ridge(params.alpha),
+            random_state=_common.seed(params.random_state),
+            listener=listener,
+        )
+
+    def _forms(self, X: Any) -> Array:
+        """f(x) for each of the K functions, (N, K). O(K r d) a sample; nothing d × d."""
+        check_is_fitted(self)
+        X = _common.features(self, X)
+        z = X @ self.coef_.T + self.intercept_
+        for k, (V, t) in enumerate(zip(self.components_, self.shifts_, strict=True)):
+            z[:, k] += (X @ V.T - t) ** 2 @ self.eigenvalues_[k]
+        return z
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _standardize(X: Any, sample_weight: ArrayLike | None) -> tuple[Any, Array, Array]:
+    """(X − center) / scale with scale = √d standard deviations, so that rows have norm about 1."""
+    rows, d = X.shape
+    w = shares(weights(sample_weight, rows), rows)[:, 0]
+    X = sp.csr_array(X, dtype=float) if sp.issparse(X) else X.astype(float)
+    center = np.zeros(d) if sp.issparse(X) else w @ X
+    moved = X if sp.issparse(X) else X - center
+    spread = np.sqrt(w @ (moved * moved))
+    # A column that rounding alone spreads is constant.
+    flat = spread <= 1e-12 * np.abs(center)
+    scale = np.where(flat, 1.0, spread) * np.sqrt(d)
+    return (moved.multiply(1 / scale).tocsr() if sp.issparse(X) else moved / scale), center, scale

@@ -1,0 +1,175 @@
+"""Multinomial logistic regression whose coefficient matrix has low rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+
+from pygeco.algorithm.solver import Solver
+from pygeco.arrays.low_rank import Array
+from pygeco.estimators import _common
+from pygeco.estimators._contents import CLASSES, LINEAR, MAY_LACK
+from pygeco.estimators._linear import _LowRankLinear
+from pygeco.estimators._whole import all_or_nothing
+from pygeco.losses import Logistic, Loss, Multinomial
+from pygeco.objectives import Features
+
+
+class LowRankClassifier(ClassifierMixin, _LowRankLinear):
+    """Multinomial logistic regression with a coefficient matrix W of low rank.
+
+    Minimizes the mean loss + alpha ‖W‖²_F over rank(W) ≤ rank, intercepts free. The rank is at
+    most K − 1 for K classes; there it is plain logistic regression with C = 1 / (2 alpha N). Two
+    classes have one row of coefficients, as in scikit-learn.
+
+    Parameters
+    ----------
+    rank : int, default=10
+        The highest rank; the path holds every rank up to it. A larger one than the number of
+        classes or features allows is taken as the largest.
+    alpha : float, default=1e-4
+        The ridge. Zero is allowed; classes that a line can separate then have no optimum.
+    fit_intercept : bool, default=True
+        Whether the predictions have free constants.
+    solver : Solver or None, default=None
+        None is `Solver(refine=True)`.
+    random_state : int, RandomState or None, default=None
+        For the directions; the same seed gives the same bits.
+    n_jobs : int or None, default=None
+        Threads that the fit runs on, for the same bits with any number; None or −1 is all cores.
+    verbose : int, default=0
+        1 writes a line a second about the fit to standard error, 2 one for every step of it.
+
+    Attributes
+    ----------
+    classes_ : array (K,)
+        The labels, sorted.
+    coef_ : array (K, d), or (1, d) for two classes
+        W, made when asked for.
+    intercept_ : array (K,) or (1,)
+        The constants.
+    factors_ : LowRank
+        W as `U diag(s) Vᵀ`; predictions cost O((d + K) rank) a sample.
+    path_ : Path
+        One step per rank.
+    rank_ : int
+        Of W.
+    n_iter_ : int
+        Steps of the path.
+    n_features_in_ : int
+        d.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from pygeco import LowRankClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LowRankClassifier(rank=1, random_state=0).fit(X, y)
+    >>> model.rank_, bool(model.score(X, y) > 0.9)
+    (1, True)
+    """
+
+    _contents, _may_lack = LINEAR | CLASSES, MAY_LACK
+
+    def __init__(
+        self,
+        rank: int = 10,
+        *,
+        alpha: float = 1e-4,
+        fit_intercept: bool = True,
+        solver: Solver | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None:
+        self.rank = rank
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @all_or_nothing
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> LowRankClassifier:
+        """Fit to samples and their labels.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (N, d)
+            The samples.
+        y : array (N,)
+            Labels of any kind.
+        sample_weight : array (N,) or None, default=None
+            A sample of weight zero is as good as not given.
+
+        Returns
+        -------
+        LowRankClassifier
+            The estimator itself.
+        """
+        X, y = _common.training(self, X, y)
+        X, y, w = _common.drop_weightless(X, y, sample_weight)
+        self.classes_, codes = _common.labels(y)
+        objective = Features(
+            X,
+            codes,
+            self._loss(),
+            sample_weight=w,
+            intercept=self.fit_intercept,
+        )
+        self._minimise(objective, X.dtype)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Score the classes, before probabilities are made of it.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (N, d)
+
+        Returns
+        -------
+        array (N, K), or (N,) for two classes
+            The largest of a row decides; of two classes, the sign.
+        """
+        return _common.one_column_if_binary(self._linear(X))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Give P(class | x).
+
+        Parameters
+        ----------
+        X : array or sparse matrix (N, d)
+
+        Returns
+        -------
+        array (N, K)
+            In the order of `classes_`.
+        """
+        scores = self.decision_function(X)
+        return self._loss().probabilities(scores)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give the most probable class of each sample.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (N, d)
+
+        Returns
+        -------
+        array (N,)
+        """
+        scores = self._linear(X)
+        best = scores[:, 0] > 0 if scores.shape[1] == 1 else np.argmax(scores, axis=1)
+        return self.classes_[best.astype(int)]
+
+    def _loss(self) -> Loss:
+        K = len(self.classes_)
+        return Logistic() if K == 2 else Multinomial(tuple(range(K)))

@@ -1,0 +1,124 @@
+"""A target by a quadratic function of low rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin
+
+from pygeco.algorithm.solver import Solver
+from pygeco.arrays.low_rank import Array
+from pygeco.estimators import _common
+from pygeco.estimators._contents import MAY_LACK, QUADRATIC
+from pygeco.estimators._quadratic import _QuadraticForms
+from pygeco.estimators._whole import all_or_nothing
+from pygeco.losses import Loss
+
+
+class QuadraticRegressor(RegressorMixin, _QuadraticForms):
+    """A target by a quadratic function xᵀAx + wᵀx + b with rank(A) ≤ rank, for any loss.
+
+    It is fitted as each function of `QuadraticClassifier` is.
+
+    Parameters
+    ----------
+    rank : int, default=8
+        The highest rank of A; one above d is taken as d.
+    loss : str or Loss, default="squared"
+        Any loss of `pygeco.losses` with one prediction a target.
+    alpha : float, default=1e-5
+        The ridge.
+    solver : Solver or None, default=None
+        The choices of the algorithm.
+    random_state : int, RandomState or None, default=None
+        For the directions; the same seed gives the same bits.
+    n_jobs : int or None, default=None
+        Threads that the fit runs on, for the same bits with any number; None or −1 is all cores.
+    verbose : int, default=0
+        1 writes a line a second about the fit to standard error, 2 one for every step of it.
+
+    Attributes
+    ----------
+    components_, eigenvalues_, shifts_, coef_, intercept_ : arrays
+        As in `QuadraticClassifier`, with one function.
+    loss_ : Loss
+        The loss with whatever it estimates from the targets.
+    objectives_ : list of one tuple
+        What was minimized, after each rank.
+    rank_ : int
+        Of A.
+    n_iter_ : int
+        Steps.
+    n_features_in_ : int
+        d.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import QuadraticRegressor
+    >>> X = np.random.default_rng(0).standard_normal((100, 3))
+    >>> y = (X[:, 0] - X[:, 1]) ** 2 + X[:, 2]
+    >>> bool(QuadraticRegressor(rank=1, random_state=0).fit(X, y).score(X, y) > 0.99)
+    True
+    """
+
+    _contents, _may_lack = QUADRATIC, MAY_LACK
+
+    def __init__(
+        self,
+        rank: int = 8,
+        *,
+        loss: str | Loss = "squared",
+        alpha: float = 1e-5,
+        solver: Solver | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None:
+        self.rank = rank
+        self.loss = loss
+        self.alpha = alpha
+        self.solver = solver
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @all_or_nothing
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> QuadraticRegressor:
+        """Fit to samples and their targets.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (N, d)
+            The samples.
+        y : array (N,)
+            The targets.
+        sample_weight : array (N,) or None, default=None
+            A sample of weight zero is as good as not given.
+
+        Returns
+        -------
+        QuadraticRegressor
+            The estimator itself.
+        """
+        X, y = _common.training(self, X, y, y_numeric=True)
+        X, y, w = _common.drop_weightless(X, y, sample_weight)
+        self._fit_forms(X, [y], w)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Predict on the scale of the targets.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (N, d)
+
+        Returns
+        -------
+        array (N,)
+        """
+        z = self._forms(X)[:, 0]
+        return self.loss_.response(z)

@@ -1,0 +1,149 @@
+"""Several targets from a coefficient matrix of low rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import MultiOutputMixin, RegressorMixin
+
+from pygeco.algorithm.solver import Solver
+from pygeco.arrays.low_rank import Array
+from pygeco.estimators import _common
+from pygeco.estimators._contents import LINEAR, MAY_LACK, REGRESSOR
+from pygeco.estimators._linear import _LowRankLinear
+from pygeco.estimators._whole import all_or_nothing
+from pygeco.losses import Loss
+from pygeco.losses import named as loss_named
+from pygeco.objectives import Features
+
+
+class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):
+    """Several targets from one matrix of coefficients W of low rank, for any loss.
+
+    Minimizes the mean over samples of Σ_k loss(x W_kᵀ + b_k, y_k) + alpha ‖W‖²_F over
+    rank(W) ≤ rank. With the squared loss this is reduced-rank regression (Anderson 1951).
+
+    Parameters
+    ----------
+    rank : int, default=10
+        As in `LowRankClassifier`; one target allows rank 1, which is ordinary regression.
+    loss : str or Loss, default="squared"
+        Any loss of `pygeco.losses` with one prediction a target.
+    alpha : float, default=0.0
+        The ridge.
+    fit_intercept : bool, default=True
+        Whether the predictions have free constants.
+    solver : Solver or None, default=None
+        None is `Solver(refine=True)`.
+    random_state : int, RandomState or None, default=None
+        For the directions; the same seed gives the same bits.
+    n_jobs : int or None, default=None
+        Threads that the fit runs on, for the same bits with any number; None or −1 is all cores.
+    verbose : int, default=0
+        1 writes a line a second about the fit to standard error, 2 one for every step of it.
+
+    Attributes
+    ----------
+    coef_ : array (K, d)
+        W, made when asked for.
+    intercept_ : array (K,)
+        The constants.
+    factors_ : LowRank
+        W as `U diag(s) Vᵀ`.
+    loss_ : Loss
+        The loss with whatever it estimates from the targets.
+    path_ : Path
+        One step per rank.
+    rank_ : int
+        Of W.
+    n_iter_ : int
+        Steps of the path.
+    one_target_ : bool
+        Whether y had one dimension; predictions then have one too.
+    n_features_in_ : int
+        d.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import ReducedRankRegressor
+    >>> X = np.random.default_rng(0).standard_normal((50, 4))
+    >>> Y = X @ np.outer([1.0, 0.0, 2.0, 0.0], [1.0, 2.0, 3.0]) + 1.0
+    >>> model = ReducedRankRegressor(rank=1, random_state=0).fit(X, Y)
+    >>> model.coef_.shape, model.intercept_.round(2).tolist()
+    ((3, 4), [1.0, 1.0, 1.0])
+    """
+
+    _contents, _may_lack = LINEAR | REGRESSOR, MAY_LACK
+
+    def __init__(
+        self,
+        rank: int = 10,
+        *,
+        loss: str | Loss = "squared",
+        alpha: float = 0.0,
+        fit_intercept: bool = True,
+        solver: Solver | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None:
+        self.rank = rank
+        self.loss = loss
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.solver = solver
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @all_or_nothing
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> ReducedRankRegressor:
+        """Fit to samples and their targets.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (N, d)
+            The samples.
+        y : array (N, K) or (N,)
+            The targets.
+        sample_weight : array (N,) or None, default=None
+            A sample of weight zero is as good as not given.
+
+        Returns
+        -------
+        ReducedRankRegressor
+            The estimator itself.
+        """
+        X, y = _common.training(self, X, y, multi_output=True, y_numeric=True)
+        X, y, w = _common.drop_weightless(X, y, sample_weight)
+        objective = Features(
+            X,
+            y,
+            loss_named(self.loss),
+            sample_weight=w,
+            intercept=self.fit_intercept,
+        )
+        self.loss_ = objective.risk.loss
+        self.one_target_ = np.ndim(y) == 1
+        self._minimise(objective, X.dtype)
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Predict on the scale of the targets.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (N, d)
+
+        Returns
+        -------
+        array (N, K) or (N,)
+        """
+        z = self._linear(X)
+        z = self.loss_.response(z)
+        return z[:, 0] if self.one_target_ else z
