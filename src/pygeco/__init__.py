@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pygeco.arrays.low_rank import LowRank
     from pygeco.diagnostics import metrics
     from pygeco.estimators import (
+        Attributes,
         CellKFold,
         LowRankClassifier,
         LowRankImputer,
@@ -57,6 +58,7 @@ _HOMES = {
     "pygeco.arrays.low_rank": ("LowRank",),
     "pygeco.diagnostics": ("metrics",),
     "pygeco.estimators": (
+        "Attributes",
         "CellKFold",
         "LowRankClassifier",
         "LowRankImputer",
@@ -78,6 +80,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = ("data", "diagnostics", "losses", "plot", "rivals")
 
 __all__ = [
+    "Attributes",
     "CellKFold",
     "Certificate",
     "Custom",

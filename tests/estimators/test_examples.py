@@ -1,13 +1,13 @@
-"""The examples in the docstrings of the dense estimators."""
+"""The examples in the docstrings of estimators."""
 
 import doctest
 
 import pytest
 
-from pygeco.estimators import imputer, robust
+from pygeco.estimators import attributes, imputer, robust
 
 
-@pytest.mark.parametrize("module", [imputer, robust])
+@pytest.mark.parametrize("module", [attributes, imputer, robust])
 def test_examples_run(module):
     result = doctest.testmod(module)
     assert result.attempted > 0

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import pygeco
 from pygeco import (
+    Attributes,
     LowRankClassifier,
     LowRankImputer,
     MatrixCompletion,
@@ -96,6 +97,7 @@ OTHERS = [
     (QuadraticClassifier(2, random_state=0), (X, LABELS), "predict"),
     (QuadraticRegressor(2, random_state=0), (X, X[:, 0] ** 2), "predict"),
     (RobustPCA(2, random_state=0), (X[:, :3] @ X[:3] + 9 * (X > 2),), "transform"),
+    (Attributes(), (HOLES,), "transform"),
 ]
 
 
@@ -108,6 +110,7 @@ def test_every_estimator_comes_back(at, mmap, tmp_path) -> None:
     again = pygeco.load(tmp_path / "model", mmap=mmap)
     assert type(again) is type(model)
     before, after = (getattr(m, method)(data[0]) for m in (model, again))
+    before, after = (it.toarray() if sp.issparse(it) else it for it in (before, after))
     np.testing.assert_array_equal(after, before)
     assert after.dtype == before.dtype
     assert set(vars(again)) == set(vars(model))

@@ -1,5 +1,6 @@
 """scikit-learn faces: validate, delegate, store."""
 
+from pygeco.estimators.attributes import Attributes
 from pygeco.estimators.cell_list import CellKFold, CellList, cells
 from pygeco.estimators.completion import MatrixCompletion
 from pygeco.estimators.evaluation import Evaluation, evaluate
@@ -12,6 +13,7 @@ from pygeco.estimators.robust import RobustPCA
 from pygeco.io.model_file import describe, load  # once the classes above are known to it
 
 __all__ = [
+    "Attributes",
     "CellKFold",
     "CellList",
     "Evaluation",

@@ -1,0 +1,116 @@
+"""Coders of attributes from plain values, as a file keeps them, checked before they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pygeco.estimators._attribute_coding import (
+    Coder,
+    Group,
+    LevelCoder,
+    MatrixCoder,
+    NumberCoder,
+)
+from pygeco.io.model_checks import (
+    Check,
+    Sizes,
+    array,
+    check_attributes,
+    each,
+    names,
+    number,
+    of,
+    optional,
+    size,
+)
+
+FITTED: dict[str, Check] = {
+    "n_features_in_": size("n"),
+    "feature_names_in_": names("n"),
+    "id_column_": optional(of(str)),
+    "ids_": optional(array("OUiufMb", "m")),
+    "dropped_": of(dict),
+    "coders": each(list, of(dict)),
+}
+
+
+def read_coder(state: dict[str, Any]) -> Coder:
+    """The coder whose `state` this is; an error where its parts do not fit each other."""
+    readers: dict[str, Callable[[dict[str, Any]], Coder]] = {
+        "number": _read_number,
+        "levels": _read_levels,
+        "matrix": _read_matrix,
+    }
+    parts = dict(state)
+    kind = parts.pop("coder", None)
+    if kind not in readers:
+        raise ValueError(f"a coder of kind {kind!r} is not known")
+    return readers[kind](parts)
+
+
+def _check(parts: dict[str, Any], checks: dict[str, Check]) -> None:
+    check_attributes(parts, checks, (), thorough=True)
+    more = set(parts) - set(checks)
+    if more:
+        raise ValueError(f"{min(more)} is no part of a coder")
+
+
+def _read_number(parts: dict[str, Any]) -> Coder:
+    _check(parts, {"name": of(str), "mean": number(), "scale": number(np.finfo(float).tiny)})
+    return NumberCoder(**parts)
+
+
+def _read_levels(parts: dict[str, Any]) -> Coder:
+    checks = {
+        "name": of(str),
+        "kind": of(str),
+        "levels": names("levels"),
+        "has_missing": of(bool),
+        "average": array("f", "F"),
+    }
+    _check(parts, checks)
+    levels, kind = parts["levels"].astype(object), parts["kind"]
+    if kind not in ("category", "list"):
+        raise ValueError(f"levels of kind {kind!r} are not known")
+    if len(set(levels)) < len(levels):
+        raise ValueError("levels repeat a level")
+    if len(parts["average"]) != len(levels) + parts["has_missing"]:
+        raise ValueError("average has another length than there are levels")
+    return LevelCoder(**parts | {"levels": levels})
+
+
+def _read_matrix(parts: dict[str, Any]) -> Coder:
+    checks = {
+        "groups": each(list, of(list)),
+        "columns": optional(each(list, of(str))),
+        "kept": optional(array("i", "F")),
+        "mean": optional(array("f", "F")),
+        "scale": optional(array("f", "F")),
+    }
+    _check(parts, checks)
+    groups = tuple(_read_group(*one) for one in parts["groups"])
+    columns, given = parts["columns"], [parts[name] is None for name in ("kept", "mean", "scale")]
+    total = sum(group.size for group in groups)
+    sizes = Sizes(F=total)
+    if columns is not None:
+        size("F")("columns", len(columns), sizes)
+    if any(given) != all(given):
+        raise ValueError("mean and scale are not both there")
+    if not all(given):
+        size("F")("mean", len(parts["mean"]), sizes)
+        if np.any(parts["scale"] <= 0):
+            raise ValueError("scale is not above zero")
+        if np.any(parts["kept"] < 0):
+            raise ValueError("kept leads out of the matrix")
+    columns = None if columns is None else tuple(columns)
+    return MatrixCoder(groups, columns, parts["kept"], parts["mean"], parts["scale"])
+
+
+def _read_group(name: Any, count: Any, kind: Any) -> Group:
+    of(str)("name", name, Sizes())
+    of(str)("kind", kind, Sizes())
+    number(1)("size", count, Sizes())
+    return Group(name, int(count), kind)

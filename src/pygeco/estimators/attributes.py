@@ -1,0 +1,299 @@
+"""Attributes of rows or columns, of any table, as a sparse matrix of numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from pygeco.estimators._attribute_coding import Coder, Group, MatrixCoder, number_repeats
+from pygeco.estimators._attribute_fitting import (
+    Wishes,
+    encode_column,
+    fit_column,
+    fit_matrix,
+    refuse_nothing_left,
+    warn_identifiers,
+    warn_unknown,
+)
+from pygeco.estimators._attribute_state import FITTED, read_coder
+from pygeco.estimators._whole import all_or_nothing
+from pygeco.io.attribute_tables import (
+    AttributeTable,
+    find_id_column,
+    is_attribute_table,
+    read_attribute_table,
+)
+from pygeco.io.column_names import list_names
+from pygeco.io.model_checks import check_attributes, check_types
+from pygeco.io.model_file import Saveable
+
+
+class Attributes(Saveable, TransformerMixin, BaseEstimator):
+    """Attributes of rows or columns, of any table, as a sparse matrix of numbers.
+
+    Numbers, dates and times are brought to mean 0 and deviation 1. Texts, categories and booleans
+    become one column a level, with a one where a row has it. Lists of words, in lists or as
+    "Action|Comedy", become one column a word; the ones of a row are divided by the square root of
+    their number. A matrix of numbers is standardized column by column; a sparse one is used as it
+    is. The columns that come from one column of the table are a group.
+
+    Missing values are allowed. A number becomes 0, the mean. A level or list gets a level
+    "missing" of its own where the fit met missing ones, else the average row of the fit; so do
+    levels that the fit did not meet, of which a warning tells.
+
+    Columns that are constant or have no known value are left out, and so are texts with about one
+    level a row or more than 5,000, which are identifiers: `dropped_` says why, and a warning tells
+    of identifiers.
+
+    Parameters
+    ----------
+    id_column : str, int or None, default="auto"
+        The column of ids, which is no attribute. "auto" takes one called "id", "user_id",
+        "movieId" and the like, else a first column that has another text or whole number in each
+        row. None: there is none, and rows are in order.
+    categories, numbers, lists : sequence of str, default=()
+        Columns that are to be read so, whatever they look like. Whole numbers are numbers
+        otherwise, even where they are few codes.
+    separator : str, default="|"
+        What stands between the words of a list in a text.
+    groups : dict, sequence or None, default=None
+        For a matrix: names of groups with their sizes, as a dict or as pairs, or a name for each
+        column. None makes each column of a dense matrix a group, and a sparse matrix one group.
+
+    Attributes
+    ----------
+    groups_ : tuple of Group
+        Name, size and kind ("number", "category", "list" or "matrix") of the groups, in the order
+        of the matrix's columns.
+    dropped_ : dict
+        The columns that were left out, and why.
+    id_column_ : str or None
+        The column of ids.
+    ids_ : array (n_samples,) or None
+        The ids of the fit's rows, in their order.
+    n_features_in_ : int
+    feature_names_in_ : array (n_features_in_,)
+        The names of the table's columns; not there after the fit of a matrix.
+
+    Examples
+    --------
+    >>> from pygeco import Attributes
+    >>> films = {
+    ...     "movie_id": [10, 20, 30],
+    ...     "genres": ["Action|Comedy", "Drama", "Comedy"],
+    ...     "year": [1990, 2000, 2010],
+    ... }
+    >>> encoder = Attributes().fit(films)
+    >>> encoder.get_feature_names_out().tolist()
+    ['genres=Action', 'genres=Comedy', 'genres=Drama', 'year']
+    >>> encoder.transform(films).toarray().round(2).tolist()[1]
+    [0.0, 0.0, 1.0, 0.0]
+    >>> encoder.ids_.tolist()
+    [10, 20, 30]
+    """
+
+    _contents, _may_lack = FITTED, ("feature_names_in_",)
+    _coders: tuple[Coder, ...]
+    groups_: tuple[Group, ...]
+    id_column_: str | None
+    ids_: NDArray[Any] | None
+
+    def __init__(
+        self,
+        *,
+        id_column: str | int | None = "auto",
+        categories: tuple[str, ...] | list[str] | str = (),
+        numbers: tuple[str, ...] | list[str] | str = (),
+        lists: tuple[str, ...] | list[str] | str = (),
+        separator: str = "|",
+        groups: Any = None,
+    ) -> None:
+        self.id_column = id_column
+        self.categories = categories
+        self.numbers = numbers
+        self.lists = lists
+        self.separator = separator
+        self.groups = groups
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any = None) -> Attributes:
+        """Learn means, deviations and levels.
+
+        Parameters
+        ----------
+        X : table, dict of columns, or matrix
+            A table of pandas, polars, pyarrow or DuckDB, a dict of columns, or a dense or sparse
+            matrix of numbers.
+        y : None
+            Ignored.
+        """
+        if is_attribute_table(X):
+            self._fit_table(read_attribute_table(X))
+        else:
+            self._fit_matrix(X)
+        return self
+
+    def _fit_table(self, table: AttributeTable) -> None:
+        if self.groups is not None:
+            raise ValueError("groups: are those of a matrix; a table's groups are its columns.")
+        if not table.rows:
+            raise ValueError("X: the table has no rows; give at least two.")
+        names = table.names
+        wishes = Wishes.of(
+            names,
+            self.separator,
+            categories=self.categories,
+            numbers=self.numbers,
+            lists=self.lists,
+        )
+        self.id_column_ = find_id_column(table, self.id_column)
+        found = {name: fit_column(table, name, wishes) for name in names if name != self.id_column_}
+        self.dropped_ = {name: why for name, why in found.items() if isinstance(why, str)}
+        self._coders = tuple(coder for coder in found.values() if not isinstance(coder, str))
+        self.groups_ = tuple(group for coder in self._coders for group in coder.groups)
+        if not self.groups_:
+            refuse_nothing_left(self.dropped_, table.rows)
+        self.ids_ = None if self.id_column_ is None else table.ids(self.id_column_)
+        self.n_features_in_ = len(names)
+        self.feature_names_in_ = np.array([*names, None], object)[:-1]
+        warn_identifiers(self.dropped_)
+
+    def _fit_matrix(self, X: Any) -> None:
+        X = self._check_matrix(X, reset=True)
+        given = {"categories": self.categories, "numbers": self.numbers, "lists": self.lists}
+        for argument, names in given.items():
+            if len(names):
+                raise ValueError(f"{argument}: the columns of a matrix are numbers; give a table.")
+        if self.id_column not in ("auto", None):
+            raise ValueError("id_column: a matrix has none, its rows are in order; give a table.")
+        columns = [f"x{k}" for k in range(X.shape[1])]
+        coder, self.dropped_ = fit_matrix(X, columns, self.groups)
+        self._coders, self.groups_ = (coder,), coder.groups
+        if not self.groups_:
+            refuse_nothing_left(self.dropped_, X.shape[0])
+        self.id_column_, self.ids_ = None, None
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, and give the matrix of the same rows; a stream of rows is read once.
+
+        Parameters
+        ----------
+        X : table, dict of columns, or matrix
+        y : None
+            Ignored.
+        """
+        rows = read_attribute_table(X) if is_attribute_table(X) else X
+        return self.fit(rows).transform(rows)
+
+    def transform(self, X: Any) -> Any:
+        """The attributes of these rows as a matrix.
+
+        Parameters
+        ----------
+        X : table, dict of columns, or matrix
+            Of the kind of the fit. The columns of a table are found by their names, in any order;
+            others are passed over, and ids need not be there.
+
+        Returns
+        -------
+        csr_array of float32 (n_samples, F)
+        """
+        check_is_fitted(self)
+        if isinstance(self._coders[0], MatrixCoder):
+            if is_attribute_table(X):
+                raise ValueError("X: is a table, but the fit was on a matrix; give a matrix.")
+            return self._coders[0].encode(self._check_matrix(X, reset=False)).matrix
+        table = self._find_columns(X)
+        blocks = [encode_column(coder, table, self.separator) for coder in self._coders]
+        warn_unknown(blocks)
+        return sp.csr_array(sp.hstack([block.matrix for block in blocks], format="csr"))
+
+    def _find_columns(self, X: Any) -> AttributeTable:
+        """The table, if it has what the fit had; a matrix has its columns in their order."""
+        if not is_attribute_table(X):
+            X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
+            X = {name: X[:, k] for k, name in enumerate(self.feature_names_in_)}
+        table = read_attribute_table(X)
+        needed = [group.name for group in self.groups_]
+        lost = [name for name in needed if name not in table.columns]
+        if lost:
+            raise ValueError(
+                f"X: lacks {list_names(lost)}, which the fit had; its columns are "
+                f"{list_names(table.names)}."
+            )
+        return table
+
+    def _check_matrix(self, X: Any, *, reset: bool) -> Any:
+        sparse = sp.issparse(X) if reset else self.groups_[0].kind == "matrix"
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=True if sparse else "allow-nan",
+        )
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the matrix's columns, such as "year" and "genres=Action".
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default=None
+            Only compared with the names of the fit.
+        """
+        check_is_fitted(self)
+        _check_feature_names_in(self, input_features)
+        names = number_repeats(name for coder in self._coders for name in coder.names())
+        return np.array([*names, None], object)[:-1]
+
+    def to_state(self) -> dict[str, Any]:
+        """The settings and what was fitted, as dicts of arrays and of JSON's values."""
+        check_is_fitted(self)
+        return {"settings": self.get_params(deep=False), "fitted": self.fitted_attributes()}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Attributes:
+        """The encoder whose `to_state` this is; an error where its parts do not fit.
+
+        Parameters
+        ----------
+        state : dict
+        """
+        check_types(cls.__init__, state["settings"])
+        found = cls(**state["settings"])
+        check_attributes(state["fitted"], FITTED, cls._may_lack, thorough=True)
+        found._restore(state["fitted"])
+        return found
+
+    def fitted_attributes(self) -> dict[str, Any]:
+        """What a file keeps besides the settings, by name."""
+        if not self.__sklearn_is_fitted__():
+            return {}
+        kept = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
+        return kept | {"coders": [coder.state() for coder in self._coders]}
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        parts = dict(fitted)
+        coders = tuple(read_coder(state) for state in parts.pop("coders"))
+        groups = tuple(group for coder in coders for group in coder.groups)
+        if not groups or (len(coders) > 1 and any(isinstance(c, MatrixCoder) for c in coders)):
+            raise ValueError("coders are none, or do not go together")
+        super()._restore(parts | {"_coders": coders, "groups_": groups})
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "groups_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
