@@ -28,8 +28,8 @@ from distributed.comm.tcp import TCP
 
 from pygeco import Entries, Path, Solver, minimize
 from pygeco.data import make_ratings
-from pygeco.engines.dask import WorkerLostWarning
 from pygeco.engines.dask.cluster import start_cluster
+from pygeco.errors import WorkerLostWarning
 
 SWEEP = Solver(correction="sweep")
 

@@ -27,13 +27,13 @@ import scipy.sparse as sp
 import pygeco
 from pygeco import MatrixCompletion, ModelFileError, RobustPCA, Trace
 from pygeco.arrays import container
-from pygeco.data import ReadError, load_movielens, read_ratings
+from pygeco.data import load_movielens, read_ratings
+from pygeco.errors import ColumnError, ReadError
 from pygeco.estimators._checkpoint import Checkpoint, kept_steps
 from pygeco.io.matrices import read_array, read_table
 from pygeco.io.model_file import describe
 from pygeco.io.partitioned.sources import footer, parts_of_files, table_of_rows
 from pygeco.io.pictures import read_film, write_image, write_video
-from pygeco.io.tables import ColumnError
 from pygeco.io.titles import read_titles
 
 # What a file may lead to, beside what the system says of one that is not there.

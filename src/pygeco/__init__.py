@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pygeco import data, diagnostics, losses, plot, rivals
+    from pygeco import data, diagnostics, errors, losses, plot, rivals
     from pygeco.algorithm.certificates import Certificate
     from pygeco.algorithm.directions import Lanczos, Power, Signs
     from pygeco.algorithm.events import Listener
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from pygeco.algorithm.run import minimize
     from pygeco.algorithm.solver import Solver
     from pygeco.algorithm.trace_path import TracePath, TraceStep, duality_gap, trace_path
-    from pygeco.arrays.container import ModelFileError
     from pygeco.arrays.low_rank import LowRank
     from pygeco.diagnostics import metrics
+    from pygeco.errors import ModelFileError
     from pygeco.estimators import (
         Attributes,
         CellKFold,
@@ -54,9 +54,9 @@ _HOMES = {
     "pygeco.algorithm.run": ("minimize",),
     "pygeco.algorithm.solver": ("Solver",),
     "pygeco.algorithm.trace_path": ("TracePath", "TraceStep", "duality_gap", "trace_path"),
-    "pygeco.arrays.container": ("ModelFileError",),
     "pygeco.arrays.low_rank": ("LowRank",),
     "pygeco.diagnostics": ("metrics",),
+    "pygeco.errors": ("ModelFileError",),
     "pygeco.estimators": (
         "Attributes",
         "CellKFold",
@@ -77,7 +77,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 # Modules with public names of their own.
-_MODULES = ("data", "diagnostics", "losses", "plot", "rivals")
+_MODULES = ("data", "diagnostics", "errors", "losses", "plot", "rivals")
 
 __all__ = [
     "Attributes",
@@ -115,6 +115,7 @@ __all__ = [
     "data",
     "diagnostics",
     "duality_gap",
+    "errors",
     "evaluate",
     "guaranteed_gap",
     "guaranteed_gap_at_rank",

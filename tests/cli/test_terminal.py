@@ -12,7 +12,8 @@ import pytest
 
 from cli_cases import frame, run
 from pygeco import MatrixCompletion
-from pygeco.data import ReadError, read_ratings
+from pygeco.data import read_ratings
+from pygeco.errors import ReadError
 from pygeco.errors.visible_text import HIDDEN, escape_controls
 
 GECO = [sys.executable, "-c", "from pygeco.cli import main; main()"]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from pygeco import MatrixCompletion, diagnostics, evaluate
-from pygeco.estimators._marks import ClicksWarning
+from pygeco.errors import ClicksWarning
 from report_cases import by_evidence, by_labels, by_path, ratings
 
 KINDS = ("user", "item", "rating")

@@ -16,8 +16,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pygeco
 from pygeco import Attributes
+from pygeco.errors import AttributeWarning
 from pygeco.estimators._attribute_coding import Group
-from pygeco.estimators._attribute_fitting import AttributeWarning
 
 BY_NAME = "The columns of a table are found by their names, in any order, and others passed over."
 

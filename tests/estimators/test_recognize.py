@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 
 from pygeco import CellKFold, MatrixCompletion, cells
 from pygeco.data import make_ratings
-from pygeco.estimators._marks import ClicksWarning
-from pygeco.estimators._recognize import ColumnWarning, looks_like_triples
+from pygeco.errors import ClicksWarning, ColumnWarning
+from pygeco.estimators._recognize import looks_like_triples
 
 R = make_ratings((60, 40), 900, dtype=np.float64)
 USERS, ITEMS = R.rows * 7 + 100, R.cols * 3 + 5

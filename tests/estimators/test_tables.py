@@ -12,7 +12,7 @@ import pytest
 import pygeco
 from pygeco import MatrixCompletion, Solver
 from pygeco.data import make_ratings
-from pygeco.estimators._ids import UnknownIdWarning
+from pygeco.errors import UnknownIdWarning
 
 RATINGS = make_ratings((60, 40), 900, dtype=np.float64)
 NAMES = {

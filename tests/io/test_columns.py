@@ -2,9 +2,9 @@
 
 import pytest
 
+from pygeco.errors import ColumnError
 from pygeco.io.column_names import match_columns
 from pygeco.io.columns import chosen_columns
-from pygeco.io.tables import ColumnError
 
 ROLES = ("user", "item", "rating")
 # Headers of published files; the columns that are meant are marked by *.

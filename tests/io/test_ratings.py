@@ -24,9 +24,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygeco import MatrixCompletion
-from pygeco.data import ReadError, load_movielens, read_ratings
+from pygeco.data import load_movielens, read_ratings
+from pygeco.errors import ColumnError, ReadError
 from pygeco.io.delimited import UNIT, _Single
-from pygeco.io.tables import ColumnError
 from pygeco.io.titles import read_titles
 from pygeco.io.writers import write_table
 

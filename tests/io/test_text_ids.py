@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pygeco.data import read_ratings
-from pygeco.io.columns import ReadError
+from pygeco.errors import ColumnError, ReadError
 from pygeco.io.matrices import read_table
 from pygeco.io.ratings import read_columns
-from pygeco.io.tables import ColumnError
 from pygeco.io.text_ids import id_texts, narrow_ids
 from pygeco.io.titles import read_titles
 

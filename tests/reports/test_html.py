@@ -10,7 +10,7 @@ import pytest
 
 import pygeco
 from pygeco import MatrixCompletion, RobustPCA, diagnostics
-from pygeco.estimators._marks import ClicksWarning
+from pygeco.errors import ClicksWarning
 from pygeco.reports import words
 from report_cases import by_evidence, by_labels, by_path, ratings
 

@@ -23,7 +23,8 @@ from cli_cases import run
 from file_formats import films, little_memory, zipped
 from pygeco import MatrixCompletion, ModelFileError
 from pygeco.arrays import container
-from pygeco.data import ReadError, archives, read_ratings
+from pygeco.data import archives, read_ratings
+from pygeco.errors import ReadError
 from pygeco.io import json_lines, sources
 from pygeco.io import model_file as modelfile
 from pygeco.io.matrices import read_array, read_table

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.whole_file import whole_file
+from pygeco.errors import ModelFileError
 
 MAGIC = b"\x89GECO\r\n\x1a"
 VERSION = 1
@@ -33,10 +34,6 @@ PREFIX = struct.Struct("<8sIIQQ")
 CHECKED = 16  # the checksum covers the prefix from here on
 ALIGN = 64
 DTYPES = re.compile(r"\|[biu]1|<[iu][248]|<f[248]|<M8\[(?:Y|M|W|D|h|m|s|ms|us|ns)\]")
-
-
-class ModelFileError(ValueError):
-    """A file that is not a whole, sound pygeco file that this version can read."""
 
 
 class Contents(NamedTuple):

@@ -100,7 +100,7 @@ def recommend(
         if bool(user) == everyone:
             raise ValueError("--user: name one or more users, or give --all.")
         check_table_output(output, model, titles, items, exclude, overwrite=overwrite)
-        from pygeco.estimators._ids import UnknownIdWarning
+        from pygeco.errors import UnknownIdWarning
 
         voice, fitted = Voice(as_json), opened(model)
         ids = fitted.row_ids_ if everyone else _users(fitted.row_ids_, user or [], unknown)
@@ -154,7 +154,8 @@ def similar(
 
 def opened(path: Path) -> Any:
     """The model, of the kind that knows users and items."""
-    from pygeco import ModelFileError, load
+    from pygeco import load
+    from pygeco.errors import ModelFileError
 
     model = load(path, mmap=path.stat().st_size > UNCHECKED)
     if getattr(model, "row_ids_", None) is None:

@@ -38,9 +38,8 @@ class EngineError(RuntimeError):
 def told(command: str, interrupted: str = "interrupted.") -> Iterator[None]:
     """Errors that a user can make as one sentence and an exit code, without a traceback."""
     try:
-        from pygeco import ModelFileError
-        from pygeco.data import ReadError
         from pygeco.engines import NOTICES
+        from pygeco.errors import ModelFileError, ReadError
     except KeyboardInterrupt:  # these take a second to import; nothing has begun yet
         _fail(command, "interrupted.", INTERRUPTED)
 

@@ -211,8 +211,8 @@ def _started(plan: Plan, voice: Voice) -> Iterator[Any]:
     if plan.cluster is None:
         yield None
         return
-    from pygeco.engines.dask import ClusterError
     from pygeco.engines.dask.cluster import start_cluster
+    from pygeco.errors import ClusterError
 
     if "://" not in plan.ratings and not Path(plan.ratings).exists():
         raise FileNotFoundError(2, "No such file or directory", plan.ratings)

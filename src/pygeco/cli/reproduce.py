@@ -49,7 +49,8 @@ def reproduce(
 
 def _present(given: list[str], voice: Voice) -> list[str]:
     """The sets to run, all on this machine by now; one that cannot be had is told at once."""
-    from pygeco.data import ReadError, archives
+    from pygeco.data import archives
+    from pygeco.errors import ReadError
     from pygeco.experiments.tasks import DATASETS
 
     unknown = sorted(set(given) - set(DATASETS))

@@ -3,7 +3,7 @@
 from pygeco.data.movielens import Ratings, load_movielens
 from pygeco.data.split import split_cells
 from pygeco.data.synthetic import make_low_rank, make_ratings
-from pygeco.io.columns import ReadError
+from pygeco.errors import ReadError
 from pygeco.io.ratings import Reading, read_ratings
 
 __all__ = [

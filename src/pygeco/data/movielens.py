@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
 from pygeco.data.archives import folder_of
-from pygeco.io.columns import ReadError, parsing
+from pygeco.errors import ReadError
+from pygeco.io.columns import parsing
 
 FILES = {"ml-100k": "u.data", "ml-1m": "ratings.dat", "ml-10m": "ratings.dat"}
 SPLITS = {"ml-100k": ("u1", "ua", "ub"), "ml-1m": (), "ml-10m": ("ra", "rb")}

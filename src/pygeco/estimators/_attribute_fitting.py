@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from pygeco.errors import AttributeWarning
 from pygeco.estimators._attribute_coding import (
     Block,
     Coder,
@@ -27,10 +28,6 @@ from pygeco.io.tables import column_at
 MAX_LEVELS = 5_000  # more of them are identifiers: the rows of each are too few to learn from
 MAX_DISTINCT_SHARE = 0.9  # distinct levels a known one, above which they are identifiers
 IDENTIFIER, CONSTANT, EMPTY = "identifier", "constant", "no known value"
-
-
-class AttributeWarning(UserWarning):
-    """A column of attributes is left out, or has levels that the fit did not meet."""
 
 
 class Wishes(NamedTuple):

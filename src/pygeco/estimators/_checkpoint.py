@@ -15,8 +15,8 @@ from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Penalty
 from pygeco.algorithm.run import minimize
 from pygeco.algorithm.solver import Solver
-from pygeco.arrays.container import ModelFileError
 from pygeco.arrays.kinds import host
+from pygeco.errors import ModelFileError
 from pygeco.io.model_file import load_record, save_record
 from pygeco.models.slab_arrays import write_in_blocks
 from pygeco.objectives import Entries

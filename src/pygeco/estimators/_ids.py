@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pygeco.errors import UnknownIdWarning
 from pygeco.estimators._input import cell_index
 from pygeco.io.column_names import find_role, list_names
 from pygeco.io.tables import as_arrow, coded, comparable_with, names_of, positions
 
 UNKNOWN = ("mean", "nan", "error")
-
-
-class UnknownIdWarning(UserWarning):
-    """Ids that were not fitted are answered by the average row or column."""
 
 
 def check_unknown(unknown: str) -> None:

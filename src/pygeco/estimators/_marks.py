@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from pygeco.arrays.kinds import foreign
+from pygeco.errors import ClicksWarning
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.value_scale import (
     are_clicks,
@@ -18,10 +19,6 @@ from pygeco.io.value_scale import (
     tell_of_clicks,
 )
 from pygeco.losses import Poisson
-
-
-class ClicksWarning(UserWarning):
-    """Every value is the same: clicks, of which completion cannot learn."""
 
 
 def drop_marks(X: Any, weights: Any, marks: tuple[float, ...]) -> tuple[Any, Any]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pygeco.errors import ColumnWarning
 from pygeco.io.column_names import find_role, list_names, match_columns
 from pygeco.io.tables import (
     Column,
@@ -34,10 +35,6 @@ MIN_TRIPLES = (10, 200, 200)  # rows from which 3, 4 and 5 columns can be told f
 MIN_PAIRS = 50  # rows from which two columns of integers, with values beside them, are pairs
 MIN_DISTINCT_PAIRS = 0.9  # of the pairs of triples; numbers of a matrix repeat each other's pairs
 MIN_TIME = 10**6  # numbers from here on, all of them, are times: seconds or yyyymmdd
-
-
-class ColumnWarning(UserWarning):
-    """Columns of a table were taken by their position or their types."""
 
 
 class Taken(NamedTuple):

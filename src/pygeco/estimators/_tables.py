@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array
+from pygeco.errors import RepeatedCellError
 from pygeco.estimators._ids import check_kind, check_unknown
 from pygeco.estimators._input import cell_index, cells_from, check_columns, entries_from
 from pygeco.estimators._marks import check_scale, drop_marks
@@ -29,7 +30,6 @@ from pygeco.io.tables import (
 from pygeco.io.value_scale import are_marks, parse_marks
 from pygeco.models import FittedModel
 from pygeco.objectives.entries.objective import Entries
-from pygeco.objectives.entries.observed import RepeatedCellError
 
 
 class Cells(NamedTuple):

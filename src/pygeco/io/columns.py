@@ -10,16 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.errors.visible_text import escape_controls
+from pygeco.errors import ColumnError, ReadError
 from pygeco.io.column_names import find_role, list_names
-from pygeco.io.tables import Column, ColumnError, as_floats, column_at, not_a_number, pyarrow
-
-
-class ReadError(ValueError):
-    """A file that cannot be understood; the text says what to do about it."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(escape_controls(text))  # parts of it may come from the file
+from pygeco.io.tables import Column, as_floats, column_at, not_a_number, pyarrow
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
-from pygeco.io.columns import ReadError
+from pygeco.errors import ReadError
 from pygeco.io.sources import HEAD, Source
 from pygeco.io.tables import pyarrow
 from pygeco.io.text_ids import with_points

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-from pygeco.io.columns import ReadError
+from pygeco.errors import ReadError
 from pygeco.io.sources import Source
 from pygeco.io.tables import pyarrow
 

@@ -15,7 +15,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
-from pygeco.io.columns import ReadError, parsing
+from pygeco.errors import ReadError
+from pygeco.io.columns import parsing
 from pygeco.io.matrix_market import read_market
 from pygeco.io.sources import check_growth, opened
 from pygeco.io.tables import pyarrow

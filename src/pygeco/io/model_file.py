@@ -25,12 +25,13 @@ from pygeco.algorithm.directions import Lanczos, Power, Signs
 from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Schatten, Trace
 from pygeco.algorithm.solver import Solver
-from pygeco.arrays.container import Blocks, Contents, ModelFileError, Texts, read, read_tree, write
+from pygeco.arrays.container import Blocks, Contents, Texts, read, read_tree, write
 from pygeco.arrays.kinds import foreign, host
 from pygeco.arrays.low_rank import LowRank
 from pygeco.bayes.average import Average, Draw
 from pygeco.bayes.evidence import Stage
 from pygeco.bayes.posterior import Gaussian, Posterior
+from pygeco.errors import ModelFileError
 from pygeco.io.model_checks import Check, Sizes, array, check_attributes, check_types
 from pygeco.losses.references import loss_at, reference_of
 from pygeco.losses.weighted_squares import Weighing

@@ -11,7 +11,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.io.columns import ReadError, parsing
+from pygeco.errors import ReadError
+from pygeco.io.columns import parsing
 from pygeco.io.sources import Progress, check_growth
 
 VIDEOS = (".avi", ".mp4", ".mkv", ".mov", ".webm", ".mpg", ".mpeg", ".m4v", ".wmv", ".gif")

@@ -6,13 +6,14 @@ import os
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, BinaryIO, NamedTuple
 
-from pygeco.io.columns import ReadError, chosen_columns, parsing, whole_rows, with_numbers
+from pygeco.errors import ColumnError, ReadError
+from pygeco.io.columns import chosen_columns, parsing, whole_rows, with_numbers
 from pygeco.io.delimited import Sniffed, read_delimited, sniffed
 from pygeco.io.json_lines import json_start, read_json
 from pygeco.io.matrix_market import read_market
 from pygeco.io.shapes import check_shape, has_header
 from pygeco.io.sources import Progress, Source, check_growth, opened
-from pygeco.io.tables import Column, ColumnError, pyarrow
+from pygeco.io.tables import Column, pyarrow
 from pygeco.io.text_ids import id_texts, narrow_ids
 from pygeco.io.text_tables import matrix_cells
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pygeco.errors import ColumnError, ReadError
 from pygeco.io.column_names import find_role
-from pygeco.io.columns import ReadError
 from pygeco.io.delimited import Sniffed, is_number
-from pygeco.io.tables import Column, ColumnError
+from pygeco.io.tables import Column
 
 # From here on a file of numbers is a matrix rather than ratings with times and the like.
 MATRIX_COLUMNS = 8

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
-from pygeco.io.columns import ReadError
+from pygeco.errors import ReadError
 from pygeco.io.tables import pyarrow
 
 HEAD = 1 << 16

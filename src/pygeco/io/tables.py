@@ -13,13 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pygeco.errors import ColumnError
 from pygeco.io.column_names import list_names
 
 Column = str | int
-
-
-class ColumnError(ValueError):
-    """A column that was asked for is not there, or none looks right."""
 
 
 class Coded(NamedTuple):

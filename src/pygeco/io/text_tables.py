@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from pygeco.errors import ReadError
 from pygeco.io.column_names import find_role
-from pygeco.io.columns import ReadError, shortened
+from pygeco.io.columns import shortened
 from pygeco.io.delimited import find_separator, head_lines, is_number, split_fields
 from pygeco.io.sources import Source
 from pygeco.io.tables import pyarrow

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from pygeco.io.columns import ReadError
+from pygeco.errors import ReadError
 from pygeco.io.ratings import read_columns
 from pygeco.io.tables import Column, pyarrow
 from pygeco.io.text_ids import id_texts

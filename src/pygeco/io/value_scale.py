@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import host
+from pygeco.errors import MissingValueError
 
 # Numbers that stand for "no value" in published files.
 CODES = (0, -1, -9, -99, -999, -9999, 9, 77, 88, 97, 98, 99, 777, 888, 999, 9999)
@@ -32,18 +33,6 @@ class Mark(NamedTuple):
     share: float
     low: float
     high: float
-
-
-class MissingValueError(ValueError):
-    """A number among the values looks like a mark for "no value"."""
-
-    def __init__(self, mark: Mark) -> None:
-        self.mark = mark
-        super().__init__(
-            f"X: {mark.share:.1%} of the values are {mark.value:g}, apart from the others "
-            f"({mark.low:g} to {mark.high:g}), as if that meant 'no value'; pass missing_values="
-            f"{mark.value:g} to leave them out, or missing_values=None to keep them."
-        )
 
 
 def sample_values(values: Any) -> NDArray[Any]:
@@ -118,7 +107,7 @@ def refuse_marks(values: NDArray[Any], missing_values: Any, *, zeros_count: bool
     """An error where a mark is found that was neither named nor allowed."""
     mark = None if missing_values is None else find_mark(values, zeros_count=zeros_count)
     if mark is not None:
-        raise MissingValueError(mark)
+        raise MissingValueError(*mark)
 
 
 def are_clicks(values: NDArray[Any]) -> bool:

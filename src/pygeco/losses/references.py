@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import Any, NamedTuple
 
-from pygeco.arrays.container import ModelFileError
+from pygeco.errors import ModelFileError
 from pygeco.losses.base import Loss
 from pygeco.losses.custom import Custom
 

@@ -18,21 +18,13 @@ from noise_cases import make_noisy_cells
 from pygeco import Dense, Entries, MatrixCompletion, Ridge, Solver, engines, minimize
 from pygeco.bayes.evidence import fit_evidence
 from pygeco.data import make_ratings
-from pygeco.engines.dask import (
-    ClusterError,
-    WorkerLostWarning,
-    adapter,
-    grid,
-    local,
-    passes,
-    slabs,
-    sweeps,
-)
+from pygeco.engines.dask import adapter, grid, local, passes, slabs, sweeps
 from pygeco.engines.dask.faults import explain_errors
 from pygeco.engines.dask.programs import Input, Instruction, Node, Program, run_program
 from pygeco.engines.dask.rowwise import send_rows
 from pygeco.engines.dask.slab_functions import identity
 from pygeco.engines.dask.tall import Tall
+from pygeco.errors import ClusterError, WorkerLostWarning
 
 ROWS, COLS, VALUES, SHAPE = make_ratings((80, 30), 1100, rank=3)
 VALUES = VALUES.astype(float)

@@ -15,7 +15,8 @@ from distributed import Client, LocalCluster, Status
 
 from pygeco import MatrixCompletion
 from pygeco.data import make_ratings
-from pygeco.engines.dask import ClusterError, cluster, patience
+from pygeco.engines.dask import cluster, patience
+from pygeco.errors import ClusterError
 
 RATINGS = make_ratings((30, 20), 200, seed=0)
 WITHIN = 15  # seconds, of a sentence about what is missing

@@ -14,7 +14,7 @@ from pygeco import MatrixCompletion, load, report
 from pygeco.arrays.kinds import foreign
 from pygeco.engines.dask import Dask
 from pygeco.engines.dask.rowwise import send_rows
-from pygeco.estimators._ids import UnknownIdWarning
+from pygeco.errors import UnknownIdWarning
 from pygeco.io.partitioned import read_partitioned
 from pygeco.models import ClusterModel, Seen
 from pygeco.models.slab_arrays import map_parts

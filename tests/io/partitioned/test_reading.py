@@ -13,12 +13,11 @@ import pytest
 from cluster_cases import KINDS, ratings, written
 from pygeco import MatrixCompletion
 from pygeco.data import read_ratings
+from pygeco.errors import ColumnError, ReadError, RepeatedCellError
 from pygeco.estimators._tables import fitted_entries
-from pygeco.io.columns import ReadError
 from pygeco.io.partitioned import parts, read_partitioned
 from pygeco.io.partitioned.parts import part_of
-from pygeco.io.tables import ColumnError, id_array
-from pygeco.objectives.entries.observed import RepeatedCellError
+from pygeco.io.tables import id_array
 
 
 def gathered(found, client):

@@ -12,14 +12,7 @@ from typing import Any
 from distributed import KilledWorker
 from distributed.diagnostics.plugin import SchedulerPlugin
 
-
-class WorkerLostWarning(RuntimeWarning):
-    """A worker died; the fit goes on."""
-
-
-class ClusterError(RuntimeError):
-    """The cluster cannot go on with the work."""
-
+from pygeco.errors import ClusterError, WorkerLostWarning
 
 TOPIC = "pygeco-lost-workers"
 

@@ -10,7 +10,7 @@ from typing import Any
 import dask
 from distributed import rpc, wait
 
-from pygeco.engines.dask.faults import ClusterError
+from pygeco.errors import ClusterError
 
 ANSWER_SECONDS = 5  # after which a scheduler that does not answer is given up
 # Without a worker that takes tasks; longer by Dask's setting "pygeco.patience", where workers are

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu.cells import in_rows
 from pygeco.engines.dask.slabs import Slab, slab_bounds
-from pygeco.io.columns import ReadError
+from pygeco.errors import ReadError
 from pygeco.io.tables import arranged, numbers, pyarrow
 from pygeco.io.value_scale import are_marks
 from pygeco.objectives.entries.observed import merged, repeats

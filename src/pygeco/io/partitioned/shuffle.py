@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from pygeco.engines.dask.patience import await_futures, gather_values
 from pygeco.engines.dask.slabs import Slabs
+from pygeco.errors import ColumnError, ReadError, RepeatedCellError
 from pygeco.io.column_names import match_columns
-from pygeco.io.columns import ReadError
 from pygeco.io.partitioned import parts, sources
 from pygeco.io.partitioned.ids import RowIds
-from pygeco.io.tables import Column, ColumnError, column_at, id_array, is_frame, pyarrow
+from pygeco.io.tables import Column, column_at, id_array, is_frame, pyarrow
 from pygeco.io.value_scale import are_clicks, parse_marks, refuse_marks, tell_of_clicks
-from pygeco.objectives.entries.observed import RepeatedCellError, check_policy
+from pygeco.objectives.entries.observed import check_policy
 
 FAN = 8  # summaries that one task merges
 MOST = 1_000_000  # rows that are held out

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.io.columns import ReadError, chosen_columns, parsing, whole_rows, with_numbers
+from pygeco.errors import ColumnError, ReadError
+from pygeco.io.columns import chosen_columns, parsing, whole_rows, with_numbers
 from pygeco.io.partitioned.parts import Part, part_of
-from pygeco.io.tables import Column, ColumnError, as_arrow
+from pygeco.io.tables import Column, as_arrow
 
 ROLES = ("user", "item", "rating")
 ROWS = 1 << 20  # of a part, unless one group of rows of a file has more

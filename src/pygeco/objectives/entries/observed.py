@@ -11,19 +11,7 @@ from pygeco.arrays.kinds import contiguous, on, ones
 from pygeco.arrays.low_rank import Array
 from pygeco.engines import Cells, Engine
 from pygeco.engines.cpu.cells import with_transpose
-from pygeco.errors.visible_text import escape_controls
-
-
-class RepeatedCellError(ValueError):
-    """A cell is given more than once; `cell` is the first such, `repeats` how many there are."""
-
-    def __init__(self, cell: tuple[Any, Any], repeats: int, name: str = "values: cell") -> None:
-        shown = escape_controls(f"{cell[0]}, {cell[1]}")
-        super().__init__(
-            f"{name} ({shown}) is given more than once ({repeats} repeats in all); "
-            'remove repeats or pass duplicates="mean", "sum" or "last".'
-        )
-        self.cell, self.repeats = cell, repeats
+from pygeco.errors import RepeatedCellError
 
 
 def observed(
