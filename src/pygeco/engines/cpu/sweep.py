@@ -42,7 +42,7 @@ def tables(s, d, lanes):
     """The row of the right side, the stride and the size of a row's table."""
     d4 = -(-d // SIDE) * SIDE
     stride = -(-d // lanes) * lanes
-    height = -(-s // TILE) * TILE
+    height = -(-max(s, 1) // TILE) * TILE  # one tile is written even without components
     return d4, stride, max(d4 + 2, height) * stride
 
 
