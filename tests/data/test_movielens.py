@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pygeco.data import load_movielens, movielens
+from pygeco.data import load_movielens, load_movielens_attributes, movielens
 
 
 @pytest.fixture
@@ -85,3 +85,30 @@ def test_places_are_those_of_the_official_files() -> None:
     held = movielens._read(home / "ml-100k" / "ub.test")
     mine = table[movielens._places(table[:, 0], 11, 20)]
     assert {tuple(row) for row in mine.tolist()} == {tuple(row) for row in held.tolist()}
+
+
+def test_attributes_of_users_and_films(folder) -> None:
+    with pytest.raises(ValueError, match=r"^name: unknown set 'netflix'; use one of"):
+        load_movielens_attributes("netflix")
+    with pytest.raises(FileNotFoundError, match=r"movies\.dat is missing; unpack"):
+        load_movielens_attributes("ml-1m")
+    (folder / "ml-1m" / "movies.dat").write_text("40::A (1950)::War\n2::B (1960)::Drama|War\n")
+    found = load_movielens_attributes("ml-1m")
+    assert found.users is None
+    assert found.items["movie_id"].tolist() == [40, 2]
+    assert found.items["year"].tolist() == [1950, 1960]
+
+
+def test_attributes_of_the_real_sets() -> None:
+    """As many rows and genres as their READMEs say, and an attribute for every rated film."""
+    home = Path(os.environ.get("PYGECO_DATA") or ".")
+    if not (home / "ml-1m" / "movies.dat").is_file():
+        pytest.skip("ml-1m is not here; point PYGECO_DATA at the folder that holds it")
+    users, items = load_movielens_attributes("ml-1m", download=False)
+    assert len(users["user_id"]) == 6040
+    assert len(items["movie_id"]) == 3883
+    assert len({word for row in items["genres"] for word in row.split("|")}) == 18
+    assert sorted(set(users["occupation"]), key=int) == [str(k) for k in range(21)]
+    assert items["year"].min() == 1919
+    assert items["year"].max() == 2000
+    assert items["title"][72] == "Misérables, Les (1995)"

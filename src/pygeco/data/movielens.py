@@ -12,9 +12,15 @@ from numpy.typing import NDArray
 from pygeco.arrays.low_rank import Array
 from pygeco.data.archives import folder_of
 from pygeco.errors import ReadError
+from pygeco.io.attributes import read_attributes
 from pygeco.io.columns import parsing
 
 FILES = {"ml-100k": "u.data", "ml-1m": "ratings.dat", "ml-10m": "ratings.dat"}
+ATTRIBUTE_FILES = {
+    "ml-100k": ("u.user", "u.item"),
+    "ml-1m": ("users.dat", "movies.dat"),
+    "ml-10m": (None, "movies.dat"),
+}
 SPLITS = {"ml-100k": ("u1", "ua", "ub"), "ml-1m": (), "ml-10m": ("ra", "rb")}
 # GroupLens' script allbut.pl: the test cells are these of each user's ratings, in file order.
 PLACES = {"ra": (1, 10), "rb": (11, 20)}
@@ -59,6 +65,52 @@ class Ratings(NamedTuple):
             (rows, cols, values, shape), as `MatrixCompletion.fit` takes it.
         """
         return self.rows[mask], self.cols[mask], self.values[mask], self.shape
+
+
+class MovieLensAttributes(NamedTuple):
+    """Tables of users and of films, by the names of their columns; None where there is none.
+
+    Parameters
+    ----------
+    users : dict of arrays or None
+        user_id, age, gender, occupation and zip_code.
+    items : dict of arrays or None
+        movie_id, title, genres ("Action|Comedy") and year, from the title.
+    """
+
+    users: dict[str, NDArray[Any]] | None
+    items: dict[str, NDArray[Any]] | None
+
+
+def load_movielens_attributes(name: str, *, download: bool = True) -> MovieLensAttributes:
+    """Read what MovieLens says of its users and films.
+
+    The files are found as `load_movielens` finds those of the ratings.
+
+    Parameters
+    ----------
+    name : "ml-100k", "ml-1m" or "ml-10m"
+        The last has no table of users.
+    download : bool, default=True
+        Whether files that are not here are fetched.
+
+    Returns
+    -------
+    MovieLensAttributes
+    """
+    if name not in ATTRIBUTE_FILES:
+        raise ValueError(f"name: unknown set {name!r}; use one of {sorted(ATTRIBUTE_FILES)}.")
+    folder = folder_of(name, download=download)
+    tables = []
+    for file in ATTRIBUTE_FILES[name]:
+        there = file is not None and (folder / file).is_file()
+        tables.append(read_attributes(folder / str(file)) if there else None)
+    if tables == [None, None]:
+        missing = folder / ATTRIBUTE_FILES[name][1]
+        raise FileNotFoundError(
+            f"{missing} is missing; unpack GroupLens' archive so that it exists."
+        )
+    return MovieLensAttributes(*tables)
 
 
 def load_movielens(name: str, split: str | None = None, *, download: bool = True) -> Ratings:

@@ -138,12 +138,12 @@ def warn_identifiers(dropped: dict[str, str]) -> None:
     """One warning for all columns that are left out as identifiers."""
     names = [name for name, reason in dropped.items() if reason == IDENTIFIER]
     if names:
+        verb, what = ("is", "an identifier") if len(names) == 1 else ("are", "identifiers")
         warnings.warn(
-            f"X: {list_names(names)} {'has' if len(names) == 1 else 'have'} about one level a row, "
-            f"or more than {MAX_LEVELS:,}, and {'is' if len(names) == 1 else 'are'} left out as "
-            "identifiers; name a column in categories= to keep it.",
+            f"X: {list_names(names)} {verb} left out as {what}, with about one level a row or more "
+            f"than {MAX_LEVELS:,}; name a column in categories= to keep it.",
             AttributeWarning,
-            stacklevel=4,
+            stacklevel=5,  # _fit_table, fit, the copy that it runs on, the caller
         )
 
 
