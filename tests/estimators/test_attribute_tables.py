@@ -134,12 +134,14 @@ def test_an_encoder_codes_as_it_was_fitted_or_is_fitted_as_a_copy() -> None:
         (
             {"id": [3, 5, 3], "x": [1, 2, 3]},
             "int",
-            "rows: the id 3 stands 2 times in column 'id'; keep one row for each id.",
+            "rows: the id 3 stands 2 times in column 'id'; keep one row for each id, or name "
+            "another column with Attributes(id_column=…).",
         ),
         (
             {"id": ["a", "b", "b", "b"], "x": [1, 2, 3, 4]},
             "text",
-            "rows: the id 'b' stands 3 times in column 'id'; keep one row for each id.",
+            "rows: the id 'b' stands 3 times in column 'id'; keep one row for each id, or name "
+            "another column with Attributes(id_column=…).",
         ),
         (
             np.eye(3),

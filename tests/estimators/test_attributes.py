@@ -481,3 +481,126 @@ def test_times_of_any_unit_are_seconds() -> None:
         np.testing.assert_allclose(dense(Attributes().fit_transform({"t": same})), hours, atol=1e-6)
     found = Attributes().fit_transform(pa.table({"t": pa.array(spans.astype("m8[s]"))}))
     np.testing.assert_allclose(dense(found), hours, atol=1e-6)
+
+
+TEXTS = ["a", "b", "ä", "A", " a", "a=b", "missing", "NaN", "0", "日本", "a\nb", "'", '"', "None"]
+
+
+def random_table(seed: int) -> dict[str, list]:
+    """Columns of random kinds, with random gaps and ugly texts."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 9)) if seed % 3 == 0 else 30
+    table: dict[str, list] = {}
+    for k in range(int(rng.integers(1, 6))):
+        kind = rng.integers(5)
+        words = [str(one) for one in rng.choice(TEXTS, 4, replace=False)]
+        column = {
+            0: lambda: rng.normal(0, 10.0 ** rng.integers(-3, 4), n).tolist(),
+            1: lambda: rng.integers(-5, 5, n).tolist(),
+            2: lambda words=words: [str(one) for one in rng.choice(words, n)],
+            3: lambda: [bool(one) for one in rng.integers(0, 2, n)],
+            4: lambda words=words: [
+                [str(one) for one in rng.choice(words, rng.integers(1, 4))] for _ in range(n)
+            ],
+        }[int(kind)]()
+        gaps = rng.random(n) < rng.choice([0.0, 0.3])
+        table[f"c{k}"] = [None if gap else one for gap, one in zip(gaps, column, strict=True)]
+    return table
+
+
+def oracle(table: dict[str, list]) -> tuple[np.ndarray, list[str], list[str]]:
+    """The matrix, its names and what is left out, column by column and row by row."""
+    out, names, dropped = [], [], []
+    for name, column in table.items():
+        known = [one for one in column if one is not None]
+        if not known:
+            dropped.append(name)
+        elif type(known[0]) in (int, float):
+            if np.ptp(known) == 0:
+                dropped.append(name)
+                continue
+            out.append([0 if x is None else (x - np.mean(known)) / np.std(known) for x in column])
+            names.append(name)
+        else:
+            lists = [None if x is None else x if isinstance(x, list) else [x] for x in column]
+            lists = [None if x is None else {str(word).strip() if isinstance(column[k], list)
+                     else str(word) for word in x} for k, x in enumerate(lists)]  # fmt: skip
+            levels = sorted({word for row in lists if row is not None for word in row})
+            words = sum(len(row) for row in lists if row is not None)
+            if len(levels) == 1 and len(known) == len(column):
+                dropped.append(name)
+                continue
+            assert words < 10 or len(levels) <= 0.9 * words  # the table has no identifiers
+            for level in levels:
+                out.append([0 if row is None or level not in row else len(row) ** -0.5
+                            for row in lists])  # fmt: skip
+                names.append(f"{name}={level}")
+            if len(known) < len(column):
+                out.append([float(row is None) for row in lists])
+                names.append(f"{name}=missing")
+    return np.array(out).T, names, dropped
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_tables_against_the_rules_word_for_word(seed) -> None:
+    table = random_table(seed)
+    matrix, names, dropped = oracle(table)
+    if not names:
+        with pytest.raises(ValueError, match="no column is left as an attribute"):
+            Attributes(id_column=None).fit(table)
+        return
+    makers = [dict, pa.table, pl.DataFrame, lambda t: pa.table(t).to_pandas()]
+    for given in (make(table) for make in makers):
+        encoder = Attributes(id_column=None)
+        np.testing.assert_allclose(dense(encoder.fit_transform(given)), matrix, atol=2e-6)
+        assert list(encoder.dropped_) == dropped
+        found = encoder.get_feature_names_out().tolist()
+        assert [one.removesuffix(" (2)") for one in found] == names
+        assert len(set(found)) == len(found)
+        assert [g.size for g in encoder.groups_] == [
+            sum(one.split("=")[0] == g.name for one in names) for g in encoder.groups_
+        ]
+
+
+def test_what_is_no_table_is_said_in_a_sentence() -> None:
+    for X, told in (
+        ("users.dat", "X: 'users.dat' is a text, not a table; read a file with pygeco.data.read_"),
+        (pl.LazyFrame({"x": [1, 2]}), "X: a lazy LazyFrame has no rows yet; call its collect()"),
+        (pd.Series([1, 2]), "X: is one column; give a table, such as its to_frame()."),
+        (pl.Series("x", [1, 2]), "X: is one column; give a table, such as its to_frame()."),
+    ):
+        for method in (Attributes().fit, Attributes().fit({"x": [1, 2]}).transform):
+            with pytest.raises(ValueError, match=r"^X: ") as error:
+                method(X)
+            assert str(error.value).startswith(told)
+
+
+def test_numbers_beyond_float32_are_refused() -> None:
+    encoder = Attributes().fit({"x": [1.0, 2.0]})
+    with pytest.raises(ValueError, match=r"^X: row 2 holds a number beyond the range of float32"):
+        encoder.transform({"x": [1.0, 1e300]})
+    with pytest.raises(ValueError, match=r"^X: row 3 holds a number beyond the range of float32"):
+        Attributes().fit_transform(sp.csr_array([[1.0], [0.0], [1e39]]))
+
+
+def test_columns_that_a_user_names_are_attributes_not_ids() -> None:
+    table = {"store_id": [1, 1, 2], "x": [1.0, 2, 3]}
+    assert Attributes().fit(table).id_column_ == "store_id"
+    encoder = Attributes(categories=["store_id"]).fit(table)
+    assert encoder.id_column_ is None
+    assert encoder.groups_[0] == Group("store_id", 2, "category")
+    cars = {"x": [1.0, 2, 3], "auto": [True, False, True]}
+    assert Attributes().fit(cars).id_column_ is None
+    truths = Attributes(numbers=["auto"]).fit(cars)
+    assert truths.groups_[1] == Group("auto", 1, "number")
+    np.testing.assert_allclose(
+        dense(truths.transform(cars))[:, 1], np.array([1, -2, 1]) / np.sqrt(2), rtol=1e-6
+    )
+
+
+def test_the_average_of_very_many_levels_has_the_most_frequent_ones() -> None:
+    words = [f"w{k:03d}" for k in range(300) for _ in range(2 + (k >= 290))]
+    encoder = Attributes(id_column=None).fit({"w": words})
+    found = dense(encoder.transform({"w": [None]}))[0]
+    assert np.count_nonzero(found) == 256
+    np.testing.assert_allclose(found[290:], 3 / len(words), rtol=1e-6)

@@ -184,3 +184,21 @@ def test_movielens_files_have_their_names_genres_and_years(tmp_path) -> None:
     assert plain(read_attributes(tmp_path / "movies.csv"))["year"] == [1995]
     (tmp_path / "users.dat").write_text("1::F::1\n2::M::56\n")
     assert list(read_attributes(tmp_path / "users.dat")) == ["column1", "column2", "column3"]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_damaged_text_is_a_table_or_one_sentence(seed) -> None:
+    rng = np.random.default_rng(seed)
+    content = bytearray(write([NAMES, *ROWS] * 3, str(rng.choice([",", "|", "::", "\t"]))))
+    for _ in range(rng.integers(1, 12)):
+        at = int(rng.integers(len(content)))
+        content[at : at + int(rng.integers(0, 3))] = bytes(
+            rng.choice(list(b'",|:\n\r\xff 0\t#'), 2)
+        )
+    told, table = "", {}
+    try:
+        table = read_attributes(io.BytesIO(bytes(content)))
+    except ReadError as error:
+        told = str(error)
+    assert len(told.splitlines()) == (0 if table else 1)
+    assert len({len(column) for column in table.values()}) <= 1

@@ -19,6 +19,8 @@ from pygeco.estimators.imputer import column_moments
 from pygeco.io.attribute_columns import Numbers, Words
 
 MISSING = "missing"  # the name of the level of missing values
+BLOCK = 1 << 16  # cells that are standardized at once, in a core's own memory
+MAX_AVERAGED = 256  # levels, the most frequent, in the average row: others would only fill memory
 
 
 class Group(NamedTuple):
@@ -93,7 +95,8 @@ class LevelCoder:
     """1/√k at each of a row's k levels; a category has one level.
 
     Missing values have a level of their own if the fit met some. Otherwise they, and rows of which
-    no level is known, get the average row of the fit; a row that has no level gets zeros.
+    no level is known, get the average row of the fit; a row that has no level gets zeros. Of very
+    many levels the average has the most frequent ones.
     """
 
     name: str
@@ -109,8 +112,9 @@ class LevelCoder:
         has_missing = bool(column.missing.any())
         nothing = np.zeros(len(levels) + has_missing, np.float32)
         plain = cls(name, kind, levels, has_missing, nothing)
-        average = plain.encode(column).matrix.mean(axis=0, dtype=np.float64)
-        return cls(name, kind, levels, has_missing, np.asarray(average).astype(np.float32))
+        average = np.asarray(plain.encode(column).matrix.mean(axis=0, dtype=np.float64))
+        average[np.argsort(-average, kind="stable")[MAX_AVERAGED:]] = 0
+        return cls(name, kind, levels, has_missing, average.astype(np.float32))
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -180,8 +184,10 @@ class MatrixCoder:
 
     def encode(self, X: Any) -> Block:
         if self.kept is None or self.mean is None or self.scale is None:
-            return Block(sp.csr_array(X, dtype=np.float32))
-        X = X[:, self.kept]
+            X = sp.csr_array(X)
+            check_range(X.data, X.tocoo().coords[0])
+            return Block(X.astype(np.float32))
+        X = X if len(self.kept) == X.shape[1] else X[:, self.kept]
         return Block(standardize(X.toarray() if sp.issparse(X) else X, self.mean, self.scale))
 
     def state(self) -> dict[str, Any]:
@@ -208,8 +214,26 @@ def check_finite(name: str, values: Array) -> Array:
 
 def standardize(X: Array, mean: Array, scale: Array) -> Any:
     """(X − mean) / scale in float32, without its zeros; 0 where X is NaN."""
-    Z = (X / 2 - mean / 2) / (scale / 2)  # halves, for the largest numbers have no difference
-    return sp.csr_array(np.where(np.isnan(X), 0, Z).astype(np.float32))
+    n, F = X.shape
+    Z = np.empty((n, F), np.float32)
+    for at in range(0, n, max(1, BLOCK // max(1, F))):
+        rows = slice(at, at + max(1, BLOCK // max(1, F)))
+        part = (X[rows] / 2 - mean / 2) / (scale / 2)  # halves, for the largest have no difference
+        part[np.isnan(part)] = 0
+        check_range(part, np.arange(at, at + len(part)))
+        Z[rows] = part
+    indices, pointers = np.tile(np.arange(F, dtype=np.int32), n), np.arange(n + 1) * F
+    matrix = sp.csr_array((Z.ravel(), indices, pointers), shape=(n, F))
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def check_range(Z: Array, rows: NDArray[Any]) -> None:
+    """A sentence about a number that float32 cannot hold; the first axis goes along `rows`."""
+    limit = np.finfo(np.float32).max
+    if Z.size and not (-limit <= Z.min() and Z.max() <= limit):
+        row = rows[np.argmax((np.abs(Z) > limit).reshape(len(rows), -1).any(axis=1))] + 1
+        raise ValueError(f"X: row {row} holds a number beyond the range of float32; correct it.")
 
 
 def parse_groups(groups: Any, columns: int) -> list[tuple[str, int]]:

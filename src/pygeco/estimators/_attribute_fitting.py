@@ -37,18 +37,19 @@ class Wishes(NamedTuple):
     separator: str
 
     @classmethod
-    def of(cls, names: list[str], separator: str, **given: Any) -> Wishes:
-        """From the arguments categories=, numbers= and lists=."""
+    def of(cls, encoder: Any, names: list[str]) -> Wishes:
+        """From the parameters categories, numbers and lists of an encoder."""
         kinds: dict[str, str] = {}
         called = {"categories": "category", "numbers": "number", "lists": "list"}
         for argument, kind in called.items():
-            wanted = given[argument]
+            wanted = getattr(encoder, argument)
             for one in [wanted] if isinstance(wanted, str) else wanted:
                 name = names[column_at(argument, one, names)]
                 if kinds.setdefault(name, kind) != kind:
                     raise ValueError(
                         f"{argument}: column {name!r} is also to be a {kinds[name]}; name it once."
                     )
+        separator = encoder.separator
         if not isinstance(separator, str) or not separator:
             raise ValueError(f"separator: expected a text such as '|', not {separator!r}.")
         return cls(kinds, separator)

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from pygeco.estimators._attribute_coding import Group
+from pygeco.estimators._attribute_fitting import Wishes
 from pygeco.estimators.attributes import Attributes
 from pygeco.io.attribute_tables import (
     AttributeTable,
     find_id_column,
-    is_attribute_table,
     is_distinct,
-    read_attribute_table,
+    take_rows,
 )
 from pygeco.io.tables import comparable_with, parsed_ids, positions
 
@@ -59,15 +59,15 @@ def align_attributes(
     SideAttributes
     """
     encoder, given = _split_pair(attributes, name)
-    table = read_attribute_table(given) if is_attribute_table(given) else None
-    column = None if table is None else _find_ids(encoder, table, ids)
+    table = take_rows(given)
+    column = _find_ids(encoder, table, ids) if isinstance(table, AttributeTable) else None
     if not encoder.__sklearn_is_fitted__():
         encoder = clone(encoder)
-        if table is not None:
+        if isinstance(table, AttributeTable):
             encoder.set_params(id_column=column)
-        encoder.fit(given if table is None else table)
-    rows = encoder.transform(given if table is None else table)
-    if table is None or column is None:
+        encoder.fit(table)
+    rows = encoder.transform(table)
+    if column is None:
         return _in_order(rows, encoder, ids, count, name)
     wanted = table.ids(column)
     _refuse_repeats(wanted, column, name)
@@ -92,11 +92,12 @@ def _find_ids(encoder: Attributes, table: AttributeTable, ids: NDArray[Any] | No
     """
     if encoder.__sklearn_is_fitted__() and encoder.id_column_ in table.columns:
         return encoder.id_column_
-    found = find_id_column(table, encoder.id_column)
+    named = Wishes.of(encoder, table.names).kinds
+    found = find_id_column(table, encoder.id_column, named)
     if found is not None or ids is None or encoder.id_column != "auto":
         return found
     for name in table.names:
-        if is_distinct(table, name):
+        if name not in named and is_distinct(table, name):
             known = positions(ids, table.ids(name)) >= 0
             if known.mean() > MIN_KNOWN_SHARE:
                 return name
@@ -109,7 +110,8 @@ def _refuse_repeats(wanted: NDArray[Any], column: str, name: str) -> None:
         at = int(np.argmax(counts > 1))
         raise ValueError(
             f"{name}: the id {wanted[[first[at]]].tolist()[0]!r} stands {counts[at]} times in "
-            f"column {column!r}; keep one row for each id."
+            f"column {column!r}; keep one row for each id, or name another column with "
+            "Attributes(id_column=…)."
         )
 
 

@@ -22,12 +22,7 @@ from pygeco.estimators._attribute_fitting import (
 )
 from pygeco.estimators._attribute_state import FITTED, read_coder
 from pygeco.estimators._whole import all_or_nothing
-from pygeco.io.attribute_tables import (
-    AttributeTable,
-    find_id_column,
-    is_attribute_table,
-    read_attribute_table,
-)
+from pygeco.io.attribute_tables import AttributeTable, find_id_column, take_rows
 from pygeco.io.column_names import list_names
 from pygeco.io.model_checks import check_attributes, check_types
 from pygeco.io.model_file import Saveable
@@ -132,10 +127,11 @@ class Attributes(Saveable, TransformerMixin, BaseEstimator):
         y : None
             Ignored.
         """
-        if is_attribute_table(X):
-            self._fit_table(read_attribute_table(X))
+        rows = take_rows(X)
+        if isinstance(rows, AttributeTable):
+            self._fit_table(rows)
         else:
-            self._fit_matrix(X)
+            self._fit_matrix(rows)
         return self
 
     def _fit_table(self, table: AttributeTable) -> None:
@@ -143,15 +139,8 @@ class Attributes(Saveable, TransformerMixin, BaseEstimator):
             raise ValueError("groups: are those of a matrix; a table's groups are its columns.")
         if not table.rows:
             raise ValueError("X: the table has no rows; give at least two.")
-        names = table.names
-        wishes = Wishes.of(
-            names,
-            self.separator,
-            categories=self.categories,
-            numbers=self.numbers,
-            lists=self.lists,
-        )
-        self.id_column_ = find_id_column(table, self.id_column)
+        names, wishes = table.names, Wishes.of(self, table.names)
+        self.id_column_ = find_id_column(table, self.id_column, wishes.kinds)
         found = {name: fit_column(table, name, wishes) for name in names if name != self.id_column_}
         self.dropped_ = {name: why for name, why in found.items() if isinstance(why, str)}
         self._coders = tuple(coder for coder in found.values() if not isinstance(coder, str))
@@ -187,7 +176,7 @@ class Attributes(Saveable, TransformerMixin, BaseEstimator):
         y : None
             Ignored.
         """
-        rows = read_attribute_table(X) if is_attribute_table(X) else X
+        rows = take_rows(X)
         return self.fit(rows).transform(rows)
 
     def transform(self, X: Any) -> Any:
@@ -204,21 +193,22 @@ class Attributes(Saveable, TransformerMixin, BaseEstimator):
         csr_array of float32 (n_samples, F)
         """
         check_is_fitted(self)
+        rows = take_rows(X)
         if isinstance(self._coders[0], MatrixCoder):
-            if is_attribute_table(X):
+            if isinstance(rows, AttributeTable):
                 raise ValueError("X: is a table, but the fit was on a matrix; give a matrix.")
-            return self._coders[0].encode(self._check_matrix(X, reset=False)).matrix
-        table = self._find_columns(X)
+            return self._coders[0].encode(self._check_matrix(rows, reset=False)).matrix
+        table = self._find_columns(rows)
         blocks = [encode_column(coder, table, self.separator) for coder in self._coders]
         warn_unknown(blocks)
         return sp.csr_array(sp.hstack([block.matrix for block in blocks], format="csr"))
 
-    def _find_columns(self, X: Any) -> AttributeTable:
+    def _find_columns(self, rows: Any) -> AttributeTable:
         """The table, if it has what the fit had; a matrix has its columns in their order."""
-        if not is_attribute_table(X):
-            X = validate_data(self, X, reset=False, dtype=None, ensure_all_finite=False)
-            X = {name: X[:, k] for k, name in enumerate(self.feature_names_in_)}
-        table = read_attribute_table(X)
+        table = rows
+        if not isinstance(rows, AttributeTable):
+            X = validate_data(self, rows, reset=False, dtype=None, ensure_all_finite=False)
+            table = take_rows({name: X[:, k] for k, name in enumerate(self.feature_names_in_)})
         needed = [group.name for group in self.groups_]
         lost = [name for name in needed if name not in table.columns]
         if lost:

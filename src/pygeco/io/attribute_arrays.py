@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pygeco.io.attribute_columns import (
     DAY,
+    TRUTHS,
     Column,
     Numbers,
     Texts,
@@ -20,6 +21,7 @@ from pygeco.io.attribute_columns import (
 )
 
 LISTS = (list, tuple, set, frozenset, np.ndarray)
+PLAIN = {str, int, bool, list, type(None)}  # types without another gap than None
 GAPS = ("NAType", "NaTType")  # what pandas puts where nothing is
 
 
@@ -42,15 +44,15 @@ def read_array(values: NDArray[Any], name: str, *, as_text: bool = False) -> Col
     """A column of an array; with `as_text`, values of several kinds are what Python writes."""
     kind = values.dtype.kind
     if kind == "b":
-        return Texts(values.astype(np.int64), ("False", "True"))
+        return Texts(values.astype(np.int64), tuple(TRUTHS))
     if kind in "iuf":
         return Numbers(values.astype(np.float64))
     if kind in "mM":
         return Numbers(_count_seconds(values))
     if kind in "UT":
-        return merge_texts([str(text) for text in values])
+        return merge_texts(values.tolist())
     if kind == "O":
-        return _read_objects([None if _is_gap(value) else value for value in values], name, as_text)
+        return _read_objects(values.tolist(), name, as_text)
     raise ValueError(f"column {name!r}: values of type {values.dtype} cannot be attributes.")
 
 
@@ -70,13 +72,18 @@ def _is_gap(value: Any) -> bool:
 
 
 def _read_objects(values: list[Any], name: str, as_text: bool) -> Column:
+    types = set(map(type, values))
+    if types <= {str, type(None)} and str in types:
+        return merge_texts(values)
+    if not types <= PLAIN:  # the others may be gaps, too
+        values = [None if _is_gap(value) else value for value in values]
     known = [value for value in values if value is not None]
-    kinds = {_kind(value) for value in known}
+    kinds = {_kind(kind) for kind in set(map(type, known))}
     if not kinds:
         return Numbers(np.full(len(values), np.nan))
     if len(kinds) > 1 and not as_text:
         first = known[0]
-        other = next(value for value in known if _kind(value) != _kind(first))
+        other = next(value for value in known if _kind(type(value)) != _kind(type(first)))
         raise ValueError(
             f"column {name!r}: holds values of several kinds, such as {first!r} and {other!r}; "
             "make them one kind, or name the column in categories=."
@@ -96,7 +103,7 @@ def _read_objects(values: list[Any], name: str, as_text: bool) -> Column:
     return merge_texts([None if x is None else _text(x) for x in values])
 
 
-def _kind(value: Any) -> str:
+def _kind(found: type) -> str:
     kinds: tuple[tuple[Any, str], ...] = (
         (str, "text"),
         ((bool, np.bool_), "boolean"),
@@ -104,7 +111,7 @@ def _kind(value: Any) -> str:
         ((dt.date, dt.timedelta, np.datetime64, np.timedelta64), "time"),
         (LISTS, "list"),
     )
-    return next((kind for types, kind in kinds if isinstance(value, types)), "other")
+    return next((kind for types, kind in kinds if issubclass(found, types)), "other")
 
 
 def _text(value: Any) -> str:

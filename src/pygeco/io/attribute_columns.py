@@ -15,6 +15,7 @@ from pygeco.io.tables import pyarrow
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 DAY = 86_400.0  # seconds
+TRUTHS = {"False": 0, "True": 1}
 
 
 class Numbers(NamedTuple):
@@ -63,7 +64,7 @@ def number_text(number: float) -> str:
 
 
 def as_numbers(column: Column, name: str) -> Numbers:
-    """Numbers as they are, or those that the texts say."""
+    """Numbers as they are, or those that the texts say; False is 0 and True 1."""
     if isinstance(column, Numbers):
         return column
     if isinstance(column, Words):
@@ -71,7 +72,7 @@ def as_numbers(column: Column, name: str) -> Numbers:
     values = np.full(len(column.levels) + 1, np.nan)
     for k, text in enumerate(column.levels):
         try:
-            values[k] = float(text)
+            values[k] = float(TRUTHS.get(text, text))
         except ValueError:
             row = int(np.argmax(column.codes == k)) + 1
             raise ValueError(
@@ -165,7 +166,7 @@ def read_arrow(column: Any, name: str) -> Column:
         return Numbers(np.full(len(column), np.nan))
     if t.is_boolean(kind):
         codes = column.cast(pa.int8()).fill_null(-1).to_numpy()
-        return Texts(codes.astype(np.int64), ("False", "True"))
+        return Texts(codes.astype(np.int64), tuple(TRUTHS))
     if t.is_integer(kind) or t.is_floating(kind) or t.is_decimal(kind):
         return Numbers(_floats(column))
     if t.is_temporal(kind) and not t.is_interval(kind):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from pygeco.io.attribute_arrays import as_array, read_array
 from pygeco.io.attribute_columns import Column, Numbers, Texts, read_arrow
 from pygeco.io.column_names import ID_ENDINGS, PEOPLE, THINGS, join_words, plain_name
-from pygeco.io.tables import as_arrow, coded, column_at, is_table, pyarrow
+from pygeco.io.tables import as_arrow, coded, column_at, is_frame, is_table, pyarrow
 
 MIN_DISTINCT_ROWS = 10  # fewer may differ by chance, and are neither ids nor identifiers
 # Names that say "id", of somebody, of something, or alone; "postcode" and "page number" do not.
@@ -64,8 +65,13 @@ def _refuse_gap(name: str, gaps: NDArray[np.bool_]) -> None:
     raise ValueError(f"column {name!r}: row {row} has no id; remove rows without one.")
 
 
-def is_attribute_table(X: Any) -> bool:
-    """Whether X has named columns: a table of any package, or a dict of columns."""
+def take_rows(X: Any) -> Any:
+    """X as an `AttributeTable` if it is a table or a dict of columns, else as it is: a matrix."""
+    refuse_other_forms(X)
+    return read_attribute_table(X) if _has_columns(X) else X
+
+
+def _has_columns(X: Any) -> bool:
     is_mapping = isinstance(X, Mapping) and not sp.issparse(X)  # a matrix by keys is one, too
     return isinstance(X, AttributeTable) or is_mapping or is_table(X)
 
@@ -99,13 +105,31 @@ def read_attribute_table(X: Any) -> AttributeTable:
     return AttributeTable(columns, rows)
 
 
+def refuse_other_forms(X: Any) -> None:
+    """A sentence about what is neither a table nor a matrix, though it may look like one."""
+    if isinstance(X, (str, os.PathLike)):
+        raise ValueError(
+            f"X: {os.fspath(X)!r} is a text, not a table; read a file with "
+            "pygeco.data.read_attributes."
+        )
+    if hasattr(X, "collect") or is_frame(X):  # of polars' lazy frames and of Dask's
+        raise ValueError(
+            f"X: a lazy {type(X).__name__} has no rows yet; call its collect() or compute()."
+        )
+    if hasattr(X, "to_frame"):
+        raise ValueError("X: is one column; give a table, such as its to_frame().")
+
+
 def _is_index(name: str) -> bool:
     """Whether this is how pandas tells Arrow of an index without a name."""
     return name.startswith("__index_level_")
 
 
-def find_id_column(table: AttributeTable, given: str | int | None) -> str | None:
-    """The name of the column of ids: the one given, or with "auto" the one that looks like it.
+def find_id_column(
+    table: AttributeTable, given: str | int | None, attributes: Collection[str] = ()
+) -> str | None:
+    """The name of the column of ids: the one given, or with "auto" the one that looks like it,
+    unless it is among those that a user calls attributes.
 
     That is one whose name says so ("id", "user_id", "movieId"); else the first column if it has
     another whole number or text in each row, and is called by what the rows are ("user", "item")
@@ -113,12 +137,15 @@ def find_id_column(table: AttributeTable, given: str | int | None) -> str | None
     """
     if given is None or not table.columns:
         return None
-    if given != "auto" or "auto" in table.columns:
+    if given != "auto":
         return table.names[column_at("id_column", given, table.names)]
-    named = [name for name in table.names if plain_name(name) in ID_NAMES]
+    free = [name for name in table.names if name not in attributes]
+    named = [name for name in free if plain_name(name) in ID_NAMES]
     if named:
         return next((name for name in named if is_distinct(table, name)), named[0])
     first = table.names[0]
+    if first in attributes:
+        return None
     is_called_so = plain_name(first) in SUBJECT_NAMES
     is_clear = is_called_so or (len(table.columns) > 1 and table.rows >= MIN_DISTINCT_ROWS)
     return first if is_clear and is_distinct(table, first) else None
