@@ -2,7 +2,7 @@
 # make test   sets up .venv and runs lint, types and all tests
 # make quick  lint, types and a minute of tests, for every save
 # make soak   the tests of trust in their long form, at most an hour; prints what was tried
-# make supply licences, vulnerabilities, reproducible builds, a bare install; part of make soak
+# make supply licenses, vulnerabilities, reproducible builds, a bare install; part of make soak
 # make docs   builds the documentation into build/site
 # make gallery  draws the pictures of docs/gallery.md anew
 # make bench  prints tables of speed, growth, memory and fits; ARGS=--large adds 10⁸ cells

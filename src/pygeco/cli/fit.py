@@ -96,7 +96,7 @@ def fit(
     rank: Annotated[
         str, typer.Option(help="The highest rank, which the model keeps to, or auto.")
     ] = "auto",
-    loss: Annotated[Loss, typer.Option(help="What is minimised.")] = "squared",
+    loss: Annotated[Loss, typer.Option(help="What is minimized.")] = "squared",
     penalty: Annotated[
         str, typer.Option(help="auto, evidence, none, ridge:ALPHA or trace:ALPHA.")
     ] = "auto",

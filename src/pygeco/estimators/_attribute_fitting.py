@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -172,3 +172,22 @@ def refuse_nothing_left(dropped: dict[str, str], rows: int) -> None:
         f"X: no column is left as an attribute with n_samples={rows}: {shown}; "
         "give a column that varies."
     )
+
+
+def refuse_table_settings(id_column: object, **named: Sequence[str]) -> None:
+    """A sentence about settings that only a table can have."""
+    for argument, names in named.items():
+        if len(names):
+            raise ValueError(f"{argument}: the columns of a matrix are numbers; give a table.")
+    if id_column not in ("auto", None):
+        raise ValueError("id_column: a matrix has none, its rows are in order; give a table.")
+
+
+def check_columns_are_there(table: AttributeTable, groups: tuple[Group, ...]) -> None:
+    """Raise where a table lacks a column that the fit had."""
+    lost = [group.name for group in groups if group.name not in table.columns]
+    if lost:
+        raise ValueError(
+            f"X: lacks {list_names(lost)}, which the fit had; its columns are "
+            f"{list_names(table.names)}."
+        )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from pygeco.estimators._attribute_coding import (
     Coder,
@@ -19,6 +21,7 @@ from pygeco.io.model_checks import (
     Sizes,
     array,
     check_attributes,
+    check_types,
     each,
     names,
     number,
@@ -26,6 +29,7 @@ from pygeco.io.model_checks import (
     optional,
     size,
 )
+from pygeco.io.model_file import Saveable
 
 FITTED: dict[str, Check] = {
     "n_features_in_": size("n"),
@@ -35,6 +39,66 @@ FITTED: dict[str, Check] = {
     "dropped_": of(dict),
     "coders": each(list, of(dict)),
 }
+
+
+class _AttributeFile(Saveable, BaseEstimator):
+    """An encoder of attributes as settings and plain values, and again from those."""
+
+    _contents, _may_lack = FITTED, ("feature_names_in_",)
+    _coders: tuple[Coder, ...]
+    groups_: tuple[Group, ...]
+
+    def to_state(self) -> dict[str, Any]:
+        """Give the settings and what was fitted, as dicts of arrays and of JSON's values.
+
+        Returns
+        -------
+        dict
+        """
+        check_is_fitted(self)
+        return {"settings": self.get_params(deep=False), "fitted": self.fitted_attributes()}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Self:
+        """Make the encoder whose `to_state` this is; an error where its parts do not fit.
+
+        Parameters
+        ----------
+        state : dict
+
+        Returns
+        -------
+        encoder
+        """
+        check_types(cls.__init__, state["settings"])
+        found = cls(**state["settings"])
+        check_attributes(state["fitted"], FITTED, cls._may_lack, thorough=True)
+        found._restore(state["fitted"])
+        return found
+
+    def fitted_attributes(self) -> dict[str, Any]:
+        """Gather what a file keeps besides the settings.
+
+        Returns
+        -------
+        dict
+            By name.
+        """
+        if not self.__sklearn_is_fitted__():
+            return {}
+        kept = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
+        return kept | {"coders": [coder.state() for coder in self._coders]}
+
+    def _restore(self, fitted: dict[str, Any]) -> None:
+        parts = dict(fitted)
+        coders = tuple(read_coder(state) for state in parts.pop("coders"))
+        groups = tuple(group for coder in coders for group in coder.groups)
+        if not groups or (len(coders) > 1 and any(isinstance(c, MatrixCoder) for c in coders)):
+            raise ValueError("coders are none, or do not go together")
+        super()._restore(parts | {"_coders": coders, "groups_": groups})
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "groups_")
 
 
 def read_coder(state: dict[str, Any]) -> Coder:

@@ -7,28 +7,27 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from pygeco.estimators._attribute_coding import Coder, Group, MatrixCoder, number_repeats
+from pygeco.estimators._attribute_coding import MatrixCoder, number_repeats
 from pygeco.estimators._attribute_fitting import (
     Wishes,
+    check_columns_are_there,
     encode_column,
     fit_column,
     fit_matrix,
     refuse_nothing_left,
+    refuse_table_settings,
     warn_identifiers,
     warn_unknown,
 )
-from pygeco.estimators._attribute_state import FITTED, read_coder
+from pygeco.estimators._attribute_state import _AttributeFile
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.attribute_tables import AttributeTable, find_id_column, take_rows
-from pygeco.io.column_names import list_names
-from pygeco.io.model_checks import check_attributes, check_types
-from pygeco.io.model_file import Saveable
 
 
-class Attributes(Saveable, TransformerMixin, BaseEstimator):
+class Attributes(TransformerMixin, _AttributeFile):
     """Attributes of rows or columns, of any table, as a sparse matrix of numbers.
 
     Numbers, dates and times are brought to mean 0 and deviation 1. Texts, categories and booleans
@@ -72,6 +71,7 @@ class Attributes(Saveable, TransformerMixin, BaseEstimator):
     ids_ : array (n_samples,) or None
         The ids of the fit's rows, in their order.
     n_features_in_ : int
+        The columns of the table or matrix.
     feature_names_in_ : array (n_features_in_,)
         The names of the table's columns; not there after the fit of a matrix.
 
@@ -92,9 +92,6 @@ class Attributes(Saveable, TransformerMixin, BaseEstimator):
     [10, 20, 30]
     """
 
-    _contents, _may_lack = FITTED, ("feature_names_in_",)
-    _coders: tuple[Coder, ...]
-    groups_: tuple[Group, ...]
     id_column_: str | None
     ids_: NDArray[Any] | None
 
@@ -125,7 +122,12 @@ class Attributes(Saveable, TransformerMixin, BaseEstimator):
             A table of pandas, polars, pyarrow or DuckDB, a dict of columns, or a dense or sparse
             matrix of numbers.
         y : None
-            Ignored.
+            Not used.
+
+        Returns
+        -------
+        encoder
+            The estimator itself.
         """
         rows = take_rows(X)
         if isinstance(rows, AttributeTable):
@@ -154,12 +156,9 @@ class Attributes(Saveable, TransformerMixin, BaseEstimator):
 
     def _fit_matrix(self, X: Any) -> None:
         X = self._check_matrix(X, reset=True)
-        given = {"categories": self.categories, "numbers": self.numbers, "lists": self.lists}
-        for argument, names in given.items():
-            if len(names):
-                raise ValueError(f"{argument}: the columns of a matrix are numbers; give a table.")
-        if self.id_column not in ("auto", None):
-            raise ValueError("id_column: a matrix has none, its rows are in order; give a table.")
+        refuse_table_settings(
+            self.id_column, categories=self.categories, numbers=self.numbers, lists=self.lists
+        )
         columns = [f"x{k}" for k in range(X.shape[1])]
         coder, self.dropped_ = fit_matrix(X, columns, self.groups)
         self._coders, self.groups_ = (coder,), coder.groups
@@ -174,13 +173,17 @@ class Attributes(Saveable, TransformerMixin, BaseEstimator):
         ----------
         X : table, dict of columns, or matrix
         y : None
-            Ignored.
+            Not used.
+
+        Returns
+        -------
+        csr_array of float32 (n_samples, F)
         """
         rows = take_rows(X)
         return self.fit(rows).transform(rows)
 
     def transform(self, X: Any) -> Any:
-        """The attributes of these rows as a matrix.
+        """Give the attributes of these rows as a matrix.
 
         Parameters
         ----------
@@ -209,13 +212,7 @@ class Attributes(Saveable, TransformerMixin, BaseEstimator):
         if not isinstance(rows, AttributeTable):
             X = validate_data(self, rows, reset=False, dtype=None, ensure_all_finite=False)
             table = take_rows({name: X[:, k] for k, name in enumerate(self.feature_names_in_)})
-        needed = [group.name for group in self.groups_]
-        lost = [name for name in needed if name not in table.columns]
-        if lost:
-            raise ValueError(
-                f"X: lacks {list_names(lost)}, which the fit had; its columns are "
-                f"{list_names(table.names)}."
-            )
+        check_columns_are_there(table, self.groups_)
         return table
 
     def _check_matrix(self, X: Any, *, reset: bool) -> Any:
@@ -230,54 +227,21 @@ class Attributes(Saveable, TransformerMixin, BaseEstimator):
         )
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the matrix's columns, such as "year" and "genres=Action".
+        """Give the names of the matrix's columns, such as "year" and "genres=Action".
 
         Parameters
         ----------
-        input_features : array-like of str or None, default=None
+        input_features : sequence of str or None, default=None
             Only compared with the names of the fit.
+
+        Returns
+        -------
+        array of str (F,)
         """
         check_is_fitted(self)
         _check_feature_names_in(self, input_features)
         names = number_repeats(name for coder in self._coders for name in coder.names())
         return np.array([*names, None], object)[:-1]
-
-    def to_state(self) -> dict[str, Any]:
-        """The settings and what was fitted, as dicts of arrays and of JSON's values."""
-        check_is_fitted(self)
-        return {"settings": self.get_params(deep=False), "fitted": self.fitted_attributes()}
-
-    @classmethod
-    def from_state(cls, state: dict[str, Any]) -> Attributes:
-        """The encoder whose `to_state` this is; an error where its parts do not fit.
-
-        Parameters
-        ----------
-        state : dict
-        """
-        check_types(cls.__init__, state["settings"])
-        found = cls(**state["settings"])
-        check_attributes(state["fitted"], FITTED, cls._may_lack, thorough=True)
-        found._restore(state["fitted"])
-        return found
-
-    def fitted_attributes(self) -> dict[str, Any]:
-        """What a file keeps besides the settings, by name."""
-        if not self.__sklearn_is_fitted__():
-            return {}
-        kept = {name: getattr(self, name) for name in FITTED if hasattr(self, name)}
-        return kept | {"coders": [coder.state() for coder in self._coders]}
-
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        parts = dict(fitted)
-        coders = tuple(read_coder(state) for state in parts.pop("coders"))
-        groups = tuple(group for coder in coders for group in coder.groups)
-        if not groups or (len(coders) > 1 and any(isinstance(c, MatrixCoder) for c in coders)):
-            raise ValueError("coders are none, or do not go together")
-        super()._restore(parts | {"_coders": coders, "groups_": groups})
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "groups_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

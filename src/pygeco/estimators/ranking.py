@@ -22,6 +22,7 @@ class Ranking(Best):
     Attributes
     ----------
     columns, scores : array (k,) for one row, else (rows, k)
+        Best first.
     rows : array
         What was asked for.
     names : tuple of three

@@ -72,12 +72,28 @@ class Saveable:
 
         It keeps the settings (but for `callback`, `observer`, `engine`, and a `random_state` that
         is not an integer), everything that was fitted, ids, path and versions.
+
+        Parameters
+        ----------
+        path : path
+            Of the file.
+
+        Returns
+        -------
+        estimator
+            Itself.
         """
         save(self, path)
         return self
 
     def fitted_attributes(self) -> dict[str, Any]:
-        """What a file keeps besides the settings, by name."""
+        """Gather what a file keeps besides the settings.
+
+        Returns
+        -------
+        dict
+            By name.
+        """
         settings = self.get_params(deep=False)  # type: ignore[attr-defined]
         return {name: value for name, value in vars(self).items() if name not in settings}
 
@@ -109,13 +125,35 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
-    """The model that `save` wrote, with the same predictions to the last bit.
+    """Read the model that `save` wrote, with the same predictions to the last bit.
 
-    With `mmap` the arrays stay in the file and are read when used, so that loading takes no time,
-    and processes that serve one model share its memory; checksums of the arrays are then not
-    compared, and of the arrays only shapes and kinds are checked. A file that is cut short,
-    damaged, foreign or too new raises `ModelFileError`, and so does one whose parts do not fit
-    each other.
+    A file that is cut short, damaged, foreign or too new raises `ModelFileError`, and so does one
+    whose parts do not fit each other.
+
+    Parameters
+    ----------
+    path : path
+        Of the file.
+    mmap : bool, default=False
+        Leave the arrays in the file and read them when used, so that loading takes no time, and
+        processes that serve one model share its memory; checksums of the arrays are then not
+        compared, and of the arrays only shapes and kinds are checked.
+
+    Returns
+    -------
+    estimator
+        Fitted, of the class that was saved.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, pygeco
+    >>> from pygeco.data import make_ratings
+    >>> model = pygeco.MatrixCompletion(random_state=0).fit(make_ratings((20, 15), 120))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "ratings.model"
+    ...     again = pygeco.load(model.save(file) and file)
+    >>> bool(again.predict([3], [4]) == model.predict([3], [4]))
+    True
     """
     contents = read(path, mapped=mmap)
     name = os.fspath(path)
@@ -140,7 +178,18 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Kind, versions and time of a model file, from its header alone."""
+    """Read kind, versions and time of a model file, from its header alone.
+
+    Parameters
+    ----------
+    path : path
+        Of the file.
+
+    Returns
+    -------
+    dict
+        With the keys "model", "versions" and "saved".
+    """
     tree = read_tree(path)
     if not isinstance(tree, dict) or tree.get("model") not in _MODELS:
         raise ModelFileError(f"{os.fspath(path)} holds no model that this pygeco knows.")

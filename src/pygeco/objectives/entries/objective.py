@@ -44,17 +44,38 @@ class Entries(CellViews, Objective):
     """The mean loss over the observed cells of an m × n matrix.
 
     Cells are kept row-wise and column-wise: per cell and order, 4 bytes of index and one value.
-    A cell given more than once is an error unless `duplicates` says "mean", "sum" or "last"; it
-    then counts as one cell, with the mean (or the last) of its weights. A cell of weight zero is
-    as good as not given; one of weight two counts as two.
 
-    With `lean`, gradients of the squared loss keep no number for a cell: 16 bytes a cell in all
-    with float32 values, where they would be 20 or 24, for slower products. `from_sparse` uses a CSR
-    or CSC matrix with sorted int32 indices where it is, memory-mapped or not: it must not change
-    while it is used.
+    Parameters
+    ----------
+    rows, cols : int arrays
+        Where the cells are.
+    values : array
+        What they hold.
+    shape : tuple of two ints or None, default=None
+        Of the matrix; by default the smallest.
+    loss : str or Loss, default="squared"
+        A name or an object from `pygeco.losses`.
+    sample_weight : array or None, default=None
+        A cell of weight zero is as good as not given; one of weight two counts as two.
+    duplicates : "error", "mean", "sum" or "last", default="error"
+        What to do with a cell that is given more than once: it counts as one cell, with the mean
+        (or the last) of its weights.
+    allow_empty : bool, default=False
+        Whether there may be no cell at all.
+    lean : bool, default=False
+        Gradients of the squared loss keep no number for a cell: 16 bytes a cell in all with float32
+        values, where they would be 20 or 24, for slower products.
+    engine : "cpu", "cuda", "dask", a Dask client or None, default=None
+        Where passes over the cells run: here, on a GPU or on a cluster; by default where the
+        values are already.
 
-    `engine` says where passes over the cells run: "cpu", "cuda" for a GPU, or "dask", or a Dask
-    client, for a cluster; by default where the values are already.
+    Examples
+    --------
+    >>> from pygeco import Entries, minimize
+    >>> entries = Entries([0, 0, 1], [0, 1, 0], [1.0, 2.0, 3.0])
+    >>> A = minimize(entries, 1, random_state=0).A
+    >>> A.entries([1], [1]).round(2).tolist()
+    [6.0]
     """
 
     can_sweep = True
@@ -106,7 +127,11 @@ class Entries(CellViews, Objective):
 
     @classmethod
     def from_sparse(cls, X: Any, *, row_weight: Array | None = None, **settings: Any) -> Entries:
-        """The stored cells of a scipy sparse matrix, explicit zeros included."""
+        """Take the stored cells of a scipy sparse matrix, explicit zeros included.
+
+        A CSR or CSC matrix with sorted int32 indices is used where it is, memory-mapped or not: it
+        must not change while it is used.
+        """
         engine = choose_engine(settings.get("engine"), X.data)
         known = {"loss", "lean", "duplicates", "allow_empty", "engine"}
         if row_weight is None and settings.keys() <= known:
