@@ -1,10 +1,12 @@
 // CUDA on the CPU: a block's threads run as coroutines on one thread, and meet where a warp must.
-#include <cmath>
-#include <cstring>
-#include <memory>
+#include <setjmp.h>
 #include <ucontext.h>
 #include <utility>
-#include <vector>
+
+// <cmath> and <cstring> would take longer to read than the kernels take to compile.
+extern "C" double sqrt(double), fabs(double);
+extern "C" float sqrtf(float);
+extern "C" void* memcpy(void*, const void*, size_t);
 
 #define CPU_TWIN
 #define __device__
@@ -18,19 +20,29 @@ struct Dim { unsigned x, y; };
 static Dim threadIdx, blockIdx, blockDim, gridDim;
 alignas(64) double shared[1 << 16];
 
+// A coroutine is made once and then runs a thread of one block after the other. Jumps change between
+// coroutines, for swapcontext asks the kernel for the signal mask each time.
+const unsigned MAX_THREADS = 1024, STACK_BYTES = 1 << 16;
 struct Thread {
-    ucontext_t context;
-    std::unique_ptr<char[]> stack;
-    bool done = false;
+    jmp_buf place;
+    char* stack;
+    bool done;
 };
-static std::vector<Thread> block_threads;
-static ucontext_t scheduler;
-static unsigned current;
+static Thread block_threads[MAX_THREADS];
+static unsigned coroutines, current;
+static jmp_buf scheduler;
+static ucontext_t first_caller;
 
-static void pause_thread() { swapcontext(&block_threads[current].context, &scheduler); }
+static __attribute__((noinline)) void pause_thread() {
+    if (!_setjmp(block_threads[current].place)) _longjmp(scheduler, 1);
+}
 
-struct Warp { unsigned arrived = 0, generation = 0; double slot[3][32]; };
-static std::vector<Warp> block_warps;
+static __attribute__((noinline)) void resume_thread() {
+    if (!_setjmp(scheduler)) _longjmp(block_threads[current].place, 1);
+}
+
+struct Warp { unsigned arrived, generation; double slot[3][32]; };
+static Warp block_warps[MAX_THREADS / 32];
 static Warp& own_warp() { return block_warps[threadIdx.x / 32]; }
 
 static void warp_barrier() {
@@ -55,8 +67,8 @@ static double shuffle_xor(double x, int mask) { return exchanged(x, (threadIdx.x
 static double shuffle(double x, int lane) { return exchanged(x, lane); }
 static int shuffle(int x, int lane) { return (int)exchanged(x, lane); }
 template <typename T> static T load_once(const T* p) { return *p; }
-static float inverse_root(float x) { return 1 / std::sqrt(x); }
-static double inverse_root(double x) { return 1 / std::sqrt(x); }
+static float inverse_root(float x) { return 1 / sqrtf(x); }
+static double inverse_root(double x) { return 1 / sqrt(x); }
 
 static void multiply(double* c, double a0, double a1, double b) {
     const unsigned lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
@@ -72,31 +84,37 @@ static void multiply(double* c, double a0, double a1, double b) {
 struct Launch { void (*kernel)(void**); void** arguments; };
 static Launch launched;
 static void enter() {
-    launched.kernel(launched.arguments);
-    block_threads[current].done = true;
-    pause_thread();
+    for (;;) {
+        pause_thread();
+        launched.kernel(launched.arguments);
+        block_threads[current].done = true;
+    }
+}
+
+static __attribute__((noinline)) void make_coroutine() {
+    static ucontext_t context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = block_threads[current].stack = new char[STACK_BYTES];
+    context.uc_stack.ss_size = STACK_BYTES;
+    context.uc_link = nullptr;
+    makecontext(&context, enter, 0);
+    if (!_setjmp(scheduler)) swapcontext(&first_caller, &context);
 }
 
 static void run_block() {
     const unsigned count = blockDim.x;
-    block_threads.clear();
-    block_threads.resize(count);
-    block_warps.assign((count + 31) / 32, Warp());
-    for (Thread& thread : block_threads) {
-        const size_t size = 1 << 16;
-        thread.stack.reset(new char[size]);
-        getcontext(&thread.context);
-        thread.context.uc_stack.ss_sp = thread.stack.get();
-        thread.context.uc_stack.ss_size = size;
-        thread.context.uc_link = &scheduler;
-        makecontext(&thread.context, enter, 0);
+    for (; coroutines < count; ++coroutines) {
+        current = coroutines;
+        make_coroutine();
     }
+    for (current = 0; current < count; ++current) block_threads[current].done = false;
+    for (unsigned n = 0; n < (count + 31) / 32; ++n) block_warps[n] = Warp();
     for (unsigned left = count; left;) {
         left = 0;
         for (current = 0; current < count; ++current) {
             if (block_threads[current].done) continue;
             threadIdx = {current, 0};
-            swapcontext(&scheduler, &block_threads[current].context);
+            resume_thread();
             left += !block_threads[current].done;
         }
     }
