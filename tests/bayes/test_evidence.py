@@ -5,7 +5,8 @@ import pytest
 
 from pygeco import Entries, LowRank, MatrixCompletion
 from pygeco.bayes.evidence import fit_evidence
-from pygeco.bayes.posterior import Gaussian, contributions, drop_unsupported
+from pygeco.bayes.posterior import contributions, drop_unsupported
+from pygeco.bayes.priors import Gaussian
 from pygeco.bayes.sweep import new_rows, standardize_entries, sweep
 from pygeco.data import make_ratings, split_cells
 from pygeco.objectives.entries.half_sweep import Side

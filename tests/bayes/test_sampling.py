@@ -6,11 +6,10 @@ import pytest
 from pygeco import Entries, MatrixCompletion
 from pygeco.algorithm.events import Callback
 from pygeco.bayes.evidence import fit_evidence
-from pygeco.bayes.posterior import Gaussian
+from pygeco.bayes.priors import Gaussian
 from pygeco.bayes.sampling import (
     BURN_IN_SWEEPS,
     CHAIN_SWEEPS,
-    draw_gaussian,
     sample_posterior,
 )
 from pygeco.data import make_low_rank, make_ratings, split_cells
@@ -30,7 +29,7 @@ def test_drawn_priors_scatter_about_the_most_likely_one() -> None:
     X = rng.standard_normal((400, 3)) * [1.0, 2.0, 0.5] + [1.0, 0.0, -1.0]
     side = Side(X[:, :2], X[:, 2], np.zeros((400, 2)), np.zeros(400))
     prior = Gaussian.of(side, np.ones(400, bool), offset=True)
-    draws = [draw_gaussian(side, prior, np.eye(3), rng) for _ in range(2000)]
+    draws = [prior.draw(side, np.eye(3), rng) for _ in range(2000)]
     covariance = np.mean([np.linalg.inv(draw.precision) for draw in draws], axis=0)
     np.testing.assert_allclose(covariance, np.cov(X.T), atol=0.15)
     centres = np.array([draw.centre for draw in draws])

@@ -36,6 +36,7 @@ class Purpose(IntEnum):
     SPEED = 15  # what a machine's speed is measured on
     EXPERIMENT = 16
     IMPUTER_ERROR = 17  # cells masked to state the imputer's error by
+    ATTRIBUTES = 18  # signs by which degrees of freedom are estimated
 
 
 def stream(purpose: Purpose, seed: int = 0, *keys: int) -> np.random.Generator:

@@ -10,7 +10,7 @@ import numpy as np
 from pygeco.algorithm.directions import leading_block
 from pygeco.arrays.kinds import on, parts, zeros
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.bayes.posterior import FLOAT
+from pygeco.bayes.priors import FLOAT
 from pygeco.objectives.entries.half_sweep import Side
 from pygeco.objectives.entries.objective import Entries
 

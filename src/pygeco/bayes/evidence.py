@@ -23,8 +23,17 @@ import numpy as np
 from pygeco.algorithm.events import Listener, Listeners, Sweep
 from pygeco.algorithm.path import Stop
 from pygeco.arrays.streams import Purpose, stream
+from pygeco.bayes import informed
 from pygeco.bayes.growth import drop_fading, fit_offsets, grow_block, raise_block
-from pygeco.bayes.posterior import Posterior, drop_unsupported, measure_support, update_priors
+from pygeco.bayes.informed import drop_groups, finish, inform, match_groups, sweep_informed
+from pygeco.bayes.posterior import (
+    NOTHING,
+    Known,
+    Posterior,
+    drop_unsupported,
+    measure_support,
+    update_priors,
+)
 from pygeco.bayes.sweep import Standard, standardize_entries, sweep
 from pygeco.objectives.entries.objective import Entries
 
@@ -54,6 +63,7 @@ class Stage(NamedTuple):
     sweeps: int = 0
     seconds: float = 0.0
     stopped: bool = False
+    plain: Posterior | None = None  # what was found without attributes, once they are tried
 
 
 class EvidenceFit(NamedTuple):
@@ -95,6 +105,7 @@ def fit_evidence(
     listener: Listener | None = None,
     start: Stage | None = None,
     earlier_sweeps: int = 0,
+    known: Known = NOTHING,
 ) -> EvidenceFit:
     """The posterior at the rank that the evidence chooses, at most `rank`.
 
@@ -103,6 +114,10 @@ def fit_evidence(
     allow: where rows have few, the variances of many new components would drown all of them.
     `listener` is told of each sweep, counted from `earlier_sweeps` on. To `start` from the stage
     of a sweep leads to the same bits as never having stopped there.
+
+    What is `known` of rows and columns comes in at the end, at the rank found without it, by more
+    sweeps. Groups of attributes that say nothing are dropped; where none is left, the fit is as it
+    was without.
     """
     rng = stream(Purpose.EVIDENCE, seed)
     standard = standardize_entries(entries, center="global" in offsets)
@@ -115,7 +130,7 @@ def fit_evidence(
     at = start
     if start is not None:
         rng.bit_generator.state = start.generator
-    while True:
+    while at is None or at.plain is None:
         if at is None or at is not start:
             at = _begin_block(standard, at, offsets, block, rank, plain, rng)
         grows = not plain and at.now.rank < rank
@@ -124,8 +139,10 @@ def fit_evidence(
             return EvidenceFit(at, earlier_sweeps + at.sweeps, Stop.CALLBACK)
         at = at._replace(now=drop_fading(data, at.now)) if plain else at
         if at.now.rank < at.before + MIN_LIVE_SHARE * block or at.now.rank >= rank:
-            stop = reason_to_end(at.now, rank, entries.shape)
-            return EvidenceFit(at, earlier_sweeps + at.sweeps, stop)
+            break
+    at = _inform(data, at, known, watch) if known else at
+    stop = Stop.CALLBACK if at.stopped else reason_to_end(at.now, rank, entries.shape)
+    return EvidenceFit(at, earlier_sweeps + at.sweeps, stop)
 
 
 def _begin_block(
@@ -183,6 +200,33 @@ def _settle(
         if rests or at.stopped:
             break
     return at._replace(now=sweep(data, drop_unsupported(at.now, MIN_FINAL_SUPPORT))[0])
+
+
+def _inform(data: Entries, at: Stage, known: Known, watch: Watch) -> Stage:
+    """Sweeps with what is known, until the error rests; as it was, if nothing of it helps."""
+    if at.plain is None:
+        at = at._replace(now=inform(at.now, known), plain=at.now, age=0, error=np.inf, relax=0.0)
+    known = match_groups(at.now, known)
+    for count in range(at.age, informed.MAX_SWEEPS):
+        now, error = sweep_informed(data, at.now, known, at.relax)
+        fell = (at.error - error) / max(error, 1e-300)
+        if count >= informed.MIN_SWEEPS:
+            now, known = drop_groups(now, known)
+        at = at._replace(
+            now=now,
+            age=count + 1,
+            error=error,
+            relax=1.0 if fell > 0 and count else 0.0,
+            sweeps=at.sweeps + 1,
+            seconds=time.perf_counter() - watch.began,
+        )
+        rests = count >= informed.MIN_SWEEPS and abs(fell) < informed.TOLERANCE
+        at = at._replace(stopped=watch.tell(at, now.rank, goes_on=bool(known) and not rests))
+        if rests or at.stopped or not known:
+            break
+    if not known and at.plain is not None:
+        return at._replace(now=at.plain)
+    return at._replace(now=finish(sweep(data, at.now)[0], known))
 
 
 def is_certain(now: Posterior) -> bool:

@@ -11,15 +11,13 @@ from pygeco.arrays.kinds import full, host, scaled, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Weighted
 from pygeco.bayes.posterior import (
-    FLOAT,
     LEAST_NOISE,
-    NEVER,
-    Gaussian,
     Posterior,
     drop_directions,
     measure_support,
     update_priors,
 )
+from pygeco.bayes.priors import FLOAT, NEVER, Gaussian
 from pygeco.bayes.sweep import Standard, sweep, sweep_side
 from pygeco.objectives.entries.half_sweep import Side
 from pygeco.objectives.entries.objective import Entries

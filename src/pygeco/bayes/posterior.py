@@ -10,84 +10,27 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import (
     HOST,
-    distant,
     full,
     host,
     inner,
     moved,
     on,
-    ones,
     parts,
     scaled,
     times,
-    zeros,
 )
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.bayes.priors import FLOAT, Gaussian
+from pygeco.bayes.ridge import Group
 from pygeco.losses.weighted_squares import Weighing
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
 
-FLOAT = np.float32  # the noise of the data is far above the rounding
 MIN_SUPPORT = 0.01  # the share of a direction that the data, not the prior, must say, on both sides
 MIN_SINGULAR_SHARE = 1e-6  # of the largest singular value; below it float32 sees rounding alone
 # The least variance of the noise, as a share of the data's own: with less, single precision would
 # no longer see the priors beside the cells.
 LEAST_NOISE = 1e-9
-NEVER = 1e10  # the precision of an offset that is switched off
-
-
-class Gaussian(NamedTuple):
-    """The prior of one side's vectors: precision (s + 1, s + 1) and centre, the offset last.
-
-    Both are on the host. `some` says which rows have data.
-    """
-
-    precision: Array
-    centre: Array
-    some: NDArray[np.bool_]
-    offset: bool
-
-    def on_host(self) -> tuple[str, ...]:
-        return "precision", "centre"
-
-    @classmethod
-    def of(cls, side: Side, some: NDArray[np.bool_], offset: bool) -> Gaussian:
-        """The most likely one over the n rows with data, its off-diagonal times n / (n + d)."""
-        X = np.column_stack([side.factor, side.bias])[some].astype(float)
-        W = np.column_stack([side.variance, side.bias_variance])[some]
-        count, d = X.shape
-        centre, covariance, spread = _moments(X, W)
-        own = np.diag(covariance) + spread if count else np.ones(d)
-        share = count / (count + d)
-        covariance = share * covariance
-        np.fill_diagonal(covariance, np.maximum(own, 1e-12))
-        if not offset:
-            covariance[-1, :] = covariance[:, -1] = centre[-1] = 0.0
-            covariance[-1, -1] = 1 / NEVER
-        return cls(np.linalg.inv(covariance), centre, some, offset)
-
-    def add_components(self, variances: Array) -> Gaussian:
-        """With more components, independent of the others, of these variances."""
-        s = len(self.centre) - 1
-        order = np.concatenate([np.arange(s), s + 1 + np.arange(len(variances)), [s]])
-        wide = np.zeros((len(order), len(order)))
-        wide[: s + 1, : s + 1] = self.precision
-        wide[range(s + 1, len(order)), range(s + 1, len(order))] = 1 / variances
-        centre = np.concatenate([self.centre, np.zeros(len(variances))])
-        return self._replace(precision=wide[np.ix_(order, order)], centre=centre[order])
-
-
-def _moments(X: Array, W: Array) -> tuple[Array, Array, Array]:
-    """Mean and covariance of the rows of X, and the mean of those of W, on the host."""
-    count, d = X.shape
-    if not distant(X) or not count:
-        middle = X.mean(axis=0) if count else zeros(d, X)
-        spread = host(W.mean(axis=0, dtype=float)) if count else np.zeros(d)
-        return host(middle), inner(X - middle, X - middle) / max(count, 1), spread
-    # In one journey; float64 has digits enough for the difference.
-    sums = inner(np.column_stack([X, ones(count, X)]), np.column_stack([X, W])) / count
-    centre = sums[d, :d]
-    return centre, sums[:d, :d] - np.outer(centre, centre), sums[d, d:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,13 +103,25 @@ def contributions(
     return model.mean + model.scale * float(base), model.scale * own
 
 
-def update_priors(now: Posterior) -> Posterior:
+class Known(NamedTuple):
+    """What is known of rows and columns beforehand, as groups of attributes."""
+
+    rows: tuple[Group, ...] = ()
+    cols: tuple[Group, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.rows or self.cols)
+
+
+NOTHING = Known()
+
+
+def update_priors(now: Posterior, known: Known = NOTHING) -> Posterior:
     """Both priors at their most likely."""
-    p, q = now.row_prior, now.col_prior
     return replace(
         now,
-        row_prior=Gaussian.of(now.rows, p.some, p.offset),
-        col_prior=Gaussian.of(now.cols, q.some, q.offset),
+        row_prior=now.row_prior.update(now.rows, known.rows),
+        col_prior=now.col_prior.update(now.cols, known.cols),
     )
 
 

@@ -17,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from pygeco.algorithm.events import Listener, PosteriorDraw
-from pygeco.arrays.kinds import host, inner, on
+from pygeco.arrays.kinds import on
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes.average import Average, Draw, RunningMean
-from pygeco.bayes.posterior import FLOAT, LEAST_NOISE, Gaussian, Posterior
+from pygeco.bayes.posterior import LEAST_NOISE, NOTHING, Known, Posterior
+from pygeco.bayes.priors import FLOAT, Gaussian
 from pygeco.engines import Cells
 from pygeco.objectives.entries.half_sweep import Side, Swept, half_sweep
 from pygeco.objectives.entries.objective import Entries
@@ -49,6 +50,7 @@ def sample_posterior(
     most: int | None = None,
     seed: int = 0,
     listener: Listener | None = None,
+    known: Known = NOTHING,
 ) -> Sampling:
     """`count` sweeps from `start`, with at least `rank` components, averaged.
 
@@ -65,7 +67,7 @@ def sample_posterior(
     collected = _Collector(data, count, rng)
     lengths = [len(part) for part in np.array_split(range(count), max(1, count // CHAIN_SWEEPS))]
     total = count + BURN_IN_SWEEPS * len(lengths)
-    sweeps = _run_chains(data, start, min(rank, *data.shape), lengths, rng)
+    sweeps = _run_chains(data, start, min(rank, *data.shape), lengths, rng, known)
     for done, (counts, now, new) in enumerate(sweeps, 1):
         if counts:
             collected.add(now, new)
@@ -112,7 +114,12 @@ class _Collector:
 
 
 def _run_chains(
-    data: Entries, start: Posterior, rank: int, lengths: list[int], rng: np.random.Generator
+    data: Entries,
+    start: Posterior,
+    rank: int,
+    lengths: list[int],
+    rng: np.random.Generator,
+    known: Known,
 ) -> Iterator[tuple[bool, Posterior, SweepDraw]]:
     """Whether a sweep counts, the state before it, and what it drew, chain after chain."""
     for length in lengths:
@@ -120,7 +127,7 @@ def _run_chains(
         shrink = [np.linalg.inv(prior.precision) for prior in (now.row_prior, now.col_prior)]
         for t in range(-BURN_IN_SWEEPS, length):
             relax = OVER_RELAXATION if t >= 0 else 0.0  # plain draws forget the start sooner
-            new = draw_sweep(data, now, shrink, relax, rng)
+            new = draw_sweep(data, now, shrink, relax, rng, known)
             yield t >= 0, now, new
             now = new.state
 
@@ -134,12 +141,17 @@ class SweepDraw(NamedTuple):
 
 
 def draw_sweep(
-    data: Entries, now: Posterior, shrink: list[Array], relax: float, rng: np.random.Generator
+    data: Entries,
+    now: Posterior,
+    shrink: list[Array],
+    relax: float,
+    rng: np.random.Generator,
+    known: Known = NOTHING,
 ) -> SweepDraw:
     """Draw the prior of the rows, the rows, the prior of the columns, the columns, the noise."""
-    row_prior = draw_gaussian(now.rows, now.row_prior, shrink[0], rng)
+    row_prior = now.row_prior.draw(now.rows, shrink[0], rng, known.rows)
     rows = draw_side(data.by_row, now.rows, now.cols, row_prior, now.tau, relax, rng)
-    col_prior = draw_gaussian(now.cols, now.col_prior, shrink[1], rng)
+    col_prior = now.col_prior.draw(now.cols, shrink[1], rng, known.cols)
     cols = draw_side(data.by_col, now.cols, rows.side, col_prior, now.tau, relax, rng)
     # Without any residual the noise has no size of its own.
     error = max(data.squared_error(rows.side, cols.side), LEAST_NOISE * data.total_weight)
@@ -152,30 +164,6 @@ def draw_sweep(
         tau=rng.gamma(data.total_weight / 2, 2 / error),
     )
     return SweepDraw(rows, cols, state)
-
-
-def draw_gaussian(side: Side, prior: Gaussian, guess: Array, rng: np.random.Generator) -> Gaussian:
-    """Mean and precision given the side's vectors: normal and Wishart, the conjugate pair.
-
-    The prior of the prior counts as many rows as there are components, at the diagonal of `guess`.
-    """
-    X = np.column_stack([side.factor, side.bias])[prior.some].astype(float)
-    count, d = X.shape
-    middle = X.mean(axis=0)
-    scatter = inner(X - middle, X - middle) + d * np.diag(np.diag(guess))
-    centre = host(middle)
-    if not prior.offset:
-        scatter[-1, :] = scatter[:, -1] = centre[-1] = 0.0
-        scatter[-1, -1] = 1e-10
-    # Bartlett: L A Aᵀ Lᵀ with L Lᵀ the scale, A lower triangular, χ on the diagonal.
-    L = np.linalg.cholesky(np.linalg.inv(scatter))
-    A = np.tril(rng.standard_normal((d, d)), -1)
-    A[range(d), range(d)] = np.sqrt(rng.chisquare(count + d - np.arange(d)))
-    root = L @ A
-    centre = centre + np.linalg.solve(root.T, rng.standard_normal(d)) / np.sqrt(count)
-    if not prior.offset:
-        centre[-1] = 0.0
-    return prior._replace(precision=root @ root.T, centre=centre)
 
 
 def draw_side(
@@ -194,7 +182,7 @@ def draw_side(
         side,
         Side(partner.factor, partner.bias),
         prior=prior.precision,
-        centre=prior.centre,
+        centre=prior.about,
         tau=tau,
         jitter=LAST_DRAW_PULL,
         noise=on(noise, side.bias),

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pygeco.arrays.kinds import on, zeros
-from pygeco.bayes.posterior import FLOAT, LEAST_NOISE, Gaussian, Posterior
+from pygeco.bayes.posterior import LEAST_NOISE, Posterior
+from pygeco.bayes.priors import FLOAT, Gaussian
 from pygeco.engines import Cells
 from pygeco.objectives.entries.cell_views import apart, beyond, weighed
 from pygeco.objectives.entries.half_sweep import Side, Swept, half_sweep
@@ -59,7 +60,7 @@ def sweep(data: Entries, now: Posterior, relax: float = 0.0) -> tuple[Posterior,
 
 def sweep_side(cells: Cells, side: Side, partner: Side, prior: Gaussian, tau: float) -> Swept:
     return half_sweep(
-        cells, side, partner, prior=prior.precision, centre=prior.centre, tau=tau, variances=True
+        cells, side, partner, prior=prior.precision, centre=prior.about, tau=tau, variances=True
     )
 
 

@@ -122,7 +122,8 @@ class Ridges(NamedTuple):
 
     Λ_i = ridge_i prior + τ Σ_j w_e (P_j P_jᵀ + diag(W_j)),  b_i = ridge_i shift + τ Σ_j w_e r_e P_j
     with r_e = y_e − bias_j, P the partner's factor (n, s), W its variances, and with `offsets` one
-    more unknown whose partner is the constant 1. `prior` (d, d) and `shift` (d,) are on the host.
+    more unknown whose partner is the constant 1. `prior` (d, d) is on the host, and so is `shift`
+    (d,); as (m, d), one a group, it is where the groups are.
     `jitter`, a share of the mean curvature, pulls a singular system to its start. A `noise` of
     standard normals (m, d) draws from the posterior. None stands for zeros; for ones as a ridge.
     """

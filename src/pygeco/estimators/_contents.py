@@ -11,7 +11,8 @@ from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Schatten, Trace
 from pygeco.arrays.low_rank import LowRank
 from pygeco.bayes.average import Average, Draw
-from pygeco.bayes.posterior import Gaussian, Posterior
+from pygeco.bayes.posterior import Posterior
+from pygeco.bayes.priors import Gaussian
 from pygeco.io.model_checks import (
     Check,
     Sizes,

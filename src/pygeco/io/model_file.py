@@ -29,8 +29,10 @@ from pygeco.arrays.container import Blocks, Contents, Texts, read, read_tree, wr
 from pygeco.arrays.kinds import foreign, host
 from pygeco.arrays.low_rank import LowRank
 from pygeco.bayes.average import Average, Draw
+from pygeco.bayes.effects import Effect
 from pygeco.bayes.evidence import Stage
-from pygeco.bayes.posterior import Gaussian, Posterior
+from pygeco.bayes.posterior import Posterior
+from pygeco.bayes.priors import Gaussian
 from pygeco.errors import ModelFileError
 from pygeco.io.model_checks import Check, Sizes, array, check_attributes, check_types
 from pygeco.losses.references import loss_at, reference_of
@@ -44,7 +46,19 @@ T = TypeVar("T")
 _RECORDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        *(Average, Biases, Certificate, Draw, Gaussian, Lanczos, LowRank, Path, Posterior, Power),
+        *(
+            Average,
+            Biases,
+            Certificate,
+            Draw,
+            Effect,
+            Gaussian,
+            Lanczos,
+            LowRank,
+            Path,
+            Posterior,
+            Power,
+        ),
         *(Schatten, Seen, Side, Signs, Solver, Stage, Step, Trace, Weighing, losses.Multinomial),
         *losses.LOSSES.values(),
     )

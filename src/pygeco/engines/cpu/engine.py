@@ -124,6 +124,7 @@ class CpuCells(Engine):
             zero if ridges.bias_variance is None else ridges.bias_variance.astype(dtype),
             np.ones(m, dtype) if ridges.ridge is None else ridges.ridge.astype(dtype),
             _prior_table(ridges, s, dtype),
+            none if ridges.shift.ndim == 1 else ridges.shift.astype(dtype),
             dtype.type(ridges.tau),
             dtype.type(ridges.jitter),
             none if ridges.noise is None else ridges.noise,
@@ -201,5 +202,5 @@ def _prior_table(ridges: Ridges, s: int, dtype: np.dtype[Any]) -> Array:
     row, stride, size = tables(s, d, BYTES // dtype.itemsize)
     out = np.zeros((size // stride, stride), dtype)
     out[:d, :d] = ridges.prior
-    out[row, :d] = ridges.shift
+    out[row, :d] = ridges.shift if ridges.shift.ndim == 1 else 0.0
     return out.reshape(-1)

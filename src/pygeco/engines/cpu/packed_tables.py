@@ -109,7 +109,10 @@ def solve_tables(
     packed, s, bias, known, start, ridge, prior, shift, tau, jitter, noise,
     out, mean, variance, uncertainty,
 ):  # fmt: skip
-    """Every row's solution from its packed table, in float64; as `sweep.half_sweep` does."""
+    """Every row's solution from its packed table, in float64; as `sweep.half_sweep` does.
+
+    `shift` is (rows, d), or (1, d) where all have the same.
+    """
     d = s + bias
     for i in prange(len(packed)):
         M, G, x, z = np.empty((d, d)), np.empty(d), np.empty(d), np.empty(d)
@@ -119,7 +122,8 @@ def solve_tables(
             for k in range(s):
                 place += k + 1
                 pull += jitter * tau * row[place - 1] / s
-        at = _system(row, s, d, known, tau, ridge[i], prior, shift, pull, start[i], M, G, x)
+        own_shift = shift[i] if len(shift) > 1 else shift[0]
+        at = _system(row, s, d, known, tau, ridge[i], prior, own_shift, pull, start[i], M, G, x)
         _factorise(M, d, inverse)
         _forward(M, d, inverse, x, 0)
         if len(noise):

@@ -199,7 +199,7 @@ def _finish(M, inverse, d, d4, stride, lanes, rows, first, out):
 @spread
 def half_sweep(
     pointers, indices, values, weights, blocks,
-    P, width, s, bias, W, offset, offset_variance, ridge, prior, tau, jitter, noise,
+    P, width, s, bias, W, offset, offset_variance, ridge, prior, shifts, tau, jitter, noise,
     out, mean, variance, uncertainty,
 ):  # fmt: skip
     """Solve every row's system into `out` (m, s + bias), which holds the start on entry.
@@ -209,7 +209,8 @@ def half_sweep(
     variances, and `variance` (m, d) takes the rows' own; both are empty where there are none.
     A `noise` of standard normals draws from the posterior; its mean then goes to `mean`. `jitter`
     pulls a singular system to its start. `prior` is a table like a row's own, flat, with the shift
-    as its row d4; its lower half is read. uncertainty_i is Σ w Var(ŷ) over the row. The residuals'
+    as its row d4; its lower half is read. `shifts` (m, d), empty where all are the same, are those
+    of the rows beyond it. uncertainty_i is Σ w Var(ŷ) over the row. The residuals'
     own squares are for a pass over the cells: they would drown in these tables.
     """
     lanes = BYTES // P.itemsize
@@ -242,10 +243,13 @@ def half_sweep(
             _assemble(
                 G, size, M, d, d4, stride, lanes, tau, weight, prior, rows, spread, width, pull
             )
-            if jitter:
-                for lane in range(rows):
-                    for k in range(d):
-                        M[(d4 * stride + k) * lanes + lane] += pull[lane] * out[first + lane, k]
+            for lane in range(rows):
+                for k in range(d):
+                    at = (d4 * stride + k) * lanes + lane
+                    if jitter:
+                        M[at] += pull[lane] * out[first + lane, k]
+                    if len(shifts):
+                        M[at] += weight[lane] * shifts[first + lane, k]
             _factorise(M, inverse, d4, stride)
             if len(noise):
                 _draw(M, inverse, d, d4, stride, lanes, rows, first, noise, mean)

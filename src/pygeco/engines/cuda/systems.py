@@ -62,6 +62,7 @@ def half_sweep(
     lower = np.tril(ridges.prior)
     prior = on(lower + np.tril(lower, -1).T, Q, real)
     shift = on(ridges.shift, Q, real)
+    stride = np.int64(0 if shift.ndim == 1 else shift.shape[1])
     out, uncertainty = start.copy(), empty(len(start), start)
     mean = None if noise is None else np.empty_like(out)
     variance = np.empty_like(out) if variances else None
@@ -74,7 +75,7 @@ def half_sweep(
         _solve(
             launch, out,
             np.int64(part.start), np.int64(part.stop - part.start), items.first, np.int32(s),
-            np.int32(blocks), np.int32(ridges.offsets), parts, ridge, prior, shift,
+            np.int32(blocks), np.int32(ridges.offsets), parts, ridge, prior, shift, stride,
             np.float64(ridges.tau), np.float64(ridges.jitter), noise,
             results=(out, mean, variance, uncertainty),
         )  # fmt: skip

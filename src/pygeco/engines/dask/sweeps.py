@@ -81,7 +81,7 @@ def solve_columns(
         start.astype(float),
         ridge,
         np.ascontiguousarray(rest["prior"], float),
-        np.ascontiguousarray(rest["shift"], float),
+        np.ascontiguousarray(np.atleast_2d(rest["shift"]), float),
         float(rest["tau"]),
         float(rest["jitter"]),
         none if noise is None else noise.astype(float),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import contiguous, on, zeros
+from pygeco.arrays.kinds import contiguous, on, times, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.values import Cells, Ridges
 
@@ -58,7 +58,8 @@ def half_sweep(
 ) -> Swept:
     """argmin over x_i = (u_i, b_i) of τ Σ w (y − c_j − b_i − ⟨u_i, v_j⟩)² + ridge_i |x_i − μ|²_P.
 
-    `prior` is P (s + 1, s + 1), or its diagonal; `centre` is μ, zero by default. A `noise` of
+    `prior` is P (s + 1, s + 1), or its diagonal; `centre` is μ, zero by default, or
+    (m, s + 1), one a row. A `noise` of
     standard normals (m, s + 1) draws the rows from their posteriors. Without `offsets`, b_i = 0
     and s + 1 is s in all these shapes. O(|E| s² + m s³).
     """
@@ -72,7 +73,7 @@ def half_sweep(
         bias_variance=partner.bias_variance if known else None,
         ridge=ridge,
         prior=P,
-        shift=np.zeros(len(P)) if centre is None else P @ centre,
+        shift=np.zeros(len(P)) if centre is None else _pull_of(centre, P),
         tau=tau,
         jitter=jitter,
         noise=noise,
@@ -88,6 +89,11 @@ def half_sweep(
     return Swept(
         found, solved.uncertainty, found if solved.mean is None else _split(solved.mean, s)
     )
+
+
+def _pull_of(centre: Array, P: Array) -> Array:
+    """P μ, of one centre or of one a row."""
+    return P @ centre if centre.ndim == 1 else times(centre, P)
 
 
 def _split(table: Array, s: int) -> Side:

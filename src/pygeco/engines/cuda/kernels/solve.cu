@@ -153,7 +153,7 @@ __device__ __forceinline__ void add_to_first(T* parts, i64 count, i64 size) {
 // is too small, of `memory`.
 template <typename T, bool SHARED>
 __global__ void solve(i64 begin, i64 groups, const i64* first, int s, int blocks, int offset, T* parts,
-                      const T* __restrict__ ridge, const T* __restrict__ prior, const T* __restrict__ shift,
+                      const T* __restrict__ ridge, const T* __restrict__ prior, const T* __restrict__ shift, i64 stride,
                       double tau, double jitter, const T* __restrict__ noise, i64 room, T* memory, T* out,
                       T* mean, T* variance, double* uncertainty) {
     extern __shared__ double shared[];
@@ -191,7 +191,7 @@ __global__ void solve(i64 begin, i64 groups, const i64* first, int s, int blocks
         for (int k = LANE; k < d; k += WARP) {
             M[k * ld + k] = (T)tau * diagonal[k] + weight * prior[k * d + k] + pull;
             if (offset && k < s) M[k * ld + s] = (T)tau * sums[k] + weight * prior[s * d + k];
-            M[k * ld + d] = (T)tau * kept[k] + weight * shift[k] + pull * out[i * d + k];
+            M[k * ld + d] = (T)tau * kept[k] + weight * shift[i * stride + k] + pull * out[i * d + k];
         }
         warp_barrier();
         factorise(M, ld, d, inverse);

@@ -1,0 +1,188 @@
+"""A side's vectors about what is known of it: a ridge whose weights the evidence sets.
+
+(u_i, b_i) ~ N(μ + Σ_g B_gᵀ x_ig, Λ⁻¹) and B_g ~ N(0, (λ_g Λ)⁻¹). Given the vectors, B solves
+(XᵀX + diag(λ)) B = Xᵀ(U − μ). With S = (XᵀX + diag(λ))⁻¹, group g has F_g − λ_g tr S_gg degrees of
+freedom, and λ_g is their number times d over tr(Λ B_gᵀB_g) (MacKay 1992): that of a group that says
+nothing grows without bound, and the group is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from pygeco.arrays.kinds import host, inner, on, zeros
+from pygeco.arrays.low_rank import Array
+from pygeco.arrays.streams import Purpose, stream
+from pygeco.bayes.ridge import Blocks, Group, multiply, multiply_transposed, solve_ridge
+
+FLOAT = np.float32
+PROBES = 8  # vectors of random signs by which traces are estimated
+DOUBT_DRAWS = 16  # of the coefficients about their mean, kept with a model
+START_WEIGHT = 10.0  # λ of a group at first, in mean squared norms of its rows
+MAX_WEIGHT = 1e8  # in the same unit; from here on a group says nothing
+MIN_DEGREES = 0.1  # of freedom, below which a group is dropped
+RIDGE_TOLERANCE = 1e-2  # of a sweep's solution, which the next sweep starts from
+
+
+class Effect(NamedTuple):
+    """How one group of attributes moves the vectors of its side.
+
+    `coefficients` (F, d) is B, `weight` λ, `degrees` the degrees of freedom, `mean` the mean of
+    each attribute, `doubt` (F, k) draws of a column of B about its mean, in units of Λ^-½.
+    """
+
+    name: str
+    source: str
+    coefficients: Array
+    weight: float
+    degrees: float
+    mean: Array
+    doubt: Array
+
+    def add_components(self, count: int) -> Effect:
+        """With more components, which it does not move yet."""
+        B = self.coefficients
+        new = zeros((len(B), count), B, FLOAT)
+        return self._replace(coefficients=np.column_stack([B[:, :-1], new, B[:, -1:]]))
+
+
+def start_effects(groups: Sequence[Group], d: int) -> tuple[Effect, ...]:
+    """None of them moves anything yet."""
+    return tuple(
+        Effect(
+            group.name,
+            group.source,
+            zeros((group.size, d), group.mean, FLOAT),
+            START_WEIGHT * _unit(group),
+            0.0,
+            group.mean,
+            zeros((group.size, PROBES), group.mean, FLOAT),
+        )
+        for group in groups
+    )
+
+
+def _unit(group: Group) -> float:
+    """The mean squared norm of its rows."""
+    return max(float(np.sum(group.diagonal, dtype=float)) / group.X.shape[0], 1e-30)
+
+
+def solve_effects(
+    groups: Sequence[Group], effects: Sequence[Effect], T: Array
+) -> tuple[Effect, ...]:
+    """B given the vectors T = U − μ, and the degrees of freedom, at the present weights."""
+    d = T.shape[1]
+    signs = tuple(_signs(group, t) for t, group in enumerate(groups))
+    right = _join(multiply_transposed(groups, T), signs)
+    start = _join(tuple(e.coefficients for e in effects), tuple(e.doubt for e in effects))
+    weights = [e.weight for e in effects]
+    found = solve_ridge(groups, weights, right, start, tolerance=RIDGE_TOLERANCE)
+    solved = []
+    for effect, group, block, z in zip(effects, groups, found, signs, strict=True):
+        probes = block[:, d:]
+        trace = float(host(np.sum(z * probes, dtype=float))) / PROBES
+        degrees = min(max(group.size - effect.weight * trace, 0.0), float(group.size))
+        solved.append(effect._replace(coefficients=block[:, :d], degrees=degrees, doubt=probes))
+    return tuple(solved)
+
+
+def weigh_effects(
+    groups: Sequence[Group], effects: Sequence[Effect], precision: Array, unknowns: int
+) -> tuple[Effect, ...]:
+    """λ_g = degrees · d over tr(Λ B_gᵀ B_g)."""
+    found = []
+    for group, effect in zip(groups, effects, strict=True):
+        size = float(np.sum(precision * square(effect)))
+        weight = unknowns * effect.degrees / max(size, 1e-300)
+        unit = _unit(group)
+        found.append(effect._replace(weight=float(np.clip(weight, 1e-3 * unit, MAX_WEIGHT * unit))))
+    return tuple(found)
+
+
+def square(effect: Effect) -> Array:
+    """BᵀB, on the host."""
+    B = effect.coefficients.astype(float)
+    return inner(B, B)
+
+
+def draw_effects(
+    groups: Sequence[Group],
+    effects: Sequence[Effect],
+    T: Array,
+    covariance: Array,
+    some: Array,
+    rng: np.random.Generator,
+) -> tuple[Effect, ...]:
+    """B from its posterior given the vectors: the ridge with noise on its right side.
+
+    Xᵀ(T + E₁) + √λ E₂ with rows of E from N(0, Λ⁻¹) (Simm et al. 2017).
+    """
+    root = np.linalg.cholesky(covariance).T.astype(FLOAT)
+
+    def noise(count: int, like: Array) -> Array:
+        return on(rng.standard_normal((count, len(root)), dtype=FLOAT) @ root, like)
+
+    own = noise(len(T), T)
+    right = tuple(
+        part + FLOAT(effect.weight**0.5) * noise(group.size, part)
+        for part, group, effect in zip(
+            multiply_transposed(groups, T + own * some[:, None]), groups, effects, strict=True
+        )
+    )
+    weights = [e.weight for e in effects]
+    start = tuple(e.coefficients for e in effects)
+    found = solve_ridge(groups, weights, right, start, tolerance=RIDGE_TOLERANCE)
+    return tuple(e._replace(coefficients=b) for e, b in zip(effects, found, strict=True))
+
+
+def draw_weights(
+    effects: Sequence[Effect], precision: Array, unknowns: int, rng: np.random.Generator
+) -> tuple[Effect, ...]:
+    """λ_g given B_g and Λ: a gamma variable."""
+    return tuple(
+        e._replace(
+            weight=rng.gamma(
+                len(e.coefficients) * unknowns / 2,
+                2 / max(float(np.sum(precision * square(e))), 1e-300),
+            )
+        )
+        for e in effects
+    )
+
+
+def state_doubts(groups: Sequence[Group], effects: Sequence[Effect]) -> tuple[Effect, ...]:
+    """Draws of a column of B about its mean: S (Xᵀe₁ + √λ e₂) with e of standard normals."""
+    if not effects:
+        return ()
+    rng = stream(Purpose.ATTRIBUTES, 1)
+
+    def noise(count: int, like: Array) -> Array:
+        return on(rng.standard_normal((count, DOUBT_DRAWS), dtype=FLOAT), like)
+
+    own = multiply_transposed(groups, noise(groups[0].X.shape[0], groups[0].X.kind))
+    right = tuple(
+        (part + FLOAT(effect.weight**0.5) * noise(group.size, part)).astype(FLOAT)
+        for part, group, effect in zip(own, groups, effects, strict=True)
+    )
+    start = tuple(zeros(part.shape, part, FLOAT) for part in right)
+    weights = [e.weight for e in effects]
+    found = solve_ridge(groups, weights, right, start, tolerance=RIDGE_TOLERANCE)
+    return tuple(e._replace(doubt=q) for e, q in zip(effects, found, strict=True))
+
+
+def center_rows(groups: Sequence[Group], effects: Sequence[Effect]) -> Array:
+    """Σ_g B_gᵀ x_ig of each row, (m, d)."""
+    return multiply(groups, tuple(e.coefficients for e in effects))
+
+
+def _signs(group: Group, key: int) -> Array:
+    rng = stream(Purpose.ATTRIBUTES, 0, key)
+    signs = 2 * rng.integers(0, 2, (group.size, PROBES), dtype=np.int8) - 1
+    return on(signs.astype(FLOAT), group.mean)
+
+
+def _join(left: Blocks, right: Blocks) -> Blocks:
+    return tuple(np.column_stack([a, b]).astype(FLOAT) for a, b in zip(left, right, strict=True))

@@ -1,0 +1,75 @@
+"""Sweeps with what is known of rows and columns, from a fit that did not know it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from pygeco.bayes.effects import MIN_DEGREES, start_effects, state_doubts
+from pygeco.bayes.posterior import Known, Posterior, update_priors
+from pygeco.bayes.priors import Gaussian
+from pygeco.bayes.ridge import Group
+from pygeco.bayes.sweep import sweep
+from pygeco.objectives.entries.objective import Entries
+
+MAX_SWEEPS = 20
+MIN_SWEEPS = 6  # before a group of attributes may be dropped
+TOLERANCE = 5e-4  # by which the expected error falls in the last sweep
+
+
+def inform(now: Posterior, known: Known) -> Posterior:
+    """The posterior with effects that move nothing yet."""
+    d = now.rank + 1
+    return replace(
+        now,
+        row_prior=now.row_prior._replace(effects=start_effects(known.rows, d)),
+        col_prior=now.col_prior._replace(effects=start_effects(known.cols, d)),
+    )
+
+
+def sweep_informed(
+    data: Entries, now: Posterior, known: Known, relax: float
+) -> tuple[Posterior, float]:
+    """The priors given the vectors, then a sweep. Gives the expected error too."""
+    return sweep(data, update_priors(now, known), relax)
+
+
+def drop_groups(now: Posterior, known: Known) -> tuple[Posterior, Known]:
+    """Without the groups of attributes that say nothing."""
+    row_prior, rows = _drop(now.row_prior, known.rows)
+    col_prior, cols = _drop(now.col_prior, known.cols)
+    return replace(now, row_prior=row_prior, col_prior=col_prior), Known(rows, cols)
+
+
+def _drop(prior: Gaussian, groups: Sequence[Group]) -> tuple[Gaussian, tuple[Group, ...]]:
+    pairs = [
+        (effect, group)
+        for effect, group in zip(prior.effects, groups, strict=True)
+        if effect.degrees >= MIN_DEGREES
+    ]
+    centers = prior.centers if pairs else None
+    effects = tuple(effect for effect, _ in pairs)
+    return prior._replace(effects=effects, centers=centers), tuple(group for _, group in pairs)
+
+
+def finish(now: Posterior, known: Known) -> Posterior:
+    """The posterior as a model keeps it: with the doubt about the effects, without centers."""
+    return replace(
+        now,
+        row_prior=_finish(now.row_prior, known.rows),
+        col_prior=_finish(now.col_prior, known.cols),
+    )
+
+
+def _finish(prior: Gaussian, groups: Sequence[Group]) -> Gaussian:
+    return prior._replace(effects=state_doubts(groups, prior.effects), centers=None)
+
+
+def match_groups(now: Posterior, known: Known) -> Known:
+    """The groups that the posterior has effects of."""
+
+    def keep(prior: Gaussian, groups: Sequence[Group]) -> Iterator[Group]:
+        names = {(effect.source, effect.name) for effect in prior.effects}
+        return (group for group in groups if (group.source, group.name) in names)
+
+    return Known(tuple(keep(now.row_prior, known.rows)), tuple(keep(now.col_prior, known.cols)))

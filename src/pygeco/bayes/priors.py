@@ -1,0 +1,182 @@
+"""The prior of a side's vectors: one Gaussian, about what is known of each row where that is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.kinds import distant, host, inner, on, ones, zeros
+from pygeco.arrays.low_rank import Array
+from pygeco.bayes.effects import (
+    Effect,
+    center_rows,
+    draw_effects,
+    draw_weights,
+    solve_effects,
+    square,
+    weigh_effects,
+)
+from pygeco.bayes.ridge import Group
+from pygeco.objectives.entries.half_sweep import Side
+
+FLOAT = np.float32  # the noise of the data is far above the rounding
+NEVER = 1e10  # the precision of an offset that is switched off
+
+
+class Gaussian(NamedTuple):
+    """The prior of one side's vectors: precision (s + 1, s + 1) and centre, the offset last.
+
+    Both are on the host. `some` says which rows have data. `effects` are what attributes add to the
+    centre; `centers` (m, s + 1) then are those of the rows, while they are fitted.
+    """
+
+    precision: Array
+    centre: Array
+    some: NDArray[np.bool_]
+    offset: bool
+    effects: tuple[Effect, ...] = ()
+    centers: Array | None = None
+
+    def on_host(self) -> tuple[str, ...]:
+        return "precision", "centre"
+
+    @property
+    def about(self) -> Array:
+        """What the rows' vectors lie about: one centre, or one a row."""
+        return self.centre if self.centers is None else self.centers
+
+    @property
+    def unknowns(self) -> int:
+        """Numbers of a vector that are free."""
+        return len(self.centre) - (not self.offset)
+
+    @classmethod
+    def of(cls, side: Side, some: NDArray[np.bool_], offset: bool) -> Gaussian:
+        """The most likely one for these vectors."""
+        d = side.rank + 1
+        return cls(np.eye(d), np.zeros(d), some, offset).update(side)
+
+    def update(self, side: Side, groups: Sequence[Group] = ()) -> Gaussian:
+        """The most likely one over the n rows with data, its off-diagonal times n / (n + d)."""
+        X, W = _stack(side)
+        if not groups:
+            centre, covariance = self._measure(X[self.some].astype(float), W[self.some])
+            return self._replace(precision=np.linalg.inv(covariance), centre=centre)
+        mean = X[self.some].mean(axis=0, dtype=float)
+        T = X - on(mean.astype(FLOAT), X)
+        effects = solve_effects(groups, self.effects, T)
+        moves = center_rows(groups, effects)
+        rest = (T - moves)[self.some].astype(float)
+        pulls: Array = sum(e.weight * square(e) for e in effects)  # type: ignore[assignment]
+        middle, covariance = self._measure(rest, W[self.some], pulls / max(len(rest), 1))
+        precision = np.linalg.inv(covariance)
+        effects = weigh_effects(groups, effects, precision, self.unknowns)
+        centre = host(mean) + middle
+        return self._replace(
+            precision=precision,
+            centre=centre,
+            effects=effects,
+            centers=on(centre.astype(FLOAT), moves) + moves,
+        )
+
+    def _measure(self, X: Array, W: Array, more: Array | float = 0.0) -> tuple[Array, Array]:
+        """Mean and covariance of rows of these variances, `more` added to the covariance."""
+        count, d = X.shape
+        centre, covariance, spread = _moments(X, W)
+        covariance = covariance + more
+        own = np.diag(covariance) + spread if count else np.ones(d)
+        share = count / (count + d)
+        covariance = share * covariance
+        np.fill_diagonal(covariance, np.maximum(own, 1e-12))
+        if not self.offset:
+            covariance[-1, :] = covariance[:, -1] = centre[-1] = 0.0
+            covariance[-1, -1] = 1 / NEVER
+        return centre, covariance
+
+    def draw(
+        self, side: Side, guess: Array, rng: np.random.Generator, groups: Sequence[Group] = ()
+    ) -> Gaussian:
+        """Mean and precision given the side's vectors: normal and Wishart, the conjugate pair.
+
+        The prior of the prior counts as many rows as there are components, at the diagonal of
+        `guess`. With attributes their coefficients are drawn first, and their weights last.
+        """
+        X = np.column_stack([side.factor, side.bias])
+        effects, more, pulls, moves = self.effects, 0, 0.0, None
+        if groups:
+            mean = X[self.some].mean(axis=0, dtype=float)
+            T = X - on(mean.astype(FLOAT), X)
+            covariance = np.linalg.inv(self.precision)
+            effects = draw_effects(groups, effects, T, covariance, self.some, rng)
+            moves = center_rows(groups, effects)
+            X = X - moves
+            more = sum(group.size for group in groups)
+            pulls = sum(e.weight * square(e) for e in effects)
+        precision, centre = self._draw_moments(X[self.some].astype(float), guess, more, pulls, rng)
+        prior = self._replace(precision=precision, centre=centre)
+        if moves is None:
+            return prior
+        return prior._replace(
+            effects=draw_weights(effects, precision, self.unknowns, rng),
+            centers=on(centre.astype(FLOAT), moves) + moves,
+        )
+
+    def _draw_moments(
+        self, X: Array, guess: Array, more: int, pulls: Array | float, rng: np.random.Generator
+    ) -> tuple[Array, Array]:
+        """Precision and centre given vectors; `more` of them, with this scatter, are unseen."""
+        count, d = X.shape
+        middle = X.mean(axis=0)
+        scatter = inner(X - middle, X - middle) + d * np.diag(np.diag(guess)) + pulls
+        centre = host(middle)
+        if not self.offset:
+            scatter[-1, :] = scatter[:, -1] = centre[-1] = 0.0
+            scatter[-1, -1] = 1e-10
+        # Bartlett: L A Aᵀ Lᵀ with L Lᵀ the scale, A lower triangular, χ on the diagonal.
+        L = np.linalg.cholesky(np.linalg.inv(scatter))
+        A = np.tril(rng.standard_normal((d, d)), -1)
+        A[range(d), range(d)] = np.sqrt(rng.chisquare(count + more + d - np.arange(d)))
+        root = L @ A
+        centre = centre + np.linalg.solve(root.T, rng.standard_normal(d)) / np.sqrt(count)
+        if not self.offset:
+            centre[-1] = 0.0
+        return root @ root.T, centre
+
+    def add_components(self, variances: Array) -> Gaussian:
+        """With more components, independent of the others, of these variances."""
+        s = len(self.centre) - 1
+        order = np.concatenate([np.arange(s), s + 1 + np.arange(len(variances)), [s]])
+        wide = np.zeros((len(order), len(order)))
+        wide[: s + 1, : s + 1] = self.precision
+        wide[range(s + 1, len(order)), range(s + 1, len(order))] = 1 / variances
+        centre = np.concatenate([self.centre, np.zeros(len(variances))])
+        return self._replace(
+            precision=wide[np.ix_(order, order)],
+            centre=centre[order],
+            effects=tuple(e.add_components(len(variances)) for e in self.effects),
+            centers=None,
+        )
+
+
+def _stack(side: Side) -> tuple[Array, Array]:
+    """Vectors with their offsets, and the variances of both."""
+    return (
+        np.column_stack([side.factor, side.bias]),
+        np.column_stack([side.variance, side.bias_variance]),
+    )
+
+
+def _moments(X: Array, W: Array) -> tuple[Array, Array, Array]:
+    """Mean and covariance of the rows of X, and the mean of those of W, on the host."""
+    count, d = X.shape
+    if not distant(X) or not count:
+        middle = X.mean(axis=0) if count else zeros(d, X)
+        spread = host(W.mean(axis=0, dtype=float)) if count else np.zeros(d)
+        return host(middle), inner(X - middle, X - middle) / max(count, 1), spread
+    # In one journey; float64 has digits enough for the difference.
+    sums = inner(np.column_stack([X, ones(count, X)]), np.column_stack([X, W])) / count
+    centre = sums[d, :d]
+    return centre, sums[:d, :d] - np.outer(centre, centre), sums[d, d:]
