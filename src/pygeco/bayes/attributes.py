@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,11 +13,12 @@ from numpy.typing import NDArray
 from pygeco.arrays.kinds import on, ones
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.operators import MadeOf, Operator
-from pygeco.bayes.ridge import Group
+from pygeco.bayes.ridge import RidgeGroup
 from pygeco.engines import Cells, Engine
 
 FLOAT = np.float32
 PATTERN, TABLE = "pattern", "table"  # sources of groups: the known cells, or what was given
+MIN_SPREAD = 1e-6  # share of the squares that must lie about the mean; below it float32 rounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,28 +61,80 @@ class Centered(MadeOf):
         return self.G.rmatmat(self.size[:, None] * Y) - self.mean[:, None] * on(sums, self.mean)
 
 
-def group_pattern(own: Cells, other: Cells) -> Group:
+class AttributeValues(NamedTuple):
+    """A table of attributes of one side, its columns in groups.
+
+    `matrix` (m, F) is sparse and on the host; where `known` is false nothing is known of a row.
+    """
+
+    matrix: sp.csr_array
+    known: NDArray[np.bool_]
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    def on_host(self) -> tuple[str, ...]:
+        return "matrix", "known"
+
+    def take(self, rows: NDArray[np.integer]) -> AttributeValues:
+        """Those of some rows."""
+        return self._replace(matrix=sp.csr_array(self.matrix[rows]), known=self.known[rows])
+
+    def widen(self, size: int, place: NDArray[np.integer]) -> AttributeValues:
+        """With rows of which nothing is known; the old ones go to these places."""
+        at = np.full(size, -1)
+        at[place] = np.arange(len(place))
+        found = self.take(np.maximum(at, 0))
+        old = at >= 0
+        matrix = sp.csr_array(sp.diags_array(old.astype(FLOAT)) @ found.matrix)
+        return found._replace(matrix=matrix, known=found.known & old)
+
+    def split(self) -> list[sp.csr_array]:
+        """The columns of each group."""
+        ends = np.cumsum(self.sizes)
+        return [
+            sp.csr_array(self.matrix[:, end - size : end])
+            for size, end in zip(self.sizes, ends, strict=True)
+        ]
+
+
+def group_pattern(own: Cells, other: Cells) -> RidgeGroup | None:
     """Which cells each row knows: 1 / √count at each of them, less the mean of all rows.
 
-    `own` groups the cells by row, `other` by column; of columns it is the other way round.
+    `own` groups the cells by row, `other` by column; of columns it is the other way round. None
+    where all rows know the same cells.
     """
     every = ones(own.size, own.values, FLOAT)
     G = CellTable(own, other, every, every)
-    counts = own.counts()
-    size = (1 / np.sqrt(np.maximum(counts, 1))).astype(FLOAT)
-    return make_group(PATTERN, PATTERN, G, G, size, counts > 0)
+    known = own.counts() > 0
+    return make_group(PATTERN, PATTERN, G, G, pattern_sizes(own), known, known)
 
 
-def group_table(name: str, values: sp.csr_array, known: NDArray[np.bool_], engine: Engine) -> Group:
-    """Some columns of a table of attributes, of the rows that are known."""
+def pattern_sizes(own: Cells) -> Array:
+    """1 / √count of each row."""
+    return (1 / np.sqrt(np.maximum(own.counts(), 1))).astype(FLOAT)
+
+
+def group_table(
+    values: AttributeValues, some: NDArray[np.bool_], engine: Engine
+) -> Iterator[RidgeGroup]:
+    """The groups of a table of attributes; `some` says which rows have data."""
+    known = on(values.known, some)
+    size = ones(len(values.known), engine.kind, FLOAT)
+    for name, part in zip(values.names, values.split(), strict=True):
+        G = place_table(part, engine)
+        squared = replace(G, row_data=G.row_data**2, col_data=G.col_data**2)
+        group = make_group(name, TABLE, G, squared, size, known, known & some)
+        if group is not None:
+            yield group
+
+
+def place_table(values: sp.csr_array, engine: Engine) -> CellTable:
+    """A sparse matrix of the host where the passes run."""
     table = values.tocoo()
-    at = table.row.astype(np.int32), table.col.astype(np.int32)
+    rows, cols = (on(x.astype(np.int32), engine.kind) for x in (table.row, table.col))
     data = on(table.data.astype(FLOAT), engine.kind)
-    orders = engine.both_orders(on(at[0], data), on(at[1], data), data, None, table.shape)
-    G = CellTable(*orders, *(cells.values for cells in orders))
-    squared = replace(G, row_data=G.row_data**2, col_data=G.col_data**2)
-    size = ones(table.shape[0], data, FLOAT)
-    return make_group(name, TABLE, G, squared, size, on(known, data))
+    by_row, by_col = engine.both_orders(rows, cols, data, None, table.shape)
+    return CellTable(by_row, by_col, by_row.values, by_col.values)
 
 
 def make_group(
@@ -89,11 +144,17 @@ def make_group(
     squared: Operator,
     size: Array,
     known: NDArray[np.bool_],
-) -> Group:
-    """A group of the rows diag(size) G that are known, centered; `squared` holds G's squares."""
-    there = known.astype(FLOAT)
-    size = size * there
-    count = FLOAT(max(float(np.sum(there)), 1.0))
-    mean = G.rmatmat(size[:, None])[:, 0] / count
-    diagonal = squared.rmatmat((size**2)[:, None])[:, 0] - count * mean**2
-    return Group(name, source, Centered(G, size, there, mean), np.maximum(diagonal, 0.0), mean)
+    counted: NDArray[np.bool_],
+) -> RidgeGroup | None:
+    """The rows diag(size) G that are known, less the mean of those that are counted.
+
+    `squared` holds G's squares. None where the counted rows are all alike.
+    """
+    own, there = size * counted.astype(FLOAT), known.astype(FLOAT)
+    count = FLOAT(max(float(np.sum(counted, dtype=float)), 1.0))
+    mean = G.rmatmat(own[:, None])[:, 0] / count
+    squares = squared.rmatmat((own**2)[:, None])[:, 0]
+    diagonal = np.maximum(squares - count * mean**2, 0.0)
+    if float(np.sum(diagonal, dtype=float)) <= MIN_SPREAD * float(np.sum(squares, dtype=float)):
+        return None
+    return RidgeGroup(name, source, Centered(G, size * there, there, mean), diagonal, mean)

@@ -16,7 +16,7 @@ import numpy as np
 from pygeco.arrays.kinds import host, inner, on, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
-from pygeco.bayes.ridge import Blocks, Group, multiply, multiply_transposed, solve_ridge
+from pygeco.bayes.ridge import Blocks, RidgeGroup, multiply, multiply_transposed, solve_ridge
 
 FLOAT = np.float32
 PROBES = 8  # vectors of random signs by which traces are estimated
@@ -49,7 +49,7 @@ class Effect(NamedTuple):
         return self._replace(coefficients=np.column_stack([B[:, :-1], new, B[:, -1:]]))
 
 
-def start_effects(groups: Sequence[Group], d: int) -> tuple[Effect, ...]:
+def start_effects(groups: Sequence[RidgeGroup], d: int) -> tuple[Effect, ...]:
     """None of them moves anything yet."""
     return tuple(
         Effect(
@@ -65,21 +65,24 @@ def start_effects(groups: Sequence[Group], d: int) -> tuple[Effect, ...]:
     )
 
 
-def _unit(group: Group) -> float:
+def _unit(group: RidgeGroup) -> float:
     """The mean squared norm of its rows."""
     return max(float(np.sum(group.diagonal, dtype=float)) / group.X.shape[0], 1e-30)
 
 
 def solve_effects(
-    groups: Sequence[Group], effects: Sequence[Effect], T: Array
+    groups: Sequence[RidgeGroup], effects: Sequence[Effect], T: Array, there: Array
 ) -> tuple[Effect, ...]:
-    """B given the vectors T = U − μ, and the degrees of freedom, at the present weights."""
+    """B given the vectors T = U − μ, and the degrees of freedom, at the present weights.
+
+    Rows count where `there` (m, 1) is one.
+    """
     d = T.shape[1]
     signs = tuple(_signs(group, t) for t, group in enumerate(groups))
-    right = _join(multiply_transposed(groups, T), signs)
+    right = _join(multiply_transposed(groups, there * T), signs)
     start = _join(tuple(e.coefficients for e in effects), tuple(e.doubt for e in effects))
     weights = [e.weight for e in effects]
-    found = solve_ridge(groups, weights, right, start, tolerance=RIDGE_TOLERANCE)
+    found = solve_ridge(groups, weights, right, start, there=there, tolerance=RIDGE_TOLERANCE)
     solved = []
     for effect, group, block, z in zip(effects, groups, found, signs, strict=True):
         probes = block[:, d:]
@@ -90,7 +93,7 @@ def solve_effects(
 
 
 def weigh_effects(
-    groups: Sequence[Group], effects: Sequence[Effect], precision: Array, unknowns: int
+    groups: Sequence[RidgeGroup], effects: Sequence[Effect], precision: Array, unknowns: int
 ) -> tuple[Effect, ...]:
     """λ_g = degrees · d over tr(Λ B_gᵀ B_g)."""
     found = []
@@ -109,11 +112,11 @@ def square(effect: Effect) -> Array:
 
 
 def draw_effects(
-    groups: Sequence[Group],
+    groups: Sequence[RidgeGroup],
     effects: Sequence[Effect],
     T: Array,
     covariance: Array,
-    some: Array,
+    there: Array,
     rng: np.random.Generator,
 ) -> tuple[Effect, ...]:
     """B from its posterior given the vectors: the ridge with noise on its right side.
@@ -129,12 +132,12 @@ def draw_effects(
     right = tuple(
         part + FLOAT(effect.weight**0.5) * noise(group.size, part)
         for part, group, effect in zip(
-            multiply_transposed(groups, T + own * some[:, None]), groups, effects, strict=True
+            multiply_transposed(groups, there * (T + own)), groups, effects, strict=True
         )
     )
     weights = [e.weight for e in effects]
     start = tuple(e.coefficients for e in effects)
-    found = solve_ridge(groups, weights, right, start, tolerance=RIDGE_TOLERANCE)
+    found = solve_ridge(groups, weights, right, start, there=there, tolerance=RIDGE_TOLERANCE)
     return tuple(e._replace(coefficients=b) for e, b in zip(effects, found, strict=True))
 
 
@@ -153,7 +156,9 @@ def draw_weights(
     )
 
 
-def state_doubts(groups: Sequence[Group], effects: Sequence[Effect]) -> tuple[Effect, ...]:
+def state_doubts(
+    groups: Sequence[RidgeGroup], effects: Sequence[Effect], there: Array
+) -> tuple[Effect, ...]:
     """Draws of a column of B about its mean: S (Xᵀe₁ + √λ e₂) with e of standard normals."""
     if not effects:
         return ()
@@ -162,23 +167,28 @@ def state_doubts(groups: Sequence[Group], effects: Sequence[Effect]) -> tuple[Ef
     def noise(count: int, like: Array) -> Array:
         return on(rng.standard_normal((count, DOUBT_DRAWS), dtype=FLOAT), like)
 
-    own = multiply_transposed(groups, noise(groups[0].X.shape[0], groups[0].X.kind))
+    own = multiply_transposed(groups, there * noise(len(there), there))
     right = tuple(
         (part + FLOAT(effect.weight**0.5) * noise(group.size, part)).astype(FLOAT)
         for part, group, effect in zip(own, groups, effects, strict=True)
     )
     start = tuple(zeros(part.shape, part, FLOAT) for part in right)
     weights = [e.weight for e in effects]
-    found = solve_ridge(groups, weights, right, start, tolerance=RIDGE_TOLERANCE)
+    found = solve_ridge(groups, weights, right, start, there=there, tolerance=RIDGE_TOLERANCE)
     return tuple(e._replace(doubt=q) for e, q in zip(effects, found, strict=True))
 
 
-def center_rows(groups: Sequence[Group], effects: Sequence[Effect]) -> Array:
+def center_rows(groups: Sequence[RidgeGroup], effects: Sequence[Effect]) -> Array:
     """Σ_g B_gᵀ x_ig of each row, (m, d)."""
     return multiply(groups, tuple(e.coefficients for e in effects))
 
 
-def _signs(group: Group, key: int) -> Array:
+def doubt_rows(groups: Sequence[RidgeGroup], effects: Sequence[Effect]) -> Array:
+    """x_iᵀ S x_i of each row: how far its centre is unknown, in units of Λ⁻¹."""
+    return np.mean(multiply(groups, tuple(e.doubt for e in effects)) ** 2, axis=1)
+
+
+def _signs(group: RidgeGroup, key: int) -> Array:
     rng = stream(Purpose.ATTRIBUTES, 0, key)
     signs = 2 * rng.integers(0, 2, (group.size, PROBES), dtype=np.int8) - 1
     return on(signs.astype(FLOAT), group.mean)

@@ -25,7 +25,14 @@ from pygeco.algorithm.path import Stop
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes import informed
 from pygeco.bayes.growth import drop_fading, fit_offsets, grow_block, raise_block
-from pygeco.bayes.informed import drop_groups, finish, inform, match_groups, sweep_informed
+from pygeco.bayes.informed import (
+    drop_centers,
+    drop_groups,
+    inform,
+    match_groups,
+    state_doubt,
+    sweep_informed,
+)
 from pygeco.bayes.posterior import (
     NOTHING,
     Known,
@@ -226,7 +233,8 @@ def _inform(data: Entries, at: Stage, known: Known, watch: Watch) -> Stage:
             break
     if not known and at.plain is not None:
         return at._replace(now=at.plain)
-    return at._replace(now=finish(sweep(data, at.now)[0], known))
+    now, _ = sweep(data, state_doubt(at.now, known))
+    return at._replace(now=drop_centers(now))
 
 
 def is_certain(now: Posterior) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from pygeco.bayes.effects import MIN_DEGREES, start_effects, state_doubts
+from pygeco.bayes.effects import MIN_DEGREES, doubt_rows, start_effects, state_doubts
 from pygeco.bayes.posterior import Known, Posterior, update_priors
 from pygeco.bayes.priors import Gaussian
-from pygeco.bayes.ridge import Group
+from pygeco.bayes.ridge import RidgeGroup
 from pygeco.bayes.sweep import sweep
 from pygeco.objectives.entries.objective import Entries
 
@@ -41,7 +41,7 @@ def drop_groups(now: Posterior, known: Known) -> tuple[Posterior, Known]:
     return replace(now, row_prior=row_prior, col_prior=col_prior), Known(rows, cols)
 
 
-def _drop(prior: Gaussian, groups: Sequence[Group]) -> tuple[Gaussian, tuple[Group, ...]]:
+def _drop(prior: Gaussian, groups: Sequence[RidgeGroup]) -> tuple[Gaussian, tuple[RidgeGroup, ...]]:
     pairs = [
         (effect, group)
         for effect, group in zip(prior.effects, groups, strict=True)
@@ -52,23 +52,36 @@ def _drop(prior: Gaussian, groups: Sequence[Group]) -> tuple[Gaussian, tuple[Gro
     return prior._replace(effects=effects, centers=centers), tuple(group for _, group in pairs)
 
 
-def finish(now: Posterior, known: Known) -> Posterior:
-    """The posterior as a model keeps it: with the doubt about the effects, without centers."""
+def state_doubt(now: Posterior, known: Known) -> Posterior:
+    """The posterior with the doubt about the effects, which rows without data have to bear."""
     return replace(
         now,
-        row_prior=_finish(now.row_prior, known.rows),
-        col_prior=_finish(now.col_prior, known.cols),
+        row_prior=_state_doubt(now.row_prior, known.rows),
+        col_prior=_state_doubt(now.col_prior, known.cols),
     )
 
 
-def _finish(prior: Gaussian, groups: Sequence[Group]) -> Gaussian:
-    return prior._replace(effects=state_doubts(groups, prior.effects), centers=None)
+def _state_doubt(prior: Gaussian, groups: Sequence[RidgeGroup]) -> Gaussian:
+    if not groups or prior.centers is None:
+        return prior
+    there = prior.there(prior.centers)
+    effects = state_doubts(groups, prior.effects, there)
+    doubt = doubt_rows(groups, effects) * (1 - there[:, 0])
+    return prior._replace(effects=effects, ridges=1 / (1 + doubt))
+
+
+def drop_centers(now: Posterior) -> Posterior:
+    """The posterior as a model keeps it: centers follow from attributes and effects."""
+    row_prior, col_prior = (
+        prior._replace(centers=None, ridges=None) for prior in (now.row_prior, now.col_prior)
+    )
+    return replace(now, row_prior=row_prior, col_prior=col_prior)
 
 
 def match_groups(now: Posterior, known: Known) -> Known:
     """The groups that the posterior has effects of."""
 
-    def keep(prior: Gaussian, groups: Sequence[Group]) -> Iterator[Group]:
+    def keep(prior: Gaussian, groups: Sequence[RidgeGroup]) -> Iterator[RidgeGroup]:
         names = {(effect.source, effect.name) for effect in prior.effects}
         return (group for group in groups if (group.source, group.name) in names)
 

@@ -21,7 +21,7 @@ from pygeco.arrays.kinds import (
 )
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.priors import FLOAT, Gaussian
-from pygeco.bayes.ridge import Group
+from pygeco.bayes.ridge import RidgeGroup
 from pygeco.losses.weighted_squares import Weighing
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
@@ -106,8 +106,8 @@ def contributions(
 class Known(NamedTuple):
     """What is known of rows and columns beforehand, as groups of attributes."""
 
-    rows: tuple[Group, ...] = ()
-    cols: tuple[Group, ...] = ()
+    rows: tuple[RidgeGroup, ...] = ()
+    cols: tuple[RidgeGroup, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.rows or self.cols)

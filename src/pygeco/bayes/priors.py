@@ -19,7 +19,7 @@ from pygeco.bayes.effects import (
     square,
     weigh_effects,
 )
-from pygeco.bayes.ridge import Group
+from pygeco.bayes.ridge import RidgeGroup
 from pygeco.objectives.entries.half_sweep import Side
 
 FLOAT = np.float32  # the noise of the data is far above the rounding
@@ -30,7 +30,8 @@ class Gaussian(NamedTuple):
     """The prior of one side's vectors: precision (s + 1, s + 1) and centre, the offset last.
 
     Both are on the host. `some` says which rows have data. `effects` are what attributes add to the
-    centre; `centers` (m, s + 1) then are those of the rows, while they are fitted.
+    centre; `centers` (m, s + 1) then are those of the rows, while these are fitted, and `ridges`
+    (m,) what their precisions are multiplied with, where not one.
     """
 
     precision: Array
@@ -39,6 +40,7 @@ class Gaussian(NamedTuple):
     offset: bool
     effects: tuple[Effect, ...] = ()
     centers: Array | None = None
+    ridges: Array | None = None
 
     def on_host(self) -> tuple[str, ...]:
         return "precision", "centre"
@@ -47,6 +49,10 @@ class Gaussian(NamedTuple):
     def about(self) -> Array:
         """What the rows' vectors lie about: one centre, or one a row."""
         return self.centre if self.centers is None else self.centers
+
+    def there(self, like: Array) -> Array:
+        """One for rows with data, else zero, (m, 1)."""
+        return on(self.some, like).astype(FLOAT)[:, None]
 
     @property
     def unknowns(self) -> int:
@@ -59,7 +65,7 @@ class Gaussian(NamedTuple):
         d = side.rank + 1
         return cls(np.eye(d), np.zeros(d), some, offset).update(side)
 
-    def update(self, side: Side, groups: Sequence[Group] = ()) -> Gaussian:
+    def update(self, side: Side, groups: Sequence[RidgeGroup] = ()) -> Gaussian:
         """The most likely one over the n rows with data, its off-diagonal times n / (n + d)."""
         X, W = _stack(side)
         if not groups:
@@ -67,10 +73,10 @@ class Gaussian(NamedTuple):
             return self._replace(precision=np.linalg.inv(covariance), centre=centre)
         mean = X[self.some].mean(axis=0, dtype=float)
         T = X - on(mean.astype(FLOAT), X)
-        effects = solve_effects(groups, self.effects, T)
+        effects = solve_effects(groups, self.effects, T, self.there(T))
         moves = center_rows(groups, effects)
         rest = (T - moves)[self.some].astype(float)
-        pulls: Array = sum(e.weight * square(e) for e in effects)  # type: ignore[assignment]
+        pulls = _pull(effects)
         middle, covariance = self._measure(rest, W[self.some], pulls / max(len(rest), 1))
         precision = np.linalg.inv(covariance)
         effects = weigh_effects(groups, effects, precision, self.unknowns)
@@ -97,7 +103,7 @@ class Gaussian(NamedTuple):
         return centre, covariance
 
     def draw(
-        self, side: Side, guess: Array, rng: np.random.Generator, groups: Sequence[Group] = ()
+        self, side: Side, guess: Array, rng: np.random.Generator, groups: Sequence[RidgeGroup] = ()
     ) -> Gaussian:
         """Mean and precision given the side's vectors: normal and Wishart, the conjugate pair.
 
@@ -105,16 +111,17 @@ class Gaussian(NamedTuple):
         `guess`. With attributes their coefficients are drawn first, and their weights last.
         """
         X = np.column_stack([side.factor, side.bias])
-        effects, more, pulls, moves = self.effects, 0, 0.0, None
+        effects, more, moves = self.effects, 0, None
+        pulls: Array | float = 0.0
         if groups:
             mean = X[self.some].mean(axis=0, dtype=float)
             T = X - on(mean.astype(FLOAT), X)
             covariance = np.linalg.inv(self.precision)
-            effects = draw_effects(groups, effects, T, covariance, self.some, rng)
+            effects = draw_effects(groups, effects, T, covariance, self.there(T), rng)
             moves = center_rows(groups, effects)
             X = X - moves
             more = sum(group.size for group in groups)
-            pulls = sum(e.weight * square(e) for e in effects)
+            pulls = _pull(effects)
         precision, centre = self._draw_moments(X[self.some].astype(float), guess, more, pulls, rng)
         prior = self._replace(precision=precision, centre=centre)
         if moves is None:
@@ -158,6 +165,7 @@ class Gaussian(NamedTuple):
             centre=centre[order],
             effects=tuple(e.add_components(len(variances)) for e in self.effects),
             centers=None,
+            ridges=None,
         )
 
 
@@ -167,6 +175,11 @@ def _stack(side: Side) -> tuple[Array, Array]:
         np.column_stack([side.factor, side.bias]),
         np.column_stack([side.variance, side.bias_variance]),
     )
+
+
+def _pull(effects: Sequence[Effect]) -> Array:
+    """Σ_g λ_g B_gᵀ B_g."""
+    return np.sum([e.weight * square(e) for e in effects], axis=0)
 
 
 def _moments(X: Array, W: Array) -> tuple[Array, Array, Array]:

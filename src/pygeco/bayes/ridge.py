@@ -18,10 +18,10 @@ from pygeco.arrays.operators import Operator
 Blocks = tuple[Array, ...]  # one array (F_g, k) a group
 
 
-class Group(NamedTuple):
+class RidgeGroup(NamedTuple):
     """Attributes of one source: X (m, F), centered, zero where nothing is known of a row.
 
-    `diagonal` is that of XᵀX, `mean` what was subtracted from each attribute.
+    `mean` is what was subtracted from each attribute, `diagonal` that of XᵀX over rows with data.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Group(NamedTuple):
         return self.X.shape[1]
 
 
-def multiply(groups: Sequence[Group], B: Blocks) -> Array:
+def multiply(groups: Sequence[RidgeGroup], B: Blocks) -> Array:
     """Σ_g X_g B_g, (m, k)."""
     first, *rest = (group.X.matmat(b) for group, b in zip(groups, B, strict=True))
     for part in rest:
@@ -43,21 +43,24 @@ def multiply(groups: Sequence[Group], B: Blocks) -> Array:
     return first
 
 
-def multiply_transposed(groups: Sequence[Group], Y: Array) -> Blocks:
+def multiply_transposed(groups: Sequence[RidgeGroup], Y: Array) -> Blocks:
     """X_gᵀ Y of each group."""
     return tuple(group.X.rmatmat(Y) for group in groups)
 
 
 def solve_ridge(
-    groups: Sequence[Group],
+    groups: Sequence[RidgeGroup],
     weights: Sequence[float],
     right: Blocks,
     start: Blocks,
     *,
+    there: Array,
     tolerance: float,
     max_iter: int = 30,
 ) -> Blocks:
-    """(XᵀX + diag(λ))⁻¹ times the right sides, by conjugate gradients from `start`.
+    """(XᵀDX + diag(λ))⁻¹ times the right sides, by conjugate gradients from `start`.
+
+    D is the diagonal `there` (m, 1): one for rows with data, else zero.
 
     Each column is preconditioned by the diagonal, and all are stepped together until the largest
     residual, by that measure, has fallen to `tolerance` of its right side. O(|X| k) a step.
@@ -68,7 +71,7 @@ def solve_ridge(
     )
 
     def apply(P: Blocks) -> Blocks:
-        found = multiply_transposed(groups, multiply(groups, P))
+        found = multiply_transposed(groups, there * multiply(groups, P))
         pairs = zip(found, P, weights, strict=True)
         return tuple((q + weight * p).astype(np.float32) for q, p, weight in pairs)
 
@@ -76,9 +79,9 @@ def solve_ridge(
         return tuple(x + on(sizes.astype(np.float32), p) * p for x, p in zip(X, P, strict=True))
 
     goal = tolerance**2 * _dot_columns(right, tuple(map(np.multiply, scale, right)))
-    x = start
-    r = tuple(b - a for b, a in zip(right, apply(x), strict=True))
-    z = tuple(map(np.multiply, scale, r))
+    x: Blocks = start
+    r: Blocks = tuple(b - a for b, a in zip(right, apply(x), strict=True))
+    z: Blocks = tuple(map(np.multiply, scale, r))
     p, size = z, _dot_columns(r, z)
     for _ in range(max_iter):
         if np.all(size <= goal):

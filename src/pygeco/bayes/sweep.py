@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pygeco.arrays.kinds import on, zeros
+from pygeco.bayes.attributes import AttributeValues
+from pygeco.bayes.placing import place_rows_by
 from pygeco.bayes.posterior import LEAST_NOISE, Posterior
 from pygeco.bayes.priors import FLOAT, Gaussian
 from pygeco.engines import Cells
@@ -60,28 +62,34 @@ def sweep(data: Entries, now: Posterior, relax: float = 0.0) -> tuple[Posterior,
 
 def sweep_side(cells: Cells, side: Side, partner: Side, prior: Gaussian, tau: float) -> Swept:
     return half_sweep(
-        cells, side, partner, prior=prior.precision, centre=prior.about, tau=tau, variances=True
+        cells,
+        side,
+        partner,
+        prior=prior.precision,
+        centre=prior.about,
+        ridge=prior.ridges,
+        tau=tau,
+        variances=True,
     )
 
 
-def new_rows(model: Posterior, entries: Entries) -> Side:
+def new_rows(model: Posterior, entries: Entries, values: AttributeValues | None = None) -> Side:
     """The posterior means and variances of rows that were not fitted, given their cells.
 
-    Under a robust loss their cells are weighted as those of the fit were, from the prior's centre
-    on and so many times anew.
+    `values` are their attributes, if any. Under a robust loss their cells are weighted as those of
+    the fit were, from the prior's centre on and so many times anew.
     """
     data = entries.standardised(model.mean, model.scale, FLOAT)
     m, like = entries.shape[0], model.cols.factor
     side = Side(zeros((m, model.rank), like, FLOAT), zeros(m, like, FLOAT))
-    if model.weighing is None:
-        return sweep_side(data.by_row, side, model.cols, model.row_prior, model.tau).side
-    centre = on(model.row_prior.centre.astype(FLOAT), like)
-    side = Side(side.factor + centre[:-1], side.bias + centre[-1])
     cells = data.by_row
+    prior = place_rows_by(model.row_prior, cells, values)
+    if model.weighing is None:
+        return sweep_side(cells, side, model.cols, prior, model.tau).side
+    centre = on(prior.about.astype(FLOAT), like)
+    side = Side(side.factor + centre[..., :-1], side.bias + centre[..., -1])
     for _ in range(REWEIGHTINGS):
         P, Q = beyond(side.factor, like, side.bias, model.cols.bias)
         weights = model.weighing.weights(model.scale * apart(cells, P, Q).astype(float))
-        side = sweep_side(
-            weighed(cells, weights), side, model.cols, model.row_prior, model.tau
-        ).side
+        side = sweep_side(weighed(cells, weights), side, model.cols, prior, model.tau).side
     return side

@@ -28,6 +28,7 @@ from pygeco.algorithm.solver import Solver
 from pygeco.arrays.container import Blocks, Contents, Texts, read, read_tree, write
 from pygeco.arrays.kinds import foreign, host
 from pygeco.arrays.low_rank import LowRank
+from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.average import Average, Draw
 from pygeco.bayes.effects import Effect
 from pygeco.bayes.evidence import Stage
@@ -46,19 +47,8 @@ T = TypeVar("T")
 _RECORDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        *(
-            Average,
-            Biases,
-            Certificate,
-            Draw,
-            Effect,
-            Gaussian,
-            Lanczos,
-            LowRank,
-            Path,
-            Posterior,
-            Power,
-        ),
+        *(Average, AttributeValues, Biases, Certificate, Draw, Effect, Gaussian, Lanczos, LowRank),
+        *(Path, Posterior, Power),
         *(Schatten, Seen, Side, Signs, Solver, Stage, Step, Trace, Weighing, losses.Multinomial),
         *losses.LOSSES.values(),
     )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pygeco.algorithm.penalties import Penalty
 from pygeco.arrays.kinds import host, on, ones
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.average import Average
 from pygeco.bayes.posterior import Posterior
 from pygeco.engines import Engine, choose_engine
@@ -52,6 +53,8 @@ class FittedModel(ABC):
         Whether predictions are clipped to `bounds`.
     posterior, average : Posterior and Average or None
         Where the evidence was used, and where draws were.
+    row_attributes, column_attributes : AttributeValues or None
+        What the fit was told of rows and columns.
     """
 
     factors: LowRank
@@ -67,6 +70,8 @@ class FittedModel(ABC):
     posterior: Posterior | None = None
     average: Average | None = None
     held_out: Seen | None = None
+    row_attributes: AttributeValues | None = None
+    column_attributes: AttributeValues | None = None
 
     @abstractmethod
     def linear(self, rows: Positions, cols: Positions) -> Array:
@@ -187,13 +192,13 @@ class FittedModel(ABC):
         order = np.argsort(-ranked, kind="stable")[:k]
         return Best(order, self.respond(z[order]))
 
-    def fold_rows(self, entries: Entries) -> Folded:
+    def fold_rows(self, entries: Entries, values: AttributeValues | None = None) -> Folded:
         """New rows, each fitted to its own cells alone, in the basis of V."""
-        return fold(self.folding_state(), self.factors, entries)
+        return fold(self.folding_state(), self.factors, entries, values)
 
-    def fold_columns(self, entries: Entries) -> Folded:
+    def fold_columns(self, entries: Entries, values: AttributeValues | None = None) -> Folded:
         """New columns, whose cells are given transposed, in the basis of U."""
-        return fold(self.folding_state().T, self.factors.T, entries)
+        return fold(self.folding_state().T, self.factors.T, entries, values)
 
     def complete_rows(self, W: Array) -> Array:
         """Linear predictions of whole rows from their coordinates in `components`."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from pygeco.algorithm.penalties import Penalty
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.average import Average
 from pygeco.bayes.posterior import Posterior
 from pygeco.losses import Loss
@@ -30,6 +31,8 @@ def build_model(
     clips: bool,
     posterior: Posterior | None = None,
     average: Average | None = None,
+    row_attributes: AttributeValues | None = None,
+    column_attributes: AttributeValues | None = None,
 ) -> FittedModel:
     """What a fit to the entries found, as a model where they are."""
     kind = ClusterModel if is_in_slabs(entries.kind) else CompletionModel
@@ -46,6 +49,8 @@ def build_model(
         clips=clips,
         posterior=posterior,
         average=average,
+        row_attributes=row_attributes,
+        column_attributes=column_attributes,
     )
 
 

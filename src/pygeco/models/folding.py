@@ -10,6 +10,7 @@ import numpy as np
 from pygeco.algorithm.penalties import Penalty, Schatten
 from pygeco.arrays.kinds import host, on, ones, times, zeros
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.sweep import new_rows
 from pygeco.losses import Loss
@@ -114,10 +115,12 @@ class Linear:
         return self.total * slope / (2 * np.maximum(s, TINY * s.max(initial=1e-300)))
 
 
-def fold(model: Linear | Posterior, A: LowRank, entries: Entries) -> Folded:
+def fold(
+    model: Linear | Posterior, A: LowRank, entries: Entries, values: AttributeValues | None = None
+) -> Folded:
     """The rows of `entries` given the columns of the model, in the basis A.V."""
     if isinstance(model, Linear):
         return model.fold(entries)
-    rows = new_rows(model, entries)
+    rows = new_rows(model, entries, values)
     turned = times(model.cols.factor.T.astype(float), A.V.astype(float))
     return Folded(model.scale * (rows.factor @ turned), model.scale * rows.bias)

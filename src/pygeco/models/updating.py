@@ -11,9 +11,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.bayes.attributes import PATTERN, AttributeValues
 from pygeco.bayes.posterior import Posterior
+from pygeco.bayes.priors import Gaussian
 from pygeco.bayes.sweep import new_rows
 from pygeco.losses import Loss
 from pygeco.models.folding import Linear, Sizes
@@ -38,9 +41,15 @@ def take_in(model: CompletionModel, new: Entries, places: Places) -> CompletionM
     if not len(rows) and not len(cols):
         return model
     state = _widen(model.folding_state(), entries, places)
-    state = _refit_rows(state, entries, rows)
-    state = _refit_rows(state.T, entries.T, cols).T
-    state = _refit_rows(state, entries, rows)
+    known = [
+        None if values is None else values.widen(size, place)
+        for values, size, place in zip(
+            (model.row_attributes, model.column_attributes), entries.shape, places, strict=True
+        )
+    ]
+    state = _refit_rows(state, entries, rows, known[0])
+    state = _refit_rows(state.T, entries.T, cols, known[1]).T
+    state = _refit_rows(state, entries, rows, known[0])
     bounds = model.bounds
     if new.size:
         low, high = model.loss.bounds(new.by_row.values)
@@ -61,6 +70,8 @@ def take_in(model: CompletionModel, new: Entries, places: Places) -> CompletionM
         seen=keep_cells(entries),
         held_out=held,
         bounds=bounds,
+        row_attributes=known[0],
+        column_attributes=known[1],
     )
 
 
@@ -106,8 +117,8 @@ def _widen(state: Linear | Posterior, entries: Entries, places: Places) -> Linea
             state,
             rows=Side(*(_add_zeros(part, m, row) for part in state.rows)),
             cols=Side(*(_add_zeros(part, n, col) for part in state.cols)),
-            row_prior=state.row_prior._replace(some=some[0]),
-            col_prior=state.col_prior._replace(some=some[1]),
+            row_prior=_widen_prior(state.row_prior, some[0], n, col),
+            col_prior=_widen_prior(state.col_prior, some[1], m, row),
         )
     A, b = state.A.astype(float), state.biases
     rows, cols = (
@@ -123,17 +134,37 @@ def _widen(state: Linear | Posterior, entries: Entries, places: Places) -> Linea
     )
 
 
+def _widen_prior(prior: Gaussian, some: NDArray[np.bool_], size: int, place: Positions) -> Gaussian:
+    """The prior where the other side has grown: new cells of a pattern have no effect yet."""
+    effects = tuple(
+        effect
+        if effect.source != PATTERN
+        else effect._replace(
+            coefficients=_add_zeros(effect.coefficients, size, place),
+            mean=_add_zeros(effect.mean, size, place),
+            doubt=_add_zeros(effect.doubt, size, place),
+        )
+        for effect in prior.effects
+    )
+    return prior._replace(some=some, effects=effects)
+
+
 def _add_zeros(x: Array, size: int, place: Positions) -> Array:
     out = np.zeros((size, *x.shape[1:]), x.dtype)
     out[place] = x
     return out
 
 
-def _refit_rows(state: Linear | Posterior, entries: Entries, rows: Positions) -> Linear | Posterior:
+def _refit_rows(
+    state: Linear | Posterior,
+    entries: Entries,
+    rows: Positions,
+    values: AttributeValues | None,
+) -> Linear | Posterior:
     """The state with these rows fitted to all their cells, given the columns."""
     part = entries.some(rows)
     if isinstance(state, Posterior):
-        found = new_rows(state, part)
+        found = new_rows(state, part, None if values is None else values.take(rows))
         sides = (_put_rows(old, rows, new) for old, new in zip(state.rows, found, strict=True))
         return replace(state, rows=Side(*sides))
     coordinates, offsets = state.fold(part)
