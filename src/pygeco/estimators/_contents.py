@@ -10,7 +10,9 @@ import scipy.sparse as sp
 from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Schatten, Trace
 from pygeco.arrays.low_rank import LowRank
+from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.average import Average, Draw
+from pygeco.bayes.effects import Effect
 from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.priors import Gaussian
 from pygeco.io.model_checks import (
@@ -67,7 +69,39 @@ def drawn(m: str) -> Check:
 
 
 def gaussian(m: str, d: str) -> Check:
-    return parts(Gaussian, precision=array("f", d, d), centre=array("f", d), some=array("b", m))
+    effect = parts(
+        Effect,
+        name=of(str),
+        source=of(str),
+        coefficients=array("f", "F", d),
+        weight=number(0),
+        degrees=number(0),
+        mean=array("f", "F"),
+        doubt=array("f", "F", "draws"),
+    )
+    return parts(
+        Gaussian,
+        precision=array("f", d, d),
+        centre=array("f", d),
+        some=array("b", m),
+        effects=each(tuple, effect, "F", "draws"),
+    )
+
+
+def attribute_values(m: str) -> Check:
+    def check(name: str, value: Any, sizes: Sizes) -> None:
+        parts(
+            AttributeValues,
+            known=array("b", m),
+            names=each(tuple, of(str)),
+            sizes=each(tuple, of(int)),
+        )(name, value, sizes)
+        if not sp.issparse(value.matrix) or len(value.names) != len(value.sizes):
+            raise ValueError(f"{name} is not a table of attributes")
+        match_size(f"{name}.matrix", value.matrix.shape[0], m, sizes)
+        match_size(f"{name}.matrix", value.matrix.shape[1], sum(value.sizes), sizes)
+
+    return check
 
 
 def cells(name: str, value: Any, sizes: Sizes) -> None:
@@ -158,6 +192,8 @@ COMPLETION: dict[str, Check] = {
     "held_out_": optional(own_cells),
     "posterior_": optional(POSTERIOR),
     "average_": optional(AVERAGE),
+    "row_attributes_": optional(attribute_values("m")),
+    "column_attributes_": optional(attribute_values("n")),
     "path_": path("fit_m", "fit_n"),
     "stop_reason_": of(Stop),
     "loss_": of(Loss),
@@ -221,7 +257,10 @@ QUADRATIC: dict[str, Check] = {
 CLASSES: dict[str, Check] = {"classes_": classes}
 REGRESSOR: dict[str, Check] = {"loss_": of(Loss), "one_target_": of(bool)}
 # Attributes that not every file has: of data without names, or of an earlier version.
-MAY_LACK = ("feature_names_in_", "held_out_", "levels_", "clip_", "penalty_", "offsets_")
+MAY_LACK = (
+    *("feature_names_in_", "held_out_", "levels_", "clip_", "penalty_", "offsets_"),
+    *("row_attributes_", "column_attributes_", "row_encoder_", "column_encoder_"),
+)
 # The attributes of MatrixCompletion that are parts of its model, and what they are called there.
 MODEL_PARTS = {
     "factors_": "factors",
@@ -237,6 +276,8 @@ MODEL_PARTS = {
     "levels_": "levels",
     "range_": "bounds",
     "clip_": "clips",
+    "row_attributes_": "row_attributes",
+    "column_attributes_": "column_attributes",
 }
 # Those that follow from the model: a file keeps them for other readers.
 DERIVED = ("components_", "singular_values_", "rank_", "_n_features_out")

@@ -171,6 +171,8 @@ class MatrixCompletion(
     levels_ = View(lambda model: model.levels)
     range_ = View(lambda model: model.bounds)
     clip_ = View(lambda model: model.clips)
+    row_attributes_ = View(lambda model: model.row_attributes)
+    column_attributes_ = View(lambda model: model.column_attributes)
     components_ = View(lambda model: model.components)
     singular_values_ = View(lambda model: model.factors.s)
     rank_ = View(lambda model: model.factors.rank)
@@ -631,6 +633,7 @@ class MatrixCompletion(
     def _restore(self, fitted: dict[str, Any]) -> None:
         """What a file of an earlier version lacks is what the settings say."""
         lacking: dict[str, Any] = {"held_out_": None, "clip_": False, "levels_": (1.0, 1.0)}
+        lacking |= {"row_attributes_": None, "column_attributes_": None}
         if not {"penalty_", "offsets_"} <= fitted.keys():  # settings may have changed since the fit
             penalty = self._choose_penalty()
             lacking |= {"penalty_": penalty, "offsets_": choose_offsets(self.biases, penalty)}
