@@ -9,6 +9,7 @@ import os
 import resource
 import shutil
 import struct
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -25,10 +26,10 @@ import scipy.io
 import scipy.sparse as sp
 
 import pygeco
-from pygeco import MatrixCompletion, ModelFileError, RobustPCA, Trace
+from pygeco import Attributes, MatrixCompletion, ModelFileError, RobustPCA, Trace
 from pygeco.arrays import container
-from pygeco.data import load_movielens, read_ratings
-from pygeco.errors import ColumnError, ReadError
+from pygeco.data import load_movielens, read_attributes, read_ratings
+from pygeco.errors import AttributeWarning, ColumnError, ReadError
 from pygeco.estimators._checkpoint import Checkpoint, kept_steps
 from pygeco.io.matrices import read_array, read_table
 from pygeco.io.model_file import describe
@@ -180,6 +181,41 @@ def films() -> list[bytes]:
     return [written(lambda f: write_video(f, frames, 5.0))]
 
 
+def attribute_table() -> pa.Table:
+    return pa.table(
+        {
+            "user_id": np.arange(30),
+            "sex": ["F", "M", None] * 10,
+            "tags": ["a|b", "c"] * 15,
+            "when": np.arange(30).astype("M8[s]"),
+            "x": STARS,
+        }
+    )
+
+
+def attribute_files() -> list[bytes]:
+    table = attribute_table()
+    text = written(lambda file: pa.csv.write_csv(table, file))
+    without = pa.csv.WriteOptions(include_header=False, delimiter=";")
+    return [
+        text,
+        text.replace(b",", b"::").replace(b'"', b""),
+        written(lambda file: pa.csv.write_csv(table, file, without)),
+        written(lambda file: pa.parquet.write_table(table, file)),
+        titles()[0],
+    ]
+
+
+def encoders() -> list[bytes]:
+    X = RNG.standard_normal((6, 5))
+    found = []
+    with scratch() as path:
+        for rows in (attribute_table(), X, sp.csr_array(np.where(X > 0, X, 0))):
+            Attributes().fit(rows).save(path)
+            found.append(path.read_bytes())
+    return found
+
+
 def models() -> list[bytes]:
     cells = (USERS - 1, ITEMS - 1, STARS, (8, 8))
     fitted = [
@@ -300,6 +336,25 @@ def read_and_fit(path: Path) -> None:
     assert np.isfinite(model.factors_.s).all(), "a model that is not finite"
 
 
+def read_and_encode(path: Path) -> None:
+    """What can be read can be encoded, or is refused in a sentence."""
+    table = read_attributes(path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AttributeWarning)
+            found = Attributes().fit_transform(table)
+    except ValueError as error:
+        raise ReadError(str(error)) from error
+    assert np.isfinite(found.data).all(), "a matrix that is not finite"
+
+
+def read_encoder(path: Path) -> None:
+    """Load it, and name its columns."""
+    encoder = pygeco.load(path)
+    assert len(encoder.get_feature_names_out()) == sum(group.size for group in encoder.groups_)
+    pygeco.load(path, mmap=True)
+
+
 PACKERS = (
     *(gzip.compress, bz2.compress, lzma.compress),
     lambda data: pa.compress(data, "zstd", asbytes=True),
@@ -329,5 +384,7 @@ TARGETS = {
     "video": Target(read_film, ".mp4", films),
     "model": Target(read_model, "", models),
     "forged model": Target(read_model, "", models, (forged,)),
+    "attributes": Target(read_and_encode, "", attribute_files),
+    "encoder": Target(read_encoder, "", encoders, (bytes, forged)),
     "checkpoint": Target(read_checkpoint, "", checkpoints, (bytes, forged)),
 }

@@ -370,8 +370,33 @@ def spoiled(name: str, value) -> dict:
     ],
 )
 def test_a_state_whose_parts_do_not_fit_is_refused(name, value, told) -> None:
+    nameless = spoiled("age", {})
+    del nameless["fitted"]["feature_names_in_"]
+    with pytest.raises(ValueError, match="feature_names_in_ is missing"):
+        Attributes.from_state(nameless)
     with pytest.raises(ValueError, match=told):
         Attributes.from_state(spoiled(name, value))
+
+
+@pytest.mark.parametrize(
+    ("X", "part", "value", "told"),
+    [
+        (np.eye(3), {"n_features_in_": 2}, {}, "kept leads out of the matrix"),
+        (np.eye(3), {}, {"kept": np.array([-1, 0, 1])}, "kept leads out of the matrix"),
+        (np.eye(3), {}, {"mean": None}, "mean and scale are not both there"),
+        (np.eye(3), {}, {"scale": np.zeros(3)}, "scale is not above zero"),
+        (np.eye(3), {}, {"columns": ["a"]}, "columns has length 1, not 3"),
+        (np.eye(3), {}, {"groups": [["a", 2, "number"]]}, "columns has length 3, not 2"),
+        (sp.csr_array(np.eye(3)), {"n_features_in_": 2}, {}, "groups have 3 columns, not 2"),
+        (np.eye(3), {"coders": []}, {}, "coders have no groups"),
+    ],
+)
+def test_a_state_of_a_matrix_whose_parts_do_not_fit_is_refused(X, part, value, told) -> None:
+    state = Attributes().fit(X).to_state()
+    state["fitted"]["coders"][0] |= value
+    state["fitted"] |= part
+    with pytest.raises(ValueError, match=told):
+        Attributes.from_state(state)
 
 
 def test_ugly_names_and_levels_stay_apart() -> None:

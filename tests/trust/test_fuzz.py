@@ -37,6 +37,8 @@ RUNS = {
     "video": 2_000,
     "model": 7_000,
     "forged model": 7_000,
+    "attributes": 6_000,
+    "encoder": 5_000,
     "checkpoint": 4_000,
 }
 GUIDED = importlib.util.find_spec("atheris") is not None

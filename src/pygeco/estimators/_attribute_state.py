@@ -90,15 +90,32 @@ class _AttributeFile(Saveable, BaseEstimator):
         return kept | {"coders": [coder.state() for coder in self._coders]}
 
     def _restore(self, fitted: dict[str, Any]) -> None:
-        parts = dict(fitted)
-        coders = tuple(read_coder(state) for state in parts.pop("coders"))
+        coders = read_coders(fitted)
         groups = tuple(group for coder in coders for group in coder.groups)
-        if not groups or (len(coders) > 1 and any(isinstance(c, MatrixCoder) for c in coders)):
-            raise ValueError("coders are none, or do not go together")
+        parts = {name: value for name, value in fitted.items() if name != "coders"}
         super()._restore(parts | {"_coders": coders, "groups_": groups})
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "groups_")
+
+
+def read_coders(fitted: dict[str, Any]) -> tuple[Coder, ...]:
+    """The coders among the fitted attributes of a file, if they suit each other and the rest."""
+    coders = tuple(read_coder(state) for state in fitted["coders"])
+    if not any(coder.groups for coder in coders):
+        raise ValueError("coders have no groups")
+    matrices = [coder for coder in coders if isinstance(coder, MatrixCoder)]
+    if matrices and len(coders) > 1:
+        raise ValueError("coders are of a matrix and of a table")
+    for coder in matrices:
+        total, n = sum(group.size for group in coder.groups), fitted["n_features_in_"]
+        if coder.kept is None and total != n:
+            raise ValueError(f"groups have {total} columns, not {n}")
+        if coder.kept is not None and coder.kept.max() >= n:
+            raise ValueError("kept leads out of the matrix")
+    if not matrices and "feature_names_in_" not in fitted:
+        raise ValueError("feature_names_in_ is missing")
+    return coders
 
 
 def read_coder(state: dict[str, Any]) -> Coder:
