@@ -1,10 +1,19 @@
 """The command line in this process, and a small set of ratings for it."""
 
+import os
+import pty
+import subprocess
+import sys
+
 import pandas as pd
 from typer.testing import CliRunner
 
 from pygeco.cli.app import app
 from pygeco.data import make_ratings
+
+GECO = [sys.executable, "-c", "from pygeco.cli import main; main()"]
+# Clears the screen, names the window, fills the clipboard, with ESC and with CSI; turns the text.
+EVIL = "\x1b[2J\x1b]0;name\x07\x1b]52;c;aGk=\x07\x9b2J\x7f\u202e"
 
 
 def run(*arguments, code: int = 0, stdin: bytes | None = None):
@@ -17,3 +26,25 @@ def run(*arguments, code: int = 0, stdin: bytes | None = None):
 def frame(cells=1500, seed=0) -> pd.DataFrame:
     rows, cols, values, _ = make_ratings((80, 50), cells, seed=seed)
     return pd.DataFrame({"user": rows + 1, "item": [f"film-{k}" for k in cols], "rating": values})
+
+
+def on_a_terminal(*arguments, columns: int = 120, **env: str) -> tuple[int, str]:
+    """What a person sees: the command on a pseudo-terminal."""
+    leader, follower = pty.openpty()
+    child = subprocess.Popen(
+        [*GECO, *map(str, arguments)],
+        stdout=follower,
+        stderr=follower,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": str(columns), "NO_COLOR": "1"} | env,
+    )
+    os.close(follower)
+    parts = []
+    while True:
+        try:
+            parts.append(os.read(leader, 1 << 16))
+        except OSError:
+            break
+        if not parts[-1]:
+            break
+    os.close(leader)
+    return child.wait(), b"".join(parts).decode()

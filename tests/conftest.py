@@ -12,12 +12,12 @@ settings.load_profile("pygeco")
 SLOW = (
     "engines/dask/test_engine.py", "test_docs.py", "trust/test_reproducible.py", "test_bench.py",
     "io/partitioned/test_fit.py", "trust/test_laws.py", "engines/test_engines.py",
-    "cli/test_ratings.py", "estimators/test_sklearn.py", "trust/test_load.py",
+    "cli/test_fit.py", "estimators/test_sklearn.py", "trust/test_load.py",
     "trust/test_kill.py", "trust/test_supply.py", "io/partitioned/test_model.py",
     "io/partitioned/test_reading.py", "trust/test_fuzz.py", "algorithm/corrections/test_sweep.py",
     "algorithm/test_paper.py", "experiments/test_figure1.py", "trust/test_disk.py",
     "bayes/test_sampling.py", "test_gallery.py",
-    "objectives/test_memory.py", "reports/test_browser.py",
+    "objectives/entries/test_observed.py", "reports/test_browser.py",
 )  # fmt: skip
 
 

@@ -168,3 +168,8 @@ def optimum(name, cells, shape, penalty=None, trace_norm=None) -> float:
     limits = [] if trace_norm is None else [cp.normNuc(A) <= trace_norm]
     goal = cp.Problem(cp.Minimize(loss + (penalty(A) if penalty else 0)), limits)
     return float(goal.solve(solver=cp.CLARABEL))
+
+
+def unit(size, seed=0):
+    x = np.random.default_rng(seed).standard_normal(size)
+    return x / np.linalg.norm(x)

@@ -1,9 +1,11 @@
-"""Fitted models for the tests of pictures and reports."""
+"""Fitted models for the tests of pictures and reports, and a reader of pages."""
 
 from functools import cache
+from html.parser import HTMLParser
 
 import numpy as np
 
+import pygeco
 from pygeco import MatrixCompletion, Ridge, Solver
 from pygeco.data import make_ratings, split_cells
 
@@ -36,3 +38,25 @@ def by_labels():
     return MatrixCompletion(2, loss="logistic", biases=True, random_state=0).fit(
         (rows, cols, labels, shape)
     )
+
+
+class Reader(HTMLParser):
+    """Tags, ids, links and text of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data) -> None:
+        self.text += data
+
+
+def page_of(model, tmp_path, held_out=None, **settings):
+    path = pygeco.report(model, held_out, output=tmp_path / "r.html", **settings)
+    assert path == tmp_path / "r.html"
+    return path.read_text(encoding="utf-8")

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from oracles import Matrix, problem
-from pygeco import Lanczos, LowRank, Power, Signs
-from pygeco.algorithm.directions import make_direction
+from pygeco import LowRank
+from pygeco.algorithm.directions import Lanczos, Power, Signs, leading_block, make_direction
 
 
 def matrices() -> dict[str, np.ndarray]:
@@ -309,3 +309,41 @@ def test_directions_by_name() -> None:
     assert make_direction("power", iterations=3) == Power(iterations=3)
     with pytest.raises(ValueError, match=r"^direction: unknown name 'qr'"):
         make_direction("qr")
+
+
+@pytest.mark.parametrize("shape", [(30, 20), (20, 30), (3, 9), (9, 3)])
+@pytest.mark.parametrize("count", [1, 3])
+def test_leading_block_is_the_truncated_svd(shape, count) -> None:
+    rng = np.random.default_rng(0)
+    k = min(shape)
+    P, Q = (np.linalg.qr(rng.standard_normal((side, k)))[0] for side in shape)
+    s = 3.0 ** -np.arange(k)
+    M = (P * s) @ Q.T
+    U, found, V = leading_block(Matrix(M), count, np.random.default_rng(1), iterations=8)
+    assert U.shape == (shape[0], count)
+    assert V.shape == (shape[1], count)
+    np.testing.assert_allclose(found, s[:count], rtol=1e-10)
+    np.testing.assert_allclose((U * found) @ V.T, (P[:, :count] * s[:count]) @ Q[:, :count].T)
+    known = leading_block(Matrix(M), count, np.random.default_rng(1), 1, start=Q[:, :count])
+    np.testing.assert_allclose(known[1], s[:count], rtol=1e-10)
+    np.testing.assert_allclose(np.abs(np.sum(known[2] * V, axis=0)), 1)
+
+
+def test_leading_block_keeps_the_precision_of_its_start() -> None:
+    M = np.random.default_rng(0).standard_normal((30, 20))
+    start = np.linalg.svd(M)[2][:9].T.astype(np.float32)
+    U, s, V = leading_block(Matrix(M.astype(np.float32)), 2, np.random.default_rng(0), start=start)
+    assert U.dtype == V.dtype == np.float32
+    np.testing.assert_allclose(s, np.linalg.svd(M)[1][:2], rtol=1e-4)
+
+
+def test_more_iterations_bring_a_block_nearer() -> None:
+    M = np.random.default_rng(5).standard_normal((60, 50))
+    top = np.linalg.svd(M)[1][:3]
+    errors = [
+        np.abs(leading_block(Matrix(M), 3, np.random.default_rng(0), k)[1] - top).max()
+        for k in (1, 2, 4, 30)
+    ]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 1e-3 * errors[0]
+    assert np.all(leading_block(Matrix(M), 3, np.random.default_rng(0))[1] <= top * (1 + 1e-12))

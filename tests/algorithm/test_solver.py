@@ -357,7 +357,7 @@ def test_bad_rank(rank) -> None:
         + (
             r"integer"
             if not isinstance(rank, int) or rank is True
-            else r"between 1 and min\(m, n\) = 9"
+            else r"between 1 and 9 for data with m="
         ),
     ):
         minimize(problem().entries, rank, CORE)

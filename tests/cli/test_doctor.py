@@ -11,7 +11,7 @@ from pygeco.diagnostics import machine as health
 from pygeco.engines.cpu.health import Cache
 
 WELL = Cache("somewhere", True, 1.0, 5, 0)
-NO_GPU = {"devices": [], "cupy": None}
+NO_GPU = health.Gpu([], None)
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_advice_names_each_fault() -> None:
         "NUMBA_CACHE_DIR": health.advice(whole, 4, 4, WELL._replace(writable=False), NO_GPU),
         "run geco doctor again": health.advice(whole, 4, 4, WELL._replace(misses=3), NO_GPU),
         "pygeco[report]": health.advice(whole | {"jinja2": None}, 4, 4, WELL, NO_GPU),
-        "no CuPy": health.advice(whole, 4, 4, WELL, {"devices": ["H200"], "cupy": None}),
+        "no CuPy": health.advice(whole, 4, 4, WELL, health.Gpu(["H200"], None)),
         "keep this machine busy": health.advice(whole, 4, 4, WELL, NO_GPU, load=9.0),
     }
     for said, lines in cases.items():

@@ -141,7 +141,7 @@ def test_objectives_fall_with_the_rank():
     ("fit", "message"),
     [
         (lambda X, y: QuadraticClassifier().fit(X, 0 * y), r"^y: holds only one class"),
-        (lambda X, y: QuadraticClassifier(rank=-1).fit(X, y), r"^rank: must be an integer ≥ 1"),
+        (lambda X, y: QuadraticClassifier(rank=-1).fit(X, y), r"^rank: expected an integer"),
         (lambda X, y: QuadraticClassifier(alpha=-1).fit(X, y), r"^alpha: must be"),
         (lambda X, y: QuadraticRegressor().fit(X, y[:3]), r"inconsistent numbers of samples"),
         (lambda X, y: QuadraticRegressor(loss="logistic").fit(X, y + 5), r"^y: the logistic loss"),

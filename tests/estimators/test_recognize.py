@@ -7,30 +7,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import scipy.sparse as sp
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
+from frame_cases import ITEMS, STARS, TIMES, USERS, R, frame, small
 from pygeco import CellKFold, MatrixCompletion, cells
-from pygeco.data import make_ratings
-from pygeco.errors import ClicksWarning, ColumnWarning
+from pygeco.errors import ColumnWarning
 from pygeco.estimators._recognize import looks_like_triples
-
-R = make_ratings((60, 40), 900, dtype=np.float64)
-USERS, ITEMS = R.rows * 7 + 100, R.cols * 3 + 5
-STARS = np.clip(np.round(R.values), 1, 5)
-TIMES = 1_200_000_000 + np.random.default_rng(0).integers(0, 10**8, 900)
-
-
-def frame(*names: str, text: bool = False) -> pd.DataFrame:
-    items = [f"film {k}" for k in ITEMS] if text else ITEMS
-    given = dict(zip(names, (USERS, items, STARS, TIMES), strict=False))
-    return pd.DataFrame(given)
-
-
-def small(**settings) -> MatrixCompletion:
-    return MatrixCompletion(**{"rank": 2, "random_state": 0, **settings})
-
 
 PLAIN = small().fit(frame("user", "item", "rating"))
 
@@ -176,97 +159,3 @@ def test_cross_validation_over_tables() -> None:
     assert np.all(np.abs(scores - np.mean(by_hand)) < 0.2)
     search = GridSearchCV(small(), {"rank": [1, 2]}, cv=CellKFold(3)).fit(array, STARS)
     assert np.isfinite(search.best_score_)
-
-
-MARKED = [(-1.0, 0.2), (0.0, 0.6), (99.0, 0.1)]
-
-
-def with_marks(mark: float, share: float) -> np.ndarray:
-    hit = np.random.default_rng(1).random(900) < share
-    ten = np.clip(np.round(2 * R.values), 1, 10)
-    return np.where(hit, mark, ten)
-
-
-@pytest.mark.parametrize(("mark", "share"), MARKED)
-def test_marks_for_no_rating_are_refused_or_left_out(mark, share) -> None:
-    values = with_marks(mark, share)
-    keep = values != mark
-    table = frame("user", "item").assign(rating=values)
-    dense = np.full((60, 40), np.nan)
-    dense[R.rows, R.cols] = values
-    part = np.full((60, 40), np.nan)
-    part[R.rows[keep], R.cols[keep]] = values[keep]
-    shape = (60, 40)
-    forms = {
-        "table": (table, table[keep]),
-        "tuple": (
-            (R.rows, R.cols, values, shape),
-            (R.rows[keep], R.cols[keep], values[keep], shape),
-        ),
-        "cells": (cells((R.rows, R.cols, values, shape)),) * 2,
-        "sparse": tuple(
-            sp.csr_array((v, (r, c)), shape)
-            for r, c, v in (
-                (R.rows, R.cols, values),
-                (R.rows[keep], R.cols[keep], values[keep]),
-            )
-        ),
-        "dense": (dense, part),
-    }
-    forms["cells"] = forms["cells"][0], forms["cells"][0][keep]
-    weights = np.random.default_rng(2).random(900)
-    for name, (given, wanted) in forms.items():
-        with pytest.raises(ValueError, match=rf"missing_values={mark:g} to leave them out"):
-            small().fit(given)
-        plain = small().fit(wanted)
-        model = small(missing_values=mark).fit(given)
-        np.testing.assert_array_equal(model.to_dense(), plain.to_dense(), err_msg=name)
-        assert model.seen_.values.min() >= 1
-        kept = small(missing_values=None).fit(given)
-        assert mark in kept.seen_.values
-        if name in ("table", "tuple", "cells"):
-            one = small(missing_values=[mark, 77]).fit(given, sample_weight=weights)
-            two = small().fit(wanted, sample_weight=weights[keep])
-            np.testing.assert_array_equal(one.to_dense(), two.to_dense(), err_msg=name)
-    model = small(missing_values=mark).fit(table)
-    assert model.score(table) == model.score(table[keep])
-    more = frame("user", "item").assign(rating=values).iloc[:20]
-    np.testing.assert_array_equal(
-        small(missing_values=mark).fit(table).partial_fit(more).to_dense(),
-        small(missing_values=mark).fit(table).partial_fit(more[keep[:20]]).to_dense(),
-    )
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        np.repeat([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10], [30, 20, *[50] * 9]),  # a true 0 to 10
-        np.repeat([0, 1, 2, 3, 7], [800, 80, 15, 4, 1]),  # counts
-        np.repeat([1, 2, 3, 9], [800, 80, 15, 5]),
-        np.repeat([-2, -1, 0, 1, 2], 100),
-        np.repeat([-1, 0, 1], 100),
-        np.repeat([-1, 1], 100),
-        np.repeat([0, 1], [900, 100]),
-        np.repeat(np.arange(0.5, 5.5, 0.5), 10),
-        np.random.default_rng(0).standard_normal(1000),
-        np.random.default_rng(0).poisson(1.5, 1000),
-        np.repeat([10, 99], 50),
-    ],
-)
-def test_true_scales_have_no_marks(values) -> None:
-    from pygeco.io.value_scale import find_mark
-
-    assert find_mark(np.random.default_rng(0).permutation(values)) is None
-
-
-@pytest.mark.parametrize("wrong", ["none", "-1", [[1]], object()])
-def test_wrong_missing_values(wrong) -> None:
-    with pytest.raises(ValueError, match=r"^missing_values: expected 'auto', None, a number"):
-        small(missing_values=wrong).fit(frame("user", "item", "rating"))
-
-
-def test_clicks_are_named() -> None:
-    with pytest.raises(ValueError, match=r"every value is 1, so these are clicks .* no estimator"):
-        small().fit(frame("user", "item").assign(rating=1))
-    with pytest.warns(ClicksWarning, match="every value is 1, so these are clicks"):
-        small().fit(sp.csr_array((np.ones(900), (R.rows, R.cols)), (60, 40)))

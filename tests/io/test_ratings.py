@@ -6,9 +6,6 @@ import gzip
 import io
 import lzma
 import os
-import subprocess
-import sys
-import threading
 from pathlib import Path
 
 import numpy as np
@@ -18,29 +15,12 @@ import pyarrow.feather
 import pyarrow.ipc
 import pyarrow.parquet
 import pytest
-import scipy.io
-import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pygeco import MatrixCompletion
 from pygeco.data import load_movielens, read_ratings
 from pygeco.errors import ColumnError, ReadError
-from pygeco.io.delimited import UNIT, _Single
 from pygeco.io.titles import read_titles
-from pygeco.io.writers import write_table
-
-RNG = np.random.default_rng(0)
-ROWS = [(int(u), f"it,em {i}", float(r)) for u, i, r in RNG.integers(1, 9, (200, 3)) / [1, 1, 2]]
-TABLE = pa.table(dict(zip(("userId", "item id", "rating"), zip(*ROWS, strict=True), strict=True)))
-
-
-def text(separator=",", header=True) -> bytes:
-    lines = [separator.join(("userId", "item id", "rating"))] if header else []
-    for user, item, rating in ROWS:
-        name = f'"{item}"' if separator in item else item
-        lines.append(separator.join((str(user), name, str(rating))))
-    return ("\n".join(lines) + "\n").encode()
+from rating_cases import ROWS, TABLE, rows_of, text
 
 
 def ipc(opener) -> bytes:
@@ -87,10 +67,6 @@ PACKERS = {
     "zstd": lambda data: pa.compress(data, "zstd", asbytes=True),
     "two gzips": lambda data: gzip.compress(data[:50]) + gzip.compress(data[50:]),
 }
-
-
-def rows_of(table: pa.Table) -> list:
-    return list(zip(*(table.column(k).to_pylist() for k in range(3)), strict=True))
 
 
 @pytest.mark.parametrize("packer", list(PACKERS))
@@ -196,40 +172,6 @@ def test_spoiled_files_are_told_in_a_sentence(content, message, tmp_path) -> Non
     assert "\n" not in str(caught.value)
 
 
-def test_text_far_down_in_the_rating_column(tmp_path) -> None:
-    lines = [f"{k},{k % 7},3.5" for k in range(600_000)]  # more than one block of the reader
-    lines[500_000] = "5,6,n.b."
-    (tmp_path / "r").write_text("user,item,rating\n" + "\n".join(lines))
-    with pytest.raises(ReadError, match=r"expected numbers, but row 500001 says 'n\.b\.'"):
-        read_ratings(tmp_path / "r")
-    lines[500_000] = "A5,6,3"
-    (tmp_path / "r").write_text("user,item,rating\n" + "\n".join(lines))
-    table = read_ratings(tmp_path / "r").table
-    assert table.column("user")[500_000].as_py() == "A5"
-    assert table.column("user")[0].as_py() == "0"
-    assert table.column("item").type == pa.int64()
-
-
-def test_json_whose_types_change_on_the_way(tmp_path) -> None:
-    lines = ['{"user": 1, "item": "a", "rating": 3, "text": "' + "x" * 50 + '"}'] * 3000
-    lines[2500] = '{"rating": 3.5, "user": 2, "item": "b", "more": [1, {"deep": null}]}'
-    (tmp_path / "r").write_text("\n".join(lines))
-    rows = rows_of(read_ratings(tmp_path / "r").table)
-    assert rows[0] == (1, "a", 3.0)
-    assert rows[2500] == (2, "b", 3.5)
-    lines[2600] = '{"user": 2, "item": "b", "rating": "good"}'
-    (tmp_path / "r").write_text("\n".join(lines))
-    with pytest.raises(ReadError, match="cannot be read"):
-        read_ratings(tmp_path / "r")
-
-
-def test_missing_files_stay_missing(tmp_path) -> None:
-    with pytest.raises(FileNotFoundError):
-        read_ratings(tmp_path / "r")
-    with pytest.raises(IsADirectoryError):
-        read_ratings(tmp_path)
-
-
 def test_ids_keep_their_kind(tmp_path) -> None:
     (tmp_path / "r").write_text("user,item,rating\n2020-01-01,true,1\n2020-02-03,false,2\n")
     model = MatrixCompletion(1, random_state=0).fit(read_ratings(tmp_path / "r").table)
@@ -241,68 +183,6 @@ def test_values_are_float32_where_that_is_exact(tmp_path) -> None:
     for value, kind in (("3.5", pa.float32()), ("0.1", pa.float64()), ("16777217", pa.float64())):
         (tmp_path / "r").write_text(f"user,item,rating\n1,2,{value}\n")
         assert read_ratings(tmp_path / "r").table.column("rating").type == kind
-
-
-def test_quotes_newlines_and_other_alphabets(tmp_path) -> None:
-    (tmp_path / "r").write_text('user,item,rating\n"a ""b""","x,\ny",1\nжук,"",2\nn,m,3\n')
-    assert rows_of(read_ratings(tmp_path / "r").table) == [('a "b"', "x,\ny", 1.0), ("n", "m", 3.0)]
-    (tmp_path / "r").write_bytes('user::item::rating\né::"x::1\n'.encode("latin-1"))
-    assert rows_of(read_ratings(tmp_path / "r").table) == [("é", '"x', 1.0)]
-
-
-@given(st.text("a:", max_size=60).map(str.encode), st.lists(st.integers(1, 9), max_size=80))
-def test_doubled_colons_are_replaced_in_any_chunks(content, sizes) -> None:
-    stream, found = _Single(io.BytesIO(content)), []
-    for size in [*sizes, *[7] * 80]:
-        part = stream.read(size)
-        assert len(part) <= size
-        found.append(part)
-    assert b"".join(found) == content.replace(b"::", UNIT)
-
-
-@pytest.mark.parametrize("kind", ["coordinate", "dense", "pattern", "symmetric"])
-def test_matrix_market(kind, tmp_path) -> None:
-    matrix = sp.coo_array(([1.5, 2.0, 4.0], ([0, 2, 1], [1, 0, 1])), shape=(3, 3))
-    path = tmp_path / "m.mtx"
-    if kind == "symmetric":
-        matrix = (matrix + matrix.T).tocoo()
-    written = matrix.toarray() if kind == "dense" else matrix
-    scipy.io.mmwrite(path, written, field="pattern" if kind == "pattern" else None)
-    table = read_ratings(path).table
-    back = np.zeros((3, 3))
-    back[table.column(0).to_numpy() - 1, table.column(1).to_numpy() - 1] = table.column(
-        2
-    ).to_numpy()
-    wanted = matrix.toarray()
-    np.testing.assert_array_equal(back, wanted != 0 if kind == "pattern" else wanted)
-
-
-def test_a_pipe_with_a_name(tmp_path) -> None:
-    """As the shell's <(…) is one: what was read of it to look at the format is not lost."""
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    writer = threading.Thread(target=lambda: path.write_bytes(gzip.compress(text())))
-    writer.start()
-    assert rows_of(read_ratings(path).table) == ROWS
-    writer.join()
-
-
-def test_standard_input() -> None:
-    code = "from pygeco.data import read_ratings; print(read_ratings('-').found)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], input=gzip.compress(text()), capture_output=True, check=True
-    )
-    assert done.stdout.startswith(b"standard input (CSV, with a header, gzip): user = 'userId'")
-
-
-@pytest.mark.parametrize("ending", [".csv", ".tsv", ".parquet", ".arrow", ".jsonl", ".csv.gz"])
-def test_tables_are_written_and_read(ending, tmp_path) -> None:
-    path = tmp_path / f"out{ending}"
-    write_table(TABLE, path)
-    assert rows_of(read_ratings(path).table) == ROWS
-    with pytest.raises(ValueError, match="the ending says the format"):
-        write_table(TABLE, tmp_path / "out.doc")
-    assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
 def folder() -> Path:

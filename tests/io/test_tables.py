@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygeco.io.column_names import match_columns
 from pygeco.io.tables import parsed_ids, positions
 
 BIG = 2**53
@@ -75,18 +74,3 @@ def test_ids_written_as_text() -> None:
         (np.array(["7", "x"], dtype=object), "7", 0),
     ):
         assert positions(ids, parsed_ids(ids, [text])).tolist() == [wanted]
-
-
-def test_usual_names() -> None:
-    roles = ("user", "item", "rating")
-    for names in (
-        ["userId", "movieId", "rating", "timestamp"],
-        ["Rating", "USER_ID", "item-id"],
-        ["row", "col", "value"],
-        ["reviewerID", "asin", "overall"],
-    ):
-        found = match_columns(names, roles)
-        assert found is not None
-        assert len(set(found)) == 3
-    assert match_columns(["a", "b", "c"], roles) is None
-    assert match_columns(["user", "item"], roles) is None

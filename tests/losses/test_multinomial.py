@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from pygeco import Entries
+from pygeco import Entries, losses
 from pygeco.losses import Multinomial, named
 
 
@@ -98,3 +98,21 @@ def test_single_precision_is_kept():
     for formula in (loss.value, loss.slope, loss.curvature, loss.stiffness):
         assert formula(small, codes).dtype == np.float32
         np.testing.assert_allclose(formula(small, codes), formula(z, y), rtol=1e-5, atol=1e-6)
+
+
+def test_conjugate_of_classes_ends_with_the_simplex():
+    loss, y = losses.Multinomial(), np.array([0.0])
+    corner = np.array([[-1.0, 1.0, 0.0]])
+    np.testing.assert_allclose(loss.conjugate(corner, y), 0.0, atol=1e-12)
+    assert np.isinf(loss.conjugate(np.array([[-1.0 - 1e-6, 1.0 + 1e-6, 0.0]]), y))
+    assert np.isinf(loss.conjugate(np.array([[-1.0, 1.0 + 1e-6, 0.0]]), y))
+    assert np.isinf(loss.conjugate(np.array([[-1.0, 1.0 - 1e-6, 0.0]]), y))
+    rows = np.array([[-1.0, 1.0, 0.0], [-2.0, 2.0, 0.0], [-0.5, 0.25, 0.25]])  # each by itself
+    np.testing.assert_array_equal(np.isinf(loss.conjugate(rows, np.zeros(3))), [0, 1, 0])
+
+
+def test_classes_are_those_given_or_those_found():
+    assert losses.Multinomial(("x", "y")).fitted(np.array(["x"])).classes == ("x", "y")
+    with pytest.raises(ValueError, match=r"^Y: the multinomial loss needs .* not only \['a'\]\.$"):
+        losses.Multinomial().fitted(np.array(["a", "a"]))
+    assert losses.Multinomial().fitted(np.array([2, 1])).classes == (1, 2)

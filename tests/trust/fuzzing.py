@@ -21,7 +21,7 @@ from file_formats import DOCUMENTED, TARGETS, Target, little_memory
 
 READERS = (
     *("pygeco.data", "pygeco.io.tables", "pygeco.arrays.container", "pygeco.io.model_file"),
-    "pygeco.estimators._checkpoint",
+    *("pygeco.io.model_records", "pygeco.estimators._checkpoint"),
 )
 ROOM = 1 << 30  # beyond what the process needs itself
 SECONDS = 30  # for one input

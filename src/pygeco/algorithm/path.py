@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import overload
 
-import numpy as np
-
 from pygeco.algorithm.certificates import Certificate
 from pygeco.arrays.low_rank import LowRank
 
@@ -169,12 +167,3 @@ class Path(Sequence[Step]):
             for t in self.steps
         ]
         return "\n".join([*lines, f"stopped: {self.stop.advice}"])
-
-
-def check_rank(rank: int, shape: tuple[int, int]) -> int:
-    """The rank, if it is a whole number that the shape allows."""
-    if not isinstance(rank, (int, np.integer)) or isinstance(rank, bool):
-        raise ValueError(f"rank: expected an integer, not {rank!r}.")
-    if not 1 <= rank <= min(shape):
-        raise ValueError(f"rank: must be between 1 and min(m, n) = {min(shape)}, not {rank}.")
-    return int(rank)

@@ -16,16 +16,17 @@ from pygeco.algorithm.certificates import certify
 from pygeco.algorithm.corrections.factory import choose_name, make_correction
 from pygeco.algorithm.directions import Lanczos, Pair, Signs
 from pygeco.algorithm.events import Listener, join_listeners
-from pygeco.algorithm.path import Path, Step, Stop, check_rank
+from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Penalty
 from pygeco.algorithm.refinements import refine
 from pygeco.algorithm.run_values import Growth, Move, Point, Run
 from pygeco.algorithm.solver import Solver, find_stop
 from pygeco.algorithm.symmetric import adapt_direction, empty_pairs, find_further_pairs
+from pygeco.arrays.checks import check_rank
 from pygeco.arrays.kinds import moved
 from pygeco.arrays.low_rank import LowRank
 from pygeco.arrays.operators import Operator, Sum
-from pygeco.arrays.streams import Purpose, seed_from, stream
+from pygeco.arrays.streams import Purpose, RandomState, seed_from, stream
 from pygeco.engines import session
 from pygeco.objectives.base import Gradient, Objective
 from pygeco.objectives.scaled import original, scaled, to_scaled
@@ -44,7 +45,7 @@ def minimize(
     *,
     penalty: Penalty | None = None,
     start: LowRank | Path | None = None,
-    random_state: int | np.random.Generator | None = None,
+    random_state: RandomState = None,
     callback: Callable[[Step], object] | None = None,
     observer: Listener | None = None,
 ) -> Path:

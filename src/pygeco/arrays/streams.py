@@ -13,6 +13,8 @@ from enum import IntEnum
 
 import numpy as np
 
+RandomState = int | np.random.Generator | np.random.RandomState | None
+
 PACKAGE = 0x70796765636F  # "pygeco" in ASCII
 
 
@@ -46,18 +48,17 @@ def stream(purpose: Purpose, seed: int = 0, *keys: int) -> np.random.Generator:
     return np.random.default_rng(words)
 
 
-def check_seed(seed: object, name: str = "seed") -> None:
-    """A sentence for a seed that is not a whole number from 0 on."""
-    if not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ValueError(f"{name}: expected an integer ≥ 0, not {seed!r}.")
+def check_seed(seed: object, name: str = "seed", instead: str = "") -> int:
+    """The seed, if it is a whole number from 0 on; `instead` says what else can be given."""
+    if isinstance(seed, (int, np.integer)) and seed >= 0:
+        return int(seed)
+    raise ValueError(f"{name}: expected an integer ≥ 0{instead}, not {seed!r}.")
 
 
-def seed_from(random_state: int | np.random.Generator | None) -> int:
+def seed_from(random_state: RandomState) -> int:
     """The seed that a random state stands for: as given, or a new one drawn from it."""
-    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
-        return int(random_state)
     if random_state is None or isinstance(random_state, np.random.Generator):
         return int(np.random.default_rng(random_state).integers(2**63))
-    raise ValueError(
-        f"random_state: expected an integer ≥ 0, a numpy Generator or None, not {random_state!r}."
-    )
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    return check_seed(random_state, "random_state", ", a numpy Generator or RandomState, or None")

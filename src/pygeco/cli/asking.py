@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import io
-import sys
 import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 import typer
 
-from pygeco.cli.console import Voice, told, writing
+from pygeco.cli.answers import TableOutput, check_table_output, give, with_titles
+from pygeco.cli.console import Voice, told
+from pygeco.cli.models import known_ids, listed_ids, opened, user_ids
 from pygeco.cli.options import Count, Item, Json, Model, Overwrite, Title, TitleItem, Titles, User
-from pygeco.cli.outputs import check_output
 from pygeco.cli.reading import read_for
-from pygeco.errors.visible_text import escape_controls
 
 BLOCK = 1 << 20  # pairs predicted at once
 USERS = 4096  # users ranked at once
-WIDEST = 1 << 16  # columns of a terminal, to measure a table by
-UNCHECKED = 1 << 26  # bytes of a model file from which its arrays stay in it, checksums or not
 
-Output = Annotated[
-    Path | None,
-    typer.Option(
-        "--output", "-o", help="File to write: .csv, .tsv, .parquet, .arrow or .jsonl; else CSV."
-    ),
-]
 Unknown = Annotated[
     Literal["mean", "nan", "error"], typer.Option(help="What to do with ids not fitted.")
 ]
@@ -36,7 +26,7 @@ Unknown = Annotated[
 def predict(
     model: Model,
     pairs: Annotated[Path, typer.Argument(help="File with users and items; - is standard input.")],
-    output: Output = None,
+    output: TableOutput = None,
     user: User = None,
     item: Item = None,
     std: Annotated[
@@ -57,10 +47,10 @@ def predict(
         asked = read_for(fitted, pairs, {"user": user, "item": item}, voice)
         parts = []
         with voice.progress("predicting") as bar:
-            for at in range(0, asked.num_rows, BLOCK):
-                part = asked.slice(at, BLOCK)
-                parts.append(fitted.predict(part, return_std=std, unknown=unknown))
-                bar(min(1.0, (at + BLOCK) / asked.num_rows))
+            for block in _blocks(asked.num_rows, BLOCK, bar):
+                parts.append(
+                    fitted.predict(asked.slice(block.start, BLOCK), return_std=std, unknown=unknown)
+                )
         import pyarrow as pa
 
         give(pa.concat_tables(parts), output, voice)
@@ -87,7 +77,7 @@ def recommend(
         Path | None, typer.Option(help="File with items that are in no list, one a line.")
     ] = None,
     unknown: Unknown = "mean",
-    output: Output = None,
+    output: TableOutput = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
@@ -100,25 +90,15 @@ def recommend(
         if bool(user) == everyone:
             raise ValueError("--user: name one or more users, or give --all.")
         check_table_output(output, model, titles, items, exclude, overwrite=overwrite)
-        from pygeco.errors import UnknownIdWarning
-
         voice, fitted = Voice(as_json), opened(model)
-        ids = fitted.row_ids_ if everyone else _users(fitted.row_ids_, user or [], unknown)
+        ids = fitted.row_ids_ if everyone else user_ids(fitted.row_ids_, user or [], unknown)
         limits: dict[str, Any] = {
-            "items": _listed_ids(fitted, items, "--items"),
-            "exclude": _listed_ids(fitted, exclude, "--exclude"),
+            "items": listed_ids(fitted, items, "--items"),
+            "exclude": listed_ids(fitted, exclude, "--exclude"),
         }
         limits |= {"exclude_seen": not include_seen, "unknown": unknown}
-        parts = []
-        with voice.progress("ranking") as bar, warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnknownIdWarning)  # the table marks them
-            for at in range(0, len(ids), USERS):
-                best = fitted.recommend(ids[at : at + USERS], k, **limits)
-                parts.append(_named(best, "user", "item", "prediction"))
-                bar(min(1.0, (at + USERS) / len(ids)))
-        import pyarrow as pa
-
-        table = with_titles(pa.concat_tables(parts), fitted, titles, title_item, title)
+        table = _rank_for(ids, fitted, voice, k, **limits)
+        table = with_titles(table, fitted, titles, title_item, title)
         give(_mark_unknown(table, fitted, ids, voice), output, voice)
 
 
@@ -132,7 +112,7 @@ def similar(
     titles: Titles = None,
     title: Title = None,
     title_item: TitleItem = None,
-    output: Output = None,
+    output: TableOutput = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
@@ -152,45 +132,26 @@ def similar(
         give(with_titles(table, fitted, titles, title_item, title), output, Voice(as_json))
 
 
-def opened(path: Path) -> Any:
-    """The model, of the kind that knows users and items."""
-    from pygeco import load
-    from pygeco.errors import ModelFileError
+def _rank_for(users: Any, model: Any, voice: Voice, k: int, **limits: Any) -> Any:
+    """The lists of these users, one below the other."""
+    import pyarrow as pa
 
-    model = load(path, mmap=path.stat().st_size > UNCHECKED)
-    if getattr(model, "row_ids_", None) is None:
-        raise ModelFileError(
-            f"{path} holds a {type(model).__name__} without users and items; use one that "
-            "`geco fit` wrote."
-        )
-    return model
+    from pygeco.errors import UnknownIdWarning
 
-
-def check_table_output(output: Path | None, *inputs: Path | None, overwrite: bool) -> None:
-    from pygeco.io.writers import check_ending
-
-    if output is not None:
-        check_ending(output)
-    check_output(output, *inputs, overwrite=overwrite)
+    parts = []
+    with voice.progress("ranking") as bar, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnknownIdWarning)  # the table marks them
+        for block in _blocks(len(users), USERS, bar):
+            best = model.recommend(users[block], k, **limits)
+            parts.append(_named(best, "user", "item", "prediction"))
+    return pa.concat_tables(parts)
 
 
-def _listed_ids(model: Any, path: Path | None, option: str) -> Any:
-    """The ids in a file, one a line."""
-    if path is None:
-        return None
-    lines = path.read_text(encoding="utf-8").splitlines()
-    texts = [line.strip() for line in lines if line.strip()]
-    return known_ids(model.column_ids_, texts, option)
-
-
-def _users(known: Any, texts: list[str], unknown: str) -> Any:
-    """Ids of users, of whom the model may not know all; text that can be no id is refused."""
-    from pygeco.io.tables import parsed_ids
-
-    ids = parsed_ids(known, texts)
-    if unknown == "error" or ids.dtype.kind != known.dtype.kind:
-        return known_ids(known, texts, "--user")
-    return ids
+def _blocks(count: int, size: int, bar: Callable[[float], object]) -> Iterator[slice]:
+    """Places 0 … count − 1 in blocks, the bar told after each."""
+    for at in range(0, count, size):
+        yield slice(at, at + size)
+        bar(min(1.0, (at + size) / count))
 
 
 def _mark_unknown(table: Any, model: Any, users: Any, voice: Voice) -> Any:
@@ -205,102 +166,7 @@ def _mark_unknown(table: Any, model: Any, users: Any, voice: Voice) -> Any:
     return table.append_column("known", [positions(model.row_ids_, listed) >= 0])
 
 
-def known_ids(known: Any, texts: list[str], option: str) -> Any:
-    from pygeco.io.tables import parsed_ids, positions
-
-    wanted = parsed_ids(known, texts)
-    if np.any(positions(known, wanted) < 0):
-        # One by one: beside text that can be no id, all are taken for text.
-        wrong = next(one for one in texts if positions(known, parsed_ids(known, [one]))[0] < 0)
-        raise ValueError(
-            f"{option}: the model does not know {wrong!r}; it has {len(known):,} ids from "
-            f"{known[0]!s} to {known[-1]!s}."
-        )
-    return wanted
-
-
 def _named(best: Any, *names: str) -> Any:
     """The ranking as a table, in the words of the command line."""
     best.names = names
     return best.to_arrow()
-
-
-def titles_for(
-    model: Any, path: Path | None, item: str | None, title: str | None
-) -> list[str] | None:
-    """A title for each item of the model; None without a file of titles."""
-    from pygeco.io.titles import read_titles
-
-    if path is not None:
-        return read_titles(path, model.column_ids_, item=item, title=title)
-    if item is not None or title is not None:
-        raise ValueError("--title: names a column of the file of titles; give it with --titles.")
-    return None
-
-
-def with_titles(
-    table: Any, model: Any, path: Path | None, item: str | None, title: str | None
-) -> Any:
-    """The table with a column of titles."""
-    names = titles_for(model, path, item, title)
-    if names is None:
-        return table
-    import pyarrow as pa
-
-    from pygeco.io.tables import positions
-
-    titles = np.array([*names, None], dtype=object)[:-1]
-    at = positions(model.column_ids_, table.column("item").to_numpy(zero_copy_only=False))
-    return table.append_column("title", pa.array(titles[at]))
-
-
-def give(table: Any, output: Path | None, voice: Voice) -> None:
-    """The table to a file, or to standard output: JSON, CSV, or aligned on a terminal."""
-    from pygeco.io.writers import write_table
-
-    if output is not None:
-        with writing(output):
-            write_table(table, output)
-        if voice.as_json:
-            voice.result({"output": str(output), "rows": table.num_rows}, "")
-        voice.note(f"{table.num_rows:,} rows in {output}.")
-    elif voice.as_json:
-        voice.result({"rows": table.to_pylist()}, "")
-    elif voice.live and table.num_rows <= 1000:
-        _show(table)
-    else:
-        _print_csv(table)
-
-
-def _print_csv(table: Any) -> None:
-    """As it is into a pipe or a file; on a terminal with control characters written out."""
-    from pygeco.io.writers import write_format
-
-    sys.stdout.flush()
-    if sys.stdout.isatty():
-        whole = io.BytesIO()
-        write_format(table, whole, ".csv")
-        print(escape_controls(whole.getvalue().decode(), keep="\n"), end="", flush=True)
-        return
-    write_format(table, sys.stdout.buffer, ".csv")
-    sys.stdout.buffer.flush()
-
-
-def _show(table: Any) -> None:
-    """Aligned, or as CSV where the terminal is too narrow for the columns."""
-    from rich.console import Console
-    from rich.table import Table
-
-    shown = Table(box=None)
-    for name in table.column_names:
-        shown.add_column(
-            escape_controls(name), justify="left" if name == "title" else "right", no_wrap=True
-        )
-    for row in table.to_pylist():
-        cells = (f"{it:.3f}" if isinstance(it, float) else str(it) for it in row.values())
-        shown.add_row(*map(escape_controls, cells))
-    console = Console(markup=False, highlight=False)
-    if console.measure(shown, options=console.options.update(width=WIDEST)).maximum > console.width:
-        _print_csv(table)
-    else:
-        console.print(shown)

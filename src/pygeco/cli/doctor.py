@@ -29,7 +29,7 @@ def _found(voice: Voice) -> dict[str, Any]:
         "versions": versions,
         "cores": health.cores(),
         "threads": {"kernels": used, "layer": layer, "blas": health.blas()},
-        "gpu": devices,
+        "gpu": devices._asdict(),
         "cache": kept._asdict(),
         "speeds": {name: round(value, 2) for name, value in speeds._asdict().items()},
         "advice": health.advice(versions, used, health.cores(), kept, devices, load),

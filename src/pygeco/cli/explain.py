@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from pygeco.cli.asking import Output, check_table_output, give, known_ids, opened, with_titles
+from pygeco.cli.answers import TableOutput, check_table_output, give, with_titles
 from pygeco.cli.console import Voice, told
+from pygeco.cli.models import known_ids, opened
 from pygeco.cli.options import Count, Json, Model, Overwrite, Title, TitleItem, Titles
 
 
@@ -19,7 +20,7 @@ def explain(
     titles: Titles = None,
     title: Title = None,
     title_item: TitleItem = None,
-    output: Output = None,
+    output: TableOutput = None,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:

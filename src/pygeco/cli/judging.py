@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from pygeco.cli.asking import opened
 from pygeco.cli.console import Voice, told, writing
+from pygeco.cli.models import opened
 from pygeco.cli.options import Count, Item, Json, Model, Overwrite, Rating, User
 from pygeco.cli.outputs import check_output
 from pygeco.cli.reading import read_for

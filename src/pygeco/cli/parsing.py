@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
+from pygeco.arrays.checks import check_rank
 from pygeco.cli.console import EngineError
-
-
-class Cluster(NamedTuple):
-    """Where Dask's scheduler is, or how many workers to start here."""
-
-    scheduler: str | None
-    workers: int | None
 
 
 def rank_of(text: str) -> int | str:
     if text == "auto":
         return text
-    if not text.isdecimal() or int(text) < 1:
-        raise ValueError(f"--rank: expected auto or a whole number of at least 1, not {text!r}.")
-    return int(text)
+    return check_rank(int(text) if text.isdecimal() else text, name="--rank", instead=" or auto")
 
 
 def penalty_of(text: str) -> Any:
@@ -59,21 +51,10 @@ def engine_of(name: str) -> dict[str, Any]:
     return {"engine": name}
 
 
-def cluster_of(engine: str, scheduler: str | None, workers: int | None) -> Cluster | None:
-    given = [
-        name for name, it in (("scheduler", scheduler), ("workers", workers)) if it is not None
-    ]
-    if engine != "dask":
-        if given:
-            raise ValueError(f"--{given[0]}: goes with --engine dask.")
-        return None
-    if len(given) == 2:
-        raise ValueError("--workers: the scheduler has workers of its own; leave it out.")
-    return Cluster(scheduler, workers)
-
-
-def seconds(text: str) -> float:
+def seconds_of(text: str | None) -> float | None:
     """90, 90s, 10m and 1h as seconds."""
+    if text is None:
+        return None
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.strip())
     if not found or float(found[1]) <= 0:
         raise ValueError(f"--time-limit: expected a time such as 90s, 10m or 1h, not {text!r}.")

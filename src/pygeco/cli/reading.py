@@ -1,13 +1,79 @@
-"""Files of ratings or pairs for a model, read as `geco fit` was told to read its own."""
+"""Files of ratings: those of a fit, and those for a model, read as its own were."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pygeco.cli.console import Voice
+from pygeco.cli.fit_plan import Plan
 
 ROLES = ("user", "item", "rating")
+
+
+class Ratings(NamedTuple):
+    """What to fit, what to predict, and what was found, in words."""
+
+    fitted: Any
+    held: Any
+    found: str
+    columns: tuple[str, ...] = ()
+
+
+def is_in_parts(ratings: str) -> bool:
+    """Whether the workers read it: a folder, an address, or a Parquet file."""
+    path = Path(ratings)
+    if "://" in ratings or path.is_dir():
+        return True
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def read_ratings(plan: Plan, voice: Voice) -> Ratings:
+    from pygeco.data.split import split_cells
+    from pygeco.io.ratings import read_columns, read_matrix
+
+    with voice.progress(f"reading {plan.name}") as bar:
+        read = read_matrix if plan.matrix else read_columns
+        reading = read(plan.ratings, dict(plan.columns), bar)
+    table, found = drop_marked(reading, plan.settings["missing_values"])
+    if not plan.holdout:
+        return Ratings(table, None, found, reading.columns)
+    out = split_cells(table.num_rows, plan.holdout, plan.seed)
+    return Ratings(table.filter(~out), table.filter(out), found, reading.columns)
+
+
+def read_parts(plan: Plan, voice: Voice, client: Any) -> Ratings:
+    """Parquet files, by the workers."""
+    from pygeco.io.partitioned import read_partitioned
+
+    with voice.progress(f"reading {plan.name}") as bar:
+        found = read_partitioned(
+            plan.ratings,
+            client,
+            columns=list(plan.columns.values()),
+            duplicates=plan.settings["duplicates"],
+            holdout=(plan.holdout, plan.seed) if plan.holdout else None,
+            missing_values=plan.settings["missing_values"],
+            progress=bar,
+        )
+    return Ratings(found, found.held, found.found, found.names)
+
+
+def read_test(plan: Plan, voice: Voice, fitted: Any) -> Any:
+    """The ratings to predict, their ids of the kind of those that are fitted."""
+    from pygeco.io.ratings import read_columns
+
+    assert plan.test is not None
+    kinds = {field.name: str(field.type) for field in getattr(fitted, "schema", ())}
+    texts = [role for role in ("user", "item") if kinds.get(role) == "string"]
+    with voice.progress(f"reading {plan.test.name}") as bar:
+        reading = read_columns(str(plan.test), dict(plan.columns), bar, texts=texts)
+    table, found = drop_marked(reading, plan.settings["missing_values"])
+    voice.note(found)
+    return table
 
 
 def read_for(model: Any, path: Path, given: dict[str, str | None], voice: Voice) -> Any:

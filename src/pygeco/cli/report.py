@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from pygeco.cli.asking import opened, titles_for
+from pygeco.cli.answers import titles_for
 from pygeco.cli.console import Voice, told, writing
+from pygeco.cli.models import opened
 from pygeco.cli.options import Item, Json, Model, Overwrite, Rating, Title, TitleItem, Titles, User
 from pygeco.cli.outputs import check_output
 from pygeco.cli.reading import read_for

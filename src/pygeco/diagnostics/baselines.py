@@ -13,6 +13,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.diagnostics import metrics
 from pygeco.diagnostics.cells import Cells, counts
+from pygeco.diagnostics.completion import Completion
 from pygeco.diagnostics.judging import Judged, observed
 from pygeco.diagnostics.metrics import Ranked
 
@@ -77,7 +78,7 @@ class Lists(NamedTuple):
     threshold: float
 
 
-def simple_rules(model: Any, judged: Judged, kinds: tuple[str, str, str]) -> list[Rule]:
+def simple_rules(model: Completion, judged: Judged, kinds: tuple[str, str, str]) -> list[Rule]:
     """Predict by simple rules: the best constant; for numbers, means of columns, and of both sides.
 
     Parameters
@@ -112,7 +113,7 @@ def simple_rules(model: Any, judged: Judged, kinds: tuple[str, str, str]) -> lis
     return rules
 
 
-def _constant(model: Any, cells: Cells, targets: Array) -> Rule:
+def _constant(model: Completion, cells: Cells, targets: Array) -> Rule:
     """The linear prediction with the lowest mean loss at the fitted cells."""
     loss, some = model.loss_, targets[:: max(1, len(targets) // 200_000)].astype(float)
     if loss.name == "squared":
@@ -132,7 +133,7 @@ def _damped(index: NDArray[Any], values: Array, size: int) -> Array:
 
 
 def error_by_activity(
-    model: Any, judged: Judged, rule: Rule, side: str, groups: int = 4
+    model: Completion, judged: Judged, rule: Rule, side: str, groups: int = 4
 ) -> list[Group]:
     """Measure errors of cells by how many fitted cells their row or column has.
 
@@ -168,7 +169,9 @@ def error_by_activity(
     return found
 
 
-def mean_error(model: Any, found: Judged | Rule, own: Any, judged: Judged) -> float:
+def mean_error(
+    model: Completion, found: Judged | Rule, own: NDArray[np.bool_], judged: Judged
+) -> float:
     """Root mean squared error over some cells; the mean loss where values are no numbers."""
     if not model.loss_.regression:
         return float(found.losses[own].mean())
@@ -176,7 +179,7 @@ def mean_error(model: Any, found: Judged | Rule, own: Any, judged: Judged) -> fl
     return float(np.sqrt(np.mean(off**2)))
 
 
-def judge_lists(model: Any, judged: Judged, k: int = LIST) -> Lists | None:
+def judge_lists(model: Completion, judged: Judged, k: int = LIST) -> Lists | None:
     """Measure precision, recall and NDCG of the first k columns of each row.
 
     A cell is relevant at or above the mean fitted value. Lists leave out the fitted cells.
@@ -210,7 +213,7 @@ def judge_lists(model: Any, judged: Judged, k: int = LIST) -> Lists | None:
     return Lists(by_model, metrics.ranking(_popular(model, rows, k), pair[0], pair[1]), limit)
 
 
-def _popular(model: Any, rows: NDArray[Any], k: int) -> NDArray[np.int64]:
+def _popular(model: Completion, rows: NDArray[Any], k: int) -> NDArray[np.int64]:
     """The k columns with the most cells that each row does not know."""
     order = np.argsort(-counts(model), kind="stable")
     pointers, cols = host(model.seen_.pointers), host(model.seen_.indices)
@@ -223,7 +226,7 @@ def _popular(model: Any, rows: NDArray[Any], k: int) -> NDArray[np.int64]:
     return lists
 
 
-def typical_rows(model: Any) -> list[int]:
+def typical_rows(model: Completion) -> list[int]:
     """Find rows with few, with the usual number and with many cells.
 
     Parameters

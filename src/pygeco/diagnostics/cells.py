@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, stream
+from pygeco.diagnostics.completion import Completion
 from pygeco.io.tables import is_table
 from pygeco.objectives import Entries
 
@@ -39,7 +40,7 @@ class Cells(NamedTuple):
     held_out: bool
 
 
-def cells_of(model: Any, data: Any = None, most: int = MOST) -> Cells:
+def cells_of(model: Completion, data: object = None, most: int = MOST) -> Cells:
     """Take the cells of `data`, or those that the model was fitted to.
 
     Parameters
@@ -68,8 +69,8 @@ def cells_of(model: Any, data: Any = None, most: int = MOST) -> Cells:
     if isinstance(data, tuple):
         rows, cols, values = (np.asarray(part) for part in data[:3])
     else:
-        read = Entries.from_sparse if sp.issparse(data) else Entries.from_dense
-        entries = read(data)
+        dense = cast(ArrayLike, data)
+        entries = Entries.from_sparse(data) if sp.issparse(data) else Entries.from_dense(dense)
         rows = np.repeat(np.arange(entries.shape[0]), entries.by_row.counts())
         cols, values = entries.by_row.indices, entries.by_row.values
     if not len(values):
@@ -86,7 +87,7 @@ def cells_of(model: Any, data: Any = None, most: int = MOST) -> Cells:
     return _sampled(Cells(rows, cols, targets, len(targets), True), most)
 
 
-def held_out_cells(model: Any, data: Any = None) -> Cells | None:
+def held_out_cells(model: Completion, data: object = None) -> Cells | None:
     """Take the cells of `data`, or those that the model keeps as held out of its fit.
 
     Parameters
@@ -109,7 +110,7 @@ def held_out_cells(model: Any, data: Any = None) -> Cells | None:
     return _sampled(cells, MOST)
 
 
-def unseen(model: Any, data: Any) -> Cells:
+def unseen(model: Completion, data: object) -> Cells:
     """Take the cells of `data` that the model was not fitted to. O(cells log |E|).
 
     Parameters
@@ -144,7 +145,7 @@ def hosted(A: LowRank) -> LowRank:
     return LowRank(host(A.U), A.s, host(A.V))
 
 
-def counts(model: Any) -> NDArray[np.int64]:
+def counts(model: Completion) -> NDArray[np.int64]:
     """Count the fitted cells of each column.
 
     Parameters
@@ -159,12 +160,12 @@ def counts(model: Any) -> NDArray[np.int64]:
     return np.bincount(host(model.seen_.indices), minlength=model.factors_.shape[1])
 
 
-def linear(model: Any, cells: Cells, A: LowRank) -> Array:
+def linear(model: Completion, cells: Cells, A: LowRank) -> Array:
     z = model.biases_.at(cells.rows, cells.cols) + A.entries(cells.rows, cells.cols)
     return host(z)
 
 
-def _fitted(model: Any) -> tuple[NDArray[Any], NDArray[Any], Array]:
+def _fitted(model: Completion) -> tuple[NDArray[Any], NDArray[Any], Array]:
     """Rows, columns and targets of the fitted cells, row by row."""
     pointers = host(model.seen_.pointers)
     rows = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.algorithm.path import Step
 from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.diagnostics.cells import MOST, Cells, cells_of, hosted, linear
+from pygeco.diagnostics.completion import Completion
 
 WORK = 10**9  # cells × components that a curve may cost: more ranks than that are thinned
 
@@ -44,7 +46,7 @@ class Curve(NamedTuple):
     measure: str
 
 
-def curve(model: Any, held_out: Any = None, most: int = MOST) -> Curve:
+def curve(model: Completion, held_out: object = None, most: int = MOST) -> Curve:
     """Measure the error on the fitted and on the held-out cells for each rank of the path.
 
     A fit with a single step (the evidence) gives the error of its leading components instead,
@@ -87,20 +89,20 @@ def curve(model: Any, held_out: Any = None, most: int = MOST) -> Curve:
     )
 
 
-def _thinned(steps: list[Any], cells: int) -> list[Any]:
+def _thinned(steps: list[Step], cells: int) -> list[Step]:
     """Few enough steps for the work allowed; the first and the last are kept."""
     count = len(steps)
-    allowed = max(2, int(WORK / max(1, cells * np.mean([step.rank for step in steps]))))
+    allowed = max(2, int(WORK / max(1.0, cells * float(np.mean([step.rank for step in steps])))))
     if count <= allowed:
         return steps
     return [steps[t] for t in np.unique(np.linspace(0, count - 1, allowed).round().astype(int))]
 
 
-def _error(model: Any, cells: Cells, A: LowRank) -> float:
+def _error(model: Completion, cells: Cells, A: LowRank) -> float:
     return _mean_error(model, cells, linear(model, cells, A))
 
 
-def _growing(model: Any, cells: Cells) -> list[float]:
+def _growing(model: Completion, cells: Cells) -> list[float]:
     """The errors of the leading 0, 1, 2, … components of the fitted matrix."""
     A = hosted(model.factors_).svd()
     z = host(model.biases_.at(cells.rows, cells.cols)).astype(float)
@@ -111,7 +113,7 @@ def _growing(model: Any, cells: Cells) -> list[float]:
     return errors
 
 
-def _mean_error(model: Any, cells: Cells, z: Array) -> float:
+def _mean_error(model: Completion, cells: Cells, z: Array) -> float:
     if not model.loss_.regression:
         return float(np.mean(model.loss_.value(z, cells.targets), dtype=float))
     residuals = model.model_.respond(z).astype(float) - cells.targets

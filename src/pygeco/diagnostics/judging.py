@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.kinds import host, on
 from pygeco.arrays.low_rank import Array
 from pygeco.diagnostics.cells import MOST, Cells, cells_of, linear
+from pygeco.diagnostics.completion import Completion
 from pygeco.losses import Logistic, Loss, Ordinal, SmoothedHinge
 
 LEVELS = (0.5, 0.8, 0.9, 0.95, 0.99)
@@ -82,7 +83,7 @@ class Bins(NamedTuple):
     counts: NDArray[np.int64]
 
 
-def judge(model: Any, data: Any = None, most: int = MOST) -> Judged:
+def judge(model: Completion, data: object = None, most: int = MOST) -> Judged:
     """Predict at the cells of `data`, or at the fitted ones. O(cells × rank).
 
     Parameters

@@ -9,12 +9,12 @@ import subprocess
 import time
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from pygeco.arrays.low_rank import LowRank
+from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.engines.cpu import health
 from pygeco.engines.cpu.threads import each
@@ -39,6 +39,13 @@ class Speeds(NamedTuple):
     read: float
     sweep: float
     sgemm: float
+
+
+class Gpu(NamedTuple):
+    """The graphics processors that the driver names, and the CuPy that is installed."""
+
+    devices: list[str]
+    cupy: str | None
 
 
 def versions() -> dict[str, str | None]:
@@ -70,7 +77,7 @@ def blas() -> list[str]:
     ]
 
 
-def gpu() -> dict[str, Any]:
+def gpu() -> Gpu:
     """The graphics processors that the driver names, and the CuPy that is installed."""
     tool = shutil.which("nvidia-smi")
     devices: list[str] = []
@@ -79,7 +86,7 @@ def gpu() -> dict[str, Any]:
         done = subprocess.run(query, capture_output=True, text=True, check=False, timeout=20)
         devices = done.stdout.strip().splitlines() if done.returncode == 0 else []
     found = {name: _version(name) for name in CUPY}
-    return {"devices": devices, "cupy": next((v for v in found.values() if v), None)}
+    return Gpu(devices, next((v for v in found.values() if v), None))
 
 
 def speeds(cells: int = 3_000_000, s: int = 32) -> Speeds:
@@ -113,12 +120,12 @@ def _cells(count: int) -> Entries:
     return Entries(rows, cols.astype(np.int32), values, (m, n))
 
 
-def _half_sweep(entries: Entries, fixed: Any, start: Any) -> None:
+def _half_sweep(entries: Entries, fixed: Array, start: Array) -> None:
     with threadpool_limits(1, "blas"):
         entries.half_sweep(fixed, start, side="row", ridge=1e-3)
 
 
-def _read(part: Any) -> None:
+def _read(part: Array) -> None:
     part.sum()
 
 
@@ -137,7 +144,7 @@ def advice(
     used: int,
     available: int,
     cache: health.Cache,
-    devices: dict[str, Any],
+    devices: Gpu,
     load: float = 0.0,
 ) -> list[str]:
     """What to fix, a sentence each."""
@@ -161,7 +168,7 @@ def advice(
             f"{cache.misses} kernels were compiled just now and kept; run geco doctor again, and "
             "it should find them. If it never does, set NUMBA_CACHE_DIR to a folder of your own."
         )
-    if devices["devices"] and devices["cupy"] is None:
+    if devices.devices and devices.cupy is None:
         said.append("There is a GPU, but no CuPy: pip install cupy-cuda12x (as your driver says).")
     missing = [(name, extra) for name, extra in EXTRAS.items() if found[name] is None]
     said += [f"No {name}: pip install 'pygeco[{extra}]' brings it." for name, extra in missing]

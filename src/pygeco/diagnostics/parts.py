@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pygeco.diagnostics.cells import cells_of, counts, hosted
+from pygeco.diagnostics.completion import Completion
 
 
 class Component(NamedTuple):
@@ -70,7 +71,9 @@ class Names:
         return str(self.by_text.get(str(found), found))
 
 
-def components(model: Any, count: int = 6, extremes: int = 6, support: int = 1) -> list[Component]:
+def components(
+    model: Completion, count: int = 6, extremes: int = 6, support: int = 1
+) -> list[Component]:
     """Find the singular triples of the fitted matrix that add most at the fitted cells, in order.
 
     A large singular value may lie where no cell is known. Signs are turned so that the column

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array
 from pygeco.diagnostics.cells import Cells, counts
+from pygeco.diagnostics.completion import Completion
 from pygeco.diagnostics.judging import observed
 from pygeco.io.value_scale import find_mark
 
@@ -43,7 +44,7 @@ class Spread(NamedTuple):
     median: float
 
 
-def spread_of_values(model: Any) -> Spread:
+def spread_of_values(model: Completion) -> Spread:
     """Count the values that were fitted, on the scale of the data.
 
     Parameters
@@ -64,7 +65,7 @@ def spread_of_values(model: Any) -> Spread:
     return Spread((edges[1:] + edges[:-1]) / 2, found, edges, *about)
 
 
-def data_warnings(model: Any, cells: Cells | None, kinds: tuple[str, str, str]) -> list[str]:
+def data_warnings(model: Completion, cells: Cells | None, kinds: tuple[str, str, str]) -> list[str]:
     """Say what in the fitted data may mislead.
 
     Parameters
@@ -107,7 +108,7 @@ def data_warnings(model: Any, cells: Cells | None, kinds: tuple[str, str, str]) 
     return found
 
 
-def _value_warnings(model: Any, cell: str) -> list[str]:
+def _value_warnings(model: Completion, cell: str) -> list[str]:
     values = observed(model.loss_, host(model.seen_.values))
     levels, found = np.unique(values, return_counts=True)
     if len(levels) == 1:
@@ -125,7 +126,7 @@ def _value_warnings(model: Any, cell: str) -> list[str]:
     return warned
 
 
-def _rows_alike(model: Any, per_row: NDArray[np.int64]) -> int:
+def _rows_alike(model: Completion, per_row: NDArray[np.int64]) -> int:
     """Rows with enough cells, all of one value."""
     enough = np.flatnonzero(per_row >= ALIKE_CELLS)
     if not len(enough):

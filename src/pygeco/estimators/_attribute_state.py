@@ -41,7 +41,7 @@ FITTED: dict[str, Check] = {
 }
 
 
-class _AttributeFile(Saveable, BaseEstimator):
+class _AttributeFile(Saveable, BaseEstimator):  # type: ignore[misc]
     """An encoder of attributes as settings and plain values, and again from those."""
 
     _contents, _may_lack = FITTED, ("feature_names_in_",)

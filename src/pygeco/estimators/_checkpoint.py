@@ -6,7 +6,7 @@ import hashlib
 import os
 import time
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,10 +17,14 @@ from pygeco.algorithm.run import minimize
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.kinds import host
 from pygeco.errors import ModelFileError
+from pygeco.estimators._choices import Choices
 from pygeco.io.model_file import load_record, save_record
 from pygeco.models.slab_arrays import write_in_blocks
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Objective
+
+if TYPE_CHECKING:
+    from pygeco.estimators.completion import MatrixCompletion
 
 PAUSE = 1.0  # seconds between two checkpoints, at least
 SHARE = 0.1  # of the time, at most, goes into writing them
@@ -62,6 +66,22 @@ class Checkpoint:
         """Write, unless that was done a moment ago."""
         if time.perf_counter() >= self.next:
             self.keep(**parts)
+
+
+def open_checkpoint(
+    path: str | os.PathLike[str] | None,
+    estimator: MatrixCompletion,
+    entries: Entries,
+    choices: Choices,
+) -> Checkpoint | None:
+    """The checkpoint of a fit of these cells with these settings; None without a path."""
+    if path is None:
+        return None
+    state = estimator.random_state
+    seed = state if isinstance(state, (int, np.integer)) else None
+    solver = without_time(estimator.solver)
+    key = key_of(entries, estimator.rank, choices.penalty, choices.offsets, solver, seed)
+    return Checkpoint(path, key)
 
 
 def key_of(entries: Entries, *settings: Any) -> str:

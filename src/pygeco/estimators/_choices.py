@@ -2,29 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pygeco.algorithm.penalties import Penalty
-from pygeco.algorithm.solver import Solver
+from pygeco.arrays.checks import check_rank
 from pygeco.arrays.low_rank import Array
 from pygeco.estimators._scale import has_bounded_scale
-from pygeco.losses import Loss, Squared
+from pygeco.losses import Loss, Squared, named
+from pygeco.objectives import Entries
 from pygeco.objectives.entries.biases import parts
 
+if TYPE_CHECKING:
+    from pygeco.estimators.completion import MatrixCompletion
 
-def choose_penalty(
-    penalty: str | Penalty | None, loss: Loss, solver: Solver | None, posterior: Any
-) -> str | Penalty | None:
+MAX_RANK = 200  # components that rank="auto" may reach
+
+
+class Choices(NamedTuple):
+    """What a fit goes by, and the model then: offsets, penalty, and whether it clips."""
+
+    offsets: tuple[str, ...]
+    penalty: str | Penalty | None
+    clips: bool
+
+
+def choose_parts(
+    estimator: MatrixCompletion, entries: Entries, penalty: str | Penalty | None
+) -> Choices:
+    """What the settings stand for where these are the cells."""
+    cells = entries.by_row
+    clips = choose_clip(estimator.clip, entries.loss, cells.values, cells.weights)
+    return Choices(choose_offsets(estimator.biases, penalty), penalty, clips)
+
+
+def limit_rank(rank: int | str, shape: tuple[int, int]) -> int:
+    """The highest rank of a fit: as given, or what "auto" may reach."""
+    if rank == "auto":
+        return min(MAX_RANK, *shape)
+    return check_rank(rank, shape, instead=" or 'auto'")
+
+
+def choose_penalty(estimator: MatrixCompletion) -> str | Penalty | None:
     """The penalty that "auto" stands for; an error where the evidence cannot be had."""
+    penalty, loss, posterior = estimator.penalty, named(estimator.loss), estimator.posterior
     served = isinstance(loss, Squared) or loss.robust
     if isinstance(penalty, str) and penalty not in ("auto", "evidence"):
         raise ValueError(
             f"penalty: unknown name {penalty!r}; use 'auto', 'evidence', None or a penalty."
         )
     if penalty == "auto":
-        penalty = "evidence" if served and solver is None else None
+        penalty = "evidence" if served and estimator.solver is None else None
     if penalty == "evidence" and not served:
         raise ValueError(
             f"penalty: the evidence is not known for loss={loss.name!r}, only for 'squared', "

@@ -261,23 +261,3 @@ MAY_LACK = (
     *("feature_names_in_", "held_out_", "levels_", "clip_", "penalty_", "offsets_"),
     *("row_attributes_", "column_attributes_", "row_encoder_", "column_encoder_"),
 )
-# The attributes of MatrixCompletion that are parts of its model, and what they are called there.
-MODEL_PARTS = {
-    "factors_": "factors",
-    "biases_": "biases",
-    "posterior_": "posterior",
-    "average_": "average",
-    "loss_": "loss",
-    "seen_": "seen",
-    "held_out_": "held_out",
-    "offsets_": "offsets",
-    "penalty_": "penalty",
-    "total_weight_": "total_weight",
-    "levels_": "levels",
-    "range_": "bounds",
-    "clip_": "clips",
-    "row_attributes_": "row_attributes",
-    "column_attributes_": "column_attributes",
-}
-# Those that follow from the model: a file keeps them for other readers.
-DERIVED = ("components_", "singular_values_", "rank_", "_n_features_out")

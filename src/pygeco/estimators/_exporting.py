@@ -10,6 +10,7 @@ import numpy as np
 from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.whole_file import whole_file
+from pygeco.estimators._ids import gather_ids
 from pygeco.io.tables import pyarrow
 from pygeco.models import FittedModel
 
@@ -58,7 +59,10 @@ def _name_arrays(estimator: MatrixCompletion) -> dict[str, Any]:
     found = {"U": host(A.U), "s": A.s, "V": host(A.V), "mean": b.mean}
     found |= {"row_offset": host(b.row), "column_offset": host(b.col)}
     found |= {"row_vectors": v.rows, "column_vectors": v.columns}
-    for name, ids in (("row_ids", estimator.row_ids_), ("column_ids", estimator.column_ids_)):
+    for name, ids in (
+        ("row_ids", gather_ids(estimator.row_ids_)),
+        ("column_ids", estimator.column_ids_),
+    ):
         if ids is not None:
             found[name] = ids.astype(str) if ids.dtype.kind == "O" else ids
     return found
@@ -71,7 +75,7 @@ def _write_parquet(estimator: MatrixCompletion, path: str | os.PathLike[str], si
     v, biases = make_vectors(estimator.model_), estimator.model_.biases
     by_row = side == "rows"
     vectors = v.rows if by_row else v.columns
-    ids = estimator.row_ids_ if by_row else estimator.column_ids_
+    ids = gather_ids(estimator.row_ids_) if by_row else estimator.column_ids_
     flat = pa.array(np.ascontiguousarray(vectors).reshape(-1))
     table = pa.table(
         {

@@ -4,32 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.estimators._ids import check_unknown, split_ids
 from pygeco.estimators._tables import answers, pair_columns, unknown_id
+from pygeco.io.protocols import ArrowColumn, ArrowTable, DataFrame, LazyFrame
 from pygeco.io.tables import arranged, as_arrow, comparable_with, id_array, positions
 from pygeco.models import FittedModel
+
+if TYPE_CHECKING:
+    from pygeco.estimators.completion import MatrixCompletion
 
 
 class Pairs(NamedTuple):
     """Some of a part's pairs, and their places in it."""
 
     places: NDArray[np.int64]
-    table: Any
+    table: ArrowTable
 
 
-def predicted_frame(model: Any, X: Any, std: bool, unknown: str) -> Any:
+def predicted_frame(model: MatrixCompletion, X: LazyFrame, std: bool, unknown: str) -> LazyFrame:
     """A lazy frame of pairs with predictions; see `MatrixCompletion.predict`.
 
     Pairs go to the slabs of their rows and the answers back, once each.
     """
     from pygeco.io.partitioned.frames import exchanged
 
-    if model.row_ids_ is None:
+    if model.row_ids_ is None or model.column_ids_ is None:
         raise ValueError("rows: a Dask DataFrame of ids needs a model fitted from a table.")
     check_unknown(unknown)
     at = pair_columns(model, [str(name) for name in X.columns])
@@ -44,7 +48,7 @@ def predicted_frame(model: Any, X: Any, std: bool, unknown: str) -> Any:
     return exchanged(X, slabs, split, answer, partial(_join, at=at), meta)
 
 
-def _split(frame: Any, at: list[int], starts: NDArray[Any]) -> list[Pairs]:
+def _split(frame: DataFrame, at: list[int], starts: NDArray[Any]) -> list[Pairs]:
     """The pairs of each slab; slab t + 1 begins at the id starts[t]."""
     table = as_arrow(frame.iloc[:, at])
     table = table.select(table.column_names[:2])  # without an index
@@ -61,13 +65,13 @@ def _split(frame: Any, at: list[int], starts: NDArray[Any]) -> list[Pairs]:
 def _answer(
     pairs: Pairs,
     model: FittedModel,
-    ids: Any,
+    ids: NDArray[Any] | ArrowColumn,
     *,
     items: NDArray[Any],
     names: list[str],
     std: bool,
     unknown: str,
-) -> dict[str, Any]:
+) -> dict[str, NDArray[Any]]:
     """Predictions of the pairs whose users are among these ids, if they are anywhere."""
     from pygeco.io.partitioned.ids import located
 
@@ -85,8 +89,11 @@ def _answer(
 
 
 def _join(
-    frame: Any, pieces: Sequence[Pairs], found: Sequence[dict[str, Any]], at: list[int]
-) -> Any:
+    frame: DataFrame,
+    pieces: Sequence[Pairs],
+    found: Sequence[dict[str, NDArray[Any]]],
+    at: list[int],
+) -> DataFrame:
     """The part's pairs with what was found, in their order."""
     places = np.argsort(np.concatenate([piece.places for piece in pieces]), kind="stable")
     columns = {name: np.concatenate([part[name] for part in found])[places] for name in found[0]}

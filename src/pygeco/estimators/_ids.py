@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,13 @@ from pygeco.estimators._input import cell_index
 from pygeco.io.column_names import find_role, list_names
 from pygeco.io.tables import as_arrow, coded, comparable_with, names_of, positions
 
+if TYPE_CHECKING:
+    from pygeco.arrays.container import Blocks, Texts
+    from pygeco.estimators.completion import MatrixCompletion
+    from pygeco.io.partitioned.ids import RowIds
+
+    Ids = NDArray[Any] | RowIds  # at hand, or with the rows on a cluster
+
 UNKNOWN = ("mean", "nan", "error")
 
 
@@ -21,9 +28,9 @@ def check_unknown(unknown: str) -> None:
         raise ValueError(f"unknown: expected one of {UNKNOWN}, not {unknown!r}.")
 
 
-def check_kind(name: str, ids: Any, wanted: NDArray[Any], at: NDArray[np.int64]) -> None:
+def check_kind(name: str, ids: Ids, wanted: NDArray[Any], at: NDArray[np.int64]) -> None:
     """An error where no id is known because they are of another kind: text for numbers, say."""
-    if hasattr(ids, "positions") or not wanted.size or np.any(at >= 0):
+    if not isinstance(ids, np.ndarray) or not wanted.size or np.any(at >= 0):
         return
     if not np.any(comparable_with(ids, wanted)[1]):
         raise ValueError(
@@ -32,7 +39,9 @@ def check_kind(name: str, ids: Any, wanted: NDArray[Any], at: NDArray[np.int64])
         )
 
 
-def find_ids(model: Any, name: str, given: ArrayLike, side: int, unknown: str) -> NDArray[Any]:
+def find_ids(
+    model: MatrixCompletion, name: str, given: ArrayLike, side: int, unknown: str
+) -> NDArray[Any]:
     """Positions from ids where the model was fitted from a table, else from positions.
 
     An id that was not fitted is −1, of which a warning tells, or an error, as `unknown` says.
@@ -55,7 +64,7 @@ def find_ids(model: Any, name: str, given: ArrayLike, side: int, unknown: str) -
     return at
 
 
-def index_of(model: Any, name: str, given: ArrayLike, side: int) -> NDArray[Any]:
+def index_of(model: MatrixCompletion, name: str, given: ArrayLike, side: int) -> NDArray[Any]:
     """The same, and an error where an id was not fitted."""
     ids = (model.row_ids_, model.column_ids_)[side]
     if ids is None:
@@ -70,17 +79,17 @@ def index_of(model: Any, name: str, given: ArrayLike, side: int) -> NDArray[Any]
     return at
 
 
-def row_ids_of(model: Any, X: Any) -> Any:
+def row_ids_of(model: MatrixCompletion, X: object) -> NDArray[Any]:
     """The ids of rows in a table: its column named as in the fit or as usual, or its only one."""
     names = names_of(X)
-    if model.row_ids_ is None:
+    if model.table_columns_ is None:
         raise ValueError("rows: a table of ids needs a model fitted from a table.")
-    at = names.index(model.table_columns_[0]) if model.table_columns_[0] in names else None
+    own = model.table_columns_[0]
+    at = names.index(own) if own in names else None
     at = find_role(names, "user") if at is None else at
     if at is None and len(names) > 1:
         raise ValueError(
-            f"rows: expected a column {model.table_columns_[0]!r} of ids, as in the fit, not "
-            f"{list_names(names)}."
+            f"rows: expected a column {own!r} of ids, as in the fit, not {list_names(names)}."
         )
     found = coded(as_arrow(X).column(at or 0), names[at or 0])
     return found.ids[found.codes]
@@ -97,19 +106,19 @@ def ids_at(ids: NDArray[Any] | None, at: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-def gather_ids(ids: Any) -> Any:
+def gather_ids(ids: Ids | None) -> NDArray[Any] | None:
     """Ids of rows, from the cluster to this process if they are there."""
     return ids if ids is None or isinstance(ids, np.ndarray) else ids.get()
 
 
-def split_ids(ids: Any) -> tuple[NDArray[Any], tuple[Any, ...]]:
+def split_ids(ids: Ids) -> tuple[NDArray[Any], tuple[object, ...]]:
     """The first ids of all slabs but the first, and the ids of each: one slab on this machine."""
     if isinstance(ids, np.ndarray):
         return ids[:0], (ids,)
     return ids.starts, ids.futures
 
 
-def ids_for_file(ids: Any) -> Any:
+def ids_for_file(ids: Ids | None) -> NDArray[Any] | Blocks | Texts | None:
     """Ids of rows as a file takes them, slab after slab."""
     return ids if ids is None or isinstance(ids, np.ndarray) else ids.blocks()
 

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
+from pygeco.arrays.checks import check_rank
 from pygeco.arrays.kinds import as_array, foreign
 from pygeco.estimators.cell_list import CellList
 from pygeco.objectives import Entries
@@ -65,6 +67,21 @@ def _from_device(estimator: Any, X: Any, reset: bool, settings: dict[str, Any]) 
 
 def _sparse(X: Any) -> bool:
     return hasattr(X, "tocoo")
+
+
+def allow_missing(tags: Tags) -> Tags:
+    """The tags of a transformer that takes NaN and keeps the precision of X."""
+    tags.input_tags.allow_nan = True
+    tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+    return tags
+
+
+def check_components(
+    count: object, shape: tuple[int, int], *, least: int = 1, instead: str = ""
+) -> None:
+    """`n_components`, in scikit-learn's words."""
+    sides = ("n_samples", "n_features")
+    check_rank(count, shape, name="n_components", least=least, instead=instead, sides=sides)
 
 
 def check_columns(estimator: Any, count: int, *, reset: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import foreign
 from pygeco.errors import ClicksWarning
@@ -19,6 +20,9 @@ from pygeco.io.value_scale import (
     tell_of_clicks,
 )
 from pygeco.losses import Poisson
+
+# Values that mean "no value": "auto", none, one, or several.
+MissingValues = str | float | list[float] | tuple[float, ...] | NDArray[Any] | None
 
 
 def drop_marks(X: Any, weights: Any, marks: tuple[float, ...]) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""What `verbose` and `n_jobs` mean to every estimator: lines about a fit, and its threads."""
+"""What `verbose`, `n_jobs` and `random_state` mean to every estimator: lines, threads, a seed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
 from pygeco.algorithm.events import (
     Event,
@@ -21,6 +22,7 @@ from pygeco.algorithm.events import (
     join_listeners,
 )
 from pygeco.algorithm.path import Step
+from pygeco.arrays.streams import RandomState, seed_from
 from pygeco.engines import limit_threads
 
 SECONDS = 1.0  # between two lines of verbose=1: a short fit has its last line alone
@@ -100,6 +102,11 @@ def attend_fit(
             yield Listeners((progress, listener))
         finally:
             progress.write_line()
+
+
+def take_seed(random_state: RandomState) -> int:
+    """The seed of a fit; None draws one from NumPy's global state, as in scikit-learn."""
+    return seed_from(check_random_state(random_state) if random_state is None else random_state)
 
 
 def _settings(estimator: Any) -> tuple[int, int | None]:

@@ -7,30 +7,30 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from pygeco.algorithm.events import Listener
 from pygeco.algorithm.joint import Affine, minimize_jointly
 from pygeco.algorithm.refinements import Free
 from pygeco.arrays.low_rank import Array
-from pygeco.estimators import _common
-from pygeco.estimators._progress import attend_fit
-from pygeco.io.model_file import Saveable
+from pygeco.estimators._feature_model import FeatureModel, take_features
+from pygeco.estimators._progress import attend_fit, take_seed
+from pygeco.losses import Loss
 from pygeco.objectives import Quadratic
 from pygeco.objectives.validation import shares, weights
 
 
-class _QuadraticForms(Saveable, BaseEstimator):
+class _QuadraticForms(FeatureModel):
     """K functions xᵀAx + wᵀx + b with rank(A) ≤ r, each fitted alone on standardized features."""
 
+    loss: str | Loss
+
     def _fit_forms(self, X: Any, targets: list[Any], sample_weight: ArrayLike | None) -> None:
-        params: Any = self
         Z, center, scale = _standardize(X, sample_weight)
         fits: list[Affine] = []
         with attend_fit(self) as listener:
             for y in targets:
-                objective = Quadratic(Z, y, params.loss, sample_weight=sample_weight)
+                objective = Quadratic(Z, y, self.loss, sample_weight=sample_weight)
                 fits.append(self._one(objective, listener))
         self.loss_ = objective.risk.loss
         rank = max(fit.A.rank for fit in fits)
@@ -51,36 +51,30 @@ class _QuadraticForms(Saveable, BaseEstimator):
         self.n_iter_ = max(len(fit.objectives) - 1 for fit in fits)
 
     def _one(self, objective: Quadratic, listener: Listener) -> Affine:
-        params: Any = self
         rows, d = objective.X.shape
         ones = np.ones((rows, 1))
         stack = sp.hstack([objective.X, ones]).tocsr() if sp.issparse(objective.X) else None
         F = np.column_stack([objective.X, ones]) if stack is None else stack
-        penalized = np.full((d + 1, 1), params.alpha)
+        penalized = np.full((d + 1, 1), self.alpha)
         penalized[-1] = 0.0
         return minimize_jointly(
             objective,
-            _common.capped(params.rank, d),
+            self._limit_rank(d),
             Free(F, np.zeros((d + 1, 1)), penalized),
-            params.solver,
-            penalty=_common.ridge(params.alpha),
-            random_state=_common.seed(params.random_state),
+            self.solver,
+            penalty=self._penalty(),
+            random_state=take_seed(self.random_state),
             listener=listener,
         )
 
     def _forms(self, X: Any) -> Array:
         """f(x) for each of the K functions, (N, K). O(K r d) a sample; nothing d × d."""
         check_is_fitted(self)
-        X = _common.features(self, X)
+        X = take_features(self, X)
         z = X @ self.coef_.T + self.intercept_
         for k, (V, t) in enumerate(zip(self.components_, self.shifts_, strict=True)):
             z[:, k] += (X @ V.T - t) ** 2 @ self.eigenvalues_[k]
         return z
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _standardize(X: Any, sample_weight: ArrayLike | None) -> tuple[Any, Array, Array]:

@@ -91,9 +91,8 @@ def _answer_unknown(
 
 def _list_rows(estimator: MatrixCompletion) -> NDArray[Any]:
     """Ids of all rows, or their positions."""
-    if estimator.row_ids_ is None:
-        return np.arange(estimator.model_.shape[0])
-    return gather_ids(estimator.row_ids_)
+    ids = gather_ids(estimator.row_ids_)
+    return np.arange(estimator.model_.shape[0]) if ids is None else ids
 
 
 def _choose_candidates(

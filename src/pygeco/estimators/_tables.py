@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array
@@ -17,6 +17,7 @@ from pygeco.estimators._marks import check_scale, drop_marks
 from pygeco.estimators._recognize import Taken, check_values, table_of_array, take_cells
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.column_names import find_role, match_columns
+from pygeco.io.protocols import ArrowColumn, ArrowTable, DataFrame
 from pygeco.io.tables import (
     Coded,
     Column,
@@ -28,14 +29,27 @@ from pygeco.io.tables import (
     positions,
 )
 from pygeco.io.value_scale import are_marks, parse_marks
+from pygeco.losses import Loss
 from pygeco.models import FittedModel
 from pygeco.objectives.entries.objective import Entries
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyRelation
+    from polars import DataFrame as PolarsFrame
+
+    from pygeco.estimators._ids import Ids
+    from pygeco.estimators.completion import MatrixCompletion
+
+    # A table of the caller's kind; the columns themselves where an array was given.
+    Answer = (
+        ArrowTable | DataFrame | PolarsFrame | DuckDBPyRelation | Array | tuple[NDArray[Any], ...]
+    )
 
 
 class Cells(NamedTuple):
     """A table's cells as positions in a fitted matrix, −1 for an unknown id."""
 
-    table: Any
+    table: ArrowTable
     rows: NDArray[np.int64]
     cols: NDArray[np.int64]
     names: tuple[str, ...]
@@ -50,21 +64,18 @@ class Rated(NamedTuple):
 
 
 def fitted_entries(
-    model: Any,
-    X: Any,
+    model: MatrixCompletion,
+    X: object,
     columns: Sequence[Column] | str | None,
     *,
-    y: Any = None,
-    loss: Any = "squared",
-    sample_weight: Any = None,
-    **settings: Any,
+    y: ArrayLike | None = None,
+    loss: Loss,
+    sample_weight: ArrayLike | None = None,
 ) -> Entries:
     """The cells to fit; the model keeps their ids, or that there are none."""
     marks = model.missing_values
     if is_partitioned(X):
-        return _spread_entries(
-            model, X, columns, loss=loss, sample_weight=sample_weight, **settings
-        )
+        return _spread_entries(model, X, columns, loss, sample_weight)
     if isinstance(X, CellList):
         got = Taken(X, X.row_ids, X.column_ids, X.names, sample_weight)
     else:
@@ -72,10 +83,11 @@ def fitted_entries(
     X, weights = drop_marks(got.X, got.weights, parse_marks(marks))
     check_scale(X, marks, loss, ids=got.row_ids is not None)
     model.row_ids_, model.column_ids_, model.table_columns_ = got[1:4]
+    settings = {"duplicates": model.duplicates, "engine": model.engine}
     try:
         return entries_from(model, X, reset=True, loss=loss, sample_weight=weights, **settings)
     except RepeatedCellError as error:
-        if model.row_ids_ is None:
+        if model.row_ids_ is None or model.column_ids_ is None:
             raise
         i, j = error.cell
         pair = model.row_ids_[[i]].tolist()[0], model.column_ids_[[j]].tolist()[0]
@@ -83,14 +95,11 @@ def fitted_entries(
 
 
 def _spread_entries(
-    model: Any,
-    X: Any,
-    columns: Sequence[Column] | None,
-    *,
-    loss: Any,
-    duplicates: str,
-    sample_weight: Any,
-    engine: Any,
+    model: MatrixCompletion,
+    X: object,
+    columns: Sequence[Column] | str | None,
+    loss: Loss,
+    sample_weight: ArrayLike | None,
 ) -> Entries:
     """The cells of a Dask DataFrame or of files, read by the workers of a cluster."""
     from pygeco.engines.dask.cluster import current_client
@@ -98,29 +107,31 @@ def _spread_entries(
 
     if sample_weight is not None:
         raise ValueError("sample_weight: is not for parts on a cluster; leave it out.")
-    found = X
-    if not isinstance(X, Partitioned):
-        found = read_partitioned(
+    found = (
+        X
+        if isinstance(X, Partitioned)
+        else read_partitioned(
             X,
             current_client(),
             columns=columns,
-            duplicates=duplicates,
+            duplicates=model.duplicates,
             missing_values=model.missing_values,
         )
+    )
     model.row_ids_, model.column_ids_ = found.row_ids, found.column_ids
     model.table_columns_ = found.names
     check_columns(model, len(found.column_ids), reset=True)
     return Entries.from_slabs(found.slabs, loss=loss)
 
 
-def find_listed(model: Any, X: CellList) -> tuple[NDArray[Any], NDArray[Any]]:
+def find_listed(model: MatrixCompletion, X: CellList) -> tuple[NDArray[Any], NDArray[Any]]:
     """The positions of listed cells in the fitted matrix, by their ids where they have some."""
     if X.row_ids is None or X.column_ids is None:
         return (
             cell_index("rows", X.rows, model.factors_.shape[0]),
             cell_index("cols", X.cols, model.factors_.shape[1]),
         )
-    if model.row_ids_ is None:
+    if model.row_ids_ is None or model.column_ids_ is None:
         raise ValueError("X: its cells have ids, but the model was not fitted from a table.")
     return (
         positions(model.row_ids_, X.row_ids)[X.rows],
@@ -128,18 +139,19 @@ def find_listed(model: Any, X: CellList) -> tuple[NDArray[Any], NDArray[Any]]:
     )
 
 
-def located(model: Any, X: Any) -> Cells:
+def located(model: MatrixCompletion, X: object) -> Cells:
     """The cells that a table asks for, its columns named as in the fit or as usual."""
     table = table_of_array(X) if isinstance(X, np.ndarray) else as_arrow(X)
     names = table.column_names
-    at = pair_columns(model, names)
-    sides = []
-    for k, ids in zip(at, (model.row_ids_, model.column_ids_), strict=True):
-        sides.append(_positions(coded(table.column(k), names[k]), ids, names[k]))
-    return Cells(table, sides[0], sides[1], tuple(names[k] for k in at))
+    assert model.row_ids_ is not None
+    assert model.column_ids_ is not None
+    i, j = pair_columns(model, names)
+    rows = _positions(coded(table.column(i), names[i]), model.row_ids_, names[i])
+    cols = _positions(coded(table.column(j), names[j]), model.column_ids_, names[j])
+    return Cells(table, rows, cols, (names[i], names[j]))
 
 
-def rated(model: Any, X: Any, y: Any = None) -> Rated:
+def rated(model: MatrixCompletion, X: object, y: ArrayLike | None = None) -> Rated:
     """The cells of a table with the values beside the ids, or with those in `y`.
 
     What the fit took for missing is left out here too.
@@ -154,7 +166,7 @@ def rated(model: Any, X: Any, y: Any = None) -> Rated:
     return Rated(cells.rows[keep], cells.cols[keep], model.loss_.targets(raw[keep]))
 
 
-def given_cells(model: Any, X: Any) -> Rated:
+def given_cells(model: MatrixCompletion, X: object) -> Rated:
     """Rows, columns and targets of cells in any form that `fit` takes, of ids that were fitted."""
     if model.row_ids_ is not None and is_table(X):
         cells = rated(model, X)
@@ -170,10 +182,10 @@ def given_cells(model: Any, X: Any) -> Rated:
     return Rated(found.rows().astype(np.int64), cols, found.by_row.values)
 
 
-def _value_column(model: Any, cells: Cells) -> tuple[Any, str]:
+def _value_column(model: MatrixCompletion, cells: Cells) -> tuple[ArrowColumn, str]:
     """The column of values: named as in the fit, or as usual, or the only one that is left."""
     names = cells.table.column_names
-    name = model.table_columns_[2]
+    name = _columns_of_fit(model)[2]
     if name not in names:
         found = find_role(names, "rating")
         if found is None or names[found] in cells.names:
@@ -182,31 +194,37 @@ def _value_column(model: Any, cells: Cells) -> tuple[Any, str]:
     return cells.table.column(names.index(name)), name
 
 
-def pair_columns(model: Any, names: list[str]) -> list[int]:
+def _columns_of_fit(model: MatrixCompletion) -> tuple[str, ...]:
+    assert model.table_columns_ is not None, "a model with ids was fitted from a table"
+    return model.table_columns_
+
+
+def pair_columns(model: MatrixCompletion, names: list[str]) -> list[int]:
     """The columns of rows and of columns: those named as in the fit, or as usual."""
-    if all(name in names for name in model.table_columns_[:2]):
-        return [names.index(name) for name in model.table_columns_[:2]]
+    own = _columns_of_fit(model)[:2]
+    if all(name in names for name in own):
+        return [names.index(name) for name in own]
     found = match_columns(names, ("user", "item"))
     if found is None:
-        wanted = " and ".join(repr(name) for name in model.table_columns_[:2])
+        wanted = " and ".join(repr(name) for name in own)
         raise ValueError(f"X: expected columns {wanted}, as in the fit, not {names}.")
     return found
 
 
-def _positions(found: Coded, ids: NDArray[Any], name: str) -> NDArray[np.int64]:
+def _positions(found: Coded, ids: Ids, name: str) -> NDArray[np.int64]:
     at = positions(ids, found.ids)
     check_kind(f"column {name!r}", ids, found.ids, at)
     return at[found.codes]
 
 
-def predicted(model: Any, X: Any, return_std: bool, unknown: str) -> Any:
+def predicted(model: MatrixCompletion, X: object, return_std: bool, unknown: str) -> Answer:
     """A table of ids with predictions, of the caller's kind; see `MatrixCompletion.predict`."""
     cells = located(model, X)
     lost = _lost(unknown, cells)
     columns = answers(model.model_, cells.rows, cells.cols, return_std)
     if unknown == "nan":
         columns = {name: np.where(lost, np.nan, values) for name, values in columns.items()}
-    marked: dict[str, Any] = {} if isinstance(X, np.ndarray) else {"known": ~lost}
+    marked: dict[str, NDArray[Any]] = {} if isinstance(X, np.ndarray) else {"known": ~lost}
     return _answered(X, cells, columns | marked)
 
 
@@ -231,7 +249,7 @@ def _lost(unknown: str, cells: Cells) -> NDArray[np.bool_]:
 
 
 def unknown_id(
-    table: Any, names: Sequence[str], rows: NDArray[np.int64], cols: NDArray[np.int64]
+    table: ArrowTable, names: Sequence[str], rows: NDArray[np.int64], cols: NDArray[np.int64]
 ) -> str:
     """A sentence about the first cell with an id that was not fitted."""
     lost = (rows < 0) | (cols < 0)
@@ -243,21 +261,22 @@ def unknown_id(
     )
 
 
-def _answered(X: Any, cells: Cells, columns: dict[str, Any]) -> Any:
+def _answered(X: object, cells: Cells, columns: dict[str, NDArray[Any]]) -> Answer:
     """The ids and what was found, as a table of the caller's kind."""
     library = type(X).__module__.split(".")[0]
     if library == "numpy":
         found = tuple(columns.values())
         return found if len(found) > 1 else found[0]
     if library == "pandas":
-        return X.loc[:, list(cells.names)].assign(**columns)
+        frame = cast(DataFrame, X)
+        return frame.loc[:, list(cells.names)].assign(**columns)
     table = cells.table.select(list(cells.names))
     for name, values in columns.items():
         table = table.append_column(name, [values])
     if library == "polars":
         import polars
 
-        return polars.from_arrow(table)
+        return polars.DataFrame(polars.from_arrow(table))
     if library == "duckdb":
         import duckdb
 

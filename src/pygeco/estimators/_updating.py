@@ -1,4 +1,4 @@
-"""A fitted model that learns more: new columns folded in, and new cells without another fit."""
+"""A fitted model that learns more: new rows and columns folded in, and new cells."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.kinds import answer
 from pygeco.arrays.low_rank import Array
-from pygeco.estimators._input import cells_from
+from pygeco.estimators._input import cells_from, entries_from
 from pygeco.estimators._marks import drop_marks
 from pygeco.estimators._recognize import take_cells
 from pygeco.estimators.cell_list import CellList
@@ -28,6 +28,25 @@ class Arrived(NamedTuple):
     new: Entries
     places: tuple[Positions, Positions]
     ids: tuple[NDArray[Any] | None, NDArray[Any] | None]
+
+
+def fold_rows(estimator: MatrixCompletion, X: Any) -> Array:
+    """See `MatrixCompletion.transform`."""
+    model = estimator.model_
+    entries = entries_from(
+        estimator,
+        X,
+        reset=False,
+        loss=model.loss,
+        duplicates=estimator.duplicates,
+        allow_empty=True,
+        engine=model.engine,
+    )
+    found = model.fold_rows(entries)
+    fitted = found.coordinates
+    if "row" in model.offsets:
+        fitted = np.column_stack([fitted, found.offsets])
+    return answer(fitted.astype(entries.dtype, copy=False), *(X if isinstance(X, tuple) else (X,)))
 
 
 def fold_columns(estimator: MatrixCompletion, X: Any) -> Array:
@@ -91,6 +110,7 @@ def _arrange(
     index, places, ids = [], [], []
     sides = ((estimator.row_ids_, got.row_ids), (estimator.column_ids_, got.column_ids))
     for codes, (known, fresh) in zip(got.X[:2], sides, strict=True):
+        assert isinstance(known, np.ndarray), "a model whose rows are on a cluster takes no cells"
         union = np.union1d(known, fresh)
         index.append(positions(union, fresh)[codes])
         places.append(positions(union, known))

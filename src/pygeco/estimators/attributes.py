@@ -27,7 +27,7 @@ from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.attribute_tables import AttributeTable, find_id_column, take_rows
 
 
-class Attributes(TransformerMixin, _AttributeFile):
+class Attributes(TransformerMixin, _AttributeFile):  # type: ignore[misc]
     """Attributes of rows or columns, of any table, as a sparse matrix of numbers.
 
     Numbers, dates and times are brought to mean 0 and deviation 1. Texts, categories and booleans

@@ -148,7 +148,7 @@ def _from_triplets(given: tuple[Any, ...]) -> CellList:
     return CellList(rows, cols, values, given[3] if len(given) == 4 else size)
 
 
-class CellKFold(KFold):
+class CellKFold(KFold):  # type: ignore[misc]
     """K folds of cells: every cell is in exactly one test fold, drawn at random.
 
     For `cells(X)`, whose parts keep the shape of the matrix; or, by itself, `split(X)` gives

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,33 +17,33 @@ from pygeco.algorithm.events import Listener
 from pygeco.algorithm.penalties import Penalty
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.kinds import HOST, answer, moved, on
-from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.engines import borrow_cluster, choose_engine
-from pygeco.estimators import _common
-from pygeco.estimators._checkpoint import Checkpoint, key_of, seed_of, without_time
-from pygeco.estimators._choices import choose_clip, choose_offsets, choose_penalty
-from pygeco.estimators._contents import COMPLETION, DERIVED, MAY_LACK, MODEL_PARTS
+from pygeco.arrays.low_rank import Array
+from pygeco.arrays.streams import RandomState
+from pygeco.engines import choose_engine
+from pygeco.estimators._choices import choose_clip, choose_penalty
+from pygeco.estimators._completion_file import describe_model, restore_model
+from pygeco.estimators._contents import COMPLETION, MAY_LACK
 from pygeco.estimators._exporting import Vectors, export_factors, make_vectors
-from pygeco.estimators._fits import Fitted, along_path, by_evidence
-from pygeco.estimators._ids import gather_ids, ids_for_file
-from pygeco.estimators._input import entries_from
+from pygeco.estimators._fits import borrow_cluster_for, fit_cells
+from pygeco.estimators._ids import gather_ids
+from pygeco.estimators._input import allow_missing
+from pygeco.estimators._marks import MissingValues
 from pygeco.estimators._predicting import predict_linear, predict_values, score_cells
 from pygeco.estimators._progress import attend_fit
 from pygeco.estimators._recommending import explain_cell, find_similar, recommend_columns
-from pygeco.estimators._tables import fitted_entries, given_cells
-from pygeco.estimators._updating import fold_columns, take_in_cells
+from pygeco.estimators._tables import given_cells
+from pygeco.estimators._updating import fold_columns, fold_rows, take_in_cells
 from pygeco.estimators._views import View
-from pygeco.estimators._whole import ModelListener, all_or_nothing
+from pygeco.estimators._whole import all_or_nothing
 from pygeco.estimators.ranking import Ranking
 from pygeco.io.model_file import Saveable
-from pygeco.io.tables import is_partitioned
 from pygeco.losses import Loss, named
-from pygeco.models import CompletionModel, FittedModel, build_model
-from pygeco.models.building import mean_levels
+from pygeco.models import FittedModel
 from pygeco.models.ranking import Reasons
-from pygeco.models.slab_arrays import fetch_rows, write_in_blocks
-from pygeco.objectives import Entries
-from pygeco.objectives.entries.biases import Biases, fit_biases, with_scale
+from pygeco.models.slab_arrays import fetch_rows
+
+if TYPE_CHECKING:
+    from pygeco.estimators._ids import Ids
 
 
 def _has_probabilities(estimator: Any) -> bool:
@@ -52,9 +52,9 @@ def _has_probabilities(estimator: Any) -> bool:
 
 class MatrixCompletion(
     Saveable,
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
 ):
     """Fill a matrix of which some cells are known, by a matrix of low rank.
 
@@ -153,7 +153,7 @@ class MatrixCompletion(
     _contents, _may_lack = COMPLETION, MAY_LACK
 
     model_: FittedModel
-    row_ids_: Any  # an array, None, or ids that stay on a cluster
+    row_ids_: Ids | None
     column_ids_: NDArray[Any] | None
     table_columns_: tuple[str, ...] | None
     n_features_in_: int
@@ -190,16 +190,11 @@ class MatrixCompletion(
         refit: bool = True,
         clip: bool | str = "auto",
         duplicates: str = "error",
-        missing_values: str
-        | float
-        | list[float]
-        | tuple[float, ...]
-        | NDArray[Any]
-        | None = "auto",
+        missing_values: MissingValues = "auto",
         callback: Callable[[Any], object] | None = None,
         observer: Listener | None = None,
         engine: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int | bool = 0,
     ) -> None:
@@ -255,117 +250,21 @@ class MatrixCompletion(
         so between sweeps. A fit that was killed goes on from there when it is started again with
         the same data and settings, and ends with the same bits. The file stays; delete it later.
         """
-        in_parts = is_partitioned(X)
-        if in_parts and self.engine not in (None, "dask"):
-            raise ValueError(
-                f"engine: {self.engine!r} does not read files; use engine='dask', or read the file "
-                "by pygeco.data.read_ratings and fit its table."
-            )
-        with attend_fit(self, self.observer, self.callback) as listener:
-            if self.engine != "dask" and not in_parts:
-                return self._fit(X, y, sample_weight, columns, checkpoint, listener)
-            with borrow_cluster() as own:
-                self._fit(X, y, sample_weight, columns, checkpoint, listener)
-                if own:
-                    self._move(HOST)
+        with (
+            attend_fit(self, self.observer, self.callback) as listener,
+            borrow_cluster_for(X, self.engine) as is_own_cluster,
+        ):
+            found = fit_cells(self, X, y, sample_weight, columns, checkpoint, listener)
+            self.model_, self.path_ = found.model, found.path
+            self.n_iter_, self.stop_reason_ = found.sweeps, found.path.stop
+            if is_own_cluster:
+                self._move(HOST)
         return self
-
-    def _fit(
-        self, X: Any, y: Any, sample_weight: Any, columns: Any, checkpoint: Any, listener: Listener
-    ) -> MatrixCompletion:
-        penalty = self._choose_penalty()
-        entries = fitted_entries(
-            self,
-            X,
-            columns,
-            y=y,
-            loss=named(self.loss),
-            duplicates=self.duplicates,
-            sample_weight=sample_weight,
-            engine=self.engine,
-        )
-        entries = with_scale(entries, named(self.loss))
-        offsets = choose_offsets(self.biases, penalty)
-        parts: dict[str, Any] = {
-            "offsets": offsets,
-            "penalty": penalty,
-            "clips": choose_clip(
-                self.clip, entries.loss, entries.by_row.values, entries.by_row.weights
-            ),
-        }
-        store = self._store_at(checkpoint, entries, offsets)
-        if penalty == "evidence":
-            found = self._fit_evidence(entries, offsets, listener, store)
-        else:
-            biases = fit_biases(entries, offsets)
-            self._show_model(entries, biases, parts)
-            found = along_path(
-                entries,
-                self.rank,
-                biases,
-                offsets,
-                solver=self.solver,
-                penalty=None if isinstance(penalty, str) else penalty,
-                seed=_common.seed(self.random_state),
-                listener=listener,
-                refit=bool(self.refit),
-                store=store,
-            )
-        self.path_, self.n_iter_ = found.path, found.sweeps
-        self.stop_reason_ = found.path.stop
-        self.model_ = build_model(
-            entries,
-            found.factors,
-            found.biases,
-            loss=found.loss or entries.loss,
-            posterior=found.posterior,
-            average=found.average,
-            **parts,
-        )
-        return self
-
-    def _show_model(self, entries: Entries, biases: Biases, parts: dict[str, Any]) -> None:
-        """Show those who want to see it the model before the first step, of rank zero."""
-        watchers: tuple[object, ...] = self.observer, self.callback
-        listeners = [each for each in watchers if isinstance(each, ModelListener)]
-        if listeners:
-            empty = LowRank.zero(entries.shape, entries.kind)
-            self.model_ = build_model(entries, empty, biases, loss=entries.loss, **parts)
-        for each in listeners:
-            each.on_model(self)
-
-    def _fit_evidence(
-        self,
-        entries: Entries,
-        offsets: tuple[str, ...],
-        listener: Listener,
-        store: Checkpoint | None,
-    ) -> Fitted:
-        return by_evidence(
-            entries,
-            self.rank,
-            offsets,
-            int(self.posterior),
-            seed_of(store, _common.seed(self.random_state)),
-            loss=named(self.loss),
-            listener=listener,
-            store=store,
-        )
-
-    def _store_at(self, path: Any, entries: Entries, offsets: tuple[str, ...]) -> Checkpoint | None:
-        if path is None:
-            return None
-        seed = self.random_state if isinstance(self.random_state, (int, np.integer)) else None
-        settings = (self.rank, self._choose_penalty(), offsets, without_time(self.solver), seed)
-        return Checkpoint(path, key_of(entries, *settings))
 
     @property
     def uses_evidence(self) -> bool:
         """Whether the settings stand for a fit by the evidence."""
-        return self._choose_penalty() == "evidence"
-
-    def _choose_penalty(self) -> str | Penalty | None:
-        return choose_penalty(self.penalty, named(self.loss), self.solver, self.posterior)
+        return choose_penalty(self) == "evidence"
 
     @all_or_nothing
     def to(self, engine: str) -> MatrixCompletion:
@@ -541,22 +440,7 @@ class MatrixCompletion(
         the fitted rows' own coordinates. `transform_columns` does the same for columns.
         """
         check_is_fitted(self)
-        model = self.model_
-        entries = entries_from(
-            self,
-            X,
-            reset=False,
-            loss=model.loss,
-            duplicates=self.duplicates,
-            allow_empty=True,
-            engine=model.engine,
-        )
-        found = model.fold_rows(entries)
-        fitted = found.coordinates
-        if "row" in model.offsets:
-            fitted = np.column_stack([fitted, found.offsets])
-        asked = X if isinstance(X, tuple) else (X,)
-        return answer(fitted.astype(entries.dtype, copy=False), *asked)
+        return fold_rows(self, X)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
         """The full rows, dense, as `predict` would give them: coordinates times `components_`, plus
@@ -618,40 +502,13 @@ class MatrixCompletion(
 
     def fitted_attributes(self) -> dict[str, Any]:
         """What a file keeps besides the settings, by name: parts of the model, the path and ids."""
-        if "model_" not in vars(self):
-            return super().fitted_attributes()
-        model = self.model_.prepare_for_file()
         own = super().fitted_attributes()
-        del own["model_"]
-        own |= {name: getattr(model, part) for name, part in MODEL_PARTS.items()}
-        own |= {name: getattr(self, name) for name in DERIVED}
-        return own | {
-            "path_": write_in_blocks(self.path_),
-            "row_ids_": ids_for_file(self.row_ids_),
-        }
+        return own if "model_" not in own else describe_model(self, own)
 
     def _restore(self, fitted: dict[str, Any]) -> None:
-        """What a file of an earlier version lacks is what the settings say."""
-        lacking: dict[str, Any] = {"held_out_": None, "clip_": False, "levels_": (1.0, 1.0)}
-        lacking |= {"row_attributes_": None, "column_attributes_": None}
-        if not {"penalty_", "offsets_"} <= fitted.keys():  # settings may have changed since the fit
-            penalty = self._choose_penalty()
-            lacking |= {"penalty_": penalty, "offsets_": choose_offsets(self.biases, penalty)}
-        parts: dict[str, Any] = {
-            part: fitted[name] if name in fitted else lacking[name]
-            for name, part in MODEL_PARTS.items()
-        }
-        if self.clip != "auto":
-            parts["clips"] = bool(self.clip)
-        model = CompletionModel(**parts)
-        if "levels_" not in fitted:
-            model = replace(model, levels=mean_levels(model.penalty, *model.counts()))
-        rest = {n: it for n, it in fitted.items() if n not in MODEL_PARTS and n not in DERIVED}
-        super()._restore(rest | {"model_": model})
+        super()._restore(restore_model(self, fitted))
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags = allow_missing(super().__sklearn_tags__())
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays.kinds import host
 from pygeco.diagnostics import metrics
 from pygeco.diagnostics.metrics import Errors, Ranked
 from pygeco.estimators._tables import rated
+
+if TYPE_CHECKING:
+    from pygeco.estimators.completion import MatrixCompletion
+
+USERS = 4096  # users ranked at once
 
 
 class Evaluation(NamedTuple):
@@ -43,7 +49,7 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(
-    model: Any,
+    model: MatrixCompletion,
     X: Any,
     *,
     k: int = 10,
@@ -97,25 +103,17 @@ def evaluate(
             f"X: the model was fitted to all of its {len(fitted):,} cells; give cells that were "
             "held out of the fit, or use score."
         )
-    new = ~fitted
-    cells = given._replace(rows=given.rows[new], cols=given.cols[new])
-    observed = given.values[new]
-    predicted = host(model.model_.predict(cells.rows, cells.cols))
+    rows, cols, observed = (part[~fitted] for part in given)
+    predicted = host(model.model_.predict(rows, cols))
     covered = None
     if model.posterior_ is not None:
-        deviation = host(model.model_.deviation(cells.rows, cells.cols))
+        deviation = host(model.model_.deviation(rows, cols))
         covered = metrics.coverage(predicted, deviation, observed)
     limit = float(model.seen_.values.mean(dtype=float)) if threshold is None else threshold
-    known = (cells.rows >= 0) & (cells.cols >= 0)
+    known = (rows >= 0) & (cols >= 0)
     liked = known & (observed >= limit)
-    users, row = np.unique(cells.rows[liked], return_inverse=True)
-    lists = np.full((len(users), min(k, model.factors_.shape[1])), -1, np.int64)
-    for at in range(0, len(users), 4096):
-        part = slice(at, at + 4096)
-        lists[part] = host(model.model_.best(users[part], k, hide_held_out=False).columns)
-        if progress is not None:
-            progress(min(1.0, (at + 4096) / len(users)))
-    ranked = metrics.ranking(lists, row, cells.cols[liked])
+    users, row = np.unique(rows[liked], return_inverse=True)
+    ranked = metrics.ranking(_list_best(model, users, k, progress), row, cols[liked])
     return Evaluation(
         metrics.errors(predicted, observed),
         covered,
@@ -124,3 +122,19 @@ def evaluate(
         int(np.sum(~known)),
         int(fitted.sum()),
     )
+
+
+def _list_best(
+    model: MatrixCompletion,
+    users: NDArray[np.int64],
+    k: int,
+    progress: Callable[[float], object] | None,
+) -> NDArray[np.int64]:
+    """The best columns of each user, in blocks, without those that were fitted."""
+    lists = np.full((len(users), min(k, model.factors_.shape[1])), -1, np.int64)
+    for at in range(0, len(users), USERS):
+        part = slice(at, at + USERS)
+        lists[part] = host(model.model_.best(users[part], k, hide_held_out=False).columns)
+        if progress is not None:
+            progress(min(1.0, (at + USERS) / len(users)))
+    return lists

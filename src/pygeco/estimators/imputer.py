@@ -16,11 +16,11 @@ from pygeco.algorithm.penalties import Ridge, Schatten
 from pygeco.algorithm.refinements import refine
 from pygeco.algorithm.run import minimize
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.arrays.streams import Purpose, stream
+from pygeco.arrays.streams import Purpose, RandomState, stream
 from pygeco.bayes.table_gaussian import TableGaussian, fit_table
-from pygeco.estimators._common import seed
 from pygeco.estimators._contents import IMPUTER, MAY_LACK
-from pygeco.estimators._progress import attend_fit
+from pygeco.estimators._input import allow_missing, check_components
+from pygeco.estimators._progress import attend_fit, take_seed
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_file import Saveable
 from pygeco.objectives.dense.objective import Dense
@@ -32,7 +32,7 @@ ALPHAS = (0.01, 0.1, 0.3, 1.0)
 HELD = 0.1
 
 
-class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Fill NaN from the columns' relations; known cells stay as they are.
 
     Columns are brought to mean 0 and deviation 1, so that their units do not matter. By default
@@ -97,7 +97,7 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         n_components: int | None = None,
         *,
         alpha: float | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int | bool = 0,
     ) -> None:
@@ -127,7 +127,7 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         known = ~np.isnan(X)
         self.mean_, self.scale_, varies = column_moments(X, known)
         Z = self._standardised(X)
-        number = seed(self.random_state)
+        number = take_seed(self.random_state)
         with attend_fit(self) as listener, threadpool_limits(1, "blas"):
             if self.n_components is None and self.alpha is None:
                 self._fit_gaussian(Z, varies, number, listener)
@@ -234,23 +234,13 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         )
 
     def _check_parameters(self, shape: tuple[int, int]) -> None:
-        rank = self.n_components
-        if rank is not None:
-            if not isinstance(rank, (int, np.integer)) or isinstance(rank, bool):
-                raise ValueError(f"n_components: expected an integer or None, not {rank!r}.")
-            if not 0 <= rank <= min(shape):
-                raise ValueError(
-                    f"n_components: must be between 0 and {min(shape)} for data with "
-                    f"n_samples={shape[0]} and n_features={shape[1]}, not {rank}."
-                )
+        if self.n_components is not None:
+            check_components(self.n_components, shape, least=0, instead=" or None")
         if self.alpha is not None and not (np.isfinite(self.alpha) and self.alpha >= 0):
             raise ValueError(f"alpha: must be a finite number ≥ 0 or None, not {self.alpha!r}.")
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        return allow_missing(super().__sklearn_tags__())
 
 
 def _path(Z: Array, rank: int, alpha: float, seed: int, listener: Listener) -> Path:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
 
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import Array
-from pygeco.estimators import _common
+from pygeco.arrays.streams import RandomState
 from pygeco.estimators._contents import CLASSES, LINEAR, MAY_LACK
+from pygeco.estimators._feature_model import (
+    choose_classes,
+    code_labels,
+    one_column_if_binary,
+    take_samples,
+)
 from pygeco.estimators._linear import _LowRankLinear
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.losses import Logistic, Loss, Multinomial
 from pygeco.objectives import Features
 
 
-class LowRankClassifier(ClassifierMixin, _LowRankLinear):
+class LowRankClassifier(ClassifierMixin, _LowRankLinear):  # type: ignore[misc]
     """Multinomial logistic regression with a coefficient matrix W of low rank.
 
     Minimizes the mean loss + alpha ‖W‖²_F over rank(W) ≤ rank, intercepts free. The rank is at
@@ -81,17 +86,12 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):
         alpha: float = 1e-4,
         fit_intercept: bool = True,
         solver: Solver | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int | bool = 0,
     ) -> None:
-        self.rank = rank
-        self.alpha = alpha
+        super().__init__(rank, alpha, solver, random_state, n_jobs, verbose)
         self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @all_or_nothing
     def fit(
@@ -113,9 +113,8 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):
         LowRankClassifier
             The estimator itself.
         """
-        X, y = _common.training(self, X, y)
-        X, y, w = _common.drop_weightless(X, y, sample_weight)
-        self.classes_, codes = _common.labels(y)
+        X, y, w = take_samples(self, X, y, sample_weight)
+        self.classes_, codes = code_labels(y)
         objective = Features(
             X,
             codes,
@@ -138,7 +137,7 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):
         array (N, K), or (N,) for two classes
             The largest of a row decides; of two classes, the sign.
         """
-        return _common.one_column_if_binary(self._linear(X))
+        return one_column_if_binary(self._linear(X))
 
     def predict_proba(self, X: Any) -> Array:
         """Give P(class | x).
@@ -166,9 +165,7 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):
         -------
         array (N,)
         """
-        scores = self._linear(X)
-        best = scores[:, 0] > 0 if scores.shape[1] == 1 else np.argmax(scores, axis=1)
-        return self.classes_[best.astype(int)]
+        return choose_classes(self._linear(X), self.classes_)
 
     def _loss(self) -> Loss:
         K = len(self.classes_)

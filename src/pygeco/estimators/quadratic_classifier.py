@@ -11,8 +11,14 @@ from sklearn.utils.metaestimators import available_if
 
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import Array
-from pygeco.estimators import _common
+from pygeco.arrays.streams import RandomState
 from pygeco.estimators._contents import CLASSES, MAY_LACK, QUADRATIC
+from pygeco.estimators._feature_model import (
+    choose_classes,
+    code_labels,
+    one_column_if_binary,
+    take_samples,
+)
 from pygeco.estimators._quadratic import _QuadraticForms
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.losses import Loss, sigmoid
@@ -24,7 +30,7 @@ def _is_logistic(estimator: Any) -> bool:
     return (fitted or loss_named(estimator.loss)).name == "logistic"
 
 
-class QuadraticClassifier(ClassifierMixin, _QuadraticForms):
+class QuadraticClassifier(ClassifierMixin, _QuadraticForms):  # type: ignore[misc]
     """Classes by quadratic functions xᵀAx + wᵀx + b with rank(A) ≤ rank, one against the rest.
 
     Each minimizes the mean loss + alpha (‖A‖²_F + ‖w‖²) on features of mean zero, all divided by
@@ -86,17 +92,12 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):
         loss: str | Loss = "logistic",
         alpha: float = 1e-5,
         solver: Solver | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int | bool = 0,
     ) -> None:
-        self.rank = rank
+        super().__init__(rank, alpha, solver, random_state, n_jobs, verbose)
         self.loss = loss
-        self.alpha = alpha
-        self.solver = solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @all_or_nothing
     def fit(
@@ -118,9 +119,8 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):
         QuadraticClassifier
             The estimator itself.
         """
-        X, y = _common.training(self, X, y)
-        X, y, w = _common.drop_weightless(X, y, sample_weight)
-        self.classes_, codes = _common.labels(y)
+        X, y, w = take_samples(self, X, y, sample_weight)
+        self.classes_, codes = code_labels(y)
         chosen = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         self._fit_forms(X, [np.where(codes == k, 1.0, -1.0) for k in chosen], w)
         return self
@@ -137,7 +137,7 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):
         array (N, K), or (N,) for two classes
             The largest of a row decides; of two classes, the sign.
         """
-        return _common.one_column_if_binary(self._forms(X))
+        return one_column_if_binary(self._forms(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Give the class whose function is largest.
@@ -150,9 +150,7 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):
         -------
         array (N,)
         """
-        scores = self._forms(X)
-        best = scores[:, 0] > 0 if scores.shape[1] == 1 else np.argmax(scores, axis=1)
-        return self.classes_[best.astype(int)]
+        return choose_classes(self._forms(X), self.classes_)
 
     @available_if(_is_logistic)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:

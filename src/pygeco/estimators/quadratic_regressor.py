@@ -9,14 +9,15 @@ from sklearn.base import RegressorMixin
 
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import Array
-from pygeco.estimators import _common
+from pygeco.arrays.streams import RandomState
 from pygeco.estimators._contents import MAY_LACK, QUADRATIC
+from pygeco.estimators._feature_model import take_samples
 from pygeco.estimators._quadratic import _QuadraticForms
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.losses import Loss
 
 
-class QuadraticRegressor(RegressorMixin, _QuadraticForms):
+class QuadraticRegressor(RegressorMixin, _QuadraticForms):  # type: ignore[misc]
     """A target by a quadratic function xᵀAx + wᵀx + b with rank(A) ≤ rank, for any loss.
 
     It is fitted as each function of `QuadraticClassifier` is.
@@ -72,17 +73,12 @@ class QuadraticRegressor(RegressorMixin, _QuadraticForms):
         loss: str | Loss = "squared",
         alpha: float = 1e-5,
         solver: Solver | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int | bool = 0,
     ) -> None:
-        self.rank = rank
+        super().__init__(rank, alpha, solver, random_state, n_jobs, verbose)
         self.loss = loss
-        self.alpha = alpha
-        self.solver = solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @all_or_nothing
     def fit(
@@ -104,8 +100,7 @@ class QuadraticRegressor(RegressorMixin, _QuadraticForms):
         QuadraticRegressor
             The estimator itself.
         """
-        X, y = _common.training(self, X, y, y_numeric=True)
-        X, y, w = _common.drop_weightless(X, y, sample_weight)
+        X, y, w = take_samples(self, X, y, sample_weight, y_numeric=True)
         self._fit_forms(X, [y], w)
         return self
 

@@ -10,8 +10,9 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import Array
-from pygeco.estimators import _common
+from pygeco.arrays.streams import RandomState
 from pygeco.estimators._contents import LINEAR, MAY_LACK, REGRESSOR
+from pygeco.estimators._feature_model import take_samples
 from pygeco.estimators._linear import _LowRankLinear
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.losses import Loss
@@ -19,7 +20,7 @@ from pygeco.losses import named as loss_named
 from pygeco.objectives import Features
 
 
-class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):
+class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):  # type: ignore[misc]
     """Several targets from one matrix of coefficients W of low rank, for any loss.
 
     Minimizes the mean over samples of Σ_k loss(x W_kᵀ + b_k, y_k) + alpha ‖W‖²_F over
@@ -86,18 +87,13 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):
         alpha: float = 0.0,
         fit_intercept: bool = True,
         solver: Solver | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int | bool = 0,
     ) -> None:
-        self.rank = rank
+        super().__init__(rank, alpha, solver, random_state, n_jobs, verbose)
         self.loss = loss
-        self.alpha = alpha
         self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @all_or_nothing
     def fit(
@@ -119,8 +115,7 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):
         ReducedRankRegressor
             The estimator itself.
         """
-        X, y = _common.training(self, X, y, multi_output=True, y_numeric=True)
-        X, y, w = _common.drop_weightless(X, y, sample_weight)
+        X, y, w = take_samples(self, X, y, sample_weight, multi_output=True, y_numeric=True)
         objective = Features(
             X,
             y,

@@ -17,11 +17,11 @@ from pygeco.algorithm.robust import fit_robust, project
 from pygeco.algorithm.threshold import Schedule
 from pygeco.arrays.kinds import answer, contiguous, foreign, moved, on, ones, zeros
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.streams import RandomState
 from pygeco.engines import choose_engine
-from pygeco.estimators._common import seed
 from pygeco.estimators._contents import MAY_LACK, ROBUST
-from pygeco.estimators._input import check_columns
-from pygeco.estimators._progress import attend_fit
+from pygeco.estimators._input import allow_missing, check_columns, check_components
+from pygeco.estimators._progress import attend_fit, take_seed
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_file import Saveable
 from pygeco.losses import Loss, named
@@ -32,7 +32,7 @@ from pygeco.objectives.dense.objective import Dense
 TYPES = [np.float64, np.float32, np.uint8, np.int8, np.int16, np.uint16]
 
 
-class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """X = low rank + sparse outliers + noise, from data that may have missing cells.
 
     Huber's loss under a rank constraint (the paper's section 4). By default its threshold follows
@@ -124,7 +124,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         tol: float = 1e-6,
         max_iter: int = 200,
         engine: str | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int | bool = 0,
     ) -> None:
@@ -174,7 +174,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             centre=self.center,
             tol=max(self.tol, 20 * eps),
             max_sweeps=self.max_iter,
-            seed=seed(self.random_state),
+            seed=take_seed(self.random_state),
             listener=listener,
         )
         if not fit.converged:
@@ -269,23 +269,13 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return validate_data(self, X, reset=reset, dtype=TYPES, ensure_all_finite="allow-nan")
 
     def _check_parameters(self, shape: tuple[int, int]) -> None:
-        rank = self.n_components
-        if not isinstance(rank, (int, np.integer)) or isinstance(rank, bool):
-            raise ValueError(f"n_components: expected an integer, not {rank!r}.")
-        if not 1 <= rank <= min(shape):
-            raise ValueError(
-                f"n_components: must be between 1 and {min(shape)} for data with "
-                f"n_samples={shape[0]} and n_features={shape[1]}, not {rank}."
-            )
+        check_components(self.n_components, shape)
         for name in ("cutoff", "tol", "max_iter"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name}: must be positive, not {getattr(self, name)!r}.")
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+        return allow_missing(super().__sklearn_tags__())
 
 
 def _together(A: LowRank, location: Array) -> LowRank:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pygeco.io.attribute_arrays import as_array, read_array
 from pygeco.io.attribute_columns import Column, Numbers, Texts, read_arrow
 from pygeco.io.column_names import ID_ENDINGS, PEOPLE, THINGS, join_words, plain_name
+from pygeco.io.protocols import ArrowColumn
 from pygeco.io.tables import as_arrow, coded, column_at, is_frame, is_table, pyarrow
 
 MIN_DISTINCT_ROWS = 10  # fewer may differ by chance, and are neither ids nor identifiers
@@ -80,6 +81,7 @@ def read_attribute_table(X: Any) -> AttributeTable:
     """The columns of a table of any package, or of a dict."""
     if isinstance(X, AttributeTable):
         return X
+    columns: dict[str, NDArray[Any] | ArrowColumn]
     if isinstance(X, Mapping):
         columns = {str(name): as_array(values, str(name)) for name, values in X.items()}
         names, sizes = [str(name) for name in X], {k: len(v) for k, v in columns.items()}
@@ -93,7 +95,7 @@ def read_attribute_table(X: Any) -> AttributeTable:
         index = getattr(X, "index", None)  # of pandas: one with a name is a column like others
         called = getattr(index, "name", None)
         if isinstance(called, str) and called not in names:
-            columns = {called: as_array(index, called)} | columns
+            columns = {called: as_array(index, called), **columns}
     if len(columns) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"X: two columns are called {twice!r}; rename one.")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pygeco.errors import ColumnError, ReadError
 from pygeco.io.column_names import find_role, list_names
-from pygeco.io.tables import Column, as_floats, column_at, not_a_number, pyarrow
+from pygeco.io.tables import Column, as_floats, column_at, is_text, not_a_number, pyarrow
 
 
 @contextmanager
@@ -104,7 +104,7 @@ def whole_rows(table: Any) -> tuple[Any, int]:
     lost = None
     for column in table.columns:
         missing = pc.is_null(column, nan_is_null=True)
-        if _is_text(column):
+        if is_text(column):
             missing = pc.or_kleene(missing, pc.equal(column, ""))
         lost = missing if lost is None else pc.or_kleene(lost, missing)
     if not pc.any(lost).as_py():
@@ -118,7 +118,7 @@ def with_numbers(file: str, table: Any, name: str) -> Any:
     pa = pyarrow()
     column = table.column("rating")
     try:
-        if _is_text(column):
+        if is_text(column):
             column = pa.compute.utf8_trim_whitespace(column)
             column = pa.compute.if_else(pa.compute.equal(column, ""), None, column)
         values = as_floats(column)
@@ -139,8 +139,3 @@ def shortened(numbers: NDArray[np.float64]) -> NDArray[np.floating[Any]]:
         if changed.any() and not np.isnan(part[changed]).all():
             return numbers
     return short
-
-
-def _is_text(column: Any) -> bool:
-    types = pyarrow().types
-    return bool(types.is_string(column.type) or types.is_large_string(column.type))

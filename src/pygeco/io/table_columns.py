@@ -9,7 +9,7 @@ import numpy as np
 from pygeco.arrays.low_rank import Array
 from pygeco.io.delimited import is_number
 from pygeco.io.matrices import Table
-from pygeco.io.tables import pyarrow
+from pygeco.io.tables import is_text, pyarrow
 from pygeco.io.text_tables import MISSING
 
 MIN_COUNTED = 5  # known cells that count the rows, for a row number: fewer may do so by chance
@@ -61,7 +61,7 @@ def is_whole(x: Array) -> bool:
 def count_missing(column: Any) -> int:
     """Nulls, and in a column of text what a text file calls missing."""
     absent = int(column.null_count)
-    if _is_text(column):
+    if is_text(column):
         import pyarrow.compute as pc
 
         names = pyarrow().array(MISSING, column.type)
@@ -71,13 +71,8 @@ def count_missing(column: Any) -> int:
 
 def find_stray(column: Any) -> str | None:
     """A text among the numbers of a column, or None where it is no column of numbers."""
-    if not _is_text(column):
+    if not is_text(column):
         return None
     texts = [text for text in column.unique().to_pylist() if text not in (None, *MISSING)]
     strays = [text for text in texts if not is_number(text)]
     return strays[0] if strays and len(strays) < MIN_NUMBERS * len(texts) else None
-
-
-def _is_text(column: Any) -> bool:
-    types = pyarrow().types
-    return bool(types.is_string(column.type) or types.is_large_string(column.type))

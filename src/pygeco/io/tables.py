@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pygeco.arrays.checks import is_whole
 from pygeco.errors import ColumnError
 from pygeco.io.column_names import list_names
+from pygeco.io.protocols import ArrowTable
 
 Column = str | int
 
@@ -61,7 +63,7 @@ def pyarrow() -> Any:
     return pyarrow
 
 
-def as_arrow(X: Any) -> Any:
+def as_arrow(X: object) -> ArrowTable:
     """X as a pyarrow table."""
     pa = pyarrow()
     try:
@@ -233,12 +235,17 @@ def comparable_with(ids: NDArray[Any], wanted: ArrayLike) -> tuple[NDArray[Any],
 
 
 def _is_within(one: Any, kind: np.dtype[Any]) -> bool:
-    whole = isinstance(one, (int, np.integer)) and not isinstance(one, bool)
-    return whole and np.iinfo(kind).min <= one <= np.iinfo(kind).max
+    return is_whole(one) and np.iinfo(kind).min <= one <= np.iinfo(kind).max
 
 
 def _kind(array: NDArray[Any]) -> str:
     return "n" if array.dtype.kind in "iuf" else array.dtype.kind
+
+
+def is_text(column: Any) -> bool:
+    """Whether an Arrow column holds strings."""
+    types = pyarrow().types
+    return bool(types.is_string(column.type) or types.is_large_string(column.type))
 
 
 def parsed_ids(ids: NDArray[Any], texts: Sequence[str]) -> NDArray[Any]:

@@ -6,7 +6,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pygeco.arrays.low_rank import Array
 from pygeco.diagnostics import Bins, Curve, Judged, Spread
 from pygeco.reports.words import number
 
@@ -113,7 +115,7 @@ def residuals(judged: Judged, bins: int = 40) -> Chart:
     return _chart("residuals", "observed − predicted", "cells", middles, series, columns, zero=True)
 
 
-def spectrum(s: Any) -> Chart:
+def spectrum(s: Array) -> Chart:
     """Singular values."""
     numbers = np.arange(1, len(s) + 1)
     share = np.cumsum(s**2) / max(float(np.sum(s**2)), 1e-300)
@@ -132,7 +134,7 @@ def _chart(
     name: str,
     x_label: str,
     y_label: str,
-    x: Any,
+    x: NDArray[Any],
     series: list[Chart],
     columns: list[tuple[str, list[str]]],
     *,
@@ -157,10 +159,10 @@ def _chart(
     }
 
 
-def _series(name: str, tone: str, y: Any, kind: str = "line") -> Chart:
+def _series(name: str, tone: str, y: NDArray[Any], kind: str = "line") -> Chart:
     return {"name": name, "tone": tone, "kind": kind, "y": _plain(y)}
 
 
-def _plain(values: Any) -> list[float | None]:
+def _plain(values: NDArray[Any]) -> list[float | None]:
     """Python numbers, rounded to what a chart can show; nothing where there is none."""
     return [float(f"{value:.6g}") if np.isfinite(value) else None for value in values]

@@ -9,6 +9,7 @@ import numpy as np
 from pygeco import diagnostics
 from pygeco.arrays.kinds import host, on
 from pygeco.diagnostics import Group, Judged, Lists, Names, Rule
+from pygeco.diagnostics.completion import Completion
 from pygeco.reports.words import number, plural
 
 LISTED = 5  # columns of a sample list
@@ -16,7 +17,7 @@ LIKED = 3  # of the row's own best columns beside it
 
 
 def comparison(
-    model: Any, judged: Judged, kinds: tuple[str, str, str], rows: Names, cols: Names
+    model: Completion, judged: Judged, kinds: tuple[str, str, str], rows: Names, cols: Names
 ) -> dict[str, Any]:
     """What the template shows of it."""
     rules = diagnostics.simple_rules(model, judged, kinds)
@@ -37,18 +38,18 @@ def comparison(
     }
 
 
-def _scale(model: Any) -> bool:
+def _scale(model: Completion) -> bool:
     return bool(model.loss_.regression and diagnostics.comparable(model.loss_))
 
 
-def _figures(model: Any, found: Judged | Rule, judged: Judged) -> list[float]:
+def _figures(model: Completion, found: Judged | Rule, judged: Judged) -> list[float]:
     if not _scale(model):
         return [float(found.losses.mean())]
     off = found.predicted - judged.observed
     return [float(np.sqrt(np.mean(off**2))), float(np.mean(np.abs(off)))]
 
 
-def _shown(model: Any, found: Judged | Rule, judged: Judged) -> list[str]:
+def _shown(model: Completion, found: Judged | Rule, judged: Judged) -> list[str]:
     return [number(x) for x in _figures(model, found, judged)]
 
 
@@ -90,7 +91,7 @@ def _groups(groups: list[Group]) -> list[tuple[str, list[str]]]:
     ]
 
 
-def _samples(model: Any, rows: Names, cols: Names) -> list[dict[str, Any]]:
+def _samples(model: Completion, rows: Names, cols: Names) -> list[dict[str, Any]]:
     """Lists for rows with few, with the usual number and with many cells."""
     chosen = diagnostics.typical_rows(model)
     if not chosen:

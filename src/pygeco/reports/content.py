@@ -13,6 +13,7 @@ import numpy as np
 
 from pygeco import diagnostics
 from pygeco.diagnostics import Judged, Names
+from pygeco.diagnostics.completion import Completion
 from pygeco.reports import charts, words
 from pygeco.reports.comparison import comparison
 from pygeco.reports.words import number
@@ -24,7 +25,9 @@ SUPPORT = 20  # fitted cells that a column needs to be named among a component's
 Titles = Mapping[Any, str] | Sequence[str] | None
 
 
-def content(model: Any, held_out: Any, titles: Titles, heading: str | None) -> dict[str, Any]:
+def content(
+    model: Completion, held_out: object, titles: Titles, heading: str | None
+) -> dict[str, Any]:
     """The values that the template asks for."""
     kinds = words.kinds(model)
     rows = Names(kinds[0], getattr(model, "row_ids_", None))
@@ -74,7 +77,7 @@ def content(model: Any, held_out: Any, titles: Titles, heading: str | None) -> d
 
 
 def _tiles(
-    model: Any, fitted: Judged, judged: Judged, scale: bool, baselines: list[str]
+    model: Completion, fitted: Judged, judged: Judged, scale: bool, baselines: list[str]
 ) -> list[dict[str, str]]:
     """The few numbers that a reader looks for first."""
     tiles = []
@@ -110,13 +113,13 @@ def _quantiles(judged: Judged) -> list[tuple[str, str]]:
     return [(f"{q:.0%}", number(float(v), 3)) for q, v in zip(QUANTILES, values, strict=True)]
 
 
-def _support(model: Any) -> int:
+def _support(model: Completion) -> int:
     """The cells that a column needs to be shown: SUPPORT where enough columns have as many."""
     enough = diagnostics.counts(model) >= SUPPORT
     return SUPPORT if int(enough.sum()) >= SUPPORT else 1
 
 
-def _components(model: Any, cols: Names, support: int) -> list[dict[str, Any]]:
+def _components(model: Completion, cols: Names, support: int) -> list[dict[str, Any]]:
     """The strongest components with their extreme columns, as bars of at most 100."""
     shown = []
     known = diagnostics.counts(model)
@@ -144,7 +147,7 @@ def _components(model: Any, cols: Names, support: int) -> list[dict[str, Any]]:
     return shown
 
 
-def _worst(model: Any, judged: Judged, rows: Names, cols: Names) -> list[dict[str, str]]:
+def _worst(model: Completion, judged: Judged, rows: Names, cols: Names) -> list[dict[str, str]]:
     cells, known = judged.cells, diagnostics.counts(model)
     return [
         {
@@ -162,7 +165,7 @@ def _worst(model: Any, judged: Judged, rows: Names, cols: Names) -> list[dict[st
     ]
 
 
-def _reproduction(model: Any) -> dict[str, Any]:
+def _reproduction(model: Completion) -> dict[str, Any]:
     settings = model.get_params(deep=False)
     # The data and the watchers are no part of the recipe.
     shown = {k: v for k, v in settings.items() if k not in ("callback", "observer", "checkpoint")}

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from pygeco.arrays.whole_file import whole_file
+from pygeco.diagnostics.completion import Completion
 from pygeco.reports.content import Titles, content
 
 
 def report(
-    model: Any,
-    held_out: Any = None,
+    model: Completion,
+    held_out: object = None,
     *,
     output: str | os.PathLike[str] = "report.html",
     titles: Titles = None,

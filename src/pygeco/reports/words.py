@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from pygeco.algorithm.path import Step
 from pygeco.diagnostics import Curve, Judged, Spread
+from pygeco.diagnostics.completion import Completion
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -36,7 +36,7 @@ def at_least(probability: float) -> str:
     return f"{math.floor(1000 * probability) / 10:.1f}%"
 
 
-def kinds(model: Any) -> tuple[str, str, str]:
+def kinds(model: Completion) -> tuple[str, str, str]:
     """What rows, columns and cells are called: those of a table are users, items and ratings."""
     if getattr(model, "table_columns_", None):
         return ("user", "item", "rating")
@@ -63,7 +63,7 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
-def fitted(model: Any, cells: int) -> str:
+def fitted(model: Completion, cells: int) -> str:
     """What was fitted, to what, how."""
     m, n = model.factors_.shape
     share = cells / (m * n)
@@ -73,11 +73,11 @@ def fitted(model: Any, cells: int) -> str:
         True: "Empirical Bayes set every weight and the rank from the data; nothing was tuned.",
         False: f"GECO grew it one rank at a time under the {model.loss_.name} loss.",
     }[model.posterior_ is not None]
-    average = getattr(model, "average_", None)
+    average, evidence = model.average_, model.posterior_
     drawn = (
         f" Predictions average {plural(average.sweeps or model.posterior, 'sweep')} from the "
-        f"posterior; the evidence itself has rank {model.posterior_.rank}."
-        if average is not None
+        f"posterior; the evidence itself has rank {evidence.rank}."
+        if average is not None and evidence is not None
         else ""
     )
     what = "matrix" if row == "row" else "table"
@@ -88,11 +88,11 @@ def fitted(model: Any, cells: int) -> str:
     )
 
 
-def any_offsets(model: Any) -> bool:
+def any_offsets(model: Completion) -> bool:
     return bool(abs(model.biases_.row).any() or abs(model.biases_.col).any())
 
 
-def certificate(model: Any) -> list[str]:
+def certificate(model: Completion) -> list[str]:
     """What is proved about the last step."""
     step: Step = model.path_[-1]
     proof = step.certificate
@@ -114,7 +114,7 @@ def certificate(model: Any) -> list[str]:
     return lines
 
 
-def _verdict(model: Any, step: Step) -> str:
+def _verdict(model: Completion, step: Step) -> str:
     gap = step.gap
     share = gap / step.objective if step.objective > 0 else 0.0
     if model.posterior_ is not None:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import numpy as np
 
 from pygeco.algorithm.corrections.diagonal import Diagonal
-from pygeco.algorithm.path import Path, Stop, check_rank
+from pygeco.algorithm.path import Path, Stop
+from pygeco.arrays.checks import check_rank
 from pygeco.arrays.linalg import solve_psd
 from pygeco.arrays.low_rank import LowRank
+from pygeco.arrays.streams import RandomState
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Objective
-from pygeco.rivals.base import Callback, Iterate, Iterates, Seed, follow
+from pygeco.rivals.base import Callback, Iterate, Iterates, follow
 from pygeco.rivals.singular import leading
 
 
@@ -24,7 +26,7 @@ def admira(
     *,
     iterations: int = 200,
     tolerance: float = 1e-4,
-    random_state: Seed = None,
+    random_state: RandomState = None,
     callback: Callback | None = None,
 ) -> Path:
     """Find a matrix of rank at most r by atoms: 2r new ones, least squares, the best r kept.

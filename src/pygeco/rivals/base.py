@@ -13,12 +13,11 @@ from pygeco.algorithm.certificates import certify
 from pygeco.algorithm.directions import Lanczos, Pair
 from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.arrays.low_rank import LowRank
-from pygeco.arrays.streams import Purpose, seed_from, stream
+from pygeco.arrays.streams import Purpose, RandomState, seed_from, stream
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Gradient, Objective
 
 Callback = Callable[[Step], object]
-Seed = int | np.random.Generator | None
 
 
 class Iterate(NamedTuple):
@@ -42,7 +41,7 @@ Iterates = Generator[Iterate, None, Stop]
 def follow(
     objective: Objective,
     algorithm: Callable[[np.random.Generator], Iterates],
-    random_state: Seed,
+    random_state: RandomState,
     callback: Callback | None,
 ) -> Path:
     """Run an algorithm to its end, one `Step` for each iterate, each with its certificate."""
@@ -80,14 +79,6 @@ def squared_entries(name: str, objective: Objective) -> Entries:
             f"weights; give it Entries(rows, cols, values), not {objective!r}."
         )
     return objective
-
-
-def checked_count(rank: int) -> int:
-    """The number of rank-one terms, which the shape does not limit."""
-    whole = isinstance(rank, (int, np.integer)) and not isinstance(rank, bool)
-    if not whole or rank < 1:
-        raise ValueError(f"rank: expected an integer of at least 1, not {rank!r}.")
-    return int(rank)
 
 
 def positive(name: str, value: float) -> float:

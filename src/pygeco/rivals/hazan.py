@@ -9,9 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from pygeco.algorithm.path import Path, Stop
+from pygeco.arrays.checks import check_rank
 from pygeco.arrays.low_rank import LowRank
+from pygeco.arrays.streams import RandomState
 from pygeco.objectives.base import Objective
-from pygeco.rivals.base import Callback, Iterate, Iterates, Seed, checked_count, follow, positive
+from pygeco.rivals.base import Callback, Iterate, Iterates, follow, positive
 from pygeco.rivals.frank_wolfe import Columns, approx_ev, curvature, view_of_zero
 
 
@@ -20,7 +22,7 @@ def hazan(
     rank: int,
     trace_norm: float,
     *,
-    random_state: Seed = None,
+    random_state: RandomState = None,
     callback: Callback | None = None,
 ) -> Path:
     """Minimize R(A) such that ‖A‖_tr ≤ t, with the step 2/(k + 2) at iteration k = 0, 1, …
@@ -48,7 +50,7 @@ def hazan(
     Path
         One step a rank.
     """
-    rank, t = checked_count(rank), positive("trace_norm", trace_norm)
+    rank, t = check_rank(rank), positive("trace_norm", trace_norm)
     return follow(objective, lambda rng: _hazan(objective, rank, t, rng), random_state, callback)
 
 

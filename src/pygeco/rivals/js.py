@@ -10,9 +10,11 @@ import numpy as np
 
 from pygeco.algorithm.directions import Direction, Pair
 from pygeco.algorithm.path import Path, Stop
+from pygeco.arrays.checks import check_rank
 from pygeco.arrays.low_rank import LowRank
+from pygeco.arrays.streams import RandomState
 from pygeco.objectives.base import Gradient, Objective
-from pygeco.rivals.base import Callback, Iterate, Iterates, Seed, checked_count, follow, positive
+from pygeco.rivals.base import Callback, Iterate, Iterates, follow, positive
 from pygeco.rivals.frank_wolfe import Columns, approx_ev, curvature, view_of_zero
 
 
@@ -22,7 +24,7 @@ def js(
     trace_norm: float,
     *,
     direction: Direction | None = None,
-    random_state: Seed = None,
+    random_state: RandomState = None,
     callback: Callback | None = None,
 ) -> Path:
     """Minimize R(A) such that ‖A‖_tr ≤ t, one rank-one step a rank: Algorithm 2 of the paper.
@@ -62,7 +64,7 @@ def js(
     >>> [step.rank for step in path]
     [1, 2, 3]
     """
-    rank, t = checked_count(rank), positive("trace_norm", trace_norm)
+    rank, t = check_rank(rank), positive("trace_norm", trace_norm)
     return follow(
         objective, lambda rng: _js(objective, rank, t, direction, rng), random_state, callback
     )

@@ -11,12 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from pygeco.algorithm.corrections.core import Core
-from pygeco.algorithm.path import Path, Stop, check_rank
+from pygeco.algorithm.path import Path, Stop
+from pygeco.arrays.checks import check_rank
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Operator, Weighted
+from pygeco.arrays.streams import RandomState
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Gradient, Objective
-from pygeco.rivals.base import Callback, Iterate, Iterates, Seed, follow
+from pygeco.rivals.base import Callback, Iterate, Iterates, follow
 from pygeco.rivals.singular import leading
 
 HALVINGS = 30
@@ -28,7 +30,7 @@ def optspace(
     *,
     iterations: int = 500,
     tolerance: float = 1e-4,
-    random_state: Seed = None,
+    random_state: RandomState = None,
     callback: Callback | None = None,
 ) -> Path:
     """Trim, project, clean: minimize the best R(X S Yᵀ) over subspaces, X (m, r), Y (n, r).

@@ -11,16 +11,16 @@ import numpy as np
 from pygeco.algorithm.corrections.diagonal import Diagonal
 from pygeco.algorithm.directions import Direction, Lanczos
 from pygeco.algorithm.path import Path, Stop
+from pygeco.arrays.checks import check_rank
 from pygeco.arrays.linalg import solve_psd
 from pygeco.arrays.low_rank import LowRank
+from pygeco.arrays.streams import RandomState
 from pygeco.objectives.base import Objective
 from pygeco.objectives.entries.predictions import Predictions
 from pygeco.rivals.base import (
     Callback,
     Iterate,
     Iterates,
-    Seed,
-    checked_count,
     follow,
     squared_entries,
 )
@@ -33,7 +33,7 @@ def r1mp(
     *,
     economic: bool = False,
     direction: Direction | None = None,
-    random_state: Seed = None,
+    random_state: RandomState = None,
     callback: Callback | None = None,
 ) -> Path:
     """Add a leading pair of the residual a rank, with least squares over the weights of all pairs.
@@ -63,7 +63,7 @@ def r1mp(
     Path
         One step a rank.
     """
-    rank = checked_count(rank)
+    rank = check_rank(rank)
     search = Lanczos(tau=0.01, iterations=100) if direction is None else direction
     loop = _economic if economic else _plain
     return follow(objective, lambda rng: loop(objective, rank, search, rng), random_state, callback)

@@ -15,11 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pygeco.algorithm.directions import Lanczos
-from pygeco.algorithm.path import Path, Stop, check_rank
+from pygeco.algorithm.path import Path, Stop
+from pygeco.arrays.checks import check_rank
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Operator
+from pygeco.arrays.streams import RandomState
 from pygeco.objectives.base import Objective
-from pygeco.rivals.base import Callback, Iterate, Iterates, Seed, follow
+from pygeco.rivals.base import Callback, Iterate, Iterates, follow
 from pygeco.rivals.singular import Triplets, distance, moved_back, shrunk
 
 
@@ -39,7 +41,7 @@ def soft_impute(
     als: bool = False,
     iterations: int = 500,
     tolerance: float = 1e-5,
-    random_state: Seed = None,
+    random_state: RandomState = None,
     callback: Callback | None = None,
 ) -> Path:
     """Minimize R(A) + α‖A‖_tr for each α, the largest first, each from the last solution.

@@ -11,12 +11,14 @@ import math
 import numpy as np
 
 from pygeco.algorithm.directions import Lanczos
-from pygeco.algorithm.path import Path, Stop, check_rank
+from pygeco.algorithm.path import Path, Stop
+from pygeco.arrays.checks import check_rank
 from pygeco.arrays.low_rank import LowRank
+from pygeco.arrays.streams import RandomState
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Objective
 from pygeco.objectives.entries.gradient import EntriesGradient
-from pygeco.rivals.base import Callback, Iterate, Iterates, Seed, follow, positive, squared_entries
+from pygeco.rivals.base import Callback, Iterate, Iterates, follow, positive, squared_entries
 from pygeco.rivals.singular import shrunk
 
 DIVERGENT = 100.0  # the relative residual at which a run is given up
@@ -30,7 +32,7 @@ def svt(
     delta: float | None = None,
     iterations: int = 500,
     tolerance: float = 1e-4,
-    random_state: Seed = None,
+    random_state: RandomState = None,
     callback: Callback | None = None,
 ) -> Path:
     """Minimize τ‖A‖_tr + ‖A‖²_F / 2 such that A = Y on the observed cells (equation 2.8), by Uzawa.

@@ -1,17 +1,22 @@
 """A correction is chosen in one place, and answers for itself whatever the run asks."""
 
 import ast
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import pygeco.algorithm
 from oracles import problem, random_low_rank
-from pygeco import LowRank, Ridge, Solver, Trace, minimize
+from pygeco import Entries, LowRank, Ridge, Schatten, Solver, Trace, minimize
 from pygeco.algorithm.corrections.base import Correction
 from pygeco.algorithm.corrections.core import Core
-from pygeco.algorithm.corrections.factory import MAKERS, make_correction, resolve_auto
+from pygeco.algorithm.corrections.diagonal import Diagonal
+from pygeco.algorithm.corrections.factory import MAKERS, choose_name, make_correction, resolve_auto
+from pygeco.algorithm.corrections.sweep import Sweep
+from pygeco.objectives import Objective
 
 SOURCES = Path(pygeco.algorithm.__file__).parent
 
@@ -83,19 +88,69 @@ def test_no_other_file_asks_which_correction_it_is() -> None:
                 assert not (SOURCES in file.parents and named & kinds), file
 
 
-@pytest.mark.parametrize("folder", ["algorithm", "bayes"])
-def test_files_and_functions_are_short(folder) -> None:
-    for file in (SOURCES.parent / folder).rglob("*.py"):
-        text = file.read_text()
-        assert text.count("\n") <= 300, file
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.FunctionDef):
-                assert node.end_lineno - node.lineno < 50, (file, node.name)
-
-
 def test_auto_is_resolved_by_the_factory_alone() -> None:
     assert resolve_auto("auto", "core") == "core"
     assert resolve_auto("sweep", "core") == "sweep"
     with pytest.raises(ValueError, match=r"^correction: 'auto' is no correction yet"):
         make_correction("auto", None)
     assert Core().prepare(LowRank.zero((3, 2))).rank == 0
+
+
+class Bare(Objective):
+    """An objective that states nothing."""
+
+
+@pytest.mark.parametrize(
+    ("wants", "regression", "penalty", "name"),
+    [
+        ("sweep", True, None, "sweep"),
+        ("sweep", False, None, "core"),  # labels: a row of few cells has no minimum
+        ("sweep", False, Ridge(0.0), "core"),
+        ("sweep", False, Ridge(0.1), "sweep"),
+        ("sweep", True, Schatten(0.1, 3.0), "core"),
+        ("core", True, None, "core"),
+    ],
+)
+def test_what_auto_stands_for(wants, regression, penalty, name) -> None:
+    objective = SimpleNamespace(
+        can_sweep=wants == "sweep",
+        loss=SimpleNamespace(regression=regression),
+        engine=SimpleNamespace(sends_too_much=lambda rank: False),
+    )
+    objective.default_correction = partial(Entries.default_correction, objective)
+    assert choose_name("auto", objective, penalty, 3) == name
+    assert choose_name("auto", Bare(), penalty, 3) == "core"
+    assert choose_name("diagonal", objective, penalty, 3) == "diagonal"
+
+
+class Far:
+    """An objective on a cluster whose sweeps are too much from rank 3 on."""
+
+    engine = SimpleNamespace(sends_too_much=lambda rank: rank > 2)
+
+    def __init__(self, objective):
+        self.objective = objective
+
+    def __getattr__(self, name):
+        return getattr(self.objective, name)
+
+    def default_correction(self, **asked):
+        return Entries.default_correction(self, **asked)
+
+
+def test_cores_where_a_cluster_would_sum_too_much() -> None:
+    far = Far(problem().entries)
+    assert choose_name("auto", far, None, 2) == "sweep"
+    with pytest.warns(UserWarning, match=r"^correction: on a cluster, sweeps at rank 3 .* of 9 c"):
+        assert choose_name("auto", far, None, 3) == "core"
+    with pytest.warns(UserWarning, match=r"correction='sweep' to have them nevertheless\.$"):
+        path = minimize(far, 3, random_state=0)
+    plain = minimize(far.objective, 3, Solver(correction="core"), random_state=0)
+    assert path[-1].objective == plain[-1].objective
+
+
+def test_corrections_by_name() -> None:
+    assert make_correction("core", Ridge(0.1)) == Core(Ridge(0.1))
+    assert make_correction("diagonal", Ridge(0.1)) == Diagonal(Ridge(0.1))
+    assert make_correction("sweep", Trace(0.1), 1e-3) == Sweep(Trace(0.1), 1e-3)
+    assert make_correction("sweep", None) == Sweep()

@@ -1,29 +1,21 @@
 """Corrections as moves between states: what each keeps, drops, refuses, and counts."""
 
 import sys
-from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import pygeco.algorithm.corrections.core
-from oracles import problem, random_low_rank
-from pygeco import Entries, LowRank, Quadratic, Ridge, Schatten, Solver, Stop, Trace, minimize
-from pygeco.algorithm.corrections.base import columns
+from oracles import problem, random_low_rank, unit
+from pygeco import LowRank, Quadratic, Ridge, Schatten, Solver, Stop, Trace, minimize
 from pygeco.algorithm.corrections.core import Core, minimize_core
 from pygeco.algorithm.corrections.diagonal import Diagonal
-from pygeco.algorithm.corrections.factory import choose_name, make_correction
+from pygeco.algorithm.corrections.factory import make_correction
 from pygeco.algorithm.corrections.sweep import Sweep
 from pygeco.algorithm.run import find_direction
 from pygeco.algorithm.run_values import Run
 from pygeco.arrays.newton import descend
 from pygeco.objectives import Objective
-
-
-def unit(size, seed=0):
-    x = np.random.default_rng(seed).standard_normal(size)
-    return x / np.linalg.norm(x)
 
 
 class Bare(Objective):
@@ -147,18 +139,6 @@ def test_errors_say_what_to_do(make, advice) -> None:
     assert str(error.value).endswith(advice)
 
 
-def test_the_diagonal_drops_the_pair_of_least_weight() -> None:
-    entries = problem().entries
-    A = random_low_rank((12, 9), 3)
-    state = Diagonal().solve(entries, A)
-    weakest = int(np.argmin(np.abs(state.A.s)))
-    assert state.A.s.min() < 0  # least in size, not the most negative
-    kept = [k for k in range(3) if k != weakest]
-    smaller = Diagonal().shrink(state)
-    np.testing.assert_array_equal(smaller.A.U, state.A.U[:, kept])
-    np.testing.assert_array_equal(smaller.A.V, state.A.V[:, kept])
-
-
 def test_shrinking_turns_the_spans_that_are_kept() -> None:
     """Better than the core minimised over what zeroing the weakest value leaves."""
     for seed in range(6):
@@ -194,92 +174,6 @@ def test_a_state_is_stationary_over_its_spans(kind, loss) -> None:
     G = np.column_stack([entries.gradient(A).matvec(e) for e in np.eye(9)])
     G = A.U.T @ (G + 0.1 * A.to_dense()) @ A.V
     np.testing.assert_allclose(G if kind is Core else np.diag(G), 0, atol=1e-6)
-
-
-def test_a_state_of_another_correction_is_refused() -> None:
-    entries = problem().entries
-    foreign = Sweep().start(entries, random_low_rank((12, 9), 2))
-    for correction in (Core(), Diagonal()):
-        with pytest.raises(TypeError, match=r"^state: this one comes from another correction"):
-            correction.extend(foreign, unit(12), unit(9))
-
-
-@pytest.mark.parametrize(
-    ("wants", "regression", "penalty", "name"),
-    [
-        ("sweep", True, None, "sweep"),
-        ("sweep", False, None, "core"),  # labels: a row of few cells has no minimum
-        ("sweep", False, Ridge(0.0), "core"),
-        ("sweep", False, Ridge(0.1), "sweep"),
-        ("sweep", True, Schatten(0.1, 3.0), "core"),
-        ("core", True, None, "core"),
-    ],
-)
-def test_what_auto_stands_for(wants, regression, penalty, name) -> None:
-    objective = SimpleNamespace(
-        can_sweep=wants == "sweep",
-        loss=SimpleNamespace(regression=regression),
-        engine=SimpleNamespace(sends_too_much=lambda rank: False),
-    )
-    objective.default_correction = partial(Entries.default_correction, objective)
-    assert choose_name("auto", objective, penalty, 3) == name
-    assert choose_name("auto", Bare(), penalty, 3) == "core"
-    assert choose_name("diagonal", objective, penalty, 3) == "diagonal"
-
-
-class Far:
-    """An objective on a cluster whose sweeps are too much from rank 3 on."""
-
-    engine = SimpleNamespace(sends_too_much=lambda rank: rank > 2)
-
-    def __init__(self, objective):
-        self.objective = objective
-
-    def __getattr__(self, name):
-        return getattr(self.objective, name)
-
-    def default_correction(self, **asked):
-        return Entries.default_correction(self, **asked)
-
-
-def test_cores_where_a_cluster_would_sum_too_much() -> None:
-    far = Far(problem().entries)
-    assert choose_name("auto", far, None, 2) == "sweep"
-    with pytest.warns(UserWarning, match=r"^correction: on a cluster, sweeps at rank 3 .* of 9 c"):
-        assert choose_name("auto", far, None, 3) == "core"
-    with pytest.warns(UserWarning, match=r"correction='sweep' to have them nevertheless\.$"):
-        path = minimize(far, 3, random_state=0)
-    plain = minimize(far.objective, 3, Solver(correction="core"), random_state=0)
-    assert path[-1].objective == plain[-1].objective
-
-
-def test_corrections_by_name() -> None:
-    assert make_correction("core", Ridge(0.1)) == Core(Ridge(0.1))
-    assert make_correction("diagonal", Ridge(0.1)) == Diagonal(Ridge(0.1))
-    assert make_correction("sweep", Trace(0.1), 1e-3) == Sweep(Trace(0.1), 1e-3)
-    assert make_correction("sweep", None) == Sweep()
-
-
-def test_pairs_as_vectors_or_as_columns() -> None:
-    u, v = unit(5), unit(4)
-    ((x, y),) = columns(u, v)
-    np.testing.assert_array_equal(x, u)
-    np.testing.assert_array_equal(y, v)
-    U, V = np.eye(5)[:, :3], np.eye(4)[:, 1:]
-    found = list(columns(U, V))
-    assert len(found) == 3
-    np.testing.assert_array_equal(found[1][0], U[:, 1])
-    np.testing.assert_array_equal(found[1][1], V[:, 1])
-    with pytest.raises(ValueError, match="zip"):
-        list(columns(U, V[:, :2]))
-
-
-@pytest.mark.parametrize(("settings", "kept"), [({}, False), ({"signs": True}, True)])
-def test_a_gradient_is_kept_only_where_it_is_asked_again(settings, kept) -> None:
-    """It is as large as the data."""
-    solver = Solver(correction="sweep", **settings)
-    point = find_direction(run(problem().entries, solver, None), LowRank.zero((12, 9)))
-    assert (point.gradient is not None) == kept
 
 
 @pytest.mark.parametrize("penalty", [Ridge(0.05), Schatten(0.05, 3.0)])

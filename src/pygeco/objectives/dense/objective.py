@@ -18,7 +18,7 @@ from pygeco.arrays.streams import Purpose, stream
 from pygeco.engines import Engine, TableEngine, choose_table_engine
 from pygeco.engines.values import Lines, Systems
 from pygeco.losses import Loss, Squared, named, prepared
-from pygeco.losses.duals import ScaledDual
+from pygeco.losses.duals import dual_of_losses
 from pygeco.objectives.base import Objective, OfCells
 from pygeco.objectives.dense.input import check_extremes, checked, relabelled, weights_at
 from pygeco.objectives.dense.sweep import DIRECT, blocks, minimise_lines
@@ -126,9 +126,7 @@ class Dense(Objective):
 
     def dual(self, A: LowRank) -> Callable[[float], float] | None:
         """c ↦ Σ w (ℓ*(c ℓ′) − c ℓ′ z) / Σ w, for certificates. One pass each, O(m n s)."""
-        if not self.loss.has_conjugate:
-            return None
-        return lambda scale: self.with_loss(ScaledDual(self.loss, scale)).value(A)
+        return dual_of_losses(self, A)
 
     def gradient(self, A: LowRank) -> DenseGradient:
         """∇R(A) = w ℓ′(A, Y) / Σ w, made again tile by tile at each product. O(m n s)."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import scipy.sparse as sp
 
-from pygeco.arrays.kinds import host
+from pygeco.arrays.kinds import host, ones, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.engines import Cells
 from pygeco.engines.values import Residuals, Slopes
@@ -136,7 +136,51 @@ class FreshGradient(OfCells):
 CellGradient = EntriesGradient | OneOrderGradient | FreshGradient
 
 
-def kept(entries: Entries, numbers: Pass, factor: int) -> EntriesGradient | OneOrderGradient:
+def gradient_of_squares(entries: Entries, left: Array, right: Array) -> CellGradient:
+    """The gradient of the squared loss at left rightᵀ."""
+    if not entries.lean:
+        return keep_numbers(entries, residuals_at(entries, left, right), 2)
+    found = sum_residuals(entries, left, right)
+    scale, value = 2.0 / entries.total_weight, found.squares / entries.total_weight
+    return FreshGradient(entries, left, right, scale, value, scale * found.inner)
+
+
+def gradient_of_loss(entries: Entries, left: Array, right: Array) -> CellGradient:
+    """The gradient of any loss at left rightᵀ and the offset of the cells."""
+
+    def slopes(columns: bool, sums: bool) -> Slopes:
+        wide = entries.widened(columns, *((right, left) if columns else (left, right)))
+        return entries.engine.slopes(entries.cells(columns), entries.loss, *wide, sums=sums)
+
+    G = keep_numbers(entries, slopes, 1)
+    return G if entries.offset is None else leave_out(G, *entries.offset)
+
+
+def leave_out(G: CellGradient, row: Array, col: Array) -> CellGradient:
+    """G with `inner` = ⟨G, A⟩, where the pass saw A + row 1ᵀ + 1 colᵀ."""
+    by_row, by_col = G.matvec(ones(len(col), col)), G.rmatvec(ones(len(row), row))
+    return replace(G, inner=G.inner - (float(row @ by_row) + float(col @ by_col)))
+
+
+def residuals_at(entries: Entries, left: Array, right: Array) -> Pass:
+    """The residuals at left rightᵀ in either order."""
+
+    def residuals(columns: bool, sums: bool) -> Residuals:
+        P, Q = (right, left) if columns else (left, right)
+        return entries.engine.residuals(entries.cells(columns), P, Q)
+
+    return residuals
+
+
+def sum_residuals(entries: Entries, left: Array, right: Array) -> Residuals:
+    """The sums over the residuals at left rightᵀ, of which none is kept."""
+    nothing = zeros((entries.shape[1], 0), right)
+    return entries.engine.fresh_products(entries.by_row, left, right, 1.0, nothing)
+
+
+def keep_numbers(
+    entries: Entries, numbers: Pass, factor: int
+) -> EntriesGradient | OneOrderGradient:
     """The gradient factor / Σ w · S, S the numbers of a pass, in as few orders as are needed."""
     columns = entries.engine.order_that_serves(entries.by_row, entries.by_col)
     if columns is None:

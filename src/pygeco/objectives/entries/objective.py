@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.arrays.kinds import as_array, on, ones, zeros
+from pygeco.arrays.kinds import as_array, on, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.engines import Cells, Engine, cells_of_slabs, choose_engine
-from pygeco.engines.values import Residuals, Slopes, Systems
+from pygeco.engines.values import Systems
 from pygeco.losses import Loss, named, prepared
-from pygeco.losses.duals import ScaledDual
+from pygeco.losses.duals import dual_of_losses
 from pygeco.objectives.base import Objective, Span
 from pygeco.objectives.entries.cell_views import CellViews, beyond
 from pygeco.objectives.entries.gradient import (
     CellGradient,
     EntriesGradient,
-    FreshGradient,
-    Pass,
+    gradient_of_loss,
+    gradient_of_squares,
     in_both_orders,
-    kept,
+    leave_out,
+    residuals_at,
+    sum_residuals,
 )
 from pygeco.objectives.entries.half_sweep import Side, half_sweep
 from pygeco.objectives.entries.observed import check_policy, compressed, observed
@@ -197,53 +198,27 @@ class Entries(CellViews, Objective):
         """R(A). One pass, O(|E| s)."""
         if not self.squared:
             return self.total_loss(False, A.left, A.V) / self.total_weight
-        return self._seen(A.left, A.V).squares / self.total_weight
+        return sum_residuals(self, A.left, A.V).squares / self.total_weight
 
     def dual(self, A: LowRank) -> Callable[[float], float] | None:
         """c ↦ Σ w (ℓ*(c ℓ′) − c ℓ′ z) / Σ w, for certificates. One pass each, O(|E| s)."""
-        if not self.loss.has_conjugate:
-            return None
-        return lambda scale: self.with_loss(ScaledDual(self.loss, scale)).value(A)
+        return dual_of_losses(self, A)
 
     def gradient(self, A: LowRank) -> CellGradient:
         """∇R(A), sparse: w ℓ′(A_ij, y_ij) / Σ w on E. Two passes, O(|E| s)."""
         if not self.squared:
-            return self._slopes(A.left, A.V)
-        return self._residuals(A.left, A.V)
+            return gradient_of_loss(self, A.left, A.V)
+        return gradient_of_squares(self, A.left, A.V)
 
     def gradient_beyond(self, A: LowRank, row: Array, col: Array) -> CellGradient:
         """∇R(A + row 1ᵀ + 1 colᵀ), no cell copied; `inner` is that with A."""
         if not self.squared:
             return self.shifted(row, col).gradient(A)
-        G = self._residuals(*beyond(A.left, A.V, row, col))
-        return replace(G, inner=G.inner - self._along(G, row, col))
-
-    def _along(self, G: CellGradient, row: Array, col: Array) -> float:
-        """⟨G, row 1ᵀ + 1 colᵀ⟩."""
-        by_row, by_col = G.matvec(ones(len(col), col)), G.rmatvec(ones(len(row), row))
-        return float(row @ by_row) + float(col @ by_col)
-
-    def _residuals(self, left: Array, right: Array) -> CellGradient:
-        return self._fresh(left, right) if self.lean else kept(self, self._pass_at(left, right), 2)
+        return leave_out(gradient_of_squares(self, *beyond(A.left, A.V, row, col)), row, col)
 
     def residual_gradient(self, A: LowRank) -> EntriesGradient:
         """∇R(A) of the squared loss with the residuals kept in both orders, whatever else."""
-        return in_both_orders(self, self._pass_at(A.left, A.V), 2)
-
-    def _pass_at(self, left: Array, right: Array) -> Pass:
-        """The residuals at left rightᵀ in either order."""
-
-        def residuals(columns: bool, sums: bool) -> Residuals:
-            P, Q = (right, left) if columns else (left, right)
-            return self._pass(self.cells(columns), P, Q)
-
-        return residuals
-
-    def _fresh(self, left: Array, right: Array) -> FreshGradient:
-        found = self._seen(left, right)
-        scale = 2.0 / self.total_weight
-        value = found.squares / self.total_weight
-        return FreshGradient(self, left, right, scale, value, scale * found.inner)
+        return in_both_orders(self, residuals_at(self, A.left, A.V), 2)
 
     def span(self, A: LowRank) -> Span:
         """B ↦ R(U B Vᵀ) for the columns of A."""
@@ -277,7 +252,9 @@ class Entries(CellViews, Objective):
         if side not in ("row", "column"):
             raise ValueError(f"side: unknown name {side!r}; use 'row' or 'column'.")
         if not self.squared:
-            return self._newton_sweep(fixed, start, side == "column", ridge)
+            lift = np.asarray(ridge, dtype=float).reshape(-1, 1) * self.total_weight
+            columns = side == "column"
+            return minimise_side(self, start, fixed, columns=columns, ridge=lift, steps=2)
         cells = self.by_row if side == "row" else self.by_col
         rows, s = start.shape
         if s == 0:
@@ -296,7 +273,7 @@ class Entries(CellViews, Objective):
     def squared_error(self, rows: Side, cols: Side) -> float:
         """Σ w (y − b_i − c_j − ⟨u_i, v_j⟩)². One pass."""
         P, Q = beyond(rows.factor, cols.factor, rows.bias, cols.bias)
-        return self._seen(P.astype(float), Q.astype(float)).squares
+        return sum_residuals(self, P.astype(float), Q.astype(float)).squares
 
     def total_loss(self, columns: bool, P: Array, Q: Array) -> float:
         """Σ w ℓ at z = ⟨P_i, Q_j⟩ plus the offset, i a column (else a row) and j the other side."""
@@ -307,12 +284,6 @@ class Entries(CellViews, Objective):
         wide = self.widened(columns, P, Q)
         size = Q.shape[1]
         return self.engine.systems(self.cells(columns), self.loss, *wide, size, curved=curved)
-
-    def _newton_sweep(
-        self, fixed: Array, start: Array, columns: bool, ridge: float | Array
-    ) -> Array:
-        lift = np.asarray(ridge, dtype=float).reshape(-1, 1) * self.total_weight
-        return minimise_side(self, start, fixed, columns=columns, ridge=lift, steps=2)
 
     def target_products(self, flipped: bool) -> tuple[Product, Product]:
         """Y ↦ S y and x ↦ Sᵀ x for the weighted targets S (Sᵀ and S when flipped)."""
@@ -325,23 +296,3 @@ class Entries(CellViews, Objective):
 
         pair = through(self.by_row), through(self.by_col)
         return pair[::-1] if flipped else pair
-
-    def _slopes(self, left: Array, right: Array) -> CellGradient:
-        """The gradient of any loss."""
-
-        def slopes(columns: bool, sums: bool) -> Slopes:
-            wide = self.widened(columns, *((right, left) if columns else (left, right)))
-            return self.engine.slopes(self.cells(columns), self.loss, *wide, sums=sums)
-
-        G = kept(self, slopes, 1)
-        if self.offset is None:
-            return G
-        return replace(G, inner=G.inner - self._along(G, *self.offset))  # it saw A and the offset
-
-    def _seen(self, left: Array, right: Array) -> Residuals:
-        """The sums over the residuals, of which none is kept."""
-        nothing = zeros((self.shape[1], 0), right)
-        return self.engine.fresh_products(self.by_row, left, right, 1.0, nothing)
-
-    def _pass(self, cells: Cells, P: Array, Q: Array) -> Residuals:
-        return self.engine.residuals(cells, P, Q)

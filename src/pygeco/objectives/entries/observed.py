@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pygeco.arrays.checks import is_whole
 from pygeco.arrays.kinds import contiguous, on, ones
 from pygeco.arrays.low_rank import Array
 from pygeco.engines import Cells, Engine
@@ -108,8 +109,7 @@ def _indices(
 
 def _shape(given: tuple[int, int]) -> tuple[int, int]:
     sides = tuple(given) if np.ndim(given) == 1 else ()
-    whole = [isinstance(side, (int, np.integer)) and not isinstance(side, bool) for side in sides]
-    if len(sides) != 2 or not all(whole) or min(sides) < 1:
+    if len(sides) != 2 or not all(map(is_whole, sides)) or min(sides) < 1:
         raise ValueError(f"shape: expected two integers of at least 1, not {given!r}.")
     return int(sides[0]), int(sides[1])
 

@@ -1,0 +1,136 @@
+"""What `geco fit` is asked for: its options, and the plan that they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Annotated, Any, Literal
+
+import typer
+
+from pygeco.cli.cluster import Cluster
+from pygeco.cli.parsing import engine_of, marks_of, penalty_of, rank_of
+
+RatingsFile = Annotated[
+    str,
+    typer.Argument(
+        help="CSV, TSV, '::'-separated, Parquet, Arrow, JSON lines or Matrix Market, also "
+        "compressed; - is standard input. With --engine dask also a folder of Parquet files, "
+        "here or at an address such as s3://bucket/folder."
+    ),
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")]
+Matrix = Annotated[
+    bool, typer.Option("--matrix", help="The file is a matrix: a row a user, a column an item.")
+]
+Rank = Annotated[str, typer.Option(help="The highest rank, which the model keeps to, or auto.")]
+Loss = Annotated[
+    Literal[
+        "squared",
+        "huber",
+        "pseudo-huber",
+        "log-cosh",
+        "absolute",
+        "quantile",
+        "logistic",
+        "smoothed-hinge",
+        "poisson",
+        "ordinal",
+    ],
+    typer.Option(help="What is minimized."),
+]
+Penalty = Annotated[str, typer.Option(help="auto, evidence, none, ridge:ALPHA or trace:ALPHA.")]
+Posterior = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        help="Average this many posterior draws; 30 err less. With --rank auto their mean has "
+        "a higher rank than the evidence chose; both are said.",
+    ),
+]
+Holdout = Annotated[
+    float | None,
+    typer.Option(min=0.0, max=0.9, help="Share of the ratings to hold out and predict."),
+]
+Test = Annotated[Path | None, typer.Option(help="File of ratings to predict instead.")]
+Duplicates = Annotated[
+    Literal["error", "mean", "sum", "last"],
+    typer.Option(help="What to do with a pair of user and item that is given twice."),
+]
+Engine = Annotated[Literal["cpu", "cuda", "dask"], typer.Option(help="Where to compute.")]
+Scheduler = Annotated[
+    str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://host:8786.")
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Dask workers to start on this machine; one a core.")
+]
+TimeLimit = Annotated[str | None, typer.Option(help="Stop after this time: 90, 90s, 10m or 1h.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue a fit that was interrupted.")]
+Restart = Annotated[
+    bool, typer.Option("--restart", help="Drop a fit that was interrupted, and start anew.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the fit and of the split.")]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was asked for."""
+
+    ratings: str
+    output: Path
+    columns: dict[str, str | None]
+    settings: dict[str, Any]
+    holdout: float | None
+    test: Path | None
+    limit: float | None
+    resume: bool
+    restart: bool
+    cluster: Cluster | None
+    matrix: bool
+    overwrite: bool
+
+    def __post_init__(self) -> None:
+        if self.matrix and self.cluster is not None:
+            raise ValueError("--matrix: is read on this machine; leave --engine dask out.")
+
+    @property
+    def name(self) -> str:
+        """The name of the file or the folder, as sentences call it."""
+        return PurePath(self.ratings).name
+
+    @property
+    def seed(self) -> int:
+        return int(self.settings["random_state"])
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.output.with_name(self.output.name + ".checkpoint")
+
+
+def make_settings(
+    rank: str,
+    loss: str,
+    penalty: str,
+    posterior: int,
+    duplicates: str,
+    missing: list[str] | None,
+    seed: int,
+    engine: str,
+) -> dict[str, Any]:
+    """The parameters of MatrixCompletion that the options stand for."""
+    return {
+        "rank": rank_of(rank),
+        "loss": loss,
+        "penalty": penalty_of(penalty),
+        "biases": True,  # ratings have a level, with or without the evidence
+        "posterior": posterior,
+        "duplicates": duplicates,
+        "missing_values": marks_of(missing),
+        "random_state": seed,
+    } | engine_of(engine)
+
+
+def refuse_both(option: str, given: object, other: str, also: object) -> None:
+    """Fail where two options that exclude each other are both given."""
+    if given and also:
+        raise ValueError(f"{option}: cannot be given together with {other}; choose one.")

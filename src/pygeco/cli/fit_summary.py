@@ -1,0 +1,72 @@
+"""What `geco fit` says at the end: what was found, and the error on ratings held out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pygeco.cli.console import Voice
+from pygeco.cli.fit_plan import Plan
+
+
+def summarize_fit(plan: Plan, voice: Voice, model: Any, held: Any, found: str, late: str) -> None:
+    m, n = model.factors_.shape
+    cells = len(model.seen_.values)
+    why = late or model.stop_reason_.advice
+    values: dict[str, Any] = {
+        "model": str(plan.output),
+        "read": found,
+        "users": m,
+        "items": n,
+        "ratings": cells,
+        "rank": model.rank_,
+        "stop": why,
+        "seconds": model.path_[-1].seconds if len(model.path_) else 0.0,
+        "path": [
+            {"rank": s.rank, "objective": s.objective, "gap": s.gap, "seconds": s.seconds}
+            for s in model.path_
+        ],
+    }
+    lines = [] if voice.live else [found]
+    lines.append(f"rank {model.rank_} from {cells:,} ratings of {n:,} items by {m:,} users.")
+    if model.average_ is not None:
+        drawn, chosen = model.average_.sweeps, model.posterior_.rank
+        values |= {"evidence_rank": chosen, "draws": drawn}
+        lines.append(
+            f"the evidence has rank {chosen}; predictions are the mean of {drawn} posterior draws, "
+            f"which takes rank {model.rank_}."
+        )
+    lines.append(f"stopped: {why}.")
+    if held is not None:
+        judged, said = _judge_held_out(plan, voice, model, held)
+        values["held_out"] = judged
+        lines += said
+    else:
+        voice.note("no held-out error: --holdout 0.1 would measure one.")
+    lines.append(f"model: {plan.output}")
+    voice.result(values, "\n".join(lines))
+
+
+def _judge_held_out(
+    plan: Plan, voice: Voice, model: Any, held: Any
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """The error on ratings that were not fitted, for machines and in words."""
+    from pygeco.estimators.evaluation import evaluate
+
+    try:
+        with voice.progress("predicting what was held out") as bar:
+            e = evaluate(model, held, k=10, progress=bar)
+    except ValueError as error:  # the model is fitted and written: no reason to fail now
+        return None, [f"no held-out error: {error}"]
+    lines = [
+        f"held-out RMSE {e.errors.rmse:.4f} (95% interval {e.errors.low:.4f} to "
+        f"{e.errors.high:.4f}) over {e.errors.cells:,} ratings"
+        + (f", {e.unknown:,} of them with a new user or item" if e.unknown else "")
+        + (f"; {e.fitted:,} others were fitted and are left out." if e.fitted else ".")
+    ]
+    if plan.test is None:
+        lines.append(
+            f"the {plan.holdout:.0%} held out are not part of the fit; geco recommend leaves them "
+            "out, too. A fit without --holdout learns from all ratings."
+        )
+    found = e.errors._asdict() | {"coverage": e.coverage, "unknown": e.unknown, "fitted": e.fitted}
+    return found, lines

@@ -1,0 +1,68 @@
+"""MatrixCompletion in a model file: the parts of its model under the names of its attributes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pygeco.estimators._choices import choose_offsets, choose_penalty
+from pygeco.estimators._ids import ids_for_file
+from pygeco.models import CompletionModel
+from pygeco.models.building import mean_levels
+from pygeco.models.slab_arrays import write_in_blocks
+
+if TYPE_CHECKING:
+    from pygeco.estimators.completion import MatrixCompletion
+
+# The attributes of MatrixCompletion that are parts of its model, and what they are called there.
+MODEL_PARTS = {
+    "factors_": "factors",
+    "biases_": "biases",
+    "posterior_": "posterior",
+    "average_": "average",
+    "loss_": "loss",
+    "seen_": "seen",
+    "held_out_": "held_out",
+    "offsets_": "offsets",
+    "penalty_": "penalty",
+    "total_weight_": "total_weight",
+    "levels_": "levels",
+    "range_": "bounds",
+    "clip_": "clips",
+    "row_attributes_": "row_attributes",
+    "column_attributes_": "column_attributes",
+}
+# Those that follow from the model: a file keeps them for other readers.
+DERIVED = ("components_", "singular_values_", "rank_", "_n_features_out")
+
+
+def describe_model(estimator: MatrixCompletion, attributes: dict[str, Any]) -> dict[str, Any]:
+    """What a file keeps: the attributes with the parts of the model in its place."""
+    model = estimator.model_.prepare_for_file()
+    own = {name: value for name, value in attributes.items() if name != "model_"}
+    own |= {name: getattr(model, part) for name, part in MODEL_PARTS.items()}
+    own |= {name: getattr(estimator, name) for name in DERIVED}
+    return own | {
+        "path_": write_in_blocks(estimator.path_),
+        "row_ids_": ids_for_file(estimator.row_ids_),
+    }
+
+
+def restore_model(estimator: MatrixCompletion, fitted: dict[str, Any]) -> dict[str, Any]:
+    """The attributes again; what a file of an earlier version lacks is what the settings say."""
+    lacking: dict[str, Any] = {"held_out_": None, "clip_": False, "levels_": (1.0, 1.0)}
+    lacking |= {"row_attributes_": None, "column_attributes_": None}
+    if not {"penalty_", "offsets_"} <= fitted.keys():  # settings may have changed since the fit
+        penalty = choose_penalty(estimator)
+        lacking |= {"penalty_": penalty, "offsets_": choose_offsets(estimator.biases, penalty)}
+    parts: dict[str, Any] = {
+        part: fitted[name] if name in fitted else lacking[name]
+        for name, part in MODEL_PARTS.items()
+    }
+    if estimator.clip != "auto":
+        parts["clips"] = bool(estimator.clip)
+    model = CompletionModel(**parts)
+    if "levels_" not in fitted:
+        model = replace(model, levels=mean_levels(model.penalty, *model.counts()))
+    rest = {n: it for n, it in fitted.items() if n not in MODEL_PARTS and n not in DERIVED}
+    return rest | {"model_": model}

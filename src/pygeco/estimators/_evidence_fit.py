@@ -1,0 +1,168 @@
+"""MatrixCompletion by the evidence, and then by the mean of draws from the posterior."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pygeco.algorithm.certificates import certify
+from pygeco.algorithm.directions import Lanczos
+from pygeco.algorithm.events import Listener, Listeners
+from pygeco.algorithm.path import Path, Step, Stop
+from pygeco.arrays.low_rank import LowRank
+from pygeco.arrays.streams import Purpose, stream
+from pygeco.bayes.average import Average
+from pygeco.bayes.evidence import fit_evidence, reason_to_end
+from pygeco.bayes.posterior import Posterior
+from pygeco.bayes.sampling import sample_posterior
+from pygeco.engines import session
+from pygeco.estimators._checkpoint import Checkpoint, StageKeeper
+from pygeco.estimators._choices import limit_rank
+from pygeco.losses import Loss
+from pygeco.losses.weighted_squares import Weighing
+from pygeco.models.slab_arrays import place_rows
+from pygeco.objectives import Entries
+from pygeco.objectives.entries.biases import Biases, fit_biases
+
+if TYPE_CHECKING:
+    from pygeco.estimators.completion import MatrixCompletion
+
+ROUNDS = 4  # fits of the evidence under a robust loss, each to cells that are weighted anew
+
+
+class EvidenceFit(NamedTuple):
+    """What a fit by the evidence found."""
+
+    factors: LowRank
+    biases: Biases
+    path: Path
+    sweeps: int
+    posterior: Posterior
+    average: Average | None
+    loss: Loss  # with what the residuals settled of it
+
+
+def fit_by_evidence(
+    entries: Entries,
+    settings: MatrixCompletion,
+    offsets: tuple[str, ...],
+    seed: int,
+    *,
+    loss: Loss,
+    listener: Listener,
+    store: Checkpoint | None = None,
+) -> EvidenceFit:
+    """Empirical Bayes; then, if asked for, draws from the posterior and their mean.
+
+    `loss` is that of the entries, before the data settled what it leaves open.
+    """
+    began, rank = time.perf_counter(), settings.rank
+    limit = limit_rank(rank, entries.shape)
+    average = None
+    listener.on_start(entries, limit)
+    with session(entries):
+        found, sweeps, stop = _in_rounds(entries, loss, limit, offsets, seed, listener, store)
+        cells = entries
+        if loss.robust:
+            cells, weighing = _weighed(entries, loss, offsets, found)
+            entries, found = entries.with_loss(weighing.loss), replace(found, weighing=weighing)
+        factors, biases = found.factors(), found.biases()
+        if settings.posterior and stop is not Stop.CALLBACK:
+            most = None if rank == "auto" else limit
+            average, is_stopped = sample_posterior(
+                cells,
+                found,
+                int(settings.posterior),
+                rank=2 * found.rank + 4 if most is None else min(2 * found.rank + 4, most),
+                most=most,
+                seed=seed,
+                listener=listener,
+            )
+            stop = Stop.CALLBACK if is_stopped else stop
+        draws = 0
+        if average is not None:
+            factors, draws = average.factors, average.sweeps
+            biases = Biases(average.mean, average.row, average.col)
+        path = _one_step(entries, factors, biases, began, sweeps, seed, stop)
+    listener.on_stop(stop)
+    return EvidenceFit(factors, biases, path, sweeps + draws, found, average, entries.loss)
+
+
+class Rounds(NamedTuple):
+    """The posterior after all rounds, the sweeps of all, and why the last one ended."""
+
+    posterior: Posterior
+    sweeps: int
+    stop: Stop
+
+
+def _in_rounds(
+    entries: Entries,
+    loss: Loss,
+    rank: int,
+    offsets: tuple[str, ...],
+    seed: int,
+    listener: Listener,
+    store: Checkpoint | None,
+) -> Rounds:
+    """The evidence: once, or, under a robust loss, a few times.
+
+    Then it is that of weighted squares in the loss's place, about the offsets at first, and then
+    about the model.
+    """
+    kept = store.parts if store else {}
+    found: Any = place_rows(kept.get("found"), entries)
+    sweeps = kept.get("sweeps", 0)
+    done = 0 if found is None else kept.get("rounds", 1)
+    if store:
+        listener = Listeners((StageKeeper(store), listener))
+    for turn in range(done, ROUNDS if loss.robust else 1):
+        cells = _weighed(entries, loss, offsets, found)[0] if loss.robust else entries
+        fit = fit_evidence(
+            cells,
+            rank=rank,
+            offsets=offsets,
+            seed=seed,
+            listener=listener,
+            start=place_rows(store.parts.get("stage") if store else None, entries),
+            earlier_sweeps=sweeps,
+        )
+        found, sweeps = fit.posterior, fit.sweeps
+        if fit.stop is Stop.CALLBACK:
+            return Rounds(found, sweeps, fit.stop)
+        if store:
+            store.keep(found=found, sweeps=sweeps, rounds=turn + 1, stage=None)
+    return Rounds(found, sweeps, reason_to_end(found, rank, entries.shape))
+
+
+def _weighed(
+    entries: Entries, loss: Loss, offsets: tuple[str, ...], found: Posterior | None
+) -> tuple[Entries, Weighing]:
+    """See `Entries.reweighted`: about the model, or about the offsets where there is none yet."""
+    if found is None:
+        factors, biases = LowRank.zero(entries.shape, entries.kind), fit_biases(entries, offsets)
+    else:
+        factors, biases = found.factors(), found.biases()
+    return entries.reweighted(factors, biases.mean + biases.row, biases.col, loss)
+
+
+def _one_step(
+    entries: Entries,
+    A: LowRank,
+    biases: Biases,
+    began: float,
+    sweeps: int,
+    seed: int,
+    stop: Stop,
+) -> Path:
+    """The fit as a path of one step, with its certificate for the mean loss."""
+    row = biases.mean + biases.row
+    G = entries.gradient_beyond(A, row, biases.col)
+    pair = Lanczos()(G, stream(Purpose.CERTIFICATE, seed, A.rank))
+    # Squares need nothing of the objective beyond the gradient: no cell is copied for them.
+    objective = entries if entries.squared else entries.shifted(row, biases.col)
+    certificate = certify(objective, A, G, pair, s=A.s)
+    seconds = time.perf_counter() - began
+    step = Step(A.rank, G.value, A, certificate, seconds, 2 * sweeps, "block", 0)
+    return Path((step,), stop, seed, entries.shape)

@@ -1,0 +1,115 @@
+"""What the estimators on feature matrices share: parameters, checks of samples, classes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from pygeco.algorithm.penalties import Penalty, Ridge
+from pygeco.algorithm.solver import Solver
+from pygeco.arrays.checks import check_rank
+from pygeco.arrays.low_rank import Array
+from pygeco.arrays.streams import RandomState
+from pygeco.io.model_file import Saveable
+from pygeco.losses import check_size
+from pygeco.objectives.validation import weights
+
+CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+
+
+class FeatureModel(Saveable, BaseEstimator):  # type: ignore[misc]
+    """Functions of feature matrices whose coefficients have low rank, and their parameters."""
+
+    def __init__(
+        self,
+        rank: int,
+        alpha: float,
+        solver: Solver | None,
+        random_state: RandomState,
+        n_jobs: int | None,
+        verbose: int | bool,
+    ) -> None:
+        self.rank = rank
+        self.alpha = alpha
+        self.solver = solver
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _limit_rank(self, most: int) -> int:
+        """The rank, at most what the shape allows."""
+        return min(check_rank(self.rank), most)
+
+    def _penalty(self) -> Penalty | None:
+        return Ridge(self.alpha) if self.alpha else None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class Samples(NamedTuple):
+    """Rows of features, dense or CSR, their targets, and their weights."""
+
+    X: Any
+    y: NDArray[Any]
+    weights: Array | None
+
+
+def take_samples(
+    estimator: FeatureModel,
+    X: Any,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    **settings: Any,
+) -> Samples:
+    """X and y checked as scikit-learn does, X in float64 or float32.
+
+    Samples of weight zero are as good as not given.
+    """
+    rows, targets = _quiet(estimator, X, y, **CHECKS, **settings)
+    check_size("X", rows.data if sp.issparse(rows) else rows)
+    if targets.dtype.kind == "f":
+        check_size("y", targets)
+    w = weights(sample_weight, rows.shape[0])
+    if w is None or w.all():
+        return Samples(rows, targets, w)
+    return Samples(rows[w > 0], targets[w > 0], w[w > 0])
+
+
+def take_features(estimator: FeatureModel, X: Any) -> Any:
+    """X for a prediction, checked against the fit."""
+    return _quiet(estimator, X, reset=False, **CHECKS)
+
+
+def _quiet(*args: Any, **settings: Any) -> Any:
+    """scikit-learn's checks, whose sum of huge numbers may overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return validate_data(*args, **settings)
+
+
+def code_labels(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The classes, sorted, and the code of each label."""
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y: holds only one class, {classes[0]!r}; at least two are needed.")
+    return classes, codes
+
+
+def one_column_if_binary(z: Array) -> Array:
+    """A decision as scikit-learn shapes it: (N,) for two classes, else (N, K)."""
+    return z[:, 0] if z.shape[1] == 1 else z
+
+
+def choose_classes(z: Array, classes: NDArray[Any]) -> NDArray[Any]:
+    """The class of each sample: by the sign of the one score, or by the highest of several."""
+    best = z[:, 0] > 0 if z.shape[1] == 1 else np.argmax(z, axis=1)
+    return classes[best.astype(int)]

@@ -1,0 +1,159 @@
+"""MatrixCompletion along the solver's path, its rank given or chosen by held-out cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pygeco.algorithm.corrections.factory import resolve_auto
+from pygeco.algorithm.events import Listener, StepsOnly, Trial
+from pygeco.algorithm.path import Path, Step, Stop
+from pygeco.algorithm.penalties import Penalty
+from pygeco.algorithm.solver import Solver
+from pygeco.arrays.low_rank import LowRank
+from pygeco.arrays.streams import Purpose, stream
+from pygeco.estimators._checkpoint import Checkpoint, kept_steps, resumable
+from pygeco.estimators._choices import Choices, limit_rank
+from pygeco.models.slab_arrays import place_rows
+from pygeco.objectives import Entries
+from pygeco.objectives.entries.biases import Biases, fit_biases
+
+if TYPE_CHECKING:
+    from pygeco.estimators.completion import MatrixCompletion
+
+PATIENCE = 3  # ranks without a better validation error before rank="auto" stops
+
+
+class PathFit(NamedTuple):
+    """The path of a fit, whose last matrix is the model's, and the offsets that it started from."""
+
+    path: Path
+    biases: Biases
+
+
+class RankChoice(NamedTuple):
+    """A rank, and the fit of the cells that were not held out to choose it."""
+
+    rank: int
+    path: Path
+    biases: Biases
+
+
+def follow_path(
+    entries: Entries,
+    settings: MatrixCompletion,
+    biases: Biases,
+    choices: Choices,
+    seed: int,
+    *,
+    listener: Listener,
+    store: Checkpoint | None = None,
+) -> PathFit:
+    """Algorithm 1 on what the biases leave, up to the rank given or chosen by held-out cells.
+
+    Where it is chosen, the fit is then of all cells, or without `refit` that of the others. A
+    listener that stops while ranks are tried ends the fit there, without one of all cells.
+    """
+    rank = settings.rank
+    penalty = None if isinstance(choices.penalty, str) else choices.penalty
+    solver = _choose_solver(settings.solver, penalty)
+    chosen = limit_rank(rank, entries.shape)
+    listener.on_start(entries, chosen)
+    if rank == "auto":
+        choice = _choose_rank(entries, choices.offsets, solver, penalty, seed, store, listener)
+        chosen = 1 if choice is None else choice.rank
+        if choice is not None and (choice.path.stop is Stop.CALLBACK or not settings.refit):
+            listener.on_stop(choice.path.stop)
+            return PathFit(choice.path, choice.biases)
+    path = resumable(
+        store,
+        "path",
+        entries.shifted(biases.mean + biases.row, biases.col),
+        chosen,
+        solver,
+        penalty=penalty,
+        seed=seed,
+        listener=StepsOnly(listener),
+    )
+    if rank == "auto" and path.stop is Stop.RANK:  # nobody asked for this rank
+        path = replace(path, stop=Stop.VALIDATION)
+    listener.on_stop(path.stop)
+    return PathFit(path, biases)
+
+
+@dataclass(eq=False)
+class _Trials(Listener):
+    """Each step judged by held-out cells, until a few in a row are no better than the best."""
+
+    held_out: Entries
+    listener: Listener
+    ranks: list[int] = field(default_factory=lambda: [1])
+    losses: list[float] = field(default_factory=lambda: [np.inf])
+    is_stopped: bool = False
+
+    def judge(self, rank: int, A: LowRank) -> None:
+        self.ranks.append(rank)
+        self.losses.append(self.held_out.value(A))
+
+    @property
+    def best(self) -> int:
+        """The place of the lowest loss."""
+        return int(np.argmin(self.losses))
+
+    def on_step(self, step: Step) -> bool:
+        self.judge(step.rank, step.A)
+        trial = Trial(step.rank, step.objective, self.losses[-1], step.seconds)
+        self.is_stopped = bool(self.listener.on_trial(trial))
+        return self.is_stopped or len(self.losses) - 1 - self.best >= PATIENCE
+
+
+def _choose_rank(
+    entries: Entries,
+    offsets: tuple[str, ...],
+    solver: Solver | None,
+    penalty: Penalty | None,
+    seed: int,
+    store: Checkpoint | None,
+    listener: Listener,
+) -> RankChoice | None:
+    """The path of nine tenths of the cells to the rank with the lowest loss on the others.
+
+    The listener is told of each trial, and may stop. None where too few cells are to be split.
+    """
+    held = stream(Purpose.RANK_CHOICE, seed).random(entries.size) < 0.1
+    if held.all() or not held.any():
+        return None
+    fitted, test = entries.subset(~held), entries.subset(held)
+    biases = fit_biases(fitted, offsets)
+    row, col = biases.mean + biases.row, biases.col
+    trials = _Trials(test.shifted(row, col), listener)
+    for step in kept_steps(store, "validation"):
+        trials.judge(step.rank, place_rows(step.A, entries))
+    path = resumable(
+        store,
+        "validation",
+        fitted.shifted(row, col),
+        limit_rank("auto", entries.shape),
+        solver,
+        penalty=penalty,
+        seed=seed,
+        listener=trials,
+    )
+    best = max(1, trials.ranks[trials.best])
+    steps = tuple(step for step in path if step.rank <= best)
+    stop = Stop.CALLBACK if trials.is_stopped else Stop.VALIDATION
+    path = Path(steps, stop, path.seed, path.shape)
+    return RankChoice(best, path, biases)
+
+
+def _choose_solver(solver: Solver | None, penalty: Penalty | None) -> Solver:
+    """Cores where nothing else holds the rows: with no penalty, sweeps fit the noise of each.
+
+    MovieLens-100K, Huber's loss, rank by held-out cells: they err by 0.943, cores by 0.928.
+    """
+    solver = Solver() if solver is None else solver
+    if penalty is not None:
+        return solver
+    return replace(solver, correction=resolve_auto(solver.correction, "core"))

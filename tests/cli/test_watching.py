@@ -1,0 +1,49 @@
+"""What is seen of a fit while it runs, and how it ends in time."""
+
+import json
+import subprocess
+import time
+
+import pytest
+
+import pygeco
+from cli_cases import GECO, on_a_terminal, run
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--rank", 2, "--posterior", 100_000), "from the posterior; --resume draws them anew"),
+        (("--penalty", "none", "--loss", "huber"), "the time limit is reached; --resume continues"),
+    ],
+)
+def test_every_long_part_listens_to_the_time_limit(options, said, home, tmp_path) -> None:
+    began = time.monotonic()
+    fitted = ("fit", home / "ratings.csv", "-o", tmp_path / "m", *options, "--json")
+    limit = "1s" if "--posterior" in options else "0.001s"
+    told = json.loads(run(*fitted, "--time-limit", limit).stdout)
+    assert said in told["stop"]
+    assert time.monotonic() - began < 60  # the draws alone would take many minutes
+    assert (tmp_path / "m.checkpoint").exists()
+    model = pygeco.load(tmp_path / "m")
+    if "--posterior" in options:
+        assert 0 < model.average_.sweeps < 100_000
+        assert model.rank_ == 2
+    else:
+        assert model.rank_ == 1  # the first rank that was tried
+        whole = json.loads(run(*fitted, "--resume").stdout)
+        plain = json.loads(run(*fitted[:3], tmp_path / "n", *options, "--json").stdout)
+        assert (whole["rank"], whole["stop"]) == (plain["rank"], plain["stop"])
+
+
+def test_a_terminal_shows_a_live_table_and_a_pipe_does_not(home, tmp_path) -> None:
+    fit = ("fit", home / "ratings.csv", "-o", tmp_path / "m", "--rank", "4", "--penalty", "none",
+           "--holdout", "0.1")  # fmt: skip
+    code, shown = on_a_terminal(*fit)
+    assert code == 0
+    for word in ("objective", "gap at most", "held-out RMSE", "seconds", "user = 'user'"):
+        assert word in shown
+    piped = subprocess.run([*GECO, *map(str, fit)], capture_output=True, check=True, text=True)
+    assert piped.stderr == ""
+    assert "gap at most" not in piped.stdout
+    assert "\x1b" not in piped.stdout

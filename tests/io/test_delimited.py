@@ -1,0 +1,44 @@
+"""Text with separators."""
+
+import io
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pygeco.data import read_ratings
+from pygeco.errors import ReadError
+from pygeco.io.delimited import UNIT, _Single
+from rating_cases import rows_of
+
+
+def test_text_far_down_in_the_rating_column(tmp_path) -> None:
+    lines = [f"{k},{k % 7},3.5" for k in range(600_000)]  # more than one block of the reader
+    lines[500_000] = "5,6,n.b."
+    (tmp_path / "r").write_text("user,item,rating\n" + "\n".join(lines))
+    with pytest.raises(ReadError, match=r"expected numbers, but row 500001 says 'n\.b\.'"):
+        read_ratings(tmp_path / "r")
+    lines[500_000] = "A5,6,3"
+    (tmp_path / "r").write_text("user,item,rating\n" + "\n".join(lines))
+    table = read_ratings(tmp_path / "r").table
+    assert table.column("user")[500_000].as_py() == "A5"
+    assert table.column("user")[0].as_py() == "0"
+    assert table.column("item").type == pa.int64()
+
+
+def test_quotes_newlines_and_other_alphabets(tmp_path) -> None:
+    (tmp_path / "r").write_text('user,item,rating\n"a ""b""","x,\ny",1\nжук,"",2\nn,m,3\n')
+    assert rows_of(read_ratings(tmp_path / "r").table) == [('a "b"', "x,\ny", 1.0), ("n", "m", 3.0)]
+    (tmp_path / "r").write_bytes('user::item::rating\né::"x::1\n'.encode("latin-1"))
+    assert rows_of(read_ratings(tmp_path / "r").table) == [("é", '"x', 1.0)]
+
+
+@given(st.text("a:", max_size=60).map(str.encode), st.lists(st.integers(1, 9), max_size=80))
+def test_doubled_colons_are_replaced_in_any_chunks(content, sizes) -> None:
+    stream, found = _Single(io.BytesIO(content)), []
+    for size in [*sizes, *[7] * 80]:
+        part = stream.read(size)
+        assert len(part) <= size
+        found.append(part)
+    assert b"".join(found) == content.replace(b"::", UNIT)

@@ -1,0 +1,74 @@
+"""The loss of levels."""
+
+import numpy as np
+import pytest
+
+from loss_cases import sample
+from pygeco import losses
+
+
+def test_bounds_of_levels_are_levels():
+    loss = losses.Ordinal((1.0, 2.0, 4.5), (0.0, 1.0))
+    assert loss.bounds(np.array([0.0, 1.0])) == (1.0, 2.0)
+    assert loss.bounds(np.array([1.0, 2.0])) == (2.0, 4.5)
+
+
+def test_ordinal_levels_and_thresholds():
+    stars = np.array([1.0, 5, 3, 3, 5, 5, 1, 5])
+    loss, y = losses.prepared("ordinal", stars)
+    np.testing.assert_array_equal(y, [0, 2, 1, 1, 2, 2, 0, 2])
+    chance = loss.probabilities(np.zeros(1))[0]
+    np.testing.assert_allclose(chance, [2 / 8, 2 / 8, 4 / 8])  # the shares of the levels
+    with pytest.raises(ValueError, match="values: 2 is not one of the ordinal levels 1, 3, 5"):
+        loss.targets([1, 2])
+    with pytest.raises(ValueError, match="values: 7 is not one"):
+        loss.targets([7.0])
+    with pytest.raises(ValueError, match="at least two different levels"):
+        losses.prepared("ordinal", np.ones(4))
+    tenths = np.float32([0.1, 0.2, 0.2])
+    np.testing.assert_array_equal(losses.Ordinal((0.1, 0.2)).targets(tenths), [0, 1, 1])
+    unseen = losses.Ordinal((1.0, 2.0, 3.0, 4.0)).fitted(np.array([1.0, 4.0, 4.0]))
+    assert np.all(np.diff(unseen.thresholds) > 0)
+    with pytest.raises(ValueError, match="call `fitted"):
+        losses.Ordinal().value(np.zeros(2), np.zeros(2))
+
+
+def test_thresholds_are_the_log_odds_of_the_shares_below():
+    """A level without any cell counts as half a cell."""
+    loss = losses.Ordinal((1.0, 2.0, 3.0, 4.0)).fitted(np.array([1.0, 4.0, 4.0]))
+    below = np.array([1.0, 1.5, 2.0]) / 4
+    np.testing.assert_allclose(loss.thresholds, np.log(below / (1 - below)))
+    np.testing.assert_allclose(loss.probabilities(np.zeros(1))[0], np.array([1, 0.5, 0.5, 2]) / 4)
+    kept = losses.Ordinal(thresholds=(0.0,)).fitted(np.array([3.0, 7.0]))
+    assert kept == losses.Ordinal((3.0, 7.0), (0.0,))
+    given = losses.Ordinal((3, 7), (0.5,))
+    assert given.fitted(np.array([3.0, 3.0])) == given
+
+
+def test_levels_of_any_kind():
+    loss = losses.Ordinal(tuple(range(12)), tuple(np.linspace(-2, 2, 11)))
+    with pytest.raises(ValueError, match=r"^values: 12 is not .* 0, 1, 2, 3, 4, 5, 6, 7, 8, 9\.$"):
+        loss.targets([3, 12])
+    assert loss.targets([11, 0]).dtype == np.float64
+    assert loss.targets(np.float32([11, 0])).dtype == np.float32
+    with pytest.raises(ValueError, match=r"values: 0\.5 is not one"):
+        loss.targets([3.0, 0.5])
+    for half in (losses.Ordinal((0, 1)), losses.Ordinal(thresholds=(0.0,))):
+        with pytest.raises(ValueError, match=r"^loss: Ordinal needs levels and thresholds; call"):
+            half.slope(np.zeros(1), np.zeros(1))
+    for levels, thresholds in (((0, 1, 2), (0.0,)), ((0, 1), (0.0, 1.0))):
+        words = f"thresholds: {len(levels)} levels have {len(levels) - 1} thresholds between them"
+        with pytest.raises(ValueError, match=words):
+            losses.Ordinal(levels, thresholds)
+    with pytest.raises(ValueError, match=r"^thresholds: must increase strictly"):
+        losses.Ordinal(thresholds=(1.0, 1.0))
+
+
+def test_ordinal_value_is_the_log_likelihood():
+    loss, z, y = sample("ordinal", 500)
+    z[0] = 0.0
+    chance = loss.probabilities(z)
+    np.testing.assert_allclose(chance.sum(axis=1), 1)
+    picked = chance[np.arange(500), y.astype(int)]
+    np.testing.assert_allclose(loss.value(z, y), -np.log(picked), rtol=1e-9)
+    np.testing.assert_allclose(loss.response(z), chance @ np.arange(4))

@@ -1,0 +1,38 @@
+"""Axes, and what is needed to draw."""
+
+import builtins
+import sys
+
+import pytest
+from matplotlib import pyplot as plt
+
+from pygeco import plot
+from report_cases import by_path
+
+
+def test_pictures_go_where_they_are_told() -> None:
+    _, axes = plt.subplots(1, 5)
+    drawn = [
+        plot.path(by_path(), ax=axes[0]),
+        plot.spectrum(by_path(), ax=axes[1]),
+        plot.residuals(by_path(), ax=axes[2]),
+        plot.calibration(by_path(), ax=axes[3]),
+        plot.factors(by_path(), ax=axes[4]),
+    ]
+    assert all(one is given for one, given in zip(drawn, axes, strict=True))
+    assert len(plt.get_fignums()) == 1
+
+
+def test_a_missing_matplotlib_is_named(monkeypatch) -> None:
+    real = builtins.__import__
+
+    def missing(module, *rest, **options):
+        if module.split(".")[0] == "matplotlib":
+            raise ModuleNotFoundError("gone", name="matplotlib")
+        return real(module, *rest, **options)
+
+    for loaded in [key for key in sys.modules if key.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, loaded)
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'pygeco\[plot\]'"):
+        plot.spectrum(by_path())
