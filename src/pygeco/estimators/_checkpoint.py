@@ -24,7 +24,7 @@ from pygeco.objectives import Entries
 from pygeco.objectives.base import Objective
 
 if TYPE_CHECKING:
-    from pygeco.estimators.completion import MatrixCompletion
+    from pygeco.estimators._completion_state import _CompletionState
 
 PAUSE = 1.0  # seconds between two checkpoints, at least
 SHARE = 0.1  # of the time, at most, goes into writing them
@@ -70,7 +70,7 @@ class Checkpoint:
 
 def open_checkpoint(
     path: str | os.PathLike[str] | None,
-    estimator: MatrixCompletion,
+    estimator: _CompletionState,
     entries: Entries,
     choices: Choices,
 ) -> Checkpoint | None:

@@ -15,7 +15,7 @@ from pygeco.objectives import Entries
 from pygeco.objectives.entries.biases import parts
 
 if TYPE_CHECKING:
-    from pygeco.estimators.completion import MatrixCompletion
+    from pygeco.estimators._completion_state import _CompletionState
 
 MAX_RANK = 200  # components that rank="auto" may reach
 
@@ -29,7 +29,7 @@ class Choices(NamedTuple):
 
 
 def choose_parts(
-    estimator: MatrixCompletion, entries: Entries, penalty: str | Penalty | None
+    estimator: _CompletionState, entries: Entries, penalty: str | Penalty | None
 ) -> Choices:
     """What the settings stand for where these are the cells."""
     cells = entries.by_row
@@ -44,7 +44,7 @@ def limit_rank(rank: int | str, shape: tuple[int, int]) -> int:
     return check_rank(rank, shape, instead=" or 'auto'")
 
 
-def choose_penalty(estimator: MatrixCompletion) -> str | Penalty | None:
+def choose_penalty(estimator: _CompletionState) -> str | Penalty | None:
     """The penalty that "auto" stands for; an error where the evidence cannot be had."""
     penalty, loss, posterior = estimator.penalty, named(estimator.loss), estimator.posterior
     served = isinstance(loss, Squared) or loss.robust

@@ -12,7 +12,7 @@ from pygeco.models.building import mean_levels
 from pygeco.models.slab_arrays import write_in_blocks
 
 if TYPE_CHECKING:
-    from pygeco.estimators.completion import MatrixCompletion
+    from pygeco.estimators._completion_state import _CompletionState
 
 # The attributes of MatrixCompletion that are parts of its model, and what they are called there.
 MODEL_PARTS = {
@@ -36,7 +36,7 @@ MODEL_PARTS = {
 DERIVED = ("components_", "singular_values_", "rank_", "_n_features_out")
 
 
-def describe_model(estimator: MatrixCompletion, attributes: dict[str, Any]) -> dict[str, Any]:
+def describe_model(estimator: _CompletionState, attributes: dict[str, Any]) -> dict[str, Any]:
     """What a file keeps: the attributes with the parts of the model in its place."""
     model = estimator.model_.prepare_for_file()
     own = {name: value for name, value in attributes.items() if name != "model_"}
@@ -48,7 +48,7 @@ def describe_model(estimator: MatrixCompletion, attributes: dict[str, Any]) -> d
     }
 
 
-def restore_model(estimator: MatrixCompletion, fitted: dict[str, Any]) -> dict[str, Any]:
+def restore_model(estimator: _CompletionState, fitted: dict[str, Any]) -> dict[str, Any]:
     """The attributes again; what a file of an earlier version lacks is what the settings say."""
     lacking: dict[str, Any] = {"held_out_": None, "clip_": False, "levels_": (1.0, 1.0)}
     lacking |= {"row_attributes_": None, "column_attributes_": None}

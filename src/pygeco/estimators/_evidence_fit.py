@@ -26,7 +26,7 @@ from pygeco.objectives import Entries
 from pygeco.objectives.entries.biases import Biases, fit_biases
 
 if TYPE_CHECKING:
-    from pygeco.estimators.completion import MatrixCompletion
+    from pygeco.estimators._completion_state import _CompletionState
 
 ROUNDS = 4  # fits of the evidence under a robust loss, each to cells that are weighted anew
 
@@ -45,7 +45,7 @@ class EvidenceFit(NamedTuple):
 
 def fit_by_evidence(
     entries: Entries,
-    settings: MatrixCompletion,
+    settings: _CompletionState,
     offsets: tuple[str, ...],
     seed: int,
     *,

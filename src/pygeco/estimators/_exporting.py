@@ -15,7 +15,7 @@ from pygeco.io.tables import pyarrow
 from pygeco.models import FittedModel
 
 if TYPE_CHECKING:
-    from pygeco.estimators.completion import MatrixCompletion
+    from pygeco.estimators._completion_state import _CompletionState
 
 
 class Vectors(NamedTuple):
@@ -39,7 +39,7 @@ def make_vectors(model: FittedModel) -> Vectors:
     return Vectors(*(part.astype(np.float32) for part in (rows, columns, base)))
 
 
-def export_factors(estimator: MatrixCompletion, path: str | os.PathLike[str], side: str) -> None:
+def export_factors(estimator: _CompletionState, path: str | os.PathLike[str], side: str) -> None:
     """See `MatrixCompletion.export`."""
     if side not in ("rows", "columns"):
         raise ValueError(f"side: expected 'rows' or 'columns', not {side!r}.")
@@ -53,7 +53,7 @@ def export_factors(estimator: MatrixCompletion, path: str | os.PathLike[str], si
         raise ValueError(f"path: must end in .npz or .parquet, unlike {name!r}.")
 
 
-def _name_arrays(estimator: MatrixCompletion) -> dict[str, Any]:
+def _name_arrays(estimator: _CompletionState) -> dict[str, Any]:
     model = estimator.model_
     A, b, v = model.factors, model.biases, make_vectors(model)
     found = {"U": host(A.U), "s": A.s, "V": host(A.V), "mean": b.mean}
@@ -68,7 +68,7 @@ def _name_arrays(estimator: MatrixCompletion) -> dict[str, Any]:
     return found
 
 
-def _write_parquet(estimator: MatrixCompletion, path: str | os.PathLike[str], side: str) -> None:
+def _write_parquet(estimator: _CompletionState, path: str | os.PathLike[str], side: str) -> None:
     pa = pyarrow()
     from pyarrow import parquet
 

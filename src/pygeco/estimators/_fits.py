@@ -27,7 +27,7 @@ from pygeco.objectives import Entries
 from pygeco.objectives.entries.biases import Biases, fit_biases, with_scale
 
 if TYPE_CHECKING:
-    from pygeco.estimators.completion import MatrixCompletion
+    from pygeco.estimators._completion_state import _CompletionState
 
 
 class Outcome(NamedTuple):
@@ -55,7 +55,7 @@ def borrow_cluster_for(X: Any, engine: str | None) -> Iterator[bool]:
 
 
 def fit_cells(
-    estimator: MatrixCompletion,
+    estimator: _CompletionState,
     X: Any,
     y: Any,
     sample_weight: ArrayLike | None,
@@ -75,7 +75,7 @@ def fit_cells(
 
 
 def _fit_by_evidence(
-    estimator: MatrixCompletion,
+    estimator: _CompletionState,
     entries: Entries,
     choices: Choices,
     seed: int,
@@ -99,7 +99,7 @@ def _fit_by_evidence(
 
 
 def _fit_along_path(
-    estimator: MatrixCompletion,
+    estimator: _CompletionState,
     entries: Entries,
     choices: Choices,
     seed: int,
@@ -115,7 +115,7 @@ def _fit_along_path(
 
 
 def _show_model(
-    estimator: MatrixCompletion, entries: Entries, biases: Biases, choices: Choices
+    estimator: _CompletionState, entries: Entries, biases: Biases, choices: Choices
 ) -> None:
     """Show those who want to see it the model before the first step, of rank zero."""
     watchers: tuple[object, ...] = estimator.observer, estimator.callback

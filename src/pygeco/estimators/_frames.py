@@ -16,7 +16,7 @@ from pygeco.io.tables import arranged, as_arrow, comparable_with, id_array, posi
 from pygeco.models import FittedModel
 
 if TYPE_CHECKING:
-    from pygeco.estimators.completion import MatrixCompletion
+    from pygeco.estimators._completion_state import _CompletionState
 
 
 class Pairs(NamedTuple):
@@ -26,7 +26,7 @@ class Pairs(NamedTuple):
     table: ArrowTable
 
 
-def predicted_frame(model: MatrixCompletion, X: LazyFrame, std: bool, unknown: str) -> LazyFrame:
+def predicted_frame(model: _CompletionState, X: LazyFrame, std: bool, unknown: str) -> LazyFrame:
     """A lazy frame of pairs with predictions; see `MatrixCompletion.predict`.
 
     Pairs go to the slabs of their rows and the answers back, once each.

@@ -15,7 +15,7 @@ from pygeco.io.tables import as_arrow, coded, comparable_with, names_of, positio
 
 if TYPE_CHECKING:
     from pygeco.arrays.container import Blocks, Texts
-    from pygeco.estimators.completion import MatrixCompletion
+    from pygeco.estimators._completion_state import _CompletionState
     from pygeco.io.partitioned.ids import RowIds
 
     Ids = NDArray[Any] | RowIds  # at hand, or with the rows on a cluster
@@ -40,7 +40,7 @@ def check_kind(name: str, ids: Ids, wanted: NDArray[Any], at: NDArray[np.int64])
 
 
 def find_ids(
-    model: MatrixCompletion, name: str, given: ArrayLike, side: int, unknown: str
+    model: _CompletionState, name: str, given: ArrayLike, side: int, unknown: str
 ) -> NDArray[Any]:
     """Positions from ids where the model was fitted from a table, else from positions.
 
@@ -64,7 +64,7 @@ def find_ids(
     return at
 
 
-def index_of(model: MatrixCompletion, name: str, given: ArrayLike, side: int) -> NDArray[Any]:
+def index_of(model: _CompletionState, name: str, given: ArrayLike, side: int) -> NDArray[Any]:
     """The same, and an error where an id was not fitted."""
     ids = (model.row_ids_, model.column_ids_)[side]
     if ids is None:
@@ -79,7 +79,7 @@ def index_of(model: MatrixCompletion, name: str, given: ArrayLike, side: int) ->
     return at
 
 
-def row_ids_of(model: MatrixCompletion, X: object) -> NDArray[Any]:
+def row_ids_of(model: _CompletionState, X: object) -> NDArray[Any]:
     """The ids of rows in a table: its column named as in the fit or as usual, or its only one."""
     names = names_of(X)
     if model.table_columns_ is None:

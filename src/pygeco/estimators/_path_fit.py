@@ -21,7 +21,7 @@ from pygeco.objectives import Entries
 from pygeco.objectives.entries.biases import Biases, fit_biases
 
 if TYPE_CHECKING:
-    from pygeco.estimators.completion import MatrixCompletion
+    from pygeco.estimators._completion_state import _CompletionState
 
 PATIENCE = 3  # ranks without a better validation error before rank="auto" stops
 
@@ -43,7 +43,7 @@ class RankChoice(NamedTuple):
 
 def follow_path(
     entries: Entries,
-    settings: MatrixCompletion,
+    settings: _CompletionState,
     biases: Biases,
     choices: Choices,
     seed: int,

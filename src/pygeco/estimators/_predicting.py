@@ -20,11 +20,11 @@ from pygeco.models.hidden import predict_hidden
 from pygeco.objectives import Entries
 
 if TYPE_CHECKING:
-    from pygeco.estimators.completion import MatrixCompletion
+    from pygeco.estimators._completion_state import _CompletionState
 
 
 def predict_values(
-    estimator: MatrixCompletion, rows: Any, cols: ArrayLike | None, return_std: bool, unknown: str
+    estimator: _CompletionState, rows: Any, cols: ArrayLike | None, return_std: bool, unknown: str
 ) -> Any:
     """See `MatrixCompletion.predict`."""
     model = estimator.model_
@@ -51,7 +51,7 @@ def predict_values(
     return (values, *rest) if rest else values
 
 
-def predict_linear(estimator: MatrixCompletion, rows: Any, cols: ArrayLike | None) -> Array:
+def predict_linear(estimator: _CompletionState, rows: Any, cols: ArrayLike | None) -> Array:
     """See `MatrixCompletion.decision_function`."""
     model = estimator.model_
     if isinstance(rows, CellList):
@@ -67,7 +67,7 @@ def predict_linear(estimator: MatrixCompletion, rows: Any, cols: ArrayLike | Non
     return answer(model.linear(i, j), rows, cols)
 
 
-def score_cells(estimator: MatrixCompletion, X: Any, y: Any) -> float:
+def score_cells(estimator: _CompletionState, X: Any, y: Any) -> float:
     """See `MatrixCompletion.score`."""
     model = estimator.model_
     if _is_table_of_ids(estimator, X):
@@ -88,7 +88,7 @@ def score_cells(estimator: MatrixCompletion, X: Any, y: Any) -> float:
     return model.score(z, held.by_row.values)
 
 
-def _is_table_of_ids(estimator: MatrixCompletion, X: Any) -> bool:
+def _is_table_of_ids(estimator: _CompletionState, X: Any) -> bool:
     """Whether X is a table of ids, which only a model fitted from a table understands; or an array
     of them, where the fit was to one.
     """
@@ -98,7 +98,7 @@ def _is_table_of_ids(estimator: MatrixCompletion, X: Any) -> bool:
     return all(f"{k}" in fitted for k in range(2)) and X.shape[1] in (2, 3, 4)
 
 
-def _has_other_rows(estimator: MatrixCompletion, held: Entries) -> bool:
+def _has_other_rows(estimator: _CompletionState, held: Entries) -> bool:
     """Whether the rows of a matrix are not those of the fit."""
     model = estimator.model_
     if held.shape[0] != model.shape[0]:

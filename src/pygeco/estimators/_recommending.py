@@ -21,11 +21,11 @@ from pygeco.io.tables import is_table
 from pygeco.models.ranking import Best, Reasons
 
 if TYPE_CHECKING:
-    from pygeco.estimators.completion import MatrixCompletion
+    from pygeco.estimators._completion_state import _CompletionState
 
 
 def recommend_columns(
-    estimator: MatrixCompletion,
+    estimator: _CompletionState,
     rows: Any,
     k: int,
     *,
@@ -54,7 +54,7 @@ def recommend_columns(
     return Ranking(ids_at(estimator.column_ids_, columns), scores, given, names)
 
 
-def find_similar(estimator: MatrixCompletion, given: ArrayLike, k: int, side: int) -> Ranking:
+def find_similar(estimator: _CompletionState, given: ArrayLike, k: int, side: int) -> Ranking:
     """See `MatrixCompletion.similar` and `similar_rows`."""
     index = index_of(estimator, ("rows", "columns")[side], given, side)
     model = estimator.model_
@@ -65,7 +65,7 @@ def find_similar(estimator: MatrixCompletion, given: ArrayLike, k: int, side: in
     return Ranking(ids_at(ids, found), scores, given, (name, f"similar_{name}", "similarity"))
 
 
-def explain_cell(estimator: MatrixCompletion, row: Any, column: Any, k: int) -> Reasons:
+def explain_cell(estimator: _CompletionState, row: Any, column: Any, k: int) -> Reasons:
     """See `MatrixCompletion.explain`."""
     i = int(index_of(estimator, "row", row, 0))
     j = int(index_of(estimator, "column", column, 1))
@@ -74,7 +74,7 @@ def explain_cell(estimator: MatrixCompletion, row: Any, column: Any, k: int) -> 
 
 
 def _answer_unknown(
-    estimator: MatrixCompletion,
+    estimator: _CompletionState,
     best: Best,
     at: NDArray[Any],
     unknown: str,
@@ -89,14 +89,14 @@ def _answer_unknown(
     return Best(columns, scores)
 
 
-def _list_rows(estimator: MatrixCompletion) -> NDArray[Any]:
+def _list_rows(estimator: _CompletionState) -> NDArray[Any]:
     """Ids of all rows, or their positions."""
     ids = gather_ids(estimator.row_ids_)
     return np.arange(estimator.model_.shape[0]) if ids is None else ids
 
 
 def _choose_candidates(
-    estimator: MatrixCompletion, items: Any, exclude: Any
+    estimator: _CompletionState, items: Any, exclude: Any
 ) -> NDArray[np.bool_] | None:
     """Which columns may be listed; None where all may."""
     if items is None and exclude is None:

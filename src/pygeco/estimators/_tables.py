@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation
     from polars import DataFrame as PolarsFrame
 
+    from pygeco.estimators._completion_state import _CompletionState
     from pygeco.estimators._ids import Ids
-    from pygeco.estimators.completion import MatrixCompletion
 
     # A table of the caller's kind; the columns themselves where an array was given.
     Answer = (
@@ -64,7 +64,7 @@ class Rated(NamedTuple):
 
 
 def fitted_entries(
-    model: MatrixCompletion,
+    model: _CompletionState,
     X: object,
     columns: Sequence[Column] | str | None,
     *,
@@ -95,7 +95,7 @@ def fitted_entries(
 
 
 def _spread_entries(
-    model: MatrixCompletion,
+    model: _CompletionState,
     X: object,
     columns: Sequence[Column] | str | None,
     loss: Loss,
@@ -124,7 +124,7 @@ def _spread_entries(
     return Entries.from_slabs(found.slabs, loss=loss)
 
 
-def find_listed(model: MatrixCompletion, X: CellList) -> tuple[NDArray[Any], NDArray[Any]]:
+def find_listed(model: _CompletionState, X: CellList) -> tuple[NDArray[Any], NDArray[Any]]:
     """The positions of listed cells in the fitted matrix, by their ids where they have some."""
     if X.row_ids is None or X.column_ids is None:
         return (
@@ -139,7 +139,7 @@ def find_listed(model: MatrixCompletion, X: CellList) -> tuple[NDArray[Any], NDA
     )
 
 
-def located(model: MatrixCompletion, X: object) -> Cells:
+def located(model: _CompletionState, X: object) -> Cells:
     """The cells that a table asks for, its columns named as in the fit or as usual."""
     table = table_of_array(X) if isinstance(X, np.ndarray) else as_arrow(X)
     names = table.column_names
@@ -151,7 +151,7 @@ def located(model: MatrixCompletion, X: object) -> Cells:
     return Cells(table, rows, cols, (names[i], names[j]))
 
 
-def rated(model: MatrixCompletion, X: object, y: ArrayLike | None = None) -> Rated:
+def rated(model: _CompletionState, X: object, y: ArrayLike | None = None) -> Rated:
     """The cells of a table with the values beside the ids, or with those in `y`.
 
     What the fit took for missing is left out here too.
@@ -166,7 +166,7 @@ def rated(model: MatrixCompletion, X: object, y: ArrayLike | None = None) -> Rat
     return Rated(cells.rows[keep], cells.cols[keep], model.loss_.targets(raw[keep]))
 
 
-def given_cells(model: MatrixCompletion, X: object) -> Rated:
+def given_cells(model: _CompletionState, X: object) -> Rated:
     """Rows, columns and targets of cells in any form that `fit` takes, of ids that were fitted."""
     if model.row_ids_ is not None and is_table(X):
         cells = rated(model, X)
@@ -182,7 +182,7 @@ def given_cells(model: MatrixCompletion, X: object) -> Rated:
     return Rated(found.rows().astype(np.int64), cols, found.by_row.values)
 
 
-def _value_column(model: MatrixCompletion, cells: Cells) -> tuple[ArrowColumn, str]:
+def _value_column(model: _CompletionState, cells: Cells) -> tuple[ArrowColumn, str]:
     """The column of values: named as in the fit, or as usual, or the only one that is left."""
     names = cells.table.column_names
     name = _columns_of_fit(model)[2]
@@ -194,12 +194,12 @@ def _value_column(model: MatrixCompletion, cells: Cells) -> tuple[ArrowColumn, s
     return cells.table.column(names.index(name)), name
 
 
-def _columns_of_fit(model: MatrixCompletion) -> tuple[str, ...]:
+def _columns_of_fit(model: _CompletionState) -> tuple[str, ...]:
     assert model.table_columns_ is not None, "a model with ids was fitted from a table"
     return model.table_columns_
 
 
-def pair_columns(model: MatrixCompletion, names: list[str]) -> list[int]:
+def pair_columns(model: _CompletionState, names: list[str]) -> list[int]:
     """The columns of rows and of columns: those named as in the fit, or as usual."""
     own = _columns_of_fit(model)[:2]
     if all(name in names for name in own):
@@ -217,7 +217,7 @@ def _positions(found: Coded, ids: Ids, name: str) -> NDArray[np.int64]:
     return at[found.codes]
 
 
-def predicted(model: MatrixCompletion, X: object, return_std: bool, unknown: str) -> Answer:
+def predicted(model: _CompletionState, X: object, return_std: bool, unknown: str) -> Answer:
     """A table of ids with predictions, of the caller's kind; see `MatrixCompletion.predict`."""
     cells = located(model, X)
     lost = _lost(unknown, cells)

@@ -19,7 +19,7 @@ from pygeco.models.seen import Positions
 from pygeco.objectives import Entries
 
 if TYPE_CHECKING:
-    from pygeco.estimators.completion import MatrixCompletion
+    from pygeco.estimators._completion_state import _CompletionState
 
 
 class Arrived(NamedTuple):
@@ -30,7 +30,7 @@ class Arrived(NamedTuple):
     ids: tuple[NDArray[Any] | None, NDArray[Any] | None]
 
 
-def fold_rows(estimator: MatrixCompletion, X: Any) -> Array:
+def fold_rows(estimator: _CompletionState, X: Any) -> Array:
     """See `MatrixCompletion.transform`."""
     model = estimator.model_
     entries = entries_from(
@@ -49,7 +49,7 @@ def fold_rows(estimator: MatrixCompletion, X: Any) -> Array:
     return answer(fitted.astype(entries.dtype, copy=False), *(X if isinstance(X, tuple) else (X,)))
 
 
-def fold_columns(estimator: MatrixCompletion, X: Any) -> Array:
+def fold_columns(estimator: _CompletionState, X: Any) -> Array:
     """See `MatrixCompletion.transform_columns`."""
     model = estimator.model_
     settings = {"duplicates": estimator.duplicates, "engine": model.engine}
@@ -69,7 +69,7 @@ def fold_columns(estimator: MatrixCompletion, X: Any) -> Array:
 
 
 def take_in_cells(
-    estimator: MatrixCompletion, X: Any, y: Any, sample_weight: ArrayLike | None
+    estimator: _CompletionState, X: Any, y: Any, sample_weight: ArrayLike | None
 ) -> None:
     """See `MatrixCompletion.partial_fit`."""
     before = estimator.model_
@@ -86,7 +86,7 @@ def take_in_cells(
 
 
 def _arrange(
-    estimator: MatrixCompletion, X: Any, y: Any, sample_weight: ArrayLike | None
+    estimator: _CompletionState, X: Any, y: Any, sample_weight: ArrayLike | None
 ) -> Arrived:
     settings: dict[str, Any] = {
         "loss": estimator.loss_,
@@ -119,7 +119,7 @@ def _arrange(
     return Arrived(new, (places[0], places[1]), (ids[0], ids[1]))
 
 
-def _arrange_positions(estimator: MatrixCompletion, X: Any, settings: dict[str, Any]) -> Arrived:
+def _arrange_positions(estimator: _CompletionState, X: Any, settings: dict[str, Any]) -> Arrived:
     new, old = cells_from(X, **settings), estimator.model_.shape
     if not isinstance(X, (tuple, CellList)) and new.shape[1] < old[1]:
         raise ValueError(  # in scikit-learn's words

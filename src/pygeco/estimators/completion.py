@@ -3,59 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
 
 from pygeco.algorithm.events import Listener
 from pygeco.algorithm.penalties import Penalty
 from pygeco.algorithm.solver import Solver
-from pygeco.arrays.kinds import HOST, answer, moved, on
-from pygeco.arrays.low_rank import Array
+from pygeco.arrays.kinds import HOST
 from pygeco.arrays.streams import RandomState
-from pygeco.engines import choose_engine
-from pygeco.estimators._choices import choose_clip, choose_penalty
-from pygeco.estimators._completion_file import describe_model, restore_model
 from pygeco.estimators._contents import COMPLETION, MAY_LACK
-from pygeco.estimators._exporting import Vectors, export_factors, make_vectors
 from pygeco.estimators._fits import borrow_cluster_for, fit_cells
-from pygeco.estimators._ids import gather_ids
-from pygeco.estimators._input import allow_missing
 from pygeco.estimators._marks import MissingValues
-from pygeco.estimators._predicting import predict_linear, predict_values, score_cells
 from pygeco.estimators._progress import attend_fit
-from pygeco.estimators._recommending import explain_cell, find_similar, recommend_columns
-from pygeco.estimators._tables import given_cells
-from pygeco.estimators._updating import fold_columns, fold_rows, take_in_cells
-from pygeco.estimators._views import View
 from pygeco.estimators._whole import all_or_nothing
-from pygeco.estimators.ranking import Ranking
-from pygeco.io.model_file import Saveable
-from pygeco.losses import Loss, named
-from pygeco.models import FittedModel
-from pygeco.models.ranking import Reasons
-from pygeco.models.slab_arrays import fetch_rows
+from pygeco.losses import Loss
 
 if TYPE_CHECKING:
-    from pygeco.estimators._ids import Ids
+    pass
+from pygeco.estimators._completion_folding import _CompletionFolding
 
 
-def _has_probabilities(estimator: Any) -> bool:
-    return type(named(estimator.loss)).probabilities is not Loss.probabilities
-
-
-class MatrixCompletion(
-    Saveable,
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
-    TransformerMixin,  # type: ignore[misc]
-    BaseEstimator,  # type: ignore[misc]
-):
+class MatrixCompletion(_CompletionFolding):
     """Fill a matrix of which some cells are known, by a matrix of low rank.
 
     With no argument: the squared loss, offsets for rows and columns, and the evidence
@@ -115,6 +85,7 @@ class MatrixCompletion(
         where the data are: on the GPU for CuPy's arrays. "dask" is the cluster of Dask's current
         client, where the rows then stay; without a client, one on this machine for the fit alone.
     random_state : int, RandomState or None, default=None
+        For the directions and draws; the same seed gives the same bits.
     n_jobs : int or None, default=None
         Threads that the fit runs on, for the same bits with any number; None or −1 is all cores.
     verbose : int, default=0
@@ -127,56 +98,67 @@ class MatrixCompletion(
         for the path and the ids are views of it.
     path_ : Path
         One step per rank: objective, certificate, seconds, passes, and the matrix.
+    stop_reason_ : Stop
+        Why the fit ended.
+    n_iter_ : int
+        Sweeps of the evidence, or steps of the path.
     factors_ : LowRank
         The matrix of the highest rank, `U diag(s) Vᵀ`.
+    rank_ : int
+        Its rank.
     components_ : array (rank_, n), or (rank_ + 1, n) with offsets for rows
         Vᵀ; the offset of a row is the coordinate of one more component, all ones.
     singular_values_ : array (rank_,)
-    rank_, n_iter_ : int
-    stop_reason_ : Stop
+        Of the matrix, largest first.
     biases_ : Biases
+        The offsets μ, b and c.
+    offsets_ : tuple of str
+        Those that were fitted: some of "global", "row" and "column".
     posterior_ : Posterior or None
         Means and variances of the factors, where the evidence was used.
     average_ : Average or None
         The posterior mean and draws, where `posterior` was given; `average_.error` is what its
         compression into one low-rank matrix changed, root mean square at the fitted cells.
-    clip_ : bool
-        Whether predictions are clipped to `range_`, the smallest and the largest observed value.
     loss_ : Loss
         The loss with what it left open estimated from the data.
+    penalty_ : Penalty, "evidence" or None
+        What "auto" stood for.
+    clip_ : bool
+        Whether predictions are clipped to `range_`.
+    range_ : tuple of two floats
+        The smallest and the largest observed value.
+    seen_ : Seen
+        The fitted cells, row by row.
     held_out_ : Seen or None
         Cells that `keep_held_out` was given.
+    total_weight_ : float
+        The weights of the fitted cells, summed.
+    levels_ : tuple of two floats
+        What counts of rows and of columns are divided by in weighted norms.
+    row_attributes_, column_attributes_ : attributes or None
+        What was known of rows and columns beside their cells.
     row_ids_, column_ids_ : array or None
         The sorted ids of rows and columns, where the fit was to a table.
+    table_columns_ : tuple of str or None
+        The columns of that table.
+    n_features_in_ : int
+        The columns of the matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import MatrixCompletion
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 40))
+    >>> known = np.where(rng.random(X.shape) < 0.5, X, np.nan)
+    >>> model = MatrixCompletion(random_state=0).fit(known)
+    >>> model.rank_
+    2
+    >>> bool(np.abs(model.to_dense() - X).max() < 0.01)
+    True
     """
 
     _contents, _may_lack = COMPLETION, MAY_LACK
-
-    model_: FittedModel
-    row_ids_: Ids | None
-    column_ids_: NDArray[Any] | None
-    table_columns_: tuple[str, ...] | None
-    n_features_in_: int
-
-    factors_ = View(lambda model: model.factors)
-    biases_ = View(lambda model: model.biases)
-    posterior_ = View(lambda model: model.posterior)
-    average_ = View(lambda model: model.average)
-    loss_ = View(lambda model: model.loss)
-    seen_ = View(lambda model: model.seen)
-    held_out_ = View(lambda model: model.held_out)
-    offsets_ = View(lambda model: model.offsets)
-    penalty_ = View(lambda model: model.penalty)
-    total_weight_ = View(lambda model: model.total_weight)
-    levels_ = View(lambda model: model.levels)
-    range_ = View(lambda model: model.bounds)
-    clip_ = View(lambda model: model.clips)
-    row_attributes_ = View(lambda model: model.row_attributes)
-    column_attributes_ = View(lambda model: model.column_attributes)
-    components_ = View(lambda model: model.components)
-    singular_values_ = View(lambda model: model.factors.s)
-    rank_ = View(lambda model: model.factors.rank)
-    _n_features_out = View(lambda model: len(model.components))
 
     def __init__(
         self,
@@ -225,30 +207,38 @@ class MatrixCompletion(
         columns: Sequence[str | int] | str | None = None,
         checkpoint: str | PathLike[str] | None = None,
     ) -> MatrixCompletion:
-        """Fit to a sparse matrix (its stored cells), a dense array (its cells that are not NaN),
-        a tuple (rows, cols, values[, shape]), or a table of ratings. All give the same model.
-
-        A table is anything with the Arrow stream interface (pandas, polars, pyarrow, DuckDB) whose
-        columns are called user, item and rating, or the like; `columns` names them otherwise, also
-        those of an array, by number. Its ids may be of any type; the model keeps them, and then
-        speaks of ids, not of positions. Columns that are taken by position are told by a warning,
-        and what looks like a table but does not say which column is which is refused;
-        `columns="matrix"` says that it is the matrix itself.
-
-        `y` has the values of pairs: X is a table or an array of two columns of ids, or a tuple
-        (rows, cols). Of a matrix, whose values are its own, it is not used.
-
-        On a cluster X may also be a Dask DataFrame of ratings, the address of a folder of Parquet
-        files, or a list of such files: the workers read them. `pygeco.data.read_ratings` reads a
-        file on one machine.
-
-        `sample_weight` has one weight per value of a tuple or a table, or per row of a matrix.
+        """Fit to the known cells of a matrix. Every form of X gives the same model.
 
         A fit that fails or is interrupted leaves the estimator as it was.
 
-        `checkpoint` is a file that keeps the state of the fit, after each rank or every second or
-        so between sweeps. A fit that was killed goes on from there when it is started again with
-        the same data and settings, and ends with the same bits. The file stays; delete it later.
+        Parameters
+        ----------
+        X : sparse matrix, array, tuple, CellList, table, or source on a cluster
+            A sparse matrix (its stored cells), a dense array (its cells that are not NaN), a tuple
+            (rows, cols, values[, shape]), `pygeco.cells(...)`, or a table of ratings: anything with
+            the Arrow stream interface (pandas, polars, pyarrow, DuckDB) whose columns are called
+            user, item and rating, or the like. Ids may be of any type; the model keeps them, and
+            then speaks of ids, not of positions. On a cluster also a Dask DataFrame, the address of
+            a folder of Parquet files, or a list of such files: the workers read them.
+            `pygeco.data.read_ratings` reads a file on one machine.
+        y : array or None, default=None
+            The values of pairs: X is then a table or an array of two columns of ids, or a tuple
+            (rows, cols). Of a matrix, whose values are its own, it is not used.
+        sample_weight : array or None, default=None
+            One weight per value of a tuple or a table, or per row of a matrix.
+        columns : sequence of names or numbers, "matrix" or None, default=None
+            Which columns of a table, or of an array, are user, item and rating. Columns that are
+            taken by position are told by a warning, and what looks like a table but does not say
+            which column is which is refused; "matrix" says that it is the matrix itself.
+        checkpoint : path or None, default=None
+            A file that keeps the state of the fit, after each rank or every second or so between
+            sweeps. A fit that was killed goes on from there when it is started again with the same
+            data and settings, and ends with the same bits. The file stays; delete it later.
+
+        Returns
+        -------
+        MatrixCompletion
+            The estimator itself.
         """
         with (
             attend_fit(self, self.observer, self.callback) as listener,
@@ -260,255 +250,3 @@ class MatrixCompletion(
             if is_own_cluster:
                 self._move(HOST)
         return self
-
-    @property
-    def uses_evidence(self) -> bool:
-        """Whether the settings stand for a fit by the evidence."""
-        return choose_penalty(self) == "evidence"
-
-    @all_or_nothing
-    def to(self, engine: str) -> MatrixCompletion:
-        """The same fitted model on another engine: "cpu" or "cuda"; all of it, or none.
-
-        On either engine predictions are of the kind of the arrays that ask for them.
-        """
-        check_is_fitted(self)
-        self._move(choose_engine(engine).kind)
-        self.engine = engine
-        return self
-
-    def _move(self, like: Array) -> None:
-        """All that was fitted, ids apart, to arrays of another kind; ids to this process."""
-        self.model_, self.path_ = self.model_.move_to(like), moved(fetch_rows(self.path_), like)
-        self.row_ids_ = gather_ids(self.row_ids_)
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, as scikit-learn does. `clip` counts at once, others at the next fit."""
-        super().set_params(**params)
-        if "clip" in params and "model_" in vars(self):
-            seen = self.model_.seen
-            clips = choose_clip(self.clip, self.model_.loss, seen.values, seen.weights)
-            self.model_ = replace(self.model_, clips=clips)
-        return self
-
-    def predict(
-        self,
-        rows: Any,
-        cols: ArrayLike | None = None,
-        *,
-        return_std: bool = False,
-        unknown: str = "mean",
-    ) -> Any:
-        """The values at cells (rows[t], cols[t]), or at those of `pygeco.cells(...)`; given one
-        matrix instead, its rows completed.
-
-        On the scale of the observed values: a probability of the label 1 for the logistic loss,
-        a mean count for Poisson, a mean level for the ordinal loss, the margin for the hinge.
-
-        A model fitted from a table takes ids, or one table of ids: the answer then is a table of
-        the same kind, with a column `prediction` (and `deviation` with `return_std`); for a Dask
-        DataFrame a lazy one, which the workers compute where the rows are.
-
-        An id that was not fitted stands for the average row or column (`unknown="mean"`), gives NaN
-        ("nan") or an error ("error"). A table's column `known` marks such cells, and a warning
-        tells of them where ids are given one by one.
-        """
-        check_is_fitted(self)
-        return predict_values(self, rows, cols, return_std, unknown)
-
-    def decision_function(self, rows: Any, cols: ArrayLike | None = None) -> Array:
-        """The linear predictor ⟨u_i s, v_j⟩ + μ + b_i + c_j, for the same input as `predict`."""
-        check_is_fitted(self)
-        return predict_linear(self, rows, cols)
-
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, rows: Any, cols: ArrayLike | None = None) -> Array:
-        """P(label −1 or 0) and P(label 1) at each cell; for the ordinal loss, P(each level)."""
-        z = self.decision_function(rows, cols)
-        return self.loss_.probabilities(z)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Higher is better: −RMSE over the known cells of X.
-
-        A table, `pygeco.cells(...)` or a tuple (rows, cols, values[, shape]) has cells of the
-        fitted matrix; `y`, if given, the values of a table of pairs. A matrix with as many rows as
-        the fit has, and no other value at any cell that was fitted, is that matrix too. The rows of
-        any other are new, as scikit-learn's cross-validation asks about them: each cell is
-        predicted from four fifths of the others of its row.
-
-        For labels, counts and levels it is minus the mean loss, so minus the mean negative
-        log-likelihood for the logistic and ordinal losses (and for Poisson, up to a constant).
-        """
-        check_is_fitted(self)
-        return score_cells(self, X, y)
-
-    def to_dense(self) -> Array:
-        """The whole completed m × n matrix. Nothing else forms it."""
-        check_is_fitted(self)
-        return self.model_.to_dense()
-
-    def known_cells(self, X: Any) -> tuple[Any, Any, Array]:
-        """Rows, columns (positions) and targets of a table's cells whose ids were fitted."""
-        return given_cells(self, X)
-
-    def was_fitted(self, rows: Any, cols: Any) -> Any:
-        """Whether each cell, given by positions, is one that the model was fitted to."""
-        check_is_fitted(self)
-        return self.model_.was_fitted(np.asarray(rows), np.asarray(cols))
-
-    def keep_held_out(self, X: Any) -> Self:
-        """Keep cells that were held out of the fit with the model, and in its file.
-
-        `recommend` then leaves them out as it does those that were fitted, and a report judges by
-        them. X is as `fit` takes it; cells with an id that was not fitted are left out.
-        """
-        check_is_fitted(self)
-        self.model_ = self.model_.keep_held_out(*given_cells(self, X))
-        return self
-
-    def recommend(
-        self,
-        rows: Any = None,
-        k: int = 10,
-        *,
-        exclude_seen: bool = True,
-        items: ArrayLike | None = None,
-        exclude: ArrayLike | None = None,
-        unknown: str = "mean",
-    ) -> Ranking:
-        """The k columns with the highest prediction for each row, best first.
-
-        A model fitted from a table takes and gives ids.
-
-        Parameters
-        ----------
-        rows : one, an array or a table of them, or None
-            One row gives 1-dimensional arrays, None lists for every fitted row.
-        k : int, default=10
-        exclude_seen : bool, default=True
-            Leave out the row's fitted cells, and those given to `keep_held_out`.
-        items : array or None
-            The candidates; None stands for every column.
-        exclude : array or None
-            Columns that are in no list.
-        unknown : "mean", "nan" or "error", default="mean"
-            An id that was not fitted gets the list of the average row, of which a warning tells,
-            an empty one, or an error, as in `predict`.
-
-        Returns
-        -------
-        Ranking
-            `columns` and `scores`, which are predictions as `predict` gives them;
-            `recommend().to_pandas()` is a table for everyone.
-        """
-        check_is_fitted(self)
-        return recommend_columns(
-            self,
-            rows,
-            k,
-            exclude_seen=exclude_seen,
-            items=items,
-            exclude=exclude,
-            unknown=unknown,
-        )
-
-    def similar(self, columns: ArrayLike, k: int = 10) -> Ranking:
-        """The k columns most like each given one: the cosine of their vectors, itself left out."""
-        check_is_fitted(self)
-        return find_similar(self, columns, k, side=1)
-
-    def similar_rows(self, rows: ArrayLike, k: int = 10) -> Ranking:
-        """The k rows most like each given one, `similar` for rows; its `columns` are rows here."""
-        check_is_fitted(self)
-        return find_similar(self, rows, k, side=0)
-
-    def explain(self, row: Any, column: Any, k: int = 5) -> Reasons:
-        """Which of the row's known columns drive its prediction at `column`.
-
-        A row's vector is linear in its cells, so the prediction is a sum: `base`, which the offset
-        of the column and the prior say, and what each known cell adds. Where the row knows `column`
-        itself, it is the prediction from its other cells that is explained. Needs the evidence.
-        """
-        check_is_fitted(self)
-        return explain_cell(self, row, column, k)
-
-    def transform(self, X: Any) -> Array:
-        """Coordinates of the rows of X in `components_`, each fitted to its known cells alone.
-
-        By the loss of the fit and its penalty, weighted norms included; by the prior, where it was
-        the evidence. Without any, labels, counts and levels take a normal prior with the spread of
-        the fitted rows' own coordinates. `transform_columns` does the same for columns.
-        """
-        check_is_fitted(self)
-        return fold_rows(self, X)
-
-    def inverse_transform(self, X: ArrayLike) -> Array:
-        """The full rows, dense, as `predict` would give them: coordinates times `components_`, plus
-        column offsets, on the scale of the observed values.
-        """
-        check_is_fitted(self)
-        return answer(self.model_.respond(self.model_.complete_rows(on(X, self.factors_.V))), X)
-
-    def transform_columns(self, X: Any) -> Array:
-        """Coordinates of new columns, each fitted to its known cells alone: (k, rank_), or
-        (k, rank_ + 1) with offsets for columns.
-
-        X (m, k) has the rows of the fit, in any form that `fit` takes. A column is then
-        `factors_.U` times its coordinates, plus its offset and those of the rows. By the loss,
-        penalty and prior of the fit, as `transform` does for rows.
-        """
-        check_is_fitted(self)
-        return fold_columns(self, X)
-
-    def complete_columns(self, X: Any) -> Array:
-        """New columns in full, (m, k), as `predict` gives them for rows."""
-        z = self.model_.complete_columns(self.transform_columns(X))
-        return answer(self.model_.respond(z), *(X if isinstance(X, tuple) else (X,)))
-
-    @all_or_nothing
-    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> Self:
-        """Take in new cells without another fit.
-
-        X holds the new cells in any form that `fit` takes. A cell that is known already gets its
-        new value. Rows and columns beyond the fitted shape are added. Where the fit had ids, X is
-        a table too, and new ids are added.
-
-        Each row with a new cell is fitted again to all its cells given the columns, then each such
-        column given the rows, then those rows again: at the end every one of these rows is what
-        `transform` makes of it (with a trace norm, nearly). All else stays: other rows and columns,
-        the penalty or the prior and the noise, the rank, `path_`. Where many are new, fit again.
-
-        O(|cells of those rows and columns| s²). A model that was never fitted is fitted.
-        """
-        if "model_" not in vars(self):
-            return self.fit(X, y, sample_weight=sample_weight)
-        take_in_cells(self, X, y, sample_weight)
-        return self
-
-    def vectors(self) -> Vectors:
-        """(u_i s, 1), (v_j, c_j) and μ + b_i, in float32."""
-        check_is_fitted(self)
-        return make_vectors(self.model_)
-
-    def export(self, path: str | PathLike[str], side: str = "columns") -> None:
-        """Write the factors, whole or not at all.
-
-        `.npz`: U, s, V, mean, row_offset, column_offset, the arrays of `vectors()`, and ids where
-        there are some. `.parquet`: one table for a `side`, "rows" or "columns", with id, offset and
-        vector, the vector as in `vectors()`.
-        """
-        check_is_fitted(self)
-        export_factors(self, path, side)
-
-    def fitted_attributes(self) -> dict[str, Any]:
-        """What a file keeps besides the settings, by name: parts of the model, the path and ids."""
-        own = super().fitted_attributes()
-        return own if "model_" not in own else describe_model(self, own)
-
-    def _restore(self, fitted: dict[str, Any]) -> None:
-        super()._restore(restore_model(self, fitted))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = allow_missing(super().__sklearn_tags__())
-        tags.input_tags.sparse = True
-        return tags

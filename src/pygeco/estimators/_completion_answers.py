@@ -1,0 +1,230 @@
+"""What can be asked of a fitted matrix completion: values, scores, lists and reasons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from pygeco.arrays.low_rank import Array
+from pygeco.estimators._predicting import predict_linear, predict_values, score_cells
+from pygeco.estimators._recommending import explain_cell, find_similar, recommend_columns
+from pygeco.estimators.ranking import Ranking
+from pygeco.losses import Loss, named
+from pygeco.models.ranking import Reasons
+
+if TYPE_CHECKING:
+    pass
+from pygeco.estimators._completion_state import _CompletionState
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    return type(named(estimator.loss)).probabilities is not Loss.probabilities
+
+
+class _CompletionAnswers(_CompletionState):
+    """The questions that `MatrixCompletion` answers."""
+
+    def predict(
+        self,
+        rows: Any,
+        cols: ArrayLike | None = None,
+        *,
+        return_std: bool = False,
+        unknown: str = "mean",
+    ) -> Any:
+        """Predict the values at cells; given one matrix, complete its rows.
+
+        On the scale of the observed values: a probability of the label 1 for the logistic loss,
+        a mean count for Poisson, a mean level for the ordinal loss, the margin for the hinge.
+
+        Parameters
+        ----------
+        rows : array, CellList, table or matrix
+            With `cols`, the cells are (rows[t], cols[t]). A model fitted from a table takes ids, or
+            one table of ids. A matrix has rows to complete.
+        cols : array or None, default=None
+            The columns of the cells.
+        return_std : bool, default=False
+            Give standard deviations too; needs the evidence.
+        unknown : "mean", "nan" or "error", default="mean"
+            An id that was not fitted stands for the average row or column, gives NaN, or is an
+            error. A table's column `known` marks such cells, and a warning tells of them where ids
+            are given one by one.
+
+        Returns
+        -------
+        array, pair of arrays, or table
+            Of a table, one of the same kind with a column `prediction` (and `deviation` with
+            `return_std`); of a Dask DataFrame a lazy one, which the workers compute where the rows
+            are.
+        """
+        check_is_fitted(self)
+        return predict_values(self, rows, cols, return_std, unknown)
+
+    def decision_function(self, rows: Any, cols: ArrayLike | None = None) -> Array:
+        """Give the linear predictor ⟨u_i s, v_j⟩ + μ + b_i + c_j.
+
+        Parameters
+        ----------
+        rows : array, CellList, table or matrix
+            As `predict` takes them.
+        cols : array or None, default=None
+            The columns of the cells.
+
+        Returns
+        -------
+        array
+        """
+        check_is_fitted(self)
+        return predict_linear(self, rows, cols)
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, rows: Any, cols: ArrayLike | None = None) -> Array:
+        """Give the probability of each label, or of each level for the ordinal loss.
+
+        Parameters
+        ----------
+        rows : array, CellList, table or matrix
+            As `predict` takes them.
+        cols : array or None, default=None
+            The columns of the cells.
+
+        Returns
+        -------
+        array (cells, classes)
+            P(label −1 or 0) and P(label 1); or P(each level).
+        """
+        z = self.decision_function(rows, cols)
+        return self.loss_.probabilities(z)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Measure −RMSE over the known cells of X; higher is better.
+
+        For labels, counts and levels it is minus the mean loss, so minus the mean negative
+        log-likelihood for the logistic and ordinal losses (and for Poisson, up to a constant).
+
+        Parameters
+        ----------
+        X : cells as `fit` takes them
+            A table, `pygeco.cells(...)` or a tuple (rows, cols, values[, shape]) has cells of the
+            fitted matrix. A matrix with as many rows as the fit has, and no other value at any cell
+            that was fitted, is that matrix too. The rows of any other are new, as scikit-learn's
+            cross-validation asks about them: each cell is predicted from four fifths of the others
+            of its row.
+        y : array or None, default=None
+            The values of a table of pairs.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        return score_cells(self, X, y)
+
+    def recommend(
+        self,
+        rows: Any = None,
+        k: int = 10,
+        *,
+        exclude_seen: bool = True,
+        items: ArrayLike | None = None,
+        exclude: ArrayLike | None = None,
+        unknown: str = "mean",
+    ) -> Ranking:
+        """Find the k columns with the highest prediction for each row, best first.
+
+        A model fitted from a table takes and gives ids.
+
+        Parameters
+        ----------
+        rows : one, an array or a table of them, or None, default=None
+            One row gives 1-dimensional arrays, None lists for every fitted row.
+        k : int, default=10
+            The length of a list.
+        exclude_seen : bool, default=True
+            Leave out the row's fitted cells, and those given to `keep_held_out`.
+        items : array or None, default=None
+            The candidates; None stands for every column.
+        exclude : array or None, default=None
+            Columns that are in no list.
+        unknown : "mean", "nan" or "error", default="mean"
+            An id that was not fitted gets the list of the average row, of which a warning tells,
+            an empty one, or an error, as in `predict`.
+
+        Returns
+        -------
+        Ranking
+            `columns` and `scores`, which are predictions as `predict` gives them;
+            `recommend().to_pandas()` is a table for everyone.
+        """
+        check_is_fitted(self)
+        return recommend_columns(
+            self,
+            rows,
+            k,
+            exclude_seen=exclude_seen,
+            items=items,
+            exclude=exclude,
+            unknown=unknown,
+        )
+
+    def similar(self, columns: ArrayLike, k: int = 10) -> Ranking:
+        """Find the k columns most like each given one: by the cosine of their vectors.
+
+        Parameters
+        ----------
+        columns : one or an array of them
+            Ids, where the fit was to a table.
+        k : int, default=10
+            The length of a list, which leaves out the column itself.
+
+        Returns
+        -------
+        Ranking
+            `columns` and `scores`, the cosines.
+        """
+        check_is_fitted(self)
+        return find_similar(self, columns, k, side=1)
+
+    def similar_rows(self, rows: ArrayLike, k: int = 10) -> Ranking:
+        """Find the k rows most like each given one: `similar` for rows.
+
+        Parameters
+        ----------
+        rows : one or an array of them
+            Ids, where the fit was to a table.
+        k : int, default=10
+            The length of a list, which leaves out the row itself.
+
+        Returns
+        -------
+        Ranking
+            Its `columns` are rows here.
+        """
+        check_is_fitted(self)
+        return find_similar(self, rows, k, side=0)
+
+    def explain(self, row: Any, column: Any, k: int = 5) -> Reasons:
+        """Say which of the row's known columns drive its prediction at `column`.
+
+        A row's vector is linear in its cells, so the prediction is a sum: `base`, which the offset
+        of the column and the prior say, and what each known cell adds. Where the row knows `column`
+        itself, it is the prediction from its other cells that is explained. Needs the evidence.
+
+        Parameters
+        ----------
+        row, column : id, or position
+            The cell.
+        k : int, default=5
+            How many columns, the strongest first.
+
+        Returns
+        -------
+        Reasons
+            `columns`, `contributions` and `base`.
+        """
+        check_is_fitted(self)
+        return explain_cell(self, row, column, k)
