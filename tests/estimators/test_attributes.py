@@ -160,6 +160,9 @@ def test_words_are_trimmed_counted_once_and_parted_by_the_separator() -> None:
     lists = Attributes().fit({"tags": [[], ["b"], None, ["b", "a"]]})
     found = dense(lists.transform({"tags": [[], None]}))
     np.testing.assert_array_equal(found, [[0, 0, 0], [0, 0, 1]])
+    # One word is not constant where some rows lack it.
+    found = dense(Attributes().fit_transform({"tags": [["a"], [], ["a"]]}))
+    np.testing.assert_array_equal(found, [[1], [0], [1]])
 
 
 @pytest.mark.parametrize("seed", range(3))
