@@ -1,5 +1,7 @@
 """The solver over every measured objective: dense Algorithm 1, CVXPY, penalties, variants."""
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -107,8 +109,8 @@ def test_convex_optimum_and_certificate(name, penalty):
 @pytest.mark.parametrize(
     "solver",
     [
-        Solver.paper(),
-        Solver.refitted(),
+        replace(Solver.paper(), replacements=5),
+        replace(Solver.refitted(), replacements=5),
         Solver(signs=True, replacements=2, refine=True),
         Solver(correction="diagonal", signs=True, replacements=2),
     ],

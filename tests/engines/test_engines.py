@@ -21,7 +21,7 @@ from pygeco.engines.cuda import work_items
 from pygeco.engines.cuda.driver import count_gpus
 from pygeco.engines.values import Ridges, Table
 
-SHAPES = [(1, 1), (1, 60), (30, 1), (23, 31), (3, 300)]
+SHAPES = [(1, 1), (1, 60), (30, 1), (23, 31), (3, 140)]
 TYPES = [np.float32, np.float64]
 gpu = pytest.mark.skipif(not count_gpus(), reason="no GPU")
 

@@ -42,7 +42,7 @@ def cells(draw):
 
 @law(
     "paths of any cells",
-    200,
+    80,
     100_000,
     cells(),
     st.sampled_from(SOLVERS),

@@ -200,15 +200,15 @@ def test_sweep_decreases_at_least_as_much_as_core(penalty, seed):
 @pytest.mark.parametrize("penalty", [None, Ridge(1e-3), Trace(1e-3), Ridge(1e-3, 0.5)])
 def test_objective_never_rises(penalty, dtype):
     """Also with empty rows, rows of fewer cells than columns, weights and replacements."""
-    entries, _ = problem(40, 30, 0.1, seed=5, dtype=dtype, weighted=True)
-    assert (entries.by_row.counts() == 0).any() or (entries.by_row.counts() < 8).any()
+    entries, _ = problem(24, 18, 0.15, seed=5, dtype=dtype, weighted=True)
+    assert (entries.by_row.counts() == 0).any() or (entries.by_row.counts() < 5).any()
     solver = Solver(correction="sweep", replacements=2)
-    path = minimize(entries, 8, solver, penalty=penalty, random_state=0)
+    path = minimize(entries, 5, solver, penalty=penalty, random_state=0)
     values = [entries.value_at_zero, *(step.objective for step in path)]
     assert len(path) >= 2
     assert all(b < a for a, b in pairwise(values))
     for step in path:
-        assert step.rank <= 8
+        assert step.rank <= 5
         assert np.all(np.isfinite(step.A.to_dense()))
         np.testing.assert_allclose(step.A.U.T @ step.A.U, np.eye(step.rank), atol=1e-9)
 
