@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import cvxpy as cp
 import numpy as np
+import pytest
 
 from pygeco import Entries, LowRank, Schatten
 from pygeco.algorithm.directions import Pair
@@ -173,3 +174,28 @@ def optimum(name, cells, shape, penalty=None, trace_norm=None) -> float:
 def unit(size, seed=0):
     x = np.random.default_rng(seed).standard_normal(size)
     return x / np.linalg.norm(x)
+
+
+def frank_wolfe(task, t, steps, rule) -> list[np.ndarray]:
+    """The paper's loop on the lift: Z ⪰ 0 of size m + n and trace 2t, dense."""
+    m, n = task.Y.shape
+    Z = 2 * t * np.eye(m + n) / (m + n)  # its block of A is zero
+    iterates = []
+    for k in range(steps):
+        A = Z[:m, m:]
+        lift = np.zeros((m + n, m + n))
+        lift[:m, m:] = task.gradient(A) / 2
+        values, vectors = np.linalg.eigh(-(lift + lift.T))
+        x = vectors[:, -1]
+        assert values[-1] == pytest.approx(np.linalg.norm(task.gradient(A), 2) / 2)
+        S = 2 * t * np.outer(x, x)
+
+        def along(gamma, Z=Z, S=S):
+            return task.value(((1 - gamma) * Z + gamma * S)[:m, m:])
+
+        gamma = rule(k, along)
+        Z = (1 - gamma) * Z + gamma * S
+        assert np.linalg.eigvalsh(Z)[0] > -1e-9
+        assert np.trace(Z) == pytest.approx(2 * t)
+        iterates.append(Z[:m, m:])
+    return iterates

@@ -1,14 +1,11 @@
 """Errors and rankings against scikit-learn and against plain loops."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import mean_absolute_error, ndcg_score, root_mean_squared_error
 
-from pygeco import MatrixCompletion, evaluate, load
-from pygeco.data import make_ratings
 from pygeco.diagnostics import metrics
 
 
@@ -79,82 +76,3 @@ def test_a_short_list_is_filled_without_hits() -> None:
     found = metrics.ranking(np.array([[2, -1, -1]]), np.array([0, 0]), np.array([2, 1]))
     assert found.precision == pytest.approx(1 / 3)
     assert found.recall == 0.5
-
-
-def table(seed=0) -> pd.DataFrame:
-    rows, cols, values, _ = make_ratings((200, 80), 6000, seed=seed)
-    return pd.DataFrame({"user": rows, "item": cols, "rating": values})
-
-
-def test_evaluation_by_a_plain_loop() -> None:
-    whole = table()
-    held = np.random.default_rng(0).random(len(whole)) < 0.2
-    train, test = whole[~held], whole[held]
-    model = MatrixCompletion(random_state=0).fit(train)
-    found = evaluate(model, test, k=5)
-    z = model.predict(test, return_std=True)
-    assert found.errors.rmse == pytest.approx(root_mean_squared_error(test.rating, z.prediction))
-    assert found.threshold == pytest.approx(train.rating.mean())
-    inside = np.abs(z.prediction - test.rating) <= 1.6449 * z.deviation
-    assert found.coverage == pytest.approx(inside.mean())
-    assert 0.85 < found.coverage < 0.95
-    hits, users = [], []
-    for user, own in test[test.rating >= train.rating.mean()].groupby("user"):
-        if user in model.row_ids_:
-            liked = set(own.item) & set(model.column_ids_)
-            best = model.recommend(user, 5).columns
-            hits.append(len(liked & set(best)) / 5)
-            users.append(user)
-    assert found.ranking.precision == pytest.approx(np.mean(hits))
-    assert found.ranking.users == len(users)
-    everything = evaluate(model, test, k=5, threshold=-1.0)
-    assert everything.ranking.users >= found.ranking.users
-
-
-def test_unknown_ids_are_counted() -> None:
-    model = MatrixCompletion(2, random_state=0).fit(table())
-    new = pd.DataFrame({"user": [0, 9999], "item": [3, 3], "rating": [4.0, 4.0]})
-    new.loc[0, "item"] = next(j for j in range(80) if j not in set(table().query("user == 0").item))
-    found = evaluate(model, new)
-    assert found.unknown == 1
-    assert found.errors.cells == 2
-    plain = MatrixCompletion(2, random_state=0).fit(make_ratings((20, 10), 60))
-    with pytest.raises(ValueError, match="was not fitted from a table"):
-        evaluate(plain, new)
-
-
-def test_without_the_evidence_there_is_no_coverage() -> None:
-    model = MatrixCompletion(2, penalty=None, random_state=0).fit(table())
-    assert evaluate(model, table(1).head(50)).coverage is None
-
-
-@pytest.mark.parametrize("shape", [(1, 9), (9, 1), (40, 300), (300, 40)])
-def test_fitted_cells_are_known(shape) -> None:
-    rng = np.random.default_rng(0)
-    known = rng.random(shape) < 0.4
-    known[0, 0] = known[-1, -1] = True
-    X = np.where(known, rng.integers(1, 6, shape), np.nan)
-    model = MatrixCompletion(1, penalty=None, random_state=0).fit(X)
-    rows, cols = np.indices(shape)
-    found = model.was_fitted(rows.reshape(-1), cols.reshape(-1))
-    np.testing.assert_array_equal(found, known.reshape(-1))
-    assert not model.was_fitted([-1, 0, -1], [0, -1, -1]).any()
-
-
-def test_held_out_cells_stay_with_the_model_through_updates_and_files(tmp_path) -> None:
-    whole = table()
-    held = np.random.default_rng(0).random(len(whole)) < 0.2
-    model = MatrixCompletion(2, random_state=0).fit(whole[~held]).keep_held_out(whole[held])
-    model.partial_fit(pd.DataFrame({"user": [-5, 7], "item": [-3, -3], "rating": [3.0, 4.0]}))
-    model = load(model.save(tmp_path / "m.geco") and tmp_path / "m.geco")
-    rated = set(map(tuple, whole[["user", "item"]].values)) | {(-5, -3), (7, -3)}
-    best = model.recommend(model.row_ids_, 500)
-    listed = {
-        (user, item)
-        for user, items in zip(model.row_ids_, best.columns, strict=True)
-        for item in items[np.isfinite(best.scores[np.flatnonzero(model.row_ids_ == user)[0]])]
-    }
-    assert not listed & rated
-    assert len(listed) + len(rated) == model.factors_.shape[0] * model.factors_.shape[1]
-    seen = model.recommend(model.row_ids_[:3], 500, exclude_seen=False)
-    assert np.isfinite(seen.scores).all()

@@ -1,15 +1,9 @@
 """The verdicts, on curves made to hold or to break each claim."""
 
-import math
-
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pygeco.experiments.claims import verdicts
 from pygeco.experiments.figure1 import Curve, Job
-from pygeco.experiments.repeats import Estimate
 from pygeco.experiments.tasks import Point
 
 
@@ -82,20 +76,6 @@ def test_a_difference_within_the_spread_of_the_seeds_is_left_open():
     assert found(GECO, js, js, "ml-1m", (-0.101, -0.1, -0.099))[claim].holds is False
     alone = found(GECO, js, js, "ml-1m", (0.0,))
     assert {verdict.holds for verdict in alone.values()} == {None}  # one seed has no spread
-
-
-@settings(deadline=None)
-@given(st.lists(st.floats(-1, 1), min_size=2, max_size=8), st.floats(-1, 1))
-def test_the_interval_is_that_of_scipy(values, bound):
-    from scipy import stats
-
-    estimate = Estimate.of(values)
-    if max(values) - min(values) > 1e-6:
-        expected = stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
-        np.testing.assert_allclose(estimate.interval, expected, atol=1e-9)
-    low, high = estimate.interval
-    answer = estimate.within(bound, math.inf)
-    assert answer is (True if low > bound else False if high <= bound else None)
 
 
 def test_without_the_curves_nothing_is_said():

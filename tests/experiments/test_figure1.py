@@ -8,30 +8,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from pygeco import Entries, Solver, __version__, minimize
+from pygeco import Solver, __version__, minimize
 from pygeco.cli.app import app
-from pygeco.data import archives, make_ratings
+from pygeco.data import archives
 from pygeco.experiments import figure1, methods, tasks
 from pygeco.experiments.figure1 import Job
-
-
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    """MovieLens-100K in its layout, but small; few ranks for every method."""
-    rows, cols, values, _ = make_ratings((60, 40), 1100, seed=1)
-    lines = [f"{i + 1}\t{j + 1}\t{y:g}\t0" for i, j, y in zip(rows, cols, values, strict=True)]
-    folder = tmp_path / "data" / "ml-100k"
-    folder.mkdir(parents=True)
-    (folder / "u.data").write_text("\n".join(lines))
-    (folder / "ub.base").write_text("\n".join(lines[:1000]))
-    (folder / "ub.test").write_text("\n".join(lines[1000:]))
-    monkeypatch.setenv("PYGECO_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for name, few in (("JS_RANK", 6), ("GECO_RANK", 6), ("RANKS", (1, 5)), ("PATIENCE", 3)):
-        monkeypatch.setattr(methods, name, few)
-    figure1._halves.cache_clear()
-    yield tmp_path
-    figure1._halves.cache_clear()
 
 
 def run(*arguments):
@@ -94,38 +75,6 @@ def test_errors_are_those_of_the_fit(home):
     np.testing.assert_allclose(
         data.centred.test.by_row.values, data.test.by_row.values - mean, atol=1e-6
     )
-
-
-def test_the_half_and_the_validation_part(home):
-    data = tasks.load("ml-100k", "half")
-    assert data.test.size == int((np.random.default_rng(0).random(1100) < 0.5).sum())
-    assert data.train.size + data.test.size == 1100
-    other = tasks.load("ml-100k", "half", 1)
-    assert other.test.size == int((np.random.default_rng(1).random(1100) < 0.5).sum())
-    assert other.test.size != data.test.size
-    inner = data.inner
-    assert inner.train.size + inner.test.size == data.train.size
-    assert 0.05 < inner.test.size / data.train.size < 0.15
-    rows, cols, values, shape = data.triplets()
-    again = Entries(rows, cols, values, shape)
-    assert np.array_equal(again.by_col.values, data.train.by_col.values)
-
-
-def test_the_bound_with_the_least_error_is_found(monkeypatch):
-    valley = {bound: abs(k - 7) for k, bound in enumerate(methods.BOUNDS)}
-    asked = []
-    data = tasks.Halves(Entries([0], [0], [2.0], (1, 1)), Entries([0], [0], [2.0], (1, 1)))
-
-    def error(_, bound, seed):
-        asked.append(bound)
-        return valley[bound / 2.0]
-
-    monkeypatch.setattr(methods, "_least_error", error)
-    assert methods.best_bound(data, 0) == methods.BOUNDS[7]
-    assert len(asked) == len(set(asked))
-    valley = {bound: k for k, bound in enumerate(methods.BOUNDS)}
-    methods.best_bound.cache_clear()
-    assert methods.best_bound(data, 0) == methods.BOUNDS[0]
 
 
 def test_runs_are_kept_whole(home):
