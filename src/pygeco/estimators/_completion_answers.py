@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays.low_rank import Array
+from pygeco.estimators._completion_state import _CompletionState
 from pygeco.estimators._predicting import predict_linear, predict_values, score_cells
 from pygeco.estimators._recommending import explain_cell, find_similar, recommend_columns
 from pygeco.estimators.ranking import Ranking
 from pygeco.losses import Loss, named
 from pygeco.models.ranking import Reasons
-
-if TYPE_CHECKING:
-    pass
-from pygeco.estimators._completion_state import _CompletionState
 
 
 def _has_probabilities(estimator: Any) -> bool:

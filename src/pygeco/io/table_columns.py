@@ -37,7 +37,7 @@ def inspect_columns(table: Table) -> Columns:
     return Columns(
         empty,
         [name for name, x in numbers.items() if counts_rows(x)],
-        [name for name, x in numbers.items() if name not in empty and is_whole(x)],
+        [name for name, x in numbers.items() if name not in empty and has_whole_numbers(x)],
         {name: count_missing(column) for name, column in others.items()},
         {name: stray for name, stray in strays.items() if stray is not None},
     )
@@ -52,7 +52,7 @@ def counts_rows(x: Array) -> bool:
     )
 
 
-def is_whole(x: Array) -> bool:
+def has_whole_numbers(x: Array) -> bool:
     """Whether every known cell is a whole number."""
     known = x[~np.isnan(x)]
     return bool(np.all(known == np.round(known)))

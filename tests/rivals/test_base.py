@@ -1,0 +1,46 @@
+"""Iterates become a path: steps in order, certificates, and ways to end."""
+
+import numpy as np
+import pytest
+
+from oracles import best, problem
+from pygeco import Dense, LowRank, Stop
+from pygeco.rivals.base import Iterate, follow, positive, squared_entries
+
+
+def run(task, callback=None):
+    def iterates(rng):
+        for scale in (0.5, 1.0):
+            A = LowRank.from_dense(scale * task.Y, 2)
+            yield Iterate(A, task.entries.gradient(A), 3)
+        return Stop.STATIONARY
+
+    return follow(task.entries, iterates, 0, callback)
+
+
+def test_each_iterate_is_a_step_with_a_certificate_that_holds() -> None:
+    task = problem((8, 6))
+    path = run(task)
+    assert path.stop is Stop.STATIONARY
+    assert [step.rank for step in path] == [2, 2]
+    for step in path:
+        assert step.objective == pytest.approx(task.value(step.A.to_dense()))
+        norm = np.linalg.svd(step.A.to_dense(), compute_uv=False).sum()
+        assert step.objective - step.gap <= best(task, trace_norm=norm) + 1e-6
+        assert step.passes > 3  # those of the certificate's own search too
+
+
+def test_a_true_answer_stops() -> None:
+    path = run(problem((8, 6)), lambda step: True)
+    assert (len(path), path.stop) == (1, Stop.CALLBACK)
+
+
+def test_what_a_rival_is_not_made_for_is_named() -> None:
+    for objective in (problem(weights=True).entries, Dense(np.ones((3, 3)))):
+        with pytest.raises(ValueError, match=r"^objective: SVT is made for the squared loss over"):
+            squared_entries("SVT", objective)
+    entries = problem().entries
+    assert squared_entries("SVT", entries) is entries
+    for wrong in (0, -1, np.inf, np.nan):
+        with pytest.raises(ValueError, match=r"^tau: must be a finite number > 0"):
+            positive("tau", wrong)

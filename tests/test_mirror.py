@@ -1,0 +1,74 @@
+"""Each module has a test file of its name in the folder of its room, or a reason to have none."""
+
+import ast
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+PACKAGE = TESTS.parent / "src" / "pygeco"
+
+# Modules that are tested elsewhere, and where.
+EXEMPT = {
+    "algorithm/run_values.py": "test_run.py, whose run is made of these values",
+    "engines/values.py": "test_engines.py, whose passes take and give these values",
+    "engines/cpu/*": "test_engines.py compares each pass with dense NumPy, whatever file it is in",
+    "engines/cuda/*": "test_engines.py, on the GPU or compiled for the CPU by cuda_on_cpu.py",
+    "engines/dask/*": "engines/dask/test_engine.py, each pass on a cluster",
+    "io/partitioned/*": "io/partitioned/test_reading.py, from a folder to a matrix on a cluster",
+    "bayes/*": "test_evidence.py and test_sampling.py fit by all of them",
+    "models/*": "models/test_base.py asks every question of every kind of model",
+    "estimators/_attribute_*": "estimators/test_attributes.py encodes by all of them",
+    "io/attribute_*": "io/test_attributes.py and estimators/test_attribute_tables.py read by them",
+    "estimators/_completion_[as]*": "test_completion.py, test_predicting.py and test_ids.py",
+    "estimators/_completion_folding.py": "test_updating.py and test_completion.py fold by it",
+    "estimators/_contents.py": "io/test_model_checks.py spoils each part of a file",
+    "cli/reproduce.py": "experiments/test_figure1.py runs the command as a whole",
+}
+
+
+def has_code(path: Path) -> bool:
+    """Whether any function of the module does more than say its name or refuse."""
+    functions = [
+        node
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    ]
+    bodies = [node.body[1:] if ast.get_docstring(node) else node.body for node in functions]
+    empty = (ast.Expr, ast.Pass, ast.Raise)
+    return any(not isinstance(line, empty) for body in bodies for line in body)
+
+
+def find_test(module: Path) -> Path:
+    return TESTS / module.parent / f"test_{module.stem.lstrip('_')}.py"
+
+
+MODULES = [
+    path.relative_to(PACKAGE)
+    for path in sorted(PACKAGE.rglob("*.py"))
+    if path.name != "__init__.py" and has_code(path)
+]
+
+
+@pytest.mark.parametrize("room", sorted({module.parts[0] for module in MODULES}))
+def test_each_module_has_a_test_file_of_its_name(room) -> None:
+    lacking = [
+        module.as_posix()
+        for module in MODULES
+        if module.parts[0] == room and not find_test(module).is_file()
+    ]
+    left = [name for name in lacking if not any(fnmatch(name, pattern) for pattern in EXEMPT)]
+    assert left == []
+
+
+@pytest.mark.parametrize("pattern", EXEMPT)
+def test_an_exemption_is_needed(pattern) -> None:
+    matched = [module for module in MODULES if fnmatch(module.as_posix(), pattern)]
+    assert any(not find_test(module).is_file() for module in matched)
+
+
+def test_every_test_stands_in_a_room_of_the_package() -> None:
+    rooms = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*") if path.is_dir()}
+    folders = {path.parent.relative_to(TESTS).as_posix() for path in TESTS.rglob("test_*.py")}
+    assert folders - rooms <= {".", "trust"}
