@@ -130,14 +130,14 @@ def guide(trial: Trial, runs: int, folder: Path) -> None:
     import atheris
 
     watched(atheris)
-    corpus = folder / "corpus"
-    corpus.mkdir()
+    inputs = folder / "inputs"
+    inputs.mkdir()
     for k, seed in enumerate(trial.seeds):
-        (corpus / str(k)).write_bytes(seed)
+        (inputs / str(k)).write_bytes(seed)
     longest = 2 * max(map(len, trial.seeds))
     arguments = [f"-runs={runs}", "-seed=1", f"-max_len={longest}", f"-artifact_prefix={folder}/"]
     arguments += ["-rss_limit_mb=0", f"-timeout={SECONDS}", "-verbosity=0"]
-    atheris.Setup([sys.argv[0], *arguments, *sys.argv[5:], str(corpus)], trial)
+    atheris.Setup([sys.argv[0], *arguments, *sys.argv[5:], str(inputs)], trial)
     atheris.Fuzz()
 
 

@@ -57,10 +57,12 @@ def test_the_certificate_and_theorem_1_bound_the_true_gap(case, trace_norm) -> N
 def close(path, other, turn, scale=1.0, rel=1e-5) -> None:
     """The same objectives, times scale², and the same matrices after `turn`, times scale."""
     assert len(path) == len(other)
-    for step, twin in zip(path, other, strict=True):
+    for step, counterpart in zip(path, other, strict=True):
         bound = rel * max(1e-3, np.abs(dense(step.A)).max())
-        assert twin.objective / scale**2 == pytest.approx(step.objective, rel=rel, abs=1e-9)
-        np.testing.assert_allclose(dense(twin.A) / scale, turn(dense(step.A)), rtol=0, atol=bound)
+        assert counterpart.objective / scale**2 == pytest.approx(step.objective, rel=rel, abs=1e-9)
+        np.testing.assert_allclose(
+            dense(counterpart.A) / scale, turn(dense(step.A)), rtol=0, atol=bound
+        )
 
 
 # Unique minima and leading pairs, so that only rounding can tell two ways apart.

@@ -22,14 +22,14 @@ def test_positions_are_those_of_all_ids(ids):
     rng = np.random.default_rng(0)
     some = whole[rng.integers(0, len(whole), (30, 4))]
     np.testing.assert_array_equal(found.positions(some), positions(whole, some))
-    for strange in (
+    for other in (
         ["user", "", "user 5x"],
         [7, -1],
         [0.25],
         [True],
         np.array(["2020-01-01"], "M8"),
     ):
-        np.testing.assert_array_equal(positions(found, strange), positions(whole, strange))
+        np.testing.assert_array_equal(positions(found, other), positions(whole, other))
     assert found.positions(whole[3]) == 3
 
 

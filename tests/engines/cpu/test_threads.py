@@ -1,0 +1,49 @@
+"""Loops over parts: each once, on so many threads, errors as they are."""
+
+import threading
+
+import numba
+import pytest
+from threadpoolctl import threadpool_info
+
+from pygeco.engines.cpu.threads import each, limit_threads, one_blas_thread
+
+
+def blas_threads() -> set[int]:
+    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_every_part_is_done_once_with_one_thread_of_blas(alone) -> None:
+    done, seen, lock = [], set(), threading.Lock()
+
+    def job(part: int) -> None:
+        with lock:
+            done.append(part)
+            seen.update(
+                one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"
+            )
+
+    with limit_threads(2):
+        each(job, 9, alone=alone)
+    assert sorted(done) == list(range(9))
+    assert seen <= {1}
+
+
+def test_an_error_is_that_of_the_job() -> None:
+    def job(part: int) -> None:
+        if part == 2:
+            raise KeyError("part 2")
+
+    with pytest.raises(KeyError, match="part 2"):
+        each(job, 4)
+
+
+def test_numbers_of_threads_as_joblib_counts_them() -> None:
+    numba.set_num_threads(most := numba.config.NUMBA_NUM_THREADS)
+    for given, wanted in ((None, most), (-1, most), (1, 1), (10**6, most), (-(10**6), 1)):
+        with limit_threads(given):
+            assert numba.get_num_threads() == wanted
+        assert numba.get_num_threads() == most
+    with one_blas_thread():
+        assert blas_threads() <= {1}
