@@ -128,6 +128,23 @@ def test_frames_in_an_array(film, tmp_path) -> None:
     assert np.load(tmp_path / "out" / "low_rank.npy").shape == (20, 768)
 
 
+def test_a_threshold_in_the_units_of_the_data(wild, tmp_path) -> None:
+    np.save(tmp_path / "x.npy", wild[0] + 0.1 * np.random.default_rng(2).standard_normal((40, 25)))
+    given = tmp_path / "x.npy", "-o", tmp_path / "o", "--rank", 2
+    result = run(*given, "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    least, most = found["threshold_range"]
+    assert least <= found["threshold"] <= most
+    assert found["outliers"] == pytest.approx(wild[2].sum(), abs=5)
+    result = run(*given, "--threshold", 5)
+    assert f"{wild[2].sum()} outliers" in result.output
+    assert "off by more than 5." in result.output
+    result = run(tmp_path / "x.npy", "-o", tmp_path / "bad", "--threshold", -1)
+    assert result.exit_code == 2
+    assert "threshold: expected 'auto' or a positive number" in result.output
+
+
 def bad_files(folder):
     np.save(folder / "line.npy", np.ones(5))
     np.save(folder / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)

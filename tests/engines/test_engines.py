@@ -34,8 +34,9 @@ def emulated(tmp_path_factory):
 # Sizes of tiles, blocks and work items: as they are, and so small that everything is cut in many.
 SMALL = {
     "cpu": ((tiles, "TILE_ROWS", 3), (tiles, "TILE_COLS", 4), (tiles, "MAX_SERIAL_CELLS", 0),
-            (tiles, "MIN_PART_LINES", 2), (cells, "BLOCK_COUNT", 5), (cells, "MAX_SCATTER_RUNS", 3),
-            (cells, "RUN_CELLS_PER_SUM", 1), (separable, "CHUNK_CELLS", 16)),
+            (tiles, "MIN_PART_LINES", 2), (tiles, "MIN_SORT_COLS", 3), (cells, "BLOCK_COUNT", 5),
+            (cells, "MAX_SCATTER_RUNS", 3), (cells, "RUN_CELLS_PER_SUM", 1),
+            (separable, "CHUNK_CELLS", 16)),
     "emulated": ((work_items, "MIN_ITEM_CELLS", 32), (work_items, "RANGE_NUMBERS", 8),
                  (work_items, "MIN_RANGE_CELLS", 4), (cuda_systems, "PARTIAL_BYTES", 1 << 14),
                  (cuda, "RUN_CELLS", 1 << 7), (cuda_tables, "RUN_CELLS", 30)),
@@ -348,6 +349,38 @@ def test_medians_census_and_outliers_of_a_table(engine, kind, weights) -> None:
         np.testing.assert_allclose(r, Y[far], rtol=1e-6)
     wild = np.array([[1.0, np.inf], [np.nan, -np.inf]], np.float32)
     assert engine.census(table(engine, wild))[2] == 2
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.float32, np.float64])
+@pytest.mark.parametrize("weights", [False, True])
+def test_deviations_of_columns_and_a_threshold_for_each(engine, kind, weights) -> None:
+    rng = np.random.default_rng(2)
+    for rows, cols in ((1, 12), (2, 12), (9, 30), (10, 1), (40, 12)):
+        Y = np.round(20 * rng.standard_normal((rows, cols)) + 100).clip(0, 255).astype(kind)
+        if np.dtype(kind).kind == "f":
+            Y[rng.random(Y.shape) < 0.3] = np.nan
+            Y[:, cols // 2] = np.nan
+        w = (rng.random(Y.shape) < 0.7) * rng.uniform(0.5, 2.0, Y.shape)
+        data = table(engine, Y, *((w,) if weights else ()))
+        seen = ~np.isnan(Y.astype(float)) & ((w > 0) | (not weights))
+        limits = rng.uniform(1.0, 40.0, cols)
+        for rank in (0, 3):
+            P, Q = 3 * rng.standard_normal((rows, rank)), 3 * rng.standard_normal((cols, rank))
+            here = on(P, engine.kind), on(Q, engine.kind)
+            rest = np.abs(Y.astype(float) - P @ Q.T)
+            known = [rest[at, j] for j, at in enumerate(seen.T)]
+            found = engine.deviations(data, *here)
+            expected = [np.median(column) if len(column) else 0.0 for column in known]
+            np.testing.assert_allclose(host(found.medians), expected, rtol=1e-5, atol=1e-5)
+            lower = [column[column <= np.median(column)] for column in known if len(column)]
+            some = seen.any(axis=0)
+            np.testing.assert_allclose(
+                host(found.quartiles)[some], [*map(np.median, lower)], rtol=1e-5, atol=1e-5
+            )
+            assert not host(found.quartiles)[~some].any()
+            np.testing.assert_array_equal(host(found.counts), seen.sum(axis=0))
+            i, j, _ = map(host, engine.residuals_beyond(data, *here, on(limits, engine.kind)))
+            np.testing.assert_array_equal([i, j], np.nonzero(seen & (rest > limits)))
 
 
 def test_top_k(engine) -> None:

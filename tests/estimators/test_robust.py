@@ -103,7 +103,7 @@ def test_data_are_low_rank_and_outliers_and_a_small_rest(shape, dtype):
     assert np.all((model.outlier_mask_ == far) | unsure)
     found = np.where(model.outlier_mask_, rest, 0.0)
     np.testing.assert_allclose(outliers.toarray(), found, rtol=1e-4, atol=1e-3)
-    assert np.abs(rest - outliers.toarray()).max() <= model.threshold_ + 1e-3
+    assert np.all(np.abs(rest - outliers.toarray()) <= model.threshold_ + 1e-3)
     assert np.mean(model.outlier_mask_ == wild) > 0.99
 
 
@@ -150,6 +150,68 @@ def test_noise_costs_little_more_than_for_clean_data():
     big = wild & (np.abs(X - L) > 1)
     assert np.all(model.outlier_mask_[big])
     assert np.mean(model.outlier_mask_[~wild]) < 0.005
+
+
+def with_noise(scales, share=0.05, *, m=150, seed=0, dtype=float):
+    """Rank 2, Gaussian noise of these scales, and wild cells of 8 of their columns' deviations."""
+    rng = np.random.default_rng(seed)
+    n = len(scales)
+    L = 3 * rng.standard_normal((m, 2)) @ rng.standard_normal((2, n))
+    wild = rng.random(L.shape) < share
+    far = wild * 8 * rng.choice([-1.0, 1.0], L.shape)
+    return (L + scales * (rng.standard_normal(L.shape) + far)).astype(dtype), wild
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_each_column_has_a_threshold_of_its_own(dtype):
+    """Quiet columns hide no outliers behind noisy ones, and noise is not taken for them."""
+    scales = np.where(np.arange(90) % 3 == 0, 6.0, np.where(np.arange(90) % 3 == 1, 1.0, 0.3))
+    X, wild = with_noise(scales, dtype=dtype)
+    model = RobustPCA(2, random_state=0).fit(X)
+    rest = np.abs(X - model.low_rank_.to_dense())
+    own = 1.4826 * np.median(rest, axis=0)
+    np.testing.assert_allclose(model.threshold_, 3.5 * own, rtol=0.05)
+    one = RobustPCA(2, threshold=3.5 * model.scale_, random_state=0).fit(X)
+    assert one.threshold_ == 3.5 * model.scale_
+    for kind in range(3):
+        here = slice(kind, None, 3)
+        assert np.mean(model.outlier_mask_[:, here][~wild[:, here]]) < 0.005
+        assert np.mean(model.outlier_mask_[:, here][wild[:, here]]) > 0.97
+    assert np.mean(one.outlier_mask_[:, ::3][~wild[:, ::3]]) > 0.1
+    assert np.mean(one.outlier_mask_[:, 2::3][wild[:, 2::3]]) < 0.5
+
+
+@pytest.mark.parametrize("shape", [(30, 400), (200, 30)], ids=str)
+def test_columns_that_are_alike_share_a_threshold(shape):
+    X, wild = with_noise(np.ones(shape[1]), m=shape[0])
+    model = RobustPCA(2, random_state=0).fit(X)
+    np.testing.assert_allclose(model.threshold_, 3.5 * model.scale_, rtol=0.05)
+    assert np.mean(model.outlier_mask_ == wild) > 0.995
+
+
+def test_odd_columns_are_safe():
+    X, wild = with_noise(np.ones(60))
+    X[:, 0] = 7.0
+    X[:, 1] = np.nan
+    X[4:, 2] = np.nan
+    wild[:, :3] = False
+    most = np.random.default_rng(1).random(150) < 0.55
+    X[:, 3] += np.where(most, 60 * np.random.default_rng(2).choice([-1, 1], 150), 0)
+    model = RobustPCA(2, random_state=0).fit(X)
+    assert np.all(np.isfinite(model.threshold_))
+    assert not model.outlier_mask_[:, :3].any()
+    assert np.all(model.outlier_mask_[most, 3])
+    assert np.mean(model.outlier_mask_[:, 4:] == wild[:, 4:]) > 0.995
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
+def test_a_threshold_that_is_given_holds_for_all_cells(dtype):
+    X = (100 + 10 * corrupted("own")[1]).clip(0, 255).astype(dtype)
+    model = RobustPCA(2, threshold=12, random_state=0).fit(X)
+    assert model.threshold_ == 12.0
+    rest = X - model.low_rank_.to_dense()
+    unsure = np.abs(np.abs(rest) - 12) < 1e-3
+    assert np.all((model.outlier_mask_ == (np.abs(rest) > 12)) | unsure)
 
 
 def test_the_threshold_falls_only_as_far_as_it_may():
@@ -229,6 +291,11 @@ def test_too_few_sweeps_are_told():
         ({"n_components": 4}, "n_components: must be between 1 and 3"),
         ({"n_components": 1.5}, "n_components: expected an integer"),
         ({"cutoff": 0}, "cutoff: must be positive"),
+        ({"threshold": 0.0}, "threshold: expected 'auto' or a positive number, not 0.0"),
+        ({"threshold": np.inf}, "threshold: expected 'auto'"),
+        ({"threshold": True}, "threshold: expected 'auto'"),
+        ({"threshold": "table"}, "threshold: expected 'auto'"),
+        ({"threshold": np.ones(3)}, "threshold: expected 'auto'"),
         ({"tol": -1.0}, "tol: must be positive"),
         ({"max_iter": 0}, "max_iter: must be positive"),
         ({"loss": "hubris"}, "loss: unknown name"),

@@ -138,6 +138,28 @@ def test_an_older_file_loads() -> None:
     assert describe(GOLDEN)["model"] == "MatrixCompletion"
 
 
+@pytest.mark.parametrize("threshold", [0.25, None, -1.0])
+def test_one_threshold_for_all_columns_loads_as_it_did(threshold, tmp_path) -> None:
+    """An earlier RobustPCA had one for all columns, and no such setting."""
+    model = RobustPCA(2, random_state=0).fit(X).save(tmp_path / "model")
+    tree, arrays = container.read(tmp_path / "model")
+    if threshold is None:  # one a column, of which the first makes no sense
+        at = tree["fitted"]["threshold_"]["is"]
+        arrays = [*arrays[:at], -arrays[at], *arrays[at + 1 :]]
+    else:
+        tree["fitted"]["threshold_"] = threshold
+    del tree["settings"]["threshold"]
+    container.write(tmp_path / "old", tree, arrays)
+    if threshold != 0.25:
+        with pytest.raises(ModelFileError, match="threshold_"):
+            pygeco.load(tmp_path / "old")
+        return
+    old = pygeco.load(tmp_path / "old")
+    assert (old.threshold, old.threshold_) == ("auto", 0.25)
+    np.testing.assert_array_equal(old.transform(X), model.transform(X))
+    assert pygeco.load(old.save(tmp_path / "again") and tmp_path / "again").threshold_ == 0.25
+
+
 def test_functions_are_not_kept(tmp_path) -> None:
     own = losses.Custom(lambda z, y: (z - y) ** 2, lambda z, y: 2 * (z - y))
     with pytest.raises(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pygeco.algorithm.directions import leading_block
 from pygeco.algorithm.events import Listener, Refinement
 from pygeco.algorithm.threshold import THRESHOLD, Schedule, is_falling
-from pygeco.arrays.kinds import full, host, on, scaled, times, zeros
+from pygeco.arrays.kinds import full, host, on, ones, scaled, times, zeros
 from pygeco.arrays.linalg import qr
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, stream
@@ -56,6 +56,16 @@ class Fit(NamedTuple):
     spread: float
     sweeps: int
     converged: bool
+
+    def whole(self) -> LowRank:
+        """A + 1 locationᵀ, of one more column where there is a location."""
+        A = self.A
+        if not bool(np.any(self.location)):
+            return A
+        U, V = (
+            np.column_stack(pair) for pair in ((A.U, ones(len(A.U), A.kind)), (A.V, self.location))
+        )
+        return LowRank(U, np.append(A.s, 1.0), V).svd()
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,8 +37,13 @@ def robust(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")],
     rank: Annotated[int, typer.Option(min=1, help="The rank, location apart.")] = 3,
     cutoff: Annotated[
-        float, typer.Option(min=0.1, help="An outlier is off by this many deviations.")
+        float,
+        typer.Option(min=0.1, help="An outlier is off by this many deviations of its column."),
     ] = 3.5,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="An outlier is off by more than this, in the units of the data."),
+    ] = None,
     engine: Annotated[str, typer.Option(help="Where passes run: cpu or cuda.")] = "cpu",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the start vectors.")] = 0,
     as_json: Json = False,
@@ -49,10 +54,14 @@ def robust(
     """
     with told("robust"):
         settings = {"cutoff": cutoff, "engine": engine, "random_state": seed}
+        if threshold is not None:
+            settings["threshold"] = threshold
         _run(source, output, rank, settings, Voice(as_json))
 
 
 def _run(source: Path, output: Path, rank: int, settings: dict[str, Any], voice: Voice) -> None:
+    import numpy as np
+
     from pygeco.estimators import RobustPCA
 
     began = time.perf_counter()
@@ -72,7 +81,8 @@ def _run(source: Path, output: Path, rank: int, settings: dict[str, Any], voice:
         "columns": given.X.shape[1],
         "rank": rank,
         "noise": model.scale_,
-        "threshold": model.threshold_,
+        "threshold": float(np.median(model.threshold_)),
+        "threshold_range": [float(np.min(model.threshold_)), float(np.max(model.threshold_))],
         "outliers": int(model.outliers_.nnz),
         "sweeps": model.n_iter_,
         "seconds": round(time.perf_counter() - began, 3),
@@ -223,12 +233,14 @@ def _picture(model: Any, given: Given) -> Write | None:
 def _lines(found: dict[str, Any], output: Path) -> list[str]:
     cells = found["rows"] * found["columns"]
     what = {"video": "frames × pixels", "images": "images × pixels"}.get(found["kind"], "cells")
+    least, most = found["threshold_range"]
+    ends = "" if least == most else f" (the median column; {least:.4g} to {most:.4g})"
     shown = sorted({Path(name).relative_to(output).parts[0] for name in found["written"]})
     return [
         f"{found['rows']:,} × {found['columns']:,} {what}: rank {found['rank']}, "
         f"{found['sweeps']} sweeps, noise {found['noise']:.4g}.",
         f"{found['outliers']:,} outliers ({found['outliers'] / cells:.2%} of the cells), off by "
-        f"more than {found['threshold']:.4g}.",
+        f"more than {found['threshold']:.4g}{ends}.",
         *found["warnings"],
         f"written to {output}: {', '.join(shown)} ({found['seconds']} s)",
     ]

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.values import (
     Cells,
+    Deviations,
     Formulas,
     Lines,
     Residuals,
@@ -180,12 +181,16 @@ class TableEngine(Engine):
 
     @abstractmethod
     def residuals_beyond(
-        self, table: Table, P: Array, Q: Array, threshold: float
+        self, table: Table, P: Array, Q: Array, threshold: float | Array
     ) -> tuple[Array, ...]:
         """Rows, columns and residuals y − z of the cells with |y − z| > threshold.
 
-        Row by row, and in the order of the columns within a row.
+        One threshold, or one a column. Row by row, and in the order of the columns within a row.
         """
+
+    @abstractmethod
+    def deviations(self, table: Table, P: Array, Q: Array) -> Deviations:
+        """Median and lower quartile of |y − z| of each column at z = P Qᵀ, and how many cells."""
 
     @abstractmethod
     def medians(self, table: Table) -> Array:

@@ -117,6 +117,17 @@ class Lines(NamedTuple):
     grams: Array
 
 
+class Deviations(NamedTuple):
+    """Of each column's observed cells: the median |y − z|, the lower quartile, their number.
+
+    The quartile is the median of what is not above the median. Without a cell both are zero.
+    """
+
+    medians: Array
+    quartiles: Array
+    counts: NDArray[Any]
+
+
 class Ridges(NamedTuple):
     """The ridge problems of a half-sweep, one a group; d = s, plus one with `offsets`.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from pygeco.algorithm.column_scales import column_thresholds
 from pygeco.algorithm.events import Listener
 from pygeco.algorithm.robust import fit_robust, project
 from pygeco.algorithm.threshold import Schedule
-from pygeco.arrays.kinds import answer, contiguous, foreign, moved, on, ones, zeros
-from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.kinds import answer, contiguous, foreign, moved, on, zeros
+from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
 from pygeco.engines import choose_engine
 from pygeco.estimators._contents import MAY_LACK, ROBUST
@@ -57,9 +59,13 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     decreasing : bool, default=True
         Let the threshold fall with the residuals. If not, it is set once, from the residuals
         of the grown model.
+    threshold : "auto" or float, default="auto"
+        A cell is an outlier if its residual exceeds this. "auto" is `cutoff` robust standard
+        deviations of its own column, and at least 100 `tol` of the data's spread; a number, in the
+        units of the data, holds for all cells.
     cutoff : float, default=3.5
-        A cell is an outlier if its residual exceeds this many robust standard deviations
-        (3.5 is Iglewicz and Hoaglin's, 1993), and 100 `tol` of the data's spread.
+        The deviations of `threshold="auto"` (3.5 is Iglewicz and Hoaglin's, 1993). A column's
+        deviation differs from `scale_` only as far as its cells can tell it from that.
     tol : float, default=1e-6
         Stop when a sweep moves the matrix by less than this share of its norm (or, once the noise
         is reached, by less than a twentieth of the statistical error).
@@ -88,8 +94,8 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         X − low rank at the outliers.
     outlier_mask_ : bool array (n_samples, n_features)
         Where the outliers are, made when asked for.
-    threshold_ : float
-        The residual from which a cell is an outlier.
+    threshold_ : array (n_features,), or float where a number was given
+        The residual from which a cell of the column is an outlier.
     scale_, spread_ : float
         Robust standard deviations of the residuals, and of the data about their location.
     loss_ : Loss
@@ -120,6 +126,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         loss: str | Loss = "huber",
         center: bool = True,
         decreasing: bool = True,
+        threshold: str | float = "auto",
         cutoff: float = 3.5,
         tol: float = 1e-6,
         max_iter: int = 200,
@@ -132,6 +139,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.loss = loss
         self.center = center
         self.decreasing = decreasing
+        self.threshold = threshold
         self.cutoff = cutoff
         self.tol = tol
         self.max_iter = max_iter
@@ -187,10 +195,16 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.components_: Array = contiguous(fit.A.V.T, real)
         self.location_: Array = fit.location.astype(real)
         self.singular_values_: Array = fit.A.s.astype(real)
-        whole = _together(fit.A, fit.location)
+        whole = fit.whole()
         self.low_rank_ = whole.astype(real)
         self.scale_, self.spread_, self.loss_ = fit.scale, fit.spread, fit.loss
-        self.threshold_ = max(self.cutoff * fit.scale, 100 * max(self.tol, eps) * fit.spread)
+        least = 100 * max(self.tol, eps) * fit.spread
+        self.threshold_: Array | float
+        if self.threshold == "auto":
+            given = fit.scale, self.cutoff, least, self.n_components + int(self.center)
+            self.threshold_ = column_thresholds(dense, whole, *given)
+        else:
+            self.threshold_ = float(self.threshold)
         self.outliers_ = dense.outliers(whole, self.threshold_)
         self.n_components_ = self._n_features_out = self.n_components
         self.n_iter_ = fit.sweeps
@@ -270,19 +284,13 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _check_parameters(self, shape: tuple[int, int]) -> None:
         check_components(self.n_components, shape)
+        limit: Any = self.threshold
+        is_number = isinstance(limit, Real) and not isinstance(limit, bool)
+        if not (0 < limit < np.inf if is_number else isinstance(limit, str) and limit == "auto"):
+            raise ValueError(f"threshold: expected 'auto' or a positive number, not {limit!r}.")
         for name in ("cutoff", "tol", "max_iter"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name}: must be positive, not {getattr(self, name)!r}.")
 
     def __sklearn_tags__(self) -> Any:
         return allow_missing(super().__sklearn_tags__())
-
-
-def _together(A: LowRank, location: Array) -> LowRank:
-    """A + 1 locationᵀ, of one more column where there is a location."""
-    if not bool(np.any(location)):
-        return A
-    constant = ones(A.shape[0], A.kind)
-    return LowRank(
-        np.column_stack([A.U, constant]), np.append(A.s, 1.0), np.column_stack([A.V, location])
-    ).svd()

@@ -2,6 +2,8 @@
 a pass knows nothing of how it was cut, and a line nothing of its neighbours.
 """
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,7 @@ def tile(request, monkeypatch):
     monkeypatch.setattr(tiles, "TILE_COLS", request.param[1])
     monkeypatch.setattr(tiles, "MAX_SERIAL_CELLS", 0)
     monkeypatch.setattr(tiles, "MIN_PART_LINES", 3)
+    monkeypatch.setattr(tiles, "MIN_SORT_COLS", request.param[1])
 
 
 def table(shape, dtype=float, order="C", seed=0):
@@ -41,12 +44,13 @@ def test_outliers_are_those_of_the_dense_matrix(shape, dtype, order) -> None:
     Y, A = table(shape, dtype, order), random_low_rank(shape, 1)
     mask = np.random.default_rng(1).random(shape) < 0.9
     mask[0, 0] = True
-    for seen in (None, mask):
-        found = Dense(Y, mask=seen).outliers(A, 15.0)
+    each = np.random.default_rng(2).uniform(1.0, 60.0, shape[1])
+    for seen, threshold in product((None, mask), (15.0, each)):
+        found = Dense(Y, mask=seen).outliers(A, threshold)
         assert found.shape == shape
         assert found.has_canonical_format
         rest = Y.astype(float) - A.to_dense()
-        far = (np.abs(rest) > 15.0) & (True if seen is None else seen)
+        far = (np.abs(rest) > threshold) & (True if seen is None else seen)
         np.testing.assert_array_equal(found.indices, np.nonzero(far)[1])
         np.testing.assert_array_equal(np.diff(found.indptr), far.sum(axis=1))
         np.testing.assert_allclose(found.toarray(), np.where(far, rest, 0.0), rtol=1e-5, atol=1e-4)
@@ -85,3 +89,7 @@ def test_sums_over_lines_are_those_of_the_dense_matrix(shape, order, loss) -> No
     assert (total, heaviest, infinite) == (pytest.approx(w.sum()), w.max(), 0)
     medians = [np.median(Y[at, j]) if at.any() else 0.0 for j, at in enumerate(seen.T)]
     np.testing.assert_allclose(objective.medians(), medians, atol=1e-12)
+    rest, found = np.abs(Y - Z), objective.deviations(A)
+    middle = [np.median(rest[at, j]) if at.any() else 0.0 for j, at in enumerate(seen.T)]
+    np.testing.assert_allclose(found.medians, middle, atol=1e-12)
+    np.testing.assert_array_equal(found.counts, seen.sum(axis=0))

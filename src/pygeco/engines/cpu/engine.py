@@ -17,6 +17,7 @@ from pygeco.engines.cpu.vectors import BYTES
 from pygeco.engines.protocol import Engine, GroupJob, LocalEngine, TableEngine
 from pygeco.engines.values import (
     Cells,
+    Deviations,
     Formulas,
     Lines,
     Residuals,
@@ -166,9 +167,12 @@ class Cpu(CpuCells, LocalEngine, TableEngine):
         return tiles.lines(table, loss, P, Q, X, by_row=by_row, curved=curved)
 
     def residuals_beyond(
-        self, table: Table, P: Array, Q: Array, threshold: float
+        self, table: Table, P: Array, Q: Array, threshold: float | Array
     ) -> tuple[Array, ...]:
         return tiles.residuals_beyond(table, P, Q, threshold)
+
+    def deviations(self, table: Table, P: Array, Q: Array) -> Deviations:
+        return tiles.deviations(table, P, Q)
 
     def medians(self, table: Table) -> Array:
         return tiles.medians(table)

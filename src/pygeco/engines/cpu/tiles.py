@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu import tile_kernels as kernels
 from pygeco.engines.cpu.threads import each
-from pygeco.engines.values import Formulas, Lines, Table
+from pygeco.engines.values import Deviations, Formulas, Lines, Table
 
 TILE_ROWS, TILE_COLS = 256, 512  # of a tile that stays in the cache of a core, about
+MIN_SORT_COLS = 16  # that are sorted at once: a row of them fills a line of the cache
 MIN_PARTS = 4  # to share out among threads, where their lines are
 MIN_PART_LINES = 128  # at least so many each
 MAX_SERIAL_CELLS = 1 << 18  # that are done sooner than threads are started
@@ -72,12 +73,15 @@ def lines(
     return Lines(sides.sum(axis=0), value, stiffness, grams)
 
 
-def residuals_beyond(table: Table, P: Array, Q: Array, threshold: float) -> tuple[Array, ...]:
-    """Rows, columns and residuals y − z of the cells with |y − z| > threshold.
+def residuals_beyond(
+    table: Table, P: Array, Q: Array, threshold: float | Array
+) -> tuple[Array, ...]:
+    """Rows, columns and residuals y − z of the cells with |y − z| > threshold, one or one a column.
 
     Row by row, and in the order of the columns within a row.
     """
     P, Q = (np.ascontiguousarray(F, dtype=table.dtype) for F in (P, Q))
+    limits = np.broadcast_to(np.asarray(threshold, table.dtype), len(Q))
     rows, cols = grid(table.values.shape)
     found: list[Any] = [None] * len(rows)
 
@@ -86,7 +90,7 @@ def residuals_beyond(table: Table, P: Array, Q: Array, threshold: float) -> tupl
         flagged_tiles = []
         for j in cols:
             r = table.values[line, j] - P[line] @ Q[j].T
-            flagged = np.abs(r) > threshold
+            flagged = np.abs(r) > limits[j]
             w = table.weight(line, j)
             if w is not None:
                 flagged &= w > 0
@@ -117,13 +121,42 @@ def medians(table: Table) -> Array:
         if w is not None:
             lines[w.T <= 0] = np.nan
         lines.sort(axis=1)  # NaN last
-        count = np.count_nonzero(~np.isnan(lines), axis=1)
-        every = np.arange(len(lines))
-        low, high = lines[every, np.maximum(count - 1, 0) // 2], lines[every, count // 2]
-        out[j] = np.where(count > 0, 0.5 * (low + high), 0.0)
+        out[j] = _middles(lines, np.count_nonzero(~np.isnan(lines), axis=1))
 
     each(run_part, len(cols), alone=table.values.size <= MAX_SERIAL_CELLS)
     return out
+
+
+def deviations(table: Table, P: Array, Q: Array) -> Deviations:
+    """Median and lower quartile of |y − z| of each column at z = P Qᵀ, and how many cells."""
+    P, Q = (np.ascontiguousarray(F, dtype=table.dtype) for F in (P, Q))
+    m, n = table.values.shape
+    cols = parts(n, max(MIN_SORT_COLS, TILE_ROWS * TILE_COLS // m))
+    found = Deviations(np.zeros(n), np.zeros(n), np.zeros(n, np.int64))
+
+    def run_part(task: int) -> None:
+        j = cols[task]
+        rest = Q[j] @ P.T
+        np.subtract(table.values[:, j].T, rest, out=rest)
+        np.abs(rest, out=rest)
+        w = table.weight(slice(None), j)
+        if w is not None:
+            rest[w.T <= 0] = np.nan
+        rest.sort(axis=1)  # NaN last
+        count = np.count_nonzero(~np.isnan(rest), axis=1)
+        middle = _middles(rest, count)
+        half = np.count_nonzero(rest <= middle[:, None], axis=1)
+        found.medians[j], found.quartiles[j], found.counts[j] = middle, _middles(rest, half), count
+
+    each(run_part, len(cols), alone=table.values.size <= MAX_SERIAL_CELLS)
+    return found
+
+
+def _middles(lines: Array, count: NDArray[np.int64]) -> Array:
+    """The median of the first `count` numbers of each row, which is sorted; zero of none."""
+    every = np.arange(len(lines))
+    low, high = lines[every, np.maximum(count - 1, 0) // 2], lines[every, count // 2]
+    return np.where(count > 0, 0.5 * (low + high), 0.0)
 
 
 def census(table: Table) -> tuple[float, float, int]:

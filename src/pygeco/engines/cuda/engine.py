@@ -23,6 +23,7 @@ from pygeco.engines.cuda.work_items import WorkItems, ranges, runs, split_groups
 from pygeco.engines.protocol import LocalEngine, TableEngine
 from pygeco.engines.values import (
     Cells,
+    Deviations,
     Formulas,
     Lines,
     Residuals,
@@ -232,9 +233,12 @@ class Cuda(LocalEngine, TableEngine):
         return tables.lines(self.launch, table, loss, P, Q, X, by_row=by_row, curved=curved)
 
     def residuals_beyond(
-        self, table: Table, P: Array, Q: Array, threshold: float
+        self, table: Table, P: Array, Q: Array, threshold: float | Array
     ) -> tuple[Array, ...]:
         return tables.residuals_beyond(table, P, Q, threshold)
+
+    def deviations(self, table: Table, P: Array, Q: Array) -> Deviations:
+        return tables.deviations(self.launch, table, P, Q)
 
     def medians(self, table: Table) -> Array:
         return tables.medians(self.launch, table)

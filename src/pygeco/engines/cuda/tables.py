@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from pygeco.arrays.kinds import contiguous, empty, zeros
+from pygeco.arrays.kinds import contiguous, empty, on, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cuda.launch import Launcher, number, threads
-from pygeco.engines.values import Formulas, Lines, Table
+from pygeco.engines.values import Deviations, Formulas, Lines, Table
 
 RUN_CELLS = 1 << 26  # of a run of rows: three arrays of so many numbers are in memory at once
 MAX_GRID_BLOCKS = 1 << 14  # each goes on with what is left
@@ -79,9 +79,12 @@ def _evaluate(
     return slope, value, bend
 
 
-def residuals_beyond(table: Table, P: Array, Q: Array, threshold: float) -> tuple[Array, ...]:
+def residuals_beyond(
+    table: Table, P: Array, Q: Array, threshold: float | Array
+) -> tuple[Array, ...]:
     """See `TableEngine.residuals_beyond`."""
     P, Q = (contiguous(F, table.dtype) for F in (P, Q))
+    threshold = on(threshold, P, table.dtype)
     found: list[tuple[Any, ...]] = []
     for i in _rows(table):
         r = table.values[i] - P[i] @ Q.T
@@ -93,6 +96,25 @@ def residuals_beyond(table: Table, P: Array, Q: Array, threshold: float) -> tupl
         found.append((at + i.start, to, r[at, to]))
     rows, cols, residuals = (np.concatenate(part) for part in zip(*found, strict=True))
     return rows, cols, residuals
+
+
+def deviations(launch: Launcher, table: Table, P: Array, Q: Array) -> Deviations:
+    """See `TableEngine.deviations`. Two arrays of a run's size, columns this time."""
+    P, Q = (contiguous(F, table.dtype) for F in (P, Q))
+    m, n = table.values.shape
+    found = Deviations(zeros(n, P), zeros(n, P), zeros(n, P, np.int64))
+    step = max(1, RUN_CELLS // m)
+    for first in range(0, n, step):
+        j = slice(first, min(first + step, n))
+        rest, w = np.abs(table.values[:, j] - P @ Q[j].T), table.weight(slice(None), j)
+        if w is not None:
+            rest = np.where(w > 0, rest, rest.dtype.type(np.nan))
+        found.counts[j] = np.count_nonzero(~np.isnan(rest), axis=0)
+        middle = medians(launch, table._replace(values=rest, weights=()))
+        rest = np.where(rest <= middle, rest, rest.dtype.type(np.nan))
+        found.medians[j] = middle
+        found.quartiles[j] = medians(launch, table._replace(values=rest, weights=()))
+    return found
 
 
 def medians(launch: Launcher, table: Table) -> Array:

@@ -16,7 +16,7 @@ from pygeco.arrays.kinds import host, inner, on, ones, scaled, times, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.engines import Engine, TableEngine, choose_table_engine
-from pygeco.engines.values import Lines, Systems
+from pygeco.engines.values import Deviations, Lines, Systems
 from pygeco.losses import Loss, Squared, named, prepared
 from pygeco.losses.duals import dual_of_losses
 from pygeco.objectives.base import Objective, OfCells
@@ -230,10 +230,14 @@ class Dense(Objective):
         """The median of each column's observed cells; zero where there is none."""
         return self.engine.medians(self.table)
 
-    def outliers(self, A: LowRank, threshold: float) -> sp.csr_array:
-        """Y − A where that is larger than the threshold, (m, n) sparse."""
+    def deviations(self, A: LowRank) -> Deviations:
+        """Median and lower quartile of |Y − A| of each column, and how many cells. O(m n s)."""
+        return self.engine.deviations(self.table, *self.widened(False, A.left, A.V))
+
+    def outliers(self, A: LowRank, threshold: float | Array) -> sp.csr_array:
+        """Y − A where that is larger than the threshold, one or one a column; (m, n) sparse."""
         P, Q = self.widened(False, A.left, A.V)
-        i, j, r = self.engine.residuals_beyond(self.table, P, Q, threshold)
+        i, j, r = self.engine.residuals_beyond(self.table, P, Q, on(threshold, P))
         starts = np.searchsorted(i, np.arange(self.shape[0] + 1, like=i))
         return sp.csr_array((host(r), host(j), host(starts)), shape=self.shape)
 
@@ -247,10 +251,8 @@ class Dense(Objective):
 
     def lines(self, columns: bool, P: Array, Q: Array, X: Array, *, curved: bool = False) -> Lines:
         """Sums over each column (else row) at z = ⟨P_i, Q_j⟩ plus the offset. X goes with Q."""
-        P, Q = self.widened(columns, P, Q)
-        P, Q = (Q, P) if columns else (P, Q)
-        by_row = not columns
-        return self.engine.lines(self.table, self.loss, P, Q, X, by_row=by_row, curved=curved)
+        P, Q = self.widened(columns, P, Q)[:: -1 if columns else 1]
+        return self.engine.lines(self.table, self.loss, P, Q, X, by_row=not columns, curved=curved)
 
     def total_loss(self, columns: bool, P: Array, Q: Array) -> float:
         """Σ w ℓ at z = ⟨P_i, Q_j⟩ plus the offset, i a column (else a row)."""
