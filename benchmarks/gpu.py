@@ -4,7 +4,7 @@
     python benchmarks/gpu.py passes netflix --json gpu.json
 
 Sections: agreement, passes, netflix, billion, movielens, video, memory. MovieLens-1M is found
-through PYGECO_DATA and skipped without it. `--video` names an .npy of grey frames, one a row, or an
+through PYGECO_DATA and skipped without it. `--video` names an .npy of gray frames, one a row, or an
 .npz of their differences ("deltas", modulo 256); without it frames of the same shape are made.
 Times exclude compilation: each section first runs its work, or a small problem, once. A short table
 comes last.

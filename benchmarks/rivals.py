@@ -1,4 +1,4 @@
-"""The rivals' published behaviour, measured: exact recovery, rates, and MovieLens-1M in seconds.
+"""The rivals' published behavior, measured: exact recovery, rates, and MovieLens-1M in seconds.
 
 python benchmarks/rivals.py            recovery and rates
 PYGECO_DATA=... python benchmarks/rivals.py --movielens   the last table too

@@ -25,7 +25,7 @@ from matplotlib import pyplot as plt
 
 
 def frames(path: Path) -> tuple[np.ndarray, tuple[int, int]]:
-    """Grey frames as the rows of a matrix of bytes, and the shape of one."""
+    """Gray frames as the rows of a matrix of bytes, and the shape of one."""
     with av.open(str(path)) as film:
         pictures = [frame.to_ndarray(format="gray") for frame in film.decode(video=0)]
     return np.stack([picture.reshape(-1) for picture in pictures]), pictures[0].shape
@@ -70,7 +70,7 @@ def main() -> None:
         f"{model.n_iter_} sweeps, peak {peak:.2f} GiB"
     )
     share = model.outliers_.nnz / Y.size
-    print(f"noise {model.scale_:.2f} grey levels, {100 * share:.1f} % of the cells foreground")
+    print(f"noise {model.scale_:.2f} gray levels, {100 * share:.1f} % of the cells foreground")
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def main(output: Path) -> None:
     axes = plot.frames(model, X, pictures.shape[1:], [12, 30, 48])
     axes[0, 0].figure.savefig(output / "moving_shapes.png", dpi=100)
     share = model.outliers_.nnz / X.size
-    print(f"{share:.1%} of the pixels move; noise {model.scale_:.1f} grey levels")
+    print(f"{share:.1%} of the pixels move; noise {model.scale_:.1f} gray levels")
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ def _pass_works(entries: Entries) -> Works:
 
 @njit(cache=True, parallel=True, fastmath=True)
 def _read(indices, values, sums):
-    """A sum over both arrays. An unsigned index lets LLVM vectorise it."""
+    """A sum over both arrays. An unsigned index lets LLVM vectorize it."""
     parts = len(sums)
     for b in prange(parts):
         first, last = len(values) * b // parts, len(values) * (b + 1) // parts

@@ -1,4 +1,4 @@
-"""pygeco: minimise any convex smooth function of a matrix under a rank constraint."""
+"""pygeco: minimize any convex smooth function of a matrix under a rank constraint."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_zero_matrix_has_no_direction(search) -> None:
 @pytest.mark.parametrize("name", list(matrices()))
 @pytest.mark.parametrize("tau", [0.5, 0.1, 0.01])
 @pytest.mark.parametrize("kind", [Lanczos, Power])
-def test_tau_is_honoured_and_proved(kind, tau, name) -> None:
+def test_tau_is_honored_and_proved(kind, tau, name) -> None:
     M = matrices()[name]
     true = np.linalg.norm(M, 2)
     search = kind(tau=tau, iterations=5000)

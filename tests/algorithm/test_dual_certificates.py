@@ -251,7 +251,7 @@ def test_the_duality_gap_of_other_losses(name) -> None:
             assert duality_gap(entries, end, Trace(alpha)).gap <= 1e-4 * least
 
 
-def test_what_is_not_convex_is_not_minimised() -> None:
+def test_what_is_not_convex_is_not_minimized() -> None:
     with pytest.raises(ValueError, match=r"^value: is not convex"):
         Custom((4, 3), lambda A: -float(np.sum(A.to_dense() ** 2)), lambda A: -2 * A.to_dense())
     with pytest.raises(ValueError, match=r"^nonnegative: value is -"):

@@ -34,7 +34,7 @@ def problem(name, shape=SHAPE, share=0.8, seed=0):
 def algorithm_1(cells, shape, rank, alpha):
     """Objectives of ranks 1, 2, …: the paper's Algorithm 1 with dense matrices only.
 
-    R(A) = Σ w ℓ(A_ij, y_ij) / Σ w + α ‖A‖²_F, the core minimised by a general optimiser.
+    R(A) = Σ w ℓ(A_ij, y_ij) / Σ w + α ‖A‖²_F, the core minimized by a general optimizer.
     """
     loss, rows, cols, y, w = cells
     share = w / w.sum()

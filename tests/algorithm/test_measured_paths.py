@@ -25,7 +25,7 @@ def leading(case, G):
 
 
 def algorithm_1(case, rank, alpha):
-    """Objectives of ranks 1, 2, …, the core and the intercepts by a general optimiser."""
+    """Objectives of ranks 1, 2, …, the core and the intercepts by a general optimizer."""
     (m, n), K = case.shape, case.outputs
     U, V, A, b, objectives = np.zeros((m, 0)), np.zeros((n, 0)), np.zeros((m, n)), np.zeros(K), []
     b = case.intercepts(A)

@@ -9,7 +9,7 @@ import pytest
 
 from pygeco import Entries, LowRank, Ridge, Solver, Stop, Trace, duality_gap, minimize, trace_path
 from pygeco.objectives import Objective
-from pygeco.objectives.scaled import scaled, to_scaled
+from pygeco.objectives.scaled import scale_matrix, scale_objective
 
 
 @pytest.fixture(autouse=True)
@@ -154,8 +154,8 @@ def test_scaled_objective_is_a_change_of_variables():
     entries = problem(9, 7, 0.6)
     rng = np.random.default_rng(0)
     A = LowRank.from_dense(rng.standard_normal((9, 7)), 2)
-    change = scaled(entries, 0.7)
-    B = to_scaled(change, A)
+    change = scale_objective(entries, 0.7)
+    B = scale_matrix(change, A)
     d, c = (np.sqrt(side) for side in weights(entries, 0.7))
     np.testing.assert_allclose(B.to_dense(), d[:, None] * A.to_dense() * c, atol=1e-12)
     assert change.value(B) == pytest.approx(entries.value(A))
@@ -163,11 +163,11 @@ def test_scaled_objective_is_a_change_of_variables():
     x, y = rng.standard_normal(7), rng.standard_normal(9)
     np.testing.assert_allclose(H.matvec(x), G.matvec(x / c) / d)
     np.testing.assert_allclose(H.rmatvec(y), G.rmatvec(y / d) / c)
-    assert scaled(entries, 0.0) is entries
+    assert scale_objective(entries, 0.0) is entries
 
 
 @pytest.mark.parametrize("correction", ["core", "diagonal", "sweep"])
-def test_weighted_ridge_is_minimised(correction):
+def test_weighted_ridge_is_minimized(correction):
     """None is below the closed form, cell by cell, and sweeps at full rank reach it."""
     entries = problem(6, 5, 0.7)
     Y, W = dense(entries)
@@ -220,4 +220,4 @@ def test_bad_arguments_are_named():
     with pytest.raises(ValueError, match=r"^tolerance: "):
         Solver(tolerance=0.0)
     with pytest.raises(ValueError, match=r"^gamma: Bare "):
-        scaled(Bare(), 0.5)
+        scale_objective(Bare(), 0.5)

@@ -40,7 +40,7 @@ def model(request, table):
 def test_a_row_depends_on_itself_alone(model, table, rows, monkeypatch) -> None:
     new = table[60:]
     expected = np.concatenate([model.transform(new[[i]]) for i in range(len(new))])
-    for module in (dense_sweep, row_newton):
-        monkeypatch.setattr(module, "ROOM", rows * RANK**2)  # for the systems of so many at once
+    for module, room in ((dense_sweep, "MAX_SYSTEM_FLOATS"), (row_newton, "MAX_GRAM_FLOATS")):
+        monkeypatch.setattr(module, room, rows * RANK**2)  # for the systems of so many at once
     for found in (model.transform(new), model.transform(new[::-1])[::-1]):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max())

@@ -312,7 +312,7 @@ def test_only_missing_cells():
 
 
 def test_the_objective_is_dense():
-    """What the estimator minimises is the objective that a user can build."""
+    """What the estimator minimizes is the objective that a user can build."""
     L, X, _ = corrupted()
     model = RobustPCA(5, random_state=0).fit(X)
     objective = Dense(X, model.loss_)

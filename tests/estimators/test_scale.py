@@ -26,7 +26,7 @@ STARS = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
     ],
 )
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_bounded_scale_is_recognised(values, wanted, dtype) -> None:
+def test_a_bounded_scale_is_recognized(values, wanted, dtype) -> None:
     values = np.random.default_rng(1).permutation(values).astype(dtype)
     assert has_bounded_scale(values, np.zeros(0)) is wanted
     doubled = np.concatenate([values, [77.7]]).astype(dtype)

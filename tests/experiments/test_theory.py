@@ -40,8 +40,8 @@ def test_gaps_keep_to_the_theorems_and_the_certificate(tau):
 def test_learning_needs_cells():
     truth = make_low_rank((20, 20), 1, 0)
     every = np.random.default_rng(0).permutation(400)
-    assert theory.learnt(truth, every, 2)
-    assert not theory.learnt(truth, every[:25], 2)
+    assert theory.is_learned(truth, every, 2)
+    assert not theory.is_learned(truth, every[:25], 2)
     found = theory.needed(20, rank=1, seeds=1)
     assert found.side == 20
     assert 40 <= found.cells < 400

@@ -23,7 +23,7 @@ def test_conjugates_of_labels_at_both_ends(label):
 
 @pytest.mark.parametrize("name", ["logistic", "smoothed-hinge"])
 def test_labels(name):
-    loss = losses.named(name)
+    loss = losses.find_loss(name)
     for given in ([0, 1, 1], [-1, 1, 1], [False, True, True], np.float32([0, 1, 1])):
         np.testing.assert_array_equal(loss.targets(given), [-1, 1, 1])
     assert loss.targets(np.float32([0, 1])).dtype == np.float32

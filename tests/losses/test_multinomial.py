@@ -5,7 +5,7 @@ import pytest
 import scipy.special
 
 from pygeco import Entries, losses
-from pygeco.losses import Multinomial, named
+from pygeco.losses import Multinomial, find_loss
 
 
 def sample(seed=0, scale=2.0):
@@ -75,7 +75,7 @@ def test_targets_of_any_kind():
 def test_it_is_not_for_cells():
     for loss in ("multinomial", Multinomial()):
         with pytest.raises(ValueError, match=r"^loss: 'multinomial' needs one prediction a class"):
-            named(loss)
+            find_loss(loss)
         with pytest.raises(ValueError, match=r"^loss: 'multinomial' needs"):
             Entries([0, 1], [0, 1], [0.0, 1.0], loss=loss)
 

@@ -15,7 +15,7 @@ def test_bounds_of_levels_are_levels():
 
 def test_ordinal_levels_and_thresholds():
     stars = np.array([1.0, 5, 3, 3, 5, 5, 1, 5])
-    loss, y = losses.prepared("ordinal", stars)
+    loss, y = losses.prepare_loss("ordinal", stars)
     np.testing.assert_array_equal(y, [0, 2, 1, 1, 2, 2, 0, 2])
     chance = loss.probabilities(np.zeros(1))[0]
     np.testing.assert_allclose(chance, [2 / 8, 2 / 8, 4 / 8])  # the shares of the levels
@@ -24,7 +24,7 @@ def test_ordinal_levels_and_thresholds():
     with pytest.raises(ValueError, match="values: 7 is not one"):
         loss.targets([7.0])
     with pytest.raises(ValueError, match="at least two different levels"):
-        losses.prepared("ordinal", np.ones(4))
+        losses.prepare_loss("ordinal", np.ones(4))
     tenths = np.float32([0.1, 0.2, 0.2])
     np.testing.assert_array_equal(losses.Ordinal((0.1, 0.2)).targets(tenths), [0, 1, 1])
     unseen = losses.Ordinal((1.0, 2.0, 3.0, 4.0)).fitted(np.array([1.0, 4.0, 4.0]))

@@ -23,8 +23,8 @@ from pygeco import losses
         (lambda: losses.Ordinal((1,)), "levels: at least two"),
         (lambda: losses.Ordinal((1, 2), (0.0, 1.0)), "thresholds: 2 levels have 1 threshold"),
         (lambda: losses.Custom(cube_value, cube_slope, smoothness=0), "smoothness: must be > 0"),
-        (lambda: losses.named("hubber"), r"loss: unknown name 'hubber'; use one of \['abs"),
-        (lambda: losses.named(3), "loss: expected a name or a pygeco.losses.Loss, not 3"),
+        (lambda: losses.find_loss("hubber"), r"loss: unknown name 'hubber'; use one of \['abs"),
+        (lambda: losses.find_loss(3), "loss: expected a name or a pygeco.losses.Loss, not 3"),
     ],
 )
 def test_bad_settings(make, words):
@@ -34,21 +34,24 @@ def test_bad_settings(make, words):
 
 def test_losses_by_name():
     for name, kind in losses.LOSSES.items():
-        assert type(losses.named(name)) is kind
-        assert losses.named(name).name == name
+        assert type(losses.find_loss(name)) is kind
+        assert losses.find_loss(name).name == name
     mine = losses.Huber(3.0)
-    assert losses.named(mine) is mine
+    assert losses.find_loss(mine) is mine
 
 
 @pytest.mark.parametrize(
     ("make", "advice"),
     [
-        (lambda: losses.named("multinomial"), "Features makes; use 'logistic' or 'ordinal' here."),
+        (
+            lambda: losses.find_loss("multinomial"),
+            "Features makes; use 'logistic' or 'ordinal' here.",
+        ),
         (lambda: losses.Ordinal().bounds(np.zeros(1)), "call `fitted(y)` first."),
         (lambda: losses.Ordinal().fitted(np.ones(2)), "needs at least two different levels."),
         (
-            lambda: losses.check(losses.Custom(lambda z, y: -z * z, lambda z, y: -2 * z), []),
-            "only convex losses can be minimised here.",
+            lambda: losses.check_loss(losses.Custom(lambda z, y: -z * z, lambda z, y: -2 * z), []),
+            "only convex losses can be minimized here.",
         ),
     ],
 )
@@ -65,11 +68,11 @@ def test_values_whose_squares_overflow_are_named() -> None:
         with pytest.raises(
             ValueError, match=r"^values: the largest is 1e\+120 .*; divide the data"
         ):
-            losses.prepared(loss, larger)
+            losses.prepare_loss(loss, larger)
     with pytest.raises(ValueError, match=r"^values: .*; pass float64, or divide the data\.$"):
-        losses.prepared("huber", large)
-    losses.prepared("squared", large)
-    losses.prepared("huber", large.astype(float))
+        losses.prepare_loss("huber", large)
+    losses.prepare_loss("squared", large)
+    losses.prepare_loss("huber", large.astype(float))
     losses.check_size("X", large)  # where only squares in float64 are taken
     losses.check_size("X", np.zeros(0))
     losses.check_size("X", np.array([-1e100, 1e100]))  # up to this size

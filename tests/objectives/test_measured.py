@@ -8,7 +8,7 @@ from measured_cases import CASES, features, random_matrix
 from oracles import dense
 from pygeco import Features, LowRank
 from pygeco.losses import Huber
-from pygeco.objectives import validation as checked
+from pygeco.objectives import validation
 
 EVERY = pytest.mark.parametrize("name", CASES)
 RANKS = pytest.mark.parametrize("rank", [0, 1, 3])
@@ -93,11 +93,11 @@ def test_smoothness_of_features_is_the_best_there_is():
 
 def test_smoothness_of_many_features_by_lanczos(monkeypatch):
     X = np.random.default_rng(0).standard_normal((60, 40))
-    direct = checked.top_square(X)
-    monkeypatch.setattr(checked, "GRAM", 0)
+    direct = validation.find_top_square(X)
+    monkeypatch.setattr(validation, "MAX_GRAM_SIZE", 0)
     assert direct == pytest.approx(np.linalg.norm(X, 2) ** 2, rel=1e-8)
-    assert checked.top_square(X) == pytest.approx(direct, rel=1e-8)
-    assert checked.top_square(sp.csr_array(X)) == pytest.approx(direct, rel=1e-8)
+    assert validation.find_top_square(X) == pytest.approx(direct, rel=1e-8)
+    assert validation.find_top_square(sp.csr_array(X)) == pytest.approx(direct, rel=1e-8)
 
 
 def test_weights_are_repeats():

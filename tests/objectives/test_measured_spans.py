@@ -109,7 +109,7 @@ def test_large_cores_by_conjugate_gradients(name, monkeypatch):
     A, B = core(case)
     span = case.objective.span(A)
     direct, model = span.newton(B, 0.05), span.model(B)
-    monkeypatch.setattr(measured, "DIRECT", 0)
+    monkeypatch.setattr(measured, "MAX_FORMED_UNKNOWNS", 0)
     free = case.objective.span(A)
     np.testing.assert_allclose(free.newton(B, 0.05), direct, rtol=1e-4, atol=1e-5)
     if len(free.frame.pack(B)) > 2:  # Lanczos needs more than one dimension
@@ -134,8 +134,8 @@ def test_many_rows_in_blocks(monkeypatch):
         case = CASES[name]
         A, B = core(case)
         whole = case.objective.span(A).newton(B, 0.1)
-        monkeypatch.setattr("pygeco.objectives.features.ROWS", 7)
-        monkeypatch.setattr("pygeco.objectives.bilinear.ROWS", 7)
+        monkeypatch.setattr("pygeco.objectives.features.ROWS_AT_ONCE", 7)
+        monkeypatch.setattr("pygeco.objectives.bilinear.ROWS_AT_ONCE", 7)
         np.testing.assert_allclose(case.objective.span(A).newton(B, 0.1), whole, atol=1e-10)
 
 

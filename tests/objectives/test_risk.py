@@ -17,7 +17,7 @@ def risk(name: str, intercept: bool) -> tuple[Risk, np.ndarray]:
     if name == "multinomial":
         loss, y, K = Multinomial((0, 1, 2)), rng.integers(0, 3, N), 3
     else:
-        loss = losses.named(name)
+        loss = losses.find_loss(name)
         labels = {"logistic": rng.choice([-1.0, 1.0], (N, 2)), "poisson": rng.poisson(2, (N, 2))}
         y, K = labels.get(name, rng.standard_normal((N, 2))).astype(float), 2
     return Risk(loss, y, w / w.sum(), intercept=intercept), rng.standard_normal((N, K))

@@ -5,16 +5,16 @@ import pytest
 
 from oracles import dense, problem, random_low_rank
 from pygeco import Features, LowRank
-from pygeco.objectives.scaled import Scaled, original, scaled, to_scaled
+from pygeco.objectives.scaled import Scaled, scale_matrix, scale_objective, unscale_matrix
 
 
 @pytest.mark.parametrize("gamma", [0.5, 1.0])
 def test_values_gradients_and_spans_are_those_of_the_matrix_itself(gamma) -> None:
     entries = problem().entries
-    there = scaled(entries, gamma)
+    there = scale_objective(entries, gamma)
     A = random_low_rank((12, 9), 2).svd()
-    moved = to_scaled(there, A)
-    np.testing.assert_allclose(original(there, moved).to_dense(), A.to_dense())
+    moved = scale_matrix(there, A)
+    np.testing.assert_allclose(unscale_matrix(there, moved).to_dense(), A.to_dense())
     rows, cols = there.rows, there.cols
     np.testing.assert_allclose(moved.to_dense(), A.to_dense() / np.outer(rows, cols))
     assert there.value(moved) == pytest.approx(entries.value(A))
@@ -28,19 +28,19 @@ def test_values_gradients_and_spans_are_those_of_the_matrix_itself(gamma) -> Non
 
 def test_weights_are_powers_of_counts_of_mean_one() -> None:
     entries = problem().entries
-    there = scaled(entries, 0.5)
+    there = scale_objective(entries, 0.5)
     assert isinstance(there, Scaled)
     for found, counts in zip((there.rows, there.cols), entries.counts(), strict=True):
         weights = np.maximum(counts, 1) ** 0.5
         np.testing.assert_allclose(found**-2, weights / weights.mean())
-    assert scaled(entries, 0.0) is entries
-    assert to_scaled(entries, LowRank.zero((12, 9))).rank == 0
+    assert scale_objective(entries, 0.0) is entries
+    assert scale_matrix(entries, LowRank.zero((12, 9))).rank == 0
 
 
 def test_a_half_sweep_pays_the_ridge_of_the_scaled_rows() -> None:
     rng = np.random.default_rng(0)
     entries = problem((6, 5), 0.9).entries
-    there = scaled(entries, 1.0)
+    there = scale_objective(entries, 1.0)
     fixed, start = rng.standard_normal((5, 2)), np.zeros((6, 2))
     W = there.half_sweep(fixed, start, side="row", ridge=0.1)
 
@@ -54,4 +54,4 @@ def test_a_half_sweep_pays_the_ridge_of_the_scaled_rows() -> None:
 
 def test_what_does_not_count_cells_has_no_weights() -> None:
     with pytest.raises(ValueError, match=r"^gamma: Features does not count cells by row and col"):
-        scaled(Features(np.eye(3), np.arange(3.0), "squared"), 0.5)
+        scale_objective(Features(np.eye(3), np.arange(3.0), "squared"), 0.5)

@@ -77,11 +77,11 @@ def test_every_chart_is_drawn(opened, name) -> None:
     page = opened(name)
     for figure in page.locator("[data-chart]").all():
         assert figure.locator("svg circle, svg rect").count() > 0
-    colours = page.evaluate(
+    colors = page.evaluate(
         "[...document.querySelectorAll('[data-chart=path] polyline')]"
         ".map((n) => getComputedStyle(n).stroke)"
     )
-    assert len(set(colours)) == 2
+    assert len(set(colors)) == 2
 
 
 def test_the_chart_answers_to_the_mouse(opened) -> None:
@@ -145,7 +145,7 @@ def test_every_control_is_reached_by_tab_and_has_a_name(opened) -> None:
 
 
 def contrast(page, selector: str) -> float:
-    """WCAG's ratio of the text's colour to the nearest background behind it."""
+    """WCAG's ratio of the text's color to the nearest background behind it."""
     return page.evaluate(
         """(selector) => {
           const light = (text) => {

@@ -5,7 +5,7 @@ import pytest
 
 from oracles import best, problem
 from pygeco import Dense, LowRank, Stop
-from pygeco.rivals.base import Iterate, follow, positive, squared_entries
+from pygeco.rivals.base import Iterate, check_positive, check_squared_entries, follow
 
 
 def run(task, callback=None):
@@ -38,9 +38,9 @@ def test_a_true_answer_stops() -> None:
 def test_what_a_rival_is_not_made_for_is_named() -> None:
     for objective in (problem(weights=True).entries, Dense(np.ones((3, 3)))):
         with pytest.raises(ValueError, match=r"^objective: SVT is made for the squared loss over"):
-            squared_entries("SVT", objective)
+            check_squared_entries("SVT", objective)
     entries = problem().entries
-    assert squared_entries("SVT", entries) is entries
+    assert check_squared_entries("SVT", entries) is entries
     for wrong in (0, -1, np.inf, np.nan):
         with pytest.raises(ValueError, match=r"^tau: must be a finite number > 0"):
-            positive("tau", wrong)
+            check_positive("tau", wrong)

@@ -1,4 +1,4 @@
-"""The published behaviour of all: exact recovery; and no dense matrix on the way."""
+"""The published behavior of all: exact recovery; and no dense matrix on the way."""
 
 import tracemalloc
 

@@ -56,7 +56,7 @@ def requirements(name: str, extras: set[str]) -> set[str]:
     return set(found)
 
 
-def licence(name: str) -> str:
+def license_of(name: str) -> str:
     """As an SPDX expression, or as its classifiers or its short text have it."""
     about = distribution(name).metadata
     kinds = [c for c in about.get_all("Classifier", []) if c.startswith("License :: OSI")]
@@ -87,12 +87,12 @@ def test_expressions() -> None:
 def test_every_licence_is_permissive() -> None:
     users = requirements("pygeco", RUNTIME)
     assert {"numpy", "numba", "typer", "pyarrow"} <= users
-    wrong = {name: licence(name) for name in users if not allowed(licence(name), PERMISSIVE)}
+    wrong = {name: license_of(name) for name in users if not allowed(license_of(name), PERMISSIVE)}
     assert not wrong
     makers = requirements("pygeco", {"dev", "docs", "soak"}) - users
     known = PERMISSIVE | TOOLS
-    assert not {name: licence(name) for name in makers if not allowed(licence(name), known)}
-    tried("licences of dependencies", len(users | makers))
+    assert not {name: license_of(name) for name in makers if not allowed(license_of(name), known)}
+    tried("licenses of dependencies", len(users | makers))
 
 
 def test_core_dependencies_are_few() -> None:

@@ -4,7 +4,7 @@
 its singular value σ₁, and an upper bound on σ₁ that holds with a stated probability.
 
 The bound. Let x = Gaussian start, M = GᵀG, v₁ its leading eigenvector. |⟨x, v₁⟩| ≤ t has
-probability at most t √(2/π), whatever v₁ is. So, except with probability δ, the normalised
+probability at most t √(2/π), whatever v₁ is. So, except with probability δ, the normalized
 start has a component c = δ √(π/2) / ‖x‖ along v₁, and ‖p(M)x‖ ≥ c |p(σ₁²)| ‖x‖ for every
 polynomial p. The power method knows ‖p(M)x‖ for p(λ) = λᵏ; Lanczos knows it for all p of degree
 k and so picks the best (Kuczyński and Woźniakowski 1992 bound the same event in advance; using

@@ -96,7 +96,7 @@ class Basis:
         return self.memory[self.size - 1]
 
     def residual(self, x: Array) -> tuple[Array, float]:
-        """X minus its part in the span, taken twice, normalised, and its norm.
+        """X minus its part in the span, taken twice, normalized, and its norm.
 
         The norm after the second time is known from the first: ‖y − Q c‖² = ‖y‖² − ‖c‖², c = Qᵀy.
         """

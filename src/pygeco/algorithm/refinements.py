@@ -141,7 +141,7 @@ def _descend(
 
 
 def _penalty_slopes(penalty: Penalty | None, L: Array, R: Array) -> tuple[float, Array, Array]:
-    """h(L Rᵀ) and its slopes; the trace norm as min ½(‖L‖² + ‖R‖²) over all factorisations."""
+    """h(L Rᵀ) and its slopes; the trace norm as min ½(‖L‖² + ‖R‖²) over all factorizations."""
     if penalty is None:
         return 0.0, 0 * L, 0 * R
     if isinstance(penalty, Trace):

@@ -29,7 +29,7 @@ from pygeco.arrays.operators import Operator, Sum
 from pygeco.arrays.streams import Purpose, RandomState, seed_from, stream
 from pygeco.engines import session
 from pygeco.objectives.base import Gradient, Objective
-from pygeco.objectives.scaled import original, scaled, to_scaled
+from pygeco.objectives.scaled import scale_matrix, scale_objective, unscale_matrix
 
 MIN_DECREASE = 1e-13  # share of R(0): a smaller decrease is rounding, not progress
 MIN_REST_DECREASE = 0.01  # share of `tolerance`: the same where the rank stays
@@ -96,7 +96,7 @@ def minimize(
         A = run.correction.prepare(_initial_matrix(start, run.objective))  # step 2
         run = run._replace(noise=MIN_DECREASE * abs(_value_at_zero(run.objective)))
         listener.on_start(run.objective, run.rank)
-        at = find_direction(run, to_scaled(run.objective, A))
+        at = find_direction(run, scale_matrix(run.objective, A))
         if A.rank and not steps:
             steps.append(_make_step(run, at, A))
         reason = Stop.RANK if A.rank >= run.rank and not run.correction.rests else None
@@ -121,8 +121,8 @@ def take_step(run: Run, at: Point) -> Move:
     growth = replace_weakest(run, at, growth)  # section 2.1.2
     growth = move_spans(run, growth)
     # Through the unscaled matrix, which is what a path keeps and is continued from.
-    A = original(run.objective, growth.state.A)
-    new = find_direction(run, to_scaled(run.objective, A))  # step 4 of the next round
+    A = unscale_matrix(run.objective, growth.state.A)
+    new = find_direction(run, scale_matrix(run.objective, A))  # step 4 of the next round
     return judge(run, at, new, _make_step(run, new, A, growth))
 
 
@@ -270,7 +270,7 @@ def _begin_run(
     rank = check_rank(rank, objective.shape)
     name = choose_name(solver.correction, objective, penalty, rank)
     correction = make_correction(name, penalty, solver.tolerance)
-    objective = objective if penalty is None else scaled(objective, penalty.gamma)
+    objective = objective if penalty is None else scale_objective(objective, penalty.gamma)
     return Run(objective, solver, correction, penalty, rank, seed, 0.0, began)
 
 

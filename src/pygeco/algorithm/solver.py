@@ -92,7 +92,7 @@ class Solver:
 
     @classmethod
     def refitted(cls) -> Solver:
-        """As `paper`, but what a replacement keeps is minimised again before it is judged.
+        """As `paper`, but what a replacement keeps is minimized again before it is judged.
 
         More attempts succeed, so that the objective is lower at the same rank.
         """

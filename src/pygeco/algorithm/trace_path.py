@@ -29,7 +29,7 @@ from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, seed_from, stream
 from pygeco.objectives.base import Objective
 from pygeco.objectives.entries.objective import Entries
-from pygeco.objectives.scaled import scaled, to_scaled
+from pygeco.objectives.scaled import scale_matrix, scale_objective
 
 RELATIVE_ROUNDING = 16 * np.finfo(float).eps
 
@@ -173,8 +173,8 @@ def duality_gap(
     >>> bool(0 < found.gap < found.objective)
     True
     """
-    objective = scaled(_to_double(objective), penalty.gamma)
-    A = to_scaled(objective, moved(A, objective.kind)).svd()
+    objective = scale_objective(_to_double(objective), penalty.gamma)
+    A = scale_matrix(objective, moved(A, objective.kind)).svd()
     with threadpool_limits(1, "blas"):
         G = objective.gradient(A)
         pair = adapt_direction(Lanczos(tolerance, 500), objective)(

@@ -126,7 +126,7 @@ class LowRank:
         """The same matrix with (u, v) added to the spans, with weight zero.
 
         A vector already in the span is replaced by another one outside it: the span only
-        grows, so whatever a minimisation over the larger span guaranteed still holds.
+        grows, so whatever a minimization over the larger span guaranteed still holds.
         """
         return LowRank(
             np.column_stack([self.U, _orthonormal(self.U, u)]),

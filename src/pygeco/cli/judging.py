@@ -44,10 +44,10 @@ def evaluate(
             e = judged(fitted, table, k=k, threshold=threshold, progress=bar)
         values = e.errors._asdict() | {"coverage": e.coverage, "unknown": e.unknown}
         values |= e.ranking._asdict() | {"threshold": e.threshold, "fitted": e.fitted}
-        voice.result(values, _judgement(e))
+        voice.result(values, _judgment(e))
 
 
-def _judgement(e: Any) -> str:
+def _judgment(e: Any) -> str:
     lines = [
         f"RMSE          {e.errors.rmse:.4f}   95% interval {e.errors.low:.4f} to "
         f"{e.errors.high:.4f}, {e.errors.cells:,} ratings",

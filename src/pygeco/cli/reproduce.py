@@ -62,10 +62,10 @@ def _present(given: list[str], voice: Voice) -> list[str]:
     try:
         for name in chosen:
             with voice.busy(f"looking for {name}"):
-                archives.folder_of(name)
+                archives.get_folder(name)
     except OSError as error:
         raise ReadError(str(error)) from error
-    return chosen if given or not archives.here("ml-10m") else [*chosen, "ml-10m"]
+    return chosen if given or not archives.find_folder("ml-10m") else [*chosen, "ml-10m"]
 
 
 def _figure(output: Path, datasets: list[str], seeds: int, voice: Voice) -> None:

@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
-SECONDS = 30  # without an answer, after which a download is given up
+DOWNLOAD_SECONDS = 30  # without an answer, after which a download is given up
 
 
 class Archive(NamedTuple):
@@ -46,7 +46,7 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pygeco"
 
 
-def here(name: str) -> Path | None:
+def find_folder(name: str) -> Path | None:
     """The folder of a rating set in PYGECO_DATA, else in the cache; None where it is in neither."""
     given = os.environ.get("PYGECO_DATA")
     places = [*([Path(given)] if given else []), cache_folder()]
@@ -54,9 +54,9 @@ def here(name: str) -> Path | None:
     return next((folder for folder in folders if folder.is_dir()), None)
 
 
-def folder_of(name: str, *, download: bool = True) -> Path:
+def get_folder(name: str, *, download: bool = True) -> Path:
     """The folder of a rating set: in PYGECO_DATA, else in the cache, else fetched into it."""
-    found = here(name)
+    found = find_folder(name)
     if found is not None:
         return found
     if not download:
@@ -90,7 +90,7 @@ def fetch(archive: Archive, cache: Path) -> Path:
 def _download(url: str, to: Path) -> str:
     """The file at `url`, written to `to`; its MD5, taken on the way."""
     seen = hashlib.md5(usedforsecurity=False)
-    with urllib.request.urlopen(url, timeout=SECONDS) as answer, to.open("wb") as file:
+    with urllib.request.urlopen(url, timeout=DOWNLOAD_SECONDS) as answer, to.open("wb") as file:
         while part := answer.read(1 << 20):
             seen.update(part)
             file.write(part)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
-from pygeco.data.archives import folder_of
+from pygeco.data.archives import get_folder
 from pygeco.errors import ReadError
 from pygeco.io.attributes import read_attributes
 from pygeco.io.columns import parsing
@@ -100,7 +100,7 @@ def load_movielens_attributes(name: str, *, download: bool = True) -> MovieLensA
     """
     if name not in ATTRIBUTE_FILES:
         raise ValueError(f"name: unknown set {name!r}; use one of {sorted(ATTRIBUTE_FILES)}.")
-    folder = folder_of(name, download=download)
+    folder = get_folder(name, download=download)
     tables = []
     for file in ATTRIBUTE_FILES[name]:
         there = file is not None and (folder / file).is_file()
@@ -137,7 +137,7 @@ def load_movielens(name: str, split: str | None = None, *, download: bool = True
     if split is not None and split not in SPLITS[name]:
         known = f"has {SPLITS[name]}" if SPLITS[name] else "has none"
         raise ValueError(f"split: {split!r} is not a split of {name}, which {known}.")
-    folder = folder_of(name, download=download)
+    folder = get_folder(name, download=download)
     if split is None or split in PLACES:
         table = _read(folder / FILES[name])
         test = np.random.default_rng(0).random(len(table)) < 0.1

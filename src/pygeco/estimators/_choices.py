@@ -10,9 +10,9 @@ from pygeco.algorithm.penalties import Penalty
 from pygeco.arrays.checks import check_rank
 from pygeco.arrays.low_rank import Array
 from pygeco.estimators._scale import has_bounded_scale
-from pygeco.losses import Loss, Squared, named
+from pygeco.losses import Loss, Squared, find_loss
 from pygeco.objectives import Entries
-from pygeco.objectives.entries.biases import parts
+from pygeco.objectives.entries.biases import read_parts
 
 if TYPE_CHECKING:
     from pygeco.estimators._completion_state import _CompletionState
@@ -46,7 +46,7 @@ def limit_rank(rank: int | str, shape: tuple[int, int]) -> int:
 
 def choose_penalty(estimator: _CompletionState) -> str | Penalty | None:
     """The penalty that "auto" stands for; an error where the evidence cannot be had."""
-    penalty, loss, posterior = estimator.penalty, named(estimator.loss), estimator.posterior
+    penalty, loss, posterior = estimator.penalty, find_loss(estimator.loss), estimator.posterior
     served = isinstance(loss, Squared) or loss.robust
     if isinstance(penalty, str) and penalty not in ("auto", "evidence"):
         raise ValueError(
@@ -70,7 +70,7 @@ def choose_offsets(
     biases: bool | str | tuple[str, ...], penalty: str | Penalty | None
 ) -> tuple[str, ...]:
     """The offsets that the settings switch on."""
-    return parts(penalty == "evidence" if biases == "auto" else biases)
+    return read_parts(penalty == "evidence" if biases == "auto" else biases)
 
 
 def choose_clip(clip: bool | str, loss: Loss, values: Array, weights: Array) -> bool:

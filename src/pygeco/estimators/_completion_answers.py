@@ -13,12 +13,12 @@ from pygeco.estimators._completion_state import _CompletionState
 from pygeco.estimators._predicting import predict_linear, predict_values, score_cells
 from pygeco.estimators._recommending import explain_cell, find_similar, recommend_columns
 from pygeco.estimators.ranking import Ranking
-from pygeco.losses import Loss, named
+from pygeco.losses import Loss, find_loss
 from pygeco.models.ranking import Reasons
 
 
 def _has_probabilities(estimator: Any) -> bool:
-    return type(named(estimator.loss)).probabilities is not Loss.probabilities
+    return type(find_loss(estimator.loss)).probabilities is not Loss.probabilities
 
 
 class _CompletionAnswers(_CompletionState):

@@ -1,4 +1,4 @@
-"""Factors for other programs: NumPy archives, Parquet, vectors for a nearest-neighbour index."""
+"""Factors for other programs: NumPy archives, Parquet, vectors for a nearest-neighbor index."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
 from pygeco.io.model_file import Saveable
 from pygeco.losses import check_size
-from pygeco.objectives.validation import weights
+from pygeco.objectives.validation import check_weights
 
 CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
@@ -78,7 +78,7 @@ def take_samples(
     check_size("X", rows.data if sp.issparse(rows) else rows)
     if targets.dtype.kind == "f":
         check_size("y", targets)
-    w = weights(sample_weight, rows.shape[0])
+    w = check_weights(sample_weight, rows.shape[0])
     if w is None or w.all():
         return Samples(rows, targets, w)
     return Samples(rows[w > 0], targets[w > 0], w[w > 0])

@@ -21,10 +21,10 @@ from pygeco.estimators._progress import take_seed
 from pygeco.estimators._tables import fitted_entries
 from pygeco.estimators._whole import ModelListener
 from pygeco.io.tables import is_partitioned
-from pygeco.losses import named
+from pygeco.losses import find_loss
 from pygeco.models import FittedModel, build_model
 from pygeco.objectives import Entries
-from pygeco.objectives.entries.biases import Biases, fit_biases, with_scale
+from pygeco.objectives.entries.biases import Biases, fit_biases, settle_scale
 
 if TYPE_CHECKING:
     from pygeco.estimators._completion_state import _CompletionState
@@ -64,9 +64,9 @@ def fit_cells(
     listener: Listener,
 ) -> Outcome:
     """The model of the cells of X by the settings of the estimator, which gets their ids."""
-    loss, penalty = named(estimator.loss), choose_penalty(estimator)
+    loss, penalty = find_loss(estimator.loss), choose_penalty(estimator)
     entries = fitted_entries(estimator, X, columns, y=y, loss=loss, sample_weight=sample_weight)
-    entries = with_scale(entries, loss)
+    entries = settle_scale(entries, loss)
     choices = choose_parts(estimator, entries, penalty)
     store = open_checkpoint(checkpoint, estimator, entries, choices)
     seed = seed_of(store, take_seed(estimator.random_state))
@@ -82,7 +82,7 @@ def _fit_by_evidence(
     listener: Listener,
     store: Checkpoint | None,
 ) -> Outcome:
-    loss = named(estimator.loss)
+    loss = find_loss(estimator.loss)
     found = fit_by_evidence(
         entries, estimator, choices.offsets, seed, loss=loss, listener=listener, store=store
     )

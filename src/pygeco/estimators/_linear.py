@@ -17,7 +17,7 @@ from pygeco.objectives import Features
 class _LowRankLinear(FeatureModel):
     """z = x Aᵀ + b with rank(A) ≤ r, from one path of GECO."""
 
-    def _minimise(self, objective: Features, dtype: Any) -> None:
+    def _minimize(self, objective: Features, dtype: Any) -> None:
         with attend_fit(self) as listener:
             path = minimize(
                 objective,

@@ -17,7 +17,7 @@ from pygeco.estimators._feature_model import FeatureModel, take_features
 from pygeco.estimators._progress import attend_fit, take_seed
 from pygeco.losses import Loss
 from pygeco.objectives import Quadratic
-from pygeco.objectives.validation import shares, weights
+from pygeco.objectives.validation import check_weights, normalize_weights
 
 
 class _QuadraticForms(FeatureModel):
@@ -80,7 +80,7 @@ class _QuadraticForms(FeatureModel):
 def _standardize(X: Any, sample_weight: ArrayLike | None) -> tuple[Any, Array, Array]:
     """(X − center) / scale with scale = √d standard deviations, so that rows have norm about 1."""
     rows, d = X.shape
-    w = shares(weights(sample_weight, rows), rows)[:, 0]
+    w = normalize_weights(check_weights(sample_weight, rows), rows)[:, 0]
     X = sp.csr_array(X, dtype=float) if sp.issparse(X) else X.astype(float)
     center = np.zeros(d) if sp.issparse(X) else w @ X
     moved = X if sp.issparse(X) else X - center

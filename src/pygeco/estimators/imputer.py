@@ -36,7 +36,7 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
     """Fill NaN from the columns' relations; known cells stay as they are.
 
     Columns are brought to mean 0 and deviation 1, so that their units do not matter. By default
-    their rows are modelled as one Gaussian whose covariance the evidence shrinks as far as the
+    their rows are modeled as one Gaussian whose covariance the evidence shrinks as far as the
     table asks for: nothing is to be tuned. A table with more columns than rows, or very many
     columns, has a covariance of low rank plus noise instead, its rank chosen by the evidence too.
     With `n_components` or `alpha`, the model is a low-rank matrix with that rank and ridge.

@@ -122,7 +122,7 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):  # type: ignore[misc]
             sample_weight=w,
             intercept=self.fit_intercept,
         )
-        self._minimise(objective, X.dtype)
+        self._minimize(objective, X.dtype)
         return self
 
     def decision_function(self, X: Any) -> Array:

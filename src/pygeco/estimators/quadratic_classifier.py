@@ -22,7 +22,7 @@ from pygeco.estimators._feature_model import (
 from pygeco.estimators._quadratic import _QuadraticForms
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.losses import Loss, sigmoid
-from pygeco.losses import named as loss_named
+from pygeco.losses import find_loss as loss_named
 
 
 def _is_logistic(estimator: Any) -> bool:

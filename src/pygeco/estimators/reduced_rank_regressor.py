@@ -16,7 +16,7 @@ from pygeco.estimators._feature_model import take_samples
 from pygeco.estimators._linear import _LowRankLinear
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.losses import Loss
-from pygeco.losses import named as loss_named
+from pygeco.losses import find_loss as loss_named
 from pygeco.objectives import Features
 
 
@@ -125,7 +125,7 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):  #
         )
         self.loss_ = objective.risk.loss
         self.one_target_ = np.ndim(y) == 1
-        self._minimise(objective, X.dtype)
+        self._minimize(objective, X.dtype)
         return self
 
     def predict(self, X: Any) -> Array:

@@ -26,7 +26,7 @@ from pygeco.estimators._input import allow_missing, check_columns, check_compone
 from pygeco.estimators._progress import attend_fit, take_seed
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_file import Saveable
-from pygeco.losses import Loss, named
+from pygeco.losses import Loss, find_loss
 from pygeco.objectives.dense.input import check_extremes
 from pygeco.objectives.dense.objective import Dense
 
@@ -169,7 +169,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         # The passes have threads of their own.
         with attend_fit(self) as listener, threadpool_limits(1, "blas"):
             dense = Dense(X, engine=self.engine)
-            check_extremes(dense.table, named(self.loss))
+            check_extremes(dense.table, find_loss(self.loss))
             self._fit(dense, np.float32 if X.dtype == np.float32 else np.float64, listener)
         return self
 
@@ -178,7 +178,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         fit = fit_robust(
             dense,
             self.n_components,
-            Schedule(named(self.loss), self.decreasing),
+            Schedule(find_loss(self.loss), self.decreasing),
             centre=self.center,
             tol=max(self.tol, 20 * eps),
             max_sweeps=self.max_iter,

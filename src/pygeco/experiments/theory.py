@@ -26,7 +26,7 @@ from pygeco.plot import reproduction as pictures
 
 TAUS = (0.0, 0.3, 0.6, 0.9)
 SIDES = (40, 80, 160, 320)
-NEEDED = 0.05  # F(A) / F(0) at which a matrix counts as learnt
+NEEDED = 0.05  # F(A) / F(0) at which a matrix counts as learned
 ROUNDING = 1e-12
 GRID = 1.1  # the ratio of the numbers of cells that are tried
 
@@ -90,7 +90,7 @@ def gaps(tau: float, rank: int = 20, seed: int = 0) -> list[Gap]:
 
 
 class Needed(NamedTuple):
-    """The fewest cells from which an n × n matrix was learnt, the median over seeds."""
+    """The fewest cells from which an n × n matrix was learned, the median over seeds."""
 
     side: int
     cells: float
@@ -105,12 +105,12 @@ def _fewest(side: int, rank: int, seed: int) -> int:
     truth = make_low_rank((side, side), rank, seed)
     order = stream(Purpose.EXPERIMENT, seed).permutation(side * side)
     count = 2.0 * side
-    while not learnt(truth, order[: int(count)], 2 * rank):
+    while not is_learned(truth, order[: int(count)], 2 * rank):
         count *= GRID
     return int(count)
 
 
-def learnt(truth: LowRank, cells: NDArray[np.int64], rank: int) -> bool:
+def is_learned(truth: LowRank, cells: NDArray[np.int64], rank: int) -> bool:
     """Whether F(A) ≤ NEEDED F(0) at some rank of the path, F the mean over all cells."""
     rows, cols = np.divmod(cells, truth.shape[1])
     entries = Entries(rows, cols, truth.entries(rows, cols), truth.shape)

@@ -28,7 +28,7 @@ Bytes = NDArray[np.uint8]
 
 
 class Film(NamedTuple):
-    """Grey frames: `pixels` (frames, height × width), and a name for each where it has one."""
+    """Gray frames: `pixels` (frames, height × width), and a name for each where it has one."""
 
     pixels: Bytes
     shape: tuple[int, int]
@@ -43,7 +43,7 @@ def read_film(path: str | os.PathLike[str], progress: Progress | None = None) ->
 
 
 def write_video(file: BinaryIO, frames: Iterable[Bytes], rate: float) -> None:
-    """Grey frames (height, width) as an MP4 that browsers play."""
+    """Gray frames (height, width) as an MP4 that browsers play."""
     av = _av()
     with av.open(file, "w", format="mp4") as film:
         stream = None
@@ -60,7 +60,7 @@ def write_video(file: BinaryIO, frames: Iterable[Bytes], rate: float) -> None:
 
 
 def write_image(file: BinaryIO, picture: Bytes) -> None:
-    """One grey picture as a PNG."""
+    """One gray picture as a PNG."""
     av = _av()
     codec = av.CodecContext.create("png", "w")
     codec.height, codec.width = picture.shape

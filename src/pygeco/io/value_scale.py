@@ -70,7 +70,7 @@ def _stands_apart(mark: Mark, levels: NDArray[Any], counts: NDArray[np.int64], m
     scale = len(levels) <= MAX_LEVELS
     far = gap > (GAP * np.diff(levels).max() if scale else levels[-1] - levels[0])
     if mark.value > 0:
-        return bool(far and marked > beside)  # the last of a long tail is rarer than its neighbour
+        return bool(far and marked > beside)  # the last of a long tail is rarer than its neighbor
     if mark.value < 0:
         return bool(far or (mark.low >= 0 and len(levels) >= MIN_LEVELS_ABOVE_ZERO))
     heap = len(levels) <= MAX_RATING_LEVELS and marked > SPIKE * beside and beside < counts.max()

@@ -12,7 +12,7 @@ from pygeco.losses.absolute import Absolute, Quantile
 from pygeco.losses.base import Loss, check_size, robust_scale, sigmoid
 from pygeco.losses.classification import Logistic, SmoothedHinge
 from pygeco.losses.counts import Poisson
-from pygeco.losses.custom import Custom, check
+from pygeco.losses.custom import Custom, check_loss
 from pygeco.losses.multinomial import Multinomial
 from pygeco.losses.ordinal import Ordinal
 from pygeco.losses.regression import Huber, LogCosh, PseudoHuber, Squared
@@ -40,16 +40,16 @@ __all__ = [
     "Quantile",
     "SmoothedHinge",
     "Squared",
-    "check",
+    "check_loss",
     "check_size",
-    "named",
-    "prepared",
+    "find_loss",
+    "prepare_loss",
     "robust_scale",
     "sigmoid",
 ]
 
 
-def named(loss: str | Loss) -> Loss:
+def find_loss(loss: str | Loss) -> Loss:
     """Find the loss of one prediction that is called `loss`.
 
     Parameters
@@ -64,7 +64,7 @@ def named(loss: str | Loss) -> Loss:
     Examples
     --------
     >>> from pygeco import losses
-    >>> losses.named("huber")
+    >>> losses.find_loss("huber")
     Huber(delta=None)
     """
     if loss == "multinomial" or isinstance(loss, Multinomial):
@@ -81,7 +81,7 @@ def named(loss: str | Loss) -> Loss:
     return LOSSES[loss]()
 
 
-def prepared(loss: str | Loss, y: Array, weights: Array | None = None) -> tuple[Loss, Array]:
+def prepare_loss(loss: str | Loss, y: Array, weights: Array | None = None) -> tuple[Loss, Array]:
     """Estimate the scale or thresholds of a loss from `y`, and bring the targets to its terms.
 
     A loss that is not one of pygeco's own is first tested at these targets.
@@ -89,7 +89,7 @@ def prepared(loss: str | Loss, y: Array, weights: Array | None = None) -> tuple[
     Parameters
     ----------
     loss : str or Loss
-        A name or an object, as `named` takes it.
+        A name or an object, as `find_loss` takes it.
     y : array
         The targets.
     weights : array or None, default=None
@@ -100,10 +100,10 @@ def prepared(loss: str | Loss, y: Array, weights: Array | None = None) -> tuple[
     tuple of Loss and array
         The loss with what it left open, and the targets as its formulas want them.
     """
-    found = named(loss)
+    found = find_loss(loss)
     check_size("values", y, single=not isinstance(found, Squared))
     fitted = found.fitted(y, weights=weights)
     targets = fitted.targets(y)
     if type(fitted) not in LOSSES.values():
-        check(fitted, targets)
+        check_loss(fitted, targets)
     return fitted, targets

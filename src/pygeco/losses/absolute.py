@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pygeco.arrays.low_rank import Array
-from pygeco.losses.base import inside, namespace, positive
+from pygeco.losses.base import check_positive, limit_to_domain, namespace
 from pygeco.losses.regression import Regression
 
 
@@ -31,7 +31,7 @@ class Absolute(Regression):
     robust = True
 
     def __post_init__(self) -> None:
-        positive("width", self.width)
+        check_positive("width", self.width)
 
     @property
     def smoothness(self) -> float:
@@ -52,7 +52,7 @@ class Absolute(Regression):
     def conjugate(self, a: Array, y: Array) -> Array:
         left = 1 - a * a
         root = namespace(a).maximum(left, 0) ** 0.5
-        return inside(left >= -1e-12, a * y + self.width * (1 - root))
+        return limit_to_domain(left >= -1e-12, a * y + self.width * (1 - root))
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Quantile(Regression):
     name = "quantile"
 
     def __post_init__(self) -> None:
-        positive("width", self.width)
+        check_positive("width", self.width)
         if not 0 < self.q < 1:
             raise ValueError(f"q: must be strictly between 0 and 1, not {self.q!r}.")
 
@@ -103,4 +103,4 @@ class Quantile(Regression):
 
     def conjugate(self, a: Array, y: Array) -> Array:
         domain = (a >= -self.q - 1e-12) & (a <= 1 - self.q + 1e-12)
-        return inside(domain, a * y + self.width * a * a / 2)
+        return limit_to_domain(domain, a * y + self.width * a * a / 2)

@@ -12,8 +12,8 @@ from pygeco.arrays.kinds import as_array, distant, host
 from pygeco.arrays.low_rank import Array
 
 # Data may be as large as this: sums of squares, and squares of those times a few, stay in range.
-LARGEST = 1e100
-LARGEST_SINGLE = 1e15
+MAX_SIZE = 1e100
+MAX_SINGLE_SIZE = 1e15
 
 
 class Loss:
@@ -137,10 +137,10 @@ def check_size(name: str, x: Array, *, single: bool = False) -> None:
     single : bool, default=False
         Whether float32 numbers stay in float32, of which less is in range.
     """
-    limit = LARGEST_SINGLE if single and x.dtype == np.float32 else LARGEST
+    limit = MAX_SINGLE_SIZE if single and x.dtype == np.float32 else MAX_SIZE
     top = max(float(x.max()), -float(x.min())) if x.size else 0.0
     if top > limit:
-        remedy = "pass float64, or divide the data" if limit < LARGEST else "divide the data"
+        remedy = "pass float64, or divide the data" if limit < MAX_SIZE else "divide the data"
         raise ValueError(
             f"{name}: the largest is {top:.3g} in size, above {limit:g}, so that sums of squares "
             f"may overflow; {remedy}."
@@ -200,7 +200,7 @@ def xlogx(x: Array) -> Array:
     return xp.where(x > 0, x * xp.log(xp.where(x > 0, x, 1)), 0)
 
 
-def inside(domain: Any, value: Array) -> Array:
+def limit_to_domain(domain: Any, value: Array) -> Array:
     """The value on its domain, infinity elsewhere."""
     return namespace(value).where(domain, value, math.inf)
 
@@ -210,6 +210,6 @@ def namespace(z: Array) -> Any:
     return z.__array_namespace__() if hasattr(z, "__array_namespace__") else np
 
 
-def positive(name: str, value: float) -> None:
+def check_positive(name: str, value: float) -> None:
     if not (math.isfinite(value) and value > 0):
         raise ValueError(f"{name}: must be a finite number > 0, not {value!r}.")

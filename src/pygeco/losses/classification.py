@@ -10,7 +10,15 @@ from numpy.typing import ArrayLike
 
 from pygeco.arrays.kinds import as_array, host
 from pygeco.arrays.low_rank import Array
-from pygeco.losses.base import Loss, inside, namespace, positive, sigmoid, softplus, xlogx
+from pygeco.losses.base import (
+    Loss,
+    check_positive,
+    limit_to_domain,
+    namespace,
+    sigmoid,
+    softplus,
+    xlogx,
+)
 
 
 class Binary(Loss):
@@ -67,7 +75,7 @@ class Logistic(Binary):
 
     def conjugate(self, a: Array, y: Array) -> Array:
         b = -a * y
-        return inside((b >= -1e-12) & (b <= 1 + 1e-12), xlogx(b) + xlogx(1 - b))
+        return limit_to_domain((b >= -1e-12) & (b <= 1 + 1e-12), xlogx(b) + xlogx(1 - b))
 
     def response(self, z: Array) -> Array:
         return sigmoid(z)
@@ -98,7 +106,7 @@ class SmoothedHinge(Binary):
     nonnegative = True
 
     def __post_init__(self) -> None:
-        positive("width", self.width)
+        check_positive("width", self.width)
 
     @property
     def smoothness(self) -> float:
@@ -118,4 +126,4 @@ class SmoothedHinge(Binary):
 
     def conjugate(self, a: Array, y: Array) -> Array:
         b = -a * y
-        return inside((b >= -1e-12) & (b <= 1 + 1e-12), -b + self.width * b * b / 2)
+        return limit_to_domain((b >= -1e-12) & (b <= 1 + 1e-12), -b + self.width * b * b / 2)

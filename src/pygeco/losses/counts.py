@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from pygeco.arrays.kinds import as_array
 from pygeco.arrays.low_rank import Array
-from pygeco.losses.base import Loss, inside, namespace, xlogx
+from pygeco.losses.base import Loss, limit_to_domain, namespace, xlogx
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,9 @@ class Poisson(Loss):
         below = namespace(a).minimum(rate, top)
         over = (rate - below) / top  # how far above the cap the maximum lies
         far = rate * self.cap - top + top * over * over / 2
-        return inside(rate >= -1e-12, namespace(a).where(rate > top, far, xlogx(below) - below))
+        return limit_to_domain(
+            rate >= -1e-12, namespace(a).where(rate > top, far, xlogx(below) - below)
+        )
 
     def targets(self, y: ArrayLike) -> Array:
         given = as_array(y)

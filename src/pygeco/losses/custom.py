@@ -73,7 +73,7 @@ class Custom(Loss):
         return super().curvature(z, y) if self._curvature is None else self._curvature(z, y)
 
 
-def check(loss: Loss, y: Array) -> None:
+def check_loss(loss: Loss, y: Array) -> None:
     """Raise unless `loss` is finite, convex and agrees with its own slope near these targets.
 
     Parameters
@@ -130,5 +130,5 @@ def _check_convex(name: str, z: Array, targets: Array, slope: Array, count: int)
         at = bent[0]
         raise ValueError(
             f"loss: the value of {name} is not convex near z = {z[at]:.4g}, y = {targets[at]:.4g}; "
-            "only convex losses can be minimised here."
+            "only convex losses can be minimized here."
         )

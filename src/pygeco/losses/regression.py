@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pygeco.arrays.low_rank import Array
-from pygeco.losses.base import Loss, inside, namespace, positive, robust_scale, xlogx
+from pygeco.losses.base import Loss, check_positive, limit_to_domain, namespace, robust_scale, xlogx
 
 
 class Regression(Loss):
@@ -99,7 +99,7 @@ class Huber(Regression):
 
     def __post_init__(self) -> None:
         if self.delta is not None:
-            positive("delta", self.delta)
+            check_positive("delta", self.delta)
 
     @property
     def smoothness(self) -> float:
@@ -126,7 +126,7 @@ class Huber(Regression):
         return (namespace(z).abs(z - y) <= self._delta).astype(z.dtype)
 
     def conjugate(self, a: Array, y: Array) -> Array:
-        return inside(abs(a) <= self._delta * (1 + 1e-12), a * y + a * a / 2)
+        return limit_to_domain(abs(a) <= self._delta * (1 + 1e-12), a * y + a * a / 2)
 
     def fitted(
         self, y: Array, residuals: Array | None = None, weights: Array | None = None
@@ -160,7 +160,7 @@ class PseudoHuber(Regression):
     robust = True
 
     def __post_init__(self) -> None:
-        positive("delta", self.delta)
+        check_positive("delta", self.delta)
 
     @property
     def smoothness(self) -> float:
@@ -182,7 +182,7 @@ class PseudoHuber(Regression):
         d = self.delta
         left = 1 - (a / d) ** 2
         root = namespace(a).maximum(left, 0) ** 0.5
-        return inside(left >= -1e-12, a * y + d * d * (1 - root))
+        return limit_to_domain(left >= -1e-12, a * y + d * d * (1 - root))
 
 
 @dataclass(frozen=True)
@@ -219,4 +219,4 @@ class LogCosh(Regression):
 
     def conjugate(self, a: Array, y: Array) -> Array:
         entropy = (xlogx(1 + a) + xlogx(1 - a)) / 2
-        return inside(abs(a) <= 1 + 1e-12, a * y + entropy)
+        return limit_to_domain(abs(a) <= 1 + 1e-12, a * y + entropy)

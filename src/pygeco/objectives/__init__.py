@@ -1,4 +1,4 @@
-"""What is minimised: R(A) = loss ∘ measurement, one file a measurement."""
+"""What is minimized: R(A) = loss ∘ measurement, one file a measurement."""
 
 from pygeco.objectives.base import Gradient, Objective, Span
 from pygeco.objectives.custom import Custom

@@ -84,8 +84,8 @@ class Span(Smooth, Protocol):
 
 
 @runtime_checkable
-class Modelled(Protocol):
-    """A span that can give its quadratic model: minimised instead of R, it spares passes."""
+class Modeled(Protocol):
+    """A span that can give its quadratic model: minimized instead of R, it spares passes."""
 
     def model(self, B: Array) -> Smooth:
         """C ↦ R + ⟨slope, C − B⟩ + ⟨C − B, H (C − B)⟩/2, all at B."""

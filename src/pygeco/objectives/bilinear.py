@@ -8,22 +8,22 @@ from typing import Self
 import numpy as np
 
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.objectives import validation as checked
+from pygeco.objectives import validation
 from pygeco.objectives.measured import Product
 from pygeco.objectives.risk import Curvature
 
-ROWS = 8192
+ROWS_AT_ONCE = 8192  # of the design, formed together
 
 
-def measure(left: checked.Matrix, right: checked.Matrix, A: LowRank) -> Array:
+def measure(left: validation.Matrix, right: validation.Matrix, A: LowRank) -> Array:
     """Zᵢ = lᵢᵀ A rᵢ, (N, 1). O(N (m + n) s)."""
     return np.sum((left @ (A.U * A.s)) * (right @ A.V), axis=1, keepdims=True)
 
 
-def pull(left: checked.Matrix, right: checked.Matrix, g: Array) -> tuple[Product, Product]:
+def pull(left: validation.Matrix, right: validation.Matrix, g: Array) -> tuple[Product, Product]:
     """Products with Σ gᵢ lᵢ rᵢᵀ and its transpose, O(N (m + n)) a column."""
 
-    def through(first: checked.Matrix, last: checked.Matrix) -> Product:
+    def through(first: validation.Matrix, last: validation.Matrix) -> Product:
         def product(x: Array) -> Array:
             out = last.T @ (g * (first @ (x if x.ndim == 2 else x[:, None])))
             return out if x.ndim == 2 else out[:, 0]
@@ -33,12 +33,12 @@ def pull(left: checked.Matrix, right: checked.Matrix, g: Array) -> tuple[Product
     return through(right, left), through(left, right)
 
 
-def reach(left: checked.Matrix, right: checked.Matrix, weights: Array) -> float:
+def reach(left: validation.Matrix, right: validation.Matrix, weights: Array) -> float:
     """Σ wᵢ(lᵢᵀ A rᵢ)² ≤ Σ wᵢ‖lᵢ‖²‖A rᵢ‖² ≤ σ₁(diag(√w ‖l‖) R)² ‖A‖²_F, or the other way round."""
 
-    def one(first: checked.Matrix, last: checked.Matrix) -> float:
+    def one(first: validation.Matrix, last: validation.Matrix) -> float:
         norms = np.asarray((first * first).sum(axis=1)).reshape(-1, 1)
-        return checked.top_square(checked.scaled(np.sqrt(weights * norms), last))
+        return validation.find_top_square(validation.scale_rows(np.sqrt(weights * norms), last))
 
     return one(left, right) if left is right else min(one(left, right), one(right, left))
 
@@ -47,8 +47,8 @@ def reach(left: checked.Matrix, right: checked.Matrix, weights: Array) -> float:
 class BilinearFrame:
     """zᵢ = pᵢᵀ B qᵢ with P = L U (N, s) and Q = R V (N, t)."""
 
-    left: checked.Matrix
-    right: checked.Matrix
+    left: validation.Matrix
+    right: validation.Matrix
     P: Array
     Q: Array
 
@@ -86,8 +86,8 @@ class BilinearFrame:
     def gram(self, H: Curvature) -> Array:
         """Σ hᵢ (pᵢpᵢᵀ) ⊗ (qᵢqᵢᵀ). O(N s² t²), in blocks of rows."""
         M: Array = np.zeros(())
-        for at in range(0, len(self.P), ROWS):
-            part = slice(at, at + ROWS)
+        for at in range(0, len(self.P), ROWS_AT_ONCE):
+            part = slice(at, at + ROWS_AT_ONCE)
             D = self.design(part)
             M = M + D.T @ (H.diagonal[part] * D)
         return M

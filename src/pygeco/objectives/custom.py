@@ -154,7 +154,7 @@ class Custom(Objective):
             if sum(own) < -1e-9 * sum(abs(part) for part in own):
                 raise ValueError(
                     "value: is not convex, its slope falls along a line between two random "
-                    "matrices; only convex functions can be minimised here."
+                    "matrices; only convex functions can be minimized here."
                 )
         least = min(self.value(A) for A in tried) if self.nonnegative else 0.0
         if least < 0:

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.losses import Loss, Multinomial
-from pygeco.objectives import validation as checked
+from pygeco.objectives import validation
 from pygeco.objectives.measured import Measured, Product
 from pygeco.objectives.risk import Curvature, Risk
 
-ROWS = 8192
+ROWS_AT_ONCE = 8192  # of the coupled design, formed together
 
 
 class Features(Measured):
@@ -56,14 +56,15 @@ class Features(Measured):
         sample_weight: ArrayLike | None = None,
         intercept: bool = False,
     ) -> None:
-        self.X = checked.matrix("X", X)
+        self.X = validation.check_matrix("X", X)
         rows, inputs = self.X.shape
-        w = checked.weights(sample_weight, rows)
-        settled, y = checked.targets("Y", loss, Y, rows, w)
+        w = validation.check_weights(sample_weight, rows)
+        settled, y = validation.prepare_targets("Y", loss, Y, rows, w)
         self.classes = settled.classes if isinstance(settled, Multinomial) else None
         outputs = y.shape[1] if self.classes is None else len(self.classes)
         super().__init__(
-            (outputs, inputs), Risk(settled, y, checked.shares(w, rows), intercept=intercept)
+            (outputs, inputs),
+            Risk(settled, y, validation.normalize_weights(w, rows), intercept=intercept),
         )
 
     def measure(self, A: LowRank) -> Array:
@@ -77,14 +78,14 @@ class Features(Measured):
 
     def reach(self) -> float:
         """σ₁(√w X)²: each output adds ‖√w X a_k‖²."""
-        return checked.top_square(checked.scaled(np.sqrt(self.risk.weights), self.X))
+        return validation.find_top_square(validation.scale_rows(np.sqrt(self.risk.weights), self.X))
 
 
 @dataclass(frozen=True, eq=False)
 class FeaturesFrame:
     """z = P Bᵀ Uᵀ with P = X V (N, t) computed once: no pass over X until a pair is appended."""
 
-    X: checked.Matrix
+    X: validation.Matrix
     U: Array
     P: Array
 
@@ -122,8 +123,8 @@ class FeaturesFrame:
         if H.coupling is None:
             return M
         turned = H.coupling @ self.U
-        for at in range(0, len(turned), ROWS):
-            part = slice(at, at + ROWS)
+        for at in range(0, len(turned), ROWS_AT_ONCE):
+            part = slice(at, at + ROWS_AT_ONCE)
             D = (turned[part, :, None] * self.P[part, None, :]).reshape(-1, s * t)
             M = M - D.T @ D
         return M

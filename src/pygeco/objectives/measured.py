@@ -24,8 +24,8 @@ from pygeco.objectives.base import Objective
 from pygeco.objectives.risk import Curvature, Risk
 from pygeco.objectives.spans.kronecker import Model
 
-# Up to this many core variables the Hessian is formed and factorised; beyond, conjugate gradients.
-DIRECT = 2304
+# Up to this many core variables the Hessian is formed and factorized; beyond, conjugate gradients.
+MAX_FORMED_UNKNOWNS = 2304
 
 Product = Callable[[Array], Array]
 
@@ -189,7 +189,7 @@ class MeasuredSpan:
         """A Cholesky of the number of free coordinates, or conjugate gradients."""
         force = -self.frame.pack(self.slope(B) + ridge * B)
         H = self.risk.curvature(self._at(B), stiff=True)
-        if len(force) > DIRECT:
+        if len(force) > MAX_FORMED_UNKNOWNS:
             operator = self._operator(H, len(force), ridge)
             return self.frame.unpack(cg(operator, force, rtol=1e-6, maxiter=500)[0])
         M = self._hessian(H)
@@ -199,7 +199,7 @@ class MeasuredSpan:
     def model(self, B: Array) -> Model:
         """The quadratic model at B; its products measure nothing where the Hessian is formed."""
         H, size = self.risk.curvature(self._at(B), stiff=True), len(self.frame.pack(B))
-        M: Any = self._hessian(H) if size <= DIRECT else self._operator(H, size)
+        M: Any = self._hessian(H) if size <= MAX_FORMED_UNKNOWNS else self._operator(H, size)
 
         def apply(D: Array) -> Array:
             return self.frame.unpack(M @ self.frame.pack(D))
@@ -210,7 +210,9 @@ class MeasuredSpan:
         """The curvature at zero, as a first guess: far away the loss may bend more."""
         B = np.zeros(self.frame.shape)
         H, size = self.risk.curvature(self._at(B), stiff=True), len(self.frame.pack(B))
-        return _largest(self._hessian(H) if size <= DIRECT else self._operator(H, size))
+        return _largest(
+            self._hessian(H) if size <= MAX_FORMED_UNKNOWNS else self._operator(H, size)
+        )
 
     def diagonal(self, b: Array) -> tuple[Array, Array]:
         B = np.diag(b)

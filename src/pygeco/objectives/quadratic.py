@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.losses import Loss
-from pygeco.objectives import bilinear
-from pygeco.objectives import validation as checked
+from pygeco.objectives import bilinear, validation
 from pygeco.objectives.measured import Measured, MeasuredSpan, Product
 from pygeco.objectives.risk import Risk
 
@@ -60,13 +59,14 @@ class Quadratic(Measured):
         offset: ArrayLike | None = None,
         intercept: bool = False,
     ) -> None:
-        self.X = checked.matrix("X", X)
+        self.X = validation.check_matrix("X", X)
         rows, inputs = self.X.shape
-        w = checked.weights(sample_weight, rows)
-        settled, targets = checked.scalar_targets("y", loss, y, rows, w)
-        o = checked.offsets(offset, rows)
+        w = validation.check_weights(sample_weight, rows)
+        settled, targets = validation.prepare_scalar_targets("y", loss, y, rows, w)
+        o = validation.check_offsets(offset, rows)
         super().__init__(
-            (inputs, inputs), Risk(settled, targets, checked.shares(w, rows), o, intercept)
+            (inputs, inputs),
+            Risk(settled, targets, validation.normalize_weights(w, rows), o, intercept),
         )
 
     def measure(self, A: LowRank) -> Array:

@@ -13,7 +13,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.arrays.newton import NEWTON_STEPS, descend
 from pygeco.losses import Loss, Multinomial, Squared
 
-LAST_STEPS = 4
+MAX_LAST_STEPS = 4  # of Newton, undamped, once the value cannot tell any more
 
 
 class Curvature(NamedTuple):
@@ -117,7 +117,7 @@ class Risk:
         b, _ = descend(lambda b: self.value(z + b), newton, b, NEWTON_STEPS)
         # The value cannot tell any more; the slope still can, and it is what others use.
         size = np.abs(force(b)).max()
-        for _ in range(LAST_STEPS):
+        for _ in range(MAX_LAST_STEPS):
             last = b + newton(b, stiff=False)[0]
             before, size = size, np.abs(force(last)).max()
             if not size < before:

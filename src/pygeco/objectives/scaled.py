@@ -14,7 +14,7 @@ import numpy as np
 
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Weighted
-from pygeco.objectives.base import Gradient, Modelled, Objective, Smooth, Span
+from pygeco.objectives.base import Gradient, Modeled, Objective, Smooth, Span
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class Scaled(Objective):
 
     def span(self, A: LowRank) -> ScaledSpan:
         span = self.objective.span(self.unscaled(A))
-        own = ModelledScaledSpan if isinstance(span, Modelled) else ScaledSpan
+        own = ModeledScaledSpan if isinstance(span, Modeled) else ScaledSpan
         return own(span, self.rows, self.cols)
 
     def half_sweep(
@@ -135,14 +135,14 @@ class ScaledSpan:
 
 
 @dataclass(frozen=True, eq=False)
-class ModelledScaledSpan(ScaledSpan):
+class ModeledScaledSpan(ScaledSpan):
     """One whose loss has a quadratic model: the core is the same, and so is its model."""
 
     def model(self, B: Array) -> Smooth:
-        return cast(Modelled, self.span).model(B)
+        return cast(Modeled, self.span).model(B)
 
 
-def scaled(objective: Objective, gamma: float) -> Objective:
+def scale_objective(objective: Objective, gamma: float) -> Objective:
     """The objective for weights counts^gamma, of mean 1 on each side; itself for gamma = 0.
 
     A row without any cell counts as one cell: its weight then is positive, and A is zero there.
@@ -158,13 +158,13 @@ def scaled(objective: Objective, gamma: float) -> Objective:
     return Scaled(objective, (rows / rows.mean()) ** -0.5, (cols / cols.mean()) ** -0.5)
 
 
-def to_scaled(objective: Objective, A: LowRank) -> LowRank:
+def scale_matrix(objective: Objective, A: LowRank) -> LowRank:
     """A' = D_r^½ A D_c^½ where the objective is scaled; else A."""
     if not isinstance(objective, Scaled):
         return A
     return LowRank(A.U / objective.rows[:, None], A.s, A.V / objective.cols[:, None]).svd()
 
 
-def original(objective: Objective, A: LowRank) -> LowRank:
+def unscale_matrix(objective: Objective, A: LowRank) -> LowRank:
     """The way back."""
     return objective.unscaled(A).svd() if isinstance(objective, Scaled) else A

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.losses import Loss
-from pygeco.objectives import bilinear
-from pygeco.objectives import validation as checked
+from pygeco.objectives import bilinear, validation
 from pygeco.objectives.measured import Frame, Measured, Product
 from pygeco.objectives.risk import Curvature, Risk
 
@@ -71,13 +70,13 @@ class Sensing(Measured):
         sample_weight: ArrayLike | None = None,
         intercept: bool = False,
     ) -> None:
-        self.operators = _operators(operators)
+        self.operators = _read_operators(operators)
         count = self.operators.count
-        w = checked.weights(sample_weight, count)
-        settled, targets = checked.scalar_targets("y", loss, y, count, w)
+        w = validation.check_weights(sample_weight, count)
+        settled, targets = validation.prepare_scalar_targets("y", loss, y, count, w)
         super().__init__(
             self.operators.shape,
-            Risk(settled, targets, checked.shares(w, count), intercept=intercept),
+            Risk(settled, targets, validation.normalize_weights(w, count), intercept=intercept),
         )
 
     def measure(self, A: LowRank) -> Array:
@@ -97,8 +96,8 @@ class Sensing(Measured):
 class Pairs:
     """M_k = a_k b_kᵀ."""
 
-    left: checked.Matrix
-    right: checked.Matrix
+    left: validation.Matrix
+    right: validation.Matrix
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -126,7 +125,7 @@ class Stack:
     """All M_k, dense or sparse. `flat` is (K, m n); the products go through every M_k at once."""
 
     shape: tuple[int, int]
-    flat: checked.Matrix
+    flat: validation.Matrix
     right: Product  # v ↦ M_k v for every k, (K, m)
     left: Product  # u ↦ M_kᵀ u for every k, (K, n)
 
@@ -157,7 +156,7 @@ class Stack:
 
     def reach(self, weights: Array) -> float:
         """σ₁(√w flat)²."""
-        return checked.top_square(checked.scaled(np.sqrt(weights), self.flat))
+        return validation.find_top_square(validation.scale_rows(np.sqrt(weights), self.flat))
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,11 +205,14 @@ class StackFrame:
         return self.D.reshape(len(self.D), -1)
 
 
-def _operators(given: Any) -> Operators:
+def _read_operators(given: Any) -> Operators:
     if isinstance(given, tuple):
         if len(given) != 2:
             raise ValueError(f"operators: a tuple must be (a, b), not {len(given)} items.")
-        left, right = checked.matrix("operators", given[0]), checked.matrix("operators", given[1])
+        left, right = (
+            validation.check_matrix("operators", given[0]),
+            validation.check_matrix("operators", given[1]),
+        )
         if left.shape[0] != right.shape[0]:
             raise ValueError(
                 f"operators: {left.shape[0]} left vectors but {right.shape[0]} right ones; "
@@ -225,7 +227,7 @@ def _operators(given: Any) -> Operators:
             f"operators: expected an array (K, m, n), a list of sparse matrices or a pair (a, b), "
             f"not an array of shape {dense.shape}."
         )
-    checked.finite("operators", dense)
+    validation.check_finite("operators", dense)
     cube = np.ascontiguousarray(dense, dtype=float)
     K, m, n = cube.shape
     return Stack((m, n), cube.reshape(K, -1), lambda v: cube @ v, lambda u: u @ cube)
@@ -237,7 +239,7 @@ def _sparse(given: Sequence[Any]) -> Stack:
         one, other = sorted(shapes)[:2]
         raise ValueError(f"operators: all must have one shape, but {one} and {other} are there.")
     (m, n), K = shapes.pop(), len(given)
-    tall = checked.matrix("operators", sp.vstack([sp.csr_array(M) for M in given]))
+    tall = validation.check_matrix("operators", sp.vstack([sp.csr_array(M) for M in given]))
     wide = sp.csr_array(sp.vstack([sp.csr_array(M).T for M in given]))
     return Stack(
         (m, n),

@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
-from pygeco.losses import Loss, Multinomial, check_size, named, prepared
+from pygeco.losses import Loss, Multinomial, check_size, find_loss, prepare_loss
 
-GRAM = 1000  # up to this size an exact eigenvalue is cheaper than products
+MAX_GRAM_SIZE = 1000  # up to this size an exact eigenvalue is cheaper than products
 
 Matrix = Any  # a dense array or a scipy sparse array: both have `@` and `.T`
 
 
-def matrix(name: str, given: Any) -> Matrix:
+def check_matrix(name: str, given: Any) -> Matrix:
     """A finite real matrix in float64, dense or CSR."""
     if sp.issparse(given):
         X = sp.csr_array(given)
@@ -30,11 +30,11 @@ def matrix(name: str, given: Any) -> Matrix:
         raise ValueError(f"{name}: expected a 2-dimensional array, got {X.ndim} dimension(s).")
     if 0 in X.shape:
         raise ValueError(f"{name}: has shape {X.shape}; at least one row and column are needed.")
-    finite(name, numbers)
+    check_finite(name, numbers)
     return X.astype(float) if sp.issparse(X) else np.ascontiguousarray(X, dtype=float)
 
 
-def finite(name: str, numbers: Any) -> None:
+def check_finite(name: str, numbers: Any) -> None:
     """Raise unless these are finite real numbers."""
     if numbers.dtype.kind not in "fiub":
         raise ValueError(f"{name}: expected real numbers, not {numbers.dtype}.")
@@ -44,7 +44,7 @@ def finite(name: str, numbers: Any) -> None:
     check_size(name, numbers)
 
 
-def targets(
+def prepare_targets(
     name: str, loss: str | Loss, y: ArrayLike, rows: int, w: Array | None = None
 ) -> tuple[Loss, Array]:
     """The loss settled on the targets, and the targets: (N, K), or class codes (N,).
@@ -63,40 +63,40 @@ def targets(
         if given.ndim != 1:
             raise ValueError(f"{name}: the multinomial loss needs labels (N,), not {given.shape}.")
         if given.dtype.kind == "f":
-            finite(name, given)
+            check_finite(name, given)
         settled = (Multinomial() if isinstance(loss, str) else loss).fitted(given, weights=w)
         return settled, settled.targets(given)
-    finite(name, given)
+    check_finite(name, given)
     try:
         each = None if w is None else np.broadcast_to(w, given.T.shape).T
-        fitted, values = prepared(loss, np.asarray(given, dtype=float), each)
+        fitted, values = prepare_loss(loss, np.asarray(given, dtype=float), each)
     except ValueError as error:
         raise ValueError(str(error).replace("values:", f"{name}:", 1)) from None
     return fitted, values.reshape(rows, -1)
 
 
-def scalar_targets(
+def prepare_scalar_targets(
     name: str, loss: str | Loss, y: ArrayLike, rows: int, w: Array | None = None
 ) -> tuple[Loss, Array]:
     """The same where each measurement is one number: targets (N, 1)."""
-    loss = named(loss)
+    loss = find_loss(loss)
     if np.ndim(y) != 1:
         raise ValueError(f"{name}: expected a 1-dimensional array, got {np.ndim(y)} dimension(s).")
-    return targets(name, loss, y, rows, w)
+    return prepare_targets(name, loss, y, rows, w)
 
 
-def offsets(offset: ArrayLike | None, rows: int) -> Array | float:
+def check_offsets(offset: ArrayLike | None, rows: int) -> Array | float:
     """Fixed parts of the predictions, (N, 1), or zero."""
     if offset is None:
         return 0.0
     o = np.asarray(offset, dtype=float)
     if o.shape != (rows,):
         raise ValueError(f"offset: expected shape ({rows},), one per row, not {o.shape}.")
-    finite("offset", o)
+    check_finite("offset", o)
     return o[:, None]
 
 
-def weights(sample_weight: ArrayLike | None, rows: int) -> Array | None:
+def check_weights(sample_weight: ArrayLike | None, rows: int) -> Array | None:
     """Weights (N,), none negative and one positive at least; None where there are none."""
     if sample_weight is None:
         return None
@@ -108,20 +108,20 @@ def weights(sample_weight: ArrayLike | None, rows: int) -> Array | None:
     return w
 
 
-def shares(w: Array | None, rows: int) -> Array:
+def normalize_weights(w: Array | None, rows: int) -> Array:
     """Weights (N, 1) that sum to one."""
     return np.full((rows, 1), 1 / rows) if w is None else (w / w.sum())[:, None]
 
 
-def scaled(w: Array, X: Matrix) -> Matrix:
+def scale_rows(w: Array, X: Matrix) -> Matrix:
     """diag(w) X for a column w."""
     return X.multiply(w).tocsr() if sp.issparse(X) else w * X
 
 
-def top_square(X: Matrix) -> float:
+def find_top_square(X: Matrix) -> float:
     """σ₁(X)², from the Gram of the shorter side where that is small, else by Lanczos."""
     short = min(X.shape)
-    if short <= GRAM:
+    if short <= MAX_GRAM_SIZE:
         gram = X.T @ X if X.shape[1] == short else X @ X.T
         dense = gram.toarray() if sp.issparse(gram) else gram
         top = float(scipy.linalg.eigvalsh(dense, subset_by_index=[short - 1, short - 1])[0])

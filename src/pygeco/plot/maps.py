@@ -140,11 +140,11 @@ def parts(model: Any, X: Any, *, axes: Any = None) -> Any:
     moved = outliers[rows][:, cols].toarray()
     dark, light = np.quantile(inner, [0.01, 0.99])
     size = max(float(np.quantile(np.abs(moved[moved != 0]), 0.95)) if moved.any() else 0.0, 1e-12)
-    grey = {"cmap": "viridis", "vmin": dark, "vmax": max(light, dark + 1e-12)}
+    gray = {"cmap": "viridis", "vmin": dark, "vmax": max(light, dark + 1e-12)}
     spread = {"cmap": "RdBu_r", "vmin": -size, "vmax": size}
     shown = (
-        ("data", np.asarray(X)[np.ix_(rows, cols)], grey),
-        ("low rank", inner, grey),
+        ("data", np.asarray(X)[np.ix_(rows, cols)], gray),
+        ("low rank", inner, gray),
         ("outliers", moved, spread),
     )
     for ax, (title, picture, look) in zip(axes, shown, strict=True):

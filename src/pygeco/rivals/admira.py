@@ -17,7 +17,7 @@ from pygeco.arrays.streams import RandomState
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Objective
 from pygeco.rivals.base import Callback, Iterate, Iterates, follow
-from pygeco.rivals.singular import leading
+from pygeco.rivals.singular import find_leading
 
 
 def admira(
@@ -71,7 +71,7 @@ def _admira(
     G = objective.gradient(A)
     enough = tolerance**2 * G.value
     for _ in range(iterations):
-        new, passes = leading(G, 2 * r, rng)
+        new, passes = find_leading(G, 2 * r, rng)
         atoms = LowRank(
             np.column_stack([A.U, new.U]), np.append(A.s, 0 * new.s), np.column_stack([A.V, new.V])
         )

@@ -71,7 +71,7 @@ def _step(objective: Objective, at: Iterate, rng: np.random.Generator, began: fl
     return Step(at.A.rank, G.value, at.A, certificate, seconds, passes, at.kind, 0)
 
 
-def squared_entries(name: str, objective: Objective) -> Entries:
+def check_squared_entries(name: str, objective: Objective) -> Entries:
     """The objective, if it is the plain mean squared error over observed cells."""
     if not (isinstance(objective, Entries) and objective.squared and not objective.weighted):
         raise ValueError(
@@ -81,7 +81,7 @@ def squared_entries(name: str, objective: Objective) -> Entries:
     return objective
 
 
-def positive(name: str, value: float) -> float:
+def check_positive(name: str, value: float) -> float:
     """The value, if it is a number above zero."""
     if not (np.isfinite(value) and value > 0):
         raise ValueError(f"{name}: must be a finite number > 0, not {value!r}.")

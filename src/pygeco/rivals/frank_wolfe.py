@@ -15,12 +15,12 @@ from pygeco.objectives import Entries
 from pygeco.objectives.base import Gradient, Objective
 from pygeco.objectives.entries.predictions import Predictions
 
-PRECISION = 1e-10  # of a step length
-SHARPEST = 400  # Lanczos iterations that a search may take
+STEP_PRECISION = 1e-10  # of a step length
+MAX_SEARCH_ITERATIONS = 400  # Lanczos iterations that a search may take
 
 
 class View(Protocol):
-    """What the objective sees of A, moved towards other matrices without starting afresh."""
+    """What the objective sees of A, moved toward other matrices without starting afresh."""
 
     def gradient(self) -> Gradient: ...
     def toward(self, S: LowRank) -> Line: ...
@@ -69,7 +69,7 @@ class CellLine:
 
         if slope(1.0) <= 0:
             return 1.0
-        return float(brentq(slope, 0.0, 1.0, xtol=PRECISION)) if slope(0.0) < 0 else 0.0
+        return float(brentq(slope, 0.0, 1.0, xtol=STEP_PRECISION)) if slope(0.0) < 0 else 0.0
 
     def at(self, gamma: float) -> CellView:
         return CellView(self.start.mix(1 - gamma, self.end, gamma))
@@ -97,18 +97,18 @@ class MatrixLine:
 
     def best(self) -> float:
         def value(gamma: float) -> float:
-            return self.objective.value(mixed(self.start, self.end, gamma))
+            return self.objective.value(mix(self.start, self.end, gamma))
 
         inside = minimize_scalar(
-            value, bounds=(0.0, 1.0), method="bounded", options={"xatol": PRECISION}
+            value, bounds=(0.0, 1.0), method="bounded", options={"xatol": STEP_PRECISION}
         ).x
         return float(min((0.0, inside, 1.0), key=value))
 
     def at(self, gamma: float) -> MatrixView:
-        return MatrixView(self.objective, mixed(self.start, self.end, gamma))
+        return MatrixView(self.objective, mix(self.start, self.end, gamma))
 
 
-def mixed(A: LowRank, S: LowRank, gamma: float) -> LowRank:
+def mix(A: LowRank, S: LowRank, gamma: float) -> LowRank:
     """(1 − γ) A + γ S, the columns of S after those of A."""
     return LowRank(
         np.column_stack([A.U, S.U]),
@@ -148,5 +148,5 @@ def approx_ev(G: Operator, error: float, rng: np.random.Generator) -> Pair:
     if rough.upper - rough.sigma <= error:
         return rough
     tau = min(0.5, error / rough.upper)
-    fine = Lanczos(tau=tau, iterations=SHARPEST)(G, rng)
+    fine = Lanczos(tau=tau, iterations=MAX_SEARCH_ITERATIONS)(G, rng)
     return fine._replace(passes=rough.passes + fine.passes)

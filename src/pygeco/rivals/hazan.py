@@ -13,7 +13,7 @@ from pygeco.arrays.checks import check_rank
 from pygeco.arrays.low_rank import LowRank
 from pygeco.arrays.streams import RandomState
 from pygeco.objectives.base import Objective
-from pygeco.rivals.base import Callback, Iterate, Iterates, follow, positive
+from pygeco.rivals.base import Callback, Iterate, Iterates, check_positive, follow
 from pygeco.rivals.frank_wolfe import Columns, approx_ev, curvature, view_of_zero
 
 
@@ -50,7 +50,7 @@ def hazan(
     Path
         One step a rank.
     """
-    rank, t = check_rank(rank), positive("trace_norm", trace_norm)
+    rank, t = check_rank(rank), check_positive("trace_norm", trace_norm)
     return follow(objective, lambda rng: _hazan(objective, rank, t, rng), random_state, callback)
 
 

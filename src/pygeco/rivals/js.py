@@ -14,7 +14,7 @@ from pygeco.arrays.checks import check_rank
 from pygeco.arrays.low_rank import LowRank
 from pygeco.arrays.streams import RandomState
 from pygeco.objectives.base import Gradient, Objective
-from pygeco.rivals.base import Callback, Iterate, Iterates, follow, positive
+from pygeco.rivals.base import Callback, Iterate, Iterates, check_positive, follow
 from pygeco.rivals.frank_wolfe import Columns, approx_ev, curvature, view_of_zero
 
 
@@ -64,7 +64,7 @@ def js(
     >>> [step.rank for step in path]
     [1, 2, 3]
     """
-    rank, t = check_rank(rank), positive("trace_norm", trace_norm)
+    rank, t = check_rank(rank), check_positive("trace_norm", trace_norm)
     return follow(
         objective, lambda rng: _js(objective, rank, t, direction, rng), random_state, callback
     )

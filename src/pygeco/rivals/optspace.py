@@ -19,9 +19,9 @@ from pygeco.arrays.streams import RandomState
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Gradient, Objective
 from pygeco.rivals.base import Callback, Iterate, Iterates, follow
-from pygeco.rivals.singular import leading
+from pygeco.rivals.singular import find_leading
 
-HALVINGS = 30
+MAX_HALVINGS = 30  # of a step, before the descent is given up
 
 
 def optspace(
@@ -75,7 +75,7 @@ def _optspace(
     objective: Objective, r: int, iterations: int, tolerance: float, rng: np.random.Generator
 ) -> Iterates:
     zero = objective.gradient(LowRank.zero(objective.shape))
-    spectral, passes = leading(_trimmed(objective, zero), r, rng)
+    spectral, passes = find_leading(_trim(objective, zero), r, rng)
     A = Core().solve(objective, spectral).A
     G = objective.gradient(A)
     if not A.s[0] > 0:
@@ -113,7 +113,7 @@ def _descend(objective: Objective, A: LowRank, G: Gradient, length: float) -> De
     down_x = _tangent(A.U, -G.matmat(A.V) * A.s)
     down_y = _tangent(A.V, -G.rmatmat(A.U) * A.s)
     slope = float(np.sum(down_x**2) + np.sum(down_y**2))
-    for tried in range(1, HALVINGS + 1):
+    for tried in range(1, MAX_HALVINGS + 1):
         to = LowRank(_geodesic(A.U, down_x, length), A.s, _geodesic(A.V, down_y, length))
         if objective.value(to) < G.value - 0.5 * length * slope:
             return Descent(to, length, tried)
@@ -132,7 +132,7 @@ def _geodesic(X: Array, H: Array, t: float) -> Array:
     return ((X @ Qt.T) * np.cos(t * s) + P * np.sin(t * s)) @ Qt
 
 
-def _trimmed(objective: Objective, G: Gradient) -> Operator:
+def _trim(objective: Objective, G: Gradient) -> Operator:
     """G without the rows and columns that have more than twice their mean number of cells."""
     if not isinstance(objective, Entries):
         return G

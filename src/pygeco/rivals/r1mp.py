@@ -21,8 +21,8 @@ from pygeco.rivals.base import (
     Callback,
     Iterate,
     Iterates,
+    check_squared_entries,
     follow,
-    squared_entries,
 )
 from pygeco.rivals.frank_wolfe import Columns
 
@@ -88,7 +88,7 @@ def _plain(
 def _economic(
     objective: Objective, rank: int, search: Direction, rng: np.random.Generator
 ) -> Iterates:
-    entries = squared_entries("the economic R1MP", objective)
+    entries = check_squared_entries("the economic R1MP", objective)
     y, s, columns = entries.by_row.values, np.zeros(0), Columns(entries.shape, rank)
     z = Predictions.of(entries, LowRank.zero(entries.shape))
     pair = search(z.gradient(), rng)

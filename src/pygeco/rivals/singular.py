@@ -21,7 +21,7 @@ class Triplets(NamedTuple):
     passes: int
 
 
-def leading(G: Operator, count: int, rng: np.random.Generator) -> Triplets:
+def find_leading(G: Operator, count: int, rng: np.random.Generator) -> Triplets:
     """The leading `count` triplets to the last digits, from products with G and Gᵀ."""
     m, n = G.shape
     short = min(m, n)
@@ -47,7 +47,7 @@ def leading(G: Operator, count: int, rng: np.random.Generator) -> Triplets:
     return Triplets(LowRank(U[:, order], size * s[order], Vt[order].T.copy()), products[0])
 
 
-def shrunk(
+def shrink(
     G: Operator, threshold: float, guess: int, most: int, rng: np.random.Generator
 ) -> Triplets:
     """D_τ(G) = Σ max(σ − τ, 0) u vᵀ, its rank at most `most`.
@@ -57,7 +57,7 @@ def shrunk(
     """
     count, passes = min(guess, most), 0
     while True:
-        A, more = leading(G, count, rng)
+        A, more = find_leading(G, count, rng)
         passes += more
         if count == most or A.s[-1] <= threshold:
             break
@@ -67,7 +67,7 @@ def shrunk(
     return Triplets(LowRank(A.U, A.s - threshold, A.V), passes)
 
 
-def moved_back(A: LowRank, G: Operator, beta: float) -> Operator:
+def step_back(A: LowRank, G: Operator, beta: float) -> Operator:
     """A − G/β: a low-rank matrix minus a sparse one, never formed."""
     return Sum(A, Multiple(G, -1 / beta))
 

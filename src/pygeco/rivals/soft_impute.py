@@ -22,7 +22,7 @@ from pygeco.arrays.operators import Operator
 from pygeco.arrays.streams import RandomState
 from pygeco.objectives.base import Objective
 from pygeco.rivals.base import Callback, Iterate, Iterates, follow
-from pygeco.rivals.singular import Triplets, distance, moved_back, shrunk
+from pygeco.rivals.singular import Triplets, distance, shrink, step_back
 
 
 class Form(Protocol):
@@ -130,8 +130,8 @@ class Shrinking:
 
     def sweep(self, A: LowRank, alpha: float, rng: np.random.Generator) -> Triplets:
         beta = self.objective.smoothness
-        filled = moved_back(A, self.objective.gradient(A), beta)
-        return shrunk(filled, alpha / beta, A.rank + 2, self.rank, rng)
+        filled = step_back(A, self.objective.gradient(A), beta)
+        return shrink(filled, alpha / beta, A.rank + 2, self.rank, rng)
 
     def clean(self, A: LowRank, alpha: float) -> LowRank:
         return A
@@ -170,7 +170,7 @@ class Alternating:
         return LowRank(A.U, lowered, A.V).truncate(int(np.count_nonzero(lowered > 0)))
 
     def _filled(self, A: LowRank) -> Operator:
-        return moved_back(A, self.objective.gradient(A), self.objective.smoothness)
+        return step_back(A, self.objective.gradient(A), self.objective.smoothness)
 
     def _share(self, A: LowRank, alpha: float) -> Array:
         return A.s / (A.s + alpha / self.objective.smoothness)

@@ -17,7 +17,7 @@ from pygeco.algorithm.path import Stop
 from pygeco.arrays.linalg import solve_psd
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.newton import NEWTON_STEPS, descend
-from pygeco.losses import Loss, Squared, prepared
+from pygeco.losses import Loss, Squared, prepare_loss
 
 __all__ = ["SparsePath", "SparseStep", "fcfgs", "mp", "omp"]
 
@@ -106,10 +106,10 @@ def fcfgs(X: ArrayLike, y: ArrayLike, size: int, loss: str | Loss = "squared") -
         slope = np.abs(f.slope(w))
         slope[chosen] = 0.0  # zero at the minimum over them, up to rounding
         best = int(np.argmax(slope))
-        if slope[best] <= ROUNDING * f.scale:
+        if slope[best] <= MIN_SLOPE_SHARE * f.scale:
             return SparsePath(tuple(steps), Stop.STATIONARY)
         chosen.append(best)
-        w = f.minimised(w, chosen)
+        w = f.minimize_over(w, chosen)
         steps.append(SparseStep(tuple(chosen), w, f.value(w)))
     return SparsePath(tuple(steps), Stop.RANK)
 
@@ -168,7 +168,7 @@ def mp(X: ArrayLike, y: ArrayLike, iterations: int) -> SparsePath:
     for _ in range(_size(iterations, None)):
         along = unit.T @ r
         best = int(np.argmax(np.abs(along)))
-        if abs(along[best]) <= ROUNDING * np.linalg.norm(target):
+        if abs(along[best]) <= MIN_SLOPE_SHARE * np.linalg.norm(target):
             return SparsePath(tuple(steps), Stop.STATIONARY)
         w = w + along[best] / norms[best] * (np.arange(len(w)) == best)
         r = r - along[best] * unit[:, best]
@@ -177,7 +177,7 @@ def mp(X: ArrayLike, y: ArrayLike, iterations: int) -> SparsePath:
     return SparsePath(tuple(steps), Stop.ITERATIONS)
 
 
-ROUNDING = 1e-13
+MIN_SLOPE_SHARE = 1e-13  # of the first slope; a smaller one is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +199,7 @@ class Risk:
     def slope(self, w: Array) -> Array:
         return self.X.T @ self.loss.slope(self.X @ w, self.y) / len(self.y)
 
-    def minimised(self, w: Array, chosen: list[int]) -> Array:
+    def minimize_over(self, w: Array, chosen: list[int]) -> Array:
         """Argmin of f over the chosen coordinates, the others zero, by Newton from w."""
         part = Risk(self.X[:, chosen], self.y, self.loss)
 
@@ -223,7 +223,7 @@ def _checked(X: ArrayLike, y: ArrayLike, loss: str | Loss) -> tuple[Array, Array
         raise ValueError(
             f"y: expected {len(design)} finite numbers, one a row of X, not shape {target.shape}."
         )
-    settled, targets = prepared(loss, target)
+    settled, targets = prepare_loss(loss, target)
     return design, targets, settled
 
 

@@ -18,10 +18,17 @@ from pygeco.arrays.streams import RandomState
 from pygeco.objectives import Entries
 from pygeco.objectives.base import Objective
 from pygeco.objectives.entries.gradient import EntriesGradient
-from pygeco.rivals.base import Callback, Iterate, Iterates, follow, positive, squared_entries
-from pygeco.rivals.singular import shrunk
+from pygeco.rivals.base import (
+    Callback,
+    Iterate,
+    Iterates,
+    check_positive,
+    check_squared_entries,
+    follow,
+)
+from pygeco.rivals.singular import shrink
 
-DIVERGENT = 100.0  # the relative residual at which a run is given up
+MAX_RELATIVE_RESIDUAL = 100.0  # the relative residual at which a run is given up
 
 
 def svt(
@@ -65,10 +72,10 @@ def svt(
     Path
         One step an iteration.
     """
-    entries = squared_entries("SVT", objective)
+    entries = check_squared_entries("SVT", objective)
     rank, cells = check_rank(rank, entries.shape), math.prod(entries.shape)
-    threshold = positive("tau", 5 * math.sqrt(cells) if tau is None else tau)
-    step = positive("delta", 1.2 * cells / entries.size if delta is None else delta)
+    threshold = check_positive("tau", 5 * math.sqrt(cells) if tau is None else tau)
+    step = check_positive("delta", 1.2 * cells / entries.size if delta is None else delta)
 
     def algorithm(rng: np.random.Generator) -> Iterates:
         return _svt(entries, rank, threshold, step, iterations, tolerance, rng)
@@ -93,12 +100,12 @@ def _svt(
     kicks = math.ceil(tau / (delta * Lanczos(0.01)(rest, rng).upper))
     Z = _sum(rest, delta * kicks - 1, rest)
     for _ in range(iterations):
-        A, passes = shrunk(Z, tau, A.rank + 1, rank, rng)
+        A, passes = shrink(Z, tau, A.rank + 1, rank, rng)
         G = entries.residual_gradient(A)
         yield Iterate(A, G, 2 + passes, trace_norm=float(A.s.sum()))
         if G.value <= tolerance**2 * start.value:
             return Stop.CONVERGED
-        if not G.value <= DIVERGENT**2 * start.value:
+        if not G.value <= MAX_RELATIVE_RESIDUAL**2 * start.value:
             return Stop.DIVERGED
         Z = _sum(Z, delta, _residual(G))
     return Stop.ITERATIONS

@@ -86,13 +86,13 @@ def test_conjugate_gradients_agree_with_the_direct_core(penalty, shape, monkeypa
         return [step.objective for step in path]
 
     direct = run()
-    monkeypatch.setattr(quadratic_span, "DIRECT", 2)
+    monkeypatch.setattr(quadratic_span, "MAX_FORMED_COLUMNS", 2)
     np.testing.assert_allclose(run(), direct, rtol=1e-7)
 
 
 @pytest.mark.parametrize("correction", ["core", "diagonal"])
 def test_every_variant_works_beyond_the_direct_core(correction, monkeypatch) -> None:
-    monkeypatch.setattr(quadratic_span, "DIRECT", 2)
+    monkeypatch.setattr(quadratic_span, "MAX_FORMED_COLUMNS", 2)
     case = problem((30, 20), 0.6)
     solver = Solver(correction=correction, signs=True, replacements=4)
     path = minimize(case.entries, 6, solver, random_state=0)

@@ -140,7 +140,7 @@ def test_errors_say_what_to_do(make, advice) -> None:
 
 
 def test_shrinking_turns_the_spans_that_are_kept() -> None:
-    """Better than the core minimised over what zeroing the weakest value leaves."""
+    """Better than the core minimized over what zeroing the weakest value leaves."""
     for seed in range(6):
         case = problem((15, 10), 0.6, seed=seed)
         core = Core()

@@ -267,7 +267,7 @@ class TestMistakes:
         lazy = dd.from_pandas(frame, npartitions=2)
         text = self.told(ValueError, client, lazy)
         assert text == "partition 1: column 'rating': row 1 has no value; remove rows without one."
-        other = lazy.rename(columns={"rating": "colour"})
+        other = lazy.rename(columns={"rating": "color"})
         assert "no columns look like user, item and rating" in self.told(ColumnError, client, other)
         assert "there is no column 'x'" in self.told(
             ColumnError, client, lazy, columns=("user", "item", "x")

@@ -1,5 +1,5 @@
 """Passes over a dense table across the boundaries of its tiles and blocks, of any size, both ways:
-a pass knows nothing of how it was cut, and a line nothing of its neighbours.
+a pass knows nothing of how it was cut, and a line nothing of its neighbors.
 """
 
 from itertools import product

@@ -16,7 +16,7 @@ ROOMS = [1, 3 * WIDE**2, 7 * WIDE**2, 1 << 25]
 @pytest.fixture(params=ROOMS)
 def room(request, monkeypatch):
     """Room for the systems of so many lines at once."""
-    monkeypatch.setattr(dense_sweep, "ROOM", request.param)
+    monkeypatch.setattr(dense_sweep, "MAX_SYSTEM_FLOATS", request.param)
 
 
 @pytest.mark.parametrize("side", ["column", "row"])

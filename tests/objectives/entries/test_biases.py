@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from pygeco import Entries, losses
-from pygeco.objectives.entries.biases import PARTS, Biases, fit_biases, parts
+from pygeco.objectives.entries.biases import PARTS, Biases, fit_biases, read_parts
 
 
 def cells(seed=0, weights=False):
@@ -67,9 +67,9 @@ def test_what_is_switched_off_or_unseen_is_zero() -> None:
 
 
 def test_names_of_the_parts() -> None:
-    assert parts(True) == PARTS
-    assert parts(False) == ()
-    assert parts("row") == ("row",)
-    assert parts(("global", "column")) == ("global", "column")
+    assert read_parts(True) == PARTS
+    assert read_parts(False) == ()
+    assert read_parts("row") == ("row",)
+    assert read_parts(("global", "column")) == ("global", "column")
     with pytest.raises(ValueError, match=r"^biases: unknown part 'user'"):
-        parts(("row", "user"))
+        read_parts(("row", "user"))

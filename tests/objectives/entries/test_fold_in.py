@@ -9,7 +9,7 @@ from pygeco.objectives.entries.fold_in import fold_in
 @pytest.mark.parametrize("ridge", [0.0, 0.7])
 @pytest.mark.parametrize("weights", [False, True])
 def test_each_row_is_its_own_least_squares(ridge, weights, monkeypatch) -> None:
-    monkeypatch.setattr(module, "ROWS", 4)  # several blocks
+    monkeypatch.setattr(module, "ROWS_AT_ONCE", 4)  # several blocks
     rng = np.random.default_rng(0)
     seen = rng.random((11, 8)) < 0.5
     seen[2], seen[7, 1:] = False, False

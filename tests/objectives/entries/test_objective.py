@@ -202,7 +202,7 @@ def test_duplicates_against_pandas(policy, weights) -> None:
     np.testing.assert_allclose(same.toarray()[at], expected)
 
 
-def test_equal_columns_in_neighbouring_rows_are_not_duplicates() -> None:
+def test_equal_columns_in_neighboring_rows_are_not_duplicates() -> None:
     assert Entries([0, 1, 2, 4], [3, 3, 3, 3], [1.0, 2.0, 3.0, 4.0], (6, 4)).size == 4
 
 

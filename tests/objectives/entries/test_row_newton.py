@@ -1,4 +1,4 @@
-"""Rows, columns and offsets under every loss, against a general optimiser."""
+"""Rows, columns and offsets under every loss, against a general optimizer."""
 
 import numpy as np
 import pytest
@@ -7,9 +7,9 @@ import scipy.optimize
 from loss_cases import CASES, sample
 from pygeco import Entries, losses
 from pygeco.objectives.entries import row_newton
-from pygeco.objectives.entries.biases import fit_biases, with_scale
+from pygeco.objectives.entries.biases import fit_biases, settle_scale
 from pygeco.objectives.entries.fold_in import fold_in
-from pygeco.objectives.entries.row_newton import minimise_side
+from pygeco.objectives.entries.row_newton import minimize_side
 
 EVERY = pytest.mark.parametrize("name", CASES)
 LOSSES = pytest.mark.parametrize("name", [name for name in CASES if name != "squared"])
@@ -28,7 +28,7 @@ def cells(name, shape, seed=0):
 @EVERY
 @pytest.mark.parametrize("columns", [False, True])
 def test_each_row_is_at_its_minimum(name, columns, monkeypatch):
-    monkeypatch.setattr(row_newton, "ROOM", 60)  # several blocks of rows
+    monkeypatch.setattr(row_newton, "MAX_GRAM_FLOATS", 60)  # several blocks of rows
     shape, s, ridge = (14, 12), 3, np.array([0.1, 0.2, 0.4])
     loss, rows, cols, y, w = cells(name, shape)
     rng = np.random.default_rng(1)
@@ -40,7 +40,7 @@ def test_each_row_is_at_its_minimum(name, columns, monkeypatch):
     own, other = (cols, rows) if columns else (rows, cols)
     fixed = rng.standard_normal((shape[0 if columns else 1], s))
     start = rng.standard_normal((shape[1 if columns else 0], s))
-    found = minimise_side(entries, start, fixed, columns=columns, ridge=ridge)
+    found = minimize_side(entries, start, fixed, columns=columns, ridge=ridge)
     for i, x in enumerate(found):
         at = own == i
         F = fixed[other[at]]
@@ -110,28 +110,28 @@ def test_scale_comes_from_the_residuals_of_the_offsets():
     y = row[rows] + col[cols] + 0.3 * rng.standard_normal(len(rows))
     entries = Entries(rows, cols, y, (80, 60), loss="huber")
     assert entries.loss.delta > 5
-    scaled = with_scale(entries, losses.Huber())
+    scaled = settle_scale(entries, losses.Huber())
     assert scaled.loss.delta == pytest.approx(0.6, rel=0.1)
-    assert with_scale(entries, losses.Huber(2.0)) is entries
+    assert settle_scale(entries, losses.Huber(2.0)) is entries
     far = rng.random(len(y)) < 0.02
     spoilt = np.where(far, 1e6, 0.3 * rng.standard_normal(len(y)))
     entries = Entries(rows, cols, spoilt, (80, 60), loss="huber")
-    assert with_scale(entries, losses.Huber()).loss.delta == pytest.approx(0.6, rel=0.1)
+    assert settle_scale(entries, losses.Huber()).loss.delta == pytest.approx(0.6, rel=0.1)
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
 @pytest.mark.parametrize("room", [1, 8, 1 << 23])
 def test_a_row_takes_the_same_steps_in_any_company(steps, room, monkeypatch):
-    """Rows whose first trials are all too long get more of them; their neighbours do not."""
+    """Rows whose first trials are all too long get more of them; their neighbors do not."""
     rng = np.random.default_rng(5)
     y = rng.standard_normal((9, 12)) * np.geomspace(1e-2, 1e4, 9)[:, None]
     fixed = rng.standard_normal((12, 2))
-    monkeypatch.setattr(row_newton, "ROOM", room)
+    monkeypatch.setattr(row_newton, "MAX_GRAM_FLOATS", room)
 
     def solve(rows):
         i, j = np.indices((len(rows), 12)).reshape(2, -1)
         entries = Entries(i, j, y[rows].reshape(-1), loss=losses.LogCosh())
-        return minimise_side(entries, np.zeros((len(rows), 2)), fixed, steps=steps)
+        return minimize_side(entries, np.zeros((len(rows), 2)), fixed, steps=steps)
 
     alone = np.concatenate([solve([i]) for i in range(9)])
     np.testing.assert_allclose(solve(range(9)), alone, rtol=1e-9)

@@ -71,5 +71,5 @@ def test_conjugate_gradients_give_the_same_step(name, monkeypatch):
     A = make_low_rank((30, 20), 4, seed=2)
     B = np.random.default_rng(6).standard_normal((4, 4))
     direct = entries.span(A).newton(B, 0.01)
-    monkeypatch.setattr(kronecker, "DIRECT", 0)
+    monkeypatch.setattr(kronecker, "MAX_FORMED_UNKNOWNS", 0)
     np.testing.assert_allclose(entries.span(A).newton(B, 0.01), direct, rtol=1e-3, atol=1e-5)

@@ -13,7 +13,7 @@ SHAPES = [(12, 9), (9, 12)]
 @pytest.fixture(params=["direct", "conjugate gradients"])
 def span(request, monkeypatch):
     if request.param != "direct":
-        monkeypatch.setattr(quadratic_span, "DIRECT", 1)
+        monkeypatch.setattr(quadratic_span, "MAX_FORMED_COLUMNS", 1)
 
     def make(case, A):
         return case.entries.span(A)

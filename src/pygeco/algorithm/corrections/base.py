@@ -50,7 +50,7 @@ class Correction(Protocol):
         """The state at A, as it is."""
 
     def solve(self, objective: Objective, A: LowRank) -> State:
-        """Minimised over the spans of A."""
+        """Minimized over the spans of A."""
 
     def extend(self, state: State, u: Array, v: Array) -> State:
         """With the pair (u, v), or with several, the columns of (m, k) and (n, k)."""
@@ -59,7 +59,7 @@ class Correction(Protocol):
         """Without the weakest component, the others as they are."""
 
     def shrink(self, state: State) -> State:
-        """Without the weakest component, minimised again."""
+        """Without the weakest component, minimized again."""
 
 
 def columns(u: Array, v: Array) -> Iterator[tuple[Array, Array]]:

@@ -55,7 +55,7 @@ class Core(Correction):
         return state._replace(A=A, span=span, value=value)
 
     def shrink(self, state: State) -> State:
-        """The smallest singular value zeroed, then the core minimised again at the lower rank.
+        """The smallest singular value zeroed, then the core minimized again at the lower rank.
 
         For a quadratic problem a few rounds also turn the kept spans inside the wider ones.
         None of it passes over the data.

@@ -7,7 +7,7 @@ import numpy as np
 from pygeco.algorithm.penalties import Penalty
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.newton import HALVINGS, NEWTON_STEPS, descend
-from pygeco.objectives.base import Modelled, Smooth, Span
+from pygeco.objectives.base import Modeled, Smooth, Span
 
 MAX_STEPS = 5000
 
@@ -15,7 +15,7 @@ MAX_STEPS = 5000
 def minimize_proximal(span: Span, B: Array, penalty: Penalty) -> tuple[Array, float]:
     """The core from a start, and the value there. Never rises.
 
-    Where R has a quadratic model, proximal Newton: the model is minimised under the penalty, which
+    Where R has a quadratic model, proximal Newton: the model is minimized under the penalty, which
     costs no pass over the data, then a line search (Lee, Sun and Saunders 2014).
     """
 
@@ -25,7 +25,7 @@ def minimize_proximal(span: Span, B: Array, penalty: Penalty) -> tuple[Array, fl
     def objective(B: Array) -> float:
         return span.value(B) + h(B)
 
-    if isinstance(span, Modelled):
+    if isinstance(span, Modeled):
 
         def newton(B: Array) -> tuple[Array, float]:
             model = span.model(B)

@@ -1,6 +1,6 @@
-"""The sweep: exact minimisation over one whole factor at a time (correction="sweep").
+"""The sweep: exact minimization over one whole factor at a time (correction="sweep").
 
-A half-sweep minimises over span(U) × ℝⁿ, which contains span(U) × span(V): it lowers the
+A half-sweep minimizes over span(U) × ℝⁿ, which contains span(U) × span(V): it lowers the
 objective at least as much as the paper's step 6, and leaves ⟨∇R(A), A⟩ = 0: all that the proof of
 Theorem 1 asks for. That is so for squares, to rounding; over a dense table for every loss, to the
 tolerance of its Newton steps. Over observed cells the other losses take two Newton steps a row: no
@@ -8,7 +8,7 @@ row gets worse, but neither of the two is exact, and the theorem is not proved. 
 measure ⟨∇R(A), A⟩ and hold regardless.
 
 With a trace norm the sweeps work on R(P Qᵀ) + α/2 (‖P‖² + ‖Q‖²), whose minimum over all
-factorisations P Qᵀ = A is R(A) + α‖A‖_tr, reached by the balanced one, P = U √s and Q = V √s.
+factorizations P Qᵀ = A is R(A) + α‖A‖_tr, reached by the balanced one, P = U √s and Q = V √s.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from pygeco.engines.dask.slabs import Slab, slab_bounds
 from pygeco.errors import ReadError
 from pygeco.io.tables import arranged, numbers, pyarrow
 from pygeco.io.value_scale import are_marks
-from pygeco.objectives.entries.observed import merged, repeats
+from pygeco.objectives.entries.observed import find_repeats, merge_repeats
 
 VALUES = 1 << 16  # values that a summary shows, at most
 SKETCH = 1 << 16  # users that a summary names, at most
@@ -236,7 +236,7 @@ def assemble(
     values = np.concatenate([piece.values for piece in pieces]).astype(dtype, copy=False)
     shape = (len(users.ids), columns)
     pointers, indices, values = in_rows(rows, cols, values, shape)
-    again = repeats(pointers, indices)
+    again = find_repeats(pointers, indices)
     pair = None
     if len(again):
         row = int(np.searchsorted(pointers, again[0], side="right")) - 1
@@ -259,5 +259,5 @@ def _once(
     first = np.ones(len(values), bool)
     first[again] = False
     at = np.flatnonzero(first)
-    merged_values = merged(values, None, at, duplicates)[0]
+    merged_values = merge_repeats(values, None, at, duplicates)[0]
     return np.searchsorted(at, pointers).astype(np.int64), indices[at], merged_values

@@ -161,7 +161,7 @@ def parts_of_files(
 
 
 def _grouped(rows: Sequence[int]) -> list[tuple[int, ...]]:
-    """Numbers of neighbouring groups with at most ROWS rows together, or of one group."""
+    """Numbers of neighboring groups with at most ROWS rows together, or of one group."""
     runs: list[tuple[int, ...]] = []
     size = 0
     for group, count in enumerate(rows):

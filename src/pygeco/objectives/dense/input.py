@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from pygeco.arrays.kinds import full, on
 from pygeco.arrays.low_rank import Array
 from pygeco.engines import Table, TableEngine
-from pygeco.losses import Loss, Squared, check_size, prepared
+from pygeco.losses import Loss, Squared, check_size, prepare_loss
 
-ROWS = 256  # that are checked at once
+ROWS_AT_ONCE = 256  # that are checked at once
 
 
-def checked(
+def check_table(
     Y: ArrayLike, mask: ArrayLike | None, sample_weight: ArrayLike | None, engine: TableEngine
 ) -> Table:
     """Values in their own type, mask and weights, and the type to work in."""
@@ -36,12 +36,12 @@ def check_extremes(table: Table, loss: Loss) -> None:
     try:
         check_size("Y", ends, single=single)
     except ValueError:  # perhaps of cells that are masked
-        for first in range(0, len(values), ROWS):
-            i = slice(first, first + ROWS)
+        for first in range(0, len(values), ROWS_AT_ONCE):
+            i = slice(first, first + ROWS_AT_ONCE)
             check_size("Y", values[i][_seen(table, i)], single=single)
 
 
-def relabelled(loss: str | Loss, table: Table) -> tuple[Loss, Table]:
+def relabel_table(loss: str | Loss, table: Table) -> tuple[Loss, Table]:
     """The loss as all observed cells make it, and the targets as it wants them.
 
     The one case in which Y is copied: a sample may miss a rare level, and which labels there are
@@ -49,7 +49,7 @@ def relabelled(loss: str | Loss, table: Table) -> tuple[Loss, Table]:
     """
     seen = _seen(table, slice(None))
     given = table.values[seen].astype(table.dtype)
-    found, targets = prepared(loss, given, weights_at(table, ..., seen))
+    found, targets = prepare_loss(loss, given, weights_at(table, ..., seen))
     out = full(table.values.shape, np.nan, table.values, table.dtype)
     out[seen] = targets
     return found, table._replace(values=out)

@@ -17,15 +17,15 @@ from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.engines import Engine, TableEngine, choose_table_engine
 from pygeco.engines.values import Deviations, Lines, Systems
-from pygeco.losses import Loss, Squared, named, prepared
+from pygeco.losses import Loss, Squared, find_loss, prepare_loss
 from pygeco.losses.duals import dual_of_losses
 from pygeco.objectives.base import Objective, OfCells
-from pygeco.objectives.dense.input import check_extremes, checked, relabelled, weights_at
-from pygeco.objectives.dense.sweep import DIRECT, blocks, minimise_lines
+from pygeco.objectives.dense.input import check_extremes, check_table, relabel_table, weights_at
+from pygeco.objectives.dense.sweep import MAX_DIRECT_COLUMNS, minimize_lines, split_blocks
 from pygeco.objectives.spans.convex import ConvexSpan
 
 # Rows and columns, at least and at most, of the part from which scales are estimated.
-SAMPLE = 128, 512
+SAMPLE_LINES = 128, 512
 EPSILON = float(np.finfo(float).eps)
 
 
@@ -69,7 +69,7 @@ class Dense(Objective):
         sample_weight: ArrayLike | None = None,
         engine: str | Engine | None = None,
     ) -> None:
-        self.table = checked(Y, mask, sample_weight, choose_table_engine(engine, Y))
+        self.table = check_table(Y, mask, sample_weight, choose_table_engine(engine, Y))
         self.shape: tuple[int, int] = self.table.values.shape
         self.offset: tuple[Array, Array] | None = None
         self.total_weight, self.heaviest, infinite = self.engine.census(self.table)
@@ -77,13 +77,13 @@ class Dense(Objective):
             raise ValueError(f"Y: {infinite} cells are infinite; mark them as NaN to leave out.")
         if not self.total_weight > 0:
             raise ValueError("Y: no observed cell; at least one is needed.")
-        check_extremes(self.table, named(loss))
-        if type(named(loss)).targets is not Loss.targets:  # labels or levels, not numbers
-            self.loss, self.table = relabelled(loss, self.table)
+        check_extremes(self.table, find_loss(loss))
+        if type(find_loss(loss)).targets is not Loss.targets:  # labels or levels, not numbers
+            self.loss, self.table = relabel_table(loss, self.table)
         else:
             i, j, seen, y = self._part
             w = weights_at(self.table, np.ix_(i, j), seen)
-            self.loss, _ = prepared(loss, y[seen], w)
+            self.loss, _ = prepare_loss(loss, y[seen], w)
 
     @property
     def engine(self) -> TableEngine:
@@ -168,7 +168,7 @@ class Dense(Objective):
 
         From `start`; a row of W never gets worse, and one without any cell stays as it is. One
         product with Y for the squared loss on all cells. Else at most `steps` passes of
-        `minimise_lines`, in blocks whose systems fit in memory, cheaper ones if not `exact`. A row
+        `minimize_lines`, in blocks whose systems fit in memory, cheaper ones if not `exact`. A row
         of W depends on its own cells alone, whatever the others are and however many.
         """
         if side not in ("column", "row"):
@@ -181,12 +181,12 @@ class Dense(Objective):
             gram = 2 * inner(fixed, fixed) + 2 * float(lift[0]) * np.eye(fixed.shape[1])
             return times(force, np.linalg.pinv(gram, rcond=EPSILON * len(gram), hermitian=True))
         bound, s = self.loss.smoothness * self.heaviest, fixed.shape[1]
-        curved = exact or s <= DIRECT
+        curved = exact or s <= MAX_DIRECT_COLUMNS
         found = []
-        for block in blocks(len(start), s, curved=curved):
+        for block in split_blocks(len(start), s, curved=curved):
             part = self.part(cols=block) if columns else self.part(rows=block)
             given = fixed, start[block], lift[block], bound, steps, curved
-            found.append(minimise_lines(partial(part.lines, columns), *given))
+            found.append(minimize_lines(partial(part.lines, columns), *given))
         return np.concatenate(found)
 
     def shifted(self, row: Array, col: Array) -> Dense:
@@ -267,7 +267,7 @@ class Dense(Objective):
     def _part(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Array]:
         """Some rows and columns, which of their cells are observed, and the values there."""
         rng = stream(Purpose.SAMPLE)
-        size = int(np.clip(np.sqrt(self.shape[0] * self.shape[1]) / 4, *SAMPLE))
+        size = int(np.clip(np.sqrt(self.shape[0] * self.shape[1]) / 4, *SAMPLE_LINES))
         while True:
             chosen = (np.sort(rng.permutation(count)[:size]) for count in self.shape)
             i, j = (on(index, self.kind) for index in chosen)
@@ -276,7 +276,7 @@ class Dense(Objective):
             seen = ~np.isnan(y)
             for w in self.table.weights:
                 seen &= w[at] > 0
-            if int(np.count_nonzero(seen)) >= SAMPLE[0] or size >= max(self.shape):
+            if int(np.count_nonzero(seen)) >= SAMPLE_LINES[0] or size >= max(self.shape):
                 return i, j, seen, y
             size *= 2
 

@@ -11,20 +11,20 @@ from pygeco.arrays.low_rank import Array
 from pygeco.engines.values import Lines
 
 # Up to this many columns each line's own system costs little more than the pass itself.
-DIRECT = 16
+MAX_DIRECT_COLUMNS = 16
 # Floats of systems that may be in memory at once.
-ROOM = 1 << 25
-PROGRESS = 1e-14
+MAX_SYSTEM_FLOATS = 1 << 25
+MIN_PROGRESS = 1e-14  # share of the value: a smaller decrease is rounding
 # A gradient step of less than twice the inverse curvature goes down; a little less is taken.
-SAFE = 0.55
+SAFE_STEP = 0.55
 
 
-def blocks(lines: int, columns: int, *, curved: bool) -> Iterator[slice]:
-    """Lines that are minimised at once: all of them, or as many as have room for their systems."""
-    return parts(lines, max(1, ROOM // max(1, columns**2)) if curved else lines)
+def split_blocks(lines: int, columns: int, *, curved: bool) -> Iterator[slice]:
+    """Lines that are minimized at once: all of them, or as many as have room for their systems."""
+    return parts(lines, max(1, MAX_SYSTEM_FLOATS // max(1, columns**2)) if curved else lines)
 
 
-def minimise_lines(
+def minimize_lines(
     lines: Callable[..., Lines],
     fixed: Array,
     start: Array,
@@ -43,7 +43,7 @@ def minimise_lines(
     `steps` passes at most; that of a single pass is not checked. A line depends on no other.
     """
     FtF = inner(fixed, fixed)
-    least = SAFE * bound * len(fixed) if np.isfinite(bound) else 0.0
+    least = SAFE_STEP * bound * len(fixed) if np.isfinite(bound) else 0.0
 
     def at(W: Array) -> tuple[Array, Array, Array]:
         found = lines(W, fixed, fixed, curved=curved)
@@ -60,7 +60,7 @@ def minimise_lines(
     value, step, fall = at(W)
     if steps == 1:
         return W + step
-    going = fall > PROGRESS * np.abs(value)
+    going = fall > MIN_PROGRESS * np.abs(value)
     for _ in range(steps - 1):
         if not going.any():
             break
@@ -71,7 +71,7 @@ def minimise_lines(
         W = np.where(better[:, None], trial, W)
         step = np.where(better[:, None], next_step, step)
         value, fall = np.where(better, new, value), np.where(better, next_fall, fall)
-        going &= t * fall > PROGRESS * np.abs(value)
+        going &= t * fall > MIN_PROGRESS * np.abs(value)
     return W
 
 

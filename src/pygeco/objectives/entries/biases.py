@@ -14,10 +14,10 @@ from pygeco.arrays.newton import descend
 from pygeco.engines import Cells
 from pygeco.losses import Loss, Squared, robust_scale
 from pygeco.objectives.entries.objective import Entries
-from pygeco.objectives.entries.row_newton import minimise_side
+from pygeco.objectives.entries.row_newton import minimize_side
 
 PARTS = ("global", "row", "column")
-REST = 1e-9  # a move of offsets, as a share of the data's spread, that ends their rounds
+MIN_MOVE_SHARE = 1e-9  # a move of offsets, as a share of the data's spread, that ends their rounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Biases:
         return self.mean + self.row[on(rows, self.row)] + self.col[on(cols, self.col)]
 
 
-def parts(biases: bool | str | tuple[str, ...]) -> tuple[str, ...]:
+def read_parts(biases: bool | str | tuple[str, ...]) -> tuple[str, ...]:
     """The switched-on parts: True is all, False none, else a name or several."""
     chosen = (
         PARTS
@@ -66,7 +66,7 @@ def fit_biases(entries: Entries, chosen: tuple[str, ...], rounds: int = 100) -> 
         biases = replace(biases, mean=middle)
     # No more than rounding allows: beside a large offset, that is all that moves in the end.
     away = np.abs(by_row.values.astype(float) - middle).max()
-    least = max(REST * float(away), 4 * np.finfo(float).eps * abs(middle), 1e-300)
+    least = max(MIN_MOVE_SHARE * float(away), 4 * np.finfo(float).eps * abs(middle), 1e-300)
     for _ in range(rounds):
         before = biases
         if "column" in chosen:
@@ -79,7 +79,7 @@ def fit_biases(entries: Entries, chosen: tuple[str, ...], rounds: int = 100) -> 
     return biases
 
 
-def with_scale(entries: Entries, loss: Loss) -> Entries:
+def settle_scale(entries: Entries, loss: Loss) -> Entries:
     """The entries under `loss` with its scale, where it leaves one open, taken from residuals.
 
     They are the residuals of the row and column means, or the values about their median where
@@ -112,7 +112,7 @@ def _by_loss(entries: Entries, chosen: tuple[str, ...], rounds: int) -> Biases:
     def side(start: Array, other: Array, columns: bool) -> Array:
         shift = (mean + other, 0 * start) if columns else (mean + 0 * start, other)
         here, constant = entries.shifted(*shift), ones((len(other), 1), other)
-        found = minimise_side(here, start[:, None], constant, columns=columns, ridge=ridge, steps=2)
+        found = minimize_side(here, start[:, None], constant, columns=columns, ridge=ridge, steps=2)
         return found[:, 0]
 
     for _ in range(rounds):
@@ -124,7 +124,7 @@ def _by_loss(entries: Entries, chosen: tuple[str, ...], rounds: int) -> Biases:
         # The change of a prediction, root mean square over the cells.
         moved = float(entries.by_row.counts() @ (row - before[0]) ** 2)
         moved += float(entries.by_col.counts() @ (col - before[1]) ** 2)
-        if moved <= REST * variance * entries.size:
+        if moved <= MIN_MOVE_SHARE * variance * entries.size:
             break
     return Biases(mean, row, col)
 

@@ -11,9 +11,9 @@ from pygeco.arrays.kinds import on, parts, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.engines import Cells, Engine, LocalEngine
 from pygeco.objectives.entries.objective import Entries
-from pygeco.objectives.entries.row_newton import minimise_side
+from pygeco.objectives.entries.row_newton import minimize_side
 
-ROWS = 4096
+ROWS_AT_ONCE = 4096  # whose systems are in memory together
 
 
 def fold_in(entries: Entries, V: Array, *, offset: Array, ridge: ArrayLike) -> Array:
@@ -27,7 +27,7 @@ def fold_in(entries: Entries, V: Array, *, offset: Array, ridge: ArrayLike) -> A
     if not entries.squared:
         start = zeros((entries.shape[0], s), V)
         moved = entries.shifted(zeros(len(start), V), offset)
-        return minimise_side(moved, start, V, ridge=ridge)
+        return minimize_side(moved, start, V, ridge=ridge)
     out = zeros((entries.shape[0], s), V)
     lift = np.broadcast_to(on(ridge, V, float), out.shape)
     return entries.engine.map_groups(cells, partial(_fold_rows, offset=offset), V, out, lift)
@@ -40,7 +40,7 @@ def _fold_rows(
     if not isinstance(engine, LocalEngine):
         raise TypeError("engine: columns on a cluster are not folded in; use engine='cpu'.")
     out, eye = zeros(start.shape, V), on(np.eye(V.shape[1]), V)
-    for part in parts(len(out), ROWS):
+    for part in parts(len(out), ROWS_AT_ONCE):
         found = engine.row_systems(cells, part, offset, V)
         out[part] = _solve(found.grams + eye * lift[part][:, None, :], found.sides)
     return out

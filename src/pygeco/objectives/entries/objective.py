@@ -14,7 +14,7 @@ from pygeco.arrays.kinds import as_array, on, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.engines import Cells, Engine, cells_of_slabs, choose_engine
 from pygeco.engines.values import Systems
-from pygeco.losses import Loss, named, prepared
+from pygeco.losses import Loss, find_loss, prepare_loss
 from pygeco.losses.duals import dual_of_losses
 from pygeco.objectives.base import Objective, Span
 from pygeco.objectives.entries.cell_views import CellViews, beyond
@@ -29,8 +29,8 @@ from pygeco.objectives.entries.gradient import (
     sum_residuals,
 )
 from pygeco.objectives.entries.half_sweep import Side, half_sweep
-from pygeco.objectives.entries.observed import check_policy, compressed, observed
-from pygeco.objectives.entries.row_newton import minimise_side
+from pygeco.objectives.entries.observed import check_policy, order_cells, use_compressed
+from pygeco.objectives.entries.row_newton import minimize_side
 from pygeco.objectives.spans.convex import ConvexSpan
 from pygeco.objectives.spans.quadratic import QuadraticSpan
 
@@ -38,7 +38,7 @@ Product = Callable[[Array], Array]
 
 # A pull to the start, as a share of a row's mean curvature: it settles what the row's cells leave
 # open, well above the rounding of the Grams and far below anything that they say.
-PULL = {"f": 1e-4, "d": 1e-10}
+START_PULL = {"f": 1e-4, "d": 1e-10}
 
 
 class Entries(CellViews, Objective):
@@ -95,7 +95,7 @@ class Entries(CellViews, Objective):
         lean: bool = False,
         engine: str | Engine | None = None,
     ) -> None:
-        by_row, by_col, shape = observed(
+        by_row, by_col, shape = order_cells(
             rows,
             cols,
             values,
@@ -117,7 +117,7 @@ class Entries(CellViews, Objective):
     ) -> None:
         self.shape, self.lean, self.borrowed = shape, lean, False
         w = by_row.weights if len(by_row.weights) else None
-        settled = prepared(loss, by_row.values, w) if by_row.size else (named(loss), None)
+        settled = prepare_loss(loss, by_row.values, w) if by_row.size else (find_loss(loss), None)
         self.loss, targets = settled
         if targets is not None and targets is not by_row.values:
             by_row = by_row._replace(values=targets)
@@ -136,7 +136,7 @@ class Entries(CellViews, Objective):
         engine = choose_engine(settings.get("engine"), X.data)
         known = {"loss", "lean", "duplicates", "allow_empty", "engine"}
         if row_weight is None and settings.keys() <= known:
-            both = compressed(X, engine, settings.get("allow_empty", False))
+            both = use_compressed(X, engine, settings.get("allow_empty", False))
             if both is not None:
                 check_policy(settings.get("duplicates", "error"))
                 entries = cls.__new__(cls)
@@ -254,7 +254,7 @@ class Entries(CellViews, Objective):
         if not self.squared:
             lift = np.asarray(ridge, dtype=float).reshape(-1, 1) * self.total_weight
             columns = side == "column"
-            return minimise_side(self, start, fixed, columns=columns, ridge=lift, steps=2)
+            return minimize_side(self, start, fixed, columns=columns, ridge=lift, steps=2)
         cells = self.by_row if side == "row" else self.by_col
         rows, s = start.shape
         if s == 0:
@@ -265,7 +265,7 @@ class Entries(CellViews, Objective):
             Side(fixed.astype(self.dtype), zeros(len(fixed), fixed)),
             prior=np.ones(s),
             ridge=np.broadcast_to(on(ridge, start, float) * self.total_weight, (rows,)),
-            jitter=PULL[self.dtype.char],
+            jitter=START_PULL[self.dtype.char],
             offsets=False,
         )
         return swept.side.factor.astype(float)

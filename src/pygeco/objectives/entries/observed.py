@@ -15,7 +15,7 @@ from pygeco.engines.cpu.cells import with_transpose
 from pygeco.errors import RepeatedCellError
 
 
-def observed(
+def order_cells(
     rows: ArrayLike,
     cols: ArrayLike,
     values: ArrayLike,
@@ -33,11 +33,11 @@ def observed(
     if w is not None and not w.all():  # a cell of weight zero is none
         some = w > 0
         i, j, y, w = i[some], j[some], y[some], w[some]
-    by_row, by_col = _unique(*engine.both_orders(i, j, y, w, shape), duplicates, shape)
+    by_row, by_col = _drop_repeats(*engine.both_orders(i, j, y, w, shape), duplicates, shape)
     return *engine.place_cells(by_row, by_col), shape
 
 
-def compressed(X: Any, engine: Engine, allow_empty: bool) -> tuple[Cells, Cells] | None:
+def use_compressed(X: Any, engine: Engine, allow_empty: bool) -> tuple[Cells, Cells] | None:
     """A CSR or CSC matrix in both orders, its own arrays used as one of them.
 
     None where that cannot be: another format or engine, unsorted or repeated cells, long indices.
@@ -134,12 +134,12 @@ def check_policy(duplicates: str) -> None:
         raise ValueError(f"duplicates: unknown policy {duplicates!r}; use one of {policies}.")
 
 
-def _unique(
+def _drop_repeats(
     by_row: Cells, by_col: Cells, duplicates: str, shape: tuple[int, int]
 ) -> tuple[Cells, Cells]:
     """The cells with at most one each, by the policy."""
     check_policy(duplicates)
-    again = repeats(by_row.pointers, by_row.indices)
+    again = find_repeats(by_row.pointers, by_row.indices)
     if not len(again):
         return by_row, by_col
     rows = np.repeat(np.arange(shape[0], like=by_row.indices), by_row.counts())
@@ -150,18 +150,18 @@ def _unique(
     first[again] = False
     at = np.flatnonzero(first)
     w = by_row.weights if len(by_row.weights) else None
-    y, heavier = merged(by_row.values, w, at, duplicates)
+    y, heavier = merge_repeats(by_row.values, w, at, duplicates)
     return by_row.engine.both_orders(rows[at], by_row.indices[at], y, heavier, shape)
 
 
-def repeats(pointers: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int64]:
+def find_repeats(pointers: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int64]:
     """Positions of the cells, sorted within each row, that repeat the one before."""
     again = np.flatnonzero(indices[1:] == indices[:-1]) + 1
     starts = pointers[np.searchsorted(pointers, again)]
     return again[starts != again]  # the first cell of a row may repeat the last row's column
 
 
-def merged(
+def merge_repeats(
     y: Array, w: Array | None, at: NDArray[np.int64], duplicates: str
 ) -> tuple[Array, Array | None]:
     """One value and the mean weight for each run of repeats that starts at `at`."""

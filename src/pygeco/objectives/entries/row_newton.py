@@ -16,24 +16,24 @@ from pygeco.engines import Cells, Engine
 if TYPE_CHECKING:
     from pygeco.objectives.entries.objective import Entries
 
-STEPS = 50
+MAX_NEWTON_STEPS = 50  # of a row; a few do, but for starts far away
 # Far from its minimum a loss like |x| has a tenth of the curvature that a Newton step would need:
 # the first trials may all be too long.
-TRIALS = 8
+MAX_TRIALS = 8
 # What a Newton step is damped by, as a share of a row's mean curvature: above the Grams' rounding.
 DAMPING = {"f": 1e-5, "d": 1e-9}
 # Floats of the Grams that are in memory at once.
-ROOM = 1 << 23
+MAX_GRAM_FLOATS = 1 << 23
 
 
-def minimise_side(
+def minimize_side(
     entries: Entries,
     start: Array,
     fixed: Array,
     *,
     columns: bool = False,
     ridge: ArrayLike = 0.0,
-    steps: int = STEPS,
+    steps: int = MAX_NEWTON_STEPS,
 ) -> Array:
     """Argmin over W of Σ_E w ℓ(⟨W_i, fixed_j⟩ + offset, y) + Σ_ik ridge_ik W_ik².
 
@@ -47,11 +47,11 @@ def minimise_side(
     cells, s = entries.cells(columns), fixed.shape[1]
     out = start.astype(float)
     lift = np.broadcast_to(on(ridge, out, float), out.shape)
-    job = partial(_minimise_rows, loss=entries.loss, steps=steps)
+    job = partial(_minimize_rows, loss=entries.loss, steps=steps)
     return cells.engine.map_groups(cells, job, Q, out, P[:, s:], lift)
 
 
-def _minimise_rows(
+def _minimize_rows(
     engine: Engine,
     cells: Cells,
     Q: Array,
@@ -64,12 +64,12 @@ def _minimise_rows(
 ) -> Array:
     """The rows of these cells, a block at a time."""
     out, s = start.copy(), start.shape[1]
-    block = max(1, ROOM // max(1, s * s))
+    block = max(1, MAX_GRAM_FLOATS // max(1, s * s))
     for first in range(0, len(out) if s else 0, block):
         part = slice(first, min(first + block, len(out)))
         run = cells._replace(pointers=cells.pointers[part.start : part.stop + 1])
         rows = _Rows(engine, run, loss, extra[part], Q, lift[part])
-        out[part] = rows.minimise(out[part], steps)
+        out[part] = rows.minimize(out[part], steps)
     return out
 
 
@@ -84,7 +84,7 @@ class _Rows:
     Q: Array
     lift: Array
 
-    def minimise(self, W: Array, steps: int) -> Array:
+    def minimize(self, W: Array, steps: int) -> Array:
         value, grams, force = self._at(W)
         step, fall = self._newton(grams, force, slice(None))
         t = ones(len(W), W)
@@ -92,7 +92,7 @@ class _Rows:
         open_ = fall > rounding * np.abs(value)
         stuck = open_.copy()  # rows that no trial has lowered yet: they get more of them
         # Not for labels: there a stuck row may have no minimum at all.
-        more = TRIALS if self.loss.regression else 0
+        more = MAX_TRIALS if self.loss.regression else 0
         for trials in range(steps + more):
             if trials >= steps:
                 open_ &= stuck

@@ -76,10 +76,10 @@ class ConvexSpan:
         local = self._local(B)
         lift = ridge * self._total
         force = -self._total * self._inside(self._slope(local) + ridge * B)
-        if force.size > kronecker.DIRECT:
+        if force.size > kronecker.MAX_FORMED_UNKNOWNS:
             step = kronecker.conjugate_gradients(local.grams, self.Y, force, lift, rtol=1e-6)
         else:
-            K = kronecker.matrix(local.grams, self.Y)
+            K = kronecker.form_curvature(local.grams, self.Y)
             K[np.diag_indices_from(K)] += lift
             step = solve_psd(K, force.reshape(-1)).reshape(force.shape)
         return self._inside(step)
@@ -88,14 +88,16 @@ class ConvexSpan:
         """The quadratic model at B. One pass, O(|E| s²/2); its products take none."""
         local = self._local(B)
         at, slope, scale = self.value(B), self._slope(local), 1 / self._total
-        if B.size > kronecker.DIRECT:
-            bend = kronecker.largest(local.grams)
+        if B.size > kronecker.MAX_FORMED_UNKNOWNS:
+            bend = kronecker.bound_curvature(local.grams)
 
             def apply(D: Array) -> Array:
-                return scale * self._inside(kronecker.product(local.grams, self.Y, self._inside(D)))
+                return scale * self._inside(
+                    kronecker.apply_curvature(local.grams, self.Y, self._inside(D))
+                )
 
         else:
-            K = kronecker.matrix(local.grams, self.Y)
+            K = kronecker.form_curvature(local.grams, self.Y)
             bend = float(np.linalg.eigvalsh(K)[-1])
 
             def apply(D: Array) -> Array:
@@ -107,7 +109,7 @@ class ConvexSpan:
     def lipschitz(self) -> float:
         """The curvature at zero, as a first guess: far away the loss may bend more."""
         core = np.zeros((self.X.shape[1], self.Y.shape[1]))
-        return kronecker.largest(self._local(self._inside(core)).grams) / self._total
+        return kronecker.bound_curvature(self._local(self._inside(core)).grams) / self._total
 
     def diagonal(self, b: Array) -> tuple[Array, Array]:
         local = self._local(np.diag(b))

@@ -16,9 +16,9 @@ import scipy.sparse.linalg
 from pygeco.arrays.kinds import host, inner, runs, times
 from pygeco.arrays.low_rank import Array
 
-GROUPS = 8192
+GROUPS_AT_ONCE = 8192  # Grams that are multiplied in one product
 # Up to this many unknowns the matrix is formed; beyond, it acts through the Grams.
-DIRECT = 256
+MAX_FORMED_UNKNOWNS = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +43,12 @@ class Model:
         return self.bend
 
 
-def matrix(grams: Array, Y: Array) -> Array:
+def form_curvature(grams: Array, Y: Array) -> Array:
     """K on vec(C), (k t, k t). O(n k² t² / 4): both factors are symmetric."""
     k, t = grams.shape[1], Y.shape[1]
     (a, b), (p, q) = np.triu_indices(k), np.triu_indices(t)
     half = np.zeros((len(a), len(p)))
-    for part in runs(Y, GROUPS):
+    for part in runs(Y, GROUPS_AT_ONCE):
         half += inner(grams[part][:, a, b], Y[part][:, p] * Y[part][:, q])
     by_gram = np.empty((k, k, len(p)))
     by_gram[a, b] = by_gram[b, a] = half
@@ -58,13 +58,13 @@ def matrix(grams: Array, Y: Array) -> Array:
     return K.reshape(k * t, k * t)
 
 
-def product(grams: Array, Y: Array, C: Array) -> Array:
+def apply_curvature(grams: Array, Y: Array, C: Array) -> Array:
     """K C through the Grams. O(n k²)."""
     moved = times(Y, C.T)
     return inner(np.matmul(grams, moved[:, :, None])[:, :, 0], Y)
 
 
-def largest(grams: Array) -> float:
+def bound_curvature(grams: Array) -> float:
     """An upper bound on σ₁(K) for orthonormal columns Y: max_j σ₁(G_j)."""
     return float(np.linalg.norm(grams, 2, (1, 2)).max()) if grams.size else 0.0
 
@@ -83,7 +83,7 @@ def conjugate_gradients(
 
     def apply(c: Array) -> Array:
         C = c.reshape(force.shape)
-        return (product(grams, Y, C) + lift * C).reshape(-1)
+        return (apply_curvature(grams, Y, C) + lift * C).reshape(-1)
 
     def precondition(c: Array) -> Array:
         half = scipy.linalg.cho_solve(solve_left, c.reshape(force.shape))

@@ -22,8 +22,8 @@ from pygeco.objectives.spans import kronecker
 if TYPE_CHECKING:
     from pygeco.objectives.entries.objective import Entries
 
-# Up to this many columns the s⁴ tensor is kept and factorised; beyond, conjugate gradients.
-DIRECT = 48
+# Up to this many columns the s⁴ tensor is kept and factorized; beyond, conjugate gradients.
+MAX_FORMED_COLUMNS = 48
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +58,8 @@ class QuadraticSpan:
         grams, sides = objective.engine.moments(cells, X)
         k, t = X.shape[1], Y.shape[1]
         H = None
-        if k <= DIRECT:
-            H = kronecker.matrix(grams, Y).reshape(k, t, k, t).transpose(0, 2, 1, 3)
+        if k <= MAX_FORMED_COLUMNS:
+            H = kronecker.form_curvature(grams, Y).reshape(k, t, k, t).transpose(0, 2, 1, 3)
         eyes = np.eye(k), np.eye(t)
         return cls(objective, flipped, X, Y, grams, *eyes, H, b=inner(sides, Y))
 
@@ -83,7 +83,7 @@ class QuadraticSpan:
             grams=grams,
             turn_x=np.eye(X.shape[1]),
             turn_y=np.eye(Y.shape[1]),
-            H=None if self.H is None or s >= DIRECT else old._grown(fresh, Y),
+            H=None if self.H is None or s >= MAX_FORMED_COLUMNS else old._grown(fresh, Y),
             b=old._projected(X, Y, x, y),
         )
 
@@ -120,7 +120,7 @@ class QuadraticSpan:
 
     def lipschitz(self) -> float:
         if self.H is None:
-            return 2 * kronecker.largest(self._turned().grams) / self._total
+            return 2 * kronecker.bound_curvature(self._turned().grams) / self._total
         return 2 * float(scipy.linalg.eigvalsh(self._matrix())[-1]) / self._total
 
     def diagonal(self, b: Array) -> tuple[Array, Array]:
@@ -150,7 +150,7 @@ class QuadraticSpan:
         if self.H is not None:
             return (self._matrix() @ C.reshape(-1)).reshape(C.shape)
         turned = self.turn_x @ C @ self.turn_y.T
-        return self.turn_x.T @ kronecker.product(self.grams, self.Y, turned) @ self.turn_y
+        return self.turn_x.T @ kronecker.apply_curvature(self.grams, self.Y, turned) @ self.turn_y
 
     def _turned(self) -> QuadraticSpan:
         """The same problem with X, Y and the Grams in the present bases. O(n s³)."""
