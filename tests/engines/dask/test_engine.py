@@ -145,7 +145,7 @@ def test_the_same_bits_on_any_number_of_workers(client) -> None:
 @pytest.mark.parametrize("correction", ["sweep", "core"])
 def test_questions_and_tasks_give_the_same_bits(client, monkeypatch, correction) -> None:
     def bits():
-        path = minimize(both(client)[1], 3, Solver(correction=correction), random_state=0)
+        path = minimize(both(client)[1], 2, Solver(correction=correction), random_state=0)
         return [(step.objective, step.certificate.upper) for step in path]
 
     answered = []

@@ -72,7 +72,8 @@ def solve_columns(
     out, uncertainty = np.empty((n, d), dtype), np.empty(n)
     mean = none if noise is None else np.empty((n, d))
     variance = np.empty((n, d)) if variances else none
-    ridge = np.ones(n) if rest["ridge"] is None else np.ascontiguousarray(rest["ridge"], float)
+    # A copy: what Dask sends cannot be written to, for which numba would compile the kernel anew.
+    ridge = np.ones(n) if rest["ridge"] is None else np.array(rest["ridge"], float)
     solve_tables(
         packed,
         d - offsets,
