@@ -15,7 +15,7 @@ KINDS = ("user", "item", "rating")
 def test_rules_are_damped_means() -> None:
     model, (fitted, held) = by_evidence(), ratings()
     judged = diagnostics.judge(model, held)
-    found = diagnostics.simple_rules(model, judged, KINDS)
+    found = diagnostics.predict_by_rules(model, judged, KINDS)
     names = ["overall mean", "mean of the item", "means of the item and the user"]
     assert [rule.name for rule in found] == names
     rows, cols, values, (m, n) = fitted
@@ -34,7 +34,7 @@ def test_rules_are_damped_means() -> None:
 def test_the_constant_of_labels_is_their_share() -> None:
     rows, cols, values, shape = ratings()[1]
     judged = diagnostics.judge(by_labels(), (rows, cols, (values > 3.5).astype(float), shape))
-    (rule,) = diagnostics.simple_rules(by_labels(), judged, KINDS)
+    (rule,) = diagnostics.predict_by_rules(by_labels(), judged, KINDS)
     assert rule.predicted[0] == pytest.approx(np.mean(ratings()[0][2] > 3.5), abs=1e-4)
 
 
@@ -42,8 +42,8 @@ def test_the_constant_of_labels_is_their_share() -> None:
 @pytest.mark.parametrize("model", [by_evidence, by_path])
 def test_groups_by_activity_are_a_partition(model, side) -> None:
     judged = diagnostics.judge(model(), ratings()[1])
-    rule = diagnostics.simple_rules(model(), judged, KINDS)[0]
-    groups = diagnostics.error_by_activity(model(), judged, rule, side)
+    rule = diagnostics.predict_by_rules(model(), judged, KINDS)[0]
+    groups = diagnostics.measure_error_by_activity(model(), judged, rule, side)
     assert len(groups) > 1
     assert sum(group.cells for group in groups) == len(judged.observed)
     assert all(a.high < b.low for a, b in pairwise(groups))

@@ -49,11 +49,11 @@ def test_cells_outside_the_matrix_are_told() -> None:
 def test_fitted_cells_are_told_from_new_ones() -> None:
     fitted, held = ratings()
     both = tuple(np.concatenate(pair) for pair in zip(fitted[:3], held[:3], strict=True))
-    found = diagnostics.unseen(by_path(), both)
+    found = diagnostics.find_unseen_cells(by_path(), both)
     assert sorted(zip(found.rows, found.cols, strict=True)) == sorted(zip(*held[:2], strict=True))
     assert found.total == len(held[2])
     assert found.held_out
-    assert diagnostics.unseen(by_path(), fitted).total == 0
+    assert diagnostics.find_unseen_cells(by_path(), fitted).total == 0
 
 
 def test_tables_are_judged_by_their_ids() -> None:

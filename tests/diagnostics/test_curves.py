@@ -13,7 +13,7 @@ def rmse(found, values):
 
 def test_the_curve_of_a_path_is_the_error_of_each_rank() -> None:
     model, (rows, cols, values, shape) = by_path(), ratings()[1]
-    found = diagnostics.curve(model, (rows, cols, values, shape))
+    found = diagnostics.measure_curve(model, (rows, cols, values, shape))
     assert found.refitted
     assert found.ranks.tolist() == [1, 2, 3, 4, 5]
     b = model.biases_
@@ -26,7 +26,7 @@ def test_the_curve_of_a_path_is_the_error_of_each_rank() -> None:
 
 def test_the_curve_of_the_evidence_cuts_off_its_last_components() -> None:
     model, held = by_evidence(), ratings()[1]
-    found = diagnostics.curve(model, held)
+    found = diagnostics.measure_curve(model, held)
     assert not found.refitted
     assert len(found.ranks) == model.rank_ + 1
     b, U, s, Vt = model.biases_, *np.linalg.svd(model.factors_.to_dense(), full_matrices=False)

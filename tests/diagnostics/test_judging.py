@@ -24,13 +24,13 @@ def test_bins_of_a_calibrated_model_are_on_the_diagonal() -> None:
     rng = np.random.default_rng(1)
     judged = diagnostics.judge(by_evidence())
     true = judged._replace(observed=judged.predicted + rng.standard_normal(len(judged.predicted)))
-    found = diagnostics.calibration(true, bins=10)
+    found = diagnostics.measure_calibration(true, bins=10)
     assert found.counts.sum() == len(judged.predicted)
     assert np.ptp(found.counts) <= 1
     assert np.mean(np.abs(found.observed - found.predicted) <= found.half_width) >= 0.7
     assert np.all(np.diff(found.predicted) > 0)
     wrong = judged._replace(observed=judged.predicted + 1.0)
-    shifted = diagnostics.calibration(wrong)
+    shifted = diagnostics.measure_calibration(wrong)
     assert np.allclose(shifted.observed - shifted.predicted, 1.0)
 
 
@@ -38,9 +38,9 @@ def test_coverage_of_gaussian_residuals_is_the_level() -> None:
     rng = np.random.default_rng(2)
     judged = diagnostics.judge(by_evidence())
     draws = judged.predicted + judged.deviation * rng.standard_normal(len(judged.predicted))
-    for level, share in diagnostics.coverage(judged._replace(observed=draws)):
+    for level, share in diagnostics.measure_coverage(judged._replace(observed=draws)):
         assert share == pytest.approx(level, abs=0.03)
-    assert diagnostics.coverage(diagnostics.judge(by_path())) == []
+    assert diagnostics.measure_coverage(diagnostics.judge(by_path())) == []
 
 
 def test_labels_are_judged_as_probabilities() -> None:
@@ -49,7 +49,7 @@ def test_labels_are_judged_as_probabilities() -> None:
     assert set(np.unique(judged.observed)) == {0.0, 1.0}
     proba = model.predict_proba(judged.cells.rows, judged.cells.cols)[:, 1]
     assert np.allclose(judged.predicted, proba)
-    found = diagnostics.curve(model)
+    found = diagnostics.measure_curve(model)
     assert found.measure == "mean loss"
     assert found.fitted[-1] == pytest.approx(
         -model.score((judged.cells.rows, judged.cells.cols, judged.observed, model.factors_.shape)),
@@ -68,6 +68,6 @@ def test_levels_are_judged_on_their_own_scale() -> None:
 
 def test_worst_cells_have_the_largest_losses() -> None:
     judged = diagnostics.judge(by_evidence())
-    found = diagnostics.worst(judged, 7)
+    found = diagnostics.find_worst(judged, 7)
     expected = np.sort(np.abs(judged.residuals))[::-1][:7]
     assert np.allclose(np.abs(judged.residuals)[found], expected)

@@ -16,7 +16,7 @@ def rmse(found, values):
 
 def test_components_are_the_singular_triples_turned_upward() -> None:
     model = by_path()
-    found = diagnostics.components(model, count=3, extremes=4)
+    found = diagnostics.find_components(model, count=3, extremes=4)
     U, s, Vt = np.linalg.svd(model.factors_.to_dense(), full_matrices=False)
     rows, cols = ratings()[0][:2]
     for part in found:
@@ -44,18 +44,18 @@ def test_components_come_by_their_effect_at_the_fitted_cells() -> None:
     wide = model.factors_.append(np.eye(40)[1], np.eye(30)[0])
     wild = LowRank(wide.U, np.append(wide.s[:-1], 1e3), wide.V)
     model.model_ = replace(model.model_, factors=wild)
-    found = diagnostics.components(model)
+    found = diagnostics.find_components(model)
     effects = [part.effect for part in found]
     assert effects == sorted(effects, reverse=True)
     assert [part.number for part in found][-1] == 1  # the largest value, and no effect
-    assert [part.number for part in diagnostics.components(model, count=1)] != [1]
+    assert [part.number for part in diagnostics.find_components(model, count=1)] != [1]
 
 
 def test_columns_with_few_cells_are_left_out() -> None:
     model = by_path()
     counts = np.bincount(model.seen_.indices, minlength=80)
     support = int(np.median(counts))
-    for part in diagnostics.components(model, support=support):
+    for part in diagnostics.find_components(model, support=support):
         assert all(counts[j] >= support for j, _ in part.top + part.bottom)
 
 

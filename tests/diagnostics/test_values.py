@@ -21,7 +21,7 @@ def fit_values(values):
 
 
 def warned(model) -> str:
-    return " ".join(diagnostics.data_warnings(model, None, KINDS))
+    return " ".join(diagnostics.find_data_warnings(model, None, KINDS))
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_warnings_name_what_misleads() -> None:
 
 
 def test_values_are_counted_by_level_or_in_bins() -> None:
-    found = diagnostics.spread_of_values(fit_values(np.round(ratings()[0][2])))
+    found = diagnostics.count_values(fit_values(np.round(ratings()[0][2])))
     assert found.edges is None
     assert found.counts.sum() == len(ratings()[0][2])
-    wide = diagnostics.spread_of_values(fit_values(np.linspace(0, 1, len(ratings()[0][2]))))
+    wide = diagnostics.count_values(fit_values(np.linspace(0, 1, len(ratings()[0][2]))))
     assert len(wide.edges) == len(wide.levels) + 1
     assert wide.counts.sum() == len(ratings()[0][2])

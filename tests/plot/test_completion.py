@@ -19,7 +19,7 @@ def texts(ax):
 def test_path_draws_both_errors_and_the_floor() -> None:
     model, held = by_path(), ratings()[1]
     ax = plot.path(model, held)
-    found = diagnostics.curve(model, held)
+    found = diagnostics.measure_curve(model, held)
     assert np.allclose(lines(ax)["fitted cells"], found.fitted)
     assert np.allclose(lines(ax)["held-out cells"], found.held_out)
     best = int(found.held_out.argmin())
@@ -44,10 +44,10 @@ def test_path_and_words_say_where_nothing_is_known() -> None:
     assert unknown[-1]
     ax = plot.path(model)
     assert ("nothing" if all(unknown) else "nothing known at") in texts(ax)
-    said = diagnostics.curve(model).gap_words
+    said = diagnostics.measure_curve(model).gap_words
     assert [word == "nothing known" for word in said] == unknown
-    assert "Nothing is known here" in " ".join(words.certificate(model))
-    assert "Nothing is known" not in " ".join(words.certificate(by_path()))
+    assert "Nothing is known here" in " ".join(words.describe_certificate(model))
+    assert "Nothing is known" not in " ".join(words.describe_certificate(by_path()))
 
 
 def test_the_step_of_the_evidence_under_huber_is_certified_for_huber() -> None:
@@ -92,7 +92,7 @@ def test_residuals_have_mass_one() -> None:
 
 def test_calibration_draws_the_bins() -> None:
     ax = plot.calibration(by_evidence(), ratings()[1], bins=6)
-    found = diagnostics.calibration(diagnostics.judge(by_evidence(), ratings()[1]), 6)
+    found = diagnostics.measure_calibration(diagnostics.judge(by_evidence(), ratings()[1]), 6)
     points = ax.containers[0].lines[0]
     assert np.allclose(points.get_xdata(), found.predicted)
     assert np.allclose(points.get_ydata(), found.observed)

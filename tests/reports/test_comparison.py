@@ -15,10 +15,10 @@ def test_figures_stand_beside_those_of_simple_rules(tmp_path) -> None:
     rows = [re.sub(r"<[^>]+>", " ", row).split() for row in re.findall(r"<tr>.*?</tr>", page)]
     shown = {" ".join(row) for row in rows}
     judged = diagnostics.judge(model, held)
-    for rule in diagnostics.simple_rules(model, judged, ("row", "column", "cell")):
+    for rule in diagnostics.predict_by_rules(model, judged, ("row", "column", "cell")):
         off = rule.predicted - judged.observed
         errors = (np.sqrt(np.mean(off**2)), np.mean(np.abs(off)))
-        assert " ".join([rule.name, *(words.number(error) for error in errors)]) in shown
+        assert " ".join([rule.name, *(words.format_number(error) for error in errors)]) in shown
     lists = diagnostics.judge_lists(model, judged)
     for name, ranked in (("this model", lists.model), ("most popular columns", lists.popular)):
         figures = (ranked.precision, ranked.recall, ranked.ndcg)

@@ -62,7 +62,7 @@ def test_every_picture_is_drawn() -> None:
         draw(model, held)
     plot.spectrum(model)
     plot.factors(model)
-    assert diagnostics.unseen(model, held).total == len(held[2])
+    assert diagnostics.find_unseen_cells(model, held).total == len(held[2])
     X = np.outer(np.arange(1.0, 21.0), np.arange(1.0, 13.0))
     X[3, 4] = 1e4
     robust = RobustPCA(1, engine="fake", random_state=0).fit(X)

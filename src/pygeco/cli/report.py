@@ -45,10 +45,10 @@ def report(
 
         check_output(output, model, ratings, titles, kind="HTML", overwrite=overwrite)
         voice, fitted = Voice(as_json), opened(model)
-        held = diagnostics.held_out_cells(fitted)
+        held = diagnostics.find_held_out_cells(fitted)
         if ratings is not None:
             columns = {"user": user, "item": item, "rating": rating}
-            held = diagnostics.unseen(fitted, read_for(fitted, ratings, columns, voice))
+            held = diagnostics.find_unseen_cells(fitted, read_for(fitted, ratings, columns, voice))
             if not held.total:
                 raise ValueError(
                     f"--ratings: the model was fitted to every rating of {ratings.name}; give "

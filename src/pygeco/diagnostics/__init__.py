@@ -4,25 +4,32 @@ from pygeco.diagnostics.baselines import (
     Group,
     Lists,
     Rule,
-    error_by_activity,
+    find_typical_rows,
     judge_lists,
-    simple_rules,
-    typical_rows,
+    measure_error_by_activity,
+    predict_by_rules,
 )
-from pygeco.diagnostics.cells import Cells, cells_of, counts, held_out_cells, hosted, unseen
-from pygeco.diagnostics.curves import Curve, curve
+from pygeco.diagnostics.cells import (
+    Cells,
+    bring_to_host,
+    count_by_column,
+    find_cells,
+    find_held_out_cells,
+    find_unseen_cells,
+)
+from pygeco.diagnostics.curves import Curve, measure_curve
 from pygeco.diagnostics.judging import (
     Bins,
     Judged,
-    calibration,
-    comparable,
-    coverage,
+    find_worst,
+    has_common_scale,
     judge,
-    observed,
-    worst,
+    measure_calibration,
+    measure_coverage,
+    to_data_scale,
 )
-from pygeco.diagnostics.parts import Component, Names, components
-from pygeco.diagnostics.values import Spread, data_warnings, spread_of_values
+from pygeco.diagnostics.parts import Component, Names, find_components
+from pygeco.diagnostics.values import Spread, count_values, find_data_warnings
 
 __all__ = [
     "Bins",
@@ -35,23 +42,23 @@ __all__ = [
     "Names",
     "Rule",
     "Spread",
-    "calibration",
-    "cells_of",
-    "comparable",
-    "components",
-    "counts",
-    "coverage",
-    "curve",
-    "data_warnings",
-    "error_by_activity",
-    "held_out_cells",
-    "hosted",
+    "bring_to_host",
+    "count_by_column",
+    "count_values",
+    "find_cells",
+    "find_components",
+    "find_data_warnings",
+    "find_held_out_cells",
+    "find_typical_rows",
+    "find_unseen_cells",
+    "find_worst",
+    "has_common_scale",
     "judge",
     "judge_lists",
-    "observed",
-    "simple_rules",
-    "spread_of_values",
-    "typical_rows",
-    "unseen",
-    "worst",
+    "measure_calibration",
+    "measure_coverage",
+    "measure_curve",
+    "measure_error_by_activity",
+    "predict_by_rules",
+    "to_data_scale",
 ]

@@ -12,14 +12,14 @@ from pygeco.arrays.kinds import host, on
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.diagnostics import metrics
-from pygeco.diagnostics.cells import Cells, counts
+from pygeco.diagnostics.cells import Cells, count_by_column
 from pygeco.diagnostics.completion import Completion
-from pygeco.diagnostics.judging import Judged, observed
+from pygeco.diagnostics.judging import Judged, to_data_scale
 from pygeco.diagnostics.metrics import Ranked
 
-DAMPING = 5.0  # cells of the overall mean that each row's and column's own is given
-MOST_ROWS = 4000  # whose lists are judged: more say the same
-LIST = 10  # columns of a list
+DAMPING_CELLS = 5.0  # cells of the overall mean that each row's and column's own is given
+MAX_JUDGED_ROWS = 4000  # whose lists are judged: more say the same
+LIST_LENGTH = 10  # columns of a list
 
 
 class Rule(NamedTuple):
@@ -78,7 +78,7 @@ class Lists(NamedTuple):
     threshold: float
 
 
-def simple_rules(model: Completion, judged: Judged, kinds: tuple[str, str, str]) -> list[Rule]:
+def predict_by_rules(model: Completion, judged: Judged, kinds: tuple[str, str, str]) -> list[Rule]:
     """Predict by simple rules: the best constant; for numbers, means of columns, and of both sides.
 
     Parameters
@@ -95,16 +95,16 @@ def simple_rules(model: Completion, judged: Judged, kinds: tuple[str, str, str])
     list of Rule
     """
     cells, values = judged.cells, host(model.seen_.values)
-    rules = [_constant(model, cells, values)]
+    rules = [_predict_constant(model, cells, values)]
     if not model.loss_.regression:
         return rules
     pointers, cols = host(model.seen_.pointers), host(model.seen_.indices)
     rows = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
-    values = observed(model.loss_, values)
+    values = to_data_scale(model.loss_, values)
     mean = float(values.mean())
     m, n = model.factors_.shape
-    own = mean + _damped(cols, values - mean, n)
-    taste = _damped(rows, values - own[cols], m)
+    own = mean + _damp_means(cols, values - mean, n)
+    taste = _damp_means(rows, values - own[cols], m)
     by_column, by_both = own[cells.cols], own[cells.cols] + taste[cells.rows]
     names = (f"mean of the {kinds[1]}", f"means of the {kinds[1]} and the {kinds[0]}")
     for name, predicted in zip(names, (by_column, by_both), strict=True):
@@ -113,7 +113,7 @@ def simple_rules(model: Completion, judged: Judged, kinds: tuple[str, str, str])
     return rules
 
 
-def _constant(model: Completion, cells: Cells, targets: Array) -> Rule:
+def _predict_constant(model: Completion, cells: Cells, targets: Array) -> Rule:
     """The linear prediction with the lowest mean loss at the fitted cells."""
     loss, some = model.loss_, targets[:: max(1, len(targets) // 200_000)].astype(float)
     if loss.name == "squared":
@@ -127,12 +127,12 @@ def _constant(model: Completion, cells: Cells, targets: Array) -> Rule:
     return Rule("overall mean", np.asarray(loss.response(everywhere), dtype=float), losses)
 
 
-def _damped(index: NDArray[Any], values: Array, size: int) -> Array:
+def _damp_means(index: NDArray[Any], values: Array, size: int) -> Array:
     total = np.bincount(index, values, size)
-    return total / (np.bincount(index, minlength=size) + DAMPING)
+    return total / (np.bincount(index, minlength=size) + DAMPING_CELLS)
 
 
-def error_by_activity(
+def measure_error_by_activity(
     model: Completion, judged: Judged, rule: Rule, side: str, groups: int = 4
 ) -> list[Group]:
     """Measure errors of cells by how many fitted cells their row or column has.
@@ -155,7 +155,7 @@ def error_by_activity(
     list of Group
     """
     by_row = side == "row"
-    known = np.diff(host(model.seen_.pointers)) if by_row else counts(model)
+    known = np.diff(host(model.seen_.pointers)) if by_row else count_by_column(model)
     known = known[judged.cells.rows if by_row else judged.cells.cols]
     edges = np.unique(np.quantile(known, np.linspace(0, 1, groups + 1)[1:-1], method="lower"))
     group = np.searchsorted(edges, known, side="left")
@@ -163,13 +163,13 @@ def error_by_activity(
     for t in range(len(edges) + 1):
         own = group == t
         if own.any():
-            errors = (mean_error(model, x, own, judged) for x in (judged, rule))
+            errors = (measure_mean_error(model, x, own, judged) for x in (judged, rule))
             ends = int(known[own].min()), int(known[own].max())
             found.append(Group(*ends, int(own.sum()), *errors))
     return found
 
 
-def mean_error(
+def measure_mean_error(
     model: Completion, found: Judged | Rule, own: NDArray[np.bool_], judged: Judged
 ) -> float:
     """Root mean squared error over some cells; the mean loss where values are no numbers."""
@@ -179,7 +179,7 @@ def mean_error(
     return float(np.sqrt(np.mean(off**2)))
 
 
-def judge_lists(model: Completion, judged: Judged, k: int = LIST) -> Lists | None:
+def judge_lists(model: Completion, judged: Judged, k: int = LIST_LENGTH) -> Lists | None:
     """Measure precision, recall and NDCG of the first k columns of each row.
 
     A cell is relevant at or above the mean fitted value. Lists leave out the fitted cells.
@@ -198,24 +198,24 @@ def judge_lists(model: Completion, judged: Judged, k: int = LIST) -> Lists | Non
     Lists or None
         None where no held-out cell is relevant.
     """
-    limit = float(observed(model.loss_, host(model.seen_.values)).mean())
+    limit = float(to_data_scale(model.loss_, host(model.seen_.values)).mean())
     liked = np.flatnonzero(judged.observed >= limit)
     rows = np.unique(judged.cells.rows[liked])
     if not len(rows):
         return None
-    if len(rows) > MOST_ROWS:
-        rows = np.sort(stream(Purpose.SAMPLE).choice(rows, MOST_ROWS, replace=False))
+    if len(rows) > MAX_JUDGED_ROWS:
+        rows = np.sort(stream(Purpose.SAMPLE).choice(rows, MAX_JUDGED_ROWS, replace=False))
         liked = liked[np.isin(judged.cells.rows[liked], rows)]
     user = np.searchsorted(rows, judged.cells.rows[liked])
     pair = np.unique(np.stack([user, judged.cells.cols[liked]]), axis=1)
     best = host(model.model_.best(on(rows, model.factors_.U), k, hide_held_out=False).columns)
     by_model = metrics.ranking(best, pair[0], pair[1])
-    return Lists(by_model, metrics.ranking(_popular(model, rows, k), pair[0], pair[1]), limit)
+    return Lists(by_model, metrics.ranking(_list_popular(model, rows, k), pair[0], pair[1]), limit)
 
 
-def _popular(model: Completion, rows: NDArray[Any], k: int) -> NDArray[np.int64]:
+def _list_popular(model: Completion, rows: NDArray[Any], k: int) -> NDArray[np.int64]:
     """The k columns with the most cells that each row does not know."""
-    order = np.argsort(-counts(model), kind="stable")
+    order = np.argsort(-count_by_column(model), kind="stable")
     pointers, cols = host(model.seen_.pointers), host(model.seen_.indices)
     lists = np.full((len(rows), min(k, len(order))), -1, np.int64)
     for t, row in enumerate(rows):
@@ -226,7 +226,7 @@ def _popular(model: Completion, rows: NDArray[Any], k: int) -> NDArray[np.int64]
     return lists
 
 
-def typical_rows(model: Completion) -> list[int]:
+def find_typical_rows(model: Completion) -> list[int]:
     """Find rows with few, with the usual number and with many cells.
 
     Parameters

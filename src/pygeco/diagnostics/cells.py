@@ -15,7 +15,7 @@ from pygeco.diagnostics.completion import Completion
 from pygeco.io.tables import is_table
 from pygeco.objectives import Entries
 
-MOST = 1_000_000  # cells looked at: beyond these, a random million says the same
+MAX_CELLS = 1_000_000  # cells looked at: beyond these, a random million says the same
 
 
 class Cells(NamedTuple):
@@ -40,7 +40,7 @@ class Cells(NamedTuple):
     held_out: bool
 
 
-def cells_of(model: Completion, data: object = None, most: int = MOST) -> Cells:
+def find_cells(model: Completion, data: object = None, most: int = MAX_CELLS) -> Cells:
     """Take the cells of `data`, or those that the model was fitted to.
 
     Parameters
@@ -57,15 +57,15 @@ def cells_of(model: Completion, data: object = None, most: int = MOST) -> Cells:
     Cells
     """
     if data is None:
-        rows, cols, targets = _fitted(model)
-        return _sampled(Cells(rows, cols, targets, len(targets), False), most)
+        rows, cols, targets = _list_fitted(model)
+        return _sample(Cells(rows, cols, targets, len(targets), False), most)
     if isinstance(data, Cells):
         return data
     if is_table(data) and model.row_ids_ is not None:
         rows, cols, targets = model.known_cells(data)
         if not len(targets):
             raise ValueError("held_out: none of its cells has a row and a column that were fitted.")
-        return _sampled(Cells(rows, cols, targets, len(targets), True), most)
+        return _sample(Cells(rows, cols, targets, len(targets), True), most)
     if isinstance(data, tuple):
         rows, cols, values = (np.asarray(part) for part in data[:3])
     else:
@@ -84,10 +84,10 @@ def cells_of(model: Completion, data: object = None, most: int = MOST) -> Cells:
                 f"held_out: {name} {wrong} is outside 0 … {size - 1}, the fitted matrix."
             )
     targets = model.loss_.targets(values)
-    return _sampled(Cells(rows, cols, targets, len(targets), True), most)
+    return _sample(Cells(rows, cols, targets, len(targets), True), most)
 
 
-def held_out_cells(model: Completion, data: object = None) -> Cells | None:
+def find_held_out_cells(model: Completion, data: object = None) -> Cells | None:
     """Take the cells of `data`, or those that the model keeps as held out of its fit.
 
     Parameters
@@ -102,15 +102,15 @@ def held_out_cells(model: Completion, data: object = None) -> Cells | None:
         None where there are none.
     """
     if data is not None:
-        return cells_of(model, data)
+        return find_cells(model, data)
     kept = model.held_out_
     if kept is None or not len(kept.values):
         return None
     cells = Cells(kept.rows(), host(kept.indices), host(kept.values), len(kept.values), True)
-    return _sampled(cells, MOST)
+    return _sample(cells, MAX_CELLS)
 
 
-def unseen(model: Completion, data: object) -> Cells:
+def find_unseen_cells(model: Completion, data: object) -> Cells:
     """Take the cells of `data` that the model was not fitted to. O(cells log |E|).
 
     Parameters
@@ -124,13 +124,13 @@ def unseen(model: Completion, data: object) -> Cells:
     Cells
         None of them may be left.
     """
-    cells = cells_of(model, data, most=2**62)
+    cells = find_cells(model, data, most=2**62)
     new = ~model.was_fitted(cells.rows, cells.cols)
     part = (cells.rows[new], cells.cols[new], cells.targets[new])
-    return _sampled(Cells(*part, int(new.sum()), True), MOST)
+    return _sample(Cells(*part, int(new.sum()), True), MAX_CELLS)
 
 
-def hosted(A: LowRank) -> LowRank:
+def bring_to_host(A: LowRank) -> LowRank:
     """Bring the factors of a matrix to the host.
 
     Parameters
@@ -145,7 +145,7 @@ def hosted(A: LowRank) -> LowRank:
     return LowRank(host(A.U), A.s, host(A.V))
 
 
-def counts(model: Completion) -> NDArray[np.int64]:
+def count_by_column(model: Completion) -> NDArray[np.int64]:
     """Count the fitted cells of each column.
 
     Parameters
@@ -160,19 +160,19 @@ def counts(model: Completion) -> NDArray[np.int64]:
     return np.bincount(host(model.seen_.indices), minlength=model.factors_.shape[1])
 
 
-def linear(model: Completion, cells: Cells, A: LowRank) -> Array:
+def predict_linear(model: Completion, cells: Cells, A: LowRank) -> Array:
     z = model.biases_.at(cells.rows, cells.cols) + A.entries(cells.rows, cells.cols)
     return host(z)
 
 
-def _fitted(model: Completion) -> tuple[NDArray[Any], NDArray[Any], Array]:
+def _list_fitted(model: Completion) -> tuple[NDArray[Any], NDArray[Any], Array]:
     """Rows, columns and targets of the fitted cells, row by row."""
     pointers = host(model.seen_.pointers)
     rows = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
     return rows, host(model.seen_.indices), host(model.seen_.values)
 
 
-def _sampled(cells: Cells, most: int) -> Cells:
+def _sample(cells: Cells, most: int) -> Cells:
     if len(cells.targets) <= most:
         return cells
     chosen = np.sort(stream(Purpose.SAMPLE).choice(len(cells.targets), most, replace=False))

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from pygeco.algorithm.path import Step
 from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.diagnostics.cells import MOST, Cells, cells_of, hosted, linear
+from pygeco.diagnostics.cells import MAX_CELLS, Cells, bring_to_host, find_cells, predict_linear
 from pygeco.diagnostics.completion import Completion
 
-WORK = 10**9  # cells × components that a curve may cost: more ranks than that are thinned
+MAX_WORK = 10**9  # cells × components that a curve may cost: more ranks than that are thinned
 
 
 class Curve(NamedTuple):
@@ -46,7 +46,7 @@ class Curve(NamedTuple):
     measure: str
 
 
-def curve(model: Completion, held_out: object = None, most: int = MOST) -> Curve:
+def measure_curve(model: Completion, held_out: object = None, most: int = MAX_CELLS) -> Curve:
     """Measure the error on the fitted and on the held-out cells for each rank of the path.
 
     A fit with a single step (the evidence) gives the error of its leading components instead,
@@ -64,17 +64,17 @@ def curve(model: Completion, held_out: object = None, most: int = MOST) -> Curve
     -------
     Curve
     """
-    sets = [cells_of(model, None, most)]
+    sets = [find_cells(model, None, most)]
     if held_out is not None:
-        sets.append(cells_of(model, held_out, most))
+        sets.append(find_cells(model, held_out, most))
     path = model.path_
     refitted = len(path) > 1
     if refitted:
-        steps = _thinned(list(path), sum(len(cells.rows) for cells in sets))
+        steps = _thin(list(path), sum(len(cells.rows) for cells in sets))
         errors = [[_error(model, cells, step.A) for step in steps] for cells in sets]
         ranks = [step.rank for step in steps]
     else:
-        errors = [_growing(model, cells) for cells in sets]
+        errors = [_measure_growing(model, cells) for cells in sets]
         ranks, steps = list(range(model.factors_.rank + 1)), []
     return Curve(
         np.array(ranks),
@@ -89,22 +89,24 @@ def curve(model: Completion, held_out: object = None, most: int = MOST) -> Curve
     )
 
 
-def _thinned(steps: list[Step], cells: int) -> list[Step]:
+def _thin(steps: list[Step], cells: int) -> list[Step]:
     """Few enough steps for the work allowed; the first and the last are kept."""
     count = len(steps)
-    allowed = max(2, int(WORK / max(1.0, cells * float(np.mean([step.rank for step in steps])))))
+    allowed = max(
+        2, int(MAX_WORK / max(1.0, cells * float(np.mean([step.rank for step in steps]))))
+    )
     if count <= allowed:
         return steps
     return [steps[t] for t in np.unique(np.linspace(0, count - 1, allowed).round().astype(int))]
 
 
 def _error(model: Completion, cells: Cells, A: LowRank) -> float:
-    return _mean_error(model, cells, linear(model, cells, A))
+    return _mean_error(model, cells, predict_linear(model, cells, A))
 
 
-def _growing(model: Completion, cells: Cells) -> list[float]:
+def _measure_growing(model: Completion, cells: Cells) -> list[float]:
     """The errors of the leading 0, 1, 2, … components of the fitted matrix."""
-    A = hosted(model.factors_).svd()
+    A = bring_to_host(model.factors_).svd()
     z = host(model.biases_.at(cells.rows, cells.cols)).astype(float)
     errors = [_mean_error(model, cells, z)]
     for u, s, v in zip(A.U.T, A.s, A.V.T, strict=True):

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import host, on
 from pygeco.arrays.low_rank import Array
-from pygeco.diagnostics.cells import MOST, Cells, cells_of, linear
+from pygeco.diagnostics.cells import MAX_CELLS, Cells, find_cells, predict_linear
 from pygeco.diagnostics.completion import Completion
 from pygeco.losses import Logistic, Loss, Ordinal, SmoothedHinge
 
@@ -83,7 +83,7 @@ class Bins(NamedTuple):
     counts: NDArray[np.int64]
 
 
-def judge(model: Completion, data: object = None, most: int = MOST) -> Judged:
+def judge(model: Completion, data: object = None, most: int = MAX_CELLS) -> Judged:
     """Predict at the cells of `data`, or at the fitted ones. O(cells × rank).
 
     Parameters
@@ -108,8 +108,8 @@ def judge(model: Completion, data: object = None, most: int = MOST) -> Judged:
     >>> len(judged.residuals), bool(judged.rmse < 1)
     (500, True)
     """
-    cells = cells_of(model, data, most)
-    z = linear(model, cells, model.factors_)
+    cells = find_cells(model, data, most)
+    z = predict_linear(model, cells, model.factors_)
     spread = model.average_ or model.posterior_
     deviation = None
     if spread is not None:
@@ -117,14 +117,14 @@ def judge(model: Completion, data: object = None, most: int = MOST) -> Judged:
         deviation = np.sqrt(host(spread.variance(i, j)))
     return Judged(
         cells,
-        observed(model.loss_, cells.targets),
+        to_data_scale(model.loss_, cells.targets),
         model.model_.respond(z).astype(float),
         np.asarray(model.loss_.value(z, cells.targets), dtype=float),
         deviation,
     )
 
 
-def observed(loss: Loss, targets: Array) -> Array:
+def to_data_scale(loss: Loss, targets: Array) -> Array:
     """Bring targets to the scale of the loss's response: 0/1 for probabilities, levels for levels.
 
     Parameters
@@ -145,7 +145,7 @@ def observed(loss: Loss, targets: Array) -> Array:
     return targets.astype(float)
 
 
-def comparable(loss: Loss) -> bool:
+def has_common_scale(loss: Loss) -> bool:
     """Say whether predictions and targets share a scale; a hinge's margin and its label do not.
 
     Parameters
@@ -159,7 +159,7 @@ def comparable(loss: Loss) -> bool:
     return not isinstance(loss, SmoothedHinge)
 
 
-def calibration(judged: Judged, bins: int = 12) -> Bins:
+def measure_calibration(judged: Judged, bins: int = 12) -> Bins:
     """Compare mean observation with mean prediction, in bins of (nearly) equal count.
 
     Parameters
@@ -181,7 +181,7 @@ def calibration(judged: Judged, bins: int = 12) -> Bins:
     return Bins(predicted, seen, 1.96 * spread / np.sqrt(counts), counts)
 
 
-def coverage(judged: Judged) -> list[tuple[float, float]]:
+def measure_coverage(judged: Judged) -> list[tuple[float, float]]:
     """Measure how many cells lie inside the predicted intervals.
 
     Parameters
@@ -202,7 +202,7 @@ def coverage(judged: Judged) -> list[tuple[float, float]]:
     ]
 
 
-def worst(judged: Judged, count: int = 12) -> NDArray[np.int64]:
+def find_worst(judged: Judged, count: int = 12) -> NDArray[np.int64]:
     """Find the cells with the largest loss.
 
     Parameters

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pygeco.diagnostics.cells import cells_of, counts, hosted
+from pygeco.diagnostics.cells import bring_to_host, count_by_column, find_cells
 from pygeco.diagnostics.completion import Completion
 
 
@@ -71,7 +71,7 @@ class Names:
         return str(self.by_text.get(str(found), found))
 
 
-def components(
+def find_components(
     model: Completion, count: int = 6, extremes: int = 6, support: int = 1
 ) -> list[Component]:
     """Find the singular triples of the fitted matrix that add most at the fitted cells, in order.
@@ -94,8 +94,8 @@ def components(
     -------
     list of Component
     """
-    A, cells = hosted(model.factors_).svd(), cells_of(model)
-    enough = counts(model) >= support
+    A, cells = bring_to_host(model.factors_).svd(), find_cells(model)
+    enough = count_by_column(model) >= support
     allowed = np.flatnonzero(enough)
     found = []
     effects = [

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array
-from pygeco.diagnostics.cells import Cells, counts
+from pygeco.diagnostics.cells import Cells, count_by_column
 from pygeco.diagnostics.completion import Completion
-from pygeco.diagnostics.judging import observed
+from pygeco.diagnostics.judging import to_data_scale
 from pygeco.io.value_scale import find_mark
 
-MOST_LEVELS = 25  # different values that are counted one by one; more are put into bins
-BINS = 30
-FEW = 3  # cells with which a row or column is hardly known
+MAX_LEVELS = 25  # different values that are counted one by one; more are put into bins
+BIN_COUNT = 30
+FEW_CELLS = 3  # cells with which a row or column is hardly known
 COMMON_SHARE = 0.8  # of the cells with one value, from which on there is little to predict
 ALIKE_CELLS, ALIKE_SHARE = 5, 0.05  # cells of a row that are all equal, and such rows, worth a word
 
@@ -44,7 +44,7 @@ class Spread(NamedTuple):
     median: float
 
 
-def spread_of_values(model: Completion) -> Spread:
+def count_values(model: Completion) -> Spread:
     """Count the values that were fitted, on the scale of the data.
 
     Parameters
@@ -56,16 +56,18 @@ def spread_of_values(model: Completion) -> Spread:
     -------
     Spread
     """
-    values = observed(model.loss_, host(model.seen_.values))
+    values = to_data_scale(model.loss_, host(model.seen_.values))
     about = float(values.mean()), float(values.std()), float(np.median(values))
     levels, found = np.unique(values, return_counts=True)
-    if len(levels) <= MOST_LEVELS:
+    if len(levels) <= MAX_LEVELS:
         return Spread(levels, found, None, *about)
-    found, edges = np.histogram(values, BINS)
+    found, edges = np.histogram(values, BIN_COUNT)
     return Spread((edges[1:] + edges[:-1]) / 2, found, edges, *about)
 
 
-def data_warnings(model: Completion, cells: Cells | None, kinds: tuple[str, str, str]) -> list[str]:
+def find_data_warnings(
+    model: Completion, cells: Cells | None, kinds: tuple[str, str, str]
+) -> list[str]:
     """Say what in the fitted data may mislead.
 
     Parameters
@@ -85,12 +87,12 @@ def data_warnings(model: Completion, cells: Cells | None, kinds: tuple[str, str,
     row, column, cell = kinds
     found = _value_warnings(model, cell)
     per_row = np.diff(host(model.seen_.pointers))
-    for each, name in ((per_row, row), (counts(model), column)):
-        few = int(np.sum((each > 0) & (each < FEW)))
+    for each, name in ((per_row, row), (count_by_column(model), column)):
+        few = int(np.sum((each > 0) & (each < FEW_CELLS)))
         if few:
             found.append(
-                f"{few:,} of {len(each):,} {name}s have fewer than {FEW} {cell}s: predictions for "
-                "them are close to the average."
+                f"{few:,} of {len(each):,} {name}s have fewer than {FEW_CELLS} {cell}s: "
+                "predictions for them are close to the average."
             )
     alike = _rows_alike(model, per_row)
     some = int(np.sum(per_row >= ALIKE_CELLS))
@@ -109,7 +111,7 @@ def data_warnings(model: Completion, cells: Cells | None, kinds: tuple[str, str,
 
 
 def _value_warnings(model: Completion, cell: str) -> list[str]:
-    values = observed(model.loss_, host(model.seen_.values))
+    values = to_data_scale(model.loss_, host(model.seen_.values))
     levels, found = np.unique(values, return_counts=True)
     if len(levels) == 1:
         return [f"All {cell}s are {levels[0]:g}: there is nothing to predict but that."]

@@ -153,7 +153,7 @@ def calibration(model: Any, held_out: Any = None, *, bins: int = 12, ax: Any = N
     """
     ax = style.axes(ax, size=(5.2, 5.0))
     judged = _judged(model, held_out)
-    found = diagnostics.calibration(judged, bins)
+    found = diagnostics.measure_calibration(judged, bins)
     ends = [
         float(min(found.predicted.min(), (found.observed - found.half_width).min())),
         float(max(found.predicted.max(), (found.observed + found.half_width).max())),
@@ -163,7 +163,7 @@ def calibration(model: Any, held_out: Any = None, *, bins: int = 12, ax: Any = N
         found.predicted, found.observed, found.half_width,
         fmt="o", ms=5, color=style.TRAIN, ecolor=style.TRAIN, elinewidth=1.2, label=_where(judged),
     )  # fmt: skip
-    inside = dict(diagnostics.coverage(judged))
+    inside = dict(diagnostics.measure_coverage(judged))
     if inside:
         style.note(ax, f"90 % intervals hold {inside[0.9]:.1%} of the cells")
     ax.set_aspect("equal", adjustable="datalim")
@@ -200,7 +200,7 @@ def _path_numbers(fit: Any, held_out: Any) -> _Drawn:
             fit[-1].certificate.norm if len(fit) else "trace norm",
         )
     listed = held_out is not None and not isinstance(held_out, tuple) and np.ndim(held_out) == 1
-    found = diagnostics.curve(fit, None if listed else held_out)
+    found = diagnostics.measure_curve(fit, None if listed else held_out)
     held = _one_per_rank(held_out, len(found.ranks)) if listed else found.held_out
     floor = None
     if found.gaps is not None and found.objectives is not None and fit.loss_.name == "squared":
@@ -224,7 +224,7 @@ def _one_per_rank(errors: ArrayLike, count: int) -> list[float]:
 
 
 def _judged(model: Any, held_out: Any) -> Judged:
-    if not diagnostics.comparable(model.loss_):
+    if not diagnostics.has_common_scale(model.loss_):
         raise ValueError(
             "model: the hinge's margins have no scale in common with its labels; fit "
             "loss='logistic' for this picture."

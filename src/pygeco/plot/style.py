@@ -6,7 +6,7 @@ from typing import Any
 
 from pygeco.algorithm.path import Path
 from pygeco.arrays.low_rank import LowRank
-from pygeco.diagnostics import hosted
+from pygeco.diagnostics import bring_to_host
 
 INK, MUTED, GRID = "#22303c", "#5d6b78", "#d8dee4"
 TRAIN, TEST, PROOF = "#1d4ed8", "#c2410c", "#0f766e"
@@ -15,13 +15,13 @@ TRAIN, TEST, PROOF = "#1d4ed8", "#c2410c", "#0f766e"
 def factors(fit: Any) -> LowRank:
     """The matrix of a fitted model, of a path, or itself, on the host."""
     if isinstance(fit, LowRank):
-        return hosted(fit)
+        return bring_to_host(fit)
     if isinstance(fit, Path):
-        return hosted(fit.A)
+        return bring_to_host(fit.A)
     found = getattr(fit, "factors_", getattr(fit, "low_rank_", None))
     if found is None:
         raise ValueError(f"fit: expected a fitted model, a Path or a LowRank, not {fit!r}.")
-    return hosted(found)
+    return bring_to_host(found)
 
 
 def pyplot() -> Any:

@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
 from pygeco.diagnostics import Bins, Curve, Judged, Spread
-from pygeco.reports.words import number
+from pygeco.reports.words import format_number
 
 Chart = dict[str, Any]
 
 
-def values(found: Spread, kind: str) -> Chart:
+def draw_values(found: Spread, kind: str) -> Chart:
     """How often each value, or each bin of them, was observed."""
     names = (
         [f"{x:g}" for x in found.levels]
         if found.edges is None
-        else [f"{number(a, 3)} to {number(b, 3)}" for a, b in pairwise(found.edges)]
+        else [f"{format_number(a, 3)} to {format_number(b, 3)}" for a, b in pairwise(found.edges)]
     )
     total = max(1, int(found.counts.sum()))
     columns = [
@@ -32,16 +32,16 @@ def values(found: Spread, kind: str) -> Chart:
     return _chart("values", kind, "cells", found.levels, bars, columns, zero=True)
 
 
-def path(found: Curve) -> Chart:
+def draw_path(found: Curve) -> Chart:
     """Error against rank; under it, what the certificate leaves possible."""
     series = [_series("fitted cells", "a", found.fitted)]
     if found.held_out is not None:
         series.append(_series("held-out cells", "b", found.held_out))
     columns = [("rank" if found.refitted else "components", [str(rank) for rank in found.ranks])]
-    columns += [(one["name"], [number(y) for y in one["y"]]) for one in series]
+    columns += [(one["name"], [format_number(y) for y in one["y"]]) for one in series]
     if found.gap_words is not None and found.objectives is not None and found.seconds is not None:
         columns += [
-            ("objective", [number(y) for y in found.objectives]),
+            ("objective", [format_number(y) for y in found.objectives]),
             ("gap at most", found.gap_words),
             ("seconds", [f"{y:.2f}" for y in found.seconds]),
         ]
@@ -49,7 +49,7 @@ def path(found: Curve) -> Chart:
     return _chart("path", axis, found.measure, found.ranks, series, columns, whole=True)
 
 
-def certificate(found: Curve) -> Chart | None:
+def draw_certificate(found: Curve) -> Chart | None:
     """The gap beside the objective, rank by rank."""
     if found.gaps is None or found.gap_words is None or found.objectives is None:
         return None
@@ -59,7 +59,7 @@ def certificate(found: Curve) -> Chart | None:
     ]
     columns = [
         ("rank", [str(rank) for rank in found.ranks]),
-        ("objective", [number(y) for y in found.objectives]),
+        ("objective", [format_number(y) for y in found.objectives]),
         ("gap at most", found.gap_words),
     ]
     return _chart(
@@ -67,18 +67,18 @@ def certificate(found: Curve) -> Chart | None:
     )
 
 
-def calibration(found: Bins) -> Chart:
+def draw_calibration(found: Bins) -> Chart:
     """Mean observation against mean prediction, with intervals, and the diagonal."""
     low, high = found.observed - found.half_width, found.observed + found.half_width
     points = _series("mean observation", "a", found.observed, kind="points")
     points |= {"low": _plain(low), "high": _plain(high)}
     line = _series("right on average", "muted", found.predicted)
     columns = [
-        ("mean prediction", [number(x) for x in found.predicted]),
-        ("mean observation", [number(y) for y in found.observed]),
+        ("mean prediction", [format_number(x) for x in found.predicted]),
+        ("mean observation", [format_number(y) for y in found.observed]),
         (
             "95 % interval",
-            [f"{number(a)} to {number(b)}" for a, b in zip(low, high, strict=True)],
+            [f"{format_number(a)} to {format_number(b)}" for a, b in zip(low, high, strict=True)],
         ),
         ("cells", [f"{count:,}" for count in found.counts]),
     ]
@@ -92,7 +92,7 @@ def calibration(found: Bins) -> Chart:
     )
 
 
-def residuals(judged: Judged, bins: int = 40) -> Chart:
+def draw_residuals(judged: Judged, bins: int = 40) -> Chart:
     """The distribution of observed − predicted; the ends hold what lies beyond them."""
     r = judged.residuals
     edge = max(float(np.quantile(np.abs(r), 0.998)), 1e-9)
@@ -108,20 +108,20 @@ def residuals(judged: Judged, bins: int = 40) -> Chart:
     columns = [
         (
             "observed − predicted",
-            [f"{number(a, 3)} to {number(b, 3)}" for a, b in pairwise(edges)],
+            [f"{format_number(a, 3)} to {format_number(b, 3)}" for a, b in pairwise(edges)],
         ),
         ("cells", [f"{count:,}" for count in counts]),
     ]
     return _chart("residuals", "observed − predicted", "cells", middles, series, columns, zero=True)
 
 
-def spectrum(s: Array) -> Chart:
+def draw_spectrum(s: Array) -> Chart:
     """Singular values."""
     numbers = np.arange(1, len(s) + 1)
     share = np.cumsum(s**2) / max(float(np.sum(s**2)), 1e-300)
     columns = [
         ("component", [str(k) for k in numbers]),
-        ("singular value", [number(float(x)) for x in s]),
+        ("singular value", [format_number(float(x)) for x in s]),
         ("share of the squares so far", [f"{x:.1%}" for x in share]),
     ]
     bars = [_series("singular value", "a", s, kind="bars")]

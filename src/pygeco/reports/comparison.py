@@ -10,17 +10,17 @@ from pygeco import diagnostics
 from pygeco.arrays.kinds import host, on
 from pygeco.diagnostics import Group, Judged, Lists, Names, Rule
 from pygeco.diagnostics.completion import Completion
-from pygeco.reports.words import number, plural
+from pygeco.reports.words import format_number, make_plural
 
-LISTED = 5  # columns of a sample list
-LIKED = 3  # of the row's own best columns beside it
+MAX_LISTED = 5  # columns of a sample list
+MAX_LIKED = 3  # of the row's own best columns beside it
 
 
-def comparison(
+def compare_with_rules(
     model: Completion, judged: Judged, kinds: tuple[str, str, str], rows: Names, cols: Names
 ) -> dict[str, Any]:
     """What the template shows of it."""
-    rules = diagnostics.simple_rules(model, judged, kinds)
+    rules = diagnostics.predict_by_rules(model, judged, kinds)
     best = min(rules, key=lambda rule: _figures(model, rule, judged)[0])
     lists = diagnostics.judge_lists(model, judged) if judged.cells.held_out else None
     return {
@@ -29,7 +29,7 @@ def comparison(
         + [(rule.name, _shown(model, rule, judged)) for rule in rules],
         "lists": None if lists is None else _lists(lists, kinds),
         "activity": [
-            (kind, _groups(diagnostics.error_by_activity(model, judged, best, side)))
+            (kind, _groups(diagnostics.measure_error_by_activity(model, judged, best, side)))
             for side, kind in (("row", kinds[0]), ("column", kinds[1]))
         ],
         "rule": best.name,
@@ -39,7 +39,7 @@ def comparison(
 
 
 def _scale(model: Completion) -> bool:
-    return bool(model.loss_.regression and diagnostics.comparable(model.loss_))
+    return bool(model.loss_.regression and diagnostics.has_common_scale(model.loss_))
 
 
 def _figures(model: Completion, found: Judged | Rule, judged: Judged) -> list[float]:
@@ -50,17 +50,17 @@ def _figures(model: Completion, found: Judged | Rule, judged: Judged) -> list[fl
 
 
 def _shown(model: Completion, found: Judged | Rule, judged: Judged) -> list[str]:
-    return [number(x) for x in _figures(model, found, judged)]
+    return [format_number(x) for x in _figures(model, found, judged)]
 
 
 def _lists(found: Lists, kinds: tuple[str, str, str]) -> dict[str, Any]:
     row, column, cell = kinds
     k = found.model.k
     return {
-        "words": f"The first {k} {column}s for each of {plural(found.model.users, row)} against "
-        f"the held-out {cell}s of at least {number(found.threshold, 3)}, the mean. Lists leave out "
-        f"what was fitted. Precision is the share of a list that was such a {cell}, recall the "
-        "share of those that are in the list, NDCG counts the first places more."
+        "words": f"The first {k} {column}s for each of {make_plural(found.model.users, row)} "
+        f"against the held-out {cell}s of at least {format_number(found.threshold, 3)}, the mean. "
+        f"Lists leave out what was fitted. Precision is the share of a list that was such a {cell}, "
+        "recall the share of those that are in the list, NDCG counts the first places more."
         + (_on_popularity(kinds) if found.popular.ndcg > found.model.ndcg else ""),
         "heads": [f"precision@{k}", f"recall@{k}", f"NDCG@{k}"],
         "rows": [
@@ -85,7 +85,7 @@ def _groups(groups: list[Group]) -> list[tuple[str, list[str]]]:
     return [
         (
             f"{group.low:,}" if group.low == group.high else f"{group.low:,} to {group.high:,}",
-            [f"{group.cells:,}", number(group.error), number(group.rule)],
+            [f"{group.cells:,}", format_number(group.error), format_number(group.rule)],
         )
         for group in groups
     ]
@@ -93,24 +93,28 @@ def _groups(groups: list[Group]) -> list[tuple[str, list[str]]]:
 
 def _samples(model: Completion, rows: Names, cols: Names) -> list[dict[str, Any]]:
     """Lists for rows with few, with the usual number and with many cells."""
-    chosen = diagnostics.typical_rows(model)
+    chosen = diagnostics.find_typical_rows(model)
     if not chosen:
         return []
     index = on(np.array(chosen), model.factors_.U)
-    best = model.model_.best(index, LISTED)
+    best = model.model_.best(index, MAX_LISTED)
     pointers, indices = host(model.seen_.pointers), host(model.seen_.indices)
-    values, known = host(model.seen_.values), diagnostics.counts(model)
+    values, known = host(model.seen_.values), diagnostics.count_by_column(model)
     found = []
     for row, columns, scores in zip(chosen, host(best.columns), host(best.scores), strict=True):
         own = slice(int(pointers[row]), int(pointers[row + 1]))
-        liked = indices[own][np.argsort(-values[own], kind="stable")[:LIKED]]
+        liked = indices[own][np.argsort(-values[own], kind="stable")[:MAX_LIKED]]
         found.append(
             {
                 "name": rows[row] if rows.ids is None else f"{rows.kind} {rows[row]}",
                 "cells": int(pointers[row + 1] - pointers[row]),
                 "liked": [cols[int(j)] for j in liked],
                 "best": [
-                    {"name": cols[int(j)], "count": f"{known[j]:,}", "score": number(float(x), 3)}
+                    {
+                        "name": cols[int(j)],
+                        "count": f"{known[j]:,}",
+                        "score": format_number(float(x), 3),
+                    }
                     for j, x in zip(columns, scores, strict=True)
                     if j >= 0
                 ],

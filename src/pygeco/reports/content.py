@@ -15,57 +15,59 @@ from pygeco import diagnostics
 from pygeco.diagnostics import Judged, Names
 from pygeco.diagnostics.completion import Completion
 from pygeco.reports import charts, words
-from pygeco.reports.comparison import comparison
-from pygeco.reports.words import number
+from pygeco.reports.comparison import compare_with_rules
+from pygeco.reports.words import format_number
 
 PACKAGES = ("pygeco", "numpy", "scipy", "scikit-learn", "numba")
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
-SUPPORT = 20  # fitted cells that a column needs to be named among a component's extremes
+MIN_SUPPORT_CELLS = 20  # fitted cells that a column needs to be named among a component's extremes
 
 Titles = Mapping[Any, str] | Sequence[str] | None
 
 
-def content(
+def gather_content(
     model: Completion, held_out: object, titles: Titles, heading: str | None
 ) -> dict[str, Any]:
     """The values that the template asks for."""
-    kinds = words.kinds(model)
+    kinds = words.name_kinds(model)
     rows = Names(kinds[0], getattr(model, "row_ids_", None))
     cols = Names(kinds[1], getattr(model, "column_ids_", None), titles)
-    cells = diagnostics.held_out_cells(model, held_out)
+    cells = diagnostics.find_held_out_cells(model, held_out)
     judged = diagnostics.judge(model, cells)
     fitted = judged if cells is None else diagnostics.judge(model)
-    found = diagnostics.curve(model, cells)
-    spread = diagnostics.spread_of_values(model)
-    scale = diagnostics.comparable(model.loss_)
+    found = diagnostics.measure_curve(model, cells)
+    spread = diagnostics.count_values(model)
+    scale = diagnostics.has_common_scale(model.loss_)
     drawn = {
-        "values": charts.values(spread, kinds[2]),
-        "path": charts.path(found),
-        "certificate": charts.certificate(found),
-        "spectrum": charts.spectrum(np.asarray(model.factors_.svd().s, dtype=float)),
-        "calibration": charts.calibration(diagnostics.calibration(judged)) if scale else None,
-        "residuals": charts.residuals(judged) if scale else None,
+        "values": charts.draw_values(spread, kinds[2]),
+        "path": charts.draw_path(found),
+        "certificate": charts.draw_certificate(found),
+        "spectrum": charts.draw_spectrum(np.asarray(model.factors_.svd().s, dtype=float)),
+        "calibration": charts.draw_calibration(diagnostics.measure_calibration(judged))
+        if scale
+        else None,
+        "residuals": charts.draw_residuals(judged) if scale else None,
     }
     support = _support(model)
-    compared = comparison(model, judged, kinds, rows, cols)
-    covered = diagnostics.coverage(judged)
+    compared = compare_with_rules(model, judged, kinds, rows, cols)
+    covered = diagnostics.measure_coverage(judged)
     return {
         "heading": heading or f"Matrix completion of rank {model.factors_.rank}",
         "tiles": _tiles(model, fitted, judged, scale, compared["baselines"]),
-        "values_words": words.spread(spread, kinds[2]),
-        "warnings": diagnostics.data_warnings(model, cells, kinds),
+        "values_words": words.describe_values(spread, kinds[2]),
+        "warnings": diagnostics.find_data_warnings(model, cells, kinds),
         "compared": compared,
-        "summary": words.fitted(model, len(model.seen_.values)),
+        "summary": words.describe_fit(model, len(model.seen_.values)),
         "stop": str(model.stop_reason_.advice),
         "charts": {name: chart for name, chart in drawn.items() if chart is not None},
-        "path_words": words.curve(found),
-        "certificate_words": words.certificate(model),
-        "judged_on": words.error(judged, kinds[2]),
+        "path_words": words.describe_curve(found),
+        "certificate_words": words.describe_certificate(model),
+        "judged_on": words.describe_error(judged, kinds[2]),
         "coverage": [
-            (f"{level:.0%}", f"{share:.1%}", words.verdict(level, share, len(judged.observed)))
+            (f"{level:.0%}", f"{share:.1%}", words.give_verdict(level, share, len(judged.observed)))
             for level, share in covered
         ],
-        "coverage_words": words.coverage(covered, len(judged.observed)),
+        "coverage_words": words.describe_coverage(covered, len(judged.observed)),
         "quantiles": _quantiles(judged) if scale else [],
         "components": _components(model, cols, support),
         "support": support,
@@ -83,24 +85,34 @@ def _tiles(
     tiles = []
     if model.loss_.regression and scale:
         if judged.cells.held_out:
-            wide = number(judged.half_width, 3)
+            wide = format_number(judged.half_width, 3)
             tiles += [
-                _tile("RMSE, held out", number(judged.rmse), f"± {wide} (95 %); {baselines[0]}"),
-                _tile("mean absolute error", number(judged.mae), f"held out; {baselines[1]}"),
+                _tile(
+                    "RMSE, held out", format_number(judged.rmse), f"± {wide} (95 %); {baselines[0]}"
+                ),
+                _tile(
+                    "mean absolute error", format_number(judged.mae), f"held out; {baselines[1]}"
+                ),
             ]
         tiles.append(
-            _tile("RMSE, fitted", number(fitted.rmse), words.error(fitted, words.kinds(model)[2]))
+            _tile(
+                "RMSE, fitted",
+                format_number(fitted.rmse),
+                words.describe_error(fitted, words.name_kinds(model)[2]),
+            )
         )
     else:
         if judged.cells.held_out:
             tiles.append(
-                _tile("mean loss, held out", number(float(judged.losses.mean())), baselines[0])
+                _tile(
+                    "mean loss, held out", format_number(float(judged.losses.mean())), baselines[0]
+                )
             )
-        tiles.append(_tile("mean loss, fitted", number(float(fitted.losses.mean())), ""))
+        tiles.append(_tile("mean loss, fitted", format_number(float(fitted.losses.mean())), ""))
     m, n = model.factors_.shape
     tiles.append(_tile("rank", str(model.factors_.rank), f"of a {m:,} × {n:,} matrix"))
     seconds = model.path_[-1].seconds
-    tiles.append(_tile("fitted in", f"{number(seconds, 3)} s", f"{model.n_iter_} rounds"))
+    tiles.append(_tile("fitted in", f"{format_number(seconds, 3)} s", f"{model.n_iter_} rounds"))
     return tiles
 
 
@@ -110,32 +122,34 @@ def _tile(label: str, value: str, note: str) -> dict[str, str]:
 
 def _quantiles(judged: Judged) -> list[tuple[str, str]]:
     values = np.quantile(judged.residuals, QUANTILES)
-    return [(f"{q:.0%}", number(float(v), 3)) for q, v in zip(QUANTILES, values, strict=True)]
+    return [
+        (f"{q:.0%}", format_number(float(v), 3)) for q, v in zip(QUANTILES, values, strict=True)
+    ]
 
 
 def _support(model: Completion) -> int:
     """The cells that a column needs to be shown: SUPPORT where enough columns have as many."""
-    enough = diagnostics.counts(model) >= SUPPORT
-    return SUPPORT if int(enough.sum()) >= SUPPORT else 1
+    enough = diagnostics.count_by_column(model) >= MIN_SUPPORT_CELLS
+    return MIN_SUPPORT_CELLS if int(enough.sum()) >= MIN_SUPPORT_CELLS else 1
 
 
 def _components(model: Completion, cols: Names, support: int) -> list[dict[str, Any]]:
     """The strongest components with their extreme columns, as bars of at most 100."""
     shown = []
-    known = diagnostics.counts(model)
-    for part in diagnostics.components(model, support=support):
+    known = diagnostics.count_by_column(model)
+    for part in diagnostics.find_components(model, support=support):
         ends = [abs(weight) for _, weight in part.top + part.bottom]
         most = max(ends, default=1.0) or 1.0
         shown.append(
             {
                 "number": part.number,
-                "effect": number(part.effect, 3),
+                "effect": format_number(part.effect, 3),
                 **{
                     side: [
                         {
                             "name": cols[j],
                             "count": f"{known[j]:,}",
-                            "weight": words.signed(weight),
+                            "weight": words.format_signed(weight),
                             "bar": round(100 * abs(weight) / most),
                         }
                         for j, weight in getattr(part, side)
@@ -148,20 +162,20 @@ def _components(model: Completion, cols: Names, support: int) -> list[dict[str, 
 
 
 def _worst(model: Completion, judged: Judged, rows: Names, cols: Names) -> list[dict[str, str]]:
-    cells, known = judged.cells, diagnostics.counts(model)
+    cells, known = judged.cells, diagnostics.count_by_column(model)
     return [
         {
             "row": rows[int(cells.rows[t])],
             "col": cols[int(cells.cols[t])],
-            "observed": number(float(judged.observed[t])),
-            "predicted": number(float(judged.predicted[t]), 3),
+            "observed": format_number(float(judged.observed[t])),
+            "predicted": format_number(float(judged.predicted[t]), 3),
             "count": f"{known[cells.cols[t]]:,}",
-            "off": words.signed(float(judged.residuals[t])),
+            "off": words.format_signed(float(judged.residuals[t])),
             "deviations": ""
             if judged.deviation is None
             else f"{abs(judged.residuals[t]) / judged.deviation[t]:.1f}",
         }
-        for t in diagnostics.worst(judged)
+        for t in diagnostics.find_worst(judged)
     ]
 
 

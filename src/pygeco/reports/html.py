@@ -16,7 +16,7 @@ from typing import Any
 
 from pygeco.arrays.whole_file import whole_file
 from pygeco.diagnostics.completion import Completion
-from pygeco.reports.content import Titles, content
+from pygeco.reports.content import Titles, gather_content
 
 
 def report(
@@ -57,7 +57,7 @@ def report(
         raise ValueError(
             "model: its rows are on a cluster; call model.to('cpu') first, or load its file."
         )
-    page = render(content(model, held_out, titles, heading))
+    page = render(gather_content(model, held_out, titles, heading))
     path = Path(output)
     with whole_file(path) as file:
         file.write(page.encode())

@@ -9,7 +9,7 @@ from pygeco.diagnostics import Curve, Judged, Spread
 from pygeco.diagnostics.completion import Completion
 
 
-def number(value: float, digits: int = 4) -> str:
+def format_number(value: float, digits: int = 4) -> str:
     """Four significant digits, thousands apart, no exponent where a reader can do without."""
     if not math.isfinite(value):
         return "–"
@@ -25,25 +25,25 @@ def number(value: float, digits: int = 4) -> str:
     return f"{value:.{digits - 1}g}"
 
 
-def signed(value: float) -> str:
+def format_signed(value: float) -> str:
     """Two places and the sign; what rounds to zero has none."""
     text = f"{value:+.2f}"
     return text if text.strip("+-0.") else "0.00"
 
 
-def at_least(probability: float) -> str:
+def format_lower_bound(probability: float) -> str:
     """A probability in percent, rounded down: "at least 100.0 %" would be a lie."""
     return f"{math.floor(1000 * probability) / 10:.1f}%"
 
 
-def kinds(model: Completion) -> tuple[str, str, str]:
+def name_kinds(model: Completion) -> tuple[str, str, str]:
     """What rows, columns and cells are called: those of a table are users, items and ratings."""
     if getattr(model, "table_columns_", None):
         return ("user", "item", "rating")
     return ("row", "column", "cell")
 
 
-def spread(found: Spread, kind: str) -> str:
+def describe_values(found: Spread, kind: str) -> str:
     """The values in a sentence."""
     total, levels = int(found.counts.sum()), len(found.levels)
     what = f"{levels} levels" if found.edges is None else "many different values"
@@ -53,60 +53,61 @@ def spread(found: Spread, kind: str) -> str:
         else (found.edges[0], found.edges[-1])
     )
     return (
-        f"{total:,} {kind}s with {what} from {number(float(low))} to {number(float(high))}: mean "
-        f"{number(found.mean, 3)}, median {number(found.median, 3)}, deviation "
-        f"{number(found.deviation, 3)}."
+        f"{total:,} {kind}s with {what} from {format_number(float(low))} to "
+        f"{format_number(float(high))}: mean {format_number(found.mean, 3)}, "
+        f"median {format_number(found.median, 3)}, deviation "
+        f"{format_number(found.deviation, 3)}."
     )
 
 
-def plural(count: int, word: str) -> str:
+def make_plural(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
-def fitted(model: Completion, cells: int) -> str:
+def describe_fit(model: Completion, cells: int) -> str:
     """What was fitted, to what, how."""
     m, n = model.factors_.shape
     share = cells / (m * n)
-    row, column, cell = kinds(model)
-    offsets = f"offsets for {row}s and {column}s and " if any_offsets(model) else ""
+    row, column, cell = name_kinds(model)
+    offsets = f"offsets for {row}s and {column}s and " if has_offsets(model) else ""
     how = {
         True: "Empirical Bayes set every weight and the rank from the data; nothing was tuned.",
         False: f"GECO grew it one rank at a time under the {model.loss_.name} loss.",
     }[model.posterior_ is not None]
     average, evidence = model.average_, model.posterior_
     drawn = (
-        f" Predictions average {plural(average.sweeps or model.posterior, 'sweep')} from the "
+        f" Predictions average {make_plural(average.sweeps or model.posterior, 'sweep')} from the "
         f"posterior; the evidence itself has rank {evidence.rank}."
         if average is not None and evidence is not None
         else ""
     )
     what = "matrix" if row == "row" else "table"
     return (
-        f"A {what} of {plural(m, row)} and {plural(n, column)}, of which {plural(cells, cell)} "
-        f"({share:.2%}) were observed, is approximated by {offsets}a matrix of rank "
-        f"{model.factors_.rank}. {how}{drawn}"
+        f"A {what} of {make_plural(m, row)} and {make_plural(n, column)}, of which "
+        f"{make_plural(cells, cell)} ({share:.2%}) were observed, is approximated by "
+        f"{offsets}a matrix of rank {model.factors_.rank}. {how}{drawn}"
     )
 
 
-def any_offsets(model: Completion) -> bool:
+def has_offsets(model: Completion) -> bool:
     return bool(abs(model.biases_.row).any() or abs(model.biases_.col).any())
 
 
-def certificate(model: Completion) -> list[str]:
+def describe_certificate(model: Completion) -> list[str]:
     """What is proved about the last step."""
     step: Step = model.path_[-1]
     proof = step.certificate
     gap = step.gap
     size = proof.trace_norm if proof.weighted_norm is None else proof.weighted_norm
     lines = [
-        f"The objective of the fit is {number(step.objective)}. No matrix of {proof.norm} up to "
-        f"{number(size)}, the model's own, has one that is lower by more than "
-        f"{number(gap)}, whatever its rank.",
+        f"The objective of the fit is {format_number(step.objective)}. No matrix of {proof.norm} "
+        f"up to {format_number(size)}, the model's own, has one that is lower by more than "
+        f"{format_number(gap)}, whatever its rank.",
         "The bound is computed at the solution, from convexity and the largest singular value of "
         f"the gradient. That value is estimated from a random start; the bound holds with a "
-        f"probability of at least {at_least(proof.confidence)}.",
+        f"probability of at least {format_lower_bound(proof.confidence)}.",
     ]
-    lines.append(_verdict(model, step))
+    lines.append(_describe_verdict(model, step))
     lines.append(
         "The bound speaks of the fitted cells. What the model does on new ones, only cells that "
         "were held out can tell."
@@ -114,7 +115,7 @@ def certificate(model: Completion) -> list[str]:
     return lines
 
 
-def _verdict(model: Completion, step: Step) -> str:
+def _describe_verdict(model: Completion, step: Step) -> str:
     gap = step.gap
     share = gap / step.objective if step.objective > 0 else 0.0
     if model.posterior_ is not None:
@@ -140,14 +141,14 @@ def _verdict(model: Completion, step: Step) -> str:
     return f"That is {share:.0%} of the objective: at most so much is left to gain."
 
 
-def error(judged: Judged, kind: str = "cell") -> str:
+def describe_error(judged: Judged, kind: str = "cell") -> str:
     where = "held-out" if judged.cells.held_out else "fitted"
     sampled = len(judged.observed) < judged.cells.total
     some = f" (a random {len(judged.observed):,} of {judged.cells.total:,})" if sampled else ""
     return f"{len(judged.observed):,} {where} {kind}s{some}"
 
 
-def curve(found: Curve) -> str:
+def describe_curve(found: Curve) -> str:
     """What the path shows."""
     if not found.refitted:
         said = (
@@ -161,7 +162,7 @@ def curve(found: Curve) -> str:
     best = int(found.held_out.argmin())
     return (
         f"{said} The error on held-out cells is lowest at {int(found.ranks[best])}, with "
-        f"{number(float(found.held_out[best]))}."
+        f"{format_number(float(found.held_out[best]))}."
     )
 
 
@@ -169,20 +170,20 @@ def curve(found: Curve) -> str:
 TOLERANCES = {0.5: 0.05, 0.9: 0.02, 0.99: 0.006}
 
 
-def coverage(levels: list[tuple[float, float]], cells: int) -> str:
+def describe_coverage(levels: list[tuple[float, float]], cells: int) -> str:
     """Whether intervals of 50, 90 and 99 % hold what they promise."""
     if not levels:
         return ""
     found = [(level, share) for level, share in levels if level in TOLERANCES]
     said = ", ".join(f"those of {level:.0%} hold {share:.1%}" for level, share in found)
-    verdicts = dict.fromkeys(verdict(level, share, cells) for level, share in found)
+    verdicts = dict.fromkeys(give_verdict(level, share, cells) for level, share in found)
     if list(verdicts) == ["right"]:
         return f"Intervals are honest: {said} of the cells."
     wrong = " and ".join(name for name in verdicts if name != "right")
     return f"Intervals are {wrong}{' in part' if len(verdicts) > 1 else ''}: {said} of the cells."
 
 
-def verdict(level: float, share: float, cells: int) -> str:
+def give_verdict(level: float, share: float, cells: int) -> str:
     """Right, too narrow or too wide, beyond what chance does (two deviations of a share)."""
     room = TOLERANCES.get(level, 0.03) + 2 * math.sqrt(level * (1 - level) / max(1, cells))
     if abs(share - level) <= room:
