@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from pygeco.bayes.attributes import AttributeValues, group_pattern, group_table
 from pygeco.bayes.effects import MIN_DEGREES, doubt_rows, start_effects, state_doubts
 from pygeco.bayes.posterior import Known, Posterior, update_priors
 from pygeco.bayes.priors import Gaussian
@@ -15,6 +16,29 @@ from pygeco.objectives.entries.objective import Entries
 MAX_SWEEPS = 20
 MIN_SWEEPS = 6  # before a group of attributes may be dropped
 TOLERANCE = 5e-4  # by which the expected error falls in the last sweep
+
+
+def gather_known(
+    entries: Entries,
+    pattern: tuple[bool, bool] = (False, False),
+    values: tuple[AttributeValues | None, AttributeValues | None] = (None, None),
+    *,
+    stays: bool = False,
+) -> Known:
+    """What is known of the rows and columns of cells.
+
+    `pattern` says of which side the known cells count as attributes; with `stays` they do even
+    where they say nothing. `values` are tables of attributes of either side.
+    """
+    orders = entries.by_row, entries.by_col
+    sides = []
+    for own, other, wanted, table in zip(orders, orders[::-1], pattern, values, strict=True):
+        group = group_pattern(own, other) if wanted else None
+        groups = [] if group is None else [group._replace(stays=stays)]
+        if table is not None:
+            groups += group_table(table, own.counts() > 0, own.engine)
+        sides.append(tuple(groups))
+    return Known(*sides)
 
 
 def inform(now: Posterior, known: Known) -> Posterior:
@@ -45,7 +69,7 @@ def _drop(prior: Gaussian, groups: Sequence[RidgeGroup]) -> tuple[Gaussian, tupl
     pairs = [
         (effect, group)
         for effect, group in zip(prior.effects, groups, strict=True)
-        if effect.degrees >= MIN_DEGREES
+        if group.stays or effect.degrees >= MIN_DEGREES
     ]
     centers = prior.centers if pairs else None
     effects = tuple(effect for effect, _ in pairs)

@@ -22,6 +22,7 @@ class RidgeGroup(NamedTuple):
     """Attributes of one source: X (m, F), centered, zero where nothing is known of a row.
 
     `mean` is what was subtracted from each attribute, `diagonal` that of XᵀX over rows with data.
+    A group that `stays` is not dropped, whatever it says.
     """
 
     name: str
@@ -29,6 +30,7 @@ class RidgeGroup(NamedTuple):
     X: Operator
     diagonal: Array
     mean: Array
+    stays: bool = False
 
     @property
     def size(self) -> int:

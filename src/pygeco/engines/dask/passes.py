@@ -103,7 +103,9 @@ class Dask(SlabStore):
         partner = [self._other(cells, given.pop(name)) for name in sweeps.PARTNER]
         if is_by_column(cells):
             return self._columns(cells, start, ridges, partner, variances)
-        own = [self._own(cells, given.pop(name)) for name in sweeps.OWN]
+        own = [self._own(cells, given.pop(name)) for name in sweeps.OWN if name != "shift"]
+        shift = given.pop("shift")
+        own.append(shift if shift.ndim == 1 else self._own(cells, shift))
         args = (self._own(cells, start), given, variances, *partner, *own)
         node = self._node(sweeps.solve_rows, "half-sweep", cells, *args)
         d = start.shape[1]
@@ -133,7 +135,7 @@ class Dask(SlabStore):
         rest = {k: v for k, v in ridges._asdict().items() if k not in sweeps.PARTNER}
         found = []
         for part in parts(len(start), max(1, COLUMN_BLOCK_BYTES // (numbers * start.itemsize))):
-            own = {k: v[part] for k, v in rest.items() if k in sweeps.OWN and v is not None}
+            own = {k: rest[k][part] for k in sweeps.OWN if _has_lines(rest[k], k)}
             run = cells._replace(pointers=cells.pointers[part.start : part.stop + 1])
             node = self._node(sweeps.column_tables, "column-sweep", run, *partner, ridges.offsets)
             args = (start[part], rest | own, known, variances)
@@ -211,6 +213,11 @@ class Dask(SlabStore):
     def _in_slabs(self, x: Any) -> Any:
         """An array of the rows: where the rows are."""
         return slice_by_slab(x, self.bounds) if isinstance(x, np.ndarray) and x.ndim else x
+
+
+def _has_lines(x: Any, name: str) -> bool:
+    """Whether a field of `Ridges` has one line a group."""
+    return x is not None and (name != "shift" or x.ndim == 2)
 
 
 class LaterSum(NDArrayOperatorsMixin):

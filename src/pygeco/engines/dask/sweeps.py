@@ -15,7 +15,7 @@ from pygeco.engines.values import Cells, Ridges, Solved
 
 # Of `Ridges`: what goes with the partner's side, and with the side that is swept.
 PARTNER = ("partner", "bias", "variance", "bias_variance")
-OWN = ("ridge", "noise")
+OWN = ("ridge", "noise", "shift")
 
 
 def solve_rows(
