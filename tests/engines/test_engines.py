@@ -250,6 +250,28 @@ def test_half_sweeps(engine, s, offsets, weights, columns) -> None:
 
 
 @pytest.mark.parametrize("columns", [False, True])
+def test_half_sweeps_about_a_center_for_each_row(engine, columns) -> None:
+    p = Problem(engine, (13, 40), np.float64, True, columns)
+    d = 6
+    factor, bias = p.rng.standard_normal((p.others, d - 1)), p.rng.standard_normal(p.others)
+    centers = p.rng.standard_normal((p.groups, d))
+    A = p.rng.standard_normal((d, d + 3))
+    P = A @ A.T / d
+    ridges = Ridges(
+        on(factor, engine.kind), on(bias, engine.kind), None, None,
+        on(p.rng.uniform(0.5, 2, p.groups), engine.kind), P, on(centers @ P, engine.kind), 1.7, 0.0,
+        None, True,
+    )  # fmt: skip
+    start = on(np.zeros((p.groups, d)), engine.kind)
+    found = host(engine.half_sweep(p.cells, start, ridges, variances=False).out)
+    for i, (weights, y, ridge) in enumerate(zip(p.W, p.Y, host(ridges.ridge), strict=True)):
+        Z = np.column_stack([factor, np.ones(p.others)])
+        right = ridge * P @ centers[i] + 1.7 * Z.T @ (weights * (y - bias))
+        expected = np.linalg.solve(ridge * P + 1.7 * (Z * weights[:, None]).T @ Z, right)
+        np.testing.assert_allclose(found[i], expected, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("columns", [False, True])
 def test_small_noise_is_found_beside_large_values(engine, columns) -> None:
     """Long columns: sums of squares in single precision hold nothing of residuals of 1e-4."""
     length = 200 if isinstance(engine, EmulatedCuda) else 2500
