@@ -16,6 +16,7 @@ from pygeco.algorithm.penalties import Penalty
 from pygeco.algorithm.run import minimize
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.kinds import host
+from pygeco.bayes.attributes import AttributeValues
 from pygeco.errors import ModelFileError
 from pygeco.estimators._choices import Choices
 from pygeco.io.model_file import load_record, save_record
@@ -25,6 +26,7 @@ from pygeco.objectives.base import Objective
 
 if TYPE_CHECKING:
     from pygeco.estimators._completion_state import _CompletionState
+    from pygeco.estimators._known import Told
 
 PAUSE = 1.0  # seconds between two checkpoints, at least
 SHARE = 0.1  # of the time, at most, goes into writing them
@@ -73,6 +75,7 @@ def open_checkpoint(
     estimator: _CompletionState,
     entries: Entries,
     choices: Choices,
+    told: Told,
 ) -> Checkpoint | None:
     """The checkpoint of a fit of these cells with these settings; None without a path."""
     if path is None:
@@ -80,8 +83,20 @@ def open_checkpoint(
     state = estimator.random_state
     seed = state if isinstance(state, (int, np.integer)) else None
     solver = without_time(estimator.solver)
-    key = key_of(entries, estimator.rank, choices.penalty, choices.offsets, solver, seed)
-    return Checkpoint(path, key)
+    settings = estimator.rank, choices.penalty, choices.offsets, solver, seed, estimator.pattern
+    attributes = [hash_values(values) for values in told.values]
+    return Checkpoint(path, key_of(entries, *settings, *attributes))
+
+
+def hash_values(values: AttributeValues | None) -> str | None:
+    """A hash of a table of attributes."""
+    if values is None:
+        return None
+    matrix = values.matrix
+    found = hashlib.sha256(repr((matrix.shape, values.names, values.sizes)).encode())
+    for part in (matrix.indptr, matrix.indices, matrix.data, values.known):
+        found.update(np.ascontiguousarray(part).view(np.uint8).data)
+    return found.hexdigest()
 
 
 def key_of(entries: Entries, *settings: Any) -> str:

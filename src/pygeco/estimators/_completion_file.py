@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pygeco.estimators._choices import choose_offsets, choose_penalty
 from pygeco.estimators._ids import ids_for_file
+from pygeco.estimators.attributes import Attributes
 from pygeco.models import CompletionModel
 from pygeco.models.building import mean_levels
 from pygeco.models.slab_arrays import write_in_blocks
@@ -45,6 +46,8 @@ def describe_model(estimator: _CompletionState, attributes: dict[str, Any]) -> d
     return own | {
         "path_": write_in_blocks(estimator.path_),
         "row_ids_": ids_for_file(estimator.row_ids_),
+        "row_encoder_": _state_of(estimator.row_encoder_),
+        "column_encoder_": _state_of(estimator.column_encoder_),
     }
 
 
@@ -65,4 +68,12 @@ def restore_model(estimator: _CompletionState, fitted: dict[str, Any]) -> dict[s
     if "levels_" not in fitted:
         model = replace(model, levels=mean_levels(model.penalty, *model.counts()))
     rest = {n: it for n, it in fitted.items() if n not in MODEL_PARTS and n not in DERIVED}
-    return rest | {"model_": model}
+    encoders = {
+        name: None if fitted.get(name) is None else Attributes.from_state(fitted[name])
+        for name in ("row_encoder_", "column_encoder_")
+    }
+    return rest | {"model_": model} | encoders
+
+
+def _state_of(encoder: Attributes | None) -> dict[str, Any] | None:
+    return None if encoder is None else encoder.to_state()

@@ -36,6 +36,7 @@ from pygeco.models.slab_arrays import fetch_rows
 
 if TYPE_CHECKING:
     from pygeco.estimators._ids import Ids
+    from pygeco.estimators.attributes import Attributes
 
 
 class _CompletionState(
@@ -51,6 +52,7 @@ class _CompletionState(
     penalty: str | Penalty | None
     biases: bool | str | tuple[str, ...]
     posterior: int
+    pattern: bool | str
     solver: Solver | None
     refit: bool
     clip: bool | str
@@ -68,6 +70,8 @@ class _CompletionState(
     column_ids_: NDArray[Any] | None
     table_columns_: tuple[str, ...] | None
     n_features_in_: int
+    row_encoder_: Attributes | None
+    column_encoder_: Attributes | None
     path_: Path
     stop_reason_: Stop
     n_iter_: int

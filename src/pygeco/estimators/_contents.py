@@ -208,6 +208,8 @@ COMPLETION: dict[str, Check] = {
     "average_": optional(AVERAGE),
     "row_attributes_": optional(attribute_values("m")),
     "column_attributes_": optional(attribute_values("n")),
+    "row_encoder_": optional(of(dict)),
+    "column_encoder_": optional(of(dict)),
     "path_": path("fit_m", "fit_n"),
     "stop_reason_": of(Stop),
     "loss_": of(Loss),

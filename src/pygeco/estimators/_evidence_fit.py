@@ -14,11 +14,13 @@ from pygeco.arrays.low_rank import LowRank
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes.average import Average
 from pygeco.bayes.evidence import fit_evidence, reason_to_end
-from pygeco.bayes.posterior import Posterior
+from pygeco.bayes.informed import match_groups
+from pygeco.bayes.posterior import NOTHING, Known, Posterior
 from pygeco.bayes.sampling import sample_posterior
 from pygeco.engines import session
 from pygeco.estimators._checkpoint import Checkpoint, StageKeeper
 from pygeco.estimators._choices import limit_rank
+from pygeco.estimators._known import Told, learn_known
 from pygeco.losses import Loss
 from pygeco.losses.weighted_squares import Weighing
 from pygeco.models.slab_arrays import place_rows
@@ -52,17 +54,21 @@ def fit_by_evidence(
     loss: Loss,
     listener: Listener,
     store: Checkpoint | None = None,
+    told: Told | None = None,
 ) -> EvidenceFit:
     """Empirical Bayes; then, if asked for, draws from the posterior and their mean.
 
-    `loss` is that of the entries, before the data settled what it leaves open.
+    `loss` is that of the entries, before the data settled what it leaves open. `told` are the
+    attributes of rows and columns.
     """
     began, rank = time.perf_counter(), settings.rank
     limit = limit_rank(rank, entries.shape)
     average = None
     listener.on_start(entries, limit)
     with session(entries):
-        found, sweeps, stop = _in_rounds(entries, loss, limit, offsets, seed, listener, store)
+        known = learn_known(settings, entries, told or Told())
+        rounds = _in_rounds(entries, loss, limit, offsets, seed, listener, store, known)
+        found, sweeps, stop = rounds
         cells = entries
         if loss.robust:
             cells, weighing = _weighed(entries, loss, offsets, found)
@@ -78,6 +84,7 @@ def fit_by_evidence(
                 most=most,
                 seed=seed,
                 listener=listener,
+                known=match_groups(found, known),
             )
             stop = Stop.CALLBACK if is_stopped else stop
         draws = 0
@@ -105,6 +112,7 @@ def _in_rounds(
     seed: int,
     listener: Listener,
     store: Checkpoint | None,
+    known: Known,
 ) -> Rounds:
     """The evidence: once, or, under a robust loss, a few times.
 
@@ -117,7 +125,8 @@ def _in_rounds(
     done = 0 if found is None else kept.get("rounds", 1)
     if store:
         listener = Listeners((StageKeeper(store), listener))
-    for turn in range(done, ROUNDS if loss.robust else 1):
+    turns = ROUNDS if loss.robust else 1
+    for turn in range(done, turns):
         cells = _weighed(entries, loss, offsets, found)[0] if loss.robust else entries
         fit = fit_evidence(
             cells,
@@ -127,6 +136,7 @@ def _in_rounds(
             listener=listener,
             start=place_rows(store.parts.get("stage") if store else None, entries),
             earlier_sweeps=sweeps,
+            known=known if turn == turns - 1 else NOTHING,
         )
         found, sweeps = fit.posterior, fit.sweeps
         if fit.stop is Stop.CALLBACK:

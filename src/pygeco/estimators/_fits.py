@@ -16,6 +16,7 @@ from pygeco.engines import borrow_cluster
 from pygeco.estimators._checkpoint import Checkpoint, open_checkpoint, seed_of
 from pygeco.estimators._choices import Choices, choose_parts, choose_penalty
 from pygeco.estimators._evidence_fit import fit_by_evidence
+from pygeco.estimators._known import Told, take_attributes
 from pygeco.estimators._path_fit import follow_path
 from pygeco.estimators._progress import take_seed
 from pygeco.estimators._tables import fitted_entries
@@ -28,14 +29,18 @@ from pygeco.objectives.entries.biases import Biases, fit_biases, settle_scale
 
 if TYPE_CHECKING:
     from pygeco.estimators._completion_state import _CompletionState
+    from pygeco.estimators.attributes import Attributes
 
 
 class Outcome(NamedTuple):
-    """A fitted model, the path to it, and the sweeps or steps that it took."""
+    """A fitted model, the path to it, the sweeps or steps that it took, and how the attributes of
+    rows and columns were coded.
+    """
 
     model: FittedModel
     path: Path
     sweeps: int
+    encoders: tuple[Attributes | None, Attributes | None] = (None, None)
 
 
 @contextmanager
@@ -62,16 +67,19 @@ def fit_cells(
     columns: Sequence[str | int] | str | None,
     checkpoint: str | PathLike[str] | None,
     listener: Listener,
+    attributes: tuple[Any, Any] = (None, None),
 ) -> Outcome:
     """The model of the cells of X by the settings of the estimator, which gets their ids."""
     loss, penalty = find_loss(estimator.loss), choose_penalty(estimator)
     entries = fitted_entries(estimator, X, columns, y=y, loss=loss, sample_weight=sample_weight)
+    entries, told = take_attributes(estimator, entries, attributes, penalty)
     entries = settle_scale(entries, loss)
     choices = choose_parts(estimator, entries, penalty)
-    store = open_checkpoint(checkpoint, estimator, entries, choices)
+    store = open_checkpoint(checkpoint, estimator, entries, choices, told)
     seed = seed_of(store, take_seed(estimator.random_state))
-    fit = _fit_by_evidence if penalty == "evidence" else _fit_along_path
-    return fit(estimator, entries, choices, seed, listener, store)
+    if penalty != "evidence":
+        return _fit_along_path(estimator, entries, choices, seed, listener, store)
+    return _fit_by_evidence(estimator, entries, choices, seed, listener, store, told)
 
 
 def _fit_by_evidence(
@@ -81,10 +89,17 @@ def _fit_by_evidence(
     seed: int,
     listener: Listener,
     store: Checkpoint | None,
+    told: Told,
 ) -> Outcome:
-    loss = find_loss(estimator.loss)
     found = fit_by_evidence(
-        entries, estimator, choices.offsets, seed, loss=loss, listener=listener, store=store
+        entries,
+        estimator,
+        choices.offsets,
+        seed,
+        loss=find_loss(estimator.loss),
+        listener=listener,
+        store=store,
+        told=told,
     )
     model = build_model(
         entries,
@@ -93,9 +108,11 @@ def _fit_by_evidence(
         loss=found.loss,
         posterior=found.posterior,
         average=found.average,
+        row_attributes=told.values[0],
+        column_attributes=told.values[1],
         **choices._asdict(),
     )
-    return Outcome(model, found.path, found.sweeps)
+    return Outcome(model, found.path, found.sweeps, told.encoders)
 
 
 def _fit_along_path(

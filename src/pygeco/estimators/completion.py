@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -13,16 +13,13 @@ from pygeco.algorithm.penalties import Penalty
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.kinds import HOST
 from pygeco.arrays.streams import RandomState
+from pygeco.estimators._completion_folding import _CompletionFolding
 from pygeco.estimators._contents import COMPLETION, MAY_LACK
 from pygeco.estimators._fits import borrow_cluster_for, fit_cells
 from pygeco.estimators._marks import MissingValues
 from pygeco.estimators._progress import attend_fit
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.losses import Loss
-
-if TYPE_CHECKING:
-    pass
-from pygeco.estimators._completion_folding import _CompletionFolding
 
 
 class MatrixCompletion(_CompletionFolding):
@@ -55,6 +52,11 @@ class MatrixCompletion(_CompletionFolding):
         30 are a good choice; fitting then takes a few times as long, and errs less. A mean of
         matrices has a higher rank than each of them: with `rank="auto"`, `rank_` is that of the
         mean, and `posterior_.rank` the one that the evidence chose.
+    pattern : "auto", bool, "row" or "column", default="auto"
+        With the evidence: whether it counts which cells are known, beside their values: what
+        someone chose to rate says something of their taste. "auto" tries it for rows and columns
+        and keeps it where the evidence does; True keeps it in any case, "row" and "column" that of
+        one side alone. Fitting takes up to three times as long.
     solver : Solver or None, default=None
         The choices of the algorithm; `Solver.paper()` is the paper's experiment. "auto"
         corrections are sweeps with a penalty, and cores without one, which then err less.
@@ -137,6 +139,10 @@ class MatrixCompletion(_CompletionFolding):
         What counts of rows and of columns are divided by in weighted norms.
     row_attributes_, column_attributes_ : attributes or None
         What was known of rows and columns beside their cells.
+    row_attributes_, column_attributes_ : AttributeValues or None
+        What the fit was told of rows and columns, as numbers.
+    row_encoder_, column_encoder_ : Attributes or None
+        How the attributes of rows and columns were made numbers.
     row_ids_, column_ids_ : array or None
         The sorted ids of rows and columns, where the fit was to a table.
     table_columns_ : tuple of str or None
@@ -168,6 +174,7 @@ class MatrixCompletion(_CompletionFolding):
         penalty: str | Penalty | None = "auto",
         biases: bool | str | tuple[str, ...] = "auto",
         posterior: int = 0,
+        pattern: bool | str = "auto",
         solver: Solver | None = None,
         refit: bool = True,
         clip: bool | str = "auto",
@@ -185,6 +192,7 @@ class MatrixCompletion(_CompletionFolding):
         self.penalty = penalty
         self.biases = biases
         self.posterior = posterior
+        self.pattern = pattern
         self.solver = solver
         self.refit = refit
         self.clip = clip
@@ -206,6 +214,8 @@ class MatrixCompletion(_CompletionFolding):
         sample_weight: ArrayLike | None = None,
         columns: Sequence[str | int] | str | None = None,
         checkpoint: str | PathLike[str] | None = None,
+        row_attributes: Any = None,
+        column_attributes: Any = None,
     ) -> MatrixCompletion:
         """Fit to the known cells of a matrix. Every form of X gives the same model.
 
@@ -234,6 +244,12 @@ class MatrixCompletion(_CompletionFolding):
             A file that keeps the state of the fit, after each rank or every second or so between
             sweeps. A fit that was killed goes on from there when it is started again with the same
             data and settings, and ends with the same bits. The file stays; delete it later.
+        row_attributes, column_attributes : table, matrix, (Attributes, table) or None, default=None
+            What is known of rows and columns beforehand: a table with a column of ids, or a table
+            or a matrix in the order of the rows. See `Attributes` for what becomes of its columns.
+            The evidence sets a weight for each of them, zero for those that say nothing. An id
+            without attributes is at the mean of all, one without cells where its attributes put
+            it. On a cluster, of columns alone.
 
         Returns
         -------
@@ -244,8 +260,10 @@ class MatrixCompletion(_CompletionFolding):
             attend_fit(self, self.observer, self.callback) as listener,
             borrow_cluster_for(X, self.engine) as is_own_cluster,
         ):
-            found = fit_cells(self, X, y, sample_weight, columns, checkpoint, listener)
+            known = row_attributes, column_attributes
+            found = fit_cells(self, X, y, sample_weight, columns, checkpoint, listener, known)
             self.model_, self.path_ = found.model, found.path
+            self.row_encoder_, self.column_encoder_ = found.encoders
             self.n_iter_, self.stop_reason_ = found.sweeps, found.path.stop
             if is_own_cluster:
                 self._move(HOST)
