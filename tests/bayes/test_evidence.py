@@ -5,8 +5,9 @@ import pytest
 
 from pygeco import Entries, LowRank, MatrixCompletion
 from pygeco.bayes.evidence import fit_evidence
-from pygeco.bayes.posterior import contributions, drop_unsupported
+from pygeco.bayes.posterior import drop_unsupported
 from pygeco.bayes.priors import Gaussian
+from pygeco.bayes.reasons import contributions
 from pygeco.bayes.sweep import new_rows, standardize_entries, sweep
 from pygeco.data import make_ratings, split_cells
 from pygeco.objectives.entries.half_sweep import Side
@@ -201,7 +202,7 @@ def test_a_prediction_is_the_sum_of_its_reasons(model) -> None:
     assert set(reasons.columns) == set(cols[rows == found_rows[0]])
     assert np.all(np.diff(np.abs(reasons.contributions)) <= 1e-12)
     own = rows == 7
-    base, parts = contributions(found.posterior_, cols[own], values[own], np.ones(own.sum()), 3)
+    base, parts, _ = contributions(found.posterior_, cols[own], values[own], np.ones(own.sum()), 3)
     assert base == pytest.approx(reasons.base)
     assert len(parts) == own.sum()
 

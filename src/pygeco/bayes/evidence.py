@@ -213,9 +213,10 @@ def _inform(data: Entries, at: Stage, known: Known, watch: Watch) -> Stage:
     """Sweeps with what is known, until the error rests; as it was, if nothing of it helps."""
     if at.plain is None:
         at = at._replace(now=inform(at.now, known), plain=at.now, age=0, error=np.inf, relax=0.0)
-    known = match_groups(at.now, known)
+    known, before = match_groups(at.now, known), at.now
     for count in range(at.age, informed.MAX_SWEEPS):
-        now, error = sweep_informed(data, at.now, known, at.relax)
+        before = at.now
+        now, error = sweep_informed(data, before, known, at.relax)
         fell = (at.error - error) / max(error, 1e-300)
         if count >= informed.MIN_SWEEPS:
             now, known = drop_groups(now, known)
@@ -231,9 +232,10 @@ def _inform(data: Entries, at: Stage, known: Known, watch: Watch) -> Stage:
         at = at._replace(stopped=watch.tell(at, now.rank, goes_on=bool(known) and not rests))
         if rests or at.stopped or not known:
             break
+    now, known = drop_groups(at.now, known, before)
     if not known and at.plain is not None:
         return at._replace(now=at.plain)
-    now, _ = sweep(data, state_doubt(at.now, known))
+    now, _ = sweep(data, state_doubt(update_priors(now, known), known))
     return at._replace(now=drop_centers(now))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from pygeco.bayes.attributes import AttributeValues, group_pattern, group_table
 from pygeco.bayes.effects import MIN_DEGREES, doubt_rows, start_effects, state_doubts
@@ -16,6 +17,7 @@ from pygeco.objectives.entries.objective import Entries
 MAX_SWEEPS = 20
 MIN_SWEEPS = 6  # before a group of attributes may be dropped
 TOLERANCE = 5e-4  # by which the expected error falls in the last sweep
+MIN_STAYING_SHARE = 0.95  # of a group's degrees of freedom after one more sweep; else it fades
 
 
 def gather_known(
@@ -58,18 +60,35 @@ def sweep_informed(
     return sweep(data, update_priors(now, known), relax)
 
 
-def drop_groups(now: Posterior, known: Known) -> tuple[Posterior, Known]:
-    """Without the groups of attributes that say nothing."""
-    row_prior, rows = _drop(now.row_prior, known.rows)
-    col_prior, cols = _drop(now.col_prior, known.cols)
-    return replace(now, row_prior=row_prior, col_prior=col_prior), Known(rows, cols)
+def drop_groups(now: Posterior, known: Known, before: Posterior | None = None) -> Drop:
+    """Without the groups of attributes that say nothing.
+
+    Given the posterior a sweep before, also without those that fade: the error rests long before
+    they are gone.
+    """
+    earlier = (None, None) if before is None else (before.row_prior, before.col_prior)
+    row_prior, rows = _drop(now.row_prior, known.rows, earlier[0])
+    col_prior, cols = _drop(now.col_prior, known.cols, earlier[1])
+    return Drop(replace(now, row_prior=row_prior, col_prior=col_prior), Known(rows, cols))
 
 
-def _drop(prior: Gaussian, groups: Sequence[RidgeGroup]) -> tuple[Gaussian, tuple[RidgeGroup, ...]]:
+class Drop(NamedTuple):
+    """The posterior and the groups that are left."""
+
+    now: Posterior
+    known: Known
+
+
+def _drop(
+    prior: Gaussian, groups: Sequence[RidgeGroup], before: Gaussian | None
+) -> tuple[Gaussian, tuple[RidgeGroup, ...]]:
+    earlier = {} if before is None else {(e.source, e.name): e.degrees for e in before.effects}
     pairs = [
         (effect, group)
         for effect, group in zip(prior.effects, groups, strict=True)
-        if group.stays or effect.degrees >= MIN_DEGREES
+        if group.stays
+        or effect.degrees
+        >= max(MIN_DEGREES, MIN_STAYING_SHARE * earlier.get((effect.source, effect.name), 0.0))
     ]
     centers = prior.centers if pairs else None
     effects = tuple(effect for effect, _ in pairs)

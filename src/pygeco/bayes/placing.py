@@ -13,10 +13,10 @@ from pygeco.engines import Cells
 
 
 def place_rows_by(prior: Gaussian, cells: Cells, values: AttributeValues | None) -> Gaussian:
-    """The prior of new rows: a centre and a precision for each, by its cells and attributes.
+    """The prior of new rows: a centre for each, by its cells and attributes.
 
-    `cells` are those of the new rows. Of what is not known the fit's mean is taken. The precision
-    is the less, the less is known of the effects of such attributes.
+    `cells` are those of the new rows. Of what is not known the fit's mean is taken. Rows without
+    cells bear the doubt about the effects of their attributes.
     """
     if not prior.effects:
         return prior
@@ -30,10 +30,12 @@ def place_rows_by(prior: Gaussian, cells: Cells, values: AttributeValues | None)
         if found is not None:
             moves = moves + found[:, :d]
             doubts = doubts + found[:, d:]
+    some = cells.counts() > 0
+    doubt = np.mean(doubts**2, axis=1) * (1 - some.astype(FLOAT))
     return prior._replace(
-        some=cells.counts() > 0,
+        some=some,
         centers=on(prior.centre.astype(FLOAT), moves) + moves,
-        ridges=1 / (1 + np.mean(doubts**2, axis=1)),
+        ridges=1 / (1 + doubt),
     )
 
 

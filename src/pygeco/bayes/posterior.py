@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import (
-    HOST,
     full,
     host,
     inner,
-    moved,
     on,
     parts,
     scaled,
@@ -85,22 +83,6 @@ class Posterior:
             out[part] += np.sum(u * u * wv + wu * (v * v + wv), axis=1)
             out[part] += r.bias_variance[i] + c.bias_variance[j]
         return self.scale**2 * out
-
-
-def contributions(
-    model: Posterior, cols: Array, values: Array, weights: Array, target: int
-) -> tuple[float, Array]:
-    """A row's prediction at `target` as a sum: the base, and a part for each of its cells."""
-    c, p = moved(model.cols, HOST), model.row_prior
-    Z = np.column_stack([c.factor, np.ones(len(c.bias))]).astype(float)
-    rest = (values - model.mean) / model.scale - c.bias[cols]
-    spread = np.append(weights @ c.variance[cols], 0.0)
-    gram = (Z[cols] * weights[:, None]).T @ Z[cols]
-    system = p.precision + model.tau * (gram + np.diag(spread))
-    pull = np.linalg.solve(system, Z[target])
-    base = c.bias[target] + pull @ p.precision @ p.centre
-    own = model.tau * weights * (Z[cols] @ pull) * rest
-    return model.mean + model.scale * float(base), model.scale * own
 
 
 class Known(NamedTuple):

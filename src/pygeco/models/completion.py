@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import contiguous, empty, foreign, host, moved, on
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.bayes.posterior import contributions
+from pygeco.bayes.reasons import contributions
 from pygeco.models.base import FittedModel
 from pygeco.models.ranking import Best, Reasons, list_length, rank_lines
 from pygeco.models.seen import Positions, count_other_values, has_cells, hide_cells
@@ -111,9 +111,10 @@ class CompletionModel(FittedModel):
         if p.weighing is not None:
             x = host(self.linear(np.full(len(cols), row), cols)) - values
             weights = weights * p.weighing.weights(x.astype(float))
-        base, parts = contributions(p, cols, values, weights, column)
+        known = None if self.row_attributes is None else self.row_attributes.take(np.array([row]))
+        base, parts, attributes = contributions(p, cols, values, weights, column, known)
         order = np.argsort(-np.abs(parts), kind="stable")[: max(0, k)]
-        return Reasons(cols[order], parts[order], base)
+        return Reasons(cols[order], parts[order], base, attributes)
 
     def was_fitted(self, rows: Positions, cols: Positions) -> NDArray[np.bool_]:
         return has_cells(self.seen, self.shape[1], rows, cols)

@@ -23,11 +23,16 @@ class Best(NamedTuple):
 
 
 class Reasons(NamedTuple):
-    """How much each column that the row has rated adds to a prediction, strongest first."""
+    """How much each column that the row has rated adds to a prediction, strongest first.
+
+    `base` is what the column's offset and the prior say, `attributes` what the row's attributes
+    add, by their names.
+    """
 
     columns: Positions
     contributions: Array
     base: float
+    attributes: dict[str, float] = {}  # noqa: RUF012
 
 
 def rank_lines(index: Positions, k: int, scores: Callable[[Positions], Array], like: Array) -> Best:
