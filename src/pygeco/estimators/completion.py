@@ -137,8 +137,6 @@ class MatrixCompletion(_CompletionFolding):
         The weights of the fitted cells, summed.
     levels_ : tuple of two floats
         What counts of rows and of columns are divided by in weighted norms.
-    row_attributes_, column_attributes_ : attributes or None
-        What was known of rows and columns beside their cells.
     row_attributes_, column_attributes_ : AttributeValues or None
         What the fit was told of rows and columns, as numbers.
     row_encoder_, column_encoder_ : Attributes or None
