@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,16 @@ from pygeco.losses import Loss
 from pygeco.models import FittedModel, Seen
 from pygeco.objectives.entries.biases import Biases
 
+if TYPE_CHECKING:
+    from pygeco.io.partitioned.ids import RowIds
+
 
 class Completion(Protocol):
     """What is read of `MatrixCompletion`, which this layer does not import."""
 
     n_iter_: int
     posterior: int
-    row_ids_: Any  # an array, ids that stay on a cluster, or None
+    row_ids_: NDArray[Any] | RowIds | None
     column_ids_: NDArray[Any] | None
     table_columns_: tuple[str, ...] | None
 
@@ -55,8 +58,8 @@ class Completion(Protocol):
     @property
     def average_(self) -> Average | None: ...
 
-    def known_cells(self, X: Any) -> tuple[NDArray[Any], NDArray[Any], Array]: ...
+    def known_cells(self, X: object) -> tuple[NDArray[Any], NDArray[Any], Array]: ...
 
     def was_fitted(self, rows: NDArray[Any], cols: NDArray[Any]) -> NDArray[np.bool_]: ...
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def get_params(self, deep: bool = True) -> dict[str, object]: ...
