@@ -79,6 +79,11 @@ class AttributeValues(NamedTuple):
         """Those of some rows."""
         return self._replace(matrix=sp.csr_array(self.matrix[rows]), known=self.known[rows])
 
+    def append(self, other: AttributeValues) -> AttributeValues:
+        """With the rows of another table of the same groups after its own."""
+        matrix = sp.csr_array(sp.vstack([self.matrix, other.matrix]))
+        return self._replace(matrix=matrix, known=np.concatenate([self.known, other.known]))
+
     def widen(self, size: int, place: NDArray[np.integer]) -> AttributeValues:
         """With rows of which nothing is known; the old ones go to these places."""
         at = np.full(size, -1)

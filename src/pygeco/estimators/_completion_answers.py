@@ -9,9 +9,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays.low_rank import Array
+from pygeco.estimators._cold import predict_new, recommend_new
 from pygeco.estimators._completion_state import _CompletionState
 from pygeco.estimators._predicting import predict_linear, predict_values, score_cells
-from pygeco.estimators._recommending import explain_cell, find_similar, recommend_columns
+from pygeco.estimators._recommending import (
+    choose_candidates,
+    explain_cell,
+    find_similar,
+    recommend_columns,
+)
 from pygeco.estimators.ranking import Ranking
 from pygeco.losses import Loss, find_loss
 from pygeco.models.ranking import Reasons
@@ -31,6 +37,8 @@ class _CompletionAnswers(_CompletionState):
         *,
         return_std: bool = False,
         unknown: str = "mean",
+        new_rows: Any = None,
+        new_columns: Any = None,
     ) -> Any:
         """Predict the values at cells; given one matrix, complete its rows.
 
@@ -50,6 +58,11 @@ class _CompletionAnswers(_CompletionState):
             An id that was not fitted stands for the average row or column, gives NaN, or is an
             error. A table's column `known` marks such cells, and a warning tells of them where ids
             are given one by one.
+        new_rows, new_columns : table, dict, matrix or None, default=None
+            The attributes of rows and columns that were not fitted, in the form of those of the
+            fit, with their ids: cells of these ids are then predicted by what is known of them. A
+            dict of single values is one line. Where the fit had no ids, new lines are numbered on
+            from its own.
 
         Returns
         -------
@@ -59,6 +72,8 @@ class _CompletionAnswers(_CompletionState):
             are.
         """
         check_is_fitted(self)
+        if new_rows is not None or new_columns is not None:
+            return predict_new(self, rows, cols, return_std, (new_rows, new_columns))
         return predict_values(self, rows, cols, return_std, unknown)
 
     def decision_function(self, rows: Any, cols: ArrayLike | None = None) -> Array:
@@ -130,6 +145,7 @@ class _CompletionAnswers(_CompletionState):
         items: ArrayLike | None = None,
         exclude: ArrayLike | None = None,
         unknown: str = "mean",
+        new_rows: Any = None,
     ) -> Ranking:
         """Find the k columns with the highest prediction for each row, best first.
 
@@ -150,6 +166,9 @@ class _CompletionAnswers(_CompletionState):
         unknown : "mean", "nan" or "error", default="mean"
             An id that was not fitted gets the list of the average row, of which a warning tells,
             an empty one, or an error, as in `predict`.
+        new_rows : table, dict, matrix or None, default=None
+            The attributes of rows that were not fitted, as in `predict`; without `rows` there is a
+            list for each of them.
 
         Returns
         -------
@@ -158,6 +177,9 @@ class _CompletionAnswers(_CompletionState):
             `recommend().to_pandas()` is a table for everyone.
         """
         check_is_fitted(self)
+        if new_rows is not None:
+            allowed = choose_candidates(self, items, exclude)
+            return recommend_new(self, rows, k, new_rows, allowed, exclude_seen=exclude_seen)
         return recommend_columns(
             self,
             rows,

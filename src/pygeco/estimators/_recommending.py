@@ -43,7 +43,7 @@ def recommend_columns(
         if rows is None
         else find_ids(estimator, "rows", given, 0, unknown)
     )
-    allowed = _choose_candidates(estimator, items, exclude)
+    allowed = choose_candidates(estimator, items, exclude)
     index = at if estimator.row_ids_ is None else np.maximum(at, 0)
     hidden = {"hide_seen": exclude_seen, "hide_held_out": exclude_seen}
     best = estimator.model_.best(index, k, allowed=allowed, **hidden)
@@ -95,7 +95,7 @@ def _list_rows(estimator: _CompletionState) -> NDArray[Any]:
     return np.arange(estimator.model_.shape[0]) if ids is None else ids
 
 
-def _choose_candidates(
+def choose_candidates(
     estimator: _CompletionState, items: Any, exclude: Any
 ) -> NDArray[np.bool_] | None:
     """Which columns may be listed; None where all may."""

@@ -1,0 +1,162 @@
+"""Cold start: rows and columns that a fit has not seen, known by their attributes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.bayes.attributes import AttributeValues
+from pygeco.estimators._ids import gather_ids, name_sides
+from pygeco.estimators.attributes import Attributes
+from pygeco.estimators.ranking import Ranking
+from pygeco.io.attribute_tables import AttributeTable, read_attribute_table
+from pygeco.io.tables import positions
+from pygeco.models import FittedModel
+from pygeco.models.cold import add_lines
+from pygeco.models.completion import CompletionModel
+
+if TYPE_CHECKING:
+    from pygeco.estimators._completion_state import _CompletionState
+
+NAMES = ("new_rows", "new_columns")
+
+
+class Newcomers(NamedTuple):
+    """New lines of one side: their attributes, and their ids, or None where they have none."""
+
+    values: AttributeValues
+    ids: NDArray[Any] | None
+
+    def __len__(self) -> int:
+        return len(self.values.known)
+
+
+class Extended(NamedTuple):
+    """A fitted model with new rows and columns after its own."""
+
+    model: CompletionModel
+    fitted: FittedModel
+    sides: tuple[Newcomers | None, Newcomers | None]
+
+    def locate(self, ids: NDArray[Any] | None, given: Any, side: int) -> NDArray[np.int64]:
+        """Positions of ids of the fit and of new ones; new lines without ids come after the fit."""
+        name, own = ("rows", "cols")[side], self.fitted.shape[side]
+        new = self.sides[side]
+        wanted = np.asarray(given)
+        at = np.asarray(wanted if ids is None else positions(ids, wanted)).astype(np.int64)
+        total = self.model.shape[side]
+        if ids is not None and new is not None and new.ids is not None:
+            order = np.argsort(new.ids, kind="stable")
+            place = positions(new.ids[order], wanted)
+            at = np.where((at < 0) & (place >= 0), own + order[np.maximum(place, 0)], at)
+        if np.any((at < 0) | (at >= total)):
+            lost = int(np.argmax(((at < 0) | (at >= total)).reshape(-1)))
+            wrong = wanted.reshape(-1)[[lost]].tolist()[0]
+            raise ValueError(
+                f"{name}: {wrong!r} was not fitted and is not among {NAMES[side]}; add its "
+                "attributes there."
+            )
+        return at
+
+
+def extend(estimator: _CompletionState, new_rows: Any, new_columns: Any) -> Extended:
+    """The fitted model with lines that are known by their attributes."""
+    encoders = estimator.row_encoder_, estimator.column_encoder_
+    sides = [
+        None if given is None else _encode(encoder, given, side)
+        for side, (given, encoder) in enumerate(zip((new_rows, new_columns), encoders, strict=True))
+    ]
+    rows, columns = (None if new is None else new.values for new in sides)
+    model = add_lines(estimator.model_, rows, columns)
+    return Extended(model, estimator.model_, (sides[0], sides[1]))
+
+
+def predict_new(
+    estimator: _CompletionState, rows: Any, cols: Any, return_std: bool, new: tuple[Any, Any]
+) -> Any:
+    """See `MatrixCompletion.predict`: cells of which a row or a column may be new."""
+    if cols is None:
+        raise ValueError("new_rows: needs rows and cols, one id each for every cell.")
+    wide = extend(estimator, *new)
+    ids = gather_ids(estimator.row_ids_), estimator.column_ids_
+    i, j = np.broadcast_arrays(wide.locate(ids[0], rows, 0), wide.locate(ids[1], cols, 1))
+    m, n = wide.fitted.shape
+    known = (i < m) & (j < n)
+    found = [np.array(wide.model.predict(i, j))]
+    found[0][known] = wide.fitted.predict(i[known], j[known])
+    if not return_std:
+        return found[0]
+    found.append(np.array(wide.model.deviation(i, j)))
+    found[1][known] = wide.fitted.deviation(i[known], j[known])
+    return found[0], found[1]
+
+
+def recommend_new(
+    estimator: _CompletionState,
+    rows: Any,
+    k: int,
+    new_rows: Any,
+    allowed: NDArray[np.bool_] | None,
+    *,
+    exclude_seen: bool,
+) -> Ranking:
+    """See `MatrixCompletion.recommend`: lists for rows known by their attributes."""
+    wide = extend(estimator, new_rows, None)
+    side = wide.sides[0]
+    assert side is not None
+    m = wide.fitted.shape[0]
+    given: Any = rows
+    if rows is None:
+        at = m + np.arange(len(side))
+        given = at - m if side.ids is None else side.ids
+    else:
+        at = wide.locate(gather_ids(estimator.row_ids_), rows, 0)
+    hidden = {"hide_seen": exclude_seen, "hide_held_out": exclude_seen}
+    found, scores = wide.model.best(at, k, allowed=allowed, **hidden)
+    names = (*name_sides(estimator.table_columns_), "prediction")
+    ids = estimator.column_ids_
+    return Ranking(found if ids is None else ids[found], scores, given, names)
+
+
+def _encode(encoder: Attributes | None, given: Any, side: int) -> Newcomers:
+    name = NAMES[side]
+    if encoder is None:
+        told = ("row_attributes", "column_attributes")[side]
+        raise ValueError(f"{name}: the model was fitted without {told}; fit it with them.")
+    table: Any = given
+    ids = None
+    if isinstance(given, Mapping):
+        table = read_attribute_table(_fill(encoder, given))
+    elif hasattr(given, "columns") or hasattr(given, "__arrow_c_stream__"):
+        table = read_attribute_table(given)
+    column = getattr(encoder, "id_column_", None)
+    if isinstance(table, AttributeTable) and column in table.columns:
+        ids = table.ids(column)
+    matrix = encoder.transform(table)
+    groups = encoder.groups_
+    values = AttributeValues(
+        matrix,
+        np.ones(matrix.shape[0], bool),
+        tuple(group.name for group in groups),
+        tuple(group.size for group in groups),
+    )
+    return Newcomers(values, ids)
+
+
+def _fill(encoder: Attributes, given: Mapping[str, Any]) -> dict[str, Any]:
+    """One line from single values, or several from columns; what is not said is missing."""
+    single = all(np.ndim(value) == 0 for value in given.values())
+    columns = {name: [value] if single else value for name, value in given.items()}
+    known = {group.name for group in encoder.groups_} | {getattr(encoder, "id_column_", None)}
+    wrong = [name for name in columns if name not in known]
+    if wrong:
+        names = ", ".join(str(group.name) for group in encoder.groups_)
+        raise ValueError(f"new_rows: there is no attribute {wrong[0]!r}; the model knows {names}.")
+    count = len(next(iter(columns.values()))) if columns else 1
+    for group in encoder.groups_:
+        gap = np.nan if group.kind == "number" else None
+        columns.setdefault(group.name, [gap] * count)
+    return columns
