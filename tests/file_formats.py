@@ -30,7 +30,7 @@ from pygeco import Attributes, MatrixCompletion, ModelFileError, RobustPCA, Trac
 from pygeco.arrays import container
 from pygeco.data import load_movielens, read_attributes, read_ratings
 from pygeco.errors import AttributeWarning, ColumnError, ReadError
-from pygeco.estimators._checkpoint import Checkpoint, kept_steps
+from pygeco.estimators._checkpoint import Checkpoint, take_kept_steps
 from pygeco.io.matrices import read_array, read_table
 from pygeco.io.model_file import describe
 from pygeco.io.partitioned.sources import footer, parts_of_files, table_of_rows
@@ -306,7 +306,7 @@ def read_checkpoint(path: Path) -> None:
     key = found.get("key", "") if isinstance(found, dict) else ""
     store = Checkpoint(path, key)
     for name in ("validation", "path"):
-        kept_steps(store, name)
+        take_kept_steps(store, name)
 
 
 def read_parts(path: Path) -> None:

@@ -72,8 +72,8 @@ def test_robust_components_too(tmp_path) -> None:
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_checkpoints_on_a_device(settings, count, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(_checkpoint, "PAUSE", 0.0)
-    monkeypatch.setattr(_checkpoint, "SHARE", 1e9)
+    monkeypatch.setattr(_checkpoint, "MIN_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(_checkpoint, "MAX_WRITING_SHARE", 1e9)
     whole = MatrixCompletion(engine="fake", **settings).fit(frame())
     told: list[object] = []
 

@@ -50,8 +50,8 @@ def stopped_after(count: int):
 @pytest.mark.parametrize("name", list(CASES))
 @pytest.mark.parametrize("count", [1, 4])
 def test_stopped_at_each_stage_and_continued(name, count, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(_checkpoint, "PAUSE", 0.0)
-    monkeypatch.setattr(_checkpoint, "SHARE", 1e9)
+    monkeypatch.setattr(_checkpoint, "MIN_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(_checkpoint, "MAX_WRITING_SHARE", 1e9)
     whole = MatrixCompletion(**CASES[name]).fit(ratings())
     path = tmp_path / "fit.checkpoint"
     part = MatrixCompletion(**CASES[name], callback=stopped_after(count))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pygeco.estimators.masked_error import SHARE, measure_masked_error
+from pygeco.estimators.masked_error import MASKED_SHARE, measure_masked_error
 
 
 def table(seed: int = 0) -> np.ndarray:
@@ -20,7 +20,7 @@ def test_one_who_knows_the_cells_errs_not_and_means_err_by_a_deviation() -> None
     assert found.error == 0
     assert found.means == pytest.approx(1.0, abs=0.15)
     known = np.count_nonzero(~np.isnan(X[:, :3]))
-    assert found.cells == pytest.approx(SHARE * known, rel=0.3)
+    assert found.cells == pytest.approx(MASKED_SHARE * known, rel=0.3)
     by_means = measure_masked_error(
         lambda seen: np.where(np.isnan(seen), np.nanmean(seen, axis=0), seen), X, 0
     )

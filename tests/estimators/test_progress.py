@@ -93,7 +93,7 @@ def test_silence_lines_threads_and_bits(case, capsys, monkeypatch) -> None:
 
 def test_one_is_the_last_line_of_a_short_fit(case, capsys, monkeypatch) -> None:
     plain, data, _ = case
-    monkeypatch.setattr(_progress, "SECONDS", 1e9)
+    monkeypatch.setattr(_progress, "NOTE_SECONDS", 1e9)
     clone(plain).set_params(verbose=True).fit(*data)
     assert len(capsys.readouterr().err.splitlines()) == 1
 

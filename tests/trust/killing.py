@@ -149,7 +149,10 @@ def check_folder(folder: Path, known: set[str]) -> None:
 
 
 if __name__ == "__main__":
-    _checkpoint.PAUSE, _checkpoint.SHARE = 0.0, 1e9  # write as often as possible
+    _checkpoint.MIN_PAUSE_SECONDS, _checkpoint.MAX_WRITING_SHARE = (
+        0.0,
+        1e9,
+    )  # write as often as possible
     kind, kills, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
     chance = random.Random(kind)
     found = (

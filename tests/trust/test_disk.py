@@ -144,8 +144,8 @@ def test_every_output_of_the_command_line(trouble, home) -> None:
 
 def test_saves_and_checkpoints(trouble, monkeypatch) -> None:
     folder, begin, words = trouble
-    monkeypatch.setattr(_checkpoint, "PAUSE", 0.0)
-    monkeypatch.setattr(_checkpoint, "SHARE", 1e9)
+    monkeypatch.setattr(_checkpoint, "MIN_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(_checkpoint, "MAX_WRITING_SHARE", 1e9)
     model = MatrixCompletion(4, random_state=0).fit(RATINGS)
     small = MatrixCompletion(1, random_state=0).fit(((0, 1, 1), (0, 0, 1), (1.0, 2.0, 3.0), (2, 2)))
     small.save(folder / "model")

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from pygeco.cli.console import Voice, writing
+from pygeco.cli.console import Voice, explain_write_errors
 from pygeco.cli.outputs import check_output
 from pygeco.errors.visible_text import escape_controls
 
-WIDEST = 1 << 16  # columns of a terminal, to measure a table by
+MAX_LINE_WIDTH = 1 << 16  # columns of a terminal, to measure a table by
 
 TableOutput = Annotated[
     Path | None,
@@ -32,7 +32,7 @@ def check_table_output(output: Path | None, *inputs: Path | None, overwrite: boo
     check_output(output, *inputs, overwrite=overwrite)
 
 
-def titles_for(
+def read_titles_for(
     model: Any, path: Path | None, item: str | None, title: str | None
 ) -> list[str] | None:
     """A title for each item of the model; None without a file of titles."""
@@ -45,11 +45,11 @@ def titles_for(
     return None
 
 
-def with_titles(
+def add_titles(
     table: Any, model: Any, path: Path | None, item: str | None, title: str | None
 ) -> Any:
     """The table with a column of titles."""
-    names = titles_for(model, path, item, title)
+    names = read_titles_for(model, path, item, title)
     if names is None:
         return table
     import pyarrow as pa
@@ -61,12 +61,12 @@ def with_titles(
     return table.append_column("title", pa.array(titles[at]))
 
 
-def give(table: Any, output: Path | None, voice: Voice) -> None:
+def write_answer(table: Any, output: Path | None, voice: Voice) -> None:
     """The table to a file, or to standard output: JSON, CSV, or aligned on a terminal."""
     from pygeco.io.writers import write_table
 
     if output is not None:
-        with writing(output):
+        with explain_write_errors(output):
             write_table(table, output)
         if voice.as_json:
             voice.result({"output": str(output), "rows": table.num_rows}, "")
@@ -107,7 +107,10 @@ def _show(table: Any) -> None:
         cells = (f"{it:.3f}" if isinstance(it, float) else str(it) for it in row.values())
         shown.add_row(*map(escape_controls, cells))
     console = Console(markup=False, highlight=False)
-    if console.measure(shown, options=console.options.update(width=WIDEST)).maximum > console.width:
+    if (
+        console.measure(shown, options=console.options.update(width=MAX_LINE_WIDTH)).maximum
+        > console.width
+    ):
         _print_csv(table)
     else:
         console.print(shown)

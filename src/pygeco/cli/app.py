@@ -9,7 +9,7 @@ import typer
 
 import pygeco
 from pygeco.cli.asking import predict, recommend, similar
-from pygeco.cli.console import EXIT_CODES, check_folder, told
+from pygeco.cli.console import EXIT_CODES, check_folder, report_errors
 from pygeco.cli.doctor import doctor
 from pygeco.cli.explain import explain
 from pygeco.cli.fit import fit
@@ -56,7 +56,7 @@ def demo(
     """Fit synthetic ratings rank by rank; draw the test error, and write a report."""
     from pygeco.cli.demo import run
 
-    with told("demo"):
+    with report_errors("demo"):
         check_folder(output)
         output.mkdir(parents=True, exist_ok=True)
         run(output, rank, seed)

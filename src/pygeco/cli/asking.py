@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from pygeco.cli.answers import TableOutput, check_table_output, give, with_titles
-from pygeco.cli.console import Voice, told
-from pygeco.cli.models import known_ids, listed_ids, opened, user_ids
+from pygeco.cli.answers import TableOutput, add_titles, check_table_output, write_answer
+from pygeco.cli.console import Voice, report_errors
+from pygeco.cli.models import find_known_ids, open_model, parse_user_ids, read_listed_ids
 from pygeco.cli.options import Count, Item, Json, Model, Overwrite, Title, TitleItem, Titles, User
 from pygeco.cli.reading import read_for
 
-BLOCK = 1 << 20  # pairs predicted at once
-USERS = 4096  # users ranked at once
+ROWS_AT_ONCE = 1 << 20  # pairs predicted at once
+USERS_AT_ONCE = 4096  # users ranked at once
 
 Unknown = Annotated[
     Literal["mean", "nan", "error"], typer.Option(help="What to do with ids not fitted.")
@@ -41,19 +41,21 @@ def predict(
     An id that the model does not know counts as the average user or item, unless --unknown says
     otherwise.
     """
-    with told("predict"):
+    with report_errors("predict"):
         check_table_output(output, model, pairs, overwrite=overwrite)
-        voice, fitted = Voice(as_json), opened(model)
+        voice, fitted = Voice(as_json), open_model(model)
         asked = read_for(fitted, pairs, {"user": user, "item": item}, voice)
         parts = []
         with voice.progress("predicting") as bar:
-            for block in _blocks(asked.num_rows, BLOCK, bar):
+            for block in _blocks(asked.num_rows, ROWS_AT_ONCE, bar):
                 parts.append(
-                    fitted.predict(asked.slice(block.start, BLOCK), return_std=std, unknown=unknown)
+                    fitted.predict(
+                        asked.slice(block.start, ROWS_AT_ONCE), return_std=std, unknown=unknown
+                    )
                 )
         import pyarrow as pa
 
-        give(pa.concat_tables(parts), output, voice)
+        write_answer(pa.concat_tables(parts), output, voice)
 
 
 def recommend(
@@ -86,20 +88,20 @@ def recommend(
     A user that the model does not know gets the list of the average user, and a column `known` then
     says which users those are, unless --unknown says otherwise.
     """
-    with told("recommend"):
+    with report_errors("recommend"):
         if bool(user) == everyone:
             raise ValueError("--user: name one or more users, or give --all.")
         check_table_output(output, model, titles, items, exclude, overwrite=overwrite)
-        voice, fitted = Voice(as_json), opened(model)
-        ids = fitted.row_ids_ if everyone else user_ids(fitted.row_ids_, user or [], unknown)
+        voice, fitted = Voice(as_json), open_model(model)
+        ids = fitted.row_ids_ if everyone else parse_user_ids(fitted.row_ids_, user or [], unknown)
         limits: dict[str, Any] = {
-            "items": listed_ids(fitted, items, "--items"),
-            "exclude": listed_ids(fitted, exclude, "--exclude"),
+            "items": read_listed_ids(fitted, items, "--items"),
+            "exclude": read_listed_ids(fitted, exclude, "--exclude"),
         }
         limits |= {"exclude_seen": not include_seen, "unknown": unknown}
         table = _rank_for(ids, fitted, voice, k, **limits)
-        table = with_titles(table, fitted, titles, title_item, title)
-        give(_mark_unknown(table, fitted, ids, voice), output, voice)
+        table = add_titles(table, fitted, titles, title_item, title)
+        write_answer(_mark_unknown(table, fitted, ids, voice), output, voice)
 
 
 def similar(
@@ -117,19 +119,19 @@ def similar(
     as_json: Json = False,
 ) -> None:
     """The k items most like one, or users like a user: the cosine of their vectors."""
-    with told("similar"):
+    with report_errors("similar"):
         if users and (titles, title, title_item) != (None, None, None):
             raise ValueError("--titles: items have titles, users do not; leave it out.")
         check_table_output(output, model, titles, overwrite=overwrite)
-        fitted = opened(model)
+        fitted = open_model(model)
         if users:
-            ids = known_ids(fitted.row_ids_, [which], "ID")
+            ids = find_known_ids(fitted.row_ids_, [which], "ID")
             best, kind = fitted.similar_rows(ids, k), "user"
         else:
-            ids = known_ids(fitted.column_ids_, [which], "ID")
+            ids = find_known_ids(fitted.column_ids_, [which], "ID")
             best, kind = fitted.similar(ids, k), "item"
         table = _named(best, "to", kind, "similarity").drop_columns(["to"])
-        give(with_titles(table, fitted, titles, title_item, title), output, Voice(as_json))
+        write_answer(add_titles(table, fitted, titles, title_item, title), output, Voice(as_json))
 
 
 def _rank_for(users: Any, model: Any, voice: Voice, k: int, **limits: Any) -> Any:
@@ -141,7 +143,7 @@ def _rank_for(users: Any, model: Any, voice: Voice, k: int, **limits: Any) -> An
     parts = []
     with voice.progress("ranking") as bar, warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownIdWarning)  # the table marks them
-        for block in _blocks(len(users), USERS, bar):
+        for block in _blocks(len(users), USERS_AT_ONCE, bar):
             best = model.recommend(users[block], k, **limits)
             parts.append(_named(best, "user", "item", "prediction"))
     return pa.concat_tables(parts)

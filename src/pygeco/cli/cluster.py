@@ -18,7 +18,7 @@ class Cluster(NamedTuple):
     workers: int | None
 
 
-def cluster_of(engine: str, scheduler: str | None, workers: int | None) -> Cluster | None:
+def parse_cluster(engine: str, scheduler: str | None, workers: int | None) -> Cluster | None:
     given = [
         name for name, it in (("scheduler", scheduler), ("workers", workers)) if it is not None
     ]

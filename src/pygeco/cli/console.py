@@ -35,7 +35,7 @@ class EngineError(RuntimeError):
 
 
 @contextmanager
-def told(command: str, interrupted: str = "interrupted.") -> Iterator[None]:
+def report_errors(command: str, interrupted: str = "interrupted.") -> Iterator[None]:
     """Errors that a user can make as one sentence and an exit code, without a traceback."""
     try:
         from pygeco.engines import NOTICES
@@ -89,7 +89,7 @@ def _fail(command: str, sentence: str, code: int) -> NoReturn:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def explain_write_errors(path: Path) -> Iterator[None]:
     """Errors of the system while a file is written, as a sentence about it."""
     try:
         yield

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from pygeco.cli.console import Voice, told
+from pygeco.cli.console import Voice, report_errors
 from pygeco.cli.options import Json
 
 
 def doctor(as_json: Json = False) -> None:
     """Show versions, threads, GPU, cache and the speed of the passes, and say what to fix."""
-    with told("doctor"):
+    with report_errors("doctor"):
         voice = Voice(as_json)
         found = _found(voice)
         voice.result(found, "\n".join(_lines(found)))

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from pygeco.cli.answers import TableOutput, check_table_output, give, with_titles
-from pygeco.cli.console import Voice, told
-from pygeco.cli.models import known_ids, opened
+from pygeco.cli.answers import TableOutput, add_titles, check_table_output, write_answer
+from pygeco.cli.console import Voice, report_errors
+from pygeco.cli.models import find_known_ids, open_model
 from pygeco.cli.options import Count, Json, Model, Overwrite, Title, TitleItem, Titles
 
 
@@ -29,13 +29,13 @@ def explain(
     The prediction is a sum: a base, which the item and the average user say, and what each rating
     of the user adds. Needs a model fitted with the evidence, which is the default.
     """
-    with told("explain"):
+    with report_errors("explain"):
         import pyarrow as pa
 
         check_table_output(output, model, titles, overwrite=overwrite)
-        voice, fitted = Voice(as_json), opened(model)
-        row = known_ids(fitted.row_ids_, [user], "--user")
-        column = known_ids(fitted.column_ids_, [item], "--item")
+        voice, fitted = Voice(as_json), open_model(model)
+        row = find_known_ids(fitted.row_ids_, [user], "--user")
+        column = find_known_ids(fitted.column_ids_, [item], "--item")
         if fitted.posterior_ is None:
             raise ValueError(
                 "MODEL: was fitted without the evidence, so its predictions are no sum over "
@@ -44,10 +44,10 @@ def explain(
         why = fitted.explain(row[0], column[0], k)
         predicted = float(fitted.predict(row, column)[0])
         table = pa.table({"item": pa.array(why.columns), "adds": pa.array(why.contributions)})
-        table = with_titles(table, fitted, titles, title_item, title)
+        table = add_titles(table, fitted, titles, title_item, title)
         if as_json and output is None:
             said = {"prediction": predicted, "base": why.base, "rows": table.to_pylist()}
             voice.result(said, "")
             return
         voice.note(f"prediction {predicted:.3f}; {why.base:.3f} without the user's ratings.")
-        give(table, output, voice)
+        write_answer(table, output, voice)

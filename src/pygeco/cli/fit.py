@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pygeco.cli import fit_plan as asked
-from pygeco.cli.cluster import cluster_of, open_cluster
-from pygeco.cli.console import Voice, told, writing
+from pygeco.cli.cluster import open_cluster, parse_cluster
+from pygeco.cli.console import Voice, explain_write_errors, report_errors
 from pygeco.cli.fit_plan import Plan, make_settings, refuse_both
 from pygeco.cli.fit_summary import summarize_fit
 from pygeco.cli.options import Item, Json, Missing, Overwrite, Rating, User
 from pygeco.cli.outputs import check_apart, check_output
-from pygeco.cli.parsing import seconds_of
+from pygeco.cli.parsing import parse_seconds
 from pygeco.cli.reading import is_in_parts, read_parts, read_ratings, read_test
 
 
@@ -42,7 +42,7 @@ def fit(
 
     While it runs, MODEL.checkpoint keeps its state; --resume continues from it, to the same bits.
     """
-    with told("fit", "interrupted; the same command with --resume continues."):
+    with report_errors("fit", "interrupted; the same command with --resume continues."):
         refuse_both("--restart", restart, "--resume", resume)
         refuse_both("--holdout", holdout, "--test", test)
         plan = Plan(
@@ -52,10 +52,10 @@ def fit(
             make_settings(rank, loss, penalty, posterior, duplicates, missing, seed, engine),
             holdout=holdout,
             test=test,
-            limit=seconds_of(time_limit),
+            limit=parse_seconds(time_limit),
             resume=resume,
             restart=restart,
-            cluster=cluster_of(engine, scheduler, workers),
+            cluster=parse_cluster(engine, scheduler, workers),
             matrix=matrix,
             overwrite=overwrite,
         )
@@ -77,7 +77,7 @@ def _run(plan: Plan, voice: Voice) -> None:
         model = MatrixCompletion(**plan.settings)
         continues = _prepare_checkpoint(plan, voice)
         shown = held if client is None else None
-        with writing(plan.checkpoint), Watch(voice, model, shown, plan.limit) as watch:
+        with explain_write_errors(plan.checkpoint), Watch(voice, model, shown, plan.limit) as watch:
             try:
                 model.set_params(observer=watch).fit(ratings.fitted, checkpoint=plan.checkpoint)
             except ValueError:
@@ -88,7 +88,7 @@ def _run(plan: Plan, voice: Voice) -> None:
         model.file_columns_ = ratings.columns or None
         if plan.test is None and held is not None:
             model.keep_held_out(held)
-        with writing(plan.output):
+        with explain_write_errors(plan.output):
             model.save(plan.output)
         if not watch.out_of_time:
             plan.checkpoint.unlink(missing_ok=True)

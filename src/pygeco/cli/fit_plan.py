@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from pygeco.cli.cluster import Cluster
-from pygeco.cli.parsing import engine_of, marks_of, penalty_of, rank_of
+from pygeco.cli.parsing import parse_engine, parse_penalty, parse_rank, read_marks
 
 RatingsFile = Annotated[
     str,
@@ -119,15 +119,15 @@ def make_settings(
 ) -> dict[str, Any]:
     """The parameters of MatrixCompletion that the options stand for."""
     return {
-        "rank": rank_of(rank),
+        "rank": parse_rank(rank),
         "loss": loss,
-        "penalty": penalty_of(penalty),
+        "penalty": parse_penalty(penalty),
         "biases": True,  # ratings have a level, with or without the evidence
         "posterior": posterior,
         "duplicates": duplicates,
-        "missing_values": marks_of(missing),
+        "missing_values": read_marks(missing),
         "random_state": seed,
-    } | engine_of(engine)
+    } | parse_engine(engine)
 
 
 def refuse_both(option: str, given: object, other: str, also: object) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pygeco.cli.console import Voice, told, writing
+from pygeco.cli.console import Voice, explain_write_errors, report_errors
 from pygeco.cli.options import Json, Overwrite
 from pygeco.cli.outputs import check_output
 
@@ -48,7 +48,7 @@ def impute(
     Known cells stay as they are, and so do columns of other kinds; missing cells that are left are
     counted. The error is measured at a tenth of the known cells, masked for it.
     """
-    with told("impute"):
+    with report_errors("impute"):
         voice = Voice(as_json)
         settings = {"n_components": rank, "alpha": alpha, "random_state": seed}
         _run(table, output, settings, whole, skip or [], overwrite, voice)
@@ -84,7 +84,7 @@ def _run(
         filled, found = _fill(table.values[:, part], settings, rounded)
     values = np.full(table.values.shape, np.nan)
     values[:, part] = filled
-    with writing(output), whole_file(output) as file:
+    with explain_write_errors(output), whole_file(output) as file:
         write_table(file, table.filled(values), output, table.named)
     told = {
         "rows": len(values),

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from pygeco.cli.console import Voice, told, writing
-from pygeco.cli.models import opened
+from pygeco.cli.console import Voice, explain_write_errors, report_errors
+from pygeco.cli.models import open_model
 from pygeco.cli.options import Count, Item, Json, Model, Overwrite, Rating, User
 from pygeco.cli.outputs import check_output
 from pygeco.cli.reading import read_for
@@ -35,10 +35,10 @@ def evaluate(
     does not know count in the errors, as the average one, and not in the rankings. Lists
     leave out what the user had rated in the fit.
     """
-    with told("evaluate"):
+    with report_errors("evaluate"):
         from pygeco.estimators import evaluate as judged
 
-        voice, fitted = Voice(as_json), opened(model)
+        voice, fitted = Voice(as_json), open_model(model)
         table = read_for(fitted, ratings, {"user": user, "item": item, "rating": rating}, voice)
         with voice.progress("ranking") as bar:
             e = judged(fitted, table, k=k, threshold=threshold, progress=bar)
@@ -72,7 +72,7 @@ def _judgment(e: Any) -> str:
 
 def inspect(model: Model, as_json: Json = False) -> None:
     """What a model file holds: kind, size, path, settings, versions. Checks every checksum."""
-    with told("inspect"):
+    with report_errors("inspect"):
         from pygeco import load
         from pygeco.estimators import describe
 
@@ -137,12 +137,12 @@ def export(
     .npz holds everything. .parquet has id, offset and vector of one side, the vectors so that the
     inner product of a user's with an item's ranks items: the last coordinate is the item's offset.
     """
-    with told("export"):
+    with report_errors("export"):
         if output.suffix not in (".npz", ".parquet"):
             raise ValueError(f"--output: must end in .npz or .parquet, unlike {output.name!r}.")
         check_output(output, model, overwrite=overwrite)
-        fitted = opened(model)
-        with writing(output):
+        fitted = open_model(model)
+        with explain_write_errors(output):
             fitted.export(output, "columns" if side == "items" else "rows")
         m, n = fitted.factors_.shape
         values = {"output": str(output), "users": m, "items": n, "rank": fitted.rank_}

@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
-UNCHECKED = 1 << 26  # bytes of a model file from which its arrays stay in it, checksums or not
+MAX_CHECKED_BYTES = (
+    1 << 26
+)  # bytes of a model file from which its arrays stay in it, checksums or not
 
 
-def opened(path: Path) -> Any:
+def open_model(path: Path) -> Any:
     """The model, of the kind that knows users and items."""
     from pygeco import load
     from pygeco.errors import ModelFileError
 
-    model = load(path, mmap=path.stat().st_size > UNCHECKED)
+    model = load(path, mmap=path.stat().st_size > MAX_CHECKED_BYTES)
     if getattr(model, "row_ids_", None) is None:
         raise ModelFileError(
             f"{path} holds a {type(model).__name__} without users and items; use one that "
@@ -24,7 +26,7 @@ def opened(path: Path) -> Any:
     return model
 
 
-def known_ids(known: Any, texts: list[str], option: str) -> Any:
+def find_known_ids(known: Any, texts: list[str], option: str) -> Any:
     from pygeco.io.tables import parsed_ids, positions
 
     wanted = parsed_ids(known, texts)
@@ -38,20 +40,20 @@ def known_ids(known: Any, texts: list[str], option: str) -> Any:
     return wanted
 
 
-def listed_ids(model: Any, path: Path | None, option: str) -> Any:
+def read_listed_ids(model: Any, path: Path | None, option: str) -> Any:
     """The ids in a file, one a line."""
     if path is None:
         return None
     lines = path.read_text(encoding="utf-8").splitlines()
     texts = [line.strip() for line in lines if line.strip()]
-    return known_ids(model.column_ids_, texts, option)
+    return find_known_ids(model.column_ids_, texts, option)
 
 
-def user_ids(known: Any, texts: list[str], unknown: str) -> Any:
+def parse_user_ids(known: Any, texts: list[str], unknown: str) -> Any:
     """Ids of users, of whom the model may not know all; text that can be no id is refused."""
     from pygeco.io.tables import parsed_ids
 
     ids = parsed_ids(known, texts)
     if unknown == "error" or ids.dtype.kind != known.dtype.kind:
-        return known_ids(known, texts, "--user")
+        return find_known_ids(known, texts, "--user")
     return ids

@@ -66,7 +66,7 @@ def check_apart(path: Path, *inputs: str | os.PathLike[str] | None) -> None:
 
 
 def _check_kind(path: Path, kind: str) -> None:
-    found = kind_of(path)
+    found = find_kind(path)
     if found is not None and found != kind:
         raise OutputError(
             f"cannot write {path}: it exists and is {found}, not {kind}; choose another name with "
@@ -74,7 +74,7 @@ def _check_kind(path: Path, kind: str) -> None:
         )
 
 
-def kind_of(path: Path) -> str | None:
+def find_kind(path: Path) -> str | None:
     """What a file is, by how it begins; None for an empty one."""
     with path.open("rb") as file:
         head = file.read(1 << 12)

@@ -9,13 +9,13 @@ from pygeco.arrays.checks import check_rank
 from pygeco.cli.console import EngineError
 
 
-def rank_of(text: str) -> int | str:
+def parse_rank(text: str) -> int | str:
     if text == "auto":
         return text
     return check_rank(int(text) if text.isdecimal() else text, name="--rank", instead=" or auto")
 
 
-def penalty_of(text: str) -> Any:
+def parse_penalty(text: str) -> Any:
     from pygeco import Ridge, Trace
 
     kind, _, alpha = text.partition(":")
@@ -35,7 +35,7 @@ def penalty_of(text: str) -> Any:
     )
 
 
-def engine_of(name: str) -> dict[str, Any]:
+def parse_engine(name: str) -> dict[str, Any]:
     """Settings for the engine; a sentence where it cannot be had."""
     from pygeco.engines import choose_engine
 
@@ -51,7 +51,7 @@ def engine_of(name: str) -> dict[str, Any]:
     return {"engine": name}
 
 
-def seconds_of(text: str | None) -> float | None:
+def parse_seconds(text: str | None) -> float | None:
     """90, 90s, 10m and 1h as seconds."""
     if text is None:
         return None
@@ -61,7 +61,7 @@ def seconds_of(text: str | None) -> float | None:
     return float(found[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[found[2]]
 
 
-def marks_of(texts: list[str] | None) -> Any:
+def read_marks(texts: list[str] | None) -> Any:
     """The ratings that mean "no rating", as `missing_values` takes them."""
     if not texts:
         return "auto"

@@ -91,7 +91,7 @@ def read_for(model: Any, path: Path, given: dict[str, str | None], voice: Voice)
             str(path),
             columns,
             bar,
-            texts=text_roles(model),
+            texts=find_text_roles(model),
             remembered=dict(zip(ROLES, told, strict=False)),
         )
     table, found = drop_marked(reading, model.missing_values)
@@ -112,7 +112,7 @@ def drop_marked(reading: Any, missing_values: Any) -> tuple[Any, str]:
     return reading.table.filter(~lost), said
 
 
-def text_roles(model: Any) -> list[str]:
+def find_text_roles(model: Any) -> list[str]:
     """The roles whose ids are text in the model, and so in every file that speaks of them."""
     ids = {"user": model.row_ids_, "item": model.column_ids_}
     return [role for role, known in ids.items() if known.dtype.kind == "O"]

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from pygeco.cli.answers import titles_for
-from pygeco.cli.console import Voice, told, writing
-from pygeco.cli.models import opened
+from pygeco.cli.answers import read_titles_for
+from pygeco.cli.console import Voice, explain_write_errors, report_errors
+from pygeco.cli.models import open_model
 from pygeco.cli.options import Item, Json, Model, Overwrite, Rating, Title, TitleItem, Titles, User
 from pygeco.cli.outputs import check_output
 from pygeco.cli.reading import read_for
@@ -39,12 +39,12 @@ def report(
     Of --ratings, those that were fitted are left out. Without it, those that `geco fit --holdout`
     kept are taken; if there are none, all is measured on the fitted ones, and the page says so.
     """
-    with told("report"):
+    with report_errors("report"):
         import pygeco
         from pygeco import diagnostics
 
         check_output(output, model, ratings, titles, kind="HTML", overwrite=overwrite)
-        voice, fitted = Voice(as_json), opened(model)
+        voice, fitted = Voice(as_json), open_model(model)
         held = diagnostics.find_held_out_cells(fitted)
         if ratings is not None:
             columns = {"user": user, "item": item, "rating": rating}
@@ -54,8 +54,8 @@ def report(
                     f"--ratings: the model was fitted to every rating of {ratings.name}; give "
                     "others, or hold some out with geco fit --holdout 0.1."
                 )
-        names = titles_for(fitted, titles, title_item, title)
-        with voice.busy("looking at the model"), writing(output):
+        names = read_titles_for(fitted, titles, title_item, title)
+        with voice.busy("looking at the model"), explain_write_errors(output):
             pygeco.report(fitted, held, output=output, titles=names, heading=heading)
         size = output.stat().st_size
         voice.result(

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pygeco.cli.console import Voice, check_folder, told, writing
+from pygeco.cli.console import Voice, check_folder, explain_write_errors, report_errors
 
 
 def reproduce(
@@ -36,9 +36,9 @@ def reproduce(
     Ratings come from PYGECO_DATA, from the cache, or from GroupLens. Runs that are in the folder
     already are not repeated: an interrupted command goes on, another folder starts afresh.
     """
-    with told("reproduce", "interrupted; the same command goes on from here."):
+    with report_errors("reproduce", "interrupted; the same command goes on from here."):
         voice, given = Voice(), [*(datasets or []), *(more or [])]
-        chosen = _present(given, voice) if given or not theory else []
+        chosen = _fetch_sets(given, voice) if given or not theory else []
         check_folder(output)
         output.mkdir(parents=True, exist_ok=True)
         if chosen:
@@ -47,7 +47,7 @@ def reproduce(
             _theorems(output, voice)
 
 
-def _present(given: list[str], voice: Voice) -> list[str]:
+def _fetch_sets(given: list[str], voice: Voice) -> list[str]:
     """The sets to run, all on this machine by now; one that cannot be had is told at once."""
     from pygeco.data import archives
     from pygeco.errors import ReadError
@@ -77,9 +77,9 @@ def _figure(output: Path, datasets: list[str], seeds: int, voice: Voice) -> None
         return f"least test RMSE {best.test:.4f} at rank {best.rank}, {curve.seconds:.1f} s"
 
     jobs = figure1.planned(datasets, seeds)
-    curves = _watched(voice, jobs, lambda job: figure1.curve(job, output), shown)
+    curves = _watch(voice, jobs, lambda job: figure1.curve(job, output), shown)
     print()
-    with writing(output):
+    with explain_write_errors(output):
         verdicts = reproduction.publish(curves, output)
     for verdict in verdicts:
         print(f"{verdict.claim}, {verdict.data}: {verdict.words} ({verdict.numbers})")
@@ -91,21 +91,21 @@ def _theorems(output: Path, voice: Voice) -> None:
     """Gaps for every τ, and the cells that completion needs for every side."""
     from pygeco.experiments import theory
 
-    bounds = _watched(
+    bounds = _watch(
         voice,
         theory.TAUS,
         theory.gaps,
         lambda found: f"gap {found[-1].measured:.3g} at rank {found[-1].rank}",
         name="Theorems 1 and 2, τ = {:g}",
     )
-    cells = _watched(
+    cells = _watch(
         voice,
         theory.SIDES,
         theory.needed,
         lambda found: f"{found.cells:.0f} cells suffice",
         name="Corollary 1, n = {}",
     )
-    with writing(output):
+    with explain_write_errors(output):
         said = theory.publish([gap for found in bounds for gap in found], cells, output)
     print(f"\n{said}\nThe numbers are {output / 'theory.csv'}.")
     _picture(output / "theory.png")
@@ -118,7 +118,7 @@ def _picture(file: Path) -> None:
         print("no picture: it needs an extra; run: pip install 'pygeco[plot]'.")
 
 
-def _watched(
+def _watch(
     voice: Voice,
     jobs: Sequence[Any],
     work: Callable[[Any], Any],

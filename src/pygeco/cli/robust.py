@@ -10,7 +10,7 @@ from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import typer
 
-from pygeco.cli.console import Voice, check_folder, told, writing
+from pygeco.cli.console import Voice, check_folder, explain_write_errors, report_errors
 from pygeco.cli.options import Json
 from pygeco.cli.outputs import check_apart
 
@@ -52,7 +52,7 @@ def robust(
 
     Writes the factors, the outliers, the low-rank part in the form of the input, and a picture.
     """
-    with told("robust"):
+    with report_errors("robust"):
         settings = {"cutoff": cutoff, "engine": engine, "random_state": seed}
         if threshold is not None:
             settings["threshold"] = threshold
@@ -102,7 +102,7 @@ def _write(
     written: list[Path] = []
     for name, write in results.items():
         path = output / name
-        with writing(path):
+        with explain_write_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             with whole_file(path) as file:
                 write(file)

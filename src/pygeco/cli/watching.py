@@ -12,7 +12,7 @@ from pygeco.algorithm.events import Listener, PosteriorDraw, Sweep, Trial
 from pygeco.algorithm.path import Step
 from pygeco.cli.console import Voice
 
-SHOWN = 15  # the last lines of the table
+MAX_SHOWN_STEPS = 15  # the last lines of the table
 
 
 class Held(NamedTuple):
@@ -177,6 +177,6 @@ class Watch(Listener):
         table = Table(box=None, caption=caption or None, caption_justify="left")
         for head in heads:
             table.add_column(head, justify="right")
-        for line in self.lines[-SHOWN:]:
+        for line in self.lines[-MAX_SHOWN_STEPS:]:
             table.add_row(*line)
         return table

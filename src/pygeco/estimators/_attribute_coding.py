@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
-from pygeco.estimators.imputer import column_moments
+from pygeco.estimators.imputer import measure_columns
 from pygeco.io.attribute_columns import Numbers, Words
 
 MISSING = "missing"  # the name of the level of missing values
@@ -72,7 +72,7 @@ class NumberCoder:
     def fit(cls, name: str, column: Numbers) -> NumberCoder | None:
         """None where the known numbers do not vary."""
         values = check_finite(name, column.values)[:, None]
-        mean, scale, varies = column_moments(values, ~np.isnan(values))
+        mean, scale, varies = measure_columns(values, ~np.isnan(values))
         return cls(name, float(mean[0]), float(scale[0])) if varies[0] else None
 
     @property

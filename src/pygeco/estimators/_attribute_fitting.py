@@ -19,7 +19,7 @@ from pygeco.estimators._attribute_coding import (
     NumberCoder,
     parse_groups,
 )
-from pygeco.estimators.imputer import column_moments
+from pygeco.estimators.imputer import measure_columns
 from pygeco.io.attribute_columns import Numbers, Texts, Words, as_numbers, as_texts, as_words
 from pygeco.io.attribute_tables import MIN_DISTINCT_ROWS, AttributeTable
 from pygeco.io.column_names import list_names
@@ -116,7 +116,7 @@ def fit_matrix(X: Any, names: Iterable[str], groups: Any) -> tuple[MatrixCoder, 
     pairs = [(name, 1) for name in names] if groups is None else parse_groups(groups, n_columns)
     called = tuple(_name_columns(pairs))
     known = ~np.isnan(X)
-    mean, scale, varies = column_moments(X, known)
+    mean, scale, varies = measure_columns(X, known)
     owner = np.repeat(np.arange(len(pairs)), [size for _, size in pairs])
     sizes = np.bincount(owner[varies], minlength=len(pairs))
     found = tuple(

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pygeco.estimators._completion_state import _CompletionState
     from pygeco.estimators._known import Told
 
-PAUSE = 1.0  # seconds between two checkpoints, at least
-SHARE = 0.1  # of the time, at most, goes into writing them
+MIN_PAUSE_SECONDS = 1.0  # seconds between two checkpoints, at least
+MAX_WRITING_SHARE = 0.1  # of the time, at most, goes into writing them
 
 
 class Checkpoint:
@@ -62,7 +62,7 @@ class Checkpoint:
         kept = {name: write_in_blocks(part) for name, part in self.parts.items()}
         save_record(kept, self.path)
         ended = time.perf_counter()
-        self.next = ended + max(PAUSE, (ended - began) / SHARE)
+        self.next = ended + max(MIN_PAUSE_SECONDS, (ended - began) / MAX_WRITING_SHARE)
 
     def keep_now_and_then(self, **parts: Any) -> None:
         """Write, unless that was done a moment ago."""
@@ -82,10 +82,10 @@ def open_checkpoint(
         return None
     state = estimator.random_state
     seed = state if isinstance(state, (int, np.integer)) else None
-    solver = without_time(estimator.solver)
+    solver = drop_time_limit(estimator.solver)
     settings = estimator.rank, choices.penalty, choices.offsets, solver, seed, estimator.pattern
     attributes = [hash_values(values) for values in told.values]
-    return Checkpoint(path, key_of(entries, *settings, *attributes))
+    return Checkpoint(path, hash_fit(entries, *settings, *attributes))
 
 
 def hash_values(values: AttributeValues | None) -> str | None:
@@ -99,7 +99,7 @@ def hash_values(values: AttributeValues | None) -> str | None:
     return found.hexdigest()
 
 
-def key_of(entries: Entries, *settings: Any) -> str:
+def hash_fit(entries: Entries, *settings: Any) -> str:
     """A hash of the cells and of the settings that decide the bits of a fit."""
     cells = entries.by_row
     found = hashlib.sha256(repr((entries.shape, entries.loss, settings)).encode())
@@ -111,7 +111,7 @@ def key_of(entries: Entries, *settings: Any) -> str:
     return found.hexdigest()
 
 
-def seed_of(store: Checkpoint | None, seed: int) -> int:
+def keep_seed(store: Checkpoint | None, seed: int) -> int:
     """The seed that the checkpoint holds; the one given is kept there first."""
     if store is None:
         return seed
@@ -120,12 +120,12 @@ def seed_of(store: Checkpoint | None, seed: int) -> int:
     return int(store.parts["seed"])
 
 
-def without_time(solver: Solver | None) -> Solver | None:
+def drop_time_limit(solver: Solver | None) -> Solver | None:
     """The solver as far as it decides bits."""
     return None if solver is None else replace(solver, time_limit=None)
 
 
-def resumable(
+def minimize_resumably(
     store: Checkpoint | None,
     name: str,
     objective: Objective,
@@ -140,7 +140,7 @@ def resumable(
 
     The last rank kept is taken again, so that the rules for stopping see it.
     """
-    kept = kept_steps(store, name)
+    kept = take_kept_steps(store, name)
     seconds = kept[-1].seconds if kept else 0.0
     if store is not None:
         keeper = PathKeeper(store, name, kept, seconds, seed, objective.shape)
@@ -155,11 +155,14 @@ def resumable(
         random_state=seed,
         observer=listener,
     )
-    steps = (*path.steps[: len(kept)], *(_later(step, seconds) for step in path.steps[len(kept) :]))
+    steps = (
+        *path.steps[: len(kept)],
+        *(_add_seconds(step, seconds) for step in path.steps[len(kept) :]),
+    )
     return replace(path, steps=steps)
 
 
-def kept_steps(store: Checkpoint | None, name: str) -> tuple[Step, ...]:
+def take_kept_steps(store: Checkpoint | None, name: str) -> tuple[Step, ...]:
     """The steps that a continued fit does not take again."""
     path = store.parts.get(name) if store else None
     if store is not None and not isinstance(path, Path | None):
@@ -167,7 +170,7 @@ def kept_steps(store: Checkpoint | None, name: str) -> tuple[Step, ...]:
     return () if path is None else path.steps[:-1]
 
 
-def _later(step: Step, seconds: float) -> Step:
+def _add_seconds(step: Step, seconds: float) -> Step:
     return replace(step, seconds=step.seconds + seconds)
 
 
@@ -199,7 +202,7 @@ class PathKeeper(Listener):
 
     def on_step(self, step: Step) -> None:
         before = (t for t in self.steps if t.rank < step.rank)
-        self.steps = (*before, _later(step, self.seconds))
+        self.steps = (*before, _add_seconds(step, self.seconds))
         path = Path(self.steps, Stop.TIME, self.seed, self.shape)
         self.store.keep_now_and_then(**{self.name: path})
 

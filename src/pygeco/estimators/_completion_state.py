@@ -26,7 +26,7 @@ from pygeco.estimators._exporting import Vectors, export_factors, make_vectors
 from pygeco.estimators._ids import gather_ids
 from pygeco.estimators._input import allow_missing
 from pygeco.estimators._marks import MissingValues
-from pygeco.estimators._tables import given_cells
+from pygeco.estimators._tables import find_given_cells
 from pygeco.estimators._views import View
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_file import Saveable
@@ -163,7 +163,7 @@ class _CompletionState(
             The estimator itself.
         """
         check_is_fitted(self)
-        self.model_ = self.model_.keep_held_out(*given_cells(self, X))
+        self.model_ = self.model_.keep_held_out(*find_given_cells(self, X))
         return self
 
     def known_cells(self, X: Any) -> tuple[Any, Any, Array]:
@@ -179,7 +179,7 @@ class _CompletionState(
         tuple of three arrays
             Rows and columns, as positions, and targets.
         """
-        return given_cells(self, X)
+        return find_given_cells(self, X)
 
     def was_fitted(self, rows: Any, cols: Any) -> Any:
         """Say whether each cell is one that the model was fitted to.

@@ -30,7 +30,7 @@ from pygeco.objectives.entries.biases import Biases, fit_biases
 if TYPE_CHECKING:
     from pygeco.estimators._completion_state import _CompletionState
 
-ROUNDS = 4  # fits of the evidence under a robust loss, each to cells that are weighted anew
+MAX_ROUNDS = 4  # fits of the evidence under a robust loss, each to cells that are weighted anew
 
 
 class EvidenceFit(NamedTuple):
@@ -67,11 +67,11 @@ def fit_by_evidence(
     listener.on_start(entries, limit)
     with session(entries):
         known = learn_known(settings, entries, told or Told())
-        rounds = _in_rounds(entries, loss, limit, offsets, seed, listener, store, known)
+        rounds = _fit_in_rounds(entries, loss, limit, offsets, seed, listener, store, known)
         found, sweeps, stop = rounds
         cells = entries
         if loss.robust:
-            cells, weighing = _weighed(entries, loss, offsets, found)
+            cells, weighing = _weigh_cells(entries, loss, offsets, found)
             entries, found = entries.with_loss(weighing.loss), replace(found, weighing=weighing)
         factors, biases = found.factors(), found.biases()
         if settings.posterior and stop is not Stop.CALLBACK:
@@ -91,7 +91,7 @@ def fit_by_evidence(
         if average is not None:
             factors, draws = average.factors, average.sweeps
             biases = Biases(average.mean, average.row, average.col)
-        path = _one_step(entries, factors, biases, began, sweeps, seed, stop)
+        path = _make_single_step(entries, factors, biases, began, sweeps, seed, stop)
     listener.on_stop(stop)
     return EvidenceFit(factors, biases, path, sweeps + draws, found, average, entries.loss)
 
@@ -104,7 +104,7 @@ class Rounds(NamedTuple):
     stop: Stop
 
 
-def _in_rounds(
+def _fit_in_rounds(
     entries: Entries,
     loss: Loss,
     rank: int,
@@ -125,9 +125,9 @@ def _in_rounds(
     done = 0 if found is None else kept.get("rounds", 1)
     if store:
         listener = Listeners((StageKeeper(store), listener))
-    turns = ROUNDS if loss.robust else 1
+    turns = MAX_ROUNDS if loss.robust else 1
     for turn in range(done, turns):
-        cells = _weighed(entries, loss, offsets, found)[0] if loss.robust else entries
+        cells = _weigh_cells(entries, loss, offsets, found)[0] if loss.robust else entries
         fit = fit_evidence(
             cells,
             rank=rank,
@@ -146,7 +146,7 @@ def _in_rounds(
     return Rounds(found, sweeps, reason_to_end(found, rank, entries.shape))
 
 
-def _weighed(
+def _weigh_cells(
     entries: Entries, loss: Loss, offsets: tuple[str, ...], found: Posterior | None
 ) -> tuple[Entries, Weighing]:
     """See `Entries.reweighted`: about the model, or about the offsets where there is none yet."""
@@ -157,7 +157,7 @@ def _weighed(
     return entries.reweighted(factors, biases.mean + biases.row, biases.col, loss)
 
 
-def _one_step(
+def _make_single_step(
     entries: Entries,
     A: LowRank,
     biases: Biases,

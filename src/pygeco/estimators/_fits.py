@@ -13,13 +13,13 @@ from pygeco.algorithm.events import Listener
 from pygeco.algorithm.path import Path
 from pygeco.arrays.low_rank import LowRank
 from pygeco.engines import borrow_cluster
-from pygeco.estimators._checkpoint import Checkpoint, open_checkpoint, seed_of
+from pygeco.estimators._checkpoint import Checkpoint, keep_seed, open_checkpoint
 from pygeco.estimators._choices import Choices, choose_parts, choose_penalty
 from pygeco.estimators._evidence_fit import fit_by_evidence
 from pygeco.estimators._known import Told, take_attributes
 from pygeco.estimators._path_fit import follow_path
 from pygeco.estimators._progress import take_seed
-from pygeco.estimators._tables import fitted_entries
+from pygeco.estimators._tables import make_fitted_entries
 from pygeco.estimators._whole import ModelListener
 from pygeco.io.tables import is_partitioned
 from pygeco.losses import find_loss
@@ -71,12 +71,14 @@ def fit_cells(
 ) -> Outcome:
     """The model of the cells of X by the settings of the estimator, which gets their ids."""
     loss, penalty = find_loss(estimator.loss), choose_penalty(estimator)
-    entries = fitted_entries(estimator, X, columns, y=y, loss=loss, sample_weight=sample_weight)
+    entries = make_fitted_entries(
+        estimator, X, columns, y=y, loss=loss, sample_weight=sample_weight
+    )
     entries, told = take_attributes(estimator, entries, attributes, penalty)
     entries = settle_scale(entries, loss)
     choices = choose_parts(estimator, entries, penalty)
     store = open_checkpoint(checkpoint, estimator, entries, choices, told)
-    seed = seed_of(store, take_seed(estimator.random_state))
+    seed = keep_seed(store, take_seed(estimator.random_state))
     if penalty != "evidence":
         return _fit_along_path(estimator, entries, choices, seed, listener, store)
     return _fit_by_evidence(estimator, entries, choices, seed, listener, store, told)

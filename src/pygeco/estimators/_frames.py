@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.estimators._ids import check_unknown, split_ids
-from pygeco.estimators._tables import answers, pair_columns, unknown_id
+from pygeco.estimators._tables import describe_unknown_id, make_answers, pair_columns
 from pygeco.io.protocols import ArrowColumn, ArrowTable, DataFrame, LazyFrame
 from pygeco.io.tables import arranged, as_arrow, comparable_with, id_array, positions
 from pygeco.models import FittedModel
@@ -26,7 +26,7 @@ class Pairs(NamedTuple):
     table: ArrowTable
 
 
-def predicted_frame(model: _CompletionState, X: LazyFrame, std: bool, unknown: str) -> LazyFrame:
+def predict_frame(model: _CompletionState, X: LazyFrame, std: bool, unknown: str) -> LazyFrame:
     """A lazy frame of pairs with predictions; see `MatrixCompletion.predict`.
 
     Pairs go to the slabs of their rows and the answers back, once each.
@@ -81,8 +81,8 @@ def _answer(
     cols = positions(items, id_array(wanted.ids))[wanted.codes]
     lost = (rows < 0) | (cols < 0)
     if unknown == "error" and lost.any():
-        raise ValueError(unknown_id(pairs.table, names, rows, cols))
-    found = answers(model, rows, cols, std)
+        raise ValueError(describe_unknown_id(pairs.table, names, rows, cols))
+    found = make_answers(model, rows, cols, std)
     if unknown == "nan":
         found = {name: np.where(lost, np.nan, values) for name, values in found.items()}
     return found | {"known": ~lost}

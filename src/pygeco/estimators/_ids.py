@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.errors import UnknownIdWarning
-from pygeco.estimators._input import cell_index
+from pygeco.estimators._input import check_cell_index
 from pygeco.io.column_names import find_role, list_names
 from pygeco.io.tables import as_arrow, coded, comparable_with, names_of, positions
 
@@ -49,7 +49,7 @@ def find_ids(
     check_unknown(unknown)
     ids = (model.row_ids_, model.column_ids_)[side]
     if ids is None or unknown == "error":
-        return index_of(model, name, given, side)
+        return find_index(model, name, given, side)
     at = positions(ids, given)
     lost = np.asarray(given, dtype=object)[at < 0] if at.ndim else np.asarray(given)[None][at < 0]
     if lost.size:
@@ -64,11 +64,11 @@ def find_ids(
     return at
 
 
-def index_of(model: _CompletionState, name: str, given: ArrayLike, side: int) -> NDArray[Any]:
+def find_index(model: _CompletionState, name: str, given: ArrayLike, side: int) -> NDArray[Any]:
     """The same, and an error where an id was not fitted."""
     ids = (model.row_ids_, model.column_ids_)[side]
     if ids is None:
-        return cell_index(name, given, model.factors_.shape[side])
+        return check_cell_index(name, given, model.factors_.shape[side])
     at = positions(ids, given)
     if np.any(at < 0):
         wrong = np.asarray(given, dtype=object)[at < 0].flat[0] if at.ndim else given
@@ -79,7 +79,7 @@ def index_of(model: _CompletionState, name: str, given: ArrayLike, side: int) ->
     return at
 
 
-def row_ids_of(model: _CompletionState, X: object) -> NDArray[Any]:
+def find_row_ids(model: _CompletionState, X: object) -> NDArray[Any]:
     """The ids of rows in a table: its column named as in the fit or as usual, or its only one."""
     names = names_of(X)
     if model.table_columns_ is None:
@@ -95,7 +95,7 @@ def row_ids_of(model: _CompletionState, X: object) -> NDArray[Any]:
     return found.ids[found.codes]
 
 
-def ids_at(ids: NDArray[Any] | None, at: NDArray[Any]) -> NDArray[Any]:
+def take_ids(ids: NDArray[Any] | None, at: NDArray[Any]) -> NDArray[Any]:
     """Ids of positions; the positions themselves where there are no ids."""
     if ids is None:
         return at

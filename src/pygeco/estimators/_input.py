@@ -16,7 +16,7 @@ from pygeco.estimators.cell_list import CellList
 from pygeco.objectives import Entries
 
 
-def entries_from(estimator: Any, X: Any, *, reset: bool, **settings: Any) -> Entries:
+def make_entries(estimator: Any, X: Any, *, reset: bool, **settings: Any) -> Entries:
     """Entries of a sparse matrix, a dense array with NaN, (rows, cols, values[, shape]), cells."""
     X = X.triplets if isinstance(X, CellList) else X
     if isinstance(X, tuple):
@@ -42,7 +42,7 @@ def entries_from(estimator: Any, X: Any, *, reset: bool, **settings: Any) -> Ent
     return Entries.from_dense(checked, **settings)
 
 
-def cells_from(X: Any, **settings: Any) -> Entries:
+def read_cells(X: Any, **settings: Any) -> Entries:
     """The same where X need not have the columns of a fit."""
     X = X.triplets if isinstance(X, CellList) else X
     if isinstance(X, tuple):
@@ -105,7 +105,7 @@ def _from_triplets(X: tuple[Any, ...], settings: dict[str, Any]) -> Entries:
     raise ValueError(f"X: a tuple must be (rows, cols, values[, shape]), not {len(X)} items.")
 
 
-def cell_index(name: str, given: ArrayLike, size: int) -> NDArray[Any]:
+def check_cell_index(name: str, given: ArrayLike, size: int) -> NDArray[Any]:
     """Row or column numbers, checked against the fitted matrix."""
     index = as_array(given)
     if index.dtype.kind not in "iu":

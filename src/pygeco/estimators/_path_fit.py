@@ -14,7 +14,7 @@ from pygeco.algorithm.penalties import Penalty
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import LowRank
 from pygeco.arrays.streams import Purpose, stream
-from pygeco.estimators._checkpoint import Checkpoint, kept_steps, resumable
+from pygeco.estimators._checkpoint import Checkpoint, minimize_resumably, take_kept_steps
 from pygeco.estimators._choices import Choices, limit_rank
 from pygeco.models.slab_arrays import place_rows
 from pygeco.objectives import Entries
@@ -67,7 +67,7 @@ def follow_path(
         if choice is not None and (choice.path.stop is Stop.CALLBACK or not settings.refit):
             listener.on_stop(choice.path.stop)
             return PathFit(choice.path, choice.biases)
-    path = resumable(
+    path = minimize_resumably(
         store,
         "path",
         entries.shifted(biases.mean + biases.row, biases.col),
@@ -129,9 +129,9 @@ def _choose_rank(
     biases = fit_biases(fitted, offsets)
     row, col = biases.mean + biases.row, biases.col
     trials = _Trials(test.shifted(row, col), listener)
-    for step in kept_steps(store, "validation"):
+    for step in take_kept_steps(store, "validation"):
         trials.judge(step.rank, place_rows(step.A, entries))
-    path = resumable(
+    path = minimize_resumably(
         store,
         "validation",
         fitted.shifted(row, col),

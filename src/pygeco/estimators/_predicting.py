@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from pygeco.arrays.kinds import answer, host, on
 from pygeco.arrays.low_rank import Array
-from pygeco.estimators._frames import predicted_frame
+from pygeco.estimators._frames import predict_frame
 from pygeco.estimators._ids import find_ids
-from pygeco.estimators._input import entries_from
-from pygeco.estimators._tables import find_listed, located, predicted, rated
+from pygeco.estimators._input import make_entries
+from pygeco.estimators._tables import find_listed, locate_cells, locate_ratings, predict_table
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.tables import is_frame, is_table
 from pygeco.models.hidden import predict_hidden
@@ -33,9 +33,9 @@ def predict_values(
         values = model.predict(i, j)
         return (values, model.deviation(i, j)) if return_std else values
     if cols is None and _is_table_of_ids(estimator, rows):
-        return predicted(estimator, rows, return_std, unknown)
+        return predict_table(estimator, rows, return_std, unknown)
     if cols is None and is_frame(rows):
-        return predicted_frame(estimator, rows, return_std, unknown)
+        return predict_frame(estimator, rows, return_std, unknown)
     if cols is None:
         if return_std:
             raise ValueError("return_std: needs rows and cols; a matrix has none.")
@@ -57,7 +57,7 @@ def predict_linear(estimator: _CompletionState, rows: Any, cols: ArrayLike | Non
     if isinstance(rows, CellList):
         return model.linear(*find_listed(estimator, rows))
     if cols is None and _is_table_of_ids(estimator, rows):
-        cells = located(estimator, rows)
+        cells = locate_cells(estimator, rows)
         return model.linear(cells.rows, cells.cols)
     if cols is None:
         asked = rows if isinstance(rows, tuple) else (rows,)
@@ -71,12 +71,12 @@ def score_cells(estimator: _CompletionState, X: Any, y: Any) -> float:
     """See `MatrixCompletion.score`."""
     model = estimator.model_
     if _is_table_of_ids(estimator, X):
-        cells = rated(estimator, X, y)
+        cells = locate_ratings(estimator, X, y)
         return model.score(host(model.linear(cells.rows, cells.cols)), cells.values)
     if isinstance(X, CellList) and X.row_ids is not None:
         z = model.linear(*find_listed(estimator, X))
         return model.score(host(z), model.loss.targets(X.values))
-    held = entries_from(estimator, X, reset=False, loss=model.loss, engine=model.engine)
+    held = make_entries(estimator, X, reset=False, loss=model.loss, engine=model.engine)
     if not isinstance(X, (tuple, CellList)) and _has_other_rows(estimator, held):
         return model.score(*predict_hidden(model, held))
     if held.shape[0] != model.shape[0]:

@@ -25,7 +25,7 @@ from pygeco.algorithm.path import Step
 from pygeco.arrays.streams import RandomState, seed_from
 from pygeco.engines import limit_threads
 
-SECONDS = 1.0  # between two lines of verbose=1: a short fit has its last line alone
+NOTE_SECONDS = 1.0  # between two lines of verbose=1: a short fit has its last line alone
 
 
 class Progress(Listener):
@@ -53,7 +53,7 @@ class Progress(Listener):
 
     def _note(self, event: Event) -> None:
         self.pending = event
-        if self.verbose > 1 or time.monotonic() - self.written >= SECONDS:
+        if self.verbose > 1 or time.monotonic() - self.written >= NOTE_SECONDS:
             self.write_line()
 
     def write_line(self) -> None:

@@ -107,7 +107,7 @@ def as_pairs_table(X: Any, y: Any, columns: Any) -> Any:
     if table.ndim != 2:
         return None
     if columns is not None or (y is not None and table.shape[1] == 2 and _are_ids(table)):
-        return table_of_array(table)
+        return make_table(table)
     if table.dtype.kind in "iuf" and looks_like_triples(list(table.T)):
         raise ValueError(
             f"X: an array of {len(table):,} × {table.shape[1]} that looks like triples (row, "
@@ -117,7 +117,7 @@ def as_pairs_table(X: Any, y: Any, columns: Any) -> Any:
     return None
 
 
-def table_of_array(X: NDArray[Any]) -> Any:
+def make_table(X: NDArray[Any]) -> Any:
     """The columns of an array under the names "0", "1", …; whole numbers as integers."""
     pa = pyarrow()
     found = {}

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from pygeco.arrays.kinds import answer, host
 from pygeco.estimators._ids import (
     find_ids,
+    find_index,
+    find_row_ids,
     gather_ids,
-    ids_at,
-    index_of,
     name_sides,
-    row_ids_of,
+    take_ids,
 )
 from pygeco.estimators.ranking import Ranking
 from pygeco.io.tables import is_table
@@ -36,7 +36,7 @@ def recommend_columns(
 ) -> Ranking:
     """See `MatrixCompletion.recommend`."""
     if is_table(rows) and hasattr(rows, "columns"):
-        rows = row_ids_of(estimator, rows)
+        rows = find_row_ids(estimator, rows)
     given = _list_rows(estimator) if rows is None else rows
     at = (
         np.arange(estimator.model_.shape[0])
@@ -51,26 +51,26 @@ def recommend_columns(
         best = _answer_unknown(estimator, best, at, unknown, allowed)
     columns, scores = (answer(x, given) for x in best)
     names = (*name_sides(estimator.table_columns_), "prediction")
-    return Ranking(ids_at(estimator.column_ids_, columns), scores, given, names)
+    return Ranking(take_ids(estimator.column_ids_, columns), scores, given, names)
 
 
 def find_similar(estimator: _CompletionState, given: ArrayLike, k: int, side: int) -> Ranking:
     """See `MatrixCompletion.similar` and `similar_rows`."""
-    index = index_of(estimator, ("rows", "columns")[side], given, side)
+    index = find_index(estimator, ("rows", "columns")[side], given, side)
     model = estimator.model_
     best = model.similar_columns(index, k) if side else model.similar_rows(index, k)
     found, scores = (answer(x, given) for x in best)
     ids = estimator.column_ids_ if side else gather_ids(estimator.row_ids_)
     name = name_sides(estimator.table_columns_)[side]
-    return Ranking(ids_at(ids, found), scores, given, (name, f"similar_{name}", "similarity"))
+    return Ranking(take_ids(ids, found), scores, given, (name, f"similar_{name}", "similarity"))
 
 
 def explain_cell(estimator: _CompletionState, row: Any, column: Any, k: int) -> Reasons:
     """See `MatrixCompletion.explain`."""
-    i = int(index_of(estimator, "row", row, 0))
-    j = int(index_of(estimator, "column", column, 1))
+    i = int(find_index(estimator, "row", row, 0))
+    j = int(find_index(estimator, "column", column, 1))
     found = estimator.model_.explain(i, j, k)
-    return found._replace(columns=ids_at(estimator.column_ids_, found.columns))
+    return found._replace(columns=take_ids(estimator.column_ids_, found.columns))
 
 
 def _answer_unknown(
@@ -103,9 +103,9 @@ def choose_candidates(
         return None
     allowed = np.full(estimator.model_.shape[1], items is None)
     if items is not None:
-        allowed[host(index_of(estimator, "items", items, 1))] = True
+        allowed[host(find_index(estimator, "items", items, 1))] = True
     if exclude is not None and np.size(exclude):
-        allowed[host(index_of(estimator, "exclude", exclude, 1))] = False
+        allowed[host(find_index(estimator, "exclude", exclude, 1))] = False
     if not allowed.any():
         raise ValueError("items: none is left to recommend; give more of them, or exclude fewer.")
     return allowed

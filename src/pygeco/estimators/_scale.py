@@ -8,11 +8,11 @@ import numpy as np
 
 from pygeco.arrays.kinds import host
 
-MOST_LEVELS = 21  # stars, halves and tenths of them, 0 … 20; more is taken for a plain number
-LOOKED_AT = 20_000  # cells from which the step between levels is guessed, before all are checked
+MAX_LEVELS = 21  # stars, halves and tenths of them, 0 … 20; more is taken for a plain number
+SAMPLE_SIZE = 20_000  # cells from which the step between levels is guessed, before all are checked
 # A scale ends where many values are: counts, whose largest one is rare, have no end.
 MIN_END_CELLS, MIN_END_SHARE = 5, 1e-3
-OFF_GRID = 1e-4  # of a step, which float32 may lose
+MAX_GRID_ERROR = 1e-4  # of a step, which float32 may lose
 
 
 def has_bounded_scale(values: Any, weights: Any) -> bool:
@@ -25,8 +25,8 @@ def has_bounded_scale(values: Any, weights: Any) -> bool:
     if not len(values):
         return False
     low, high = float(values.min()), float(values.max())
-    levels = np.unique(host(values[:LOOKED_AT]).astype(float))
-    if not 2 <= len(levels) <= MOST_LEVELS or not np.isfinite(high - low):
+    levels = np.unique(host(values[:SAMPLE_SIZE]).astype(float))
+    if not 2 <= len(levels) <= MAX_LEVELS or not np.isfinite(high - low):
         return False
     least = max(MIN_END_CELLS, MIN_END_SHARE * len(values))
     if min(int((values == end).sum()) for end in (low, high)) < least:
@@ -36,7 +36,7 @@ def has_bounded_scale(values: Any, weights: Any) -> bool:
 
 
 def _on_grid(values: Any, low: float, high: float, step: float) -> bool:
-    if (high - low) / step > MOST_LEVELS - 1 + OFF_GRID:
+    if (high - low) / step > MAX_LEVELS - 1 + MAX_GRID_ERROR:
         return False
     places = (values - low) / step
-    return bool((np.abs(places - np.rint(places)) <= OFF_GRID).all())
+    return bool((np.abs(places - np.rint(places)) <= MAX_GRID_ERROR).all())

@@ -12,9 +12,9 @@ from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array
 from pygeco.errors import RepeatedCellError
 from pygeco.estimators._ids import check_kind, check_unknown
-from pygeco.estimators._input import cell_index, cells_from, check_columns, entries_from
+from pygeco.estimators._input import check_cell_index, check_columns, make_entries, read_cells
 from pygeco.estimators._marks import check_scale, drop_marks
-from pygeco.estimators._recognize import Taken, check_values, table_of_array, take_cells
+from pygeco.estimators._recognize import Taken, check_values, make_table, take_cells
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.column_names import find_role, match_columns
 from pygeco.io.protocols import ArrowColumn, ArrowTable, DataFrame
@@ -63,7 +63,7 @@ class Rated(NamedTuple):
     values: Array
 
 
-def fitted_entries(
+def make_fitted_entries(
     model: _CompletionState,
     X: object,
     columns: Sequence[Column] | str | None,
@@ -85,7 +85,7 @@ def fitted_entries(
     model.row_ids_, model.column_ids_, model.table_columns_ = got[1:4]
     settings = {"duplicates": model.duplicates, "engine": model.engine}
     try:
-        return entries_from(model, X, reset=True, loss=loss, sample_weight=weights, **settings)
+        return make_entries(model, X, reset=True, loss=loss, sample_weight=weights, **settings)
     except RepeatedCellError as error:
         if model.row_ids_ is None or model.column_ids_ is None:
             raise
@@ -128,8 +128,8 @@ def find_listed(model: _CompletionState, X: CellList) -> tuple[NDArray[Any], NDA
     """The positions of listed cells in the fitted matrix, by their ids where they have some."""
     if X.row_ids is None or X.column_ids is None:
         return (
-            cell_index("rows", X.rows, model.factors_.shape[0]),
-            cell_index("cols", X.cols, model.factors_.shape[1]),
+            check_cell_index("rows", X.rows, model.factors_.shape[0]),
+            check_cell_index("cols", X.cols, model.factors_.shape[1]),
         )
     if model.row_ids_ is None or model.column_ids_ is None:
         raise ValueError("X: its cells have ids, but the model was not fitted from a table.")
@@ -139,9 +139,9 @@ def find_listed(model: _CompletionState, X: CellList) -> tuple[NDArray[Any], NDA
     )
 
 
-def located(model: _CompletionState, X: object) -> Cells:
+def locate_cells(model: _CompletionState, X: object) -> Cells:
     """The cells that a table asks for, its columns named as in the fit or as usual."""
-    table = table_of_array(X) if isinstance(X, np.ndarray) else as_arrow(X)
+    table = make_table(X) if isinstance(X, np.ndarray) else as_arrow(X)
     names = table.column_names
     assert model.row_ids_ is not None
     assert model.column_ids_ is not None
@@ -151,12 +151,12 @@ def located(model: _CompletionState, X: object) -> Cells:
     return Cells(table, rows, cols, (names[i], names[j]))
 
 
-def rated(model: _CompletionState, X: object, y: ArrayLike | None = None) -> Rated:
+def locate_ratings(model: _CompletionState, X: object, y: ArrayLike | None = None) -> Rated:
     """The cells of a table with the values beside the ids, or with those in `y`.
 
     What the fit took for missing is left out here too.
     """
-    cells = located(model, X)
+    cells = locate_cells(model, X)
     raw = (
         check_values(y, cells.table.num_rows)
         if y is not None
@@ -166,13 +166,13 @@ def rated(model: _CompletionState, X: object, y: ArrayLike | None = None) -> Rat
     return Rated(cells.rows[keep], cells.cols[keep], model.loss_.targets(raw[keep]))
 
 
-def given_cells(model: _CompletionState, X: object) -> Rated:
+def find_given_cells(model: _CompletionState, X: object) -> Rated:
     """Rows, columns and targets of cells in any form that `fit` takes, of ids that were fitted."""
     if model.row_ids_ is not None and is_table(X):
-        cells = rated(model, X)
+        cells = locate_ratings(model, X)
         known = (cells.rows >= 0) & (cells.cols >= 0)
         return Rated(cells.rows[known], cells.cols[known], cells.values[known])
-    found = cells_from(X, loss=model.loss_, duplicates="last", allow_empty=True)
+    found = read_cells(X, loss=model.loss_, duplicates="last", allow_empty=True)
     if any(size > fitted for size, fitted in zip(found.shape, model.factors_.shape, strict=True)):
         raise ValueError(
             f"X: is {found.shape[0]} × {found.shape[1]}, larger than the fitted matrix, "
@@ -217,18 +217,18 @@ def _positions(found: Coded, ids: Ids, name: str) -> NDArray[np.int64]:
     return at[found.codes]
 
 
-def predicted(model: _CompletionState, X: object, return_std: bool, unknown: str) -> Answer:
+def predict_table(model: _CompletionState, X: object, return_std: bool, unknown: str) -> Answer:
     """A table of ids with predictions, of the caller's kind; see `MatrixCompletion.predict`."""
-    cells = located(model, X)
-    lost = _lost(unknown, cells)
-    columns = answers(model.model_, cells.rows, cells.cols, return_std)
+    cells = locate_cells(model, X)
+    lost = _find_unknown(unknown, cells)
+    columns = make_answers(model.model_, cells.rows, cells.cols, return_std)
     if unknown == "nan":
         columns = {name: np.where(lost, np.nan, values) for name, values in columns.items()}
     marked: dict[str, NDArray[Any]] = {} if isinstance(X, np.ndarray) else {"known": ~lost}
-    return _answered(X, cells, columns | marked)
+    return _add_answers(X, cells, columns | marked)
 
 
-def answers(
+def make_answers(
     model: FittedModel, rows: NDArray[Any], cols: NDArray[Any], std: bool
 ) -> dict[str, Array]:
     """The columns that a prediction adds to a table."""
@@ -238,17 +238,17 @@ def answers(
     return columns
 
 
-def _lost(unknown: str, cells: Cells) -> NDArray[np.bool_]:
+def _find_unknown(unknown: str, cells: Cells) -> NDArray[np.bool_]:
     """Which cells have an unknown id; an error where that is asked for."""
     check_unknown(unknown)
     lost = (cells.rows < 0) | (cells.cols < 0)
     if unknown == "error" and lost.any():
         table = cells.table.select(list(cells.names))
-        raise ValueError(unknown_id(table, cells.names, cells.rows, cells.cols))
+        raise ValueError(describe_unknown_id(table, cells.names, cells.rows, cells.cols))
     return lost
 
 
-def unknown_id(
+def describe_unknown_id(
     table: ArrowTable, names: Sequence[str], rows: NDArray[np.int64], cols: NDArray[np.int64]
 ) -> str:
     """A sentence about the first cell with an id that was not fitted."""
@@ -261,7 +261,7 @@ def unknown_id(
     )
 
 
-def _answered(X: object, cells: Cells, columns: dict[str, NDArray[Any]]) -> Answer:
+def _add_answers(X: object, cells: Cells, columns: dict[str, NDArray[Any]]) -> Answer:
     """The ids and what was found, as a table of the caller's kind."""
     library = type(X).__module__.split(".")[0]
     if library == "numpy":

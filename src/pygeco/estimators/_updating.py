@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.kinds import answer
 from pygeco.arrays.low_rank import Array
-from pygeco.estimators._input import cells_from, entries_from
+from pygeco.estimators._input import make_entries, read_cells
 from pygeco.estimators._marks import drop_marks
 from pygeco.estimators._recognize import take_cells
 from pygeco.estimators.cell_list import CellList
@@ -33,7 +33,7 @@ class Arrived(NamedTuple):
 def fold_rows(estimator: _CompletionState, X: Any) -> Array:
     """See `MatrixCompletion.transform`."""
     model = estimator.model_
-    entries = entries_from(
+    entries = make_entries(
         estimator,
         X,
         reset=False,
@@ -53,7 +53,7 @@ def fold_columns(estimator: _CompletionState, X: Any) -> Array:
     """See `MatrixCompletion.transform_columns`."""
     model = estimator.model_
     settings = {"duplicates": estimator.duplicates, "engine": model.engine}
-    entries = cells_from(X, loss=model.loss, allow_empty=True, **settings).T
+    entries = read_cells(X, loss=model.loss, allow_empty=True, **settings).T
     m = model.shape[0]
     if entries.shape[1] != m:
         raise ValueError(
@@ -120,7 +120,7 @@ def _arrange(
 
 
 def _arrange_positions(estimator: _CompletionState, X: Any, settings: dict[str, Any]) -> Arrived:
-    new, old = cells_from(X, **settings), estimator.model_.shape
+    new, old = read_cells(X, **settings), estimator.model_.shape
     if not isinstance(X, (tuple, CellList)) and new.shape[1] < old[1]:
         raise ValueError(  # in scikit-learn's words
             f"X has {new.shape[1]} features, but {type(estimator).__name__} is expecting {old[1]} "

@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from pygeco.arrays.kinds import host
 from pygeco.diagnostics import metrics
 from pygeco.diagnostics.metrics import Errors, Ranked
-from pygeco.estimators._tables import rated
+from pygeco.estimators._tables import locate_ratings
 
 if TYPE_CHECKING:
     from pygeco.estimators.completion import MatrixCompletion
 
-USERS = 4096  # users ranked at once
+USERS_AT_ONCE = 4096  # users ranked at once
 
 
 class Evaluation(NamedTuple):
@@ -96,7 +96,7 @@ def evaluate(
         raise ValueError(
             "model: was not fitted from a table, so it has no ids to go by; use score."
         )
-    given = rated(model, X)
+    given = locate_ratings(model, X)
     fitted = model.was_fitted(given.rows, given.cols)
     if fitted.all():
         raise ValueError(
@@ -132,9 +132,9 @@ def _list_best(
 ) -> NDArray[np.int64]:
     """The best columns of each user, in blocks, without those that were fitted."""
     lists = np.full((len(users), min(k, model.factors_.shape[1])), -1, np.int64)
-    for at in range(0, len(users), USERS):
-        part = slice(at, at + USERS)
+    for at in range(0, len(users), USERS_AT_ONCE):
+        part = slice(at, at + USERS_AT_ONCE)
         lists[part] = host(model.model_.best(users[part], k, hide_held_out=False).columns)
         if progress is not None:
-            progress(min(1.0, (at + USERS) / len(users)))
+            progress(min(1.0, (at + USERS_AT_ONCE) / len(users)))
     return lists

@@ -27,9 +27,9 @@ from pygeco.objectives.dense.objective import Dense
 
 # Where one of rank and ridge is given, the other is chosen among these, by the error at a tenth of
 # the known cells.
-MOST = 15
+MAX_CHOSEN_RANK = 15
 ALPHAS = (0.01, 0.1, 0.3, 1.0)
-HELD = 0.1
+HELD_OUT_SHARE = 0.1
 
 
 class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -122,11 +122,11 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         LowRankImputer
             The estimator itself.
         """
-        X = self._checked(X, reset=True)
+        X = self._check_table(X, reset=True)
         self._check_parameters(X.shape)
         known = ~np.isnan(X)
-        self.mean_, self.scale_, varies = column_moments(X, known)
-        Z = self._standardised(X)
+        self.mean_, self.scale_, varies = measure_columns(X, known)
+        Z = self._standardize(X)
         number = take_seed(self.random_state)
         with attend_fit(self) as listener, threadpool_limits(1, "blas"):
             if self.n_components is None and self.alpha is None:
@@ -151,11 +151,11 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         self, Z: Array, known: NDArray[np.bool_], seed: int, listener: Listener
     ) -> None:
         """The rank and ridge that are given; what is not is chosen by held-out cells."""
-        rank, alpha = self._chosen(Z, known, seed, listener)
+        rank, alpha = self._choose(Z, known, seed, listener)
         A = LowRank.zero(Z.shape)
         if rank:
-            path = _path(Z, rank, alpha, seed, listener)
-            A = refine(Dense(Z), path.A, _ridge(Z.shape, alpha)).A.svd()
+            path = _fit_path(Z, rank, alpha, seed, listener)
+            A = refine(Dense(Z), path.A, _make_ridge(Z.shape, alpha)).A.svd()
         self.components_ = np.where(known.any(axis=0), A.V.T, 0.0)
         self.deviations_ = np.ones(A.rank)
         self.alpha_, self.noise_ = alpha, float(alpha * known.mean())
@@ -173,12 +173,12 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
             A copy.
         """
         check_is_fitted(self)
-        X = self._checked(X, reset=False, copy=True)
+        X = self._check_table(X, reset=False, copy=True)
         known = ~np.isnan(X)
         rows = ~known.all(axis=1)
         if rows.any():
             part = X[rows]
-            Z = self._standardised(part)
+            Z = self._standardize(part)
             filled = self._fill(Z)
             with np.errstate(over="ignore"):
                 filled = filled * self.scale_ + self.mean_
@@ -195,19 +195,23 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         V, d = self.components_, Z.shape[1]
         if self.alpha_ is None and 2 * len(V) >= d:
             return TableGaussian(np.zeros(d), V, self.deviations_, self.noise_).fill(Z)
-        return _predicted(Z, V.T * self.deviations_, self.noise_)
+        return _predict_rows(Z, V.T * self.deviations_, self.noise_)
 
-    def _standardised(self, X: Array) -> Array:
+    def _standardize(self, X: Array) -> Array:
         return X / self.scale_ - self.mean_ / self.scale_  # the largest numbers have no difference
 
-    def _chosen(
+    def _choose(
         self, Z: Array, known: NDArray[np.bool_], seed: int, listener: Listener
     ) -> tuple[int, float]:
         """Rank and alpha as given, or those with the smallest error at cells held out for it."""
-        most = min(MOST, min(Z.shape) - 1) if self.n_components is None else self.n_components
+        most = (
+            min(MAX_CHOSEN_RANK, min(Z.shape) - 1)
+            if self.n_components is None
+            else self.n_components
+        )
         ranks = range(most + 1) if self.n_components is None else (most,)
         alphas = ALPHAS if self.alpha is None else (self.alpha,)
-        held = known & (stream(Purpose.IMPUTER_CHOICE, seed).random(Z.shape) < HELD)
+        held = known & (stream(Purpose.IMPUTER_CHOICE, seed).random(Z.shape) < HELD_OUT_SHARE)
         if most < 1 or not held.any() or np.array_equal(held, known):  # nothing to choose by
             return ranks[0] if known.any() else 0, alphas[-1]
         if len(ranks) == len(alphas) == 1:
@@ -215,15 +219,15 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         seen = np.where(held, np.nan, Z)
         errors = {}
         for alpha in alphas:
-            path = _path(seen, most, alpha, seed, listener)
+            path = _fit_path(seen, most, alpha, seed, listener)
             models = {0: LowRank.zero(Z.shape)} | {step.rank: step.A for step in path}
             for rank in ranks:
                 A = models.get(rank, path.A)  # the path may have stopped before
-                filled = _predicted(seen, A.V, alpha * float(known.mean()))
+                filled = _predict_rows(seen, A.V, alpha * float(known.mean()))
                 errors[rank, alpha] = float(np.sum((Z - filled)[held] ** 2))
         return min(errors, key=errors.__getitem__)
 
-    def _checked(self, X: Any, *, reset: bool, copy: bool = False) -> Array:
+    def _check_table(self, X: Any, *, reset: bool, copy: bool = False) -> Array:
         return validate_data(
             self,
             X,
@@ -243,16 +247,16 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         return allow_missing(super().__sklearn_tags__())
 
 
-def _path(Z: Array, rank: int, alpha: float, seed: int, listener: Listener) -> Path:
-    penalty = _ridge(Z.shape, alpha)
+def _fit_path(Z: Array, rank: int, alpha: float, seed: int, listener: Listener) -> Path:
+    penalty = _make_ridge(Z.shape, alpha)
     return minimize(Dense(Z), rank, penalty=penalty, random_state=seed, observer=listener)
 
 
-def _ridge(shape: tuple[int, int], alpha: float) -> Schatten:
+def _make_ridge(shape: tuple[int, int], alpha: float) -> Schatten:
     return Ridge(alpha / (shape[0] * shape[1]))
 
 
-def _predicted(Z: Array, V: Array, ridge: float) -> Array:
+def _predict_rows(Z: Array, V: Array, ridge: float) -> Array:
     """Each row from its own known cells: argmin_w Σ (z − V w)² + ridge ‖w‖², times Vᵀ."""
     if V.shape[1] == 0 or np.isnan(Z).all():
         return np.zeros(Z.shape)
@@ -260,7 +264,7 @@ def _predicted(Z: Array, V: Array, ridge: float) -> Array:
     return data.half_sweep(V, start, side="row", ridge=ridge / data.total_weight) @ V.T
 
 
-def column_moments(X: Array, known: NDArray[np.bool_]) -> tuple[Array, Array, NDArray[np.bool_]]:
+def measure_columns(X: Array, known: NDArray[np.bool_]) -> tuple[Array, Array, NDArray[np.bool_]]:
     """Mean and deviation of the known cells of each column; 0 and 1 where these say nothing.
 
     And which columns vary.

@@ -9,9 +9,9 @@ import numpy as np
 
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
-from pygeco.estimators.imputer import column_moments
+from pygeco.estimators.imputer import measure_columns
 
-SHARE = 0.1  # of the known cells that are masked
+MASKED_SHARE = 0.1  # of the known cells that are masked
 
 
 class MaskedError(NamedTuple):
@@ -28,13 +28,13 @@ def measure_masked_error(fill: Callable[[Array], Array], X: Array, seed: int) ->
     Columns whose known cells are all equal do not count, and every column keeps a known cell.
     """
     known = ~np.isnan(X)
-    _, scale, varies = column_moments(X, known)
-    hidden = known & varies & (stream(Purpose.IMPUTER_ERROR, seed).random(X.shape) < SHARE)
+    _, scale, varies = measure_columns(X, known)
+    hidden = known & varies & (stream(Purpose.IMPUTER_ERROR, seed).random(X.shape) < MASKED_SHARE)
     hidden &= (known & ~hidden).any(axis=0)
     if not hidden.any():
         return None
     seen = np.where(hidden, np.nan, X)
-    means = column_moments(seen, known & ~hidden)[0]
+    means = measure_columns(seen, known & ~hidden)[0]
 
     def error(found: Array) -> float:
         return float(np.sqrt(np.mean(((found / scale - X / scale)[hidden]) ** 2)))

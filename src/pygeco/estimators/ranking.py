@@ -46,13 +46,13 @@ class Ranking(Best):
     def to_arrow(self) -> Any:
         """A pyarrow table: row, place (from 1), column and score, without the empty places."""
         pa = pyarrow()
-        return pa.table({name: pa.array(values) for name, values in self._listed().items()})
+        return pa.table({name: pa.array(values) for name, values in self._list_places().items()})
 
     def to_pandas(self) -> Any:
         """The same as a pandas table."""
         return self.to_arrow().to_pandas()
 
-    def _listed(self) -> dict[str, NDArray[Any]]:
+    def _list_places(self) -> dict[str, NDArray[Any]]:
         columns, scores = host(self.columns), host(self.scores)
         k = scores.shape[-1]
         some = np.isfinite(scores).reshape(-1)

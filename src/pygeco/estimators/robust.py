@@ -164,7 +164,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         RobustPCA
             The estimator itself.
         """
-        X = self._checked(X, reset=True)
+        X = self._check_table(X, reset=True)
         self._check_parameters(X.shape)
         # The passes have threads of their own.
         with attend_fit(self) as listener, threadpool_limits(1, "blas"):
@@ -230,7 +230,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         array (n_samples, n_components)
         """
         check_is_fitted(self)
-        X = self._checked(X, reset=False)
+        X = self._check_table(X, reset=False)
         if X.dtype.kind == "f" and bool(np.isnan(X).all()):
             return zeros((len(X), self.n_components_), X, X.dtype)
         V = self.components_.T.astype(float)
@@ -276,7 +276,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.engine = engine
         return self
 
-    def _checked(self, X: Any, *, reset: bool) -> NDArray[Any]:
+    def _check_table(self, X: Any, *, reset: bool) -> NDArray[Any]:
         if foreign(X):  # scikit-learn's checks do not know a device's arrays; `Dense` has its own
             check_columns(self, X.shape[1], reset=reset)
             return X

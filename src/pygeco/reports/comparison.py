@@ -59,9 +59,9 @@ def _lists(found: Lists, kinds: tuple[str, str, str]) -> dict[str, Any]:
     return {
         "words": f"The first {k} {column}s for each of {make_plural(found.model.users, row)} "
         f"against the held-out {cell}s of at least {format_number(found.threshold, 3)}, the mean. "
-        f"Lists leave out what was fitted. Precision is the share of a list that was such a {cell}, "
-        "recall the share of those that are in the list, NDCG counts the first places more."
-        + (_on_popularity(kinds) if found.popular.ndcg > found.model.ndcg else ""),
+        f"Lists leave out what was fitted. Precision is the share of a list that was such "
+        f"a {cell}, recall the share of those that are in the list, NDCG counts the first "
+        "places more." + (_on_popularity(kinds) if found.popular.ndcg > found.model.ndcg else ""),
         "heads": [f"precision@{k}", f"recall@{k}", f"NDCG@{k}"],
         "rows": [
             (name, [f"{x:.4f}" for x in (ranked.precision, ranked.recall, ranked.ndcg)])

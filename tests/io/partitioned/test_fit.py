@@ -65,8 +65,8 @@ class KilledError(Exception):
 
 
 def test_a_killed_fit_goes_on_to_the_same_bits(there, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(_checkpoint, "PAUSE", 0.0)
-    monkeypatch.setattr(_checkpoint, "SHARE", 1e9)  # a checkpoint after every sweep
+    monkeypatch.setattr(_checkpoint, "MIN_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(_checkpoint, "MAX_WRITING_SHARE", 1e9)  # a checkpoint after every sweep
     told = []
 
     def kill(sweep):
