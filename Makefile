@@ -32,8 +32,11 @@ quick: lint
 kernels: $(VENV)/ready
 	$(BIN)/python tests/kernels.py
 
+# Tests elsewhere that have a long form too.
+LONG := tests/algorithm/test_paper.py tests/estimators/test_robust_ratings.py
+
 soak: $(VENV)/soak
-	PYGECO_SOAK=1 $(BIN)/pytest tests/trust -n 2 $(ARGS)
+	PYGECO_SOAK=1 $(BIN)/pytest tests/trust $(LONG) -n 2 $(ARGS)
 
 supply: $(VENV)/soak
 	PYGECO_SOAK=1 $(BIN)/pytest tests/trust/test_supply.py

@@ -8,11 +8,19 @@ import sys
 import pandas as pd
 import pytest
 
-from cli_cases import EVIL, on_a_terminal, run
+from cli_cases import EVIL, run
 from pygeco import MatrixCompletion
 from pygeco.data import read_ratings
 from pygeco.errors import ReadError
 from pygeco.errors.visible_text import HIDDEN
+from terminals import Terminals
+
+
+@pytest.fixture(scope="module")
+def terminals():
+    found = Terminals()
+    yield found
+    found.close()
 
 
 def is_harmless(text: str) -> bool:
@@ -28,9 +36,9 @@ def is_harmless(text: str) -> bool:
         ("recommend", "m", "--all", "-k", "40"),
     ],
 )
-def test_a_terminal_gets_no_control_characters_from_data(hostile, arguments) -> None:
+def test_a_terminal_gets_no_control_characters_from_data(hostile, arguments, terminals) -> None:
     given = [hostile / one if (hostile / one).exists() else one for one in arguments]
-    code, shown = on_a_terminal(*given)
+    code, shown = terminals(*given)
     assert code == 0
     assert r"\x1b[2J\x1b]0;name\x07" in shown
     assert is_harmless(shown)
@@ -74,10 +82,8 @@ def test_errors_of_python_are_escaped(hostile) -> None:
 
 
 @pytest.mark.parametrize("columns", [1, 10, 40])
-def test_narrow_terminals_lose_nothing(hostile, columns) -> None:
-    code, shown = on_a_terminal(
-        "recommend", hostile / "m", "--user", "1", "-k", "3", columns=columns
-    )
+def test_narrow_terminals_lose_nothing(hostile, columns, terminals) -> None:
+    code, shown = terminals("recommend", hostile / "m", "--user", "1", "-k", "3", columns=columns)
     assert code == 0
     assert shown.count("film-") == 3
     assert "…" not in shown

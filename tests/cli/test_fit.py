@@ -90,7 +90,7 @@ def test_help_names_options_and_exit_codes() -> None:
 
 
 def test_an_interrupt_leaves_a_checkpoint_and_no_model(tmp_path) -> None:
-    rows, cols, values, _ = make_ratings((1500, 900), 60_000)
+    rows, cols, values, _ = make_ratings((700, 650), 20_000)
     pd.DataFrame({"user": rows, "item": cols, "rating": values}).to_csv(
         tmp_path / "r.csv", index=False
     )

@@ -15,10 +15,10 @@ def top(task) -> float:
 @pytest.mark.parametrize("als", [False, True])
 @pytest.mark.parametrize("weights", [False, True])
 def test_reaches_the_convex_optimum(als, weights):
-    task = problem((12, 9), weights=weights, seed=1)
+    task = problem((9, 7), weights=weights, seed=1)
     alphas = top(task) * np.array([0.5, 0.1, 0.02])
     path = soft_impute(
-        task.entries, 9, alphas, als=als, tolerance=1e-9, iterations=20000, random_state=0
+        task.entries, 7, alphas, als=als, tolerance=1e-9, iterations=20000, random_state=0
     )
     assert path.stop is Stop.CONVERGED
     for alpha, step in zip(alphas, path, strict=True):
@@ -66,7 +66,7 @@ def test_the_path_starts_at_zero_and_grows(als):
 
 
 def test_the_rank_is_limited_and_the_grid_left_open():
-    task = problem((20, 16), seed=5)
+    task = problem((14, 11), seed=5)
     for als in (False, True):
         path = soft_impute(task.entries, 3, als=als, random_state=0)
         assert len(path) == 10

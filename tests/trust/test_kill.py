@@ -9,7 +9,7 @@ import pytest
 
 from soak import SOAK, tried
 
-KILLS = {"evidence": (2, 12), "path": (0, 12), "auto": (0, 8), "command": (0, 18), "save": (3, 50)}
+KILLS = {"evidence": (1, 12), "path": (0, 12), "auto": (0, 8), "command": (0, 18), "save": (2, 50)}
 
 
 @pytest.mark.parametrize("kind", [kind for kind, kills in KILLS.items() if kills[SOAK]])

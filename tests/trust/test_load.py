@@ -39,7 +39,7 @@ def loaded(*arguments: object, **settings: str) -> dict:
 @pytest.mark.parametrize("layer", ["default", "workqueue"])
 def test_eight_threads_ask_one_model(layer) -> None:
     """numba takes "workqueue" where there is no OpenMP, and then suffers one thread at a time."""
-    seconds = amount(2, 60) if layer == "default" else amount(1, 10)
+    seconds = amount(1, 60) if layer == "default" else amount(1, 10)
     found = loaded("serve", seconds, NUMBA_THREADING_LAYER=layer)
     assert found["done"] > 8
     tried("questions to a model served by 8 threads", found["done"])
@@ -53,7 +53,7 @@ def test_every_kernel_on_all_cores_takes_turns() -> None:
 
 
 def test_fits_in_one_process() -> None:
-    found = loaded("fits", amount(60, 1000))
+    found = loaded("fits", amount(30, 1000))
     tried("fits in one process", found["done"])
 
 

@@ -33,10 +33,10 @@ class Plain:
 
 @pytest.mark.parametrize("name", ["logistic", "poisson", "huber"])
 def test_proximal_without_a_model(name):
-    shape, alpha = (4, 4), 0.05
+    shape, alpha = (3, 3), 0.05
     entries, cells = problem(name, shape)
-    span = entries.span(LowRank(np.eye(4), np.ones(4), np.eye(4)))
-    start = np.diag(np.arange(4.0))
+    span = entries.span(LowRank(np.eye(3), np.ones(3), np.eye(3)))
+    start = np.diag(np.arange(3.0))
     B, value = minimize_proximal(Plain(span), start, Trace(alpha))
     best = optimum(name, cells[1:], shape, lambda A: alpha * cp.normNuc(A))
     assert value == pytest.approx(best, rel=1e-5, abs=1e-6)

@@ -37,6 +37,15 @@ def test_a_sweep_falls_at_least_as_far_as_the_core(name, penalty):
     assert Sweep(penalty).shrink(again).A.rank == 1
 
 
+def slope(entries, A, alpha) -> float:
+    """The largest number in the slopes of the objective by the singular vectors of A."""
+    G = entries.gradient(A)
+    pairs = list(zip(A.U.T, A.s, A.V.T, strict=True))
+    left = [G.matvec(v) + 2 * alpha * s * u for u, s, v in pairs]
+    right = [G.rmatvec(u) + 2 * alpha * s * v for u, s, v in pairs]
+    return max(np.abs(left).max(), np.abs(right).max())
+
+
 @EVERY
 def test_path_never_rises_and_ends_stationary(name):
     entries, _ = problem(name)
@@ -49,10 +58,9 @@ def test_path_never_rises_and_ends_stationary(name):
     A = path[-1].A
     for _ in range(150):
         A = Sweep(Ridge(alpha)).solve(entries, A).A
-    G = entries.gradient(A)
-    for v, u, s in zip(A.V.T, A.U.T, A.s, strict=True):
-        np.testing.assert_allclose(G.matvec(v) + 2 * alpha * s * u, 0, atol=2e-4)
-        np.testing.assert_allclose(G.rmatvec(u) + 2 * alpha * s * v, 0, atol=2e-4)
+        if slope(entries, A, alpha) <= 2e-4:
+            break
+    assert slope(entries, A, alpha) <= 2e-4
 
 
 @pytest.mark.parametrize("name", ["huber", "absolute", "quantile", "pseudo-huber", "log-cosh"])
