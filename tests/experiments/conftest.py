@@ -18,7 +18,7 @@ def home(tmp_path, monkeypatch):
     (folder / "ub.test").write_text("\n".join(lines[1000:]))
     monkeypatch.setenv("PYGECO_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for name, few in (("JS_RANK", 6), ("GECO_RANK", 6), ("RANKS", (1, 5)), ("PATIENCE", 3)):
+    for name, few in (("JS_RANK", 4), ("GECO_RANK", 4), ("RANKS", (1, 3)), ("PATIENCE", 3)):
         monkeypatch.setattr(methods, name, few)
     figure1._halves.cache_clear()
     yield tmp_path

@@ -61,7 +61,7 @@ def test_errors_are_those_of_the_fit(home):
     held = np.array(text, float).reshape(-1, 4)
     assert data.test.size == len(held) == 100
     points = methods.geco(data, 0)
-    path = minimize(data.train, 6, Solver.paper(), random_state=0)
+    path = minimize(data.train, 4, Solver.paper(), random_state=0)
     for point, step in zip(points, path, strict=True):
         assert point.train == pytest.approx(math.sqrt(step.objective))
         A = step.A.to_dense()
