@@ -33,7 +33,7 @@ from pygeco.errors import AttributeWarning, ColumnError, ReadError
 from pygeco.estimators._checkpoint import Checkpoint, take_kept_steps
 from pygeco.io.matrices import read_array, read_table
 from pygeco.io.model_file import describe
-from pygeco.io.partitioned.sources import footer, parts_of_files, table_of_rows
+from pygeco.io.partitioned.sources import plan_parts, read_footer, read_rows
 from pygeco.io.pictures import read_film, write_image, write_video
 from pygeco.io.titles import read_titles
 
@@ -312,8 +312,8 @@ def read_checkpoint(path: Path) -> None:
 def read_parts(path: Path) -> None:
     """As the workers of a cluster read it."""
     given = dict.fromkeys(("user", "item", "rating"))
-    for rows in parts_of_files([str(path)], [footer(str(path))], given):
-        table_of_rows(rows, None, held=False)
+    for rows in plan_parts([str(path)], [read_footer(str(path))], given):
+        read_rows(rows, None, held=False)
 
 
 def read_movielens(path: Path) -> None:

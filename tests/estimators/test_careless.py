@@ -47,7 +47,9 @@ def test_ids_of_more_than_64_bits() -> None:
         plain().fit(TABLE.assign(user=[2**70 + int(k) for k in TABLE.user]))
     with pytest.raises(ValueError, match=f"the id {2**70} was not fitted"):
         model.recommend([1, 2**70], unknown="error")
-    kept = pygeco.io.tables.positions(model.row_ids_, np.array([1, 2**70, -(2**70), True], object))
+    kept = pygeco.io.tables.find_positions(
+        model.row_ids_, np.array([1, 2**70, -(2**70), True], object)
+    )
     assert kept.tolist() == [1, -1, -1, -1]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from pygeco.errors import ColumnError
-from pygeco.io.columns import chosen_columns
+from pygeco.io.columns import choose_columns
 
 ROLES = ("user", "item", "rating")
 
@@ -23,18 +23,18 @@ OPEN = dict.fromkeys(ROLES)
     ],
 )
 def test_position_tells_where_names_do_not(names, given, wanted) -> None:
-    assert chosen_columns(names.split(), given) == wanted
+    assert choose_columns(names.split(), given) == wanted
 
 
 def test_every_missing_column_is_named_at_once() -> None:
     with pytest.raises(ColumnError) as told:
-        chosen_columns(["a", "b", "c", "d", "e", "f"], OPEN)
+        choose_columns(["a", "b", "c", "d", "e", "f"], OPEN)
     assert str(told.value) == (
         "no column looks like the user or the item or the rating; name them with user= and item= "
         "and rating= (on the command line --user --item --rating), of 'a', 'b', 'c', 'd', 'e', 'f'."
     )
     with pytest.raises(ColumnError, match=r"the item or the rating; name them .* --item --rating"):
-        chosen_columns(["user", "b", "c", "d"], OPEN)
+        choose_columns(["user", "b", "c", "d"], OPEN)
 
 
 def test_what_another_file_was_told_holds_where_this_one_has_it() -> None:
@@ -44,7 +44,7 @@ def test_what_another_file_was_told_holds_where_this_one_has_it() -> None:
         ("user item stars", OPEN, [0, 1, 2]),
         ("who what user", OPEN | {"user": "user"}, [2, 1, 0]),
     ):
-        assert chosen_columns(names.split(), given, remembered=told) == wanted
+        assert choose_columns(names.split(), given, remembered=told) == wanted
     places = {"user": "2", "item": "1", "rating": "3"}
-    assert chosen_columns(["1", "2", "3"], OPEN, named=False, remembered=places) == [1, 0, 2]
-    assert chosen_columns(["1", "2"], {"user": None, "item": None}, named=False) == [0, 1]
+    assert choose_columns(["1", "2", "3"], OPEN, named=False, remembered=places) == [1, 0, 2]
+    assert choose_columns(["1", "2"], {"user": None, "item": None}, named=False) == [0, 1]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygeco.io.tables import parsed_ids, positions
+from pygeco.io.tables import find_positions, parse_ids
 
 BIG = 2**53
 KINDS = {
@@ -29,25 +29,28 @@ def test_positions_are_those_of_a_dictionary(kind, data) -> None:
     ids = np.array(sorted(values), dtype=dtype)
     place = {one: at for at, one in enumerate(ids.tolist())}
     wanted = np.array(asked, dtype=dtype)
-    assert positions(ids, wanted).tolist() == [place.get(one, -1) for one in asked]
-    assert positions(ids, wanted.reshape(-1, 1)).shape == (len(asked), 1)
+    assert find_positions(ids, wanted).tolist() == [place.get(one, -1) for one in asked]
+    assert find_positions(ids, wanted.reshape(-1, 1)).shape == (len(asked), 1)
 
 
 def test_other_kinds_are_unknown_and_no_error() -> None:
     text, number = np.array(["1", "a"], dtype=object), np.array([1, 2])
-    assert positions(text, [1, None, "a", 2.5]).tolist() == [-1, -1, 1, -1]
-    assert positions(number, ["1", "2"]).tolist() == [-1, -1]
-    assert positions(number, [1.0, 1.5]).tolist() == [0, -1]
-    assert positions(number, 2) == 1
-    assert positions(np.zeros(0, np.int64), [1]).tolist() == [-1]
-    assert positions(np.array([False, True]), [1]).tolist() == [-1]
+    assert find_positions(text, [1, None, "a", 2.5]).tolist() == [-1, -1, 1, -1]
+    assert find_positions(number, ["1", "2"]).tolist() == [-1, -1]
+    assert find_positions(number, [1.0, 1.5]).tolist() == [0, -1]
+    assert find_positions(number, 2) == 1
+    assert find_positions(np.zeros(0, np.int64), [1]).tolist() == [-1]
+    assert find_positions(np.array([False, True]), [1]).tolist() == [-1]
 
 
 def test_unsigned_ids_compare_exactly() -> None:
     ids = np.array([1, 2**63, 2**63 + 1], np.uint64)
-    assert positions(ids, np.array([-1, 1], np.int64)).tolist() == [-1, 0]
-    assert positions(ids, ids).tolist() == [0, 1, 2]
-    assert positions(np.array([-5, 7]), np.array([7, 2**64 - 5], np.uint64)).tolist() == [1, -1]
+    assert find_positions(ids, np.array([-1, 1], np.int64)).tolist() == [-1, 0]
+    assert find_positions(ids, ids).tolist() == [0, 1, 2]
+    assert find_positions(np.array([-5, 7]), np.array([7, 2**64 - 5], np.uint64)).tolist() == [
+        1,
+        -1,
+    ]
 
 
 def test_dates_of_every_kind() -> None:
@@ -58,10 +61,10 @@ def test_dates_of_every_kind() -> None:
         [np.datetime64("2020-01-03")],
         [pd.Timestamp("2020-01-03")],
     ):
-        assert positions(days, asked).tolist() == [1]
-    assert positions(days, [dt.datetime(2020, 1, 3, 12)]).tolist() == [-1]
-    assert positions(days, [object()]).tolist() == [-1]
-    assert parsed_ids(days, ["2020-01-03"]).tolist() == [dt.date(2020, 1, 3)]
+        assert find_positions(days, asked).tolist() == [1]
+    assert find_positions(days, [dt.datetime(2020, 1, 3, 12)]).tolist() == [-1]
+    assert find_positions(days, [object()]).tolist() == [-1]
+    assert parse_ids(days, ["2020-01-03"]).tolist() == [dt.date(2020, 1, 3)]
 
 
 def test_ids_written_as_text() -> None:
@@ -73,4 +76,4 @@ def test_ids_written_as_text() -> None:
         (np.array([False, True]), "maybe", -1),
         (np.array(["7", "x"], dtype=object), "7", 0),
     ):
-        assert positions(ids, parsed_ids(ids, [text])).tolist() == [wanted]
+        assert find_positions(ids, parse_ids(ids, [text])).tolist() == [wanted]

@@ -146,7 +146,7 @@ def test_a_parquet_bomb(tmp_path, monkeypatch) -> None:
     file = io.BytesIO()
     pa.parquet.write_table(pa.table({"user": column, "item": column, "rating": column}), file)
     assert len(file.getvalue()) < 1 << 16
-    monkeypatch.setattr(sources, "ROOM", 1 << 26)
+    monkeypatch.setattr(sources, "MIN_ROOM_BYTES", 1 << 26)
     refused(read_ratings, tmp_path / "x", file.getvalue(), "would take 72,000,000 in memory")
     refused(read_table, tmp_path / "x.parquet", file.getvalue(), "would take 72,000,000")
 
@@ -157,7 +157,7 @@ def test_a_parquet_bomb(tmp_path, monkeypatch) -> None:
 )
 @pytest.mark.parametrize("kind", ["text", "JSON"])
 def test_text_bombs(pack, kind, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(sources, "ROOM", 1 << 21)
+    monkeypatch.setattr(sources, "MIN_ROOM_BYTES", 1 << 21)
     line = b"1,2,3\n" if kind == "text" else b'{"user": 1, "item": 2, "rating": 3}\n'
     first = b"user,item,rating\n" if kind == "text" else b""
     content = pack(first + line * 150_000)
@@ -165,7 +165,7 @@ def test_text_bombs(pack, kind, tmp_path, monkeypatch) -> None:
 
 
 def test_a_zip_bomb_as_npz(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(sources, "ROOM", 1 << 22)
+    monkeypatch.setattr(sources, "MIN_ROOM_BYTES", 1 << 22)
     file = io.BytesIO()
     np.savez_compressed(file, x=np.zeros((10**4, 10**3)))
     refused(read_array, tmp_path / "x.npz", file.getvalue(), "would take")

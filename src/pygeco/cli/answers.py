@@ -54,10 +54,10 @@ def add_titles(
         return table
     import pyarrow as pa
 
-    from pygeco.io.tables import positions
+    from pygeco.io.tables import find_positions
 
     titles = np.array([*names, None], dtype=object)[:-1]
-    at = positions(model.column_ids_, table.column("item").to_numpy(zero_copy_only=False))
+    at = find_positions(model.column_ids_, table.column("item").to_numpy(zero_copy_only=False))
     return table.append_column("title", pa.array(titles[at]))
 
 

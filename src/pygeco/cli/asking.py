@@ -158,14 +158,14 @@ def _blocks(count: int, size: int, bar: Callable[[float], object]) -> Iterator[s
 
 def _mark_unknown(table: Any, model: Any, users: Any, voice: Voice) -> Any:
     """The table with a column `known`, where some of the users that were asked for are not."""
-    from pygeco.io.tables import positions
+    from pygeco.io.tables import find_positions
 
-    lost = positions(model.row_ids_, users) < 0
+    lost = find_positions(model.row_ids_, users) < 0
     if not lost.any():
         return table
     voice.note(f"{lost.sum():,} of {len(lost):,} users are unknown to the model.")
     listed = table.column("user").to_numpy(zero_copy_only=False)
-    return table.append_column("known", [positions(model.row_ids_, listed) >= 0])
+    return table.append_column("known", [find_positions(model.row_ids_, listed) >= 0])
 
 
 def _named(best: Any, *names: str) -> Any:

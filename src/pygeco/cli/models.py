@@ -27,12 +27,12 @@ def open_model(path: Path) -> Any:
 
 
 def find_known_ids(known: Any, texts: list[str], option: str) -> Any:
-    from pygeco.io.tables import parsed_ids, positions
+    from pygeco.io.tables import find_positions, parse_ids
 
-    wanted = parsed_ids(known, texts)
-    if np.any(positions(known, wanted) < 0):
+    wanted = parse_ids(known, texts)
+    if np.any(find_positions(known, wanted) < 0):
         # One by one: beside text that can be no id, all are taken for text.
-        wrong = next(one for one in texts if positions(known, parsed_ids(known, [one]))[0] < 0)
+        wrong = next(one for one in texts if find_positions(known, parse_ids(known, [one]))[0] < 0)
         raise ValueError(
             f"{option}: the model does not know {wrong!r}; it has {len(known):,} ids from "
             f"{known[0]!s} to {known[-1]!s}."
@@ -51,9 +51,9 @@ def read_listed_ids(model: Any, path: Path | None, option: str) -> Any:
 
 def parse_user_ids(known: Any, texts: list[str], unknown: str) -> Any:
     """Ids of users, of whom the model may not know all; text that can be no id is refused."""
-    from pygeco.io.tables import parsed_ids
+    from pygeco.io.tables import parse_ids
 
-    ids = parsed_ids(known, texts)
+    ids = parse_ids(known, texts)
     if unknown == "error" or ids.dtype.kind != known.dtype.kind:
         return find_known_ids(known, texts, "--user")
     return ids

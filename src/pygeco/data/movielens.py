@@ -13,7 +13,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.data.archives import get_folder
 from pygeco.errors import ReadError
 from pygeco.io.attributes import read_attributes
-from pygeco.io.columns import parsing
+from pygeco.io.columns import explain_parse_errors
 
 FILES = {"ml-100k": "u.data", "ml-1m": "ratings.dat", "ml-10m": "ratings.dat"}
 ATTRIBUTE_FILES = {
@@ -175,7 +175,7 @@ def _read(path: Path) -> Array:
     if not path.is_file():
         raise FileNotFoundError(f"{path} is missing; unpack GroupLens' archive so that it exists.")
     text = path.read_bytes().replace(b"::", b" ")
-    with parsing(str(path)), warnings.catch_warnings():
+    with explain_parse_errors(str(path)), warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)  # of what is not a number
         table: Array = np.fromstring(text, sep=" ").reshape(-1, 4)
     if not len(table) or not np.all(np.abs(table) < 2**53):

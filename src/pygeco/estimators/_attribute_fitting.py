@@ -23,7 +23,7 @@ from pygeco.estimators.imputer import measure_columns
 from pygeco.io.attribute_columns import Numbers, Texts, Words, as_numbers, as_texts, as_words
 from pygeco.io.attribute_tables import MIN_DISTINCT_ROWS, AttributeTable
 from pygeco.io.column_names import list_names
-from pygeco.io.tables import column_at
+from pygeco.io.tables import find_column
 
 MAX_LEVELS = 5_000  # more of them are identifiers: the rows of each are too few to learn from
 MAX_DISTINCT_SHARE = 0.9  # distinct levels a known one, above which they are identifiers
@@ -44,7 +44,7 @@ class Wishes(NamedTuple):
         for argument, kind in called.items():
             wanted = getattr(encoder, argument)
             for one in [wanted] if isinstance(wanted, str) else wanted:
-                name = names[column_at(argument, one, names)]
+                name = names[find_column(argument, one, names)]
                 if kinds.setdefault(name, kind) != kind:
                     raise ValueError(
                         f"{argument}: column {name!r} is also to be a {kinds[name]}; name it once."

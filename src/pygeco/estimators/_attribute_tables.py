@@ -18,7 +18,7 @@ from pygeco.io.attribute_tables import (
     is_distinct,
     take_rows,
 )
-from pygeco.io.tables import comparable_with, parsed_ids, positions
+from pygeco.io.tables import find_positions, make_comparable, parse_ids
 
 MIN_KNOWN_SHARE = 0.5  # of a column's values, for it to hold the model's ids though not called so
 
@@ -98,7 +98,7 @@ def _find_ids(encoder: Attributes, table: AttributeTable, ids: NDArray[Any] | No
         return found
     for name in table.names:
         if name not in named and is_distinct(table, name):
-            known = positions(ids, table.ids(name)) >= 0
+            known = find_positions(ids, table.ids(name)) >= 0
             if known.mean() > MIN_KNOWN_SHARE:
                 return name
     return None
@@ -153,10 +153,10 @@ def _by_id(
     column: str,
     name: str,
 ) -> SideAttributes:
-    if len(ids) and not np.any(comparable_with(ids, wanted)[1]):
+    if len(ids) and not np.any(make_comparable(ids, wanted)[1]):
         # Text for numbers, or numbers for text: what they are when written.
-        wanted = parsed_ids(ids, [str(one) for one in wanted.tolist()])
-    at = positions(ids, wanted)
+        wanted = parse_ids(ids, [str(one) for one in wanted.tolist()])
+    at = find_positions(ids, wanted)
     if not np.any(at >= 0):
         first, own = (some[:1].tolist() for some in (wanted, ids))
         raise ValueError(

@@ -13,7 +13,7 @@ from pygeco.estimators._ids import gather_ids, name_sides
 from pygeco.estimators.attributes import Attributes
 from pygeco.estimators.ranking import Ranking
 from pygeco.io.attribute_tables import AttributeTable, read_attribute_table
-from pygeco.io.tables import positions
+from pygeco.io.tables import find_positions
 from pygeco.models import FittedModel
 from pygeco.models.cold import add_lines
 from pygeco.models.completion import CompletionModel
@@ -46,11 +46,11 @@ class Extended(NamedTuple):
         name, own = ("rows", "cols")[side], self.fitted.shape[side]
         new = self.sides[side]
         wanted = np.asarray(given)
-        at = np.asarray(wanted if ids is None else positions(ids, wanted)).astype(np.int64)
+        at = np.asarray(wanted if ids is None else find_positions(ids, wanted)).astype(np.int64)
         total = self.model.shape[side]
         if ids is not None and new is not None and new.ids is not None:
             order = np.argsort(new.ids, kind="stable")
-            place = positions(new.ids[order], wanted)
+            place = find_positions(new.ids[order], wanted)
             at = np.where((at < 0) & (place >= 0), own + order[np.maximum(place, 0)], at)
         if np.any((at < 0) | (at >= total)):
             lost = int(np.argmax(((at < 0) | (at >= total)).reshape(-1)))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pygeco.estimators._ids import check_unknown, split_ids
 from pygeco.estimators._tables import describe_unknown_id, make_answers, pair_columns
 from pygeco.io.protocols import ArrowColumn, ArrowTable, DataFrame, LazyFrame
-from pygeco.io.tables import arranged, as_arrow, comparable_with, id_array, positions
+from pygeco.io.tables import arrange_ids, as_arrow, find_positions, id_array, make_comparable
 from pygeco.models import FittedModel
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def predict_frame(model: _CompletionState, X: LazyFrame, std: bool, unknown: str
 
     Pairs go to the slabs of their rows and the answers back, once each.
     """
-    from pygeco.io.partitioned.frames import exchanged
+    from pygeco.io.partitioned.frames import exchange_parts
 
     if model.row_ids_ is None or model.column_ids_ is None:
         raise ValueError("rows: a Dask DataFrame of ids needs a model fitted from a table.")
@@ -45,15 +45,15 @@ def predict_frame(model: _CompletionState, X: LazyFrame, std: bool, unknown: str
     kind = model.factors_.V.dtype
     new = dict.fromkeys(["prediction", *(["deviation"] if std else [])], np.zeros(0, kind))
     meta = X._meta.iloc[:, at].assign(**new, known=np.zeros(0, bool))
-    return exchanged(X, slabs, split, answer, partial(_join, at=at), meta)
+    return exchange_parts(X, slabs, split, answer, partial(_join, at=at), meta)
 
 
 def _split(frame: DataFrame, at: list[int], starts: NDArray[Any]) -> list[Pairs]:
     """The pairs of each slab; slab t + 1 begins at the id starts[t]."""
     table = as_arrow(frame.iloc[:, at])
     table = table.select(table.column_names[:2])  # without an index
-    users = arranged(table.column(0), table.column_names[0])
-    asked, possible = comparable_with(starts, id_array(users.ids))
+    users = arrange_ids(table.column(0), table.column_names[0])
+    asked, possible = make_comparable(starts, id_array(users.ids))
     slab = np.zeros(len(asked), int)
     if np.any(possible):
         slab = np.where(possible, np.searchsorted(starts, asked, side="right"), 0)
@@ -73,12 +73,12 @@ def _answer(
     unknown: str,
 ) -> dict[str, NDArray[Any]]:
     """Predictions of the pairs whose users are among these ids, if they are anywhere."""
-    from pygeco.io.partitioned.ids import located
+    from pygeco.io.partitioned.ids import locate_ids
 
-    users, wanted = (arranged(pairs.table.column(k), names[k]) for k in (0, 1))
-    find = positions if isinstance(ids, np.ndarray) else located  # Arrow's, of a slab
+    users, wanted = (arrange_ids(pairs.table.column(k), names[k]) for k in (0, 1))
+    find = find_positions if isinstance(ids, np.ndarray) else locate_ids  # Arrow's, of a slab
     rows = find(ids, id_array(users.ids))[users.codes]
-    cols = positions(items, id_array(wanted.ids))[wanted.codes]
+    cols = find_positions(items, id_array(wanted.ids))[wanted.codes]
     lost = (rows < 0) | (cols < 0)
     if unknown == "error" and lost.any():
         raise ValueError(describe_unknown_id(pairs.table, names, rows, cols))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from pygeco.errors import UnknownIdWarning
 from pygeco.estimators._input import check_cell_index
 from pygeco.io.column_names import find_role, list_names
-from pygeco.io.tables import as_arrow, coded, comparable_with, names_of, positions
+from pygeco.io.tables import as_arrow, encode_ids, find_positions, list_columns, make_comparable
 
 if TYPE_CHECKING:
     from pygeco.arrays.container import Blocks, Texts
@@ -32,7 +32,7 @@ def check_kind(name: str, ids: Ids, wanted: NDArray[Any], at: NDArray[np.int64])
     """An error where no id is known because they are of another kind: text for numbers, say."""
     if not isinstance(ids, np.ndarray) or not wanted.size or np.any(at >= 0):
         return
-    if not np.any(comparable_with(ids, wanted)[1]):
+    if not np.any(make_comparable(ids, wanted)[1]):
         raise ValueError(
             f"{name}: none of its ids, such as {wanted.reshape(-1)[0]!r} ({wanted.dtype}), was "
             f"fitted; the model knows ids such as {ids[0]!r} ({ids.dtype})."
@@ -50,7 +50,7 @@ def find_ids(
     ids = (model.row_ids_, model.column_ids_)[side]
     if ids is None or unknown == "error":
         return find_index(model, name, given, side)
-    at = positions(ids, given)
+    at = find_positions(ids, given)
     lost = np.asarray(given, dtype=object)[at < 0] if at.ndim else np.asarray(given)[None][at < 0]
     if lost.size:
         check_kind(name, ids, np.asarray(given).reshape(-1), at)
@@ -69,7 +69,7 @@ def find_index(model: _CompletionState, name: str, given: ArrayLike, side: int) 
     ids = (model.row_ids_, model.column_ids_)[side]
     if ids is None:
         return check_cell_index(name, given, model.factors_.shape[side])
-    at = positions(ids, given)
+    at = find_positions(ids, given)
     if np.any(at < 0):
         wrong = np.asarray(given, dtype=object)[at < 0].flat[0] if at.ndim else given
         raise ValueError(
@@ -81,7 +81,7 @@ def find_index(model: _CompletionState, name: str, given: ArrayLike, side: int) 
 
 def find_row_ids(model: _CompletionState, X: object) -> NDArray[Any]:
     """The ids of rows in a table: its column named as in the fit or as usual, or its only one."""
-    names = names_of(X)
+    names = list_columns(X)
     if model.table_columns_ is None:
         raise ValueError("rows: a table of ids needs a model fitted from a table.")
     own = model.table_columns_[0]
@@ -91,7 +91,7 @@ def find_row_ids(model: _CompletionState, X: object) -> NDArray[Any]:
         raise ValueError(
             f"rows: expected a column {own!r} of ids, as in the fit, not {list_names(names)}."
         )
-    found = coded(as_arrow(X).column(at or 0), names[at or 0])
+    found = encode_ids(as_arrow(X).column(at or 0), names[at or 0])
     return found.ids[found.codes]
 
 

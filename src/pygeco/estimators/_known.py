@@ -13,7 +13,7 @@ from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.informed import gather_known
 from pygeco.bayes.posterior import Known
 from pygeco.estimators._attribute_tables import SideAttributes, align_attributes
-from pygeco.io.tables import positions
+from pygeco.io.tables import find_positions
 from pygeco.models.slab_arrays import is_in_slabs
 from pygeco.objectives import Entries
 
@@ -115,7 +115,7 @@ def _join_ids(
         return ids, np.arange(count + len(extra))
     every = np.concatenate([ids, extra])
     union = np.sort(every)
-    return union, positions(union, every)
+    return union, find_positions(union, every)
 
 
 def _order_values(found: SideAttributes, place: NDArray[np.int64], count: int) -> AttributeValues:

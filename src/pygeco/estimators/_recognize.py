@@ -19,12 +19,12 @@ from pygeco.io.column_names import find_role, list_names, match_columns
 from pygeco.io.tables import (
     Column,
     as_arrow,
-    coded,
-    column_at,
+    encode_ids,
+    find_column,
     is_table,
-    names_of,
-    numbers,
+    list_columns,
     pyarrow,
+    take_numbers,
 )
 from pygeco.io.value_scale import are_marks, parse_marks
 
@@ -133,14 +133,14 @@ def choose_table_columns(
     X: Any, with_values: bool, columns: Sequence[Column] | None
 ) -> list[int] | None:
     """The columns of rows, of columns and (unless they come apart) of values; None for a matrix."""
-    names = names_of(X)
+    names = list_columns(X)
     wanted = ROLES[:2] if with_values else ROLES
     if columns is not None:
         if len(columns) < len(wanted):
             raise ValueError(
                 f"columns: expected three, for rows, columns and values, not {columns!r}."
             )
-        return [column_at("columns", given, names) for given in columns[: len(wanted)]]
+        return [find_column("columns", given, names) for given in columns[: len(wanted)]]
     by_name = match_columns(names, wanted)
     if by_name is not None:
         return by_name
@@ -266,13 +266,15 @@ def _take_table(table: Any, at: list[int], y: Any, weights: Any, marks: tuple[fl
         names.append(value_name(y))
         values = check_values(y, table.num_rows)
     else:
-        values = numbers(table.column(at[2]), names[2])
+        values = take_numbers(table.column(at[2]), names[2])
     rest = None if weights is None else np.asarray(weights)
     if marks:
         keep = ~are_marks(values, marks)
         table, values = table.filter(keep), values[keep]
         rest = rest[keep] if rest is not None and rest.shape == keep.shape else rest
-    rows, cols = (coded(table.column(k), name) for k, name in zip(at[:2], names[:2], strict=True))
+    rows, cols = (
+        encode_ids(table.column(k), name) for k, name in zip(at[:2], names[:2], strict=True)
+    )
     shape = (len(rows.ids), len(cols.ids))
     return Taken((rows.codes, cols.codes, values, shape), rows.ids, cols.ids, tuple(names), rest)
 

@@ -22,11 +22,11 @@ from pygeco.io.tables import (
     Coded,
     Column,
     as_arrow,
-    coded,
+    encode_ids,
+    find_positions,
     is_partitioned,
     is_table,
-    numbers,
-    positions,
+    take_numbers,
 )
 from pygeco.io.value_scale import are_marks, parse_marks
 from pygeco.losses import Loss
@@ -134,8 +134,8 @@ def find_listed(model: _CompletionState, X: CellList) -> tuple[NDArray[Any], NDA
     if model.row_ids_ is None or model.column_ids_ is None:
         raise ValueError("X: its cells have ids, but the model was not fitted from a table.")
     return (
-        positions(model.row_ids_, X.row_ids)[X.rows],
-        positions(model.column_ids_, X.column_ids)[X.cols],
+        find_positions(model.row_ids_, X.row_ids)[X.rows],
+        find_positions(model.column_ids_, X.column_ids)[X.cols],
     )
 
 
@@ -146,8 +146,8 @@ def locate_cells(model: _CompletionState, X: object) -> Cells:
     assert model.row_ids_ is not None
     assert model.column_ids_ is not None
     i, j = pair_columns(model, names)
-    rows = _positions(coded(table.column(i), names[i]), model.row_ids_, names[i])
-    cols = _positions(coded(table.column(j), names[j]), model.column_ids_, names[j])
+    rows = _positions(encode_ids(table.column(i), names[i]), model.row_ids_, names[i])
+    cols = _positions(encode_ids(table.column(j), names[j]), model.column_ids_, names[j])
     return Cells(table, rows, cols, (names[i], names[j]))
 
 
@@ -160,7 +160,7 @@ def locate_ratings(model: _CompletionState, X: object, y: ArrayLike | None = Non
     raw = (
         check_values(y, cells.table.num_rows)
         if y is not None
-        else numbers(*_value_column(model, cells))
+        else take_numbers(*_value_column(model, cells))
     )
     keep = ~are_marks(raw, parse_marks(model.missing_values))
     return Rated(cells.rows[keep], cells.cols[keep], model.loss_.targets(raw[keep]))
@@ -212,7 +212,7 @@ def pair_columns(model: _CompletionState, names: list[str]) -> list[int]:
 
 
 def _positions(found: Coded, ids: Ids, name: str) -> NDArray[np.int64]:
-    at = positions(ids, found.ids)
+    at = find_positions(ids, found.ids)
     check_kind(f"column {name!r}", ids, found.ids, at)
     return at[found.codes]
 

@@ -13,7 +13,7 @@ from pygeco.estimators._input import make_entries, read_cells
 from pygeco.estimators._marks import drop_marks
 from pygeco.estimators._recognize import take_cells
 from pygeco.estimators.cell_list import CellList
-from pygeco.io.tables import is_table, names_of, positions
+from pygeco.io.tables import find_positions, is_table, list_columns
 from pygeco.io.value_scale import parse_marks
 from pygeco.models.seen import Positions
 from pygeco.objectives import Entries
@@ -102,7 +102,7 @@ def _arrange(
     if not is_table(X):
         raise ValueError(f"X: the model knows ids; pass a table with columns {names}.")
     told = names[:2] if y is not None else names
-    told = told if all(name in names_of(X) for name in told) else None
+    told = told if all(name in list_columns(X) for name in told) else None
     got = take_cells(X, y, told, weights=sample_weight, missing_values=marks)
     if got.row_ids is None or got.column_ids is None:
         raise ValueError(f"X: expected a table with columns {names}, as in the fit.")
@@ -112,8 +112,8 @@ def _arrange(
     for codes, (known, fresh) in zip(got.X[:2], sides, strict=True):
         assert isinstance(known, np.ndarray), "a model whose rows are on a cluster takes no cells"
         union = np.union1d(known, fresh)
-        index.append(positions(union, fresh)[codes])
-        places.append(positions(union, known))
+        index.append(find_positions(union, fresh)[codes])
+        places.append(find_positions(union, known))
         ids.append(union)
     new = Entries(index[0], index[1], got.X[2], (len(ids[0]), len(ids[1])), **settings)
     return Arrived(new, (places[0], places[1]), (ids[0], ids[1]))

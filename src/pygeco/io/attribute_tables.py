@@ -14,7 +14,7 @@ from pygeco.io.attribute_arrays import as_array, read_array
 from pygeco.io.attribute_columns import Column, Numbers, Texts, read_arrow
 from pygeco.io.column_names import ID_ENDINGS, PEOPLE, THINGS, join_words, plain_name
 from pygeco.io.protocols import ArrowColumn
-from pygeco.io.tables import as_arrow, coded, column_at, is_frame, is_table, pyarrow
+from pygeco.io.tables import as_arrow, encode_ids, find_column, is_frame, is_table, pyarrow
 
 MIN_DISTINCT_ROWS = 10  # fewer may differ by chance, and are neither ids nor identifiers
 # Names that say "id", of somebody, of something, or alone; "postcode" and "page number" do not.
@@ -45,7 +45,7 @@ class AttributeTable(NamedTuple):
         """A column of ids, row by row; text as objects. A row without one is refused."""
         raw = self.columns[name]
         if not isinstance(raw, np.ndarray):
-            found = coded(raw, name)
+            found = encode_ids(raw, name)
             return found.ids[found.codes]
         if raw.dtype.kind in "biuM":
             return raw
@@ -140,7 +140,7 @@ def find_id_column(
     if given is None or not table.columns:
         return None
     if given != "auto":
-        return table.names[column_at("id_column", given, table.names)]
+        return table.names[find_column("id_column", given, table.names)]
     free = [name for name in table.names if name not in attributes]
     named = [name for name in free if plain_name(name) in ID_NAMES]
     if named:

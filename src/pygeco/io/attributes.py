@@ -20,7 +20,7 @@ from pygeco.io.attribute_arrays import as_array
 from pygeco.io.attribute_layouts import find_layout
 from pygeco.io.attribute_tables import ID_NAMES
 from pygeco.io.column_names import plain_name
-from pygeco.io.columns import parsing
+from pygeco.io.columns import explain_parse_errors
 from pygeco.io.delimited import (
     SNIFFED_LINES,
     find_separator,
@@ -28,7 +28,7 @@ from pygeco.io.delimited import (
     refuse_comments,
     split_fields,
 )
-from pygeco.io.sources import MAGICS, check_growth, opened
+from pygeco.io.sources import MAGICS, check_growth, open_source
 from pygeco.io.tables import pyarrow
 from pygeco.io.text_tables import MISSING
 
@@ -66,7 +66,7 @@ def read_attributes(source: str | os.PathLike[str] | BinaryIO) -> Table:
     """
     name, content = _read_bytes(source)
     if content.startswith((b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")):
-        with parsing(name):
+        with explain_parse_errors(name):
             return _read_arrow(name, content)
     if b"\x00" in content:
         raise ReadError(f"{name} is not text, nor Parquet or Arrow; convert it to one of these.")
@@ -105,8 +105,8 @@ def _read_bytes(source: str | os.PathLike[str] | BinaryIO) -> tuple[str, bytes]:
         if not content.startswith((*MAGICS, b"PK\x03\x04")):
             return "the file", content
         source = io.BytesIO(content)
-    file = opened(source)  # which pyarrow unpacks
-    with parsing(file.name):
+    file = open_source(source)  # which pyarrow unpacks
+    with explain_parse_errors(file.name):
         stem = re.sub(r"\.(gz|bz2|xz|zst|lz4)$", "", file.name)
         return stem, file.whole().read()
 
@@ -133,7 +133,7 @@ def _split_text(name: str, text: str) -> tuple[list[list[str]], str]:
     if separator == "::":
         rows = [split_fields(line, "::") for line in lines]
     else:
-        with parsing(name):
+        with explain_parse_errors(name):
             reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
             rows = [row for row in reader if any(field.strip() for field in row)]
     rows = [[field.strip() for field in row] for row in rows]

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from pygeco.errors import ColumnError, ReadError
 from pygeco.io.column_names import find_role, list_names
-from pygeco.io.tables import Column, as_floats, column_at, is_text, not_a_number, pyarrow
+from pygeco.io.tables import Column, as_floats, describe_non_number, find_column, is_text, pyarrow
 
 
 @contextmanager
-def parsing(name: str) -> Iterator[None]:
+def explain_parse_errors(name: str) -> Iterator[None]:
     """What a parser of another package says of a file, as one sentence.
 
     Over a damaged file they raise anything, from BadZipFile to TokenError; so anything is caught
@@ -34,7 +34,7 @@ def parsing(name: str) -> Iterator[None]:
         raise ReadError(f"{name} cannot be read: {told[0].strip().rstrip('.')}.") from error
 
 
-def chosen_columns(
+def choose_columns(
     names: list[str],
     given: dict[str, Column | None],
     *,
@@ -48,7 +48,7 @@ def chosen_columns(
         raise ColumnError(
             f"has {len(names)} column(s), too few for {' and '.join(given)}; check the separator."
         )
-    at = {role: _given(role, it, names, named) for role, it in given.items() if it is not None}
+    at = {role: _find_given(role, it, names, named) for role, it in given.items() if it is not None}
     for role, name in (remembered or {}).items():
         known = name in names if named else name.isdecimal() and 1 <= int(name) <= len(names)
         if role in given and role not in at and known:
@@ -85,7 +85,7 @@ def _ask_for(missing: list[str], names: list[str]) -> str:
     )
 
 
-def _given(role: str, given: Column, names: list[str], named: bool) -> int:
+def _find_given(role: str, given: Column, names: list[str], named: bool) -> int:
     if isinstance(given, str) and given not in names and given.isdecimal():
         if 1 <= int(given) <= len(names):
             return int(given) - 1
@@ -95,10 +95,10 @@ def _given(role: str, given: Column, names: list[str], named: bool) -> int:
             f"{role}: there is no column {given!r}, for the file has no header; give a number from "
             f"1 to {len(names)}."
         )
-    return column_at(role, given, names)
+    return find_column(role, given, names)
 
 
-def whole_rows(table: Any) -> tuple[Any, int]:
+def drop_incomplete_rows(table: Any) -> tuple[Any, int]:
     """The rows in which nothing is missing, and how many are not among them."""
     pc = pyarrow().compute
     lost = None
@@ -113,7 +113,7 @@ def whole_rows(table: Any) -> tuple[Any, int]:
     return whole, table.num_rows - whole.num_rows
 
 
-def with_numbers(file: str, table: Any, name: str) -> Any:
+def convert_ratings(file: str, table: Any, name: str) -> Any:
     """The ratings as float32 where that changes none of them, else float64."""
     pa = pyarrow()
     column = table.column("rating")
@@ -123,12 +123,12 @@ def with_numbers(file: str, table: Any, name: str) -> Any:
             column = pa.compute.if_else(pa.compute.equal(column, ""), None, column)
         values = as_floats(column)
     except pa.ArrowException as error:
-        raise ReadError(f"{file}: {not_a_number(column, name)}") from error
-    kept = shortened(values.to_numpy())  # NaN where there is none
+        raise ReadError(f"{file}: {describe_non_number(column, name)}") from error
+    kept = shorten_floats(values.to_numpy())  # NaN where there is none
     return table.set_column(table.column_names.index("rating"), "rating", pa.array(kept))
 
 
-def shortened(numbers: NDArray[np.float64]) -> NDArray[np.floating[Any]]:
+def shorten_floats(numbers: NDArray[np.float64]) -> NDArray[np.floating[Any]]:
     """The numbers as float32, or as they are where that would change one; in blocks, for speed."""
     short = np.empty(len(numbers), np.float32)
     for at in range(0, len(numbers), 1 << 15):

@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 from pygeco.errors import ReadError
-from pygeco.io.sources import HEAD, Source
+from pygeco.io.sources import HEAD_BYTES, Source
 from pygeco.io.tables import pyarrow
-from pygeco.io.text_ids import with_points
+from pygeco.io.text_ids import replace_commas
 
 SEPARATORS = ("::", "\t", ",", ";", "|", " ")
 WORDS = {"\t": "tab-separated", ",": "CSV", " ": "space-separated"}
 UNIT = b"\x1f"  # stands for "::", which pyarrow does not take; no text contains it
-BLOCK = 1 << 22
-SNIFFED_LINES = 8
+BLOCK_BYTES = 1 << 22  # that a reader parses at once
+SNIFFED_LINES = 8  # of the head, which tell the separator
 
 
 class Sniffed(NamedTuple):
@@ -39,12 +39,12 @@ class Sniffed(NamedTuple):
         return self._replace(header=False, names=_numbered(self.lines[0]))
 
 
-def sniffed(file: Source) -> Sniffed:
+def sniff_text(file: Source) -> Sniffed:
     """Separator and names from the first lines.
 
     The first line is a header if no field of it is a number: a line of data has a rating.
     """
-    lines = head_lines(file)
+    lines = read_head_lines(file)
     if not lines:
         raise ReadError(f"{file.name} is empty; give a file with ratings.")
     separator = find_separator(lines)
@@ -63,9 +63,9 @@ def _numbered(first: list[str]) -> list[str]:
     return [str(k + 1) for k in range(len(first))]
 
 
-def head_lines(file: Source) -> list[str]:
+def read_head_lines(file: Source) -> list[str]:
     """The first lines that are not blank, whole ones as far as there are any."""
-    text = _decoded(file.head)
+    text = _decode(file.head)
     lines = [line for line in text.splitlines()[:SNIFFED_LINES] if line.strip()]
     if len(lines) > 1 and not text.endswith("\n"):
         lines = lines[:-1] or lines  # the head may end inside a line
@@ -118,7 +118,7 @@ def read_delimited(file: Source, at: list[int], roles: list[str], how: Sniffed) 
             continue  # what pyarrow makes of text that is not UTF-8
         if "rating" in roles and how.separator != ",":
             k = roles.index("rating")
-            table = table.set_column(k, table.column_names[k], with_points(table.column(k)))
+            table = table.set_column(k, table.column_names[k], replace_commas(table.column(k)))
         return table
     raise ReadError(f"{file.name} is not text in UTF-8 or Latin-1; convert it.")
 
@@ -138,7 +138,7 @@ def _read(
             read_options=arrow_csv.ReadOptions(
                 column_names=names,
                 skip_rows=int(how.header),
-                block_size=BLOCK,
+                block_size=BLOCK_BYTES,
                 encoding=encoding,
             ),
             parse_options=arrow_csv.ParseOptions(
@@ -197,12 +197,12 @@ def is_number(field: str) -> bool:
     return True
 
 
-def _decoded(head: bytes) -> str:
+def _decode(head: bytes) -> str:
     try:
         return head.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         # A character may be cut at the end of the head, though not at the end of the file.
-        cut = len(head) == HEAD and error.start > HEAD - 4
+        cut = len(head) == HEAD_BYTES and error.start > HEAD_BYTES - 4
         return head[: error.start].decode("utf-8-sig") if cut else head.decode("latin-1")
 
 

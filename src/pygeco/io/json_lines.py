@@ -12,14 +12,14 @@ from pygeco.errors import ReadError
 from pygeco.io.sources import Source
 from pygeco.io.tables import pyarrow
 
-DEEPEST = 200
-EXACT_FLOATS = 2.0**53  # from here on float64 skips whole numbers
-PASSES = 16
+MAX_DEPTH = 200  # of nested brackets: parsers recurse
+MAX_EXACT_FLOAT = 2.0**53  # from here on float64 skips whole numbers
+MAX_PAIRING_PASSES = 16  # over brackets that close at once; most text needs one
 OTHERS = bytes(set(range(256)) - set(b'[]{}"\n'))
 STRING = re.compile(rb'"[^"\n]*"?')
 
 
-def json_start(file: Source) -> Any:
+def read_json_start(file: Source) -> Any:
     """The schema of the first lines."""
     from pyarrow import json
 
@@ -35,7 +35,7 @@ def read_json(file: Source, names: list[str], roles: list[str]) -> Any:
     """
     from pyarrow import json
 
-    pa, schema = pyarrow(), json_start(file)
+    pa, schema = pyarrow(), read_json_start(file)
     fields = [schema.field(name) for name in names]
     for k, role in enumerate(roles):
         if role == "rating" and pa.types.is_integer(fields[k].type):
@@ -65,7 +65,7 @@ def _with_whole_ids(file: Source, table: Any, roles: list[str]) -> Any:
         if role == "rating" or not pa.types.is_floating(column.type):
             continue
         largest = pa.compute.max(pa.compute.abs(column)).as_py()
-        if largest is None or largest < EXACT_FLOATS:
+        if largest is None or largest < MAX_EXACT_FLOAT:
             continue
         name = table.column_names[k]
         try:
@@ -92,11 +92,11 @@ class Depth:
         """
         part = self.line + part
         end = part.rfind(b"\n") + 1
-        self.open = _unbalanced(self.open + _brackets(part[:end]))
+        self.open = _drop_pairs(self.open + _brackets(part[:end]))
         self.line = part[end:]
         for left in (self.open, self.open + _brackets(self.line)):
-            if len(left) > DEEPEST and _deepest(left) > DEEPEST:
-                raise ValueError(f"its brackets are nested more than {DEEPEST} deep")
+            if len(left) > MAX_DEPTH and _measure_depth(left) > MAX_DEPTH:
+                raise ValueError(f"its brackets are nested more than {MAX_DEPTH} deep")
 
 
 def _brackets(text: bytes) -> bytes:
@@ -105,9 +105,9 @@ def _brackets(text: bytes) -> bytes:
     return STRING.sub(b"", bare.replace(b'""', b"")).replace(b"\n", b"")
 
 
-def _unbalanced(brackets: bytes) -> bytes:
+def _drop_pairs(brackets: bytes) -> bytes:
     """The brackets without pairs that close at once; most text needs one pass."""
-    for _ in range(PASSES):
+    for _ in range(MAX_PAIRING_PASSES):
         shorter = brackets.replace(b"{}", b"").replace(b"[]", b"")
         if len(shorter) == len(brackets):
             break
@@ -115,7 +115,7 @@ def _unbalanced(brackets: bytes) -> bytes:
     return brackets
 
 
-def _deepest(brackets: bytes) -> int:
+def _measure_depth(brackets: bytes) -> int:
     depth = deepest = 0
     for sign in brackets:
         depth += (sign in b"[{") - (sign in b"]}")

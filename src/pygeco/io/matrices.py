@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
 from pygeco.errors import ReadError
-from pygeco.io.columns import parsing
+from pygeco.io.columns import explain_parse_errors
 from pygeco.io.matrix_market import read_market
-from pygeco.io.sources import check_growth, opened
+from pygeco.io.sources import check_growth, open_source
 from pygeco.io.tables import pyarrow
-from pygeco.io.text_tables import text_table
+from pygeco.io.text_tables import read_text_table
 
 TABLES = (".csv", ".tsv", ".txt", ".parquet")
 ARRAYS = (".npy", ".npz", ".mtx")
@@ -64,7 +64,7 @@ def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
     """The matrix in a file of numpy or scipy, or in Matrix Market's format; 2 or 3 dimensions."""
     source = Path(path)
     readers = {".mtx": _market, ".npz": _archive}
-    with parsing(str(path)), source.open("rb") as file:
+    with explain_parse_errors(str(path)), source.open("rb") as file:
         array = readers.get(source.suffix.lower(), _npy)(file, os.fstat(file.fileno()).st_size)
     if array.ndim not in (2, 3) or array.dtype.kind not in "fiub" or 0 in array.shape:
         raise ReadError(
@@ -127,7 +127,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     """
     source = Path(path)
     pa = pyarrow()
-    with parsing(str(path)):
+    with explain_parse_errors(str(path)):
         table, named = _parquet(source) if source.suffix.lower() == ".parquet" else _text(source)
         columns = table.column_names
     if len(set(columns)) < len(columns):
@@ -136,7 +136,7 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     if not numbers or not table.num_rows:
         shown = ", ".join(repr(name) for name in table.column_names[:8]) or "none"
         raise ReadError(f"{path} has no column of numbers (its columns: {shown}).")
-    with parsing(str(path)):  # numbers of which float64 has no equal
+    with explain_parse_errors(str(path)):  # numbers of which float64 has no equal
         cast = [table.column(name).cast(pa.float64()) for name in numbers]
     values = np.column_stack([column.to_numpy(zero_copy_only=False) for column in cast])
     others = [name for name in table.column_names if name not in numbers]
@@ -169,7 +169,7 @@ def _parquet(path: Path) -> tuple[Any, bool]:
 
 
 def _text(path: Path) -> tuple[Any, bool]:
-    return text_table(opened(path))
+    return read_text_table(open_source(path))
 
 
 def _with_column(table: Any, name: str, column: Any) -> Any:

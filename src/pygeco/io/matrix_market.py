@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
 
-LINE = 1 << 16
-LARGEST = 2**53  # the indices are read as float64
+MAX_LINE_BYTES = 1 << 16  # of the lines before the numbers
+MAX_COUNT = 2**53  # the indices are read as float64
 KINDS = ("coordinate", "array")
 FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
 SYMMETRIES = ("general", "symmetric", "skew-symmetric")
@@ -45,7 +45,7 @@ def read_market(file: BinaryIO) -> Cells:
     """
     head = _head(file)
     table = _numbers(file)
-    cells = _listed(head, table) if head.kind == "coordinate" else _dense(head, table)
+    cells = _read_listed(head, table) if head.kind == "coordinate" else _read_dense(head, table)
     if head.symmetry == "general":
         return cells
     off = cells.rows != cells.cols
@@ -59,7 +59,7 @@ def read_market(file: BinaryIO) -> Cells:
 
 
 def _head(file: BinaryIO) -> _Head:
-    words = file.readline(LINE).decode("latin-1").lower().split()
+    words = file.readline(MAX_LINE_BYTES).decode("latin-1").lower().split()
     if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
         raise ValueError("its first line is not that of a matrix in Matrix Market's format")
     kind, field, symmetry = words[2:]
@@ -67,10 +67,10 @@ def _head(file: BinaryIO) -> _Head:
         raise ValueError(f"a matrix that is {' '.join(words[2:])} is not supported")
     line = b"%"
     while line.startswith(b"%") or (line and not line.strip()):
-        line = file.readline(LINE)
+        line = file.readline(MAX_LINE_BYTES)
     sizes = [int(word) for word in line.split()]
     count = 3 if kind == "coordinate" else 2
-    if len(sizes) != count or not all(0 <= size < LARGEST for size in sizes):
+    if len(sizes) != count or not all(0 <= size < MAX_COUNT for size in sizes):
         raise ValueError(f"its line of sizes says {line[:40].decode('latin-1').strip()!r}")
     if symmetry != "general" and sizes[0] != sizes[1]:
         raise ValueError("it is symmetric, but not square")
@@ -87,7 +87,7 @@ def _numbers(file: BinaryIO) -> Array:
     return table
 
 
-def _listed(head: _Head, table: Array) -> Cells:
+def _read_listed(head: _Head, table: Array) -> Cells:
     m, n, count = head.sizes
     width = 2 if head.field == "pattern" else 3
     if len(table) != count or (count and table.shape[1] != width):
@@ -101,7 +101,7 @@ def _listed(head: _Head, table: Array) -> Cells:
     return Cells(rows, cols, values, (m, n))
 
 
-def _dense(head: _Head, table: Array) -> Cells:
+def _read_dense(head: _Head, table: Array) -> Cells:
     """Columns one after the other; of a symmetric matrix from the diagonal or below it down."""
     m, n = head.sizes
     inside = {"symmetric": m * (m + 1) // 2, "skew-symmetric": m * (m - 1) // 2}

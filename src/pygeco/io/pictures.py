@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.errors import ReadError
-from pygeco.io.columns import parsing
+from pygeco.io.columns import explain_parse_errors
 from pygeco.io.sources import Progress, check_growth
 
 VIDEOS = (".avi", ".mp4", ".mkv", ".mov", ".webm", ".mpg", ".mpeg", ".m4v", ".wmv", ".gif")
@@ -22,8 +22,8 @@ FORMATS = (
     *("avi", "mov", "matroska", "mpeg", "mpegts", "mpegvideo", "asf", "gif", "gif_pipe", "apng"),
     *("png_pipe", "jpeg_pipe", "bmp_pipe", "tiff_pipe", "webp_pipe", "webp"),
 )
-PIXELS = 1 << 26  # of one picture, at most
-STILL = 1000  # a film of a still scene is this much smaller than its pixels
+MAX_PIXELS = 1 << 26  # of one picture, at most
+STILL_SCENE_GROWTH = 1000  # a film of a still scene is this much smaller than its pixels
 Bytes = NDArray[np.uint8]
 
 
@@ -77,13 +77,15 @@ def _video(path: Path, progress: Progress | None) -> Film:
         rate = float(stream.average_rate or 25)
         size = path.stat().st_size
         for frame in film.decode(video=0):
-            check_growth(str(path), size, frame.width * frame.height * len(pictures), STILL)
+            check_growth(
+                str(path), size, frame.width * frame.height * len(pictures), STILL_SCENE_GROWTH
+            )
             pictures.append(frame.to_ndarray(format="gray"))
             if progress is not None:
                 progress(len(pictures) / max(int(stream.frames), len(pictures)))
     if not pictures:
         raise ReadError(f"{path} has no frames; give another video.")
-    return _stacked(pictures, [f"frame {t}" for t in range(len(pictures))], path, rate)
+    return _stack_frames(pictures, [f"frame {t}" for t in range(len(pictures))], path, rate)
 
 
 def _folder(path: Path, progress: Progress | None) -> Film:
@@ -99,10 +101,10 @@ def _folder(path: Path, progress: Progress | None) -> Film:
             pictures.append(frame.to_ndarray(format="gray"))
         if progress is not None:
             progress(len(pictures) / len(files))
-    return _stacked(pictures, [file.name for file in files], path, 5.0)
+    return _stack_frames(pictures, [file.name for file in files], path, 5.0)
 
 
-def _stacked(pictures: list[Bytes], names: list[str], path: Path, rate: float) -> Film:
+def _stack_frames(pictures: list[Bytes], names: list[str], path: Path, rate: float) -> Film:
     shape = pictures[0].shape
     for name, picture in zip(names, pictures, strict=True):
         if picture.shape != shape:
@@ -121,13 +123,13 @@ def _opened(path: Path) -> Iterator[Any]:
     The decoder is given an open file, for it would take some names for addresses or patterns.
     """
     av = _av()
-    allowed = {"format_whitelist": ",".join(FORMATS), "max_pixels": str(PIXELS)}
-    with path.open("rb") as file, parsing(str(path)):
+    allowed = {"format_whitelist": ",".join(FORMATS), "max_pixels": str(MAX_PIXELS)}
+    with path.open("rb") as file, explain_parse_errors(str(path)):
         try:
             with av.open(file, options=allowed) as film:
                 if not film.streams.video:
                     raise ReadError(f"{path} has no pictures in it; give a video or an image.")
-                film.streams.video[0].codec_context.options = {"max_pixels": str(PIXELS)}
+                film.streams.video[0].codec_context.options = {"max_pixels": str(MAX_PIXELS)}
                 yield film
         except av.FFmpegError as error:
             raise ReadError(f"{path} cannot be decoded: {error.strerror}.") from error

@@ -7,15 +7,20 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, BinaryIO, NamedTuple
 
 from pygeco.errors import ColumnError, ReadError
-from pygeco.io.columns import chosen_columns, parsing, whole_rows, with_numbers
-from pygeco.io.delimited import Sniffed, read_delimited, sniffed
-from pygeco.io.json_lines import json_start, read_json
+from pygeco.io.columns import (
+    choose_columns,
+    convert_ratings,
+    drop_incomplete_rows,
+    explain_parse_errors,
+)
+from pygeco.io.delimited import Sniffed, read_delimited, sniff_text
+from pygeco.io.json_lines import read_json, read_json_start
 from pygeco.io.matrix_market import read_market
 from pygeco.io.shapes import check_shape, has_header
-from pygeco.io.sources import Progress, Source, check_growth, opened
+from pygeco.io.sources import Progress, Source, check_growth, open_source
 from pygeco.io.tables import Column, pyarrow
 from pygeco.io.text_ids import id_texts, narrow_ids
-from pygeco.io.text_tables import matrix_cells
+from pygeco.io.text_tables import read_matrix_cells
 
 ROLES = ("user", "item", "rating")
 
@@ -108,13 +113,13 @@ def read_columns(
 
     A file of a few rows may hold only numbers where the ids of a model, or of the whole, are texts.
     """
-    file = opened(source, progress)
+    file = open_source(source, progress)
     if not file.head.strip():
         raise ReadError(f"{file.name} is empty; give a file with ratings.")
     layout = _layout(file, given, remembered or {})
     roles = list(given)
     try:
-        at = chosen_columns(layout.names, given, named=layout.named, remembered=remembered)
+        at = choose_columns(layout.names, given, named=layout.named, remembered=remembered)
     except ColumnError as error:
         raise ColumnError(f"{file.name}: {error}") from None
     names = [layout.names[k] for k in at]
@@ -125,8 +130,8 @@ def read_columns(
         elif role != "rating" and layout.text is not None:
             table = table.set_column(k, role, narrow_ids(table.column(k)))
     if "rating" in roles:
-        table = with_numbers(file.name, table, names[roles.index("rating")])
-    table, skipped = whole_rows(table)
+        table = convert_ratings(file.name, table, names[roles.index("rating")])
+    table, skipped = drop_incomplete_rows(table)
     if not table.num_rows:
         raise ReadError(f"{file.name} has no row with {' and '.join(roles)}; give another file.")
     words = _words(file, layout, at, roles, table.num_rows, skipped)
@@ -142,9 +147,9 @@ def read_matrix(
     """The cells of a matrix in text that have a value, as ratings."""
     if any(it is not None for it in given.values()):
         raise ColumnError("matrix: every column is an item; do not name columns as well.")
-    file = opened(source, progress)
-    with parsing(file.name):
-        return Reading(*matrix_cells(file))
+    file = open_source(source, progress)
+    with explain_parse_errors(file.name):
+        return Reading(*read_matrix_cells(file))
 
 
 def _layout(file: Source, given: dict[str, Column | None], remembered: Mapping[str, str]) -> Layout:
@@ -156,14 +161,14 @@ def _layout(file: Source, given: dict[str, Column | None], remembered: Mapping[s
     if head.startswith(b"%%MatrixMarket"):
         return Layout("matrix", "Matrix Market", list(ROLES))
     if head.lstrip().startswith(b"{"):
-        return Layout("json", "JSON lines", _guard(file, lambda file: json_start(file).names))
+        return Layout("json", "JSON lines", _guard(file, lambda file: read_json_start(file).names))
     if head.lstrip().startswith(b"["):
         raise ReadError(f"{file.name} is one JSON array; write one object a line instead.")
     if b"\x00" in head:
         raise ReadError(
             f"{file.name} is not text in UTF-8, nor Parquet or Arrow; convert it to one of these."
         )
-    text = sniffed(file)
+    text = sniff_text(file)
     known = {role: name for role, name in remembered.items() if name in text.names}
     given = {role: known.get(role) if it is None else it for role, it in given.items()}
     if text.header and not has_header(text, given):
@@ -241,7 +246,7 @@ def _matrix(file: Source) -> Any:
 
 def _guard(file: Source, read: Callable[[Source], Any]) -> Any:
     """What `read` gives, or one sentence."""
-    with parsing(file.name):
+    with explain_parse_errors(file.name):
         return read(file)
 
 

@@ -12,7 +12,7 @@ from pygeco.io.tables import Column
 # From here on a file of numbers is a matrix rather than ratings with times and the like.
 MATRIX_COLUMNS = 8
 # With fewer, from here on, it is one if its first two columns repeat in the first lines.
-LEAST_MATRIX_COLUMNS = 5
+MIN_MATRIX_COLUMNS = 5
 
 
 def has_header(text: Sniffed, given: Mapping[str, Column | None]) -> bool:
@@ -69,4 +69,4 @@ def _is_matrix(text: Sniffed, rows: list[list[str]]) -> bool:
     if len(text.names) >= MATRIX_COLUMNS:
         return True
     pairs = {(row[0], row[1]) for row in rows if len(row) > 1}
-    return len(text.names) >= LEAST_MATRIX_COLUMNS and len(pairs) < len(rows)
+    return len(text.names) >= MIN_MATRIX_COLUMNS and len(pairs) < len(rows)

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO, NamedTuple
 from pygeco.errors import ReadError
 from pygeco.io.tables import pyarrow
 
-HEAD = 1 << 16
-BLOCK = 1 << 20
+HEAD_BYTES = 1 << 16  # that tell what a file is
+BLOCK_BYTES = 1 << 20  # read at once
 MAGICS = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bz2",
@@ -28,14 +28,14 @@ Progress = Callable[[float], object]
 
 
 # A file may take this much memory, or this many times its own size if that is more.
-ROOM = 1 << 30
-GROWTH = 100
-WIDENED = 4
+MIN_ROOM_BYTES = 1 << 30
+MAX_GROWTH = 100
+TEXT_GROWTH = 4  # of a short line of text that becomes a row of three numbers
 
 
-def check_growth(name: str, size: int, unpacked: int, times: int = GROWTH) -> None:
+def check_growth(name: str, size: int, unpacked: int, times: int = MAX_GROWTH) -> None:
     """Refuse `unpacked` bytes from a file of `size`: a bomb, or a header that lies."""
-    if unpacked > max(ROOM, times * size):
+    if unpacked > max(MIN_ROOM_BYTES, times * size):
         raise ReadError(
             f"{name} has {size:,} bytes and would take {unpacked:,} in memory, more than "
             f"{times} times as many; if that is right, unpack or convert it first."
@@ -64,14 +64,14 @@ class Source(NamedTuple):
             if self.compression not in (None, "xz"):
                 whole = stack.enter_context(pa.CompressedInputStream(whole, self.compression))
             if self.compression is not None:
-                limited = io.BufferedReader(_Limited(whole, self), HEAD)
+                limited = io.BufferedReader(_Limited(whole, self), HEAD_BYTES)
                 whole = stack.enter_context(pa.PythonFile(limited, mode="r"))
             yield whole
 
     @contextmanager
     def file(self) -> Iterator[BinaryIO]:
         """The bytes, decompressed, as a Python file."""
-        with self.stream() as stream, io.BufferedReader(_Arrow(stream), HEAD) as file:
+        with self.stream() as stream, io.BufferedReader(_Arrow(stream), HEAD_BYTES) as file:
             yield file
 
     def whole(self) -> Any:
@@ -80,7 +80,7 @@ class Source(NamedTuple):
         with self.stream() as stream:
             if self.compression is None:
                 return pa.BufferReader(stream.read())
-            return pa.BufferReader(b"".join(iter(lambda: stream.read(BLOCK), b"")))
+            return pa.BufferReader(b"".join(iter(lambda: stream.read(BLOCK_BYTES), b"")))
 
     @property
     def size(self) -> int:
@@ -94,7 +94,9 @@ class Source(NamedTuple):
         return file if self.progress is None else _Counting(file, self.progress)
 
 
-def opened(source: str | os.PathLike[str] | BinaryIO, progress: Progress | None = None) -> Source:
+def open_source(
+    source: str | os.PathLike[str] | BinaryIO, progress: Progress | None = None
+) -> Source:
     """A path, "-" for standard input, or a binary file; the last two are read at once.
 
     So is a pipe, such as the shell's <(…), for it can be read but once.
@@ -124,7 +126,7 @@ def opened(source: str | os.PathLike[str] | BinaryIO, progress: Progress | None 
 def _head(source: Source) -> bytes:
     try:
         with source.file() as file:
-            return file.read(HEAD)
+            return file.read(HEAD_BYTES)
     except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
@@ -159,7 +161,9 @@ class _Limited(_Arrow):
         count = super().readinto(buffer)
         self.given += count
         # A short line of text becomes a row of three numbers, several times as long.
-        check_growth(self.source.name, self.packed, WIDENED * self.given, WIDENED * GROWTH)
+        check_growth(
+            self.source.name, self.packed, TEXT_GROWTH * self.given, TEXT_GROWTH * MAX_GROWTH
+        )
         return count
 
 

@@ -80,12 +80,12 @@ def as_arrow(X: object) -> ArrowTable:
         ) from error
 
 
-def names_of(X: Any) -> list[str]:
+def list_columns(X: Any) -> list[str]:
     """The names of a table's columns, from what pyarrow, pandas, polars and DuckDB call them."""
     return [str(name) for name in getattr(X, "column_names", None) or X.columns]
 
 
-def column_at(argument: str, given: Column, names: Sequence[str]) -> int:
+def find_column(argument: str, given: Column, names: Sequence[str]) -> int:
     """The position of a column given by its name or its position (from 0)."""
     if isinstance(given, str):
         if given in names:
@@ -100,13 +100,13 @@ def column_at(argument: str, given: Column, names: Sequence[str]) -> int:
     )
 
 
-def coded(column: Any, name: str) -> Coded:
+def encode_ids(column: Any, name: str) -> Coded:
     """Codes and sorted ids of an Arrow column without missing values."""
-    found = arranged(column, name)
+    found = arrange_ids(column, name)
     return Coded(found.codes, id_array(found.ids))
 
 
-def arranged(column: Any, name: str) -> Coded:
+def arrange_ids(column: Any, name: str) -> Coded:
     """The same with the ids still in Arrow, where text takes little room."""
     pa = pyarrow()
     if pa.types.is_dictionary(column.type):
@@ -150,13 +150,13 @@ def id_array(dictionary: Any) -> NDArray[Any]:
     return dictionary.to_numpy(zero_copy_only=False)
 
 
-def numbers(column: Any, name: str) -> NDArray[Any]:
+def take_numbers(column: Any, name: str) -> NDArray[Any]:
     """The values of an Arrow column: float32 as it is, anything else that is a number float64."""
     pa = pyarrow()
     try:
         cast = column if column.type == pa.float32() else as_floats(column)
     except pa.ArrowException as error:
-        raise ValueError(not_a_number(column, name)) from error
+        raise ValueError(describe_non_number(column, name)) from error
     if cast.null_count:
         at = pa.compute.index(pa.compute.is_null(cast), True).as_py()
         raise ValueError(f"column {name!r}: row {at + 1} has no value; remove rows without one.")
@@ -178,7 +178,7 @@ def as_floats(column: Any) -> Any:
         return found
 
 
-def not_a_number(column: Any, name: str) -> str:
+def describe_non_number(column: Any, name: str) -> str:
     """A sentence about the first value that is not a number."""
     if pyarrow().types.is_integer(column.type):
         return (
@@ -196,14 +196,14 @@ def not_a_number(column: Any, name: str) -> str:
     return f"column {name!r}: values of type {column.type} are not numbers; convert them."
 
 
-def positions(ids: Any, wanted: ArrayLike) -> NDArray[np.int64]:
+def find_positions(ids: Any, wanted: ArrayLike) -> NDArray[np.int64]:
     """Where each wanted id is among the sorted ids; −1 for one that is not.
 
     Ids that are on a cluster find them there.
     """
     if hasattr(ids, "positions"):
         return ids.positions(wanted)
-    asked, possible = comparable_with(ids, wanted)
+    asked, possible = make_comparable(ids, wanted)
     if not len(ids) or not np.any(possible):
         return np.full(asked.shape, -1, np.int64)
     at = np.minimum(np.searchsorted(ids, asked), len(ids) - 1)
@@ -211,7 +211,7 @@ def positions(ids: Any, wanted: ArrayLike) -> NDArray[np.int64]:
     return np.where(known, at, -1)
 
 
-def comparable_with(ids: NDArray[Any], wanted: ArrayLike) -> tuple[NDArray[Any], Any]:
+def make_comparable(ids: NDArray[Any], wanted: ArrayLike) -> tuple[NDArray[Any], Any]:
     """The wanted ids in a type that compares exactly with `ids`, and which of them can be there."""
     if ids.dtype.kind == "O":
         asked = np.asarray(wanted, dtype=object)
@@ -248,7 +248,7 @@ def is_text(column: Any) -> bool:
     return bool(types.is_string(column.type) or types.is_large_string(column.type))
 
 
-def parsed_ids(ids: NDArray[Any], texts: Sequence[str]) -> NDArray[Any]:
+def parse_ids(ids: NDArray[Any], texts: Sequence[str]) -> NDArray[Any]:
     """Ids written as text, in the type of the model's own; one that cannot be stays unknown."""
     if ids.dtype.kind == "O":
         return np.array([*texts, None], dtype=object)[:-1]

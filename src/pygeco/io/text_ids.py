@@ -73,7 +73,7 @@ def _float_text(number: float | None) -> str | None:
     return None if number is None else repr(number)
 
 
-def with_points(column: Any) -> Any:
+def replace_commas(column: Any) -> Any:
     """Text with decimal commas as numbers; anything else as it is."""
     pa = pyarrow()
     if not pa.types.is_string(column.type):

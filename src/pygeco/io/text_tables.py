@@ -9,22 +9,22 @@ import numpy as np
 
 from pygeco.errors import ReadError
 from pygeco.io.column_names import find_role
-from pygeco.io.columns import shortened
-from pygeco.io.delimited import find_separator, head_lines, is_number, split_fields
+from pygeco.io.columns import shorten_floats
+from pygeco.io.delimited import find_separator, is_number, read_head_lines, split_fields
 from pygeco.io.sources import Source
 from pygeco.io.tables import pyarrow
 from pygeco.io.text_ids import narrow_ids
 
 MISSING = ["", "NA", "N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "?", "-"]
 YEARS = range(1000, 3000)
-LEAST_YEARS = 3  # in a row, one after the other, to be names of columns
+MIN_YEARS = 3  # in a row, one after the other, to be names of columns
 
 
-def text_table(file: Source, *, first_is_text: bool = False) -> tuple[Any, bool]:
+def read_text_table(file: Source, *, first_is_text: bool = False) -> tuple[Any, bool]:
     """The table in a text, and whether its first line names the columns."""
     from pyarrow import csv
 
-    lines = head_lines(file)
+    lines = read_head_lines(file)
     if not lines or not file.head.lstrip(b"\xef\xbb\xbf").splitlines()[0].strip():
         raise ReadError(f"{file.name} starts with an empty line; give a table with columns.")
     separator = find_separator(lines) or ","
@@ -62,23 +62,23 @@ def has_names(first: list[str]) -> bool:
         return True
     whole = [int(field) for field in numbers if field.isdecimal()]
     in_turn = whole == list(range(whole[0], whole[0] + len(numbers))) if whole else False
-    years = in_turn and len(whole) >= LEAST_YEARS and whole[0] in YEARS
+    years = in_turn and len(whole) >= MIN_YEARS and whole[0] in YEARS
     return years and (bool(texts) or first[0] == "")
 
 
-def matrix_cells(file: Source) -> tuple[Any, str]:
+def read_matrix_cells(file: Source) -> tuple[Any, str]:
     """The cells with a value as a table of user, item and rating, and what was found, in words.
 
     Users are counted from 1, or are the first column where it holds text or is called so; items
     are counted from 1, or are the names of the columns.
     """
     pa = pyarrow()
-    table, named = text_table(file)
+    table, named = read_text_table(file)
     names = table.column_names if named else [str(k + 1) for k in range(table.num_columns)]
     users = pa.array(np.arange(1, table.num_rows + 1))
     called_so = named and (names[0] == "" or find_role(names[:1], "user") is not None)
     if called_so or _is_text(table, 0):
-        users = narrow_ids(text_table(file, first_is_text=True)[0].column(0)).combine_chunks()
+        users = narrow_ids(read_text_table(file, first_is_text=True)[0].column(0)).combine_chunks()
         table, names = table.select(range(1, len(names))), names[1:]
     wrong = [names[k] for k in range(len(names)) if _is_text(table, k)]
     if wrong:
@@ -96,7 +96,7 @@ def matrix_cells(file: Source) -> tuple[Any, str]:
         {
             "user": users.take(pa.array(rows)),
             "item": items.take(pa.array(cols)),
-            "rating": shortened(values[rows, cols]),
+            "rating": shorten_floats(values[rows, cols]),
         }
     )
     said = f"{'with' if named else 'without'} a header"

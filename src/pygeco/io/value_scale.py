@@ -12,7 +12,7 @@ from pygeco.arrays.kinds import host
 from pygeco.errors import MissingValueError
 
 # Numbers that stand for "no value" in published files.
-CODES = (0, -1, -9, -99, -999, -9999, 9, 77, 88, 97, 98, 99, 777, 888, 999, 9999)
+MISSING_CODES = (0, -1, -9, -99, -999, -9999, 9, 77, 88, 97, 98, 99, 777, 888, 999, 9999)
 SAMPLE_SIZE = 1 << 20  # values looked at: a mark on a thousandth of them is seen
 MIN_MARK_SHARE = 1e-3  # of the values, for a number to be a mark and not one odd value
 MIN_LEVELS = 3  # of a scale, the mark aside: labels −1, 1 and 0, 1 have none
@@ -20,8 +20,8 @@ MIN_LEVELS_ABOVE_ZERO = 5  # of a scale whose only negative number is −1: −1
 MAX_LEVELS = 100  # of a scale; more are measurements
 MAX_RATING_LEVELS = 25  # of a scale on which a heap of zeros is odd
 MIN_CLICKS = 10  # values, all the same: fewer may be so by chance
-GAP = 1.5  # steps of the scale between a mark and the scale, at least
-SPIKE = (
+MIN_GAP_STEPS = 1.5  # steps of the scale between a mark and the scale, at least
+MIN_SPIKE_RATIO = (
     10  # times as many zeros as ratings beside them: 400 in Book-Crossing, up to 3 on true scales
 )
 
@@ -50,7 +50,7 @@ def find_mark(values: NDArray[Any], *, zeros_count: bool = False) -> Mark | None
     if not len(values):
         return None
     for code in (float(values.min()), float(values.max())):
-        if code not in CODES or (code == 0 and zeros_count):
+        if code not in MISSING_CODES or (code == 0 and zeros_count):
             continue
         levels, counts = np.unique(values.astype(float), return_counts=True)
         rest = levels != code
@@ -68,12 +68,16 @@ def _stands_apart(mark: Mark, levels: NDArray[Any], counts: NDArray[np.int64], m
     gap = mark.low - mark.value if below else mark.value - mark.high
     beside = int(counts[0 if below else -1])
     scale = len(levels) <= MAX_LEVELS
-    far = gap > (GAP * np.diff(levels).max() if scale else levels[-1] - levels[0])
+    far = gap > (MIN_GAP_STEPS * np.diff(levels).max() if scale else levels[-1] - levels[0])
     if mark.value > 0:
         return bool(far and marked > beside)  # the last of a long tail is rarer than its neighbor
     if mark.value < 0:
         return bool(far or (mark.low >= 0 and len(levels) >= MIN_LEVELS_ABOVE_ZERO))
-    heap = len(levels) <= MAX_RATING_LEVELS and marked > SPIKE * beside and beside < counts.max()
+    heap = (
+        len(levels) <= MAX_RATING_LEVELS
+        and marked > MIN_SPIKE_RATIO * beside
+        and beside < counts.max()
+    )
     return bool((far and scale) or heap)
 
 

@@ -6,14 +6,14 @@ import pytest
 from cluster_cases import KINDS, ratings, written
 from pygeco.arrays.container import read, write
 from pygeco.io.partitioned import read_partitioned
-from pygeco.io.tables import coded, positions
+from pygeco.io.tables import encode_ids, find_positions
 
 
 @pytest.fixture(params=KINDS)
 def ids(request, client, tmp_path):
     table = ratings(kind=request.param)
     found = read_partitioned(written(table, tmp_path), client).row_ids
-    return found, coded(table.column("user"), "user").ids
+    return found, encode_ids(table.column("user"), "user").ids
 
 
 def test_positions_are_those_of_all_ids(ids):
@@ -21,7 +21,7 @@ def test_positions_are_those_of_all_ids(ids):
     assert len(found) == len(whole)
     rng = np.random.default_rng(0)
     some = whole[rng.integers(0, len(whole), (30, 4))]
-    np.testing.assert_array_equal(found.positions(some), positions(whole, some))
+    np.testing.assert_array_equal(found.positions(some), find_positions(whole, some))
     for other in (
         ["user", "", "user 5x"],
         [7, -1],
@@ -29,7 +29,7 @@ def test_positions_are_those_of_all_ids(ids):
         [True],
         np.array(["2020-01-01"], "M8"),
     ):
-        np.testing.assert_array_equal(positions(found, other), positions(whole, other))
+        np.testing.assert_array_equal(find_positions(found, other), find_positions(whole, other))
     assert found.positions(whole[3]) == 3
 
 

@@ -16,8 +16,9 @@ from pygeco.data import read_ratings
 from pygeco.errors import ColumnError, ReadError, RepeatedCellError
 from pygeco.estimators._tables import make_fitted_entries
 from pygeco.io.partitioned import parts, read_partitioned
-from pygeco.io.partitioned.parts import part_of
+from pygeco.io.partitioned.parts import make_part
 from pygeco.io.tables import id_array
+from pygeco.losses import Squared
 
 
 def gathered(found, client):
@@ -36,8 +37,8 @@ def gathered(found, client):
 
 def expected(table, duplicates="error"):
     """The same from the table on one machine."""
-    model = MatrixCompletion()
-    cells = make_fitted_entries(model, table, None, duplicates=duplicates).by_row
+    model = MatrixCompletion(duplicates=duplicates)
+    cells = make_fitted_entries(model, table, None, loss=Squared()).by_row
     return model.row_ids_, model.column_ids_, cells.pointers, cells.indices, cells.values
 
 
@@ -169,14 +170,14 @@ def _pid(client, address):
 
 
 def test_a_summary_need_not_name_every_user(monkeypatch):
-    monkeypatch.setattr(parts, "SKETCH", 50)
+    monkeypatch.setattr(parts, "MAX_SKETCH_USERS", 50)
     table = ratings(6000, users=500)
     names = ("user", "item", "rating")
-    whole = [part_of(table.slice(at, 1500), names) for at in range(0, 6000, 1500)]
-    summary = parts.merge([parts.summary_of(part) for part in whole], names)
+    whole = [make_part(table.slice(at, 1500), names) for at in range(0, 6000, 1500)]
+    summary = parts.merge([parts.summarize_part(part) for part in whole], names)
     assert len(summary.users) <= 50
     assert summary.weights.sum() == summary.cells == 6000
-    begin = parts.starts(summary)
+    begin = parts.find_starts(summary)
     pieces = [parts.split(part, begin, summary.items) for part in whole]
     built = [
         parts.assemble(own, len(summary.items), summary.dtype, "error", "user")

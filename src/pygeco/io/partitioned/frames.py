@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 
-def exchanged(
+def exchange_parts(
     X: Any,
     slabs: Sequence[tuple[Any, ...]],
     split: Callable[[Any], Sequence[Any]],

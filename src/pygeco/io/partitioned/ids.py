@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.container import Blocks, Texts
 from pygeco.engines.dask.patience import gather_values
-from pygeco.io.tables import comparable_with, id_array, positions, pyarrow
+from pygeco.io.tables import find_positions, id_array, make_comparable, pyarrow
 
 
 class RowIds:
@@ -34,14 +34,16 @@ class RowIds:
 
     def positions(self, wanted: ArrayLike) -> NDArray[np.int64]:
         """Where each wanted id is among all; −1 for one that is not there."""
-        asked, possible = comparable_with(self.starts, wanted)
+        asked, possible = make_comparable(self.starts, wanted)
         flat, may = asked.reshape(-1), np.broadcast_to(possible, asked.shape).reshape(-1)
         slab = np.full(len(flat), -1)
         if np.any(may):
             slab[may] = np.searchsorted(self.starts, flat[may], side="right")
         found = np.full(len(flat), -1, np.int64)
         touched = [t for t in np.unique(slab) if t >= 0]
-        answers = [self.client.submit(located, self.futures[t], flat[slab == t]) for t in touched]
+        answers = [
+            self.client.submit(locate_ids, self.futures[t], flat[slab == t]) for t in touched
+        ]
         for t, local in zip(touched, gather_values(self.client, answers), strict=True):
             found[slab == t] = np.where(local >= 0, local + self.bounds[t], -1)
         return found.reshape(asked.shape)
@@ -55,7 +57,7 @@ class RowIds:
         found = np.empty(len(flat), self.dtype)
         touched = np.unique(slab)
         answers = [
-            self.client.submit(taken, self.futures[t], flat[slab == t] - self.bounds[t])
+            self.client.submit(take_ids, self.futures[t], flat[slab == t] - self.bounds[t])
             for t in touched
         ]
         for t, ids in zip(touched, gather_values(self.client, answers), strict=True):
@@ -87,16 +89,16 @@ class RowIds:
         return Texts(Blocks(np.dtype(np.int64), (len(self),), ends), bytes_of)
 
 
-def located(ids: Any, wanted: NDArray[Any]) -> NDArray[np.int64]:
+def locate_ids(ids: Any, wanted: NDArray[Any]) -> NDArray[np.int64]:
     """Positions in one slab's ids."""
     pa = pyarrow()
     if not pa.types.is_string(ids.type):
-        return positions(id_array(ids), wanted)
+        return find_positions(id_array(ids), wanted)
     found = pa.compute.index_in(pa.array(wanted, pa.string()), ids)
     return found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-def taken(ids: Any, at: NDArray[np.int64]) -> Any:
+def take_ids(ids: Any, at: NDArray[np.int64]) -> Any:
     return ids.take(pyarrow().array(at))
 
 

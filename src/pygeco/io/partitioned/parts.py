@@ -19,12 +19,12 @@ from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu.cells import in_rows
 from pygeco.engines.dask.slabs import Slab, slab_bounds
 from pygeco.errors import ReadError
-from pygeco.io.tables import arranged, numbers, pyarrow
+from pygeco.io.tables import arrange_ids, pyarrow, take_numbers
 from pygeco.io.value_scale import are_marks
 from pygeco.objectives.entries.observed import find_repeats, merge_repeats
 
-VALUES = 1 << 16  # values that a summary shows, at most
-SKETCH = 1 << 16  # users that a summary names, at most
+MAX_SHOWN_VALUES = 1 << 16  # values that a summary shows, at most
+MAX_SKETCH_USERS = 1 << 16  # users that a summary names, at most
 
 
 class Part(NamedTuple):
@@ -89,27 +89,27 @@ class Built(NamedTuple):
     account: Account
 
 
-def part_of(
+def make_part(
     table: Any, names: Sequence[str], marks: tuple[float, ...] = (), skipped: int = 0
 ) -> Part:
     """The part that a table of users, items and ratings is, without missing values and without
     ratings that are marks for "no rating", which are counted as skipped.
     """
     if marks:
-        lost = are_marks(numbers(table.column(2), names[2]), marks)
+        lost = are_marks(take_numbers(table.column(2), names[2]), marks)
         table, skipped = table.filter(~lost), skipped + int(lost.sum())
-    users, items = (arranged(table.column(k), names[k]) for k in (0, 1))
-    values = numbers(table.column(2), names[2])
+    users, items = (arrange_ids(table.column(k), names[k]) for k in (0, 1))
+    values = take_numbers(table.column(2), names[2])
     order = np.argsort(users.codes, kind="stable")
     counts = np.bincount(users.codes, minlength=len(users.ids)).astype(np.int64)
     infinite = np.flatnonzero(~np.isfinite(values))
     return Part(users.ids, counts, items.ids, items.codes[order], values[order], skipped, infinite)
 
 
-def summary_of(part: Part) -> Summary:
+def summarize_part(part: Part) -> Summary:
     bad = part.infinite
     return Summary(
-        *_sketched(part.users, part.counts),
+        *_sketch(part.users, part.counts),
         part.items,
         len(part.values),
         part.skipped,
@@ -122,21 +122,21 @@ def summary_of(part: Part) -> Summary:
 
 def _some_values(values: Array) -> Array:
     """At most VALUES of the values, spread evenly over all."""
-    return values[:: -(-len(values) // VALUES) or 1]
+    return values[:: -(-len(values) // MAX_SHOWN_VALUES) or 1]
 
 
 def merge(summaries: Sequence[Summary], names: Sequence[str]) -> Summary:
     """One summary of several, in their order."""
-    users = arranged(joined([it.users for it in summaries], names[0]), names[0])
+    users = arrange_ids(join_ids([it.users for it in summaries], names[0]), names[0])
     weights = np.concatenate([it.weights for it in summaries])
     totals = np.bincount(users.codes, weights, len(users.ids)).astype(np.int64)
-    items = arranged(joined([it.items for it in summaries], names[1]), names[1]).ids
+    items = arrange_ids(join_ids([it.items for it in summaries], names[1]), names[1]).ids
     before = np.cumsum([0, *(it.cells for it in summaries)])
     first = next(
         (int(b) + it.first for b, it in zip(before, summaries, strict=False) if it.bad), -1
     )
     return Summary(
-        *_sketched(users.ids, totals),
+        *_sketch(users.ids, totals),
         items,
         int(before[-1]),
         sum(it.skipped for it in summaries),
@@ -147,17 +147,17 @@ def merge(summaries: Sequence[Summary], names: Sequence[str]) -> Summary:
     )
 
 
-def _sketched(users: Any, weights: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:
+def _sketch(users: Any, weights: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:
     """At most SKETCH of the users, evenly by weight, the last one among them."""
-    if len(users) <= SKETCH:
+    if len(users) <= MAX_SKETCH_USERS:
         return users, weights
     ends = np.cumsum(weights)
-    marks = np.linspace(0, ends[-1], SKETCH + 1)[1:]
+    marks = np.linspace(0, ends[-1], MAX_SKETCH_USERS + 1)[1:]
     at = np.unique(np.minimum(np.searchsorted(ends, marks), len(users) - 1))
     return users.take(pyarrow().array(at)), np.diff(ends[at], prepend=0)
 
 
-def joined(arrays: Sequence[Any], name: str) -> Any:
+def join_ids(arrays: Sequence[Any], name: str) -> Any:
     """Arrow arrays one after the other, in the type that holds all of them."""
     pa = pyarrow()
     try:
@@ -171,7 +171,7 @@ def joined(arrays: Sequence[Any], name: str) -> Any:
         ) from error
 
 
-def starts(summary: Summary) -> Any:
+def find_starts(summary: Summary) -> Any:
     """The users, in Arrow, at which slabs begin, but for the first slab.
 
     As `slab_bounds` cuts rows where the summary names every user; else within 1 / SKETCH of all
@@ -229,7 +229,7 @@ def assemble(
     pieces: Sequence[Piece], columns: int, dtype: str, duplicates: str, name: str
 ) -> Built:
     """The slab of these pieces: rows in the order of their ids, repeats merged as asked."""
-    users = arranged(joined([piece.users for piece in pieces], name), name)
+    users = arrange_ids(join_ids([piece.users for piece in pieces], name), name)
     counts = np.concatenate([piece.counts for piece in pieces])
     rows = np.repeat(users.codes, counts)
     cols = np.concatenate([piece.cols for piece in pieces])
@@ -241,12 +241,12 @@ def assemble(
     if len(again):
         row = int(np.searchsorted(pointers, again[0], side="right")) - 1
         pair = users.ids[row].as_py(), int(indices[again[0]])
-        pointers, indices, values = _once(pointers, indices, values, again, duplicates)
+        pointers, indices, values = _drop_repeats(pointers, indices, values, again, duplicates)
     slab = Slab(pointers, indices, values, np.zeros(0, values.dtype))
     return Built(slab, users.ids, Account(shape[0], len(values), len(again), pair))
 
 
-def _once(
+def _drop_repeats(
     pointers: NDArray[np.int64],
     indices: NDArray[np.int32],
     values: Array,

@@ -16,12 +16,12 @@ from pygeco.errors import ColumnError, ReadError, RepeatedCellError
 from pygeco.io.column_names import match_columns
 from pygeco.io.partitioned import parts, sources
 from pygeco.io.partitioned.ids import RowIds
-from pygeco.io.tables import Column, column_at, id_array, is_frame, pyarrow
+from pygeco.io.tables import Column, find_column, id_array, is_frame, pyarrow
 from pygeco.io.value_scale import are_clicks, parse_marks, refuse_marks, tell_of_clicks
 from pygeco.objectives.entries.observed import check_policy
 
-FAN = 8  # summaries that one task merges
-MOST = 1_000_000  # rows that are held out
+MERGED_AT_ONCE = 8  # summaries that one task merges
+MAX_HELD_ROWS = 1_000_000  # rows that are held out
 Progress = Callable[[float], object]
 
 
@@ -107,20 +107,20 @@ def read_partitioned(
     if is_frame(X):
         if holdout is not None:
             raise ValueError("holdout: is for files; split a Dask DataFrame by random_split.")
-        plan = _frame(X, columns, parse_marks(missing_values), token)
+        plan = _plan_frame(X, columns, parse_marks(missing_values), token)
     else:
-        plan = _files(X, client, columns, holdout, parse_marks(missing_values), token)
+        plan = _plan_files(X, client, columns, holdout, parse_marks(missing_values), token)
     read = client.persist(plan.tasks)
-    await_futures(client, client.compute(read), _half(progress, 0.0))
-    root = client.persist(_summary(read, plan.names, token))
+    await_futures(client, client.compute(read), _halve_progress(progress, 0.0))
+    root = client.persist(_summarize(read, plan.names, token))
     summary: parts.Summary = gather_values(client, [client.compute(root)])[0]
     _check(summary, plan, missing_values)
-    built = client.persist(_slabs(read, root, summary, plan, duplicates, token))
+    built = client.persist(_build_slabs(read, root, summary, plan, duplicates, token))
     del read
-    return _collected(client, built, summary, plan, duplicates, token, progress)
+    return _collect(client, built, summary, plan, duplicates, token, progress)
 
 
-def _files(
+def _plan_files(
     X: Any,
     client: Any,
     columns: Sequence[Column | None] | None,
@@ -130,34 +130,34 @@ def _files(
 ) -> Planned:
     from dask import delayed
 
-    paths = sources.listed(X)
-    asked = client.map(sources.footer, paths, key=f"pygeco-footer-{token}")
+    paths = sources.list_files(X)
+    asked = client.map(sources.read_footer, paths, key=f"pygeco-footer-{token}")
     footers = gather_values(client, asked)
-    given = dict(zip(sources.ROLES, _three(columns), strict=True))
-    rows = sources.parts_of_files(paths, footers, given)
+    given = dict(zip(sources.ROLES, _check_columns(columns), strict=True))
+    rows = sources.plan_parts(paths, footers, given)
     chosen = None
     if holdout is not None:
         total = sum(sum(about.rows) for about in footers)
-        chosen = sources.Holdout(min(holdout[0], MOST / max(1, total)), holdout[1])
-    read = delayed(sources.part_of_rows, pure=True)
+        chosen = sources.Holdout(min(holdout[0], MAX_HELD_ROWS / max(1, total)), holdout[1])
+    read = delayed(sources.read_part, pure=True)
     tasks = [
         read(one, chosen, marks, dask_key_name=f"pygeco-read-{token}-{t}")
         for t, one in enumerate(rows)
     ]
-    hold = delayed(sources.held_rows, pure=True)
+    hold = delayed(sources.read_held_rows, pure=True)
     held = [] if chosen is None else [hold(one, chosen) for one in rows]
-    name = sources.called(os.fspath(X)) if isinstance(X, (str, os.PathLike)) else "the list"
+    name = sources.name_file(os.fspath(X)) if isinstance(X, (str, os.PathLike)) else "the list"
     kind = "a Parquet file" if len(paths) == 1 else f"{len(paths):,} Parquet files"
     return Planned(tasks, held, rows[0].names, f"{name} ({kind})")
 
 
-def _frame(
+def _plan_frame(
     X: Any, columns: Sequence[Column | None] | None, marks: tuple[float, ...], token: str
 ) -> Planned:
     from dask import delayed
 
     names = [str(name) for name in X.columns]
-    given = _three(columns)
+    given = _check_columns(columns)
     if columns is None:
         at = match_columns(names, sources.ROLES)
         if at is None:
@@ -165,8 +165,8 @@ def _frame(
                 f"X: no columns look like user, item and rating, but {names}; pass columns=."
             )
     else:
-        at = [column_at("columns", one, names) for one in given if one is not None]
-    read = delayed(sources.part_of_frame, pure=True)
+        at = [find_column("columns", one, names) for one in given if one is not None]
+    read = delayed(sources.make_part_of_frame, pure=True)
     tasks = [
         read(one, at, t, marks, dask_key_name=f"pygeco-read-{token}-{t}")
         for t, one in enumerate(X.to_delayed())
@@ -176,7 +176,7 @@ def _frame(
     )
 
 
-def _three(columns: Sequence[Column | None] | None) -> Sequence[Column | None]:
+def _check_columns(columns: Sequence[Column | None] | None) -> Sequence[Column | None]:
     if columns is None:
         return (None, None, None)
     if isinstance(columns, str) or len(columns) != 3:
@@ -184,11 +184,11 @@ def _three(columns: Sequence[Column | None] | None) -> Sequence[Column | None]:
     return columns
 
 
-def _summary(read: Sequence[Any], names: tuple[str, ...], token: str) -> Any:
+def _summarize(read: Sequence[Any], names: tuple[str, ...], token: str) -> Any:
     """The task of the summary of all parts, a tree with branches of FAN."""
     from dask import delayed
 
-    summary, merge = delayed(parts.summary_of, pure=True), delayed(parts.merge, pure=True)
+    summary, merge = delayed(parts.summarize_part, pure=True), delayed(parts.merge, pure=True)
     level = [
         summary(one, dask_key_name=f"pygeco-summary-{token}-{t}") for t, one in enumerate(read)
     ]
@@ -196,8 +196,12 @@ def _summary(read: Sequence[Any], names: tuple[str, ...], token: str) -> Any:
     while height == 0 or len(level) > 1:
         height += 1
         level = [
-            merge(level[t : t + FAN], names, dask_key_name=f"pygeco-merge-{token}-{height}-{t}")
-            for t in range(0, len(level), FAN)
+            merge(
+                level[t : t + MERGED_AT_ONCE],
+                names,
+                dask_key_name=f"pygeco-merge-{token}-{height}-{t}",
+            )
+            for t in range(0, len(level), MERGED_AT_ONCE)
         ]
     return level[0]
 
@@ -215,7 +219,7 @@ def _check(summary: parts.Summary, plan: Planned, missing_values: Any) -> None:
         raise ValueError(tell_of_clicks(float(summary.values[0])))
 
 
-def _slabs(
+def _build_slabs(
     read: Sequence[Any],
     root: Any,
     summary: parts.Summary,
@@ -226,7 +230,7 @@ def _slabs(
     """The tasks of the slabs: every part split, the pieces of each slab put together."""
     from dask import delayed
 
-    begin = parts.starts(summary)
+    begin = parts.find_starts(summary)
     whole = len(summary.items), summary.dtype, duplicates, plan.names[0]
     items = delayed(parts.get_items, pure=True)(root, dask_key_name=f"pygeco-items-{token}")
     split, take = delayed(parts.split, pure=True), delayed(parts.take_piece, pure=True)
@@ -245,7 +249,7 @@ def _slabs(
     return built
 
 
-def _collected(
+def _collect(
     client: Any,
     built: Sequence[Any],
     summary: parts.Summary,
@@ -263,7 +267,7 @@ def _collected(
         for name in ("slab", "users", "account")
     ]
     slabs, users, accounts = (client.compute(tasks) for tasks in asked)
-    await_futures(client, slabs, _half(progress, 0.5))
+    await_futures(client, slabs, _halve_progress(progress, 0.5))
     told: list[parts.Account] = gather_values(client, accounts)
     column_ids = id_array(summary.items)
     repeated = [one for one in told if one.repeats]
@@ -276,7 +280,7 @@ def _collected(
     shaped = Slabs(
         client, tuple(slabs), rows, len(column_ids), sizes, np.dtype(summary.dtype), False
     )
-    starts = id_array(parts.starts(summary))
+    starts = id_array(parts.find_starts(summary))
     roles = zip(sources.ROLES, plan.names, strict=True)
     words = ", ".join(f"{role} = {name!r}" for role, name in roles)
     left = (
@@ -284,16 +288,16 @@ def _collected(
     )
     found = f"{plan.words}: {words}; {summary.cells:,} rows{left}."
     row_ids = RowIds(client, tuple(users), starts, rows)
-    held = _held(gather_values(client, client.compute(plan.held))) if plan.held else None
+    held = _join_held(gather_values(client, client.compute(plan.held))) if plan.held else None
     return Partitioned(shaped, row_ids, column_ids, plan.names, found, held)
 
 
-def _held(tables: Sequence[Any]) -> Any:
+def _join_held(tables: Sequence[Any]) -> Any:
     """Tables of held-out rows as one, with ratings of one type."""
     pa = pyarrow()
     return pa.concat_tables(tables, promote_options="permissive")
 
 
-def _half(progress: Progress | None, begin: float) -> Progress | None:
+def _halve_progress(progress: Progress | None, begin: float) -> Progress | None:
     """The progress of one half of the work, as that of the whole."""
     return None if progress is None else lambda share: progress(begin + 0.5 * share)

@@ -12,13 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.errors import ColumnError, ReadError
-from pygeco.io.columns import chosen_columns, parsing, whole_rows, with_numbers
-from pygeco.io.partitioned.parts import Part, part_of
+from pygeco.io.columns import (
+    choose_columns,
+    convert_ratings,
+    drop_incomplete_rows,
+    explain_parse_errors,
+)
+from pygeco.io.partitioned.parts import Part, make_part
 from pygeco.io.tables import Column, as_arrow
 
 ROLES = ("user", "item", "rating")
-ROWS = 1 << 20  # of a part, unless one group of rows of a file has more
-PRIME = 0xD1342543DE82EF95  # sets the seeds far apart
+ROWS_OF_PART = 1 << 20  # of a part, unless one group of rows of a file has more
+SEED_FACTOR = 0xD1342543DE82EF95  # sets the seeds far apart
 ENDINGS = (".parquet", ".parq", ".pq")
 
 
@@ -47,13 +52,13 @@ class Holdout(NamedTuple):
     def chosen(self, first: int, count: int) -> NDArray[np.bool_]:
         """Which of `count` rows from `first` on; by splitmix64 (Steele and others 2014)."""
         x = np.arange(first, first + count, dtype=np.uint64) + np.uint64(1)
-        x = x * np.uint64(0x9E3779B97F4A7C15) + np.uint64((self.seed * PRIME) % 2**64)
+        x = x * np.uint64(0x9E3779B97F4A7C15) + np.uint64((self.seed * SEED_FACTOR) % 2**64)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return (x ^ (x >> np.uint64(31))) < np.uint64(self.share * 2.0**64)
 
 
-def listed(source: Any) -> list[str]:
+def list_files(source: Any) -> list[str]:
     """The addresses of the Parquet files that a folder, a file or a list of files stands for."""
     from fsspec.core import url_to_fs
 
@@ -79,71 +84,71 @@ def _is_data(name: str, folder: str) -> bool:
     return name.lower().endswith(ENDINGS) and not any(part[0] in "._" for part in parts)
 
 
-def called(path: str) -> str:
+def name_file(path: str) -> str:
     """The name of a file, as sentences call it."""
     return PurePosixPath(path).name
 
 
-def footer(path: str) -> Footer:
-    with _opened(path) as file:
+def read_footer(path: str) -> Footer:
+    with _open_parquet(path) as file:
         about = file.metadata
         rows = [about.row_group(g).num_rows for g in range(about.num_row_groups)]
         return Footer(list(file.schema_arrow.names), rows)
 
 
-def table_of_rows(rows: Rows, holdout: Holdout | None, *, held: bool) -> tuple[Any, int]:
+def read_rows(rows: Rows, holdout: Holdout | None, *, held: bool) -> tuple[Any, int]:
     """User, item and rating of the rows in which nothing is missing, and how many are skipped.
 
     Those that are held out, or the others.
     """
-    with _opened(rows.path) as file:
+    with _open_parquet(rows.path) as file:
         table = file.read_row_groups(rows.groups, columns=list(rows.names), use_threads=False)
         table = table.select(list(rows.names)).rename_columns(list(ROLES))
     if holdout is not None:
         table = table.filter(holdout.chosen(rows.first, table.num_rows) == held)
-    return whole_rows(with_numbers(called(rows.path), table, rows.names[2]))
+    return drop_incomplete_rows(convert_ratings(name_file(rows.path), table, rows.names[2]))
 
 
-def part_of_rows(rows: Rows, holdout: Holdout | None = None, marks: tuple[float, ...] = ()) -> Part:
-    table, skipped = table_of_rows(rows, holdout, held=False)
-    return part_of(table, rows.names, marks, skipped)
+def read_part(rows: Rows, holdout: Holdout | None = None, marks: tuple[float, ...] = ()) -> Part:
+    table, skipped = read_rows(rows, holdout, held=False)
+    return make_part(table, rows.names, marks, skipped)
 
 
-def held_rows(rows: Rows, holdout: Holdout) -> Any:
+def read_held_rows(rows: Rows, holdout: Holdout) -> Any:
     """The rows that are held out, as a table."""
-    return table_of_rows(rows, holdout, held=True)[0]
+    return read_rows(rows, holdout, held=True)[0]
 
 
-def part_of_frame(
+def make_part_of_frame(
     frame: Any, at: Sequence[int], number: int, marks: tuple[float, ...] = ()
 ) -> Part:
     """A partition of a Dask DataFrame, held to what `fit` asks of any table."""
     try:
         table = as_arrow(frame.iloc[:, list(at)])
         table = table.select(table.column_names[:3])  # without an index
-        return part_of(table, table.column_names, marks)
+        return make_part(table, table.column_names, marks)
     except ValueError as error:
         raise ValueError(f"partition {number}: {error}") from error
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[Any]:
+def _open_parquet(path: str) -> Iterator[Any]:
     """A Parquet file of pyarrow's at any address; what goes wrong is one sentence."""
     import fsspec
     from pyarrow.parquet import ParquetFile
 
-    with fsspec.open(path, "rb").open() as file, parsing(called(path)):
+    with fsspec.open(path, "rb").open() as file, explain_parse_errors(name_file(path)):
         yield ParquetFile(file)
 
 
-def parts_of_files(
+def plan_parts(
     paths: Sequence[str], footers: Sequence[Footer], given: dict[str, Column | None]
 ) -> list[Rows]:
     """The parts of the files, of about ROWS rows, their columns found by the first file's names."""
     try:
-        at = chosen_columns(footers[0].names, given)
+        at = choose_columns(footers[0].names, given)
     except ColumnError as error:
-        raise ColumnError(f"{called(paths[0])}: {error}") from None
+        raise ColumnError(f"{name_file(paths[0])}: {error}") from None
     names = tuple(footers[0].names[k] for k in at)
     found: list[Rows] = []
     before = 0
@@ -151,21 +156,21 @@ def parts_of_files(
         lost = [name for name in names if name not in about.names]
         if lost:
             raise ColumnError(
-                f"{called(path)}: there is no column {lost[0]!r}, which {called(paths[0])} has; "
-                "give files with the same columns."
+                f"{name_file(path)}: there is no column {lost[0]!r}, which {name_file(paths[0])} "
+                "has; give files with the same columns."
             )
-        for groups in _grouped(about.rows):
+        for groups in _group_rows(about.rows):
             found.append(Rows(path, groups, names, before))
             before += sum(about.rows[group] for group in groups)
     return found
 
 
-def _grouped(rows: Sequence[int]) -> list[tuple[int, ...]]:
+def _group_rows(rows: Sequence[int]) -> list[tuple[int, ...]]:
     """Numbers of neighboring groups with at most ROWS rows together, or of one group."""
     runs: list[tuple[int, ...]] = []
     size = 0
     for group, count in enumerate(rows):
-        if runs and size + count <= ROWS:
+        if runs and size + count <= ROWS_OF_PART:
             runs[-1] = (*runs[-1], group)
             size += count
         else:
