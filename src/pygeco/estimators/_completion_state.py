@@ -22,6 +22,7 @@ from pygeco.arrays.streams import RandomState
 from pygeco.engines import choose_engine
 from pygeco.estimators._choices import choose_clip, choose_penalty
 from pygeco.estimators._completion_file import describe_model, restore_model
+from pygeco.estimators._effect_table import tabulate_effects
 from pygeco.estimators._exporting import Vectors, export_factors, make_vectors
 from pygeco.estimators._ids import gather_ids
 from pygeco.estimators._input import allow_missing
@@ -29,6 +30,7 @@ from pygeco.estimators._marks import MissingValues
 from pygeco.estimators._tables import find_given_cells
 from pygeco.estimators._views import View
 from pygeco.estimators._whole import all_or_nothing
+from pygeco.estimators.attribute_effects import AttributeEffects
 from pygeco.io.model_file import Saveable
 from pygeco.losses import Loss
 from pygeco.models import FittedModel
@@ -95,6 +97,15 @@ class _CompletionState(
     singular_values_ = View(lambda model: model.factors.s)
     rank_ = View(lambda model: model.factors.rank)
     _n_features_out = View(lambda model: len(model.components))
+
+    @property
+    def attribute_effects_(self) -> AttributeEffects:
+        """What the attributes say: by how much each level moves predictions."""
+        if "model_" not in vars(self):
+            raise AttributeError(
+                f"{type(self).__name__!r} is not fitted, so it has no 'attribute_effects_'."
+            )
+        return tabulate_effects(self)
 
     @property
     def uses_evidence(self) -> bool:

@@ -141,6 +141,9 @@ class MatrixCompletion(_CompletionFolding):
         What the fit was told of rows and columns, as numbers.
     row_encoder_, column_encoder_ : Attributes or None
         How the attributes of rows and columns were made numbers.
+    attribute_effects_ : AttributeEffects
+        What the attributes say: by how much each level moves predictions, how surely, and which
+        groups of them matter. `to_pandas()` makes it a table.
     row_ids_, column_ids_ : array or None
         The sorted ids of rows and columns, where the fit was to a table.
     table_columns_ : tuple of str or None
