@@ -43,7 +43,7 @@ def tables() -> Iterator[tuple[str, Table]]:
 
 
 def fill_by_evidence(Z: Table) -> Table:
-    """The evidence for the cells of the standardised table."""
+    """The evidence for the cells of the standardized table."""
     mean, deviation = np.nanmean(Z, axis=0), np.nanstd(Z, axis=0)
     deviation[deviation == 0] = 1
     standard = (Z - mean) / deviation

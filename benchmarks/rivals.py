@@ -72,7 +72,7 @@ def movielens() -> None:
     held = np.random.default_rng(0).random(len(ratings.values)) < 0.5
     train = Entries(*ratings.cells(~held))
     mean = float(train.by_row.values.mean(dtype=float))
-    train = train.shifted(np.full(train.shape[0], mean), np.zeros(train.shape[1]))
+    train = train.shift(np.full(train.shape[0], mean), np.zeros(train.shape[1]))
     rows, cols, values, _ = ratings.cells(held)
     bound = float(np.sqrt(np.prod(train.shape) * train.value_at_zero))
     fits = {

@@ -31,7 +31,7 @@ def problem(name, shape=(9, 6), *, weights=True, offset=True, dtype=float, seed=
     if offset:
         row, col = rng.standard_normal(shape[0]), rng.standard_normal(shape[1])
         shift = row[:, None] + col
-        entries = entries.shifted(row, col)
+        entries = entries.shift(row, col)
     return entries, Dense(loss, rows, cols, y, w, shift)
 
 

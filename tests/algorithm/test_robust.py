@@ -20,7 +20,7 @@ def test_a_low_rank_matrix_is_found_under_gross_outliers(center) -> None:
     clean, given = wild()
     shift = 3.0 * center
     fit = fit_robust(
-        Dense(given + shift), 2, Schedule(Huber()), centre=center, tol=1e-8, max_sweeps=200, seed=0
+        Dense(given + shift), 2, Schedule(Huber()), center=center, tol=1e-8, max_sweeps=200, seed=0
     )
     found = fit.A.to_dense() + fit.location
     np.testing.assert_allclose(found, clean + shift, atol=1e-5 * np.abs(clean).max())

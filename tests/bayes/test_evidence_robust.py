@@ -78,7 +78,7 @@ def test_cells_are_weighted_alike_in_both_orders_and_count_as_before() -> None:
     x = A.to_dense()[rows, cols] + b[rows] + c[cols] - values
     for given in (None, weights):
         entries = Entries(rows, cols, values, shape, loss="huber", sample_weight=given)
-        cells, weighing = entries.reweighted(A, b, c, losses.Huber())
+        cells, weighing = entries.reweigh(A, b, c, losses.Huber())
         middle = heavy_middle(x, given)
         delta = 2 * 1.4826 * heavy_middle(np.abs(x - middle), given)
         assert weighing.loss.delta == pytest.approx(delta)
@@ -91,7 +91,7 @@ def test_cells_are_weighted_alike_in_both_orders_and_count_as_before() -> None:
         np.testing.assert_allclose(cells.by_col.weights, expected[order] / mean, rtol=1e-6)
         assert cells.by_row.weights.sum() == pytest.approx(cells.total_weight)
         assert cells.squared
-        stated, _ = entries.reweighted(A, b, c, losses.Huber(0.6))  # touching, as the user says
+        stated, _ = entries.reweigh(A, b, c, losses.Huber(0.6))  # touching, as the user says
         expected = np.minimum(1, 0.6 / np.abs(x)) * (1 if given is None else given)
         expected *= entries.total_weight / expected.sum()
         np.testing.assert_allclose(stated.by_col.weights, expected[order], rtol=1e-6)

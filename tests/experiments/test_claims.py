@@ -15,9 +15,9 @@ def curve(method, errors, dataset="ml-100k", split="half", seed=0, shift=0.0):
 GECO = [0.99, 0.98, 0.97, 0.96, 0.97, 0.98, 0.99, 1.0, 1.01, 1.02, 1.03]
 
 
-def found(geco, js, centred, dataset="ml-100k", noise=None):
+def found(geco, js, centered, dataset="ml-100k", noise=None):
     """Verdicts from three seeds; `noise` moves the curves of JS, seed by seed."""
-    given = {"geco": geco, "js": js, "js-centred": centred}
+    given = {"geco": geco, "js": js, "js-centred": centered}
     noise = (-1e-4, 0.0, 1e-4) if noise is None else noise
     curves = [
         curve(method, errors, dataset, seed=seed, shift=shift if method != "geco" else 0.0)
@@ -44,7 +44,7 @@ def test_claims_that_do_not_hold():
     claims = {
         "GECO overfits beyond a rank near 4": False,
         "JS reaches a slightly lower error than GECO": False,  # much lower
-        "JS, centred reaches a slightly lower error than GECO": False,
+        "JS, centered reaches a slightly lower error than GECO": False,
         "JS overfits too, beyond some 30 steps": False,
         "a rank of at most 10 is enough for GECO": False,
         "GECO's error falls much faster with the rank than that of JS": False,

@@ -70,10 +70,10 @@ def test_errors_are_those_of_the_fit(home):
         assert point.test == pytest.approx(error, rel=1e-5)
     mean = data.train.by_row.values.mean(dtype=float)
     np.testing.assert_allclose(
-        data.centred.train.by_row.values, data.train.by_row.values - mean, atol=1e-6
+        data.centered.train.by_row.values, data.train.by_row.values - mean, atol=1e-6
     )
     np.testing.assert_allclose(
-        data.centred.test.by_row.values, data.test.by_row.values - mean, atol=1e-6
+        data.centered.test.by_row.values, data.test.by_row.values - mean, atol=1e-6
     )
 
 
@@ -84,7 +84,7 @@ def test_runs_are_kept_whole(home):
     assert first.error(1) == first.points[0].test
     assert math.isnan(first.error(10**6))
     assert first.best.test == min(point.test for point in first.points)
-    assert str(job) == "ml-100k (half), seed 0: economic R1MP, centred"
+    assert str(job) == "ml-100k (half), seed 0: economic R1MP, centered"
 
 
 def test_wrong_names_and_missing_data_are_told_before_anything_runs(home, monkeypatch):

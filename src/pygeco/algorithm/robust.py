@@ -70,7 +70,7 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A + 1 locationᵀ on its way; no location where the data are not centred."""
+    """A + 1 locationᵀ on its way; no location where the data are not centered."""
 
     A: LowRank
     location: Array | None
@@ -79,7 +79,7 @@ class Model:
         """The data as A sees them."""
         if self.location is None:
             return dense
-        return dense.shifted(zeros(dense.shape[0], dense.kind), self.location)
+        return dense.shift(zeros(dense.shape[0], dense.kind), self.location)
 
     def residuals(self, dense: Dense) -> Array:
         return np.abs(self.of(dense).residual_sample(self.A))
@@ -160,7 +160,7 @@ def fit_robust(
     rank: int,
     schedule: Schedule,
     *,
-    centre: bool = True,
+    center: bool = True,
     tol: float = 1e-6,
     max_sweeps: int = 200,
     seed: int = 0,
@@ -177,7 +177,7 @@ def fit_robust(
     rng = stream(Purpose.ROBUST, seed)
     with session(dense):
         start = LowRank.zero(dense.shape, dense.kind)
-        model = Model(start, dense.medians() if centre else None)
+        model = Model(start, dense.medians() if center else None)
         spread = model.scale(dense) or float(model.residuals(dense).mean()) or 1.0
         for size in np.linspace(0, rank, min(GROWTH_BLOCKS, rank) + 1).round().astype(int)[1:]:
             loss = schedule.first(model.scale(dense) or spread)

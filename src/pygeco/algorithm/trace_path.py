@@ -296,4 +296,4 @@ def _measure_error(A: LowRank, rows: Array, cols: Array, values: Array) -> float
 def _to_double(objective: Objective) -> Objective:
     if not isinstance(objective, Entries) or objective.dtype == np.float64:
         return objective
-    return objective.standardised(0.0, 1.0, float)
+    return objective.standardize(0.0, 1.0, float)

@@ -63,7 +63,7 @@ def sample_posterior(
     first burn-in had not ended.
     """
     rng = stream(Purpose.POSTERIOR, seed)
-    data = entries.standardised(start.mean, start.scale, FLOAT)
+    data = entries.standardize(start.mean, start.scale, FLOAT)
     collected = _Collector(data, count, rng)
     lengths = [len(part) for part in np.array_split(range(count), max(1, count // CHAIN_SWEEPS))]
     total = count + BURN_IN_SWEEPS * len(lengths)

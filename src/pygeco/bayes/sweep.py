@@ -13,7 +13,7 @@ from pygeco.bayes.placing import place_rows_by
 from pygeco.bayes.posterior import LEAST_NOISE, Posterior
 from pygeco.bayes.priors import FLOAT, Gaussian
 from pygeco.engines import Cells
-from pygeco.objectives.entries.cell_views import apart, beyond, weighed
+from pygeco.objectives.entries.cell_views import append_offsets, measure_residuals, multiply_weights
 from pygeco.objectives.entries.half_sweep import Side, Swept, half_sweep
 from pygeco.objectives.entries.objective import Entries
 
@@ -35,7 +35,7 @@ def standardize_entries(entries: Entries, *, center: bool) -> Standard:
     mean = entries.moments()[0] / total if center else 0.0
     spread = float(np.sqrt(entries.moments(mean)[1] / total))
     scale = spread if spread > 1e-12 * abs(mean) and spread > 0 else 1.0
-    data = entries.standardised(mean, scale, FLOAT)
+    data = entries.standardize(mean, scale, FLOAT)
     data.lean = entries.lean or data.size > LEAN_CELLS
     return Standard(data, mean, scale)
 
@@ -79,7 +79,7 @@ def new_rows(model: Posterior, entries: Entries, values: AttributeValues | None 
     `values` are their attributes, if any. Under a robust loss their cells are weighted as those of
     the fit were, from the prior's centre on and so many times anew.
     """
-    data = entries.standardised(model.mean, model.scale, FLOAT)
+    data = entries.standardize(model.mean, model.scale, FLOAT)
     m, like = entries.shape[0], model.cols.factor
     side = Side(zeros((m, model.rank), like, FLOAT), zeros(m, like, FLOAT))
     cells = data.by_row
@@ -89,7 +89,7 @@ def new_rows(model: Posterior, entries: Entries, values: AttributeValues | None 
     centre = on(prior.about.astype(FLOAT), like)
     side = Side(side.factor + centre[..., :-1], side.bias + centre[..., -1])
     for _ in range(REWEIGHTINGS):
-        P, Q = beyond(side.factor, like, side.bias, model.cols.bias)
-        weights = model.weighing.weights(model.scale * apart(cells, P, Q).astype(float))
-        side = sweep_side(weighed(cells, weights), side, model.cols, prior, model.tau).side
+        P, Q = append_offsets(side.factor, like, side.bias, model.cols.bias)
+        weights = model.weighing.weights(model.scale * measure_residuals(cells, P, Q).astype(float))
+        side = sweep_side(multiply_weights(cells, weights), side, model.cols, prior, model.tau).side
     return side

@@ -149,12 +149,12 @@ def _fit_in_rounds(
 def _weigh_cells(
     entries: Entries, loss: Loss, offsets: tuple[str, ...], found: Posterior | None
 ) -> tuple[Entries, Weighing]:
-    """See `Entries.reweighted`: about the model, or about the offsets where there is none yet."""
+    """See `Entries.reweigh`: about the model, or about the offsets where there is none yet."""
     if found is None:
         factors, biases = LowRank.zero(entries.shape, entries.kind), fit_biases(entries, offsets)
     else:
         factors, biases = found.factors(), found.biases()
-    return entries.reweighted(factors, biases.mean + biases.row, biases.col, loss)
+    return entries.reweigh(factors, biases.mean + biases.row, biases.col, loss)
 
 
 def _make_single_step(
@@ -171,7 +171,7 @@ def _make_single_step(
     G = entries.gradient_beyond(A, row, biases.col)
     pair = Lanczos()(G, stream(Purpose.CERTIFICATE, seed, A.rank))
     # Squares need nothing of the objective beyond the gradient: no cell is copied for them.
-    objective = entries if entries.squared else entries.shifted(row, biases.col)
+    objective = entries if entries.squared else entries.shift(row, biases.col)
     certificate = certify(objective, A, G, pair, s=A.s)
     seconds = time.perf_counter() - began
     step = Step(A.rank, G.value, A, certificate, seconds, 2 * sweeps, "block", 0)

@@ -70,7 +70,7 @@ def follow_path(
     path = minimize_resumably(
         store,
         "path",
-        entries.shifted(biases.mean + biases.row, biases.col),
+        entries.shift(biases.mean + biases.row, biases.col),
         chosen,
         solver,
         penalty=penalty,
@@ -128,13 +128,13 @@ def _choose_rank(
     fitted, test = entries.subset(~held), entries.subset(held)
     biases = fit_biases(fitted, offsets)
     row, col = biases.mean + biases.row, biases.col
-    trials = _Trials(test.shifted(row, col), listener)
+    trials = _Trials(test.shift(row, col), listener)
     for step in take_kept_steps(store, "validation"):
         trials.judge(step.rank, place_rows(step.A, entries))
     path = minimize_resumably(
         store,
         "validation",
-        fitted.shifted(row, col),
+        fitted.shift(row, col),
         limit_rank("auto", entries.shape),
         solver,
         penalty=penalty,

@@ -179,7 +179,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             dense,
             self.n_components,
             Schedule(find_loss(self.loss), self.decreasing),
-            centre=self.center,
+            center=self.center,
             tol=max(self.tol, 20 * eps),
             max_sweeps=self.max_iter,
             seed=take_seed(self.random_state),
@@ -235,7 +235,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             return zeros((len(X), self.n_components_), X, X.dtype)
         V = self.components_.T.astype(float)
         dense = Dense(X, self.loss_, engine=choose_engine(None, V))
-        dense = dense.shifted(zeros(len(X), V), self.location_.astype(float))
+        dense = dense.shift(zeros(len(X), V), self.location_.astype(float))
         with threadpool_limits(1, "blas"):
             W = project(dense, V, self.spread_, side="row")
         return answer(W.astype(np.float32 if X.dtype == np.float32 else np.float64), X)

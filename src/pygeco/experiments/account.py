@@ -23,7 +23,7 @@ differences taken seed by seed) says so, else "open".
 "GECO (paper)" takes section 2.1.2 to the letter: a replacement zeroes the smallest singular value
 and is kept if that lowers the objective (`Solver.paper()`). "GECO, refitted replacements" first
 minimizes again over what is kept (`Solver.refitted()`). JS takes its trace bound from a tenth of
-the ratings to fit, held out from them; "centred" means that their mean was subtracted first. The
+the ratings to fit, held out from them; "centered" means that their mean was subtracted first. The
 paper does not say what its JS was given.
 """
 

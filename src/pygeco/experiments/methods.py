@@ -49,8 +49,8 @@ def geco_refitted(data: Halves, seed: int) -> list[Point]:
     return data.points(minimize(data.train, GECO_RANK, Solver.refitted(), random_state=seed))
 
 
-def geco_centred(data: Halves, seed: int) -> list[Point]:
-    return geco(data.centred, seed)
+def geco_centered(data: Halves, seed: int) -> list[Point]:
+    return geco(data.centered, seed)
 
 
 def js_raw(data: Halves, seed: int) -> list[Point]:
@@ -60,15 +60,15 @@ def js_raw(data: Halves, seed: int) -> list[Point]:
     return data.points(path, _bound(bound))
 
 
-def js_centred(data: Halves, seed: int) -> list[Point]:
-    return js_raw(data.centred, seed)
+def js_centered(data: Halves, seed: int) -> list[Point]:
+    return js_raw(data.centered, seed)
 
 
-def hazan_centred(data: Halves, seed: int) -> list[Point]:
+def hazan_centered(data: Halves, seed: int) -> list[Point]:
     """Hazan with the trace bound of JS."""
-    bound = best_bound(data.centred.inner, seed)
-    path = hazan(data.centred.train, JS_RANK, bound * data.centred.spread, random_state=seed)
-    return data.centred.points(path, _bound(bound))
+    bound = best_bound(data.centered.inner, seed)
+    path = hazan(data.centered.train, JS_RANK, bound * data.centered.spread, random_state=seed)
+    return data.centered.points(path, _bound(bound))
 
 
 def _bound(bound: float) -> str:
@@ -108,12 +108,12 @@ def _least_error(data: Halves, bound: float, seed: int) -> float:
 
 
 def pursuit(data: Halves, seed: int) -> list[Point]:
-    return data.centred.points(r1mp(data.centred.train, 30, random_state=seed))
+    return data.centered.points(r1mp(data.centered.train, 30, random_state=seed))
 
 
 def economic_pursuit(data: Halves, seed: int) -> list[Point]:
-    path = r1mp(data.centred.train, 50, economic=True, random_state=seed)
-    return data.centred.points(path)
+    path = r1mp(data.centered.train, 50, economic=True, random_state=seed)
+    return data.centered.points(path)
 
 
 def soft(data: Halves, seed: int) -> list[Point]:
@@ -123,10 +123,10 @@ def soft(data: Halves, seed: int) -> list[Point]:
     the convex program's.
     """
     most = min(SOFT_RANK, *data.train.shape)
-    start = data.centred.train.gradient(LowRank.zero(data.train.shape))
+    start = data.centered.train.gradient(LowRank.zero(data.train.shape))
     top = Lanczos()(start, stream(Purpose.EXPERIMENT, seed)).sigma
     path = soft_impute(
-        data.centred.train,
+        data.centered.train,
         most,
         top * np.geomspace(0.6, 0.1, 10),
         als=True,
@@ -134,25 +134,25 @@ def soft(data: Halves, seed: int) -> list[Point]:
         random_state=seed,
         callback=lambda step: step.rank == most,
     )
-    return [p for p in data.centred.points(path) if p.rank]
+    return [p for p in data.centered.points(path) if p.rank]
 
 
 def atoms(data: Halves, seed: int) -> list[Point]:
-    return _each_rank(data.centred, lambda d, r: admira(d.train, r, random_state=seed))
+    return _each_rank(data.centered, lambda d, r: admira(d.train, r, random_state=seed))
 
 
 def subspaces(data: Halves, seed: int) -> list[Point]:
     return _each_rank(
-        data.centred,
+        data.centered,
         lambda d, r: optspace(d.train, r, iterations=100, tolerance=1e-3, random_state=seed),
     )
 
 
 def thresholding(data: Halves, seed: int) -> list[Point]:
     """SVT, whose step is safe below 2; τ on the scale of the ratings. It fits cells exactly."""
-    tau = 5 * data.centred.spread
+    tau = 5 * data.centered.spread
     path = svt(
-        data.centred.train,
+        data.centered.train,
         SVT_RANK,
         tau=tau,
         delta=1.9,
@@ -161,7 +161,7 @@ def thresholding(data: Halves, seed: int) -> list[Point]:
         callback=lambda step: step.rank == SVT_RANK,
     )
     last = {step.rank: step for step in path if step.rank}
-    return data.centred.points(last.values())
+    return data.centered.points(last.values())
 
 
 def default(data: Halves, seed: int) -> list[Point]:
@@ -170,7 +170,7 @@ def default(data: Halves, seed: int) -> list[Point]:
     for rank in (*RANKS, 15, 20, "auto"):
         model = MatrixCompletion(rank, random_state=seed).fit(data.triplets())
         offsets = model.biases_.mean + model.biases_.row, model.biases_.col
-        judged = Halves(data.train.shifted(*offsets), data.test.shifted(*offsets))
+        judged = Halves(data.train.shift(*offsets), data.test.shift(*offsets))
         note = "rank left to the evidence" if rank == "auto" else ""
         points += judged.points(model.path_, note)
     return points
@@ -180,21 +180,22 @@ def _each_rank(data: Halves, fit: Callable[[Halves, int], Path]) -> list[Point]:
     return [point for rank in RANKS for point in data.points(fit(data, rank)[-1:])]
 
 
+# The first names are those of the files of results, and stay as they are.
 METHODS = {
     method.name: method
     for method in (
         Method("geco", "GECO (paper)", geco, repeated=True),
         Method("geco-refitted", "GECO, refitted replacements", geco_refitted, repeated=True),
         Method("js", "JS", js_raw, repeated=True),
-        Method("geco-centred", "GECO (paper), centred", geco_centred),
-        Method("js-centred", "JS, centred", js_centred, repeated=True),
-        Method("hazan", "Hazan, centred", hazan_centred),
-        Method("r1mp", "R1MP, centred", pursuit),
-        Method("er1mp", "economic R1MP, centred", economic_pursuit),
-        Method("soft-impute", "Soft-Impute (ALS), centred", soft),
-        Method("admira", "ADMiRA, centred", atoms),
-        Method("optspace", "OptSpace, centred", subspaces),
-        Method("svt", "SVT, centred", thresholding),
+        Method("geco-centred", "GECO (paper), centered", geco_centered),
+        Method("js-centred", "JS, centered", js_centered, repeated=True),
+        Method("hazan", "Hazan, centered", hazan_centered),
+        Method("r1mp", "R1MP, centered", pursuit),
+        Method("er1mp", "economic R1MP, centered", economic_pursuit),
+        Method("soft-impute", "Soft-Impute (ALS), centered", soft),
+        Method("admira", "ADMiRA, centered", atoms),
+        Method("optspace", "OptSpace, centered", subspaces),
+        Method("svt", "SVT, centered", thresholding),
         Method("default", "pygeco's default", default),
     )
 }

@@ -49,11 +49,11 @@ class Halves:
         return cls(Entries(*ratings.cells(~held)), Entries(*ratings.cells(held)))
 
     @cached_property
-    def centred(self) -> Halves:
+    def centered(self) -> Halves:
         """The same ratings minus the mean of those to fit."""
         row = np.full(self.train.shape[0], float(np.mean(self.train.by_row.values, dtype=float)))
         col = np.zeros(self.train.shape[1])
-        return Halves(self.train.shifted(row, col), self.test.shifted(row, col))
+        return Halves(self.train.shift(row, col), self.test.shift(row, col))
 
     @cached_property
     def inner(self) -> Halves:

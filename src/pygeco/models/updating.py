@@ -162,7 +162,7 @@ def _refit_rows(
     values: AttributeValues | None,
 ) -> Linear | Posterior:
     """The state with these rows fitted to all their cells, given the columns."""
-    part = entries.some(rows)
+    part = entries.take_rows(rows)
     if isinstance(state, Posterior):
         found = new_rows(state, part, None if values is None else values.take(rows))
         sides = (_put_rows(old, rows, new) for old, new in zip(state.rows, found, strict=True))

@@ -153,7 +153,7 @@ def test_shifted_sees_the_matrix_from_an_offset():
     Y, A = table(), random_low_rank(SHAPE, 2)
     rng = np.random.default_rng(9)
     row, col = rng.standard_normal(SHAPE[0]), rng.standard_normal(SHAPE[1])
-    moved = Dense(Y, Huber(0.7)).shifted(row, col)
+    moved = Dense(Y, Huber(0.7)).shift(row, col)
     total = A.to_dense() + row[:, None] + col
     value, gradient = mean_loss(Huber(0.7), Y, total)
     G = moved.gradient(A)
@@ -285,7 +285,7 @@ def test_wide_half_sweep_converges(exact):
 
 def test_part_is_the_same_lines():
     Y, A = table(), random_low_rank(SHAPE, 2)
-    moved = Dense(Y, Huber(0.7)).shifted(np.arange(11.0), np.arange(14.0))
+    moved = Dense(Y, Huber(0.7)).shift(np.arange(11.0), np.arange(14.0))
     some = np.array([0, 4, 7])
     whole = moved.lines(False, A.U, A.V, A.V).sides
     np.testing.assert_allclose(

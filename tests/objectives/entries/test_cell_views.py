@@ -29,5 +29,5 @@ def test_shifts_add_up():
     rng = np.random.default_rng(0)
     row, col = rng.standard_normal((2, 9)), rng.standard_normal((2, 6))
     A = make_low_rank((9, 6), 2, seed=2)
-    twice = entries.shifted(row[0], col[0]).shifted(row[1], col[1])
-    np.testing.assert_allclose(twice.value(A), entries.shifted(row.sum(0), col.sum(0)).value(A))
+    twice = entries.shift(row[0], col[0]).shift(row[1], col[1])
+    np.testing.assert_allclose(twice.value(A), entries.shift(row.sum(0), col.sum(0)).value(A))

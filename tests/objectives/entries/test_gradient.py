@@ -57,8 +57,8 @@ def test_a_lean_gradient_is_the_gradient(weighted):
     row, col, P = rng.random(37), rng.random(23), rng.standard_normal((23, 4))
     pairs = [
         (fat.gradient(A), lean.gradient(A)),
-        (fat.shifted(row, col).gradient(A), lean.gradient_beyond(A, row, col)),
-        (fat.shifted(row, col).gradient(A), fat.gradient_beyond(A, row, col)),
+        (fat.shift(row, col).gradient(A), lean.gradient_beyond(A, row, col)),
+        (fat.shift(row, col).gradient(A), fat.gradient_beyond(A, row, col)),
     ]
     for G, H in pairs:
         assert H.value == pytest.approx(G.value, rel=1e-12)

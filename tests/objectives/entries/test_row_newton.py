@@ -33,7 +33,7 @@ def test_each_row_is_at_its_minimum(name, columns, monkeypatch):
     loss, rows, cols, y, w = cells(name, shape)
     rng = np.random.default_rng(1)
     row, col = rng.standard_normal(shape[0]), rng.standard_normal(shape[1])
-    entries = Entries(rows, cols, y, shape, loss=loss, sample_weight=w).shifted(row, col)
+    entries = Entries(rows, cols, y, shape, loss=loss, sample_weight=w).shift(row, col)
     shift = row[rows] + col[cols]
     if name == "squared":  # this one moves its targets instead
         entries, shift = Entries(rows, cols, y, shape, loss=loss, sample_weight=w), 0 * shift

@@ -189,7 +189,7 @@ class Dense(Objective):
             found.append(minimize_lines(partial(part.lines, columns), *given))
         return np.concatenate(found)
 
-    def shifted(self, row: Array, col: Array) -> Dense:
+    def shift(self, row: Array, col: Array) -> Dense:
         """A ↦ R(A + row 1ᵀ + 1 colᵀ). Y is shared."""
         moved = copy.copy(self)
         old = self.offset or (0.0, 0.0)
@@ -232,16 +232,16 @@ class Dense(Objective):
 
     def deviations(self, A: LowRank) -> Deviations:
         """Median and lower quartile of |Y − A| of each column, and how many cells. O(m n s)."""
-        return self.engine.deviations(self.table, *self.widened(False, A.left, A.V))
+        return self.engine.deviations(self.table, *self.append_offset(False, A.left, A.V))
 
     def outliers(self, A: LowRank, threshold: float | Array) -> sp.csr_array:
         """Y − A where that is larger than the threshold, one or one a column; (m, n) sparse."""
-        P, Q = self.widened(False, A.left, A.V)
+        P, Q = self.append_offset(False, A.left, A.V)
         i, j, r = self.engine.residuals_beyond(self.table, P, Q, on(threshold, P))
         starts = np.searchsorted(i, np.arange(self.shape[0] + 1, like=i))
         return sp.csr_array((host(r), host(j), host(starts)), shape=self.shape)
 
-    def widened(self, columns: bool, P: Array, Q: Array) -> tuple[Array, Array]:
+    def append_offset(self, columns: bool, P: Array, Q: Array) -> tuple[Array, Array]:
         """P and Q with the offset as two more columns; P goes with the columns, else the rows."""
         if self.offset is None:
             return P, Q
@@ -251,7 +251,7 @@ class Dense(Objective):
 
     def lines(self, columns: bool, P: Array, Q: Array, X: Array, *, curved: bool = False) -> Lines:
         """Sums over each column (else row) at z = ⟨P_i, Q_j⟩ plus the offset. X goes with Q."""
-        P, Q = self.widened(columns, P, Q)[:: -1 if columns else 1]
+        P, Q = self.append_offset(columns, P, Q)[:: -1 if columns else 1]
         return self.engine.lines(self.table, self.loss, P, Q, X, by_row=not columns, curved=curved)
 
     def total_loss(self, columns: bool, P: Array, Q: Array) -> float:

@@ -90,7 +90,7 @@ def settle_scale(entries: Entries, loss: Loss) -> Entries:
         return entries
     plain = entries.with_loss(Squared())
     biases = fit_biases(plain, PARTS)
-    left = plain.shifted(biases.mean + biases.row, biases.col).by_row.values
+    left = plain.shift(biases.mean + biases.row, biases.col).by_row.values
     smaller = left if 0 < robust_scale(left, w) < robust_scale(y, w) else y
     return entries.with_loss(loss.fitted(y, smaller, w))
 
@@ -111,7 +111,7 @@ def _by_loss(entries: Entries, chosen: tuple[str, ...], rounds: int) -> Biases:
 
     def side(start: Array, other: Array, columns: bool) -> Array:
         shift = (mean + other, 0 * start) if columns else (mean + 0 * start, other)
-        here, constant = entries.shifted(*shift), ones((len(other), 1), other)
+        here, constant = entries.shift(*shift), ones((len(other), 1), other)
         found = minimize_side(here, start[:, None], constant, columns=columns, ridge=ridge, steps=2)
         return found[:, 0]
 

@@ -15,7 +15,7 @@ from pygeco.losses import Loss, Squared
 from pygeco.losses.weighted_squares import Weighing
 
 
-def beyond(P: Array, Q: Array, own: Array, other: Array) -> tuple[Array, Array]:
+def append_offsets(P: Array, Q: Array, own: Array, other: Array) -> tuple[Array, Array]:
     """P and Q with two more columns each, so that ⟨P_i, Q_j⟩ grows by own_i + other_j."""
     return (
         np.column_stack([P, own, ones(len(P), P)]),
@@ -23,12 +23,12 @@ def beyond(P: Array, Q: Array, own: Array, other: Array) -> tuple[Array, Array]:
     )
 
 
-def apart(cells: Cells, P: Array, Q: Array) -> Array:
+def measure_residuals(cells: Cells, P: Array, Q: Array) -> Array:
     """⟨P_i, Q_j⟩ − y of each cell, whatever its weight."""
     return cells.engine.residuals(cells._replace(weights=cells.weights[:0]), P, Q).data
 
 
-def weighed(cells: Cells, weights: Array) -> Cells:
+def multiply_weights(cells: Cells, weights: Array) -> Cells:
     """The cells with their weights multiplied by these."""
     weights = weights * cells.weights if len(cells.weights) else weights
     return cells._replace(weights=weights.astype(cells.values.dtype))
@@ -95,24 +95,24 @@ class CellViews:
         """The cells grouped by column, or by row."""
         return self.by_col if columns else self.by_row
 
-    def widened(self, columns: bool, P: Array, Q: Array) -> tuple[Array, Array]:
+    def append_offset(self, columns: bool, P: Array, Q: Array) -> tuple[Array, Array]:
         """P and Q with the offset as two more columns; P goes with the columns, else the rows."""
         if self.offset is None:
             return P, Q
-        return beyond(P, Q, *(self.offset[::-1] if columns else self.offset))
+        return append_offsets(P, Q, *(self.offset[::-1] if columns else self.offset))
 
-    def moments(self, centre: float = 0.0) -> tuple[float, float]:
-        """Σ w (y − centre) and Σ w (y − centre)², in float64."""
+    def moments(self, center: float = 0.0) -> tuple[float, float]:
+        """Σ w (y − center) and Σ w (y − center)², in float64."""
         first, second = 0.0, 0.0
         cells = self.by_row
         for part in runs(cells.values):
-            y = cells.values[part].astype(float) - centre
+            y = cells.values[part].astype(float) - center
             wy = y * cells.weights[part] if len(cells.weights) else y
             first += float(wy.sum())
             second += float(np.dot(wy, y))
         return first, second
 
-    def shifted(self, row: Array, col: Array) -> Self:
+    def shift(self, row: Array, col: Array) -> Self:
         """A ↦ R(A + row 1ᵀ + 1 colᵀ): the same cells seen from an offset, the indices shared."""
         moved = self._changed()
         if not self.squared:
@@ -120,13 +120,13 @@ class CellViews:
             moved.offset = (old[0] + row, old[1] + col)
             return moved
         nothing = zeros((len(row), 0), row), zeros((len(col), 0), col)
-        left, right = beyond(*nothing, row, col)
+        left, right = append_offsets(*nothing, row, col)
         for name, P, Q in (("by_row", left, right), ("by_col", right, left)):
             cells: Cells = getattr(self, name)
-            setattr(moved, name, cells._replace(values=-apart(cells, P, Q)))
+            setattr(moved, name, cells._replace(values=-measure_residuals(cells, P, Q)))
         return moved
 
-    def standardised(self, mean: float, scale: float, dtype: type) -> Self:
+    def standardize(self, mean: float, scale: float, dtype: type) -> Self:
         """The same cells with (y − mean) / scale as targets, in another precision."""
         other = self._changed()
         for name in ("by_row", "by_col"):
@@ -173,7 +173,7 @@ class CellViews:
         )
         return part
 
-    def some(self, rows: NDArray[Any]) -> Self:
+    def take_rows(self, rows: NDArray[Any]) -> Self:
         """These rows alone, in this order; all columns stay."""
         part = self._changed()
         place = np.full(self.shape[0], -1, dtype=np.int32, like=self.by_row.indices)
@@ -187,21 +187,21 @@ class CellViews:
         )
         return part
 
-    def reweighted(self, A: LowRank, row: Array, col: Array, given: Loss) -> tuple[Self, Weighing]:
+    def reweigh(self, A: LowRank, row: Array, col: Array, given: Loss) -> tuple[Self, Weighing]:
         """Weighted squares in place of a robust loss, about z = A + row 1ᵀ + 1 colᵀ.
 
         The cells together count for as much as before.
         """
-        left, right = beyond(scaled(A.U, A.s), A.V, row, col)
+        left, right = append_offsets(scaled(A.U, A.s), A.V, row, col)
         other, weighing = self.with_loss(Squared()), None
         for name, P, Q in (("by_row", left, right), ("by_col", right, left)):
             cells: Cells = getattr(self, name)
-            x = apart(cells, P, Q)
+            x = measure_residuals(cells, P, Q)
             if weighing is None:
                 weighing = Weighing.settled(given, x, self.weights)
-                total = float(weighed(cells, weighing.weights(x)).weights.sum(dtype=float))
+                total = float(multiply_weights(cells, weighing.weights(x)).weights.sum(dtype=float))
                 weighing = weighing._replace(mean=total / self.total_weight)
-            setattr(other, name, weighed(cells, weighing.weights(x)))
+            setattr(other, name, multiply_weights(cells, weighing.weights(x)))
         assert weighing is not None
         return other, weighing
 

@@ -26,7 +26,7 @@ def fold_in(entries: Entries, V: Array, *, offset: Array, ridge: ArrayLike) -> A
     cells, s = entries.by_row, V.shape[1]
     if not entries.squared:
         start = zeros((entries.shape[0], s), V)
-        moved = entries.shifted(zeros(len(start), V), offset)
+        moved = entries.shift(zeros(len(start), V), offset)
         return minimize_side(moved, start, V, ridge=ridge)
     out = zeros((entries.shape[0], s), V)
     lift = np.broadcast_to(on(ridge, V, float), out.shape)

@@ -149,7 +149,7 @@ def gradient_of_loss(entries: Entries, left: Array, right: Array) -> CellGradien
     """The gradient of any loss at left rightᵀ and the offset of the cells."""
 
     def slopes(columns: bool, sums: bool) -> Slopes:
-        wide = entries.widened(columns, *((right, left) if columns else (left, right)))
+        wide = entries.append_offset(columns, *((right, left) if columns else (left, right)))
         return entries.engine.slopes(entries.cells(columns), entries.loss, *wide, sums=sums)
 
     G = keep_numbers(entries, slopes, 1)

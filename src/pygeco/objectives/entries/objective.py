@@ -17,7 +17,7 @@ from pygeco.engines.values import Systems
 from pygeco.losses import Loss, find_loss, prepare_loss
 from pygeco.losses.duals import dual_of_losses
 from pygeco.objectives.base import Objective, Span
-from pygeco.objectives.entries.cell_views import CellViews, beyond
+from pygeco.objectives.entries.cell_views import CellViews, append_offsets
 from pygeco.objectives.entries.gradient import (
     CellGradient,
     EntriesGradient,
@@ -213,8 +213,10 @@ class Entries(CellViews, Objective):
     def gradient_beyond(self, A: LowRank, row: Array, col: Array) -> CellGradient:
         """∇R(A + row 1ᵀ + 1 colᵀ), no cell copied; `inner` is that with A."""
         if not self.squared:
-            return self.shifted(row, col).gradient(A)
-        return leave_out(gradient_of_squares(self, *beyond(A.left, A.V, row, col)), row, col)
+            return self.shift(row, col).gradient(A)
+        return leave_out(
+            gradient_of_squares(self, *append_offsets(A.left, A.V, row, col)), row, col
+        )
 
     def residual_gradient(self, A: LowRank) -> EntriesGradient:
         """∇R(A) of the squared loss with the residuals kept in both orders, whatever else."""
@@ -272,16 +274,16 @@ class Entries(CellViews, Objective):
 
     def squared_error(self, rows: Side, cols: Side) -> float:
         """Σ w (y − b_i − c_j − ⟨u_i, v_j⟩)². One pass."""
-        P, Q = beyond(rows.factor, cols.factor, rows.bias, cols.bias)
+        P, Q = append_offsets(rows.factor, cols.factor, rows.bias, cols.bias)
         return sum_residuals(self, P.astype(float), Q.astype(float)).squares
 
     def total_loss(self, columns: bool, P: Array, Q: Array) -> float:
         """Σ w ℓ at z = ⟨P_i, Q_j⟩ plus the offset, i a column (else a row) and j the other side."""
-        return self.engine.total(self.cells(columns), self.loss, *self.widened(columns, P, Q))
+        return self.engine.total(self.cells(columns), self.loss, *self.append_offset(columns, P, Q))
 
     def systems(self, columns: bool, P: Array, Q: Array, *, curved: bool = True) -> Systems:
         """The Newton system of each column (else row) in its own P_i, at the same z."""
-        wide = self.widened(columns, P, Q)
+        wide = self.append_offset(columns, P, Q)
         size = Q.shape[1]
         return self.engine.systems(self.cells(columns), self.loss, *wide, size, curved=curved)
 

@@ -43,7 +43,7 @@ def minimize_side(
     them has lowered a row. The objective of no row rises. A row without any cell
     keeps its start, or shrinks to zero under a ridge.
     """
-    P, Q = entries.widened(columns, start, fixed)
+    P, Q = entries.append_offset(columns, start, fixed)
     cells, s = entries.cells(columns), fixed.shape[1]
     out = start.astype(float)
     lift = np.broadcast_to(on(ridge, out, float), out.shape)
