@@ -2,10 +2,13 @@
 
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import pygeco
 from cli_cases import run
+from pygeco.cli.explain import describe_reasons
 
 
 def test_explanations(home, tmp_path) -> None:
@@ -22,3 +25,31 @@ def test_explanations(home, tmp_path) -> None:
     run("fit", home / "some.csv", "-o", tmp_path / "m", "--penalty", "none", "--rank", 1)
     said = run("explain", tmp_path / "m", "--user", 7, "--item", "film-3", code=2).output
     assert "was fitted without the evidence" in said
+
+
+def test_what_attributes_add_is_said(tmp_path) -> None:
+    """Base, ratings and attributes add up to the prediction."""
+    rng = np.random.default_rng(0)
+    sex, age = rng.choice(["f", "m"], 60), rng.uniform(20, 60, 60)
+    rows, cols = np.nonzero(rng.random((60, 30)) < 0.3)
+    slope = rng.standard_normal(30)
+    values = np.where(sex == "m", slope[:, None], -slope[:, None]).T[rows, cols]
+    values = 3 + values + 0.05 * (age[rows] - 40) + 0.3 * rng.standard_normal(len(rows))
+    model = pygeco.MatrixCompletion(random_state=0, clip=False).fit(
+        pd.DataFrame({"user": rows, "item": cols, "rating": values}),
+        row_attributes={"user": np.arange(60), "sex": sex, "age": age},
+    )
+    model.save(tmp_path / "m.geco")
+    known = set(zip(rows.tolist(), cols.tolist(), strict=True))
+    row, col = next((5, j) for j in range(30) if (5, j) not in known)
+    asked = ("explain", tmp_path / "m.geco", "--user", row, "--item", col, "-k", 30)
+    told = json.loads(run(*asked, "--json").stdout)
+    assert set(told["attributes"]) == {"sex", "age"}
+    added = sum(told["attributes"].values()) + sum(line["adds"] for line in told["rows"])
+    assert told["base"] + added == pytest.approx(told["prediction"], abs=1e-3)
+    said = describe_reasons(told["prediction"], model.explain(row, col))
+    assert "without the user's ratings and attributes" in said
+    for name, amount in told["attributes"].items():
+        assert f"{name} {amount:+.3f}" in said
+    plain = model.explain(row, col)._replace(attributes={})
+    assert describe_reasons(1.0, plain).endswith("without the user's ratings.")

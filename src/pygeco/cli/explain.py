@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,6 +10,9 @@ from pygeco.cli.answers import TableOutput, add_titles, check_table_output, writ
 from pygeco.cli.console import Voice, report_errors
 from pygeco.cli.models import find_known_ids, open_model
 from pygeco.cli.options import Count, Json, Model, Overwrite, Title, TitleItem, Titles
+
+if TYPE_CHECKING:
+    from pygeco.models.ranking import Reasons
 
 
 def explain(
@@ -26,8 +29,9 @@ def explain(
 ) -> None:
     """Which of a user's own ratings drive a prediction, strongest first.
 
-    The prediction is a sum: a base, which the item and the average user say, and what each rating
-    of the user adds. Needs a model fitted with the evidence, which is the default.
+    The prediction is a sum: a base, which the item and the average user say, what each rating of
+    the user adds, and what the user's attributes add where the fit was told some. Needs a model
+    fitted with the evidence, which is the default.
     """
     with report_errors("explain"):
         import pyarrow as pa
@@ -46,8 +50,23 @@ def explain(
         table = pa.table({"item": pa.array(why.columns), "adds": pa.array(why.contributions)})
         table = add_titles(table, fitted, titles, title_item, title)
         if as_json and output is None:
-            said = {"prediction": predicted, "base": why.base, "rows": table.to_pylist()}
+            said = {
+                "prediction": predicted,
+                "base": why.base,
+                "attributes": why.attributes,
+                "rows": table.to_pylist(),
+            }
             voice.result(said, "")
             return
-        voice.note(f"prediction {predicted:.3f}; {why.base:.3f} without the user's ratings.")
+        voice.note(describe_reasons(predicted, why))
         write_answer(table, output, voice)
+
+
+def describe_reasons(predicted: float, why: Reasons) -> str:
+    """The prediction, and what it would be without ratings and attributes."""
+    said = f"prediction {predicted:.3f}; {why.base:.3f} without the user's ratings"
+    if not why.attributes:
+        return f"{said}."
+    order = sorted(why.attributes.items(), key=lambda one: -abs(one[1]))
+    adds = ", ".join(f"{name} {amount:+.3f}" for name, amount in order)
+    return f"{said} and attributes. Of the attributes, {adds}."

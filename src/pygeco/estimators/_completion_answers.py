@@ -229,9 +229,10 @@ class _CompletionAnswers(_CompletionState):
     def explain(self, row: Any, column: Any, k: int = 5) -> Reasons:
         """Say which of the row's known columns drive its prediction at `column`.
 
-        A row's vector is linear in its cells, so the prediction is a sum: `base`, which the offset
-        of the column and the prior say, and what each known cell adds. Where the row knows `column`
-        itself, it is the prediction from its other cells that is explained. Needs the evidence.
+        A row's vector is linear in its cells and attributes, so the prediction is a sum: `base`,
+        which the offset of the column and the prior say, what each known cell adds, and what the
+        row's attributes add. Where the row knows `column` itself, it is the prediction from its
+        other cells that is explained. Needs the evidence.
 
         Parameters
         ----------
@@ -243,7 +244,7 @@ class _CompletionAnswers(_CompletionState):
         Returns
         -------
         Reasons
-            `columns`, `contributions` and `base`.
+            `columns`, `contributions`, `base`, and `attributes`: a dict of what each group adds.
         """
         check_is_fitted(self)
         return explain_cell(self, row, column, k)
