@@ -25,6 +25,23 @@ def by_evidence():
 
 
 @cache
+def by_attributes():
+    """Ratings that follow the genre of an item and the age of a user; its color says nothing."""
+    rng = np.random.default_rng(1)
+    genre, color = rng.choice(["<b>noir", "drama", "horror"], 60), rng.choice(list("rgbk"), 60)
+    age = rng.uniform(20, 70, 90)
+    liking = np.select([genre == "drama", genre == "horror"], [0.8, -0.8])
+    Z = 3 + liking * (1 + (age[:, None] - 45) / 20) + 0.02 * (age[:, None] - 45)
+    rows, cols = np.nonzero(rng.random(Z.shape) < 0.35)
+    values = Z[rows, cols] + 0.3 * rng.standard_normal(len(rows))
+    return MatrixCompletion(random_state=0).fit(
+        (rows, cols, values, Z.shape),
+        row_attributes={"age": age},
+        column_attributes={"genre": genre, "color": color},
+    )
+
+
+@cache
 def by_path():
     return MatrixCompletion(
         5, solver=Solver(correction="sweep"), penalty=Ridge(1e-4), biases=True, random_state=0

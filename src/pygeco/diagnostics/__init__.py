@@ -1,5 +1,6 @@
 """What a fitted matrix completion does at cells: numbers behind the pictures and the report."""
 
+from pygeco.diagnostics.attribute_effects import AttributeEffects, GroupEffect, LevelEffect
 from pygeco.diagnostics.baselines import (
     Group,
     Lists,
@@ -32,12 +33,15 @@ from pygeco.diagnostics.parts import Component, Names, find_components
 from pygeco.diagnostics.values import Spread, count_values, find_data_warnings
 
 __all__ = [
+    "AttributeEffects",
     "Bins",
     "Cells",
     "Component",
     "Curve",
     "Group",
+    "GroupEffect",
     "Judged",
+    "LevelEffect",
     "Lists",
     "Names",
     "Rule",

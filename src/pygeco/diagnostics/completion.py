@@ -11,6 +11,7 @@ from pygeco.algorithm.path import Path, Stop
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.average import Average
 from pygeco.bayes.posterior import Posterior
+from pygeco.diagnostics.attribute_effects import AttributeEffects
 from pygeco.losses import Loss
 from pygeco.models import FittedModel, Seen
 from pygeco.objectives.entries.biases import Biases
@@ -57,6 +58,9 @@ class Completion(Protocol):
 
     @property
     def average_(self) -> Average | None: ...
+
+    @property
+    def attribute_effects_(self) -> AttributeEffects: ...
 
     def known_cells(self, X: object) -> tuple[NDArray[Any], NDArray[Any], Array]: ...
 

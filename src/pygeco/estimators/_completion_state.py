@@ -19,6 +19,7 @@ from pygeco.algorithm.solver import Solver
 from pygeco.arrays.kinds import moved
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
+from pygeco.diagnostics.attribute_effects import AttributeEffects
 from pygeco.engines import choose_engine
 from pygeco.estimators._choices import choose_clip, choose_penalty
 from pygeco.estimators._completion_file import describe_model, restore_model
@@ -30,7 +31,6 @@ from pygeco.estimators._marks import MissingValues
 from pygeco.estimators._tables import find_given_cells
 from pygeco.estimators._views import View
 from pygeco.estimators._whole import all_or_nothing
-from pygeco.estimators.attribute_effects import AttributeEffects
 from pygeco.io.model_file import Saveable
 from pygeco.losses import Loss
 from pygeco.models import FittedModel

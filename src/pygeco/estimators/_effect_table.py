@@ -14,7 +14,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.bayes.attributes import PATTERN, AttributeValues
 from pygeco.bayes.effects import Effect
 from pygeco.bayes.posterior import Posterior
-from pygeco.estimators.attribute_effects import AttributeEffects, GroupEffect, LevelEffect
+from pygeco.diagnostics.attribute_effects import AttributeEffects, GroupEffect, LevelEffect
 
 if TYPE_CHECKING:
     from pygeco.estimators._completion_state import _CompletionState

@@ -4,7 +4,17 @@ ax = pygeco.plot.path(model, held_out)
 ax.figure.savefig("path.png")
 """
 
+from pygeco.plot.attributes import attributes
 from pygeco.plot.completion import calibration, path, residuals, spectrum
 from pygeco.plot.maps import factors, frames, parts
 
-__all__ = ["calibration", "factors", "frames", "parts", "path", "residuals", "spectrum"]
+__all__ = [
+    "attributes",
+    "calibration",
+    "factors",
+    "frames",
+    "parts",
+    "path",
+    "residuals",
+    "spectrum",
+]

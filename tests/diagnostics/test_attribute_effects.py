@@ -2,7 +2,7 @@
 
 import pytest
 
-from pygeco.estimators.attribute_effects import AttributeEffects, GroupEffect, LevelEffect
+from pygeco.diagnostics.attribute_effects import AttributeEffects, GroupEffect, LevelEffect
 
 
 def make_group(name: str, sizes: list[float]) -> GroupEffect:
