@@ -42,7 +42,6 @@ def test_a_new_row_is_the_posterior_about_its_own_center():
     for t, name in enumerate("ab"):
         effect = moves[name]
         center += (x[0, t] - effect.mean[0]) * effect.coefficients[0]
-    bare = center.copy()
     effect = moves["pattern"]
     indicator = np.zeros(n)
     indicator[cols] = 3**-0.5
@@ -53,9 +52,12 @@ def test_a_new_row_is_the_posterior_about_its_own_center():
     rest = (y - p.mean) / p.scale - p.cols.bias[cols]
     expected = np.linalg.solve(system, prior.precision @ center + p.tau * Z[cols].T @ rest)
     np.testing.assert_allclose(np.append(found.factor[0], found.bias[0]), expected, atol=2e-4)
-    # Without cells it is the center itself, with the prior's variance and the doubt about B.
+    # Without cells it is where its attributes alone put it, with the doubt about their effects.
+    cold = prior.cold
+    moves = [(x[0, t] - e.mean[0]) * e.coefficients[0] for t, e in enumerate(cold.effects)]
+    bare = cold.centre + np.sum(moves, axis=0)
     np.testing.assert_allclose(np.append(found.factor[1], found.bias[1]), bare, atol=2e-4)
-    own = np.diag(np.linalg.inv(prior.precision))
+    own = np.diag(np.linalg.inv(cold.precision))
     ratio = np.append(found.variance[1], found.bias_variance[1]) / own
     np.testing.assert_allclose(ratio, ratio[0], rtol=1e-3)
     assert 1.0 < ratio[0] < 1.5
@@ -65,4 +67,4 @@ def test_what_is_not_known_is_at_the_mean():
     p, n = make_fit()
     empty = Entries(np.zeros(0, int), np.zeros(0, int), np.zeros(0), (1, n), allow_empty=True)
     found = new_rows(p, empty)
-    np.testing.assert_allclose(found.factor[0], p.row_prior.centre[:-1], atol=1e-5)
+    np.testing.assert_allclose(found.factor[0], p.row_prior.cold.centre[:-1], atol=1e-5)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import on, ones
+from pygeco.arrays.kinds import contiguous, on, ones
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.operators import MadeOf, Operator
 from pygeco.bayes.ridge import RidgeGroup
@@ -39,9 +39,11 @@ class CellTable(Operator):
         return self.by_row.engine.kind
 
     def matmat(self, X: Array) -> Array:
+        X = contiguous(X, FLOAT)
         return self.by_row.engine.products(self.by_row, self.row_data, 1.0, X).astype(FLOAT)
 
     def rmatmat(self, Y: Array) -> Array:
+        Y = contiguous(Y, FLOAT)
         return self.by_row.engine.products(self.by_col, self.col_data, 1.0, Y).astype(FLOAT)
 
 

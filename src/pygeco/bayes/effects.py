@@ -71,18 +71,22 @@ def _unit(group: RidgeGroup) -> float:
 
 
 def solve_effects(
-    groups: Sequence[RidgeGroup], effects: Sequence[Effect], T: Array, there: Array
+    groups: Sequence[RidgeGroup],
+    effects: Sequence[Effect],
+    T: Array,
+    there: Array,
+    tolerance: float = RIDGE_TOLERANCE,
 ) -> tuple[Effect, ...]:
     """B given the vectors T = U − μ, and the degrees of freedom, at the present weights.
 
-    Rows count where `there` (m, 1) is one.
+    Rows count by `there` (m, 1): one, zero, or weights.
     """
     d = T.shape[1]
     signs = tuple(_signs(group, t) for t, group in enumerate(groups))
     right = _join(multiply_transposed(groups, there * T), signs)
     start = _join(tuple(e.coefficients for e in effects), tuple(e.doubt for e in effects))
     weights = [e.weight for e in effects]
-    found = solve_ridge(groups, weights, right, start, there=there, tolerance=RIDGE_TOLERANCE)
+    found = solve_ridge(groups, weights, right, start, there=there, tolerance=tolerance)
     solved = []
     for effect, group, block, z in zip(effects, groups, found, signs, strict=True):
         probes = block[:, d:]
@@ -167,7 +171,7 @@ def state_doubts(
     def noise(count: int, like: Array) -> Array:
         return on(rng.standard_normal((count, DOUBT_DRAWS), dtype=FLOAT), like)
 
-    own = multiply_transposed(groups, there * noise(len(there), there))
+    own = multiply_transposed(groups, np.sqrt(there) * noise(len(there), there))
     right = tuple(
         (part + FLOAT(effect.weight**0.5) * noise(group.size, part)).astype(FLOAT)
         for part, group, effect in zip(own, groups, effects, strict=True)

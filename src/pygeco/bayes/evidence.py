@@ -24,13 +24,13 @@ from pygeco.algorithm.events import Listener, Listeners, Sweep
 from pygeco.algorithm.path import Stop
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes import informed
+from pygeco.bayes.cold import place_cold_lines
 from pygeco.bayes.growth import drop_fading, fit_offsets, grow_block, raise_block
 from pygeco.bayes.informed import (
     drop_centers,
     drop_groups,
     inform,
     match_groups,
-    state_doubt,
     sweep_informed,
 )
 from pygeco.bayes.posterior import (
@@ -213,7 +213,8 @@ def _inform(data: Entries, at: Stage, known: Known, watch: Watch) -> Stage:
     """Sweeps with what is known, until the error rests; as it was, if nothing of it helps."""
     if at.plain is None:
         at = at._replace(now=inform(at.now, known), plain=at.now, age=0, error=np.inf, relax=0.0)
-    known, before = match_groups(at.now, known), at.now
+    given, before = known, at.now
+    known = match_groups(at.now, known)
     for count in range(at.age, informed.MAX_SWEEPS):
         before = at.now
         now, error = sweep_informed(data, before, known, at.relax)
@@ -234,9 +235,9 @@ def _inform(data: Entries, at: Stage, known: Known, watch: Watch) -> Stage:
             break
     now, known = drop_groups(at.now, known, before)
     if not known and at.plain is not None:
-        return at._replace(now=at.plain)
-    now, _ = sweep(data, state_doubt(update_priors(now, known), known))
-    return at._replace(now=drop_centers(now))
+        return at._replace(now=place_cold_lines(data, at.plain, given))
+    now = drop_centers(sweep(data, update_priors(now, known))[0])
+    return at._replace(now=place_cold_lines(data, now, given))
 
 
 def is_certain(now: Posterior) -> bool:

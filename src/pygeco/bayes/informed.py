@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pygeco.bayes.attributes import AttributeValues, group_pattern, group_table
-from pygeco.bayes.effects import MIN_DEGREES, doubt_rows, start_effects, state_doubts
+from pygeco.bayes.effects import MIN_DEGREES, start_effects
 from pygeco.bayes.posterior import Known, Posterior, update_priors
 from pygeco.bayes.priors import Gaussian
 from pygeco.bayes.ridge import RidgeGroup
@@ -95,28 +95,10 @@ def _drop(
     return prior._replace(effects=effects, centers=centers), tuple(group for _, group in pairs)
 
 
-def state_doubt(now: Posterior, known: Known) -> Posterior:
-    """The posterior with the doubt about the effects, which rows without data have to bear."""
-    return replace(
-        now,
-        row_prior=_state_doubt(now.row_prior, known.rows),
-        col_prior=_state_doubt(now.col_prior, known.cols),
-    )
-
-
-def _state_doubt(prior: Gaussian, groups: Sequence[RidgeGroup]) -> Gaussian:
-    if not groups or prior.centers is None:
-        return prior
-    there = prior.there(prior.centers)
-    effects = state_doubts(groups, prior.effects, there)
-    doubt = doubt_rows(groups, effects) * (1 - there[:, 0])
-    return prior._replace(effects=effects, ridges=1 / (1 + doubt))
-
-
 def drop_centers(now: Posterior) -> Posterior:
     """The posterior as a model keeps it: centers follow from attributes and effects."""
     row_prior, col_prior = (
-        prior._replace(centers=None, ridges=None) for prior in (now.row_prior, now.col_prior)
+        prior._replace(centers=None) for prior in (now.row_prior, now.col_prior)
     )
     return replace(now, row_prior=row_prior, col_prior=col_prior)
 

@@ -7,36 +7,49 @@ import numpy as np
 from pygeco.arrays.kinds import on, ones, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.attributes import FLOAT, PATTERN, AttributeValues, pattern_sizes, place_table
+from pygeco.bayes.cold import put_cold
 from pygeco.bayes.effects import Effect
 from pygeco.bayes.priors import Gaussian
 from pygeco.engines import Cells
+from pygeco.objectives.entries.half_sweep import Side
 
 
 def place_rows_by(prior: Gaussian, cells: Cells, values: AttributeValues | None) -> Gaussian:
-    """The prior of new rows: a centre for each, by its cells and attributes.
+    """The prior of new rows, whose cells these are: a centre for each.
 
-    `cells` are those of the new rows. Of what is not known the fit's mean is taken. Rows without
-    cells bear the doubt about the effects of their attributes.
+    Of what is not known the fit's mean is taken.
     """
     if not prior.effects:
         return prior
-    d = len(prior.centre)
-    like = cells.engine.kind
-    moves = zeros((cells.groups, d), like, FLOAT)
-    doubts = zeros((cells.groups, 1), like, FLOAT)
+    moves = _move_all(prior, cells, values)[:, : len(prior.centre)]
+    centers = on(prior.centre.astype(FLOAT), moves) + moves
+    return prior._replace(some=cells.counts() > 0, centers=centers)
+
+
+def place_cold_rows(
+    side: Side, prior: Gaussian, cells: Cells, values: AttributeValues | None
+) -> Side:
+    """New rows as they were found; those without cells where their attributes put them."""
+    cold = prior.cold
+    if cold is None:
+        return side
+    d = len(cold.centre)
+    found = _move_all(cold, cells, values)
+    doubt = np.mean(found[:, d:] ** 2, axis=1)
+    centers = on(cold.centre.astype(FLOAT), found) + found[:, :d]
+    return put_cold(side, cold, cells.counts() > 0, centers, doubt)
+
+
+def _move_all(prior: Gaussian, cells: Cells, values: AttributeValues | None) -> Array:
+    """By how much its attributes move the centre of each row, and draws of the doubt about it."""
+    draws = prior.effects[0].doubt.shape[1]
+    out = zeros((cells.groups, len(prior.centre) + draws), cells.engine.kind, FLOAT)
     for effect in prior.effects:
         both = np.column_stack([effect.coefficients, effect.doubt])
         found = move_rows(effect, both, cells, values)
         if found is not None:
-            moves = moves + found[:, :d]
-            doubts = doubts + found[:, d:]
-    some = cells.counts() > 0
-    doubt = np.mean(doubts**2, axis=1) * (1 - some.astype(FLOAT))
-    return prior._replace(
-        some=some,
-        centers=on(prior.centre.astype(FLOAT), moves) + moves,
-        ridges=1 / (1 + doubt),
-    )
+            out = out + found
+    return out
 
 
 def move_rows(

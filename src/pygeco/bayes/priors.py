@@ -30,8 +30,8 @@ class Gaussian(NamedTuple):
     """The prior of one side's vectors: precision (s + 1, s + 1) and centre, the offset last.
 
     Both are on the host. `some` says which rows have data. `effects` are what attributes add to the
-    centre; `centers` (m, s + 1) then are those of the rows, while these are fitted, and `ridges`
-    (m,) what their precisions are multiplied with, where not one.
+    centre; `centers` (m, s + 1) then are those of the rows, while these are fitted. `cold` is the
+    prior of rows that have attributes and no cells.
     """
 
     precision: Array
@@ -40,7 +40,7 @@ class Gaussian(NamedTuple):
     offset: bool
     effects: tuple[Effect, ...] = ()
     centers: Array | None = None
-    ridges: Array | None = None
+    cold: Gaussian | None = None
 
     def on_host(self) -> tuple[str, ...]:
         return "precision", "centre"
@@ -67,7 +67,7 @@ class Gaussian(NamedTuple):
 
     def update(self, side: Side, groups: Sequence[RidgeGroup] = ()) -> Gaussian:
         """The most likely one over the n rows with data, its off-diagonal times n / (n + d)."""
-        X, W = _stack(side)
+        X, W = stack_side(side)
         if not groups:
             centre, covariance = self._measure(X[self.some].astype(float), W[self.some])
             return self._replace(precision=np.linalg.inv(covariance), centre=centre)
@@ -165,11 +165,10 @@ class Gaussian(NamedTuple):
             centre=centre[order],
             effects=tuple(e.add_components(len(variances)) for e in self.effects),
             centers=None,
-            ridges=None,
         )
 
 
-def _stack(side: Side) -> tuple[Array, Array]:
+def stack_side(side: Side) -> tuple[Array, Array]:
     """Vectors with their offsets, and the variances of both."""
     return (
         np.column_stack([side.factor, side.bias]),

@@ -62,7 +62,7 @@ def solve_ridge(
 ) -> Blocks:
     """(XᵀDX + diag(λ))⁻¹ times the right sides, by conjugate gradients from `start`.
 
-    D is the diagonal `there` (m, 1): one for rows with data, else zero.
+    D is the diagonal `there` (m, 1): one for rows with data, else zero; or weights of the rows.
 
     Each column is preconditioned by the diagonal, and all are stepped together until the largest
     residual, by that measure, has fallen to `tolerance` of its right side. O(|X| k) a step.

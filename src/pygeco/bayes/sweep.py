@@ -9,7 +9,7 @@ import numpy as np
 
 from pygeco.arrays.kinds import on, zeros
 from pygeco.bayes.attributes import AttributeValues
-from pygeco.bayes.placing import place_rows_by
+from pygeco.bayes.placing import place_cold_rows, place_rows_by
 from pygeco.bayes.posterior import LEAST_NOISE, Posterior
 from pygeco.bayes.priors import FLOAT, Gaussian
 from pygeco.engines import Cells
@@ -67,7 +67,6 @@ def sweep_side(cells: Cells, side: Side, partner: Side, prior: Gaussian, tau: fl
         partner,
         prior=prior.precision,
         centre=prior.about,
-        ridge=prior.ridges,
         tau=tau,
         variances=True,
     )
@@ -85,11 +84,12 @@ def new_rows(model: Posterior, entries: Entries, values: AttributeValues | None 
     cells = data.by_row
     prior = place_rows_by(model.row_prior, cells, values)
     if model.weighing is None:
-        return sweep_side(cells, side, model.cols, prior, model.tau).side
+        side = sweep_side(cells, side, model.cols, prior, model.tau).side
+        return place_cold_rows(side, prior, cells, values)
     centre = on(prior.about.astype(FLOAT), like)
     side = Side(side.factor + centre[..., :-1], side.bias + centre[..., -1])
     for _ in range(REWEIGHTINGS):
         P, Q = append_offsets(side.factor, like, side.bias, model.cols.bias)
         weights = model.weighing.weights(model.scale * measure_residuals(cells, P, Q).astype(float))
         side = sweep_side(multiply_weights(cells, weights), side, model.cols, prior, model.tau).side
-    return side
+    return place_cold_rows(side, prior, cells, values)

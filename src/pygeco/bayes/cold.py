@@ -1,0 +1,96 @@
+"""Rows without any cell: where their attributes put them, and how far that is from certain.
+
+Rows differ in how many cells they have, and that goes with what they are: films that many have
+rated are better liked than the others. A cell of a new row is more likely one of a row with many
+cells, so such rows count by their cells here, in the effects of attributes, in the mean and in the
+spread about it. What is not known of a new row is its pattern, so attributes speak alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.kinds import host, inner, on
+from pygeco.arrays.low_rank import Array
+from pygeco.bayes.attributes import TABLE
+from pygeco.bayes.effects import (
+    center_rows,
+    doubt_rows,
+    solve_effects,
+    square,
+    start_effects,
+    state_doubts,
+    weigh_effects,
+)
+from pygeco.bayes.posterior import Known, Posterior
+from pygeco.bayes.priors import FLOAT, NEVER, Gaussian, stack_side
+from pygeco.bayes.ridge import RidgeGroup
+from pygeco.objectives.entries.half_sweep import Side
+from pygeco.objectives.entries.objective import Entries
+
+ROUNDS = 8  # of coefficients and weights, each from the last
+TOLERANCE = 1e-4  # of the coefficients: attributes are few beside cells
+
+
+def place_cold_lines(data: Entries, now: Posterior, known: Known) -> Posterior:
+    """Rows and columns without cells where their attributes put them; a prior for new ones."""
+    rows, row_prior = _place(now.rows, now.row_prior, known.rows, data.by_row.counts())
+    cols, col_prior = _place(now.cols, now.col_prior, known.cols, data.by_col.counts())
+    return replace(now, rows=rows, cols=cols, row_prior=row_prior, col_prior=col_prior)
+
+
+def _place(
+    side: Side, prior: Gaussian, groups: Sequence[RidgeGroup], counts: NDArray[np.int64]
+) -> tuple[Side, Gaussian]:
+    tables = [group for group in groups if group.source == TABLE]
+    if not tables:
+        return side, prior
+    weights = counts.astype(FLOAT) / FLOAT(max(float(counts.sum()) / len(counts), 1e-30))
+    cold = fit_cold(side, prior, tables, weights[:, None])
+    centers = center_rows(tables, cold.effects) + on(cold.centre.astype(FLOAT), side.factor)
+    doubt = doubt_rows(tables, cold.effects)
+    return put_cold(side, cold, counts > 0, centers, doubt), prior._replace(cold=cold)
+
+
+def fit_cold(side: Side, prior: Gaussian, tables: Sequence[RidgeGroup], weights: Array) -> Gaussian:
+    """The Gaussian about attributes alone of rows that count by their weights (m, 1)."""
+    X, W = stack_side(side)
+    effects = start_effects(tables, X.shape[1])
+    total = float(weights.sum())
+    moves: Array = on(np.zeros((1, X.shape[1]), FLOAT), X)
+    for _ in range(ROUNDS):
+        centre = host(np.sum(weights * (X - moves), axis=0, dtype=float)) / total
+        T = X - on(centre.astype(FLOAT), X)
+        effects = solve_effects(tables, effects, T, weights, TOLERANCE)
+        moves = center_rows(tables, effects)
+        rest = (T - moves).astype(float)
+        covariance = inner(weights * rest, rest) / total
+        covariance += np.sum([e.weight * square(e) for e in effects], axis=0) / total
+        spread = host(np.sum(weights * W, axis=0, dtype=float)) / total
+        covariance[np.diag_indices(len(centre))] += spread + 1e-12
+        if not prior.offset:
+            covariance[-1, :] = covariance[:, -1] = centre[-1] = 0.0
+            covariance[-1, -1] = 1 / NEVER
+        precision = np.linalg.inv(covariance)
+        effects = weigh_effects(tables, effects, precision, prior.unknowns)
+    effects = state_doubts(tables, effects, weights)
+    return Gaussian(precision, centre, prior.some, prior.offset, effects)
+
+
+def put_cold(
+    side: Side, cold: Gaussian, some: NDArray[np.bool_], centers: Array, doubt: Array
+) -> Side:
+    """The side with rows that have no cells at these centers."""
+    own = np.diag(np.linalg.inv(cold.precision)).astype(FLOAT)
+    spread = (1 + doubt)[:, None] * on(own, side.factor)
+    there = on(some, side.factor)
+    return Side(
+        np.where(there[:, None], side.factor, centers[:, :-1]),
+        np.where(there, side.bias, centers[:, -1]),
+        np.where(there[:, None], side.variance, spread[:, :-1]),
+        np.where(there, side.bias_variance, spread[:, -1]),
+    )

@@ -1,0 +1,62 @@
+"""Rows without cells: they count by the cells of rows like them."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from pygeco.bayes.attributes import AttributeValues, group_table
+from pygeco.bayes.cold import fit_cold, put_cold
+from pygeco.bayes.priors import Gaussian
+from pygeco.engines import choose_engine
+from pygeco.objectives.entries.half_sweep import Side
+
+M = 400
+
+
+def make_side(rng, U):
+    w = rng.uniform(0.01, 0.02, U.shape).astype(np.float32)
+    U = U.astype(np.float32)
+    return Side(U[:, :-1], U[:, -1], w[:, :-1], w[:, -1])
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((M, 2))
+    counts = rng.integers(1, 200, M)
+    # What a row is goes with its attributes and with how many cells it has.
+    U = X @ rng.standard_normal((2, 3)) + 0.01 * counts[:, None] + 0.1 * rng.standard_normal((M, 3))
+    values = AttributeValues(sp.csr_array(X.astype(np.float32)), np.ones(M, bool), ("a",), (2,))
+    tables = list(group_table(values, np.ones(M, bool), choose_engine("cpu")))
+    weights = (counts / counts.mean()).astype(np.float32)[:, None]
+    return X, U, make_side(rng, U), tables, weights
+
+
+def test_center_effects_and_spread_are_weighted_least_squares(problem):
+    X, U, side, tables, weights = problem
+    prior = Gaussian.of(side, np.ones(M, bool), offset=True)
+    cold = fit_cold(side, prior, tables, weights)
+    Z = np.column_stack([X - X.mean(axis=0), np.ones(M)])
+    w = weights[:, 0].astype(float)
+    exact = np.linalg.solve((Z * w[:, None]).T @ Z, (Z * w[:, None]).T @ U)
+    np.testing.assert_allclose(cold.effects[0].coefficients, exact[:2], atol=0.02)
+    np.testing.assert_allclose(cold.centre, exact[2], atol=0.01)
+    rest = U - Z @ exact
+    W = np.column_stack([side.variance, side.bias_variance])
+    spread = (w @ rest**2 + w @ W) / w.sum()
+    np.testing.assert_allclose(np.diag(np.linalg.inv(cold.precision)), spread, rtol=0.02)
+    assert np.all(cold.centre > prior.centre)  # rows with many cells are higher here
+
+
+def test_only_rows_without_cells_are_moved(problem):
+    _, _, side, tables, weights = problem
+    cold = fit_cold(side, Gaussian.of(side, np.ones(M, bool), offset=True), tables, weights)
+    some = np.arange(M) % 7 != 0
+    centers = np.tile(cold.centre.astype(np.float32), (M, 1))
+    found = put_cold(side, cold, some, centers, np.full(M, 0.5, np.float32))
+    for old, new in zip(side, found, strict=True):
+        np.testing.assert_array_equal(old[some], new[some])
+    np.testing.assert_allclose(found.bias[~some], cold.centre[-1], rtol=1e-6)
+    own = np.diag(np.linalg.inv(cold.precision))
+    expected = np.tile(1.5 * own[:-1], ((~some).sum(), 1))
+    np.testing.assert_allclose(found.variance[~some], expected, rtol=1e-5)
