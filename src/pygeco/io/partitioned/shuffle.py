@@ -36,10 +36,8 @@ class Partitioned(NamedTuple):
         On the workers too.
     column_ids : array
         On the client.
-    names : tuple of str
-        The three columns.
-    found : str
-        What was read, in words.
+    names, found : tuple of str, str
+        The three columns, and what was read, in words.
     held : table or None
         The rows that were held out, on the client.
     """
@@ -283,9 +281,8 @@ def _collect(
     starts = id_array(parts.find_starts(summary))
     roles = zip(sources.ROLES, plan.names, strict=True)
     words = ", ".join(f"{role} = {name!r}" for role, name in roles)
-    left = (
-        f"; {summary.skipped:,} rows with a missing value are left out" if summary.skipped else ""
-    )
+    lost = summary.skipped
+    left = f"; {lost:,} rows with a missing value are left out" if lost else ""
     found = f"{plan.words}: {words}; {summary.cells:,} rows{left}."
     row_ids = RowIds(client, tuple(users), starts, rows)
     held = _join_held(gather_values(client, client.compute(plan.held))) if plan.held else None
@@ -294,8 +291,7 @@ def _collect(
 
 def _join_held(tables: Sequence[Any]) -> Any:
     """Tables of held-out rows as one, with ratings of one type."""
-    pa = pyarrow()
-    return pa.concat_tables(tables, promote_options="permissive")
+    return pyarrow().concat_tables(tables, promote_options="permissive")
 
 
 def _halve_progress(progress: Progress | None, begin: float) -> Progress | None:
