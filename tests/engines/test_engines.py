@@ -130,6 +130,9 @@ def test_products(problem, dtype) -> None:
     for k in (1, 5, 37):
         X, X_here = p.normal(p.others, k)
         p.close(p.engine.products(p.cells, p.cells.values, 0.5, X_here), 0.5 * p.Y @ X)
+    # Numbers at the cells may have another precision than the cells' own.
+    other = p.cells.values.astype(np.float32 if dtype is np.float64 else np.float64)
+    p.close(p.engine.products(p.cells, other, 0.5, X_here), 0.5 * p.Y @ X, 4)
 
 
 @pytest.mark.parametrize("weights", [False, True])
