@@ -15,6 +15,7 @@ from pygeco import diagnostics
 from pygeco.diagnostics import Judged, Names
 from pygeco.diagnostics.completion import Completion
 from pygeco.reports import charts, words
+from pygeco.reports.attributes import gather_attributes
 from pygeco.reports.comparison import compare_with_rules
 from pygeco.reports.words import format_number
 
@@ -69,6 +70,7 @@ def gather_content(
         ],
         "coverage_words": words.describe_coverage(covered, len(judged.observed)),
         "quantiles": _quantiles(judged) if scale else [],
+        "attributes": gather_attributes(model, kinds),
         "components": _components(model, cols, support),
         "support": support,
         "kinds": kinds,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from pygeco.algorithm.path import Step
-from pygeco.diagnostics import Curve, Judged, Spread
+from pygeco.diagnostics import Curve, GroupEffect, Judged, Spread
 from pygeco.diagnostics.completion import Completion
+
+MAX_SILENT = 8  # names of attributes that say nothing
 
 
 def format_number(value: float, digits: int = 4) -> str:
@@ -87,6 +90,25 @@ def describe_fit(model: Completion, cells: int) -> str:
         f"{make_plural(cells, cell)} ({share:.2%}) were observed, is approximated by "
         f"{offsets}a matrix of rank {model.factors_.rank}. {how}{drawn}"
     )
+
+
+def describe_attributes(groups: Sequence[GroupEffect], kinds: tuple[str, str, str]) -> str:
+    """Which attributes matter most, and how many say nothing."""
+    speaking = [group for group in groups if group.strength > 0]
+    if not speaking:
+        return "None of the attributes says anything that the data do not say without them."
+    first = speaking[0]
+    of = kinds[0] if first.side == "row" else kinds[1]
+    said = (
+        f"Of {make_plural(len(groups), 'attribute')}, {first.group} of the {of} matters most: it "
+        f"moves predictions by {format_number(first.strength, 3)} (root mean square)."
+    )
+    silent = [group.group for group in groups if not group.strength]
+    if not silent:
+        return said
+    shown = ", ".join(silent[:MAX_SILENT]) + (", …" if len(silent) > MAX_SILENT else "")
+    verb = "says" if len(silent) == 1 else "say"
+    return f"{said} {len(silent):,} {verb} nothing beside the others: {shown}."
 
 
 def has_offsets(model: Completion) -> bool:
