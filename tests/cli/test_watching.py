@@ -7,7 +7,11 @@ import time
 import pytest
 
 import pygeco
+from attribute_files import draw_world
 from cli_cases import GECO, on_a_terminal, run
+from pygeco import MatrixCompletion
+from pygeco.cli.console import Voice
+from pygeco.cli.watching import Watch
 
 
 @pytest.mark.parametrize(
@@ -47,3 +51,26 @@ def test_a_terminal_shows_a_live_table_and_a_pipe_does_not(home, tmp_path) -> No
     assert piped.stderr == ""
     assert "gap at most" not in piped.stdout
     assert "\x1b" not in piped.stdout
+
+
+class Screen:
+    """What was shown below the table, line by line."""
+
+    def __init__(self) -> None:
+        self.captions: list[str] = []
+
+    def update(self, table) -> None:
+        self.captions.append(table.caption)
+
+
+def test_the_sweeps_with_attributes_are_shown_as_such() -> None:
+    ratings, users, _, _ = draw_world()
+    for table, pattern in ((users, False), (None, False)):
+        model = MatrixCompletion(2, pattern=pattern, random_state=0)
+        watch = Watch(Voice(), model, None, None)
+        watch.live = Screen()
+        model.set_params(observer=watch).fit(ratings, row_attributes=table)
+        told = [caption.startswith("with attributes, ") for caption in watch.live.captions]
+        assert len(told) == model.n_iter_
+        assert told == sorted(told)
+        assert any(told) == (table is not None)

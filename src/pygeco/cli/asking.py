@@ -12,6 +12,14 @@ import typer
 from pygeco.cli.answers import TableOutput, add_titles, check_table_output, write_answer
 from pygeco.cli.console import Voice, report_errors
 from pygeco.cli.models import find_known_ids, open_model, parse_user_ids, read_listed_ids
+from pygeco.cli.newcomers import (
+    Newcomers,
+    parse_newcomers,
+    predict_with,
+    read_new_sides,
+    read_newcomers,
+    speak_of,
+)
 from pygeco.cli.options import Count, Item, Json, Model, Overwrite, Title, TitleItem, Titles, User
 from pygeco.cli.reading import read_for
 
@@ -20,6 +28,33 @@ USERS_AT_ONCE = 4096  # users ranked at once
 
 Unknown = Annotated[
     Literal["mean", "nan", "error"], typer.Option(help="What to do with ids not fitted.")
+]
+
+UserTable = Annotated[
+    Path | None,
+    typer.Option("--users", help="Table of attributes, with ids, of users that may be new."),
+]
+ItemTable = Annotated[
+    Path | None, typer.Option("--items", help="The same of items that may be new.")
+]
+NewUser = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE,…",
+        help="What is known of a new user, such as age=25,occupation=student; may be given again. "
+        "Put values with commas in double quotes; what is not said is missing.",
+    ),
+]
+NewUsers = Annotated[
+    Path | None,
+    typer.Option(help="Table of users by their attributes, as `geco fit --users` takes it."),
+]
+Candidates = Annotated[
+    Path | None,
+    typer.Option(help="File with the items to choose from, one a line; others stay out."),
+]
+Excluded = Annotated[
+    Path | None, typer.Option(help="File with items that are in no list, one a line.")
 ]
 
 
@@ -32,27 +67,29 @@ def predict(
     std: Annotated[
         bool, typer.Option("--std", help="Add the standard deviation of a new rating.")
     ] = False,
+    users: UserTable = None,
+    items: ItemTable = None,
     unknown: Unknown = "mean",
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Predict the rating of each pair of user and item in a file.
 
-    An id that the model does not know counts as the average user or item, unless --unknown says
-    otherwise.
+    An id that was not fitted is predicted by its attributes in --users or --items, if the model
+    was fitted with some. Without, it counts as the average user or item, unless --unknown says
+    otherwise; the column `known` is false there.
     """
     with report_errors("predict"):
-        check_table_output(output, model, pairs, overwrite=overwrite)
+        check_table_output(output, model, pairs, users, items, overwrite=overwrite)
         voice, fitted = Voice(as_json), open_model(model)
+        new = read_new_sides(fitted, (users, items), voice)
         asked = read_for(fitted, pairs, {"user": user, "item": item}, voice)
+        called = "--items" if users is None else "--users"
         parts = []
-        with voice.progress("predicting") as bar:
+        with speak_of("predict", called), voice.progress("predicting") as bar:
             for block in _blocks(asked.num_rows, ROWS_AT_ONCE, bar):
-                parts.append(
-                    fitted.predict(
-                        asked.slice(block.start, ROWS_AT_ONCE), return_std=std, unknown=unknown
-                    )
-                )
+                some = asked.slice(block.start, ROWS_AT_ONCE)
+                parts.append(predict_with(fitted, some, new, return_std=std, unknown=unknown))
         import pyarrow as pa
 
         write_answer(pa.concat_tables(parts), output, voice)
@@ -64,6 +101,8 @@ def recommend(
         list[str] | None, typer.Option("--user", help="A user's id; may be given again.")
     ] = None,
     everyone: Annotated[bool, typer.Option("--all", help="Every user that was fitted.")] = False,
+    new_user: NewUser = None,
+    new_users: NewUsers = None,
     k: Count = 10,
     titles: Titles = None,
     title: Title = None,
@@ -71,13 +110,8 @@ def recommend(
     include_seen: Annotated[
         bool, typer.Option("--include-seen", help="Also items that the user has rated.")
     ] = False,
-    items: Annotated[
-        Path | None,
-        typer.Option(help="File with the items to choose from, one a line; others stay out."),
-    ] = None,
-    exclude: Annotated[
-        Path | None, typer.Option(help="File with items that are in no list, one a line.")
-    ] = None,
+    items: Candidates = None,
+    exclude: Excluded = None,
     unknown: Unknown = "mean",
     output: TableOutput = None,
     overwrite: Overwrite = False,
@@ -86,22 +120,30 @@ def recommend(
     """The k items with the highest predicted rating for a user, best first.
 
     A user that the model does not know gets the list of the average user, and a column `known` then
-    says which users those are, unless --unknown says otherwise.
+    says which users those are, unless --unknown says otherwise. A model that was fitted with
+    attributes of users has lists for new ones by --new-user and --new-users.
     """
     with report_errors("recommend"):
-        if bool(user) == everyone:
-            raise ValueError("--user: name one or more users, or give --all.")
-        check_table_output(output, model, titles, items, exclude, overwrite=overwrite)
+        _check_choice(user, everyone, new_user, new_users)
+        inputs = model, titles, items, exclude, new_users
+        check_table_output(output, *inputs, overwrite=overwrite)
         voice, fitted = Voice(as_json), open_model(model)
-        ids = fitted.row_ids_ if everyone else parse_user_ids(fitted.row_ids_, user or [], unknown)
+        new = _find_newcomers(fitted, new_user, new_users, voice)
+        if new is not None:
+            ids = new.names
+        elif everyone:
+            ids = fitted.row_ids_
+        else:
+            ids = parse_user_ids(fitted.row_ids_, user or [], unknown)
         limits: dict[str, Any] = {
             "items": read_listed_ids(fitted, items, "--items"),
             "exclude": read_listed_ids(fitted, exclude, "--exclude"),
         }
         limits |= {"exclude_seen": not include_seen, "unknown": unknown}
-        table = _rank_for(ids, fitted, voice, k, **limits)
+        table = _rank_for(ids, fitted, voice, k, new, **limits)
         table = add_titles(table, fitted, titles, title_item, title)
-        write_answer(_mark_unknown(table, fitted, ids, voice), output, voice)
+        table = table if new is not None else _mark_unknown(table, fitted, ids, voice)
+        write_answer(table, output, voice)
 
 
 def similar(
@@ -134,17 +176,43 @@ def similar(
         write_answer(add_titles(table, fitted, titles, title_item, title), output, Voice(as_json))
 
 
-def _rank_for(users: Any, model: Any, voice: Voice, k: int, **limits: Any) -> Any:
+def _check_choice(*given: object) -> None:
+    """Fail unless users are named in one way."""
+    if sum(map(bool, given)) != 1:
+        raise ValueError(
+            "--user: name one or more users, or give --all; or describe new ones by --new-user or "
+            "--new-users; one of these."
+        )
+
+
+def _find_newcomers(
+    model: Any, described: list[str] | None, path: Path | None, voice: Voice
+) -> Newcomers | None:
+    """The new users that lists are asked for, if any."""
+    if described:
+        return parse_newcomers(model, described)
+    return None if path is None else read_newcomers(model, path, 0, "--new-users", voice)
+
+
+def _rank_for(
+    users: Any, model: Any, voice: Voice, k: int, new: Newcomers | None, **limits: Any
+) -> Any:
     """The lists of these users, one below the other."""
     import pyarrow as pa
 
     from pygeco.errors import UnknownIdWarning
 
     parts = []
-    with voice.progress("ranking") as bar, warnings.catch_warnings():
+    with (
+        speak_of("recommend", "--user" if new is None else new.option),
+        voice.progress("ranking") as bar,
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore", UnknownIdWarning)  # the table marks them
         for block in _blocks(len(users), USERS_AT_ONCE, bar):
-            best = model.recommend(users[block], k, **limits)
+            rows, told = (users[block], None) if new is None else new.ask(block)
+            best = model.recommend(rows, k, new_rows=told, **limits)
+            best.rows = users[block]
             parts.append(_named(best, "user", "item", "prediction"))
     return pa.concat_tables(parts)
 

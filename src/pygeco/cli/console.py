@@ -73,6 +73,9 @@ def _as_options(sentence: str) -> str:
     """Arguments of Python's as the options that they are here."""
     for name in ("duplicates", "unknown"):
         sentence = sentence.replace(f"{name}=", f"--{name} ")
+    if sentence.startswith("pattern: "):
+        sentence = f"--{sentence}".replace("penalty='evidence'", "--penalty evidence")
+        sentence = sentence.replace("pattern=False", "--pattern no")
     return sentence.replace("missing_values=", "--missing ")
 
 

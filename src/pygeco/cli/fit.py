@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pygeco.cli import fit_plan as asked
+from pygeco.cli.attributes import OPTIONS, read_sides, take_sides
 from pygeco.cli.cluster import open_cluster, parse_cluster
 from pygeco.cli.console import Voice, explain_write_errors, report_errors
 from pygeco.cli.fit_plan import Plan, make_settings, refuse_both
@@ -25,6 +28,9 @@ def fit(
     loss: asked.Loss = "squared",
     penalty: asked.Penalty = "auto",
     posterior: asked.Posterior = 0,
+    users: asked.Users = None,
+    items: asked.Items = None,
+    pattern: asked.Pattern = "auto",
     holdout: asked.Holdout = None,
     test: asked.Test = None,
     duplicates: asked.Duplicates = "error",
@@ -49,7 +55,9 @@ def fit(
             ratings,
             output,
             {"user": user, "item": item, "rating": rating},
-            make_settings(rank, loss, penalty, posterior, duplicates, missing, seed, engine),
+            make_settings(
+                rank, loss, penalty, posterior, duplicates, missing, seed, engine, pattern
+            ),
             holdout=holdout,
             test=test,
             limit=parse_seconds(time_limit),
@@ -58,6 +66,7 @@ def fit(
             cluster=parse_cluster(engine, scheduler, workers),
             matrix=matrix,
             overwrite=overwrite,
+            attributes=(users, items),
         )
         _run(plan, Voice(as_json))
 
@@ -66,20 +75,29 @@ def _run(plan: Plan, voice: Voice) -> None:
     from pygeco.cli.watching import Watch
     from pygeco.estimators import MatrixCompletion
 
-    inputs = plan.ratings, plan.test
+    inputs = plan.ratings, plan.test, *plan.attributes
     check_output(plan.output, *inputs, kind="a model", overwrite=plan.overwrite)
     check_apart(plan.checkpoint, *inputs)
+    model = MatrixCompletion(**plan.settings)
+    _check_evidence(plan, model)
+    tables = read_sides(plan.attributes)
     with open_cluster(plan.cluster, plan.ratings, voice) as client:
         parts = client is not None and is_in_parts(plan.ratings)
         ratings = read_parts(plan, voice, client) if parts else read_ratings(plan, voice)
         voice.note(ratings.found)
         held = ratings.held if plan.test is None else read_test(plan, voice, ratings.fitted)
-        model = MatrixCompletion(**plan.settings)
+        taken = take_sides(plan.attributes, tables, ratings.fitted)
+        found = [ratings.found, *(side.tell() for side in taken if side)]
+        for line in found[1:]:
+            voice.note(line)
+        given = (side and side.given for side in taken)
+        known = dict(zip(("row_attributes", "column_attributes"), given, strict=True))
         continues = _prepare_checkpoint(plan, voice)
         shown = held if client is None else None
         with explain_write_errors(plan.checkpoint), Watch(voice, model, shown, plan.limit) as watch:
             try:
-                model.set_params(observer=watch).fit(ratings.fitted, checkpoint=plan.checkpoint)
+                model.set_params(observer=watch)
+                model.fit(ratings.fitted, checkpoint=plan.checkpoint, **known)
             except ValueError:
                 if not continues:  # nothing was begun, so nothing is to be continued
                     plan.checkpoint.unlink(missing_ok=True)
@@ -92,7 +110,17 @@ def _run(plan: Plan, voice: Voice) -> None:
             model.save(plan.output)
         if not watch.out_of_time:
             plan.checkpoint.unlink(missing_ok=True)
-        summarize_fit(plan, voice, model, held, ratings.found, watch.late)
+        summarize_fit(plan, voice, model, held, found, taken, watch.late)
+
+
+def _check_evidence(plan: Plan, model: Any) -> None:
+    """Fail before anything is read where attributes would say nothing to the fit."""
+    for option, path in zip(OPTIONS, plan.attributes, strict=True):
+        if path is not None and not model.uses_evidence:
+            raise ValueError(
+                f"{option}: attributes say something to a fit by the evidence alone; use --penalty "
+                "evidence, or leave them out."
+            )
 
 
 def _prepare_checkpoint(plan: Plan, voice: Voice) -> bool:

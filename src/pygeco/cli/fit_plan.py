@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from pygeco.cli.attributes import OPTIONS
 from pygeco.cli.cluster import Cluster
 from pygeco.cli.parsing import parse_engine, parse_penalty, parse_rank, read_marks
 
@@ -46,6 +47,25 @@ Posterior = Annotated[
         min=0,
         help="Average this many posterior draws; 30 err less. With --rank auto their mean has "
         "a higher rank than the evidence chose; both are said.",
+    ),
+]
+Users = Annotated[
+    Path | None,
+    typer.Option(
+        "--users",
+        help="Table of what is known of users (age, occupation, …), with a column of their ids: "
+        "CSV, TSV, '::'-separated, Parquet or Arrow. MovieLens' own files are recognized.",
+    ),
+]
+Items = Annotated[
+    Path | None,
+    typer.Option("--items", help="The same of items (genres, year, …), such as movies.dat."),
+]
+Pattern = Annotated[
+    Literal["auto", "yes", "no", "row", "column"],
+    typer.Option(
+        help="Whether it counts which items a user rated, beside how: auto keeps it where the "
+        "evidence does; row is for users alone, column for items alone."
     ),
 ]
 Holdout = Annotated[
@@ -88,8 +108,17 @@ class Plan:
     cluster: Cluster | None
     matrix: bool
     overwrite: bool
+    attributes: tuple[Path | None, Path | None] = (None, None)  # of users, of items
 
     def __post_init__(self) -> None:
+        if self.cluster is not None and self.attributes[0] is not None:
+            raise ValueError(
+                "--users: is not for --engine dask, where --items and --pattern are; leave it out, "
+                "or fit on one machine."
+            )
+        for option, path in zip(OPTIONS, self.attributes, strict=True):
+            if str(path) == "-" and [self.ratings, *map(str, self.attributes)].count("-") > 1:
+                raise ValueError(f"{option}: standard input has one table; name a file instead.")
         if self.matrix and self.cluster is not None:
             raise ValueError("--matrix: is read on this machine; leave --engine dask out.")
 
@@ -116,6 +145,7 @@ def make_settings(
     missing: list[str] | None,
     seed: int,
     engine: str,
+    pattern: str = "auto",
 ) -> dict[str, Any]:
     """The parameters of MatrixCompletion that the options stand for."""
     return {
@@ -124,6 +154,7 @@ def make_settings(
         "penalty": parse_penalty(penalty),
         "biases": True,  # ratings have a level, with or without the evidence
         "posterior": posterior,
+        "pattern": {"yes": True, "no": False}.get(pattern, pattern),
         "duplicates": duplicates,
         "missing_values": read_marks(missing),
         "random_state": seed,

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from pygeco.cli.attributes import PEOPLE, Taken, list_effects, tell_effects
 from pygeco.cli.console import Voice
 from pygeco.cli.fit_plan import Plan
 
 
-def summarize_fit(plan: Plan, voice: Voice, model: Any, held: Any, found: str, late: str) -> None:
+def summarize_fit(
+    plan: Plan,
+    voice: Voice,
+    model: Any,
+    held: Any,
+    found: list[str],
+    taken: list[Taken | None],
+    late: str,
+) -> None:
+    """Say what was `found` in the files and `taken` of attributes, and what came of it."""
     m, n = model.factors_.shape
     cells = len(model.seen_.values)
     why = late or model.stop_reason_.advice
     values: dict[str, Any] = {
         "model": str(plan.output),
-        "read": found,
+        "read": found[0],
         "users": m,
         "items": n,
         "ratings": cells,
@@ -26,8 +36,11 @@ def summarize_fit(plan: Plan, voice: Voice, model: Any, held: Any, found: str, l
             for s in model.path_
         ],
     }
-    lines = [] if voice.live else [found]
-    lines.append(f"rank {model.rank_} from {cells:,} ratings of {n:,} items by {m:,} users.")
+    lines = [] if voice.live else [*found]
+    rated, by = (
+        (side.ids if side else count) for side, count in zip(taken[::-1], (n, m), strict=True)
+    )
+    lines.append(f"rank {model.rank_} from {cells:,} ratings of {rated:,} items by {by:,} users.")
     if model.average_ is not None:
         drawn, chosen = model.average_.sweeps, model.posterior_.rank
         values |= {"evidence_rank": chosen, "draws": drawn}
@@ -35,6 +48,9 @@ def summarize_fit(plan: Plan, voice: Voice, model: Any, held: Any, found: str, l
             f"the evidence has rank {chosen}; predictions are the mean of {drawn} posterior draws, "
             f"which takes rank {model.rank_}."
         )
+    told, said = _tell_attributes(model, taken, is_whole=not late)
+    values |= told
+    lines += said
     lines.append(f"stopped: {why}.")
     if held is not None:
         judged, said = _judge_held_out(plan, voice, model, held)
@@ -44,6 +60,18 @@ def summarize_fit(plan: Plan, voice: Voice, model: Any, held: Any, found: str, l
         voice.note("no held-out error: --holdout 0.1 would measure one.")
     lines.append(f"model: {plan.output}")
     voice.result(values, "\n".join(lines))
+
+
+def _tell_attributes(
+    model: Any, taken: list[Taken | None], *, is_whole: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """What was taken of attributes and which of them count, for machines and in words."""
+    effects = list_effects(model)
+    values: dict[str, Any] = {"effects": effects}
+    if any(taken):
+        sides = zip(PEOPLE, taken, strict=True)
+        values["attributes"] = {who: side.describe() for who, side in sides if side}
+    return values, tell_effects(effects, is_whole=is_whole)
 
 
 def _judge_held_out(

@@ -47,6 +47,7 @@ class Watch(Listener):
         self.lines: list[list[str]] = []
         self.times: list[float] = []
         self.noises: list[float] = []
+        self.is_informed = False  # whether the sweeps count attributes and known cells yet
         self.held: Held | None = None
         self.draw: PosteriorDraw | None = None
         self.live: Any = None
@@ -99,6 +100,8 @@ class Watch(Listener):
 
     def on_sweep(self, sweep: Sweep) -> bool:
         self._note_time()
+        if not self.is_informed and getattr(sweep.stage, "plain", None) is not None:
+            self.is_informed, self.noises = True, []
         if self.live is not None:
             self.noises.append(sweep.noise)
             line = [f"{sweep.sweeps}", f"{sweep.rank}", f"{sweep.noise:.4f}"]
@@ -147,13 +150,14 @@ class Watch(Listener):
 
     def _left(self, steps: float | None) -> str:
         """About how long it will take yet, for this many more steps or sweeps."""
+        now = f"{'with attributes, ' if self.is_informed else ''}{self.times[-1]:.0f} s"
         if steps is None or len(self.times) < 3:
-            return f"{self.times[-1]:.0f} s"
+            return now
         pace = (self.times[-1] - self.times[-3]) / 2
         left = pace * steps
         if self.limit is not None:
             left = min(left, self.limit - self.times[-1])
-        return f"{self.times[-1]:.0f} s, about {max(0.0, left):.0f} s left"
+        return f"{now}, about {max(0.0, left):.0f} s left"
 
     def _ranks_left(self, step: Step) -> float | None:
         return None if self.model.rank == "auto" else float(self.model.rank - step.rank)
