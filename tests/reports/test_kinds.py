@@ -55,6 +55,15 @@ def test_the_page_says_the_same(settings, tmp_path) -> None:
                 assert np.allclose(series["y"], other["y"], rtol=1e-3, atol=1e-4), name
 
 
+def test_the_effects_of_attributes_are_the_same() -> None:
+    found, known = (
+        {(group.side, group.group): group.strength for group in model.attribute_effects_.groups}
+        for model in models(pattern=True)
+    )
+    assert set(found) == {("row", "pattern"), ("column", "pattern")}
+    assert found == pytest.approx(known, rel=1e-2)
+
+
 def test_every_picture_is_drawn() -> None:
     held = ratings()[1]
     model = models()[1]
