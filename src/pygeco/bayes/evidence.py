@@ -31,6 +31,7 @@ from pygeco.bayes.informed import (
     drop_groups,
     inform,
     match_groups,
+    state_doubt,
     sweep_informed,
 )
 from pygeco.bayes.posterior import (
@@ -237,6 +238,7 @@ def _inform(data: Entries, at: Stage, known: Known, watch: Watch) -> Stage:
     if not known and at.plain is not None:
         return at._replace(now=place_cold_lines(data, at.plain, given))
     now = drop_centers(sweep(data, update_priors(now, known))[0])
+    now = state_doubt(now, known)
     return at._replace(now=place_cold_lines(data, now, given))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pygeco.bayes.attributes import AttributeValues, group_pattern, group_table
-from pygeco.bayes.effects import MIN_DEGREES, start_effects
+from pygeco.bayes.effects import MIN_DEGREES, start_effects, state_doubts
 from pygeco.bayes.posterior import Known, Posterior, update_priors
 from pygeco.bayes.priors import Gaussian
 from pygeco.bayes.ridge import RidgeGroup
@@ -93,6 +93,18 @@ def _drop(
     centers = prior.centers if pairs else None
     effects = tuple(effect for effect, _ in pairs)
     return prior._replace(effects=effects, centers=centers), tuple(group for _, group in pairs)
+
+
+def state_doubt(now: Posterior, known: Known) -> Posterior:
+    """The posterior with draws of the coefficients about their mean, for those who read them."""
+    row_prior, col_prior = (
+        prior._replace(effects=state_doubts(groups, prior.effects, prior.there(side.factor)))
+        for prior, groups, side in (
+            (now.row_prior, known.rows, now.rows),
+            (now.col_prior, known.cols, now.cols),
+        )
+    )
+    return replace(now, row_prior=row_prior, col_prior=col_prior)
 
 
 def drop_centers(now: Posterior) -> Posterior:
