@@ -13,6 +13,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export PYTHONWARNINGS ?=
+# The tests start many processes, each of which would compile the package's files anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test quick kernels soak supply lint docs gallery bench bench-peers clean
 demo: $(VENV)/ready
@@ -95,9 +97,12 @@ bench-peers: .venv-peers/ready
 		--no-build-isolation --no-deps cmfrec || true
 	touch $@
 
+# Bytecode is compiled on all cores, where pip would take one; some packages have files that no
+# Python 3 compiles.
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev]'
+	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 	touch $@
 
 clean:
