@@ -124,7 +124,8 @@ class Cuda(LocalEngine, TableEngine):
         out = empty((items.total, k), X, X.dtype)
         grid, block = threads(32 * items.total)
         self.launch(
-            f"matmat<{number(cells.values if data is None else data)}, {number(X)}>", ((grid[0], -(-k // 32)), block),
+            f"matmat<{number(cells.values if data is None else data)}, {number(X)}>",
+            ((grid[0], -(-k // 32)), block),
             np.int64(items.total), items.starts, cells.indices,
             data, x, np.int32(k), X, out,
         )  # fmt: skip
