@@ -10,6 +10,7 @@ import pygeco
 from attribute_files import draw_world, write_world
 from cli_cases import run
 from pygeco import MatrixCompletion
+from pygeco.cli.attributes import drop_others, take_table
 from pygeco.data import read_attributes
 from pygeco.errors import AttributeWarning
 
@@ -153,3 +154,15 @@ def test_a_table_of_attributes_is_not_written_over(files, tmp_path):
     kept = users.read_bytes()
     fit(files, users, "--users", users, "--overwrite", code=4)
     assert users.read_bytes() == kept
+
+
+def test_a_cluster_is_not_told_of_ids_without_ratings(files):
+    table, ids = read_attributes(files / "users.dat"), np.arange(3, 90)
+    taken = take_table(table, "users.dat", ids, 0)
+    kept = drop_others(taken, ids)
+    np.testing.assert_array_equal(kept.table["user_id"], ids)
+    np.testing.assert_array_equal(kept.table["age"], table["age"][2:89])
+    assert kept.without_ratings == taken.without_ratings == 33
+    texts = np.array([*map(str, ids), None], object)[:-1]
+    texts.sort()
+    assert len(drop_others(take_table(table, "users.dat", texts, 0), texts).table["age"]) == 87

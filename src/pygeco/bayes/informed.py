@@ -6,12 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from pygeco.arrays.kinds import distant
 from pygeco.bayes.attributes import AttributeValues, group_pattern, group_table
 from pygeco.bayes.effects import MIN_DEGREES, start_effects, state_doubts
 from pygeco.bayes.posterior import Known, Posterior, update_priors
 from pygeco.bayes.priors import Gaussian
 from pygeco.bayes.ridge import RidgeGroup
 from pygeco.bayes.sweep import sweep
+from pygeco.engines import choose_engine
 from pygeco.objectives.entries.objective import Entries
 
 MAX_SWEEPS = 20
@@ -38,7 +40,10 @@ def gather_known(
         group = group_pattern(own, other) if wanted else None
         groups = [] if group is None else [group._replace(stays=stays)]
         if table is not None:
-            groups += group_table(table, own.counts() > 0, own.engine)
+            some = own.counts() > 0
+            # What is known of columns is at hand, where the rows are on a cluster too.
+            engine = own.engine if distant(some) or not distant(own.engine.kind) else None
+            groups += group_table(table, some, engine or choose_engine("cpu"))
         sides.append(tuple(groups))
     return Known(*sides)
 

@@ -6,6 +6,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
     from pygeco.estimators.attributes import Attributes
 
@@ -21,7 +23,7 @@ class Taken(NamedTuple):
     """A file of attributes beside the ratings: the table, and what was made of its columns.
 
     Of `ids` ids with ratings `without_attributes` have none, and `without_ratings` others are in
-    the file alone.
+    the file alone, which a cluster leaves out.
     """
 
     file: str
@@ -105,15 +107,22 @@ def find_ids(fitted: Any, side: int) -> Any:
 
 
 def take_sides(
-    paths: tuple[Path | None, Path | None], tables: list[Table | None], fitted: Any
+    paths: tuple[Path | None, Path | None],
+    tables: list[Table | None],
+    fitted: Any,
+    *,
+    on_cluster: bool,
 ) -> list[Taken | None]:
     """The attributes of users and of items beside the ratings that are fitted."""
-    return [
-        None
-        if path is None or table is None
-        else take_table(table, path.name, find_ids(fitted, side), side)
-        for side, (path, table) in enumerate(zip(paths, tables, strict=True))
-    ]
+    found: list[Taken | None] = []
+    for side, (path, table) in enumerate(zip(paths, tables, strict=True)):
+        if path is None or table is None:
+            found.append(None)
+            continue
+        ids = find_ids(fitted, side)
+        taken = take_table(table, path.name, ids, side)
+        found.append(drop_others(taken, ids) if on_cluster else taken)
+    return found
 
 
 def take_table(table: Table, file: str, ids: Any, side: int) -> Taken:
@@ -135,6 +144,26 @@ def take_table(table: Table, file: str, ids: Any, side: int) -> Taken:
     lost = len(ids) - int(found.known[: len(ids)].sum())
     sizes = len(ids), lost, len(found.extra_ids)
     return Taken(file, PEOPLE[side], table, found.encoder, *sizes)
+
+
+def drop_others(taken: Taken, ids: Any) -> Taken:
+    """Without the lines of ids that have no ratings."""
+    from pygeco.io.attribute_tables import read_attribute_table
+    from pygeco.io.tables import find_positions
+
+    given = read_attribute_table(taken.table).ids(str(taken.encoder.id_column_))
+    rated = find_positions(ids, match_kind(ids, given)) >= 0
+    return taken._replace(table={name: column[rated] for name, column in taken.table.items()})
+
+
+def match_kind(known: Any, ids: Any) -> Any:
+    """Ids in the type of the model's, where they can be."""
+    from pygeco.io.tables import make_comparable, parse_ids
+
+    if np.any(make_comparable(known, ids)[1]):
+        return ids
+    found = parse_ids(known, [str(one) for one in ids.tolist()])
+    return found if found.dtype.kind == known.dtype.kind else ids
 
 
 def speak_of_file(sentence: str, option: str) -> str:

@@ -86,7 +86,8 @@ def _run(plan: Plan, voice: Voice) -> None:
         ratings = read_parts(plan, voice, client) if parts else read_ratings(plan, voice)
         voice.note(ratings.found)
         held = ratings.held if plan.test is None else read_test(plan, voice, ratings.fitted)
-        taken = take_sides(plan.attributes, tables, ratings.fitted)
+        on_cluster = client is not None
+        taken = take_sides(plan.attributes, tables, ratings.fitted, on_cluster=on_cluster)
         found = [ratings.found, *(side.tell() for side in taken if side)]
         for line in found[1:]:
             voice.note(line)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.cli.attributes import NO_IDS, OPTIONS, PEOPLE, read_table, speak_of_file
+from pygeco.cli.attributes import NO_IDS, OPTIONS, PEOPLE, match_kind, read_table, speak_of_file
 from pygeco.cli.console import Voice
 from pygeco.errors.visible_text import escape_controls
 
@@ -104,7 +104,7 @@ def read_newcomers(model: Any, path: Path, side: int, option: str, voice: Voice)
     if ids is None or called is None:
         return Newcomers(option, 1 + np.arange(table.rows), kept, None, np.zeros(table.rows, bool))
     known = (model.row_ids_, model.column_ids_)[side]
-    ids = _match_kind(known, ids)
+    ids = match_kind(known, ids)
     _refuse_repeats(ids, str(column), option)
     return Newcomers(option, ids, kept, called, find_positions(known, ids) >= 0)
 
@@ -252,16 +252,6 @@ def _is_number(field: str) -> bool:
     from pygeco.io.attributes import parse_column
 
     return parse_column([field, "0"]).dtype.kind != "O"
-
-
-def _match_kind(known: Any, ids: NDArray[Any]) -> NDArray[Any]:
-    """Ids in the type of the model's, where they can be."""
-    from pygeco.io.tables import make_comparable, parse_ids
-
-    if np.any(make_comparable(known, ids)[1]):
-        return ids
-    found = parse_ids(known, [str(one) for one in ids.tolist()])
-    return found if found.dtype.kind == known.dtype.kind else ids
 
 
 def _refuse_repeats(ids: NDArray[Any], column: str, option: str) -> None:

@@ -63,6 +63,12 @@ def take_attributes(
                 "pattern are; leave them out, or fit on one machine."
             )
         found = align_attributes(table, ids[side], count, name=name)
+        if len(found.extra_ids) and is_in_slabs(entries.kind):
+            raise ValueError(
+                f"{name}: {len(found.extra_ids):,} ids, such as "
+                f"{found.extra_ids[:1].tolist()[0]!r}, have no cells, and there is no place for "
+                "them on a cluster; leave them out, or fit on one machine."
+            )
         ids[side], place = _join_ids(ids[side], found.extra_ids, count)
         values.append(_order_values(found, place, count))
         encoders.append(found.encoder)

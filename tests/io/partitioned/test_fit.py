@@ -6,12 +6,18 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
+from attribute_files import draw_world
 from cluster_cases import ratings, written
 from pygeco import MatrixCompletion, load
+from pygeco.bayes.attributes import AttributeValues
+from pygeco.bayes.informed import gather_known
 from pygeco.cli.app import app
 from pygeco.engines.dask import patience
 from pygeco.engines.dask.tall import Tall
 from pygeco.estimators import _checkpoint
+from pygeco.estimators._attribute_tables import align_attributes
+from pygeco.io.partitioned import read_partitioned
+from pygeco.objectives import Entries
 
 TABLE = ratings(2500)
 SHORT = TABLE.set_column(2, "rating", TABLE.column(2).cast(pa.float32()))
@@ -120,3 +126,24 @@ def test_the_command(folder, tmp_path, here, monkeypatch):
     said = run("fit", folder, "-o", model, "--engine", "dask", "--scheduler", "tcp://127.0.0.1:1",
                code=5)  # fmt: skip
     assert "--scheduler: nothing answers at tcp://127.0.0.1:1; start one" in said
+
+
+def test_attributes_of_columns_are_at_hand(client, tmp_path) -> None:
+    """They are those of one machine; a sweep with them is tested there."""
+    cells, _, items, _ = draw_world()
+    films = items[["movie_id", "genres"]]
+    parts = read_partitioned(written(pa.Table.from_pandas(cells), tmp_path), client)
+    rated = films["movie_id"].isin(cells["item"])
+    found = align_attributes(films[rated], parts.column_ids, len(parts.column_ids))
+    groups = found.encoder.groups_
+    names, sizes = (tuple(getattr(one, word) for one in groups) for word in ("name", "size"))
+    values = AttributeValues(found.matrix, found.known, names, sizes)
+    there = gather_known(Entries.from_slabs(parts.slabs), values=(None, values))
+    i, j = (np.unique(cells[name], return_inverse=True)[1] for name in ("user", "item"))
+    here = gather_known(Entries(i, j, cells["rating"]), values=(None, values))
+    np.testing.assert_array_equal(there.cols[0].diagonal, here.cols[0].diagonal)
+    V = np.random.default_rng(0).standard_normal((sum(sizes), 3)).astype(np.float32)
+    np.testing.assert_array_equal(there.cols[0].X.matmat(V), here.cols[0].X.matmat(V))
+    model = MatrixCompletion(2, engine="dask", random_state=0)
+    with pytest.raises(ValueError, match=r"column_attributes: 8 ids, such as 410, have no cells"):
+        model.fit(parts, column_attributes=films)
