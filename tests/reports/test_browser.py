@@ -9,7 +9,7 @@ import pytest
 
 import pygeco
 from pygeco import MatrixCompletion
-from report_cases import by_evidence, by_path, ratings
+from report_cases import by_attributes, by_evidence, by_path, ratings
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -43,10 +43,12 @@ def reports(tmp_path_factory):
     evil = MatrixCompletion(2, penalty=None, random_state=0).fit(ratings()[0])
     evil.row_ids_ = evil.column_ids_ = [EVIL] * 120
     models = {"evidence": by_evidence(), "path": by_path(), "evil": evil}
-    return {
+    pages = {
         name: pygeco.report(model, ratings()[1], output=folder / f"{name}.html").as_uri()
         for name, model in models.items()
     }
+    told = pygeco.report(by_attributes(), output=folder / "attributes.html").as_uri()
+    return pages | {"attributes": told}
 
 
 @pytest.fixture
@@ -194,7 +196,7 @@ def test_a_phone_shows_it_without_scrolling_sideways(opened) -> None:
 
 
 @pytest.mark.parametrize("width", [320, 390, 1200])
-@pytest.mark.parametrize("name", ["evidence", "path"])
+@pytest.mark.parametrize("name", ["evidence", "path", "attributes"])
 def test_no_table_is_cut(opened, name, width) -> None:
     page = opened(name, viewport={"width": width, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") == width

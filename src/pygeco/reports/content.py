@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pygeco import diagnostics
-from pygeco.diagnostics import Judged, Names
+from pygeco.diagnostics import Curve, Judged, Names, Spread
 from pygeco.diagnostics.completion import Completion
 from pygeco.reports import charts, words
 from pygeco.reports.attributes import gather_attributes
@@ -39,16 +39,6 @@ def gather_content(
     found = diagnostics.measure_curve(model, cells)
     spread = diagnostics.count_values(model)
     scale = diagnostics.has_common_scale(model.loss_)
-    drawn = {
-        "values": charts.draw_values(spread, kinds[2]),
-        "path": charts.draw_path(found),
-        "certificate": charts.draw_certificate(found),
-        "spectrum": charts.draw_spectrum(np.asarray(model.factors_.svd().s, dtype=float)),
-        "calibration": charts.draw_calibration(diagnostics.measure_calibration(judged))
-        if scale
-        else None,
-        "residuals": charts.draw_residuals(judged) if scale else None,
-    }
     support = _support(model)
     compared = compare_with_rules(model, judged, kinds, rows, cols)
     covered = diagnostics.measure_coverage(judged)
@@ -60,7 +50,7 @@ def gather_content(
         "compared": compared,
         "summary": words.describe_fit(model, len(model.seen_.values)),
         "stop": str(model.stop_reason_.advice),
-        "charts": {name: chart for name, chart in drawn.items() if chart is not None},
+        "charts": _draw_charts(model, judged, found, spread, kinds[2]),
         "path_words": words.describe_curve(found),
         "certificate_words": words.describe_certificate(model),
         "judged_on": words.describe_error(judged, kinds[2]),
@@ -78,6 +68,24 @@ def gather_content(
         "held_out": cells is not None,
         **_reproduction(model),
     }
+
+
+def _draw_charts(
+    model: Completion, judged: Judged, found: Curve, spread: Spread, kind: str
+) -> dict[str, charts.Chart]:
+    """The charts that this model has."""
+    scale = diagnostics.has_common_scale(model.loss_)
+    drawn = {
+        "values": charts.draw_values(spread, kind),
+        "path": charts.draw_path(found),
+        "certificate": charts.draw_certificate(found),
+        "spectrum": charts.draw_spectrum(np.asarray(model.factors_.svd().s, dtype=float)),
+        "calibration": charts.draw_calibration(diagnostics.measure_calibration(judged))
+        if scale
+        else None,
+        "residuals": charts.draw_residuals(judged) if scale else None,
+    }
+    return {name: chart for name, chart in drawn.items() if chart is not None}
 
 
 def _tiles(
