@@ -1,13 +1,18 @@
 """Rows without cells: they count by the cells of rows like them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from pygeco.arrays.low_rank import LowRank
 from pygeco.bayes.attributes import AttributeValues, group_table
-from pygeco.bayes.cold import fit_cold, put_cold
+from pygeco.bayes.cold import fit_cold, put_cold, splice_cold
+from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.priors import Gaussian
 from pygeco.engines import choose_engine
+from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
 
 M = 400
@@ -60,3 +65,28 @@ def test_only_rows_without_cells_are_moved(problem):
     own = np.diag(np.linalg.inv(cold.precision))
     expected = np.tile(1.5 * own[:-1], ((~some).sum(), 1))
     np.testing.assert_allclose(found.variance[~some], expected, rtol=1e-5)
+
+
+def test_the_mean_of_draws_speaks_of_lines_with_cells_and_the_posterior_of_others():
+    rng = np.random.default_rng(3)
+    m, n = 30, 20
+    some = rng.random(m) < 0.8, rng.random(n) < 0.8
+    sides = [make_side(rng, rng.standard_normal((size, 3))) for size in (m, n)]
+    priors = []
+    for side, there in zip(sides, some, strict=True):
+        prior = Gaussian.of(side, there, offset=True)
+        priors.append(prior._replace(cold=prior))
+    p = Posterior(sides[0], sides[1], priors[0], priors[1], 1.0, 0.7, 1.3)
+    A = LowRank.product(rng.standard_normal((m, 4)), rng.standard_normal((n, 4))).svd()
+    biases = Biases(0.7, rng.standard_normal(m), rng.standard_normal(n))
+
+    def whole(factors, offsets):
+        return factors.to_dense() + offsets.mean + offsets.row[:, None] + offsets.col
+
+    found = whole(*splice_cold(A, biases, p))
+    known = np.outer(*some)
+    expected = np.where(known, whole(A, biases), whole(p.factors(), p.biases()))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    bare = [prior._replace(cold=None) for prior in priors]
+    p = replace(p, row_prior=bare[0], col_prior=bare[1])
+    assert splice_cold(A, biases, p) == (A, biases)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import host, inner, on
-from pygeco.arrays.low_rank import Array
+from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.attributes import TABLE
 from pygeco.bayes.effects import (
     center_rows,
@@ -29,6 +29,7 @@ from pygeco.bayes.effects import (
 from pygeco.bayes.posterior import Known, Posterior
 from pygeco.bayes.priors import FLOAT, NEVER, Gaussian, stack_side
 from pygeco.bayes.ridge import RidgeGroup
+from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
 from pygeco.objectives.entries.objective import Entries
 
@@ -94,3 +95,30 @@ def put_cold(
         np.where(there[:, None], side.variance, spread[:, :-1]),
         np.where(there, side.bias_variance, spread[:, -1]),
     )
+
+
+def splice_cold(A: LowRank, biases: Biases, p: Posterior) -> tuple[LowRank, Biases]:
+    """The mean of draws, with lines that have no cells as the posterior p has them.
+
+    Draws know such lines by the prior alone, which does not count them by cells. With D_r and D_c
+    the lines with cells, it is D_r A D_c + A_p − D_r A_p D_c, beside offsets of either kind.
+    """
+    priors = p.row_prior, p.col_prior
+    cold = [prior.cold is not None and not host(prior.some).all() for prior in priors]
+    if not any(cold):
+        return A, biases
+    like = A.U
+    there = [
+        on(host(prior.some) if is_cold else np.ones(len(prior.some), bool), like).astype(float)
+        for prior, is_cold in zip(priors, cold, strict=True)
+    ]
+    own = p.biases()
+    row = np.where(there[0] > 0, biases.row, own.row)
+    col = np.where(there[1] > 0, biases.col, own.col)
+    B = p.factors()
+    left = [there[0][:, None] * A.left, B.left, -there[0][:, None] * B.left]
+    right = [there[1][:, None] * A.V, B.V, there[1][:, None] * B.V]
+    left += [(1 - there[0])[:, None], (own.row - row)[:, None]]
+    right += [(own.col - col)[:, None], (1 - there[1])[:, None]]
+    U, V = np.column_stack(left), np.column_stack(right)
+    return LowRank.product(U, V).svd(), Biases(biases.mean, row, col)

@@ -13,6 +13,7 @@ from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.arrays.low_rank import LowRank
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes.average import Average
+from pygeco.bayes.cold import splice_cold
 from pygeco.bayes.evidence import fit_evidence, reason_to_end
 from pygeco.bayes.informed import match_groups
 from pygeco.bayes.posterior import NOTHING, Known, Posterior
@@ -91,6 +92,7 @@ def fit_by_evidence(
         if average is not None:
             factors, draws = average.factors, average.sweeps
             biases = Biases(average.mean, average.row, average.col)
+            factors, biases = splice_cold(factors, biases, found)
         path = _make_single_step(entries, factors, biases, began, sweeps, seed, stop)
     listener.on_stop(stop)
     return EvidenceFit(factors, biases, path, sweeps + draws, found, average, entries.loss)
