@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pygeco.arrays.kinds import distant
-from pygeco.bayes.attributes import AttributeValues, group_pattern, group_table
+from pygeco.bayes.attributes import TABLE, AttributeValues, group_pattern, group_table
 from pygeco.bayes.effects import MIN_DEGREES, start_effects, state_doubts
 from pygeco.bayes.posterior import Known, Posterior, update_priors
 from pygeco.bayes.priors import Gaussian
@@ -101,15 +101,20 @@ def _drop(
 
 
 def state_doubt(now: Posterior, known: Known) -> Posterior:
-    """The posterior with draws of the coefficients about their mean, for those who read them."""
-    row_prior, col_prior = (
-        prior._replace(effects=state_doubts(groups, prior.effects, prior.there(side.factor)))
-        for prior, groups, side in (
-            (now.row_prior, known.rows, now.rows),
-            (now.col_prior, known.cols, now.cols),
-        )
-    )
-    return replace(now, row_prior=row_prior, col_prior=col_prior)
+    """The posterior with draws of the coefficients about their mean, for those who read them.
+
+    Nobody reads those of a pattern alone.
+    """
+    sides = []
+    for prior, groups, side in (
+        (now.row_prior, known.rows, now.rows),
+        (now.col_prior, known.cols, now.cols),
+    ):
+        effects = prior.effects
+        if any(group.source == TABLE for group in groups):
+            effects = state_doubts(groups, effects, prior.there(side.factor))
+        sides.append(prior._replace(effects=effects))
+    return replace(now, row_prior=sides[0], col_prior=sides[1])
 
 
 def drop_centers(now: Posterior) -> Posterior:
