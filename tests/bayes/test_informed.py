@@ -146,3 +146,10 @@ def test_draws_with_attributes_place_rows_without_cells_too(data):
     z = found.factors.to_dense() + found.mean + found.row[:, None] + found.col
     cold = float(np.sqrt(np.mean((z - data.mean)[data.cold] ** 2)))
     assert cold < 1.1 * error(start, data, data.cold)
+
+
+def test_a_pattern_that_says_nothing_does_not_take_tables_with_it(data):
+    known = gather_known(data.entries, (True, True), (data.values(data.X), None))
+    found = fit_evidence(data.entries, rank=8, known=known).posterior
+    assert {e.source for e in found.row_prior.effects} >= {"table"}
+    assert error(found, data, data.cold) < 0.6 * error(data.fit(), data, data.cold)

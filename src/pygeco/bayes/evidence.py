@@ -30,6 +30,7 @@ from pygeco.bayes.informed import (
     drop_centers,
     drop_groups,
     inform,
+    keep_tables,
     match_groups,
     state_doubt,
     sweep_informed,
@@ -236,6 +237,10 @@ def _inform(data: Entries, at: Stage, known: Known, watch: Watch) -> Stage:
             break
     now, known = drop_groups(at.now, known, before)
     if not known and at.plain is not None:
+        # A pattern that says nothing can take tables with it while it fades.
+        tables = keep_tables(given)
+        if tables and tables != given and not at.stopped:
+            return _inform(data, at._replace(now=at.plain, plain=None), tables, watch)
         return at._replace(now=place_cold_lines(data, at.plain, given))
     now = drop_centers(sweep(data, update_priors(now, known))[0])
     now = state_doubt(now, known)

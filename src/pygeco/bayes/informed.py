@@ -125,6 +125,12 @@ def drop_centers(now: Posterior) -> Posterior:
     return replace(now, row_prior=row_prior, col_prior=col_prior)
 
 
+def keep_tables(known: Known) -> Known:
+    """What is known without the pattern of known cells."""
+    rows, cols = (tuple(group for group in side if group.source == TABLE) for side in known)
+    return Known(rows, cols)
+
+
 def match_groups(now: Posterior, known: Known) -> Known:
     """The groups that the posterior has effects of."""
 

@@ -129,7 +129,7 @@ def _encode(encoder: Attributes | None, given: Any, side: int) -> Newcomers:
     table: Any = given
     ids = None
     if isinstance(given, Mapping):
-        table = read_attribute_table(_fill(encoder, given))
+        table = read_attribute_table(_fill(encoder, given, name))
     elif hasattr(given, "columns") or hasattr(given, "__arrow_c_stream__"):
         table = read_attribute_table(given)
     column = getattr(encoder, "id_column_", None)
@@ -146,15 +146,15 @@ def _encode(encoder: Attributes | None, given: Any, side: int) -> Newcomers:
     return Newcomers(values, ids)
 
 
-def _fill(encoder: Attributes, given: Mapping[str, Any]) -> dict[str, Any]:
+def _fill(encoder: Attributes, given: Mapping[str, Any], name: str) -> dict[str, Any]:
     """One line from single values, or several from columns; what is not said is missing."""
     single = all(np.ndim(value) == 0 for value in given.values())
-    columns = {name: [value] if single else value for name, value in given.items()}
+    columns = {key: [value] if single else value for key, value in given.items()}
     known = {group.name for group in encoder.groups_} | {getattr(encoder, "id_column_", None)}
-    wrong = [name for name in columns if name not in known]
+    wrong = [key for key in columns if key not in known]
     if wrong:
         names = ", ".join(str(group.name) for group in encoder.groups_)
-        raise ValueError(f"new_rows: there is no attribute {wrong[0]!r}; the model knows {names}.")
+        raise ValueError(f"{name}: there is no attribute {wrong[0]!r}; the model knows {names}.")
     count = len(next(iter(columns.values()))) if columns else 1
     for group in encoder.groups_:
         gap = np.nan if group.kind == "number" else None
