@@ -7,9 +7,11 @@ import sys
 
 import pandas as pd
 import pytest
+import typer
 
 from cli_cases import EVIL, run
 from pygeco import MatrixCompletion
+from pygeco.cli.console import report_errors
 from pygeco.data import read_ratings
 from pygeco.errors import ReadError
 from pygeco.errors.visible_text import HIDDEN
@@ -110,3 +112,18 @@ def test_an_interrupt_while_anything_is_imported(module, tmp_path) -> None:
     assert done.returncode == 130
     assert re.fullmatch(r"geco( fit)?: interrupted.*\n", done.stderr)
     assert not (tmp_path / "m").exists()
+
+
+def test_what_an_interrupt_left_half_made_says_nothing_more(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)  # put back afterwards
+
+    class HalfMade:
+        def __del__(self):
+            raise AttributeError("_ptr")
+
+    with pytest.raises(typer.Exit) as left, report_errors("fit", "interrupted; go on."):
+        raise KeyboardInterrupt
+    assert left.value.exit_code == 130
+    thing = HalfMade()
+    del thing
+    assert capsys.readouterr().err == "geco fit: interrupted; go on.\n"

@@ -51,6 +51,7 @@ def report_errors(command: str, interrupted: str = "interrupted.") -> Iterator[N
         _drop_output()
         raise typer.Exit from None
     except KeyboardInterrupt:
+        leave_quietly()
         _fail(command, interrupted, INTERRUPTED)
     except OutputError as error:
         _fail(command, str(error), OUTPUT)
@@ -83,6 +84,11 @@ def _drop_output() -> None:
     """Let what waits to be printed go nowhere: Python would try again at its end."""
     with suppress(OSError):  # of an output that is not a file of the system
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def leave_quietly() -> None:
+    """Silence objects that an interrupt left half-made, which complain when they are deleted."""
+    sys.unraisablehook = lambda _: None
 
 
 def _fail(command: str, sentence: str, code: int) -> NoReturn:
