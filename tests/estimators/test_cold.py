@@ -87,6 +87,14 @@ def test_lists_of_new_rows_have_their_ids_and_keep_to_candidates(model, world):
     assert some.columns.shape == (2, 3)
 
 
+def test_a_list_that_cannot_be_filled_ends_in_no_column(model, world):
+    known = world[0].loc[world[0]["user"] == "u003", "item"].unique()
+    new = model.recommend("u003", items=known, k=len(known), new_rows={"user": "new", "sex": "m"})
+    old = model.recommend("u003", items=known, k=len(known))
+    np.testing.assert_array_equal(new.columns, old.columns)
+    assert not set(new.columns) & set(known)
+
+
 def test_what_is_wrong_is_said_in_one_sentence(model, world):
     _, users, _, _ = world
     with pytest.raises(ValueError, match=r"rows: 'u999' was not fitted and is not among new_rows"):

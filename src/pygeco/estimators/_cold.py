@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.bayes.attributes import AttributeValues
-from pygeco.estimators._ids import gather_ids, name_sides
+from pygeco.estimators._ids import gather_ids, name_sides, take_ids
 from pygeco.estimators.attributes import Attributes
 from pygeco.estimators.ranking import Ranking
 from pygeco.io.attribute_tables import AttributeTable, read_attribute_table
@@ -117,8 +117,7 @@ def recommend_new(
     hidden = {"hide_seen": exclude_seen, "hide_held_out": exclude_seen}
     found, scores = wide.model.best(at, k, allowed=allowed, **hidden)
     names = (*name_sides(estimator.table_columns_), "prediction")
-    ids = estimator.column_ids_
-    return Ranking(found if ids is None else ids[found], scores, given, names)
+    return Ranking(take_ids(estimator.column_ids_, found), scores, given, names)
 
 
 def _encode(encoder: Attributes | None, given: Any, side: int) -> Newcomers:
