@@ -118,6 +118,13 @@ def moved(x: Any, like: NDArray[Any]) -> Any:
     return x
 
 
+def spread_lines(x: Array, size: int, place: NDArray[np.integer[Any]]) -> Array:
+    """The lines of x at these places among `size` of them, zeros elsewhere; of NumPy's arrays."""
+    out = np.zeros((size, *x.shape[1:]), x.dtype)
+    out[place] = x
+    return out
+
+
 def parts(count: int, size: int = 1 << 22) -> Iterator[slice]:
     """Slices that cover `count` numbers, so that what is made of them stays small."""
     return (slice(at, min(at + size, count)) for at in range(0, count, size))

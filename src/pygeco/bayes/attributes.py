@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 from pygeco.arrays.kinds import contiguous, on, ones
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.operators import MadeOf, Operator
-from pygeco.bayes.ridge import RidgeGroup
+from pygeco.bayes.ridge import PATTERN, TABLE, RidgeGroup
 from pygeco.engines import Cells, Engine
 
 FLOAT = np.float32
-PATTERN, TABLE = "pattern", "table"  # sources of groups: the known cells, or what was given
 MIN_SPREAD = 1e-6  # share of the squares that must lie about the mean; below it float32 rounds
 
 

@@ -16,18 +16,17 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import host, inner, on
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.bayes.attributes import TABLE
 from pygeco.bayes.effects import (
     center_rows,
     doubt_rows,
     solve_effects,
-    square,
     start_effects,
     state_doubts,
+    sum_pulls,
     weigh_effects,
 )
 from pygeco.bayes.posterior import Known, Posterior
-from pygeco.bayes.priors import FLOAT, NEVER, Gaussian, stack_side
+from pygeco.bayes.priors import FLOAT, Gaussian, stack_side
 from pygeco.bayes.ridge import RidgeGroup
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
@@ -39,15 +38,15 @@ TOLERANCE = 1e-4  # of the coefficients: attributes are few beside cells
 
 def place_cold_lines(data: Entries, now: Posterior, known: Known) -> Posterior:
     """Rows and columns without cells where their attributes put them; a prior for new ones."""
-    rows, row_prior = _place(now.rows, now.row_prior, known.rows, data.by_row.counts())
-    cols, col_prior = _place(now.cols, now.col_prior, known.cols, data.by_col.counts())
+    tables = known.tables
+    rows, row_prior = _place(now.rows, now.row_prior, tables.rows, data.by_row.counts())
+    cols, col_prior = _place(now.cols, now.col_prior, tables.cols, data.by_col.counts())
     return replace(now, rows=rows, cols=cols, row_prior=row_prior, col_prior=col_prior)
 
 
 def _place(
-    side: Side, prior: Gaussian, groups: Sequence[RidgeGroup], counts: NDArray[np.int64]
+    side: Side, prior: Gaussian, tables: Sequence[RidgeGroup], counts: NDArray[np.int64]
 ) -> tuple[Side, Gaussian]:
-    tables = [group for group in groups if group.source == TABLE]
     if not tables:
         return side, prior
     weights = counts.astype(FLOAT) / FLOAT(max(float(counts.sum()) / len(counts), 1e-30))
@@ -70,12 +69,10 @@ def fit_cold(side: Side, prior: Gaussian, tables: Sequence[RidgeGroup], weights:
         moves = center_rows(tables, effects)
         rest = (T - moves).astype(float)
         covariance = inner(weights * rest, rest) / total
-        covariance += np.sum([e.weight * square(e) for e in effects], axis=0) / total
+        covariance += sum_pulls(effects) / total
         spread = host(np.sum(weights * W, axis=0, dtype=float)) / total
         covariance[np.diag_indices(len(centre))] += spread + 1e-12
-        if not prior.offset:
-            covariance[-1, :] = covariance[:, -1] = centre[-1] = 0.0
-            covariance[-1, -1] = 1 / NEVER
+        prior.switch_offset(centre, covariance)
         precision = np.linalg.inv(covariance)
         effects = weigh_effects(tables, effects, precision, prior.unknowns)
     effects = state_doubts(tables, effects, weights)

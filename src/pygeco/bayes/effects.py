@@ -8,15 +8,23 @@ nothing grows without bound, and the group is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import host, inner, on, zeros
+from pygeco.arrays.kinds import host, inner, on, spread_lines, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
-from pygeco.bayes.ridge import Blocks, RidgeGroup, multiply, multiply_transposed, solve_ridge
+from pygeco.bayes.ridge import (
+    PATTERN,
+    Blocks,
+    RidgeGroup,
+    multiply,
+    multiply_transposed,
+    solve_ridge,
+)
 
 FLOAT = np.float32
 PROBES = 8  # vectors of random signs by which traces are estimated
@@ -47,6 +55,25 @@ class Effect(NamedTuple):
         B = self.coefficients
         new = zeros((len(B), count), B, FLOAT)
         return self._replace(coefficients=np.column_stack([B[:, :-1], new, B[:, -1:]]))
+
+
+def widen_patterns(
+    effects: Sequence[Effect], size: int, place: NDArray[np.integer[Any]]
+) -> tuple[Effect, ...]:
+    """Effects where the other side has grown: new cells of a pattern have no effect yet.
+
+    The old lines of the other side, of which there are `size` now, have these places.
+    """
+    return tuple(
+        effect
+        if effect.source != PATTERN
+        else effect._replace(
+            coefficients=spread_lines(effect.coefficients, size, place),
+            mean=spread_lines(effect.mean, size, place),
+            doubt=spread_lines(effect.doubt, size, place),
+        )
+        for effect in effects
+    )
 
 
 def start_effects(groups: Sequence[RidgeGroup], d: int) -> tuple[Effect, ...]:
@@ -115,6 +142,11 @@ def square(effect: Effect) -> Array:
     return inner(B, B)
 
 
+def sum_pulls(effects: Sequence[Effect]) -> Array:
+    """Σ_g λ_g B_gᵀ B_g, on the host."""
+    return np.sum([e.weight * square(e) for e in effects], axis=0)
+
+
 def draw_effects(
     groups: Sequence[RidgeGroup],
     effects: Sequence[Effect],
@@ -123,25 +155,17 @@ def draw_effects(
     there: Array,
     rng: np.random.Generator,
 ) -> tuple[Effect, ...]:
-    """B from its posterior given the vectors: the ridge with noise on its right side.
-
-    Xᵀ(T + E₁) + √λ E₂ with rows of E from N(0, Λ⁻¹) (Simm et al. 2017).
-    """
+    """B from its posterior given the vectors, where Λ⁻¹ is the covariance."""
     root = np.linalg.cholesky(covariance).T.astype(FLOAT)
-
-    def noise(count: int, like: Array) -> Array:
-        return on(rng.standard_normal((count, len(root)), dtype=FLOAT) @ root, like)
-
-    own = noise(len(T), T)
-    right = tuple(
-        part + FLOAT(effect.weight**0.5) * noise(group.size, part)
-        for part, group, effect in zip(
-            multiply_transposed(groups, there * (T + own)), groups, effects, strict=True
-        )
-    )
-    weights = [e.weight for e in effects]
     start = tuple(e.coefficients for e in effects)
-    found = solve_ridge(groups, weights, right, start, there=there, tolerance=RIDGE_TOLERANCE)
+    found = _solve_with_noise(
+        groups,
+        effects,
+        T,
+        there,
+        start,
+        lambda shape: rng.standard_normal(shape, dtype=FLOAT) @ root,
+    )
     return tuple(e._replace(coefficients=b) for e, b in zip(effects, found, strict=True))
 
 
@@ -163,23 +187,35 @@ def draw_weights(
 def state_doubts(
     groups: Sequence[RidgeGroup], effects: Sequence[Effect], there: Array
 ) -> tuple[Effect, ...]:
-    """Draws of a column of B about its mean: S (Xᵀe₁ + √λ e₂) with e of standard normals."""
-    if not effects:
-        return ()
+    """Draws of a column of B about its mean, in units of Λ^-½."""
     rng = stream(Purpose.ATTRIBUTES, 1)
-
-    def noise(count: int, like: Array) -> Array:
-        return on(rng.standard_normal((count, DOUBT_DRAWS), dtype=FLOAT), like)
-
-    own = multiply_transposed(groups, np.sqrt(there) * noise(len(there), there))
-    right = tuple(
-        (part + FLOAT(effect.weight**0.5) * noise(group.size, part)).astype(FLOAT)
-        for part, group, effect in zip(own, groups, effects, strict=True)
+    start = tuple(zeros((group.size, DOUBT_DRAWS), group.mean, FLOAT) for group in groups)
+    zero = zeros((len(there), DOUBT_DRAWS), there, FLOAT)
+    found = _solve_with_noise(
+        groups, effects, zero, there, start, lambda shape: rng.standard_normal(shape, dtype=FLOAT)
     )
-    start = tuple(zeros(part.shape, part, FLOAT) for part in right)
-    weights = [e.weight for e in effects]
-    found = solve_ridge(groups, weights, right, start, there=there, tolerance=RIDGE_TOLERANCE)
     return tuple(e._replace(doubt=q) for e, q in zip(effects, found, strict=True))
+
+
+def _solve_with_noise(
+    groups: Sequence[RidgeGroup],
+    effects: Sequence[Effect],
+    T: Array,
+    there: Array,
+    start: Blocks,
+    noise: Callable[[tuple[int, int]], Array],
+) -> Blocks:
+    """The ridge with noise on its right side: Xᵀ(D T + D^½ E₁) + √λ E₂ (Simm et al. 2017)."""
+    k = T.shape[1]
+    own = there * T + np.sqrt(there) * on(noise((len(T), k)), T)
+    right = tuple(
+        (part + FLOAT(effect.weight**0.5) * on(noise((group.size, k)), part)).astype(FLOAT)
+        for part, group, effect in zip(
+            multiply_transposed(groups, own), groups, effects, strict=True
+        )
+    )
+    weights = [e.weight for e in effects]
+    return solve_ridge(groups, weights, right, start, there=there, tolerance=RIDGE_TOLERANCE)
 
 
 def center_rows(groups: Sequence[RidgeGroup], effects: Sequence[Effect]) -> Array:

@@ -30,7 +30,6 @@ from pygeco.bayes.informed import (
     drop_centers,
     drop_groups,
     inform,
-    keep_tables,
     match_groups,
     state_doubt,
     sweep_informed,
@@ -73,6 +72,17 @@ class Stage(NamedTuple):
     seconds: float = 0.0
     stopped: bool = False
     plain: Posterior | None = None  # what was found without attributes, once they are tried
+
+    def after(self, now: Posterior, count: int, error: float, relax: float, watch: Watch) -> Stage:
+        """The stage after sweep number `count` of its block, or of those with attributes."""
+        return self._replace(
+            now=now,
+            age=count + 1,
+            error=error,
+            relax=relax,
+            sweeps=self.sweeps + 1,
+            seconds=time.perf_counter() - watch.began,
+        )
 
 
 class EvidenceFit(NamedTuple):
@@ -194,14 +204,7 @@ def _settle(
         if count >= MIN_AGE and count % PRUNING_PERIOD == 0:
             now = drop_unsupported(now)
             relax = relax if now.rank == rank else 0.0
-        at = at._replace(
-            now=now,
-            age=count + 1,
-            error=error,
-            relax=relax,
-            sweeps=at.sweeps + 1,
-            seconds=time.perf_counter() - watch.began,
-        )
+        at = at.after(now, count, error, relax, watch)
         rests = count >= MIN_AGE and abs(fell) < tolerance
         at = at._replace(stopped=watch.tell(at, rank, goes_on=not (early or rests)))
         if early and not at.stopped:
@@ -223,14 +226,7 @@ def _inform(data: Entries, at: Stage, known: Known, watch: Watch) -> Stage:
         fell = (at.error - error) / max(error, 1e-300)
         if count >= informed.MIN_SWEEPS:
             now, known = drop_groups(now, known)
-        at = at._replace(
-            now=now,
-            age=count + 1,
-            error=error,
-            relax=1.0 if fell > 0 and count else 0.0,
-            sweeps=at.sweeps + 1,
-            seconds=time.perf_counter() - watch.began,
-        )
+        at = at.after(now, count, error, 1.0 if fell > 0 and count else 0.0, watch)
         rests = count >= informed.MIN_SWEEPS and abs(fell) < informed.TOLERANCE
         at = at._replace(stopped=watch.tell(at, now.rank, goes_on=bool(known) and not rests))
         if rests or at.stopped or not known:
@@ -238,7 +234,7 @@ def _inform(data: Entries, at: Stage, known: Known, watch: Watch) -> Stage:
     now, known = drop_groups(at.now, known, before)
     if not known and at.plain is not None:
         # A pattern that says nothing can take tables with it while it fades.
-        tables = keep_tables(given)
+        tables = given.tables
         if tables and tables != given and not at.stopped:
             return _inform(data, at._replace(now=at.plain, plain=None), tables, watch)
         return at._replace(now=place_cold_lines(data, at.plain, given))

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pygeco.arrays.kinds import distant
-from pygeco.bayes.attributes import TABLE, AttributeValues, group_pattern, group_table
+from pygeco.bayes.attributes import AttributeValues, group_pattern, group_table
 from pygeco.bayes.effects import MIN_DEGREES, start_effects, state_doubts
 from pygeco.bayes.posterior import Known, Posterior, update_priors
 from pygeco.bayes.priors import Gaussian
-from pygeco.bayes.ridge import RidgeGroup
+from pygeco.bayes.ridge import TABLE, RidgeGroup
 from pygeco.bayes.sweep import sweep
 from pygeco.engines import choose_engine
 from pygeco.objectives.entries.objective import Entries
@@ -123,12 +123,6 @@ def drop_centers(now: Posterior) -> Posterior:
         prior._replace(centers=None) for prior in (now.row_prior, now.col_prior)
     )
     return replace(now, row_prior=row_prior, col_prior=col_prior)
-
-
-def keep_tables(known: Known) -> Known:
-    """What is known without the pattern of known cells."""
-    rows, cols = (tuple(group for group in side if group.source == TABLE) for side in known)
-    return Known(rows, cols)
 
 
 def match_groups(now: Posterior, known: Known) -> Known:

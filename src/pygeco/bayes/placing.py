@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from pygeco.arrays.kinds import on, ones, zeros
 from pygeco.arrays.low_rank import Array
-from pygeco.bayes.attributes import FLOAT, PATTERN, AttributeValues, pattern_sizes, place_table
+from pygeco.bayes.attributes import FLOAT, AttributeValues, pattern_sizes, place_table
 from pygeco.bayes.cold import put_cold
 from pygeco.bayes.effects import Effect
 from pygeco.bayes.priors import Gaussian
+from pygeco.bayes.ridge import PATTERN
 from pygeco.engines import Cells
 from pygeco.objectives.entries.half_sweep import Side
 
@@ -21,7 +24,7 @@ def place_rows_by(prior: Gaussian, cells: Cells, values: AttributeValues | None)
     """
     if not prior.effects:
         return prior
-    moves = _move_all(prior, cells, values)[:, : len(prior.centre)]
+    moves = _move_all(prior, [e.coefficients for e in prior.effects], cells, values)
     centers = on(prior.centre.astype(FLOAT), moves) + moves
     return prior._replace(some=cells.counts() > 0, centers=centers)
 
@@ -34,19 +37,20 @@ def place_cold_rows(
     if cold is None:
         return side
     d = len(cold.centre)
-    found = _move_all(cold, cells, values)
+    both = [np.column_stack([e.coefficients, e.doubt]) for e in cold.effects]
+    found = _move_all(cold, both, cells, values)
     doubt = np.mean(found[:, d:] ** 2, axis=1)
     centers = on(cold.centre.astype(FLOAT), found) + found[:, :d]
     return put_cold(side, cold, cells.counts() > 0, centers, doubt)
 
 
-def _move_all(prior: Gaussian, cells: Cells, values: AttributeValues | None) -> Array:
-    """By how much its attributes move the centre of each row, and draws of the doubt about it."""
-    draws = prior.effects[0].doubt.shape[1]
-    out = zeros((cells.groups, len(prior.centre) + draws), cells.engine.kind, FLOAT)
-    for effect in prior.effects:
-        both = np.column_stack([effect.coefficients, effect.doubt])
-        found = move_rows(effect, both, cells, values)
+def _move_all(
+    prior: Gaussian, columns: Sequence[Array], cells: Cells, values: AttributeValues | None
+) -> Array:
+    """Σ_g (x_ig − x̄_g)ᵀ of columns (F_g, k), one array for each effect of the prior."""
+    out = zeros((cells.groups, columns[0].shape[1]), cells.engine.kind, FLOAT)
+    for effect, B in zip(prior.effects, columns, strict=True):
+        found = move_rows(effect, B, cells, values)
         if found is not None:
             out = out + found
     return out

@@ -19,7 +19,7 @@ from pygeco.arrays.kinds import (
 )
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.priors import FLOAT, Gaussian
-from pygeco.bayes.ridge import RidgeGroup
+from pygeco.bayes.ridge import TABLE, RidgeGroup
 from pygeco.losses.weighted_squares import Weighing
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
@@ -93,6 +93,12 @@ class Known(NamedTuple):
 
     def __bool__(self) -> bool:
         return bool(self.rows or self.cols)
+
+    @property
+    def tables(self) -> Known:
+        """What is known without the pattern of known cells."""
+        rows, cols = (tuple(group for group in side if group.source == TABLE) for side in self)
+        return Known(rows, cols)
 
 
 NOTHING = Known()

@@ -16,7 +16,7 @@ from pygeco.bayes.effects import (
     draw_effects,
     draw_weights,
     solve_effects,
-    square,
+    sum_pulls,
     weigh_effects,
 )
 from pygeco.bayes.ridge import RidgeGroup
@@ -76,7 +76,7 @@ class Gaussian(NamedTuple):
         effects = solve_effects(groups, self.effects, T, self.there(T))
         moves = center_rows(groups, effects)
         rest = (T - moves)[self.some].astype(float)
-        pulls = _pull(effects)
+        pulls = sum_pulls(effects)
         middle, covariance = self._measure(rest, W[self.some], pulls / max(len(rest), 1))
         precision = np.linalg.inv(covariance)
         effects = weigh_effects(groups, effects, precision, self.unknowns)
@@ -97,10 +97,14 @@ class Gaussian(NamedTuple):
         share = count / (count + d)
         covariance = share * covariance
         np.fill_diagonal(covariance, np.maximum(own, 1e-12))
+        self.switch_offset(centre, covariance)
+        return centre, covariance
+
+    def switch_offset(self, centre: Array, covariance: Array) -> None:
+        """Make an offset that is switched off certain to be zero, in place."""
         if not self.offset:
             covariance[-1, :] = covariance[:, -1] = centre[-1] = 0.0
             covariance[-1, -1] = 1 / NEVER
-        return centre, covariance
 
     def draw(
         self, side: Side, guess: Array, rng: np.random.Generator, groups: Sequence[RidgeGroup] = ()
@@ -121,7 +125,7 @@ class Gaussian(NamedTuple):
             moves = center_rows(groups, effects)
             X = X - moves
             more = sum(group.size for group in groups)
-            pulls = _pull(effects)
+            pulls = sum_pulls(effects)
         precision, centre = self._draw_moments(X[self.some].astype(float), guess, more, pulls, rng)
         prior = self._replace(precision=precision, centre=centre)
         if moves is None:
@@ -174,11 +178,6 @@ def stack_side(side: Side) -> tuple[Array, Array]:
         np.column_stack([side.factor, side.bias]),
         np.column_stack([side.variance, side.bias_variance]),
     )
-
-
-def _pull(effects: Sequence[Effect]) -> Array:
-    """Σ_g λ_g B_gᵀ B_g."""
-    return np.sum([e.weight * square(e) for e in effects], axis=0)
 
 
 def _moments(X: Array, W: Array) -> tuple[Array, Array, Array]:

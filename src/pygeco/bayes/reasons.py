@@ -8,8 +8,9 @@ import numpy as np
 
 from pygeco.arrays.kinds import HOST, moved
 from pygeco.arrays.low_rank import Array
-from pygeco.bayes.attributes import PATTERN, AttributeValues
+from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.posterior import Posterior
+from pygeco.bayes.ridge import PATTERN
 
 
 class Contributions(NamedTuple):

@@ -15,6 +15,7 @@ from pygeco.arrays.kinds import host, on
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.operators import Operator
 
+PATTERN, TABLE = "pattern", "table"  # sources of groups: the known cells, or what was given
 Blocks = tuple[Array, ...]  # one array (F_g, k) a group
 
 

@@ -53,11 +53,9 @@ class Newcomers(NamedTuple):
 
     def find(self, wanted: NDArray[Any]) -> NDArray[np.int64]:
         """Where wanted ids are among them; −1 for one that is not."""
-        from pygeco.io.tables import find_positions
+        from pygeco.io.tables import find_unsorted
 
-        order = np.argsort(self.names, kind="stable")
-        place = find_positions(self.names[order], wanted)
-        return np.where(place >= 0, order[np.maximum(place, 0)], -1)
+        return find_unsorted(self.names, wanted)
 
 
 def parse_newcomers(model: Any, texts: list[str]) -> Newcomers:

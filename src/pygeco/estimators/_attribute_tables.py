@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from pygeco.bayes.attributes import AttributeValues
 from pygeco.estimators._attribute_coding import Group
 from pygeco.estimators._attribute_fitting import Wishes
 from pygeco.estimators.attributes import Attributes
@@ -74,6 +76,12 @@ def align_attributes(
     if ids is None:
         return _at_positions(rows, encoder, wanted, count, column, name)
     return _by_id(rows, encoder, wanted, ids, column, name)
+
+
+def group_values(matrix: Any, known: NDArray[np.bool_], groups: Sequence[Group]) -> AttributeValues:
+    """Coded attributes as a fit takes them, in the groups of their encoder."""
+    names, sizes = (group.name for group in groups), (group.size for group in groups)
+    return AttributeValues(matrix, known, tuple(names), tuple(sizes))
 
 
 def _split_pair(attributes: Any, name: str) -> tuple[Attributes, Any]:

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.bayes.attributes import AttributeValues
+from pygeco.estimators._attribute_tables import group_values
 from pygeco.estimators._ids import gather_ids, name_sides, take_ids
 from pygeco.estimators.attributes import Attributes
 from pygeco.estimators.ranking import Ranking
 from pygeco.io.attribute_tables import AttributeTable, read_attribute_table
-from pygeco.io.tables import find_positions
+from pygeco.io.tables import find_positions, find_unsorted
 from pygeco.models import FittedModel
 from pygeco.models.cold import add_lines
 from pygeco.models.completion import CompletionModel
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 NAMES = ("new_rows", "new_columns")
 
 
-class Newcomers(NamedTuple):
+class NewLines(NamedTuple):
     """New lines of one side: their attributes, and their ids, or None where they have none."""
 
     values: AttributeValues
@@ -39,7 +40,7 @@ class Extended(NamedTuple):
 
     model: CompletionModel
     fitted: FittedModel
-    sides: tuple[Newcomers | None, Newcomers | None]
+    sides: tuple[NewLines | None, NewLines | None]
 
     def locate(self, ids: NDArray[Any] | None, given: Any, side: int) -> NDArray[np.int64]:
         """Positions of ids of the fit and of new ones; new lines without ids come after the fit."""
@@ -49,9 +50,8 @@ class Extended(NamedTuple):
         at = np.asarray(wanted if ids is None else find_positions(ids, wanted)).astype(np.int64)
         total = self.model.shape[side]
         if ids is not None and new is not None and new.ids is not None:
-            order = np.argsort(new.ids, kind="stable")
-            place = find_positions(new.ids[order], wanted)
-            at = np.where((at < 0) & (place >= 0), own + order[np.maximum(place, 0)], at)
+            place = find_unsorted(new.ids, wanted)
+            at = np.where((at < 0) & (place >= 0), own + place, at)
         if np.any((at < 0) | (at >= total)):
             lost = int(np.argmax(((at < 0) | (at >= total)).reshape(-1)))
             wrong = wanted.reshape(-1)[[lost]].tolist()[0]
@@ -120,7 +120,7 @@ def recommend_new(
     return Ranking(take_ids(estimator.column_ids_, found), scores, given, names)
 
 
-def _encode(encoder: Attributes | None, given: Any, side: int) -> Newcomers:
+def _encode(encoder: Attributes | None, given: Any, side: int) -> NewLines:
     name = NAMES[side]
     if encoder is None:
         told = ("row_attributes", "column_attributes")[side]
@@ -135,14 +135,8 @@ def _encode(encoder: Attributes | None, given: Any, side: int) -> Newcomers:
     if isinstance(table, AttributeTable) and column in table.columns:
         ids = table.ids(column)
     matrix = encoder.transform(table)
-    groups = encoder.groups_
-    values = AttributeValues(
-        matrix,
-        np.ones(matrix.shape[0], bool),
-        tuple(group.name for group in groups),
-        tuple(group.size for group in groups),
-    )
-    return Newcomers(values, ids)
+    values = group_values(matrix, np.ones(matrix.shape[0], bool), encoder.groups_)
+    return NewLines(values, ids)
 
 
 def _fill(encoder: Attributes, given: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import HOST, host, moved
 from pygeco.arrays.low_rank import Array
-from pygeco.bayes.attributes import PATTERN, AttributeValues
+from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.effects import Effect
 from pygeco.bayes.posterior import Posterior
+from pygeco.bayes.ridge import PATTERN
 from pygeco.diagnostics.attribute_effects import AttributeEffects, GroupEffect, LevelEffect
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pygeco.algorithm.penalties import Penalty
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.informed import gather_known
 from pygeco.bayes.posterior import Known
-from pygeco.estimators._attribute_tables import SideAttributes, align_attributes
+from pygeco.estimators._attribute_tables import SideAttributes, align_attributes, group_values
 from pygeco.io.tables import find_positions
 from pygeco.models.slab_arrays import is_in_slabs
 from pygeco.objectives import Entries
@@ -70,7 +70,7 @@ def take_attributes(
                 "them on a cluster; leave them out, or fit on one machine."
             )
         ids[side], place = _join_ids(ids[side], found.extra_ids, count)
-        values.append(_order_values(found, place, count))
+        values.append(_order_values(found, place))
         encoders.append(found.encoder)
         places.append(place[:count])
     shape = (_count(values[0], entries.shape[0]), _count(values[1], entries.shape[1]))
@@ -124,15 +124,11 @@ def _join_ids(
     return union, find_positions(union, every)
 
 
-def _order_values(found: SideAttributes, place: NDArray[np.int64], count: int) -> AttributeValues:
+def _order_values(found: SideAttributes, place: NDArray[np.int64]) -> AttributeValues:
     """The attributes in the order of all ids."""
     order = np.argsort(place, kind="stable")
-    return AttributeValues(
-        sp.csr_array(found.matrix[order]),
-        found.known[order],
-        tuple(group.name for group in found.groups),
-        tuple(group.size for group in found.groups),
-    )
+    matrix = sp.csr_array(found.matrix[order])
+    return group_values(matrix, found.known[order], found.groups)
 
 
 def _spread_cells(

@@ -211,6 +211,13 @@ def find_positions(ids: Any, wanted: ArrayLike) -> NDArray[np.int64]:
     return np.where(known, at, -1)
 
 
+def find_unsorted(ids: NDArray[Any], wanted: ArrayLike) -> NDArray[np.int64]:
+    """The same among ids in any order."""
+    order = np.argsort(ids, kind="stable")
+    place = find_positions(ids[order], wanted)
+    return np.where(place >= 0, order[np.maximum(place, 0)], -1)
+
+
 def make_comparable(ids: NDArray[Any], wanted: ArrayLike) -> tuple[NDArray[Any], Any]:
     """The wanted ids in a type that compares exactly with `ids`, and which of them can be there."""
     if ids.dtype.kind == "O":

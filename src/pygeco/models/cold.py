@@ -8,6 +8,7 @@ import numpy as np
 
 from pygeco.arrays.kinds import foreign
 from pygeco.bayes.attributes import AttributeValues
+from pygeco.bayes.effects import widen_patterns
 from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.sweep import new_rows
 from pygeco.models.base import FittedModel
@@ -59,27 +60,14 @@ def _append(p: Posterior, values: AttributeValues) -> Posterior:
     new = new_rows(p, cells, values)
     rows = Side(*(np.concatenate([a, b]) for a, b in zip(p.rows, new, strict=True)))
     some = np.concatenate([p.row_prior.some, np.zeros(count, bool)])
-    # A new row knows no cell, so it adds no column to the pattern of the other side that counts.
-    effects = tuple(
-        effect
-        if effect.source != "pattern"
-        else effect._replace(
-            coefficients=_pad(effect.coefficients, count),
-            mean=_pad(effect.mean, count),
-            doubt=_pad(effect.doubt, count),
-        )
-        for effect in p.col_prior.effects
-    )
+    size = len(some)
+    effects = widen_patterns(p.col_prior.effects, size, np.arange(size - count))
     return replace(
         p,
         rows=rows,
         row_prior=p.row_prior._replace(some=some),
         col_prior=p.col_prior._replace(effects=effects),
     )
-
-
-def _pad(x: np.ndarray, count: int) -> np.ndarray:
-    return np.concatenate([x, np.zeros((count, *x.shape[1:]), x.dtype)])
 
 
 def _add_rows(cells: Seen | None, count: int) -> Seen | None:

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pygeco.arrays.kinds import spread_lines
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.bayes.attributes import PATTERN, AttributeValues
+from pygeco.bayes.attributes import AttributeValues
+from pygeco.bayes.effects import widen_patterns
 from pygeco.bayes.posterior import Posterior
-from pygeco.bayes.priors import Gaussian
 from pygeco.bayes.sweep import new_rows
 from pygeco.losses import Loss
 from pygeco.models.folding import Linear, Sizes
@@ -115,10 +115,14 @@ def _widen(state: Linear | Posterior, entries: Entries, places: Places) -> Linea
         some = [cells.counts() > 0 for cells in (entries.by_row, entries.by_col)]
         return replace(
             state,
-            rows=Side(*(_add_zeros(part, m, row) for part in state.rows)),
-            cols=Side(*(_add_zeros(part, n, col) for part in state.cols)),
-            row_prior=_widen_prior(state.row_prior, some[0], n, col),
-            col_prior=_widen_prior(state.col_prior, some[1], m, row),
+            rows=Side(*(spread_lines(part, m, row) for part in state.rows)),
+            cols=Side(*(spread_lines(part, n, col) for part in state.cols)),
+            row_prior=state.row_prior._replace(
+                some=some[0], effects=widen_patterns(state.row_prior.effects, n, col)
+            ),
+            col_prior=state.col_prior._replace(
+                some=some[1], effects=widen_patterns(state.col_prior.effects, m, row)
+            ),
         )
     A, b = state.A.astype(float), state.biases
     rows, cols = (
@@ -127,32 +131,11 @@ def _widen(state: Linear | Posterior, entries: Entries, places: Places) -> Linea
     )
     return replace(
         state,
-        A=LowRank(_add_zeros(A.U, m, row), A.s, _add_zeros(A.V, n, col)),
-        biases=Biases(b.mean, _add_zeros(b.row, m, row), _add_zeros(b.col, n, col)),
+        A=LowRank(spread_lines(A.U, m, row), A.s, spread_lines(A.V, n, col)),
+        biases=Biases(b.mean, spread_lines(b.row, m, row), spread_lines(b.col, n, col)),
         rows=rows,
         cols=cols,
     )
-
-
-def _widen_prior(prior: Gaussian, some: NDArray[np.bool_], size: int, place: Positions) -> Gaussian:
-    """The prior where the other side has grown: new cells of a pattern have no effect yet."""
-    effects = tuple(
-        effect
-        if effect.source != PATTERN
-        else effect._replace(
-            coefficients=_add_zeros(effect.coefficients, size, place),
-            mean=_add_zeros(effect.mean, size, place),
-            doubt=_add_zeros(effect.doubt, size, place),
-        )
-        for effect in prior.effects
-    )
-    return prior._replace(some=some, effects=effects)
-
-
-def _add_zeros(x: Array, size: int, place: Positions) -> Array:
-    out = np.zeros((size, *x.shape[1:]), x.dtype)
-    out[place] = x
-    return out
 
 
 def _refit_rows(
