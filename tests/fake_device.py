@@ -149,7 +149,7 @@ def _inside(x):
         return _Formulas(x)
     if hasattr(x, "_fields"):
         fields = {n: getattr(x, n) for n in x._fields}
-        host = ("prior", *(["shift"] if np.ndim(fields.get("shift")) == 1 else []))
+        host = ("prior", "spectrum", *(["shift"] if np.ndim(fields.get("shift")) == 1 else []))
         done = {n: f if n in host or n == "engine" else _inside(f) for n, f in fields.items()}
         if "engine" in done:
             done["engine"] = ENGINE

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         evaluate,
         load,
     )
-    from pygeco.objectives import Custom, Dense, Entries, Features, Quadratic, Sensing
+    from pygeco.objectives import Clicks, Custom, Dense, Entries, Features, Quadratic, Sensing
     from pygeco.reports import report
 
 __version__ = "0.1.0"
@@ -71,7 +71,15 @@ _HOMES = {
         "evaluate",
         "load",
     ),
-    "pygeco.objectives": ("Custom", "Dense", "Entries", "Features", "Quadratic", "Sensing"),
+    "pygeco.objectives": (
+        "Clicks",
+        "Custom",
+        "Dense",
+        "Entries",
+        "Features",
+        "Quadratic",
+        "Sensing",
+    ),
     "pygeco.reports": ("report",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -83,6 +91,7 @@ __all__ = [
     "Attributes",
     "CellKFold",
     "Certificate",
+    "Clicks",
     "Custom",
     "Dense",
     "Entries",

@@ -39,6 +39,7 @@ class Purpose(IntEnum):
     EXPERIMENT = 16
     IMPUTER_ERROR = 17  # cells masked to state the imputer's error by
     ATTRIBUTES = 18  # signs by which degrees of freedom are estimated
+    ALTERNATION = 19  # first columns of an alternation over clicks
 
 
 def stream(purpose: Purpose, seed: int = 0, *keys: int) -> np.random.Generator:

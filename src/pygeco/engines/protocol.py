@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Concatenate
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.arrays.kinds import inner, times
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.values import (
     Cells,
@@ -75,6 +76,14 @@ class Engine(ABC):
         them again.
         """
         return None
+
+    def weighted_gram(self, X: Array, weights: Array) -> Array:
+        """Xᵀ diag(weights) X of a tall array, on the host in float64. O(n s²)."""
+        return inner(X * weights[:, None], X).astype(float)
+
+    def rotate(self, X: Array, Q: Array) -> Array:
+        """X Q of a tall array and a square one of the host. O(n s²)."""
+        return times(X, Q)
 
     def fingerprint(self) -> list[str] | None:
         """Hashes that stand for the cells, where those are not at hand; None where they are."""

@@ -137,6 +137,9 @@ class Ridges(NamedTuple):
     (d,); as (m, d), one a group, it is where the groups are.
     `jitter`, a share of the mean curvature, pulls a singular system to its start. A `noise` of
     standard normals (m, d) draws from the posterior. None stands for zeros; for ones as a ridge.
+
+    A `background` (m,) adds background_i diag(spectrum) to Λ_i; `spectrum` (s,) is on the host. The
+    prior is then the identity, and there are no offsets, biases, variances, shifts or noise.
     """
 
     partner: Array
@@ -150,14 +153,18 @@ class Ridges(NamedTuple):
     jitter: float
     noise: Array | None
     offsets: bool
+    background: Array | None = None
+    spectrum: Array | None = None
 
 
 class Solved(NamedTuple):
     """Solutions (m, d), posterior means where noise was given, variances where asked for, and
-    Σ w Var(ŷ) by the variances of both sides.
+    Σ w Var(ŷ) by the variances of both sides. With a background and no jitter, `unexplained` is
+    Σ w y² − Σ ⟨b_i, x_i⟩: what is left of the sum of squares and the ridges.
     """
 
     out: Array
     mean: Array | None
     variance: Array | None
     uncertainty: float
+    unexplained: float = 0.0

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import HOST
 from pygeco.arrays.low_rank import Array
-from pygeco.engines.cpu import products, separable, tiles
+from pygeco.engines.cpu import backgrounds, products, separable, tiles
 from pygeco.engines.cpu.cells import both_orders, order_that_serves, scatter_runs
 from pygeco.engines.cpu.ranking import top_k
 from pygeco.engines.cpu.sweep import half_sweep, tables
@@ -105,7 +105,15 @@ class CpuCells(Engine):
     ) -> Systems:
         return separable.systems(cells, loss, P, Q, size, curved=curved)
 
+    def weighted_gram(self, X: Array, weights: Array) -> Array:
+        return backgrounds.weighted_gram(X, weights)
+
+    def rotate(self, X: Array, Q: Array) -> Array:
+        return backgrounds.rotate(X, Q)
+
     def half_sweep(self, cells: Cells, start: Array, ridges: Ridges, *, variances: bool) -> Solved:
+        if ridges.background is not None:
+            return backgrounds.half_sweep(cells, start, ridges)
         m, d = start.shape
         s, dtype = ridges.partner.shape[1], start.dtype
         flat, width = pad_rows(ridges.partner)

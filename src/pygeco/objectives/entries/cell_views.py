@@ -112,6 +112,14 @@ class CellViews:
             second += float(np.dot(wy, y))
         return first, second
 
+    def group_moments(self, columns: bool, Q: Array) -> tuple[Array, Array]:
+        """Σ w q qᵀ and Σ w y q of each column (else row), q the rows of Q that its cells have."""
+        return self.engine.moments(self.cells(columns), Q)
+
+    def cross_moments(self, columns: bool, Q: Array, q: Array) -> Array:
+        """What another column q of Q adds to those Grams: Σ w q_i Q_i of each column (else row)."""
+        return self.engine.cross_grams(self.cells(columns), Q, q)
+
     def shift(self, row: Array, col: Array) -> Self:
         """A ↦ R(A + row 1ᵀ + 1 colᵀ): the same cells seen from an offset, the indices shared."""
         moved = self._changed()

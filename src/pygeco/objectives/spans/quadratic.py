@@ -8,8 +8,9 @@ everything without a pass over the data.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import scipy.linalg
@@ -19,11 +20,24 @@ from pygeco.arrays.linalg import solve_psd
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.objectives.spans import kronecker
 
-if TYPE_CHECKING:
-    from pygeco.objectives.entries.objective import Entries
-
 # Up to this many columns the s⁴ tensor is kept and factorized; beyond, conjugate gradients.
 MAX_FORMED_COLUMNS = 48
+
+Product = Callable[[Array], Array]
+
+
+class Squares(Protocol):
+    """What the span needs of a weighted sum of squares over cells, by column or by row."""
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def total_weight(self) -> float: ...
+    @property
+    def value_at_zero(self) -> float: ...
+    def group_moments(self, columns: bool, Q: Array) -> tuple[Array, Array]: ...
+    def cross_moments(self, columns: bool, Q: Array, q: Array) -> Array: ...
+    def target_products(self, flipped: bool) -> tuple[Product, Product]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +51,7 @@ class QuadraticSpan:
     until a pair is appended. The two sides may have different numbers of columns.
     """
 
-    objective: Entries
+    objective: Squares
     flipped: bool
     X: Array
     Y: Array
@@ -49,13 +63,12 @@ class QuadraticSpan:
     quadratic: bool = True
 
     @classmethod
-    def of(cls, objective: Entries, A: LowRank) -> QuadraticSpan:
+    def of(cls, objective: Squares, A: LowRank) -> QuadraticSpan:
         """The problem over the columns of A in one pass: |E| s²/2 multiply-adds."""
         m, n = objective.shape
         flipped = m < n
         X, Y = (A.V, A.U) if flipped else (A.U, A.V)
-        cells = objective.by_row if flipped else objective.by_col
-        grams, sides = objective.engine.moments(cells, X)
+        grams, sides = objective.group_moments(not flipped, X)
         k, t = X.shape[1], Y.shape[1]
         H = None
         if k <= MAX_FORMED_COLUMNS:
@@ -69,9 +82,8 @@ class QuadraticSpan:
         old = self._turned()
         s = old.X.shape[1]
         X, Y = np.column_stack([old.X, x]), np.column_stack([old.Y, y])
-        cells = self.objective.by_row if self.flipped else self.objective.by_col
         x = contiguous(x)
-        fresh = self.objective.engine.cross_grams(cells, X, x)
+        fresh = self.objective.cross_moments(not self.flipped, X, x)
         grams: Array = np.empty_like(fresh, shape=(len(Y), s + 1, s + 1))
         grams[:, :s, :s] = old.grams
         grams[:, s, :] = fresh

@@ -1,0 +1,1 @@
+"""Clicks: observed cells before a background of all others."""
