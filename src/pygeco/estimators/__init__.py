@@ -5,6 +5,7 @@ from pygeco.estimators.cell_list import CellKFold, CellList, cells
 from pygeco.estimators.completion import MatrixCompletion
 from pygeco.estimators.evaluation import Evaluation, evaluate
 from pygeco.estimators.imputer import LowRankImputer
+from pygeco.estimators.list_evaluation import ListEvaluation
 from pygeco.estimators.low_rank_classifier import LowRankClassifier
 from pygeco.estimators.quadratic_classifier import QuadraticClassifier
 from pygeco.estimators.quadratic_regressor import QuadraticRegressor
@@ -17,6 +18,7 @@ __all__ = [
     "CellKFold",
     "CellList",
     "Evaluation",
+    "ListEvaluation",
     "LowRankClassifier",
     "LowRankImputer",
     "MatrixCompletion",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,12 @@ from pygeco.arrays.kinds import host
 from pygeco.diagnostics import metrics
 from pygeco.diagnostics.metrics import Errors, Ranked
 from pygeco.estimators._tables import locate_ratings
+from pygeco.estimators.list_evaluation import (
+    ListEvaluation,
+    judge_against_negatives,
+    judge_all_columns,
+    judge_new_rows,
+)
 
 if TYPE_CHECKING:
     from pygeco.estimators.completion import MatrixCompletion
@@ -48,35 +54,82 @@ class Evaluation(NamedTuple):
     fitted: int = 0
 
 
+@overload
 def evaluate(
     model: MatrixCompletion,
     X: Any,
     *,
-    k: int = 10,
+    protocol: Literal["ratings"] = "ratings",
+    k: int | None = None,
     threshold: float | None = None,
     progress: Callable[[float], object] | None = None,
-) -> Evaluation:
-    """Judge a `MatrixCompletion` that was fitted from a table by another table of ratings.
+) -> Evaluation: ...
+
+
+@overload
+def evaluate(
+    model: Any,
+    X: Any,
+    *,
+    protocol: Literal["all", "leave-one-out", "new-rows"],
+    k: int | Sequence[int] | None = None,
+    threshold: float | None = None,
+    seen: Any = None,
+    negatives: Any = None,
+    given: Any = None,
+    progress: Callable[[float], object] | None = None,
+) -> ListEvaluation: ...
+
+
+def evaluate(
+    model: Any,
+    X: Any,
+    *,
+    protocol: str = "ratings",
+    k: Any = None,
+    threshold: float | None = None,
+    seen: Any = None,
+    negatives: Any = None,
+    given: Any = None,
+    progress: Callable[[float], object] | None = None,
+) -> Evaluation | ListEvaluation:
+    """Judge a model by cells that it was not fitted to.
 
     Cells that the model was fitted to say nothing about new ones: they are left out, and counted.
     Lists leave out what was fitted.
 
     Parameters
     ----------
-    model : MatrixCompletion
-        Fitted from a table.
-    X : table
-        Ratings, as `fit` takes them.
-    k : int, default=10
-        The length of the lists.
+    model : MatrixCompletion, pair of arrays, or object with `shape` and `score_rows`
+        For "ratings", a `MatrixCompletion` that was fitted from a table. For the others whatever
+        scores columns: a fitted estimator, factors U (m, r) and V (n, r), or an object whose
+        `score_rows(rows)` gives the scores of all columns for these rows, (rows, n).
+    X : table, sparse matrix, tuple (rows, cols) or CellList
+        The held-out cells: ratings, as `fit` takes them, or clicks.
+    protocol : str, default="ratings"
+        "ratings": errors of predicted values, and lists of length k, in which a value from
+        `threshold` on is relevant. "all": for every row with a held-out click, all columns that it
+        has not clicked before are ranked. "leave-one-out": each held-out click is ranked among the
+        columns that `negatives` has for it. "new-rows": as "all", for rows that the model was not
+        fitted to and that are folded in from the clicks in `given`.
+    k : int, sequence of ints or None, default=None
+        The lengths of lists: by default 10 for "ratings", which takes one, else 10 and 20.
     threshold : float or None, default=None
-        From which on a value is relevant; by default the mean of the fitted values.
+        From which on a value is relevant: by default the mean of the fitted values for "ratings",
+        else every cell.
+    seen : sparse matrix, tuple or None, default=None
+        The clicks that lists leave out; by default those of the fit.
+    negatives : sequence of arrays of ints or None, default=None
+        For each held-out click, in the order of X, the columns that it is ranked among.
+    given : sparse matrix or None, default=None
+        The clicks by which new rows are known, in the numbering of X.
     progress : callable or None, default=None
         Called with the share that is done.
 
     Returns
     -------
-    Evaluation
+    Evaluation or ListEvaluation
+        The former for "ratings".
 
     Examples
     --------
@@ -90,7 +143,51 @@ def evaluate(
     >>> found = evaluate(model, table[held_out])
     >>> bool(found.errors.cells == held_out.sum()), found.fitted
     (True, 0)
+
+    Lists of any scores, by clicks that were held out:
+
+    >>> import numpy as np
+    >>> U, V = np.array([[1.0], [1.0]]), np.array([[3.0], [2.0], [1.0]])
+    >>> seen, held = (np.array([0, 1]), np.array([0, 1])), (np.array([0, 1]), np.array([1, 2]))
+    >>> evaluate((U, V), held, protocol="all", seen=seen, k=[1, 2]).recall
+    {1: 0.5, 2: 1.0}
     """
+    settings = {"threshold": threshold, "seen": seen, "negatives": negatives, "given": given}
+    _check_settings(protocol, settings)
+    if protocol == "all":
+        return judge_all_columns(model, X, k, seen=seen, threshold=threshold, progress=progress)
+    if protocol == "leave-one-out":
+        return judge_against_negatives(model, X, k, negatives=negatives, progress=progress)
+    if protocol == "new-rows":
+        return judge_new_rows(model, X, k, given=given, threshold=threshold, progress=progress)
+    return _judge_ratings(model, X, 10 if k is None else k, threshold, progress)
+
+
+PROTOCOLS = {  # and what goes with each
+    "ratings": ("threshold",),
+    "all": ("threshold", "seen"),
+    "leave-one-out": ("negatives",),
+    "new-rows": ("threshold", "given"),
+}
+
+
+def _check_settings(protocol: str, settings: dict[str, Any]) -> None:
+    if protocol not in PROTOCOLS:
+        raise ValueError(f"protocol: expected one of {tuple(PROTOCOLS)}, not {protocol!r}.")
+    for name, value in settings.items():
+        if value is not None and name not in PROTOCOLS[protocol]:
+            fits = [each for each, names in PROTOCOLS.items() if name in names]
+            raise ValueError(f"{name}: is for protocol={' or '.join(map(repr, fits))}.")
+
+
+def _judge_ratings(
+    model: MatrixCompletion,
+    X: Any,
+    k: int,
+    threshold: float | None,
+    progress: Callable[[float], object] | None,
+) -> Evaluation:
+    """Errors of predicted values, and lists by those that are relevant."""
     check_is_fitted(model)
     if model.row_ids_ is None:
         raise ValueError(

@@ -12,8 +12,9 @@ from pygeco.arrays.kinds import contiguous, empty, foreign, host, moved, on
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.reasons import contributions
 from pygeco.models.base import FittedModel
-from pygeco.models.ranking import Best, Reasons, list_length, rank_lines
-from pygeco.models.seen import Positions, count_other_values, has_cells, hide_cells
+from pygeco.models.ranking import Best, Reasons, list_length
+from pygeco.models.scoring import FactorScorer, list_best
+from pygeco.models.seen import Positions, count_other_values, has_cells
 from pygeco.models.similarity import find_alike
 from pygeco.models.updating import take_in
 from pygeco.objectives import Entries
@@ -68,26 +69,19 @@ class CompletionModel(FittedModel):
         allowed: NDArray[np.bool_] | None = None,
     ) -> Best:
         wanted = list_length(k, self.shape[1] if allowed is None else int(allowed.sum()))
-        # What differs within a row, in double precision: a large mean would hide it.
-        left = self.factors.left.astype(float)
-        right = contiguous(self.factors.V.T, float)
-        col = self.biases.col - self.biases.col.mean()
         known = ((self.seen, hide_seen), (self.held_out, hide_held_out))
-
-        def scores(flat: Positions) -> Array:
-            table = left[flat] @ right
-            table += col
-            if allowed is not None:
-                table[:, on(~allowed, left)] = -np.inf
-            for cells, hides in known:
-                if hides and cells is not None:
-                    hide_cells(table, flat, cells)
-            return table
-
-        found, _ = rank_lines(rows, wanted, scores, left)
-        answers = self.predict(on(rows, left)[..., None], np.maximum(found, 0))
+        hidden = [cells for cells, hides in known if hides and cells is not None]
+        scorer = self.make_scorer()
+        found, _ = list_best(scorer, rows, wanted, hidden=hidden, allowed=allowed)
+        answers = self.predict(on(rows, found)[..., None], np.maximum(found, 0))
         answers[found < 0] = -np.inf
         return Best(found, answers)
+
+    def make_scorer(self) -> FactorScorer:
+        """What differs within a row, in double precision: a large mean would hide it."""
+        left = self.factors.left.astype(float)
+        col = self.biases.col - self.biases.col.mean()
+        return FactorScorer(left, contiguous(self.factors.V, float), on(col, left))
 
     def similar_rows(self, rows: Positions, k: int) -> Best:
         return find_alike(self.factors.left, rows, k)

@@ -1,0 +1,109 @@
+"""Whatever gives each column a score for a row, and the best columns by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.kinds import host, on, parts
+from pygeco.arrays.low_rank import Array
+from pygeco.models.ranking import ROWS, Best, rank_lines
+from pygeco.models.seen import Positions, Seen, hide_cells
+
+CELLS_AT_ONCE = 1 << 16  # scored one by one: at rank 256, 270 MB
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """What can be judged by the lists it makes: a score for every column of a row.
+
+    Attributes
+    ----------
+    shape : tuple of two ints
+        Rows and columns.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    def score_rows(self, rows: Positions) -> Array:
+        """Scores of all columns for each row, (rows, n), which the caller may write into."""
+
+
+@dataclass(frozen=True, eq=False)
+class FactorScorer:
+    """The score of column j for row i is ⟨left_i, right_j⟩ + offsets_j.
+
+    Attributes
+    ----------
+    left : array (m, r)
+        A line for each row.
+    right : array (n, r)
+        A line for each column.
+    offsets : array (n,) or None
+        Of the columns.
+    """
+
+    left: Array
+    right: Array
+    offsets: Array | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.left), len(self.right)
+
+    def score_rows(self, rows: Positions) -> Array:
+        table = self.left[rows] @ self.right.T
+        return table if self.offsets is None else table + self.offsets
+
+
+def list_best(
+    scorer: Scorer,
+    rows: Positions,
+    k: int,
+    *,
+    hidden: Sequence[Seen] = (),
+    allowed: NDArray[np.bool_] | None = None,
+) -> Best:
+    """The k best columns of each row and their scores, without the cells in `hidden`.
+
+    Of equals the first column comes first; −1 and −inf where there are too few. A block of rows at
+    a time.
+    """
+
+    def scores(flat: Positions) -> Array:
+        table = scorer.score_rows(flat)
+        if allowed is not None:
+            table[:, on(~allowed, table)] = -np.inf
+        for cells in hidden:
+            hide_cells(table, flat, cells)
+        return table
+
+    like = scorer.left if isinstance(scorer, FactorScorer) else np.zeros(0)
+    return rank_lines(rows, k, scores, like)
+
+
+def score_cells(scorer: Scorer, rows: Positions, cols: Positions) -> Array:
+    """The scores at single cells, in double precision."""
+    out = np.empty(len(rows))
+    if isinstance(scorer, FactorScorer):
+        for part in parts(len(rows), CELLS_AT_ONCE):
+            i, j = on(rows[part], scorer.left), on(cols[part], scorer.left)
+            found = np.einsum(
+                "tr,tr->t", scorer.left[i].astype(float), scorer.right[j].astype(float)
+            )
+            out[part] = host(found if scorer.offsets is None else found + scorer.offsets[j])
+        return out
+    order = np.argsort(rows, kind="stable")
+    own: NDArray[np.int64]
+    own, starts = np.unique(rows[order], return_index=True)
+    ends = np.append(starts[1:], len(rows))
+    for part in parts(len(own), ROWS):
+        table = host(scorer.score_rows(own[part]))
+        cells = order[starts[part][0] : ends[part][-1]]
+        out[cells] = table[np.searchsorted(own[part], rows[cells]), cols[cells]]
+    return out

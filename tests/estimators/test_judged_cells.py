@@ -1,0 +1,31 @@
+"""What can be judged, and clicks in any form."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from pygeco import MatrixCompletion, evaluate
+from pygeco.data import make_ratings
+from pygeco.estimators._judged_cells import find_clicks
+
+
+def test_stored_zeros_are_no_clicks_and_others_come_by_row() -> None:
+    X = sp.coo_matrix(([1.0, 0.0, 2.0, 1.0], ([2, 0, 1, 0], [0, 1, 2, 2])), (3, 3))
+    found = find_clicks(None, X, (3, 3))
+    assert list(zip(*found, strict=True)) == [(0, 2), (1, 2), (2, 0)]
+    assert find_clicks(None, X, (3, 3), threshold=2.0).rows.tolist() == [1]
+
+
+def test_clicks_in_a_wrong_form_are_refused() -> None:
+    model = MatrixCompletion(1, random_state=0).fit(make_ratings((9, 8), 30))
+    for wrong in (np.zeros(3), (np.ones(2), np.ones(2)), ([0], [1, 2]), (1, 2, 3, 4, 5), "abc"):
+        with pytest.raises(ValueError, match=r"^X: (expected|a tuple)"):
+            evaluate(model, wrong, protocol="all")
+    with pytest.raises(ValueError, match="has a column 8, but the model has 8"):
+        evaluate(model, ([0], [8]), protocol="all")
+
+
+def test_what_cannot_be_judged_is_said() -> None:
+    for model, said in ((object(), "expected a fitted"), ((np.eye(2), np.eye(3)), "factors")):
+        with pytest.raises(ValueError, match=said):
+            evaluate(model, ([0], [0]), protocol="all")
