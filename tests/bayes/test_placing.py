@@ -46,11 +46,16 @@ def test_a_new_row_is_the_posterior_about_its_own_center():
     indicator = np.zeros(n)
     indicator[cols] = 3**-0.5
     center += (indicator - effect.mean) @ effect.coefficients
+    doubt = (indicator - effect.mean) @ effect.doubt
+    doubt += sum(
+        (x[0, t] - moves[name].mean[0]) * moves[name].doubt[0] for t, name in enumerate("ab")
+    )
+    precision = prior.precision / (1 + np.mean(doubt**2))
     Z = np.column_stack([p.cols.factor, np.ones(n)]).astype(float)
     spread = np.append(p.cols.variance[cols].sum(axis=0), 0.0)
-    system = prior.precision + p.tau * (Z[cols].T @ Z[cols] + np.diag(spread))
+    system = precision + p.tau * (Z[cols].T @ Z[cols] + np.diag(spread))
     rest = (y - p.mean) / p.scale - p.cols.bias[cols]
-    expected = np.linalg.solve(system, prior.precision @ center + p.tau * Z[cols].T @ rest)
+    expected = np.linalg.solve(system, precision @ center + p.tau * Z[cols].T @ rest)
     np.testing.assert_allclose(np.append(found.factor[0], found.bias[0]), expected, atol=2e-4)
     # Without cells it is where its attributes alone put it, with the doubt about their effects.
     cold = prior.cold

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,21 +13,36 @@ from pygeco.bayes.attributes import FLOAT, AttributeValues, pattern_sizes, place
 from pygeco.bayes.cold import put_cold
 from pygeco.bayes.effects import Effect
 from pygeco.bayes.priors import Gaussian
-from pygeco.bayes.ridge import PATTERN
+from pygeco.bayes.ridge import PATTERN, TABLE
 from pygeco.engines import Cells
 from pygeco.objectives.entries.half_sweep import Side
 
 
-def place_rows_by(prior: Gaussian, cells: Cells, values: AttributeValues | None) -> Gaussian:
-    """The prior of new rows, whose cells these are: a centre for each.
+class Placed(NamedTuple):
+    """The prior of new rows, a centre for each, and by what its precision is multiplied there."""
 
-    Of what is not known the fit's mean is taken.
+    prior: Gaussian
+    ridge: Array | None = None
+
+
+def place_rows_by(prior: Gaussian, cells: Cells, values: AttributeValues | None) -> Placed:
+    """The prior of new rows, whose cells these are.
+
+    Of what is not known the fit's mean is taken. Where there are attributes, coefficients are known
+    to S only, and the covariance of row i is (1 + x_iᵀ S x_i) Λ⁻¹.
     """
     if not prior.effects:
-        return prior
-    moves = _move_all(prior, [e.coefficients for e in prior.effects], cells, values)
-    centers = on(prior.centre.astype(FLOAT), moves) + moves
-    return prior._replace(some=cells.counts() > 0, centers=centers)
+        return Placed(prior)
+    d = len(prior.centre)
+    is_doubted = any(e.source == TABLE for e in prior.effects)  # else no draws were kept
+    columns = [
+        np.column_stack([e.coefficients, e.doubt]) if is_doubted else e.coefficients
+        for e in prior.effects
+    ]
+    found = _move_all(prior, columns, cells, values)
+    centers = on(prior.centre.astype(FLOAT), found) + found[:, :d]
+    ridge = 1 / (1 + np.mean(found[:, d:] ** 2, axis=1)) if is_doubted else None
+    return Placed(prior._replace(some=cells.counts() > 0, centers=centers), ridge)
 
 
 def place_cold_rows(

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pygeco.arrays.kinds import on, zeros
+from pygeco.arrays.low_rank import Array
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.placing import place_cold_rows, place_rows_by
 from pygeco.bayes.posterior import LEAST_NOISE, Posterior
@@ -60,13 +61,22 @@ def sweep(data: Entries, now: Posterior, relax: float = 0.0) -> tuple[Posterior,
     return replace(now, rows=rows, cols=cols, tau=tau), error
 
 
-def sweep_side(cells: Cells, side: Side, partner: Side, prior: Gaussian, tau: float) -> Swept:
+def sweep_side(
+    cells: Cells,
+    side: Side,
+    partner: Side,
+    prior: Gaussian,
+    tau: float,
+    ridge: Array | None = None,
+) -> Swept:
+    """One side given the other; the prior's precision counts `ridge` times, one number a row."""
     return half_sweep(
         cells,
         side,
         partner,
         prior=prior.precision,
         centre=prior.about,
+        ridge=ridge,
         tau=tau,
         variances=True,
     )
@@ -82,14 +92,15 @@ def new_rows(model: Posterior, entries: Entries, values: AttributeValues | None 
     m, like = entries.shape[0], model.cols.factor
     side = Side(zeros((m, model.rank), like, FLOAT), zeros(m, like, FLOAT))
     cells = data.by_row
-    prior = place_rows_by(model.row_prior, cells, values)
+    prior, ridge = place_rows_by(model.row_prior, cells, values)
     if model.weighing is None:
-        side = sweep_side(cells, side, model.cols, prior, model.tau).side
+        side = sweep_side(cells, side, model.cols, prior, model.tau, ridge).side
         return place_cold_rows(side, prior, cells, values)
     centre = on(prior.about.astype(FLOAT), like)
     side = Side(side.factor + centre[..., :-1], side.bias + centre[..., -1])
     for _ in range(REWEIGHTINGS):
         P, Q = append_offsets(side.factor, like, side.bias, model.cols.bias)
         weights = model.weighing.weights(model.scale * measure_residuals(cells, P, Q).astype(float))
-        side = sweep_side(multiply_weights(cells, weights), side, model.cols, prior, model.tau).side
+        own = multiply_weights(cells, weights)
+        side = sweep_side(own, side, model.cols, prior, model.tau, ridge).side
     return place_cold_rows(side, prior, cells, values)

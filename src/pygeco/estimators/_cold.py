@@ -66,7 +66,7 @@ def extend(estimator: _CompletionState, new_rows: Any, new_columns: Any) -> Exte
     """The fitted model with lines that are known by their attributes."""
     encoders = estimator.row_encoder_, estimator.column_encoder_
     sides = [
-        None if given is None else _encode(encoder, given, side)
+        None if given is None else encode_lines(encoder, given, side, NAMES[side])
         for side, (given, encoder) in enumerate(zip((new_rows, new_columns), encoders, strict=True))
     ]
     rows, columns = (None if new is None else new.values for new in sides)
@@ -79,7 +79,7 @@ def predict_new(
 ) -> Any:
     """See `MatrixCompletion.predict`: cells of which a row or a column may be new."""
     if cols is None:
-        raise ValueError("new_rows: needs rows and cols, one id each for every cell.")
+        raise ValueError("new_rows: needs rows and cols, one id each for every cell, or a matrix.")
     wide = extend(estimator, *new)
     ids = gather_ids(estimator.row_ids_), estimator.column_ids_
     i, j = np.broadcast_arrays(wide.locate(ids[0], rows, 0), wide.locate(ids[1], cols, 1))
@@ -120,8 +120,8 @@ def recommend_new(
     return Ranking(take_ids(estimator.column_ids_, found), scores, given, names)
 
 
-def _encode(encoder: Attributes | None, given: Any, side: int) -> NewLines:
-    name = NAMES[side]
+def encode_lines(encoder: Attributes | None, given: Any, side: int, name: str) -> NewLines:
+    """Attributes of new lines as a user gives them; errors call them by this name."""
     if encoder is None:
         told = ("row_attributes", "column_attributes")[side]
         raise ValueError(f"{name}: the model was fitted without {told}; fit it with them.")

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from pygeco.arrays.low_rank import Array
 from pygeco.estimators._cold import predict_new, recommend_new
 from pygeco.estimators._completion_state import _CompletionState
-from pygeco.estimators._predicting import predict_linear, predict_values, score_cells
+from pygeco.estimators._folding import complete_rows
+from pygeco.estimators._predicting import is_matrix, predict_linear, predict_values, score_cells
 from pygeco.estimators._recommending import (
     choose_candidates,
     explain_cell,
@@ -53,7 +54,8 @@ class _CompletionAnswers(_CompletionState):
         cols : array or None, default=None
             The columns of the cells.
         return_std : bool, default=False
-            Give standard deviations too; needs the evidence.
+            Give standard deviations too; needs the evidence. Those of a matrix's rows are the
+            evidence's own, whether there are draws or not.
         unknown : "mean", "nan" or "error", default="mean"
             An id that was not fitted stands for the average row or column, gives NaN, or is an
             error. A table's column `known` marks such cells, and a warning tells of them where ids
@@ -62,7 +64,7 @@ class _CompletionAnswers(_CompletionState):
             The attributes of rows and columns that were not fitted, in the form of those of the
             fit, with their ids: cells of these ids are then predicted by what is known of them. A
             dict of single values is one line. Where the fit had no ids, new lines are numbered on
-            from its own.
+            from its own. Of a matrix, `new_rows` has a line for each of its rows, in their order.
 
         Returns
         -------
@@ -73,6 +75,8 @@ class _CompletionAnswers(_CompletionState):
         """
         check_is_fitted(self)
         if new_rows is not None or new_columns is not None:
+            if cols is None and new_columns is None and is_matrix(self, rows):
+                return complete_rows(self, rows, new_rows, return_std=return_std)
             return predict_new(self, rows, cols, return_std, (new_rows, new_columns))
         return predict_values(self, rows, cols, return_std, unknown)
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays.kinds import answer, on
 from pygeco.arrays.low_rank import Array
-from pygeco.estimators._updating import fold_columns, fold_rows, take_in_cells
-from pygeco.estimators._whole import all_or_nothing
-
-if TYPE_CHECKING:
-    pass
 from pygeco.estimators._completion_answers import _CompletionAnswers
+from pygeco.estimators._folding import complete_columns, fold_columns, fold_rows
+from pygeco.estimators._updating import take_in_cells
+from pygeco.estimators._whole import all_or_nothing
 
 
 class _CompletionFolding(_CompletionAnswers):
     """What `MatrixCompletion` makes of new rows and columns, and how it takes in new cells."""
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any, attributes: Any = None) -> Array:
         """Find coordinates of the rows of X in `components_`, each fitted to its known cells alone.
 
         By the loss of the fit and its penalty, weighted norms included; by the prior, where it was
@@ -31,13 +29,17 @@ class _CompletionFolding(_CompletionAnswers):
         ----------
         X : matrix or tuple (rows, cols, values[, shape])
             With the columns of the fit; the rows may be new.
+        attributes : table, dict, matrix or None, default=None
+            What is known of these rows beside their cells, in the form of `row_attributes` of the
+            fit: a line for each row of X, in their order. With few cells they say much, with many
+            little; rows without any are where attributes alone put them.
 
         Returns
         -------
         array (rows, rank_), or (rows, rank_ + 1) with offsets for rows
         """
         check_is_fitted(self)
-        return fold_rows(self, X)
+        return fold_rows(self, X, attributes)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Give full rows, dense, as `predict` would: coordinates times `components_`, plus offsets.
@@ -55,7 +57,7 @@ class _CompletionFolding(_CompletionAnswers):
         check_is_fitted(self)
         return answer(self.model_.respond(self.model_.complete_rows(on(X, self.factors_.V))), X)
 
-    def transform_columns(self, X: Any) -> Array:
+    def transform_columns(self, X: Any, attributes: Any = None) -> Array:
         """Find coordinates of new columns, each fitted to its known cells alone.
 
         A column is then `factors_.U` times its coordinates, plus its offset and those of the rows.
@@ -65,28 +67,34 @@ class _CompletionFolding(_CompletionAnswers):
         ----------
         X : matrix or tuple (rows, cols, values[, shape])
             (m, k), with the rows of the fit.
+        attributes : table, dict, matrix or None, default=None
+            What is known of these columns beside their cells: a line for each, as in `transform`.
 
         Returns
         -------
         array (k, rank_), or (k, rank_ + 1) with offsets for columns
         """
         check_is_fitted(self)
-        return fold_columns(self, X)
+        return fold_columns(self, X, attributes)
 
-    def complete_columns(self, X: Any) -> Array:
+    def complete_columns(self, X: Any, attributes: Any = None, *, return_std: bool = False) -> Any:
         """Complete new columns, as `predict` completes rows.
 
         Parameters
         ----------
         X : matrix or tuple (rows, cols, values[, shape])
             (m, k), with the rows of the fit.
+        attributes : table, dict, matrix or None, default=None
+            What is known of these columns beside their cells: a line for each, as in `transform`.
+        return_std : bool, default=False
+            Give standard deviations too; needs the evidence.
 
         Returns
         -------
-        array (m, k)
+        array (m, k), or pair of such
         """
-        z = self.model_.complete_columns(self.transform_columns(X))
-        return answer(self.model_.respond(z), *(X if isinstance(X, tuple) else (X,)))
+        check_is_fitted(self)
+        return complete_columns(self, X, attributes, return_std=return_std)
 
     @all_or_nothing
     def partial_fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> Self:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from pygeco.arrays.kinds import answer, host, on
 from pygeco.arrays.low_rank import Array
+from pygeco.estimators._folding import complete_rows
 from pygeco.estimators._frames import predict_frame
 from pygeco.estimators._ids import find_ids
 from pygeco.estimators._input import make_entries
@@ -37,9 +38,7 @@ def predict_values(
     if cols is None and is_frame(rows):
         return predict_frame(estimator, rows, return_std, unknown)
     if cols is None:
-        if return_std:
-            raise ValueError("return_std: needs rows and cols; a matrix has none.")
-        return model.respond(predict_linear(estimator, rows, None))
+        return complete_rows(estimator, rows, None, return_std=return_std)
     i = find_ids(estimator, "rows", rows, 0, unknown)
     j = find_ids(estimator, "cols", cols, 1, unknown)
     found = [model.predict(i, j)]
@@ -65,6 +64,11 @@ def predict_linear(estimator: _CompletionState, rows: Any, cols: ArrayLike | Non
     i = find_ids(estimator, "rows", rows, 0, "mean")
     j = find_ids(estimator, "cols", cols, 1, "mean")
     return answer(model.linear(i, j), rows, cols)
+
+
+def is_matrix(estimator: _CompletionState, X: Any) -> bool:
+    """Whether X is taken for rows to complete, rather than for cells of the fit."""
+    return not (isinstance(X, CellList) or is_frame(X) or _is_table_of_ids(estimator, X))
 
 
 def score_cells(estimator: _CompletionState, X: Any, y: Any) -> float:

@@ -1,4 +1,4 @@
-"""A fitted model that learns more: new rows and columns folded in, and new cells."""
+"""A fitted model that learns more: new cells, without another fit."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pygeco.arrays.kinds import answer
-from pygeco.arrays.low_rank import Array
-from pygeco.estimators._input import make_entries, read_cells
+from pygeco.estimators._input import read_cells
 from pygeco.estimators._marks import drop_marks
 from pygeco.estimators._recognize import take_cells
 from pygeco.estimators.cell_list import CellList
@@ -28,44 +26,6 @@ class Arrived(NamedTuple):
     new: Entries
     places: tuple[Positions, Positions]
     ids: tuple[NDArray[Any] | None, NDArray[Any] | None]
-
-
-def fold_rows(estimator: _CompletionState, X: Any) -> Array:
-    """See `MatrixCompletion.transform`."""
-    model = estimator.model_
-    entries = make_entries(
-        estimator,
-        X,
-        reset=False,
-        loss=model.loss,
-        duplicates=estimator.duplicates,
-        allow_empty=True,
-        engine=model.engine,
-    )
-    found = model.fold_rows(entries)
-    fitted = found.coordinates
-    if "row" in model.offsets:
-        fitted = np.column_stack([fitted, found.offsets])
-    return answer(fitted.astype(entries.dtype, copy=False), *(X if isinstance(X, tuple) else (X,)))
-
-
-def fold_columns(estimator: _CompletionState, X: Any) -> Array:
-    """See `MatrixCompletion.transform_columns`."""
-    model = estimator.model_
-    settings = {"duplicates": estimator.duplicates, "engine": model.engine}
-    entries = read_cells(X, loss=model.loss, allow_empty=True, **settings).T
-    m = model.shape[0]
-    if entries.shape[1] != m:
-        raise ValueError(
-            f"X: has {entries.shape[1]} rows, but the model was fitted with {m}; new columns "
-            "have the rows of the fit."
-        )
-    found = model.fold_columns(entries)
-    parts = [found.coordinates]
-    if "column" in model.offsets:
-        parts.append(found.offsets)
-    W = np.column_stack(parts).astype(entries.dtype, copy=False)
-    return answer(W, *(X if isinstance(X, tuple) else (X,)))
 
 
 def take_in_cells(

@@ -17,7 +17,7 @@ from pygeco.bayes.average import Average
 from pygeco.bayes.posterior import Posterior
 from pygeco.engines import Engine, choose_engine
 from pygeco.losses import Loss
-from pygeco.models.folding import Folded, Linear, Sizes, fold
+from pygeco.models.folding import Folded, Linear, Sizes, fold, measure_deviations
 from pygeco.models.ranking import Best, Reasons
 from pygeco.models.seen import Positions, Seen, sort_cells
 from pygeco.objectives import Entries
@@ -199,6 +199,18 @@ class FittedModel(ABC):
     def fold_columns(self, entries: Entries, values: AttributeValues | None = None) -> Folded:
         """New columns, whose cells are given transposed, in the basis of U."""
         return fold(self.folding_state().T, self.factors.T, entries, values)
+
+    def deviate_rows(self, entries: Entries, values: AttributeValues | None = None) -> Array:
+        """The standard deviations of new observations in whole new rows, by the evidence."""
+        if self.posterior is None:
+            raise ValueError("return_std: needs a model fitted with penalty='evidence'.")
+        return measure_deviations(self.posterior, entries, values)
+
+    def deviate_columns(self, entries: Entries, values: AttributeValues | None = None) -> Array:
+        """The same in new columns, whose cells are given transposed; (rows, columns)."""
+        if self.posterior is None:
+            raise ValueError("return_std: needs a model fitted with penalty='evidence'.")
+        return measure_deviations(self.posterior.T, entries, values).T
 
     def complete_rows(self, W: Array) -> Array:
         """Linear predictions of whole rows from their coordinates in `components`."""

@@ -124,3 +124,14 @@ def fold(
     rows = new_rows(model, entries, values)
     turned = times(model.cols.factor.T.astype(float), A.V.astype(float))
     return Folded(model.scale * (rows.factor @ turned), model.scale * rows.bias)
+
+
+def measure_deviations(
+    p: Posterior, entries: Entries, values: AttributeValues | None = None
+) -> Array:
+    """The standard deviations of new observations in the rows of `entries`, (rows, n)."""
+    new, cols = new_rows(p, entries, values), p.cols
+    u, wu, v, wv = (x.astype(float) for x in (new.factor, new.variance, cols.factor, cols.variance))
+    out = (u * u) @ wv.T + wu @ (v * v + wv).T + (1 / p.tau)
+    out += new.bias_variance[:, None].astype(float) + cols.bias_variance
+    return p.scale * np.sqrt(out)

@@ -69,6 +69,18 @@ def test_products_the_other_way(monkeypatch, sums, shape, dtype) -> None:
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("shape", SHAPES)
+def test_products_with_several_columns_are_summed_in_double_precision(shape, dtype) -> None:
+    both, Y, _ = cells(shape, dtype)
+    rng = np.random.default_rng(1)
+    for columns in (0, 1, 16, 21):
+        for order, matrix in zip(both, (Y, Y.T), strict=True):
+            X = rng.standard_normal((matrix.shape[1], columns)).astype(dtype)
+            found = ENGINE.products(order, order.values, 0.5, X)
+            np.testing.assert_allclose(found, 0.5 * matrix @ X.astype(float), atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", SHAPES)
 def test_matvec(shape, dtype) -> None:
     (by_row, by_col), Y, _ = cells(shape, dtype)
     rng = np.random.default_rng(1)

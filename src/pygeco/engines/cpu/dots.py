@@ -1,4 +1,4 @@
-"""The dot product of a sparse row with a vector, as LLVM instructions inside numba.
+"""The product of a sparse row with a vector or with several, as LLVM instructions inside numba.
 
 The numbers of the vector are gathered by single loads into one register, and the row's own numbers
 are fetched ahead by hand: the gathers make the machine's own prefetching lose its stream. Without
@@ -12,7 +12,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from pygeco.engines.cpu.vectors import I32, I64, integer, multiply_add, prefetch
+from pygeco.engines.cpu.vectors import I32, I64, Vectors, integer, multiply_add, prefetch
 
 LANES = 8
 AHEAD = 256  # numbers
@@ -124,3 +124,33 @@ def sparse_dot(typing_context, indices, data, x, start, stop):
         return row.total()
 
     return types.float64(indices, data, x, types.int64, types.int64), generate
+
+
+@intrinsic
+def sparse_dots(typing_context, X, width, q, indices, data, start, stop, out):
+    """out[q:q+lanes] = Σ data[e] X[indices[e], q:q+lanes] for start ≤ e < stop, in float64.
+
+    The rows of X are flat, each `width` numbers, a multiple of the lanes; `out` is float64. Every
+    sum goes from the first cell to the last.
+    """
+
+    def generate(context, builder, signature, args):
+        v = Vectors(context, builder, X.dtype)
+        wide = Vectors(context, builder, types.float64, v.lanes)
+        source, places = v.data(X, args[0]), v.data(indices, args[3])
+        numbers, target = v.data(data, args[4]), v.data(out, args[7])
+        width, q, start, stop = args[1], args[2], args[5], args[6]
+        (total,) = wide.variables([wide.zero])
+        with cgutils.for_range(builder, builder.sub(stop, start)) as loop:
+            e = builder.add(start, loop.index)
+            j = builder.zext(builder.load(builder.gep(places, [e])), I64)
+            row = v.load(source, builder.add(builder.mul(j, width), q))
+            number = builder.load(builder.gep(numbers, [e]))
+            if v.size < 8:
+                row, number = builder.fpext(row, wide.vector), builder.fpext(number, wide.scalar)
+            builder.store(wide.fused(wide.spread(number), row, builder.load(total)), total)
+        wide.store(builder.load(total), target, q)
+        return context.get_dummy_value()
+
+    i = types.int64
+    return types.void(X, i, i, indices, data, i, i, out), generate

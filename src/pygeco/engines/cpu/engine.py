@@ -64,10 +64,10 @@ class CpuCells(Engine):
         return scale * out.sum(axis=0)
 
     def products(self, cells: Cells, data: Array, scale: float, X: Array) -> Array:
-        out = np.empty((cells.groups, X.shape[1]), data.dtype)
-        X = np.ascontiguousarray(X, dtype=data.dtype)
-        products.matmat(cells.pointers, cells.indices, data, cells.blocks, scale, X, out)
-        return out.astype(float)
+        out = np.empty((cells.groups, X.shape[1]))
+        flat, width = pad_rows(X.astype(data.dtype, copy=False))
+        products.matmat(cells.pointers, cells.indices, data, cells.blocks, scale, flat, width, out)
+        return out
 
     def residuals(self, cells: Cells, P: Array, Q: Array) -> Residuals:
         out = np.empty_like(cells.values)

@@ -13,9 +13,9 @@ import numpy as np
 from numba import njit, prange
 
 from pygeco.engines.cpu.dots import AHEAD as STREAM
-from pygeco.engines.cpu.dots import sparse_dot
+from pygeco.engines.cpu.dots import sparse_dot, sparse_dots
 from pygeco.engines.cpu.parallel import spread
-from pygeco.engines.cpu.vectors import dot, fetch, fused
+from pygeco.engines.cpu.vectors import BYTES, dot, fetch, fused
 
 # An unsigned index spares numba's test for a negative one.
 _ONE, _TWO, _THREE, _FOUR, _EIGHT = (np.uint64(k) for k in (1, 2, 3, 4, 8))
@@ -92,19 +92,18 @@ def scatter(pointers, indices, data, runs, x, out):
 
 
 @spread
-def matmat(pointers, indices, data, blocks, scale, X, out):
-    """out = scale · S X for the sparse S and a few columns. O(|E| k)."""
-    columns = np.uint64(X.shape[1])
+def matmat(pointers, indices, data, blocks, scale, X, width, out):
+    """out = scale · S X for the sparse S and a few columns, summed in float64. O(|E| k).
+
+    The rows of X, of the dtype of the data, are flat and padded to `width` numbers each.
+    """
+    lanes = BYTES // X.itemsize
     for b in prange(len(blocks) - 1):
-        total = np.empty(X.shape[1], X.dtype)
-        for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
-            total[:] = 0
-            for e in range(np.uint64(pointers[i]), np.uint64(pointers[i + _ONE])):
-                j = np.uint32(indices[e])
-                d = X.dtype.type(data[e])
-                for k in range(columns):
-                    total[k] = fused(d, X[j, k], total[k])
-            for k in range(columns):
+        total = np.empty(width)
+        for i in range(blocks[b], blocks[b + 1]):
+            for q in range(0, width, lanes):
+                sparse_dots(X, width, q, indices, data, pointers[i], pointers[i + 1], total)
+            for k in range(out.shape[1]):
                 out[i, k] = scale * total[k]
 
 
