@@ -1,0 +1,109 @@
+"""Clicks as lists: a line is a row and its columns, `user item item …`."""
+
+from __future__ import annotations
+
+import re
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.errors import ReadError
+from pygeco.io.columns import explain_parse_errors
+from pygeco.io.sources import open_source
+
+
+class ClickPairs(NamedTuple):
+    """Clicks, one after the other, as they stand in the file.
+
+    Attributes
+    ----------
+    rows, cols : int arrays
+        Click t is (rows[t], cols[t]).
+    """
+
+    rows: NDArray[np.int64]
+    cols: NDArray[np.int64]
+
+
+class LeftOut(NamedTuple):
+    """Clicks that were left out, and columns that each is ranked among.
+
+    Attributes
+    ----------
+    rows, cols : int arrays
+        Click t is (rows[t], cols[t]).
+    negatives : int array (clicks, count)
+        The columns beside each.
+    """
+
+    rows: NDArray[np.int64]
+    cols: NDArray[np.int64]
+    negatives: NDArray[np.int64]
+
+
+def read_click_lists(path: str | PathLike[str]) -> ClickPairs:
+    """Read a file of lines `user item item …`, compressed or not.
+
+    Ids are whole numbers from 0. A line with a user alone has no click.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    ClickPairs
+    """
+    name, text = _read_text(path)
+    numbers, counts = _parse(name, text)
+    starts = np.cumsum(counts) - counts
+    first = np.zeros(len(numbers), bool)
+    first[starts[counts > 0]] = True
+    counts = counts[counts > 0]
+    return ClickPairs(np.repeat(numbers[first], counts - 1), numbers[~first])
+
+
+def read_left_out(path: str | PathLike[str]) -> LeftOut:
+    """Read a file of lines `(user,item) item item …`, as that of NCF's negatives.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    LeftOut
+    """
+    name, text = _read_text(path)
+    numbers, counts = _parse(name, re.sub(rb"[(),]", b" ", text))
+    counts = counts[counts > 0]
+    if not len(counts) or counts.min() != counts.max() or counts[0] < 2:
+        raise ReadError(
+            f"{name}: expected lines '(user,item) item item …', each with as many items."
+        )
+    table = numbers.reshape(len(counts), -1)
+    return LeftOut(table[:, 0], table[:, 1], table[:, 2:])
+
+
+def _read_text(path: str | PathLike[str]) -> tuple[str, bytes]:
+    source = open_source(path)
+    with explain_parse_errors(source.name), source.file() as file:
+        return source.name, file.read()
+
+
+def _parse(name: str, text: bytes) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """The numbers of a text, and how many each line has."""
+    words = text.split()
+    if not all(map(bytes.isdigit, words)):
+        wrong = next(word for word in words if not word.isdigit())
+        raise ReadError(
+            f"{name}: expected whole numbers from 0, as 'user item item …', not "
+            f"{wrong[:30].decode(errors='replace')!r}."
+        )
+    try:
+        numbers = np.array(words, dtype=np.int64)
+    except (OverflowError, ValueError):
+        raise ReadError(f"{name}: has a number beyond 2⁶³.") from None
+    return numbers, np.array([len(line.split()) for line in text.splitlines()], dtype=np.int64)
