@@ -3,7 +3,8 @@
 Rows differ in how many cells they have, and that goes with what they are: films that many have
 rated are better liked than the others. A cell of a new row is more likely one of a row with many
 cells, so such rows count by their cells here, in the effects of attributes, in the mean and in the
-spread about it. What is not known of a new row is its pattern, so attributes speak alone.
+spread about it. What is not known of a new row is its pattern, so attributes speak alone: a group
+that says nothing beside the pattern counts here, one that says nothing at all does not.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import host, inner, on
+from pygeco.arrays.kinds import host, inner, on, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.effects import (
+    Effect,
     center_rows,
     doubt_rows,
     solve_effects,
@@ -28,6 +30,7 @@ from pygeco.bayes.effects import (
 from pygeco.bayes.posterior import Known, Posterior
 from pygeco.bayes.priors import FLOAT, Gaussian, stack_side
 from pygeco.bayes.ridge import RidgeGroup
+from pygeco.bayes.screening import keep_telling
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
 from pygeco.objectives.entries.objective import Entries
@@ -50,10 +53,18 @@ def _place(
     if not tables:
         return side, prior
     weights = counts.astype(FLOAT) / FLOAT(max(float(counts.sum()) / len(counts), 1e-30))
+    tables = keep_telling(side, prior, tables)
     cold = fit_cold(side, prior, tables, weights[:, None])
-    centers = center_rows(tables, cold.effects) + on(cold.centre.astype(FLOAT), side.factor)
-    doubt = doubt_rows(tables, cold.effects)
+    centers = _move(tables, cold.effects, side) + on(cold.centre.astype(FLOAT), side.factor)
+    doubt = doubt_rows(tables, cold.effects) if tables else zeros(len(counts), centers, FLOAT)
     return put_cold(side, cold, counts > 0, centers, doubt), prior._replace(cold=cold)
+
+
+def _move(tables: Sequence[RidgeGroup], effects: Sequence[Effect], side: Side) -> Array:
+    """What attributes add to the centre of each row, (m, d); zeros where there are none."""
+    if tables:
+        return center_rows(tables, effects)
+    return zeros((len(side.bias), side.rank + 1), side.factor, FLOAT)
 
 
 def fit_cold(side: Side, prior: Gaussian, tables: Sequence[RidgeGroup], weights: Array) -> Gaussian:
@@ -61,12 +72,13 @@ def fit_cold(side: Side, prior: Gaussian, tables: Sequence[RidgeGroup], weights:
     X, W = stack_side(side)
     effects = start_effects(tables, X.shape[1])
     total = float(weights.sum())
-    moves: Array = on(np.zeros((1, X.shape[1]), FLOAT), X)
-    for _ in range(ROUNDS):
+    moves = _move(tables, effects, side)
+    for _ in range(ROUNDS if tables else 1):
         centre = host(np.sum(weights * (X - moves), axis=0, dtype=float)) / total
         T = X - on(centre.astype(FLOAT), X)
-        effects = solve_effects(tables, effects, T, weights, TOLERANCE)
-        moves = center_rows(tables, effects)
+        if tables:
+            effects = solve_effects(tables, effects, T, weights, TOLERANCE)
+            moves = center_rows(tables, effects)
         rest = (T - moves).astype(float)
         covariance = inner(weights * rest, rest) / total
         covariance += sum_pulls(effects) / total
@@ -75,7 +87,8 @@ def fit_cold(side: Side, prior: Gaussian, tables: Sequence[RidgeGroup], weights:
         prior.switch_offset(centre, covariance)
         precision = np.linalg.inv(covariance)
         effects = weigh_effects(tables, effects, precision, prior.unknowns)
-    effects = state_doubts(tables, effects, weights)
+    if tables:
+        effects = state_doubts(tables, effects, weights)
     return Gaussian(precision, centre, prior.some, prior.offset, effects)
 
 

@@ -109,7 +109,7 @@ def solve_effects(
     Rows count by `there` (m, 1): one, zero, or weights.
     """
     d = T.shape[1]
-    signs = tuple(_signs(group, t) for t, group in enumerate(groups))
+    signs = tuple(draw_signs(group, t) for t, group in enumerate(groups))
     right = _join(multiply_transposed(groups, there * T), signs)
     start = _join(tuple(e.coefficients for e in effects), tuple(e.doubt for e in effects))
     weights = [e.weight for e in effects]
@@ -228,7 +228,8 @@ def doubt_rows(groups: Sequence[RidgeGroup], effects: Sequence[Effect]) -> Array
     return np.mean(multiply(groups, tuple(e.doubt for e in effects)) ** 2, axis=1)
 
 
-def _signs(group: RidgeGroup, key: int) -> Array:
+def draw_signs(group: RidgeGroup, key: int) -> Array:
+    """The random signs (F, PROBES) by which traces of the group number `key` are estimated."""
     rng = stream(Purpose.ATTRIBUTES, 0, key)
     signs = 2 * rng.integers(0, 2, (group.size, PROBES), dtype=np.int8) - 1
     return on(signs.astype(FLOAT), group.mean)

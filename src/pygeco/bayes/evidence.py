@@ -30,6 +30,7 @@ from pygeco.bayes.informed import (
     drop_centers,
     drop_groups,
     inform,
+    is_settled,
     match_groups,
     state_doubt,
     sweep_informed,
@@ -42,6 +43,7 @@ from pygeco.bayes.posterior import (
     measure_support,
     update_priors,
 )
+from pygeco.bayes.screening import drop_silent
 from pygeco.bayes.sweep import Standard, standardize_entries, sweep
 from pygeco.objectives.entries.objective import Entries
 
@@ -216,9 +218,12 @@ def _settle(
 
 def _inform(data: Entries, at: Stage, known: Known, watch: Watch) -> Stage:
     """Sweeps with what is known, until the error rests; as it was, if nothing of it helps."""
-    if at.plain is None:
-        at = at._replace(now=inform(at.now, known), plain=at.now, age=0, error=np.inf, relax=0.0)
     given, before = known, at.now
+    if at.plain is None:
+        known = drop_silent(at.now, known)
+        if not known:
+            return at._replace(now=place_cold_lines(data, at.now, given))
+        at = at._replace(now=inform(at.now, known), plain=at.now, age=0, error=np.inf, relax=0.0)
     known = match_groups(at.now, known)
     for count in range(at.age, informed.MAX_SWEEPS):
         before = at.now
@@ -227,7 +232,8 @@ def _inform(data: Entries, at: Stage, known: Known, watch: Watch) -> Stage:
         if count >= informed.MIN_SWEEPS:
             now, known = drop_groups(now, known)
         at = at.after(now, count, error, 1.0 if fell > 0 and count else 0.0, watch)
-        rests = count >= informed.MIN_SWEEPS and abs(fell) < informed.TOLERANCE
+        settled = count >= informed.MIN_SWEEPS or is_settled(now, before)
+        rests = settled and abs(fell) < informed.TOLERANCE
         at = at._replace(stopped=watch.tell(at, now.rank, goes_on=bool(known) and not rests))
         if rests or at.stopped or not known:
             break

@@ -17,7 +17,7 @@ from pygeco.engines import choose_engine
 from pygeco.objectives.entries.objective import Entries
 
 MAX_SWEEPS = 20
-MIN_SWEEPS = 6  # before a group of attributes may be dropped
+MIN_SWEEPS = 6  # before a group of attributes may be dropped, or before the end while they change
 TOLERANCE = 5e-4  # by which the expected error falls in the last sweep
 MIN_STAYING_SHARE = 0.95  # of a group's degrees of freedom after one more sweep; else it fades
 
@@ -98,6 +98,17 @@ def _drop(
     centers = prior.centers if pairs else None
     effects = tuple(effect for effect, _ in pairs)
     return prior._replace(effects=effects, centers=centers), tuple(group for _, group in pairs)
+
+
+def is_settled(now: Posterior, before: Posterior) -> bool:
+    """Whether every group has the degrees of freedom that it had a sweep before, nearly."""
+    sides = ((now.row_prior, before.row_prior), (now.col_prior, before.col_prior))
+    pairs = [zip(a.effects, b.effects, strict=False) for a, b in sides]
+    return all(
+        abs(own.degrees - old.degrees) <= (1 - MIN_STAYING_SHARE) * old.degrees
+        for pair in pairs
+        for own, old in pair
+    )
 
 
 def state_doubt(now: Posterior, known: Known) -> Posterior:

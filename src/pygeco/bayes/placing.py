@@ -54,17 +54,25 @@ def place_cold_rows(
         return side
     d = len(cold.centre)
     both = [np.column_stack([e.coefficients, e.doubt]) for e in cold.effects]
-    found = _move_all(cold, both, cells, values)
+    found = _move_all(cold, both, cells, values, least=d + 1)
     doubt = np.mean(found[:, d:] ** 2, axis=1)
     centers = on(cold.centre.astype(FLOAT), found) + found[:, :d]
     return put_cold(side, cold, cells.counts() > 0, centers, doubt)
 
 
 def _move_all(
-    prior: Gaussian, columns: Sequence[Array], cells: Cells, values: AttributeValues | None
+    prior: Gaussian,
+    columns: Sequence[Array],
+    cells: Cells,
+    values: AttributeValues | None,
+    least: int = 0,
 ) -> Array:
-    """Σ_g (x_ig − x̄_g)ᵀ of columns (F_g, k), one array for each effect of the prior."""
-    out = zeros((cells.groups, columns[0].shape[1]), cells.engine.kind, FLOAT)
+    """Σ_g (x_ig − x̄_g)ᵀ of columns (F_g, k), one array for each effect of the prior.
+
+    Where there are no effects, k is `least`.
+    """
+    width = columns[0].shape[1] if columns else least
+    out = zeros((cells.groups, width), cells.engine.kind, FLOAT)
     for effect, B in zip(prior.effects, columns, strict=True):
         found = move_rows(effect, B, cells, values)
         if found is not None:

@@ -91,7 +91,7 @@ class Gaussian(NamedTuple):
     def _measure(self, X: Array, W: Array, more: Array | float = 0.0) -> tuple[Array, Array]:
         """Mean and covariance of rows of these variances, `more` added to the covariance."""
         count, d = X.shape
-        centre, covariance, spread = _moments(X, W)
+        centre, covariance, spread = measure_moments(X, W)
         covariance = covariance + more
         own = np.diag(covariance) + spread if count else np.ones(d)
         share = count / (count + d)
@@ -180,7 +180,7 @@ def stack_side(side: Side) -> tuple[Array, Array]:
     )
 
 
-def _moments(X: Array, W: Array) -> tuple[Array, Array, Array]:
+def measure_moments(X: Array, W: Array) -> tuple[Array, Array, Array]:
     """Mean and covariance of the rows of X, and the mean of those of W, on the host."""
     count, d = X.shape
     if not distant(X) or not count:
