@@ -1,8 +1,18 @@
 """One thread for the many tiny problems; the tests of threads set their own number."""
 
+import os
+
 import numba
 import pytest
 from hypothesis import settings
+
+# An idle cluster of two workers takes a seventh of a core for watching itself; so it is a fiftieth.
+for _name, _value in (
+    ("WORKER__PROFILE__ENABLED", "False"),
+    ("ADMIN__SYSTEM_MONITOR__INTERVAL", "10s"),
+    ("ADMIN__TICK__INTERVAL", "1s"),
+):
+    os.environ.setdefault(f"DASK_DISTRIBUTED__{_name}", _value)
 
 # A machine may be busy: how long an example takes says nothing.
 settings.register_profile("pygeco", deadline=None)
@@ -20,6 +30,8 @@ SLOW = (
     "objectives/entries/test_observed.py", "reports/test_browser.py",
 )  # fmt: skip
 
+CLUSTER_FOLDER = "tests/io/partitioned/"
+
 
 def pytest_collection_modifyitems(items) -> None:
     def turn(item) -> int:
@@ -27,6 +39,21 @@ def pytest_collection_modifyitems(items) -> None:
         return SLOW.index(name) if name in SLOW else len(SLOW)
 
     items.sort(key=turn)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """A file goes to one process, and a folder whose files share a cluster."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class FoldersOfClusters(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            name = super()._split_scope(nodeid)
+            return CLUSTER_FOLDER if name.startswith(CLUSTER_FOLDER) else name
+
+    return FoldersOfClusters(config, log)
 
 
 @pytest.fixture(autouse=True)

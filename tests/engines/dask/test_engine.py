@@ -42,6 +42,20 @@ def client():
         yield client
 
 
+@pytest.fixture(scope="module")
+def other_cluster():
+    """A second cluster beside that of `client`, without a worker at first."""
+    with started(0) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def fragile_cluster():
+    """For tests that kill a worker: the death is no news to the others."""
+    with started(2) as cluster:
+        yield cluster
+
+
 @pytest.fixture(autouse=True)
 def many_slabs(monkeypatch):
     monkeypatch.setattr(slabs, "MIN_SLABS", 5)
@@ -132,12 +146,14 @@ def test_cores_where_the_columns_are_too_many_and_a_word_about_it(client, monkey
     assert found.steps[-1].objective == pytest.approx(known.steps[-1].objective, rel=1e-9)
 
 
-def test_the_same_bits_on_any_number_of_workers(client) -> None:
+def test_another_cluster_whose_worker_comes_later(client, other_cluster) -> None:
+    """The same bits on any number of workers; one that grows with its work has none at first."""
     found = minimize(both(client)[1], 2, SWEEP, random_state=0)
-    with started(1) as alone, Client(alone) as other:
-        single = minimize(
-            Entries(ROWS, COLS, VALUES, SHAPE, engine=other), 2, SWEEP, random_state=0
-        )
+    with Client(other_cluster, set_as_default=False) as other:
+        threading.Timer(0.5, other_cluster.scale, [1]).start()
+        entries = Entries(ROWS, COLS, VALUES, SHAPE, engine=other)
+        single = minimize(entries, 2, SWEEP, random_state=0)
+        assert len(other.scheduler_info()["workers"]) == 1
     assert [step.objective for step in single] == [step.objective for step in found]
 
 
@@ -247,9 +263,10 @@ def test_tall_qr(client, kind) -> None:
 
 
 @pytest.mark.parametrize("deep", [2, 1000])
-def test_a_worker_that_is_killed_is_survived(monkeypatch, deep) -> None:
+def test_a_worker_that_is_killed_is_survived(fragile_cluster, monkeypatch, deep) -> None:
     monkeypatch.setattr(grid, "MAX_CHAIN_TASKS", deep)  # row factors from files often, or never
-    with started(2) as cluster, Client(cluster) as client:
+    with Client(fragile_cluster) as client:
+        client.wait_for_workers(2)
         known = minimize(Entries(ROWS, COLS, VALUES, SHAPE), 2, SWEEP, random_state=0)
         entries = Entries(ROWS, COLS, VALUES, SHAPE, engine=client)
         pids = list(client.run(os.getpid).values())
@@ -294,14 +311,6 @@ def test_a_worker_out_of_memory(tmp_path, times) -> None:
                 engine.grid.total(node, "hungry")
 
 
-def test_a_client_that_is_not_dask_s_own_choice(client) -> None:
-    known = minimize(Entries(ROWS, COLS, VALUES, SHAPE), 2, SWEEP, random_state=0)
-    with started(1) as alone, Client(alone, set_as_default=False) as other:
-        entries = Entries(ROWS, COLS, VALUES, SHAPE, engine=other)
-        found = minimize(entries, 2, SWEEP, random_state=0)
-    assert [s.objective for s in found] == pytest.approx([s.objective for s in known], rel=1e-9)
-
-
 def test_files_of_row_factors_go_when_nobody_needs_them(client, monkeypatch) -> None:
     monkeypatch.setattr(grid, "MAX_CHAIN_TASKS", 2)
     _, other = both(client)
@@ -334,19 +343,9 @@ def test_small_noise_is_found_beside_large_values(client, shape) -> None:
     assert found.tau / found.scale**2 == pytest.approx(data.precision, rel=0.15)
 
 
-def test_workers_that_come_later_are_waited_for() -> None:
-    """A cluster that grows with its work has none at first."""
-    known = minimize(Entries(ROWS, COLS, VALUES, SHAPE), 2, SWEEP, random_state=0)
-    with started(0) as cluster, Client(cluster) as client:
-        threading.Timer(0.5, cluster.scale, [1]).start()
-        found = minimize(
-            Entries(ROWS, COLS, VALUES, SHAPE, engine=client), 2, SWEEP, random_state=0
-        )
-    assert [s.objective for s in found] == pytest.approx([s.objective for s in known], rel=1e-9)
-
-
-def test_a_scheduler_that_is_gone_is_one_sentence() -> None:
-    with started(1) as cluster, Client(cluster) as client:
+def test_a_scheduler_that_is_gone_is_one_sentence(other_cluster) -> None:
+    other_cluster.scale(1)
+    with Client(other_cluster) as client:
         entries = Entries(ROWS, COLS, VALUES, SHAPE, engine=client)
         threading.Timer(0.3, client.close).start()
         with pytest.raises(ClusterError, match="connection to the cluster's scheduler was lost"):

@@ -1,17 +1,32 @@
 """One cluster of two worker processes for all tests of this folder, and four slabs at least."""
 
+from contextlib import ExitStack
+from pathlib import Path
+
 import pytest
 from distributed import Client, LocalCluster
 
 from pygeco.engines.dask import slabs
 
 SETTINGS = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+HERE = Path(__file__).parent
+OPEN = ExitStack()  # the cluster, from the first test that needs it to the last of the folder
+CLIENTS: list[Client] = []
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def client():
-    with LocalCluster(2, **SETTINGS) as cluster, Client(cluster) as client:
-        yield client
+    if not CLIENTS:
+        cluster = OPEN.enter_context(LocalCluster(2, **SETTINGS))
+        CLIENTS.append(OPEN.enter_context(Client(cluster)))
+    return CLIENTS[0]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem) -> None:
+    if nextitem is None or nextitem.path.parent != HERE:
+        CLIENTS.clear()
+        OPEN.close()
 
 
 @pytest.fixture
@@ -21,7 +36,7 @@ def mortal():
         yield client
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _slabs():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(slabs, "MIN_SLABS", 4)

@@ -55,10 +55,12 @@ def test_a_folder_is_fitted(there, here, tmp_path):
     np.testing.assert_array_equal(again.row_ids_, here.row_ids_)
 
 
-def test_a_dask_frame_needs_no_engine_by_name(client, here):
+def test_a_dask_frame_needs_no_engine_by_name(client):
     frame = SHORT.to_pandas().rename(columns={"item": "thing"})
     lazy = dd.from_pandas(frame, npartitions=3)
-    there = MatrixCompletion(2, random_state=0).fit(lazy, columns=("user", "thing", "rating"))
+    here, there = (MatrixCompletion(1, penalty=None, random_state=0) for _ in range(2))
+    here.fit(SHORT)
+    there.fit(lazy, columns=("user", "thing", "rating"))
     assert isinstance(there.factors_.U, Tall)
     assert there.table_columns_ == ("user", "thing", "rating")
     answer = there.predict(lazy).compute()

@@ -116,8 +116,10 @@ def solve_tables(
     d = s + bias
     for i in prange(len(packed)):
         M, G, x, z = np.empty((d, d)), np.empty(d), np.empty(d), np.empty(d)
-        inverse = np.empty(d)
-        row, pull, place = packed[i].astype(np.float64), 0.0, 0
+        inverse, row = np.empty(d), np.empty(packed.shape[1])
+        pull, place, size = 0.0, 0, 0.0
+        for k in range(len(row)):  # loops: whole arrays would take numba twice as long to compile
+            row[k] = packed[i, k]
         if jitter:
             for k in range(s):
                 place += k + 1
@@ -127,16 +129,19 @@ def solve_tables(
         _factorise(M, d, inverse)
         _forward(M, d, inverse, x, 0)
         if len(noise):
-            z[:] = x
-            _backward(M, d, inverse, z)
-            mean[i] = z
-            x += noise[i]
+            for k in range(d):
+                mean[i, k] = x[k]
+                x[k] += noise[i, k]
+            _backward(M, d, inverse, mean[i])
         _backward(M, d, inverse, x)
-        out[i] = x if np.sum(np.abs(x)) <= np.finfo(out.dtype).max else start[i]
+        for k in range(d):
+            size += abs(x[k])
+        for k in range(d):
+            out[i, k] = x[k] if size <= np.finfo(out.dtype).max else start[i, k]
         uncertainty[i] = _partners_share(row, at, s, d, out[i]) if known else 0.0
         for q in range(d if len(variance) else 0):
-            z[:] = 0
-            z[q] = 1
+            for k in range(q, d):
+                z[k] = 1.0 if k == q else 0.0
             _forward(M, d, inverse, z, q)
             own = 0.0
             for k in range(q, d):
