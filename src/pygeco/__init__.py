@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from pygeco.algorithm.solver import Solver
     from pygeco.algorithm.trace_path import TracePath, TraceStep, duality_gap, trace_path
     from pygeco.arrays.low_rank import LowRank
+    from pygeco.clicks.settings import SpectralSettings, SquaresSettings
     from pygeco.diagnostics import metrics
     from pygeco.errors import ModelFileError
     from pygeco.estimators import (
         Attributes,
         CellKFold,
+        ImplicitCompletion,
         LowRankClassifier,
         LowRankImputer,
         MatrixCompletion,
@@ -55,11 +57,13 @@ _HOMES = {
     "pygeco.algorithm.solver": ("Solver",),
     "pygeco.algorithm.trace_path": ("TracePath", "TraceStep", "duality_gap", "trace_path"),
     "pygeco.arrays.low_rank": ("LowRank",),
+    "pygeco.clicks.settings": ("SpectralSettings", "SquaresSettings"),
     "pygeco.diagnostics": ("metrics",),
     "pygeco.errors": ("ModelFileError",),
     "pygeco.estimators": (
         "Attributes",
         "CellKFold",
+        "ImplicitCompletion",
         "LowRankClassifier",
         "LowRankImputer",
         "MatrixCompletion",
@@ -96,6 +100,7 @@ __all__ = [
     "Dense",
     "Entries",
     "Features",
+    "ImplicitCompletion",
     "Lanczos",
     "Listener",
     "LowRank",
@@ -115,6 +120,8 @@ __all__ = [
     "Sensing",
     "Signs",
     "Solver",
+    "SpectralSettings",
+    "SquaresSettings",
     "Step",
     "Stop",
     "Trace",

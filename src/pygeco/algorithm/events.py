@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from pygeco.algorithm.path import Step, Stop
 from pygeco.objectives.base import Objective
@@ -22,6 +22,30 @@ class Trial(NamedTuple):
     objective: float
     loss: float
     seconds: float
+
+
+class ClickTrial(NamedTuple):
+    """Settings of a family of models of clicks, and what held-out clicks say of them.
+
+    Attributes
+    ----------
+    family : str
+        "spectral", "squares" or "both".
+    settings : SpectralSettings, SquaresSettings or None
+        None where both families are blended.
+    ndcg : float
+        The mean nDCG@20 of held-out clicks.
+    seconds : float
+        Since the start of the search.
+    share : float or None
+        That of the squares, where both families are blended.
+    """
+
+    family: str
+    settings: Any
+    ndcg: float
+    seconds: float
+    share: float | None = None
 
 
 class Sweep(NamedTuple):
@@ -55,7 +79,7 @@ class Refinement(NamedTuple):
     moved: float
 
 
-Event = Step | Trial | Sweep | PosteriorDraw | Refinement
+Event = Step | Trial | ClickTrial | Sweep | PosteriorDraw | Refinement
 
 
 @runtime_checkable
@@ -88,6 +112,10 @@ class Listener(Protocol):
         """Held-out cells have judged a rank."""
         return None
 
+    def on_click_trial(self, trial: ClickTrial) -> object:
+        """Held-out clicks have judged settings."""
+        return None
+
     def on_sweep(self, sweep: Sweep) -> object:
         """The evidence has swept once more."""
         return None
@@ -117,6 +145,9 @@ class Callback(Listener):
     def on_trial(self, trial: Trial) -> object:
         return self.function(trial)
 
+    def on_click_trial(self, trial: ClickTrial) -> object:
+        return self.function(trial)
+
     def on_sweep(self, sweep: Sweep) -> object:
         return self.function(sweep)
 
@@ -142,6 +173,9 @@ class Listeners(Listener):
 
     def on_trial(self, trial: Trial) -> bool:
         return any(tuple(listener.on_trial(trial) for listener in self.each))
+
+    def on_click_trial(self, trial: ClickTrial) -> bool:
+        return any(tuple(listener.on_click_trial(trial) for listener in self.each))
 
     def on_sweep(self, sweep: Sweep) -> bool:
         return any(tuple(listener.on_sweep(sweep) for listener in self.each))

@@ -40,6 +40,8 @@ class Purpose(IntEnum):
     IMPUTER_ERROR = 17  # cells masked to state the imputer's error by
     ATTRIBUTES = 18  # signs by which degrees of freedom are estimated
     ALTERNATION = 19  # first columns of an alternation over clicks
+    SPECTRUM = 20  # first vectors of the singular pairs of clicks
+    HELD_CLICKS = 21  # clicks held out to choose settings by
 
 
 def stream(purpose: Purpose, seed: int = 0, *keys: int) -> np.random.Generator:

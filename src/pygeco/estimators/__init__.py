@@ -4,6 +4,7 @@ from pygeco.estimators.attributes import Attributes
 from pygeco.estimators.cell_list import CellKFold, CellList, cells
 from pygeco.estimators.completion import MatrixCompletion
 from pygeco.estimators.evaluation import Evaluation, evaluate
+from pygeco.estimators.implicit import ClickChoice, ImplicitCompletion
 from pygeco.estimators.imputer import LowRankImputer
 from pygeco.estimators.list_evaluation import ListEvaluation
 from pygeco.estimators.low_rank_classifier import LowRankClassifier
@@ -17,7 +18,9 @@ __all__ = [
     "Attributes",
     "CellKFold",
     "CellList",
+    "ClickChoice",
     "Evaluation",
+    "ImplicitCompletion",
     "ListEvaluation",
     "LowRankClassifier",
     "LowRankImputer",

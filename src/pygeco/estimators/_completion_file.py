@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from pygeco.estimators._choices import choose_offsets, choose_penalty
 from pygeco.estimators._ids import ids_for_file
 from pygeco.estimators.attributes import Attributes
-from pygeco.models import CompletionModel
 from pygeco.models.building import mean_levels
 from pygeco.models.slab_arrays import write_in_blocks
 
@@ -33,6 +32,15 @@ MODEL_PARTS = {
     "row_attributes_": "row_attributes",
     "column_attributes_": "column_attributes",
 }
+# The same of ImplicitCompletion, which has more of them.
+CLICK_PARTS = MODEL_PARTS | {
+    "spectral_settings_": "spectral_settings",
+    "squares_settings_": "squares_settings",
+    "share_": "share",
+    "spectral_": "spectral",
+    "squares_": "squares",
+    "trials_": "trials",
+}
 # Those that follow from the model: a file keeps them for other readers.
 DERIVED = ("components_", "singular_values_", "rank_", "_n_features_out")
 
@@ -41,7 +49,7 @@ def describe_model(estimator: _CompletionState, attributes: dict[str, Any]) -> d
     """What a file keeps: the attributes with the parts of the model in its place."""
     model = estimator.model_.prepare_for_file()
     own = {name: value for name, value in attributes.items() if name != "model_"}
-    own |= {name: getattr(model, part) for name, part in MODEL_PARTS.items()}
+    own |= {name: getattr(model, part) for name, part in estimator._model_parts.items()}
     own |= {name: getattr(estimator, name) for name in DERIVED}
     return own | {
         "path_": write_in_blocks(estimator.path_),
@@ -60,14 +68,16 @@ def restore_model(estimator: _CompletionState, fitted: dict[str, Any]) -> dict[s
         lacking |= {"penalty_": penalty, "offsets_": choose_offsets(estimator.biases, penalty)}
     parts: dict[str, Any] = {
         part: fitted[name] if name in fitted else lacking[name]
-        for name, part in MODEL_PARTS.items()
+        for name, part in estimator._model_parts.items()
     }
     if estimator.clip != "auto":
         parts["clips"] = bool(estimator.clip)
-    model = CompletionModel(**parts)
+    model = estimator._model_kind(**parts)
     if "levels_" not in fitted:
         model = replace(model, levels=mean_levels(model.penalty, *model.counts()))
-    rest = {n: it for n, it in fitted.items() if n not in MODEL_PARTS and n not in DERIVED}
+    rest = {
+        n: it for n, it in fitted.items() if n not in estimator._model_parts and n not in DERIVED
+    }
     encoders = {
         name: None if fitted.get(name) is None else Attributes.from_state(fitted[name])
         for name in ("row_encoder_", "column_encoder_")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from pygeco.arrays.streams import RandomState
 from pygeco.diagnostics.attribute_effects import AttributeEffects
 from pygeco.engines import choose_engine
 from pygeco.estimators._choices import choose_clip, choose_penalty
-from pygeco.estimators._completion_file import describe_model, restore_model
+from pygeco.estimators._completion_file import MODEL_PARTS, describe_model, restore_model
 from pygeco.estimators._effect_table import tabulate_effects
 from pygeco.estimators._exporting import Vectors, export_factors, make_vectors
 from pygeco.estimators._ids import gather_ids
@@ -33,7 +33,7 @@ from pygeco.estimators._views import View
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_file import Saveable
 from pygeco.losses import Loss
-from pygeco.models import FittedModel
+from pygeco.models import CompletionModel, FittedModel
 from pygeco.models.slab_arrays import fetch_rows
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ class _CompletionState(
     BaseEstimator,  # type: ignore[misc]
 ):
     """The parameters and the fitted attributes of `MatrixCompletion`."""
+
+    _model_kind: ClassVar[type[CompletionModel]] = CompletionModel
+    _model_parts: ClassVar[dict[str, str]] = MODEL_PARTS
 
     rank: int | str
     loss: str | Loss

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from pygeco.algorithm.events import ClickTrial
 from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Schatten, Trace
 from pygeco.arrays.low_rank import LowRank
@@ -15,6 +16,8 @@ from pygeco.bayes.average import Average, Draw
 from pygeco.bayes.effects import Effect
 from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.priors import Gaussian
+from pygeco.clicks.model import SpectralPart, SquaresPart
+from pygeco.clicks.settings import SpectralSettings, SquaresSettings
 from pygeco.io.model_checks import (
     Check,
     Sizes,
@@ -220,6 +223,24 @@ COMPLETION: dict[str, Check] = {
     "penalty_": optional(of(str, Schatten, Trace)),
     "offsets_": each(tuple, of(str)),
     "n_iter_": of(int),
+}
+CLICKS: dict[str, Check] = COMPLETION | {
+    "spectral_settings_": optional(of(SpectralSettings)),
+    "squares_settings_": optional(of(SquaresSettings)),
+    "share_": number(0),
+    "spectral_": optional(
+        parts(SpectralPart, encoder=array("f", "n", "r"), vectors=array("f", "n", "vectors"))
+    ),
+    "squares_": optional(
+        parts(
+            SquaresPart,
+            columns=array("f", "n", "d"),
+            turn=array("f", "d", "r"),
+            weights=array("f", "n"),
+            row_level=number(0),
+        )
+    ),
+    "trials_": each(tuple, of(ClickTrial)),
 }
 ROBUST: dict[str, Check] = {
     "components_": array("f", "r", "n"),

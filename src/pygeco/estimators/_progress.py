@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from pygeco.algorithm.events import (
+    ClickTrial,
     Event,
     Listener,
     Listeners,
@@ -40,6 +41,9 @@ class Progress(Listener):
         self._note(step)
 
     def on_trial(self, trial: Trial) -> None:
+        self._note(trial)
+
+    def on_click_trial(self, trial: ClickTrial) -> None:
         self._note(trial)
 
     def on_sweep(self, sweep: Sweep) -> None:
@@ -75,6 +79,8 @@ def describe_event(event: Event) -> str:
             return f"posterior draw {event.done} of {event.total}, noise {event.noise:.4g}"
         case Trial():
             return f"trying rank {event.rank}, held-out loss {event.loss:.4g}"
+        case ClickTrial():
+            return f"trying {event.family}, held-out nDCG@20 {event.ndcg:.4f}"
         case Step():
             return f"rank {event.rank}, objective {event.objective:.6g}"
         case Refinement():

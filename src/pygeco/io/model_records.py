@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from pygeco import losses
 from pygeco.algorithm.certificates import Certificate
 from pygeco.algorithm.directions import Lanczos, Power, Signs
+from pygeco.algorithm.events import ClickTrial
 from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Schatten, Trace
 from pygeco.algorithm.solver import Solver
@@ -28,6 +29,8 @@ from pygeco.bayes.effects import Effect
 from pygeco.bayes.evidence import Stage
 from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.priors import Gaussian
+from pygeco.clicks.model import SpectralPart, SquaresPart
+from pygeco.clicks.settings import SpectralSettings, SquaresSettings
 from pygeco.io.model_checks import Sizes, array, check_types
 from pygeco.losses.references import loss_at, reference_of
 from pygeco.losses.weighted_squares import Weighing
@@ -40,6 +43,7 @@ _RECORDS: dict[str, type[Any]] = {
     for kind in (
         *(Average, AttributeValues, Biases, Certificate, Draw, Effect, Gaussian, Lanczos, LowRank),
         *(Path, Posterior, Power),
+        *(ClickTrial, SpectralPart, SpectralSettings, SquaresPart, SquaresSettings),
         *(Schatten, Seen, Side, Signs, Solver, Stage, Step, Trace, Weighing, losses.Multinomial),
         *losses.LOSSES.values(),
     )

@@ -33,7 +33,7 @@ Places = tuple[Positions, Positions]
 
 def take_in(model: CompletionModel, new: Entries, places: Places) -> CompletionModel:
     """The model with the new cells; see `FittedModel.update`."""
-    entries = _merge(model.seen, model.loss, new, places)
+    entries = merge_cells(model.seen, model.loss, new, places)
     rows, cols = (
         _find_touched(cells.counts(), place, size)
         for cells, place, size in zip((new.by_row, new.by_col), places, entries.shape, strict=True)
@@ -82,7 +82,9 @@ def keep_factors(A: LowRank, entries: Entries) -> LowRank:
     return A.astype(entries.dtype)
 
 
-def _merge(seen: Seen, loss: Loss, new: Entries, places: Places) -> Entries:
+def merge_cells(
+    seen: Seen, loss: Loss, new: Entries, places: Places, duplicates: str = "last"
+) -> Entries:
     """The known cells and the new ones, which count where both are there."""
     old = np.repeat(places[0], np.diff(seen.pointers))
     weighted = len(seen.weights) or len(new.by_row.weights)
@@ -97,7 +99,7 @@ def _merge(seen: Seen, loss: Loss, new: Entries, places: Places) -> Entries:
         values,
         new.shape,
         sample_weight=np.concatenate(weights) if weighted else None,
-        duplicates="last",
+        duplicates=duplicates,
     ).with_loss(loss)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from pygeco.arrays.kinds import Array, as_array, contiguous, on
-from pygeco.engines import Engine, LocalEngine, choose_engine
+from pygeco.engines import Cells, Engine, LocalEngine, choose_engine
+from pygeco.objectives.entries.objective import Entries
 
 
 class Given(NamedTuple):
@@ -115,3 +117,17 @@ def check_background(background: float) -> float:
     if not number or isinstance(background, bool) or not 0 <= background < np.inf:
         raise ValueError(f"background: must be a finite number ≥ 0, not {background!r}.")
     return float(background)
+
+
+def weigh_by_values(entries: Entries) -> Entries:
+    """The same cells with target one and their values as weights."""
+    other = copy.copy(entries)
+    other.__dict__.pop("value_at_zero", None)
+    plain = bool(np.all(entries.by_row.values == 1))
+    for name in ("by_row", "by_col"):
+        cells: Cells = getattr(entries, name)
+        weights = cells.values[:0] if plain else cells.values
+        setattr(other, name, cells._replace(values=np.ones_like(cells.values), weights=weights))
+    values = entries.by_row.values
+    other.total_weight = float(values.sum(dtype=float))
+    return other

@@ -14,7 +14,12 @@ from pygeco.engines import Cells, Engine
 from pygeco.objectives.base import Objective
 from pygeco.objectives.clicks.gradient import ClicksGradient
 from pygeco.objectives.clicks.half_sweep import Swept, sweep_rows
-from pygeco.objectives.clicks.input import check_background, read_clicks, read_line_weights
+from pygeco.objectives.clicks.input import (
+    check_background,
+    read_clicks,
+    read_line_weights,
+    weigh_by_values,
+)
 from pygeco.objectives.entries.objective import START_PULL, Entries, Product
 from pygeco.objectives.spans.quadratic import QuadraticSpan
 
@@ -90,6 +95,27 @@ class Clicks(Objective):
         row_counts, column_counts = self.entries.counts()
         self.rho = read_line_weights("row", row_power, row_weights, row_counts)
         self.kappa = read_line_weights("column", column_power, column_weights, column_counts)
+
+    @classmethod
+    def of_entries(
+        cls,
+        entries: Entries,
+        *,
+        background: float = 0.1,
+        row_power: float = 0.0,
+        column_power: float = 0.0,
+    ) -> Clicks:
+        """Clicks on the cells of `entries`, whose values are their weights; the indices are shared.
+
+        The other arguments are those of the class, and every target is one.
+        """
+        other = cls.__new__(cls)
+        other.background = check_background(background)
+        other.entries = weigh_by_values(entries)
+        counts = entries.counts()
+        other.rho = read_line_weights("row", row_power, None, counts[0])
+        other.kappa = read_line_weights("column", column_power, None, counts[1])
+        return other
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -1,0 +1,244 @@
+"""Clicks to a model: settings by held-out clicks, then both families on all clicks, blended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from pygeco.algorithm.events import ClickTrial
+from pygeco.arrays.kinds import contiguous, inner, on, zeros
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.clicks.judging import hold_out_clicks
+from pygeco.clicks.model import ClickModel, SpectralPart, SquaresPart
+from pygeco.clicks.search import (
+    BACKGROUND_OF_ROW,
+    SPECTRAL_START,
+    SQUARES_START,
+    Found,
+    Search,
+)
+from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+from pygeco.clicks.spectral import (
+    SpectralFactors,
+    find_spectrum,
+    line_powers,
+    make_factors,
+    measure_spread,
+)
+from pygeco.clicks.squares import SquaresFactors, fit_squares, make_objective
+from pygeco.losses import Squared
+from pygeco.models.seen import Positions, keep_cells
+from pygeco.models.updating import merge_cells
+from pygeco.objectives import Entries
+from pygeco.objectives.entries.biases import Biases
+
+DEFAULT_SHARE = 0.5  # where no click can be held out to choose it
+
+
+class Chosen(NamedTuple):
+    """Settings of both families, and what a fit of all clicks starts from."""
+
+    spectral: SpectralSettings | None
+    squares: SquaresSettings | None
+    share: float
+    spectral_start: Array | None = None
+    squares_start: Array | None = None
+
+
+class FittedClicks(NamedTuple):
+    """The model, and all that was tried for its settings."""
+
+    model: ClickModel
+    trials: tuple[ClickTrial, ...]
+    is_stopped: bool
+
+
+def fit_clicks(
+    entries: Entries,
+    *,
+    spectral: SpectralSettings | None = SpectralSettings(),  # noqa: B008
+    squares: SquaresSettings | None = SquaresSettings(),  # noqa: B008
+    share: float | None = None,
+    seed: int = 0,
+    tell: Callable[[ClickTrial], object] = lambda trial: None,
+) -> FittedClicks:
+    """The model of clicks, whose weights are the values of the entries.
+
+    None for a family leaves it out, and None within its settings, or for the share of the squares
+    in the scores, leaves that to held-out clicks.
+    """
+    search = _start_search(entries, spectral, squares, share, seed, tell)
+    if search is None:
+        chosen = _take_defaults(entries, spectral, squares, share)
+    else:
+        chosen = _choose(search, spectral, squares, share)
+    model = fit_chosen(entries, chosen, seed)
+    trials = () if search is None else tuple(search.trials)
+    return FittedClicks(model, trials, search is not None and search.is_stopped)
+
+
+def refit(
+    model: ClickModel, new: Entries, places: tuple[Positions, Positions], seed: int = 0
+) -> ClickModel:
+    """The model of its clicks and new ones, by the same settings, from where it is."""
+    entries = merge_cells(model.seen, model.loss, new, places, "sum")
+    starts: list[Array | None] = [None, None]
+    for k, old in enumerate(
+        (
+            None if model.spectral is None else model.spectral.vectors,
+            None if model.squares is None else model.squares.columns,
+        )
+    ):
+        if old is not None:
+            wide = np.zeros((entries.shape[1], old.shape[1]), old.dtype)
+            wide[places[1]] = old
+            starts[k] = wide
+    chosen = Chosen(model.spectral_settings, model.squares_settings, model.share, *starts)
+    return fit_chosen(entries, chosen, seed)
+
+
+def fit_chosen(entries: Entries, chosen: Chosen, seed: int) -> ClickModel:
+    """Both families with these settings on all clicks, as one matrix of scores."""
+    one, vectors = _fit_spectral(entries, chosen, seed)
+    two = None
+    if chosen.squares is not None and chosen.share > 0:
+        two = fit_squares(entries, chosen.squares, seed=seed, start=chosen.squares_start)
+    weights = [
+        share / measure_spread(part.left, part.right) if part is not None else 0.0
+        for share, part in ((1 - chosen.share, one), (chosen.share, two))
+    ]
+    lefts = [w * part.left for w, part in zip(weights, (one, two), strict=True) if part is not None]
+    rights = [part.right for part in (one, two) if part is not None]
+    left, right = np.concatenate(lefts, axis=1), np.concatenate(rights, axis=1)
+    factors = LowRank(left, np.ones(left.shape[1]), right).svd()
+    dtype = entries.dtype
+    factors = LowRank(
+        contiguous(factors.U, dtype), factors.s.astype(dtype), contiguous(factors.V, dtype)
+    )
+    nothing = Biases(0.0, *(zeros(size, entries.kind, dtype) for size in entries.shape))
+    return ClickModel(
+        factors=factors,
+        biases=nothing,
+        loss=Squared(),
+        seen=keep_cells(entries),
+        offsets=(),
+        penalty=None,
+        total_weight=entries.total_weight,
+        levels=(1.0, 1.0),
+        bounds=(0.0, 1.0),
+        clips=False,
+        spectral_settings=chosen.spectral,
+        squares_settings=chosen.squares,
+        share=chosen.share,
+        spectral=None
+        if one is None or vectors is None
+        else _keep_spectral(one, vectors, weights[0], factors),
+        squares=None if two is None else _keep_squares(entries, chosen, two, weights[1], factors),
+    )
+
+
+def _start_search(
+    entries: Entries,
+    spectral: SpectralSettings | None,
+    squares: SquaresSettings | None,
+    share: float | None,
+    seed: int,
+    tell: Callable[[ClickTrial], object],
+) -> Search | None:
+    """A search; None where nothing is left to choose, or where there is nothing to choose by."""
+    given = [part for part in (spectral, squares) if part is not None]
+    if not given:
+        raise ValueError("spectral: both families are switched off; leave one of them on.")
+    if all(part.is_complete for part in given) and (share is not None or len(given) == 1):
+        return None
+    split = hold_out_clicks(entries, seed)
+    return None if split is None else Search(split, seed, tell)
+
+
+def _take_defaults(
+    entries: Entries,
+    spectral: SpectralSettings | None,
+    squares: SquaresSettings | None,
+    share: float | None,
+) -> Chosen:
+    n = entries.shape[1]
+    start = SquaresSettings(SQUARES_START.rank, BACKGROUND_OF_ROW / n, *_rest_of(SQUARES_START))
+    alone = 0.0 if squares is None else 1.0 if spectral is None else None
+    return Chosen(
+        None if spectral is None else spectral.with_defaults(SPECTRAL_START),
+        None if squares is None else squares.with_defaults(start),
+        alone if alone is not None else DEFAULT_SHARE if share is None else share,
+    )
+
+
+def _rest_of(settings: SquaresSettings) -> tuple[float | None, ...]:
+    return settings.ridge, settings.row_power, settings.column_power, settings.popularity
+
+
+def _choose(
+    search: Search,
+    spectral: SpectralSettings | None,
+    squares: SquaresSettings | None,
+    share: float | None,
+) -> Chosen:
+    one: Found[SpectralSettings] | None = None
+    two: Found[SquaresSettings] | None = None
+    if spectral is not None:
+        one = search.choose_spectral(spectral)
+    if squares is not None and not (search.is_stopped and one is not None):
+        two = search.choose_squares(squares)
+    if one is None:
+        share = 1.0
+    elif two is None:
+        share = 0.0
+    elif share is None:
+        share, _ = search.choose_share(one, two)
+    return Chosen(
+        None if one is None else one.settings,
+        None if two is None else two.settings,
+        share,
+        None if one is None else one.columns,
+        None if two is None else two.columns,
+    )
+
+
+def _fit_spectral(
+    entries: Entries, chosen: Chosen, seed: int
+) -> tuple[SpectralFactors | None, Array | None]:
+    settings = chosen.spectral
+    if settings is None or chosen.share >= 1:
+        return None, None
+    assert settings.rank is not None
+    assert settings.row_power is not None
+    assert settings.column_power is not None
+    spectrum = find_spectrum(
+        entries,
+        settings.rank,
+        settings.row_power,
+        settings.column_power,
+        seed=seed,
+        start=chosen.spectral_start,
+    )
+    return make_factors(entries, spectrum, settings), spectrum.vectors
+
+
+def _keep_spectral(
+    part: SpectralFactors, vectors: Array, weight: float, factors: LowRank
+) -> SpectralPart:
+    turn = weight * inner(part.right, factors.V).astype(float)
+    encoder = part.encoder @ on(turn.astype(part.encoder.dtype), part.encoder)
+    return SpectralPart(contiguous(encoder), vectors)
+
+
+def _keep_squares(
+    entries: Entries, chosen: Chosen, part: SquaresFactors, weight: float, factors: LowRank
+) -> SquaresPart:
+    assert chosen.squares is not None
+    objective = make_objective(entries, chosen.squares)
+    turn = weight * inner(part.right, factors.V).astype(float)
+    level, _ = line_powers(entries, chosen.squares.row_power or 0.0, 0.0)
+    return SquaresPart(
+        part.columns, turn.astype(part.columns.dtype), objective.kappa, float(level.mean())
+    )

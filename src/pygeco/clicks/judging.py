@@ -1,0 +1,104 @@
+"""Models of clicks judged by clicks that were held out of their fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.kinds import host, on
+from pygeco.arrays.low_rank import Array
+from pygeco.arrays.streams import Purpose, stream
+from pygeco.engines import choose_local_engine
+from pygeco.models.seen import Positions, Seen, hide_cells, keep_cells, sort_cells
+from pygeco.objectives import Entries
+
+HELD_SHARE = 0.1  # of the clicks
+LIST_LENGTH = 20  # the lists that are judged, by their nDCG
+TABLE_CELLS = 100_000_000  # scores that one judgement may take: its cost
+MIN_JUDGED_ROWS, MAX_JUDGED_ROWS = 500, 3_000
+BLOCK_CELLS = 1 << 24  # scores that are held at once
+
+# Scores (rows, n) of some rows, one table for each model that is compared.
+Tables = Callable[[Positions], Iterable[Array]]
+
+
+class Split(NamedTuple):
+    """Most clicks, to be fitted, and the others with the rows that are judged by them."""
+
+    fit: Entries
+    judge: Judge
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """Held-out clicks of some rows, and the clicks of the fit, which lists leave out."""
+
+    rows: Positions
+    held: Seen
+    seen: Seen
+    shape: tuple[int, int]
+
+    def compare(self, tables: Tables, count: int, weights: Array | None = None) -> list[float]:
+        """The mean nDCG@20 of each of `count` models over the judged rows.
+
+        With `weights`, one a held-out click in the order of `held`, only clicks above zero count.
+        """
+        n = self.shape[1]
+        length = min(LIST_LENGTH, n)
+        gains, rows_judged = np.zeros(count), 0
+        held = self.held if weights is None else _keep_positive(self.held, weights)
+        size = max(1, BLOCK_CELLS // n)
+        for at in range(0, len(self.rows), size):
+            rows = self.rows[at : at + size]
+            have = np.diff(held.pointers)[rows] > 0
+            rows_judged += int(have.sum())
+            for t, table in enumerate(tables(rows)):
+                hide_cells(table, on(rows, table), self.seen)
+                found, _ = choose_local_engine(table).top_k(table, length)
+                gains[t] += _sum_ndcg(host(found)[have], rows[have], held, n)
+        return (gains / max(rows_judged, 1)).tolist()
+
+
+def hold_out_clicks(entries: Entries, seed: int) -> Split | None:
+    """A tenth of the clicks for a judge; None where no row has enough of them."""
+    rng = stream(Purpose.HELD_CLICKS, seed)
+    rows = host(entries.rows()).astype(np.int64)
+    cols = host(entries.by_row.indices).astype(np.int64)
+    held = rng.random(len(rows)) < HELD_SHARE
+    m, n = entries.shape
+    kept = np.bincount(rows[~held], minlength=m)
+    held &= kept[rows] > 0  # a row that would lose every click keeps them
+    if not held.any() or held.all():
+        return None
+    fit = entries.subset(~held)
+    judged = np.unique(rows[held])
+    most = int(np.clip(TABLE_CELLS // n, MIN_JUDGED_ROWS, MAX_JUDGED_ROWS))
+    if len(judged) > most:
+        judged = np.sort(rng.choice(judged, most, replace=False))
+    values = host(entries.by_row.values)
+    cells = sort_cells(rows[held], cols[held], values[held], (m, n))
+    return Split(fit, Judge(judged, cells, keep_cells(fit), (m, n)))
+
+
+def _sum_ndcg(found: Positions, rows: Positions, held: Seen, n: int) -> float:
+    """Σ over rows of the nDCG of the columns found, best first, with a gain of one a click."""
+    length = found.shape[1]
+    discounts = 1 / np.log2(np.arange(length) + 2.0)
+    counts = (held.pointers[rows + 1] - held.pointers[rows]).astype(np.int64)
+    ideal = np.cumsum(discounts)[np.minimum(counts, length) - 1]
+    owners = np.repeat(np.arange(len(rows)), counts)
+    starts = np.repeat(held.pointers[rows] - (np.cumsum(counts) - counts), counts)
+    keys = owners * np.int64(n + 1) + held.indices[starts + np.arange(len(starts))]
+    asked = np.arange(len(rows))[:, None] * np.int64(n + 1) + found
+    hits: NDArray[np.bool_] = np.isin(asked, keys) & (found >= 0)
+    return float(((hits * discounts).sum(axis=1) / ideal).sum())
+
+
+def _keep_positive(cells: Seen, weights: Array) -> Seen:
+    keep = weights > 0
+    ends = np.concatenate([[0], np.cumsum(keep)])
+    return Seen(ends[cells.pointers], cells.indices[keep], cells.values[keep])

@@ -1,0 +1,141 @@
+"""A fitted model of clicks: a matrix of scores, and how new rows find their place in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from pygeco.arrays.kinds import foreign, host, inner, on, zeros
+from pygeco.arrays.low_rank import Array
+from pygeco.bayes.attributes import AttributeValues
+from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+from pygeco.models.completion import CompletionModel
+from pygeco.models.folding import Folded
+from pygeco.models.ranking import Reasons
+from pygeco.models.seen import Positions
+from pygeco.objectives import Entries
+from pygeco.objectives.clicks.half_sweep import sweep_rows
+from pygeco.objectives.clicks.input import weigh_by_values
+
+
+class SpectralPart(NamedTuple):
+    """Coordinates of a row x of clicks are x `encoder` (n, r), in the basis of the model's V.
+
+    `vectors` (n, k) are the singular vectors, which a fit to more clicks starts from.
+    """
+
+    encoder: Array
+    vectors: Array
+
+
+class SquaresPart(NamedTuple):
+    """Coordinates of a row are its least squares in `columns` (n, d), times `turn` (d, r)."""
+
+    columns: Array
+    turn: Array
+    weights: Array  # κ, of the columns in the background
+    row_level: float  # the mean of counts of rows to the row power
+
+    def hold(self, counts: Array, settings: SquaresSettings) -> tuple[Array, Array]:
+        """α ρ and the ridge of rows with these numbers of clicks."""
+        assert settings.background is not None
+        assert settings.ridge is not None
+        power = settings.row_power or 0.0
+        own = settings.background * np.maximum(counts, 1.0) ** power / self.row_level
+        return own, settings.ridge * (counts + own * float(self.weights.sum()))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClickModel(CompletionModel):
+    """Scores of all cells as one matrix; a row's place is a function of its clicks alone.
+
+    Attributes
+    ----------
+    spectral_settings, squares_settings : SpectralSettings and SquaresSettings or None
+        What was chosen or given.
+    share : float
+        The share of the squares in the scores.
+    spectral, squares : SpectralPart and SquaresPart or None
+        How new rows are placed; None where that family has no share.
+    trials : tuple
+        What was tried for the settings.
+    """
+
+    spectral_settings: SpectralSettings | None
+    squares_settings: SquaresSettings | None
+    share: float
+    spectral: SpectralPart | None
+    squares: SquaresPart | None
+    trials: tuple[object, ...] = ()
+
+    def fold_rows(self, entries: Entries, values: AttributeValues | None = None) -> Folded:
+        if values is not None:
+            raise ValueError("attributes: a model of clicks has none; leave them out.")
+        like = self.factors.V
+        found = zeros((entries.shape[0], self.factors.rank), like, like.dtype)
+        if self.spectral is not None:
+            cells = entries.cells(columns=False)
+            found = found + cells.engine.products(cells, cells.values, 1.0, self.spectral.encoder)
+        if self.squares is not None and entries.size:
+            found = found + self._solve_rows(entries)
+        return Folded(found, zeros(len(found), like, like.dtype))
+
+    def fold_columns(self, entries: Entries, values: AttributeValues | None = None) -> Folded:
+        raise ValueError(
+            "X: a model of clicks does not complete new columns; take their clicks in by "
+            "partial_fit."
+        )
+
+    def explain(self, row: int, column: int, k: int) -> Reasons:
+        """Scores are sums over a row's clicks, given which columns those are."""
+        own = slice(int(self.seen.pointers[row]), int(self.seen.pointers[row + 1]))
+        cols = host(self.seen.indices[own]).astype(np.int64)
+        weights = host(self.seen.values[own]).astype(float)
+        others = cols != column
+        cols, weights = cols[others], weights[others]
+        target = host(self.factors.V[column]).astype(float)
+        parts = np.zeros(len(cols))
+        if self.spectral is not None:
+            parts += weights * (host(self.spectral.encoder[cols]).astype(float) @ target)
+        if self.squares is not None and len(cols):
+            parts += self._explain_squares(cols, weights, target)
+        order = np.argsort(-np.abs(parts), kind="stable")[: max(0, k)]
+        return Reasons(cols[order], parts[order], 0.0)
+
+    def check_updatable(self) -> None:
+        if foreign(self.factors.U):
+            raise ValueError("X: partial_fit runs on the CPU; call to('cpu') first.")
+
+    def update(self, new: Entries, places: tuple[Positions, Positions]) -> ClickModel:
+        """All clicks fitted again by the same settings, from where this model is."""
+        from pygeco.clicks.fitting import refit
+
+        self.check_updatable()
+        return refit(self, new, places)
+
+    def _solve_rows(self, entries: Entries) -> Array:
+        part, settings = self.squares, self.squares_settings
+        assert part is not None
+        assert settings is not None
+        weighted = weigh_by_values(entries)
+        own, ridge = part.hold(weighted.by_row.counts().astype(float), settings)
+        solved = sweep_rows(
+            weighted.by_row, part.columns, background=own, weights=part.weights, ridge=ridge
+        )
+        turn = on(solved.rotation.T.astype(part.turn.dtype) @ host(part.turn), solved.factor)
+        return solved.factor @ turn
+
+    def _explain_squares(self, cols: Positions, weights: Array, target: Array) -> Array:
+        part, settings = self.squares, self.squares_settings
+        assert part is not None
+        assert settings is not None
+        own, ridge = part.hold(np.array([float(len(cols))]), settings)
+        V = part.columns
+        gram = inner(V * part.weights[:, None], V).astype(float)
+        mine = host(V[cols]).astype(float)
+        system = own[0] * gram + ridge[0] * np.eye(len(gram)) + (mine.T * weights) @ mine
+        pull = np.linalg.solve(system, host(part.turn).astype(float) @ target)
+        found: Array = weights * (mine @ pull)
+        return found

@@ -1,0 +1,302 @@
+"""Settings by held-out clicks: each family climbs from where most data sets are near their best."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from pygeco.algorithm.events import ClickTrial
+from pygeco.arrays.kinds import on
+from pygeco.arrays.low_rank import Array
+from pygeco.clicks.judging import Judge, Split
+from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+from pygeco.clicks.spectral import (
+    Spectrum,
+    find_spectrum,
+    line_powers,
+    make_factors,
+    measure_spread,
+)
+from pygeco.clicks.squares import fit_squares
+from pygeco.models.seen import Positions
+
+MIN_GAIN = 0.002  # of the nDCG: less is chance, and not worth another step
+RANK_GAIN = 0.005  # what a rank twice as high must bring to be kept
+# Where searches start: near the best of rating, review and check-in data.
+SPECTRAL_START = SpectralSettings(512, 0.3, 0.3, 3.0, 0.0)
+BACKGROUND_OF_ROW = 1000.0  # α n at the start: that many clicks weigh as much as a row's background
+SQUARES_START = SquaresSettings(64, 1.0, 0.005, 0.25, 0.25, 0.0)
+POPULARITIES = (-0.1, 0.0, 0.1, 0.2, 0.3)
+POPULARITY_STEP = 0.1
+RIDGE_STEP = 3.0  # a factor
+POWER_STEP = 0.1
+SQUARES_STEPS = {"ridge": 1.6, "background": 2.0}  # factors
+SQUARES_POWER_STEP = 0.25
+MAX_SPECTRAL_RANK, MAX_SQUARES_RANK = 2048, 256
+MAX_TRIALS = 16  # of a family, ranks apart
+BLENDS = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0)  # the share of the squares
+
+Settings = TypeVar("Settings", SpectralSettings, SquaresSettings)
+
+
+class Found(NamedTuple, Generic[Settings]):
+    """The best settings of a family, and factors of the fit without the held-out clicks."""
+
+    settings: Settings
+    ndcg: float
+    left: Array
+    right: Array
+    columns: Array  # what the fit of all clicks starts from
+
+
+# Told of each trial; a true answer ends the search.
+Tell = Callable[[ClickTrial], object]
+
+
+@dataclass(eq=False)
+class Search:
+    """The search on one split of the clicks, and all that was tried."""
+
+    split: Split
+    seed: int
+    tell: Tell = lambda trial: None
+    trials: list[ClickTrial] = field(default_factory=list)
+    is_stopped: bool = False
+    began: float = field(default_factory=time.perf_counter)
+
+    @property
+    def judge(self) -> Judge:
+        return self.split.judge
+
+    def note(self, family: str, settings: object, ndcg: float, share: float | None = None) -> None:
+        seconds = time.perf_counter() - self.began
+        trial = ClickTrial(family, settings, ndcg, seconds, share)  # type: ignore[arg-type]
+        self.trials.append(trial)
+        self.is_stopped |= bool(self.tell(trial))
+
+    # ---- the spectral family
+
+    def choose_spectral(self, given: SpectralSettings) -> Found[SpectralSettings]:
+        """Powers by steps of a tenth, ridge and popularity at each, then the rank by doubling."""
+        m, n = self.split.fit.shape
+        start = given.with_defaults(SPECTRAL_START)
+        start = replace(start, rank=_first_rank(start, given, (m, n)))
+        best = self._try_spectral(start, given, None)
+        tried = {(start.row_power, start.column_power)}
+        improved = True
+        while improved and not self.is_stopped:
+            improved = False
+            for name in ("column_power", "row_power"):
+                if getattr(given, name) is not None:
+                    continue
+                for step in (-POWER_STEP, POWER_STEP):
+                    now = best[0].settings
+                    value = round(getattr(now, name) + step, 3)
+                    asked = replace(now, **{name: value})
+                    key = (asked.row_power, asked.column_power)
+                    if key in tried or self.is_stopped or len(self.trials) >= MAX_TRIALS:
+                        continue
+                    tried.add(key)
+                    found = self._try_spectral(asked, given, best[1])
+                    if found[0].ndcg > best[0].ndcg * (1 + MIN_GAIN):
+                        best, improved = found, True
+                        break
+        while given.rank is None and not self.is_stopped:
+            now = best[0].settings
+            assert now.rank is not None
+            if 2 * now.rank > min(MAX_SPECTRAL_RANK, m // 2, n // 2):
+                break
+            found = self._try_spectral(replace(now, rank=2 * now.rank), given, best[1])
+            if found[0].ndcg < best[0].ndcg * (1 + RANK_GAIN):
+                break
+            best = found
+        if given.ridge is None and not self.is_stopped:
+            best = self._try_ridges(*best)
+        return best[0]
+
+    def _try_spectral(
+        self, asked: SpectralSettings, given: SpectralSettings, start: Spectrum | None
+    ) -> tuple[Found[SpectralSettings], Spectrum]:
+        """The best ridge and popularity at these powers and this rank."""
+        fit = self.split.fit
+        assert asked.rank is not None
+        assert asked.row_power is not None
+        assert asked.column_power is not None
+        spectrum = find_spectrum(
+            fit,
+            asked.rank,
+            asked.row_power,
+            asked.column_power,
+            seed=self.seed,
+            start=None if start is None else start.vectors,
+        )
+        powers = _near_popularities(asked, given, is_first=start is None)
+        best, best_ndcg = asked, -1.0
+        for ridge in _ridges(asked, given, is_first=start is None):
+            now = replace(best, ridge=ridge, popularity=0.0)
+            factors = make_factors(fit, spectrum, now)
+            scores = self.compare_popularities(factors.left, factors.right, powers)
+            at = int(np.argmax(scores))
+            if scores[at] > best_ndcg:
+                best, best_ndcg = replace(now, popularity=powers[at]), scores[at]
+                powers = powers[at : at + 1]
+        self.note("spectral", best, best_ndcg)
+        factors = make_factors(fit, spectrum, best)
+        found = Found(best, best_ndcg, factors.left, factors.right, spectrum.vectors)
+        return found, spectrum
+
+    def _try_ridges(
+        self, found: Found[SpectralSettings], spectrum: Spectrum
+    ) -> tuple[Found[SpectralSettings], Spectrum]:
+        """Ridges next to the best, now that powers and rank are chosen."""
+        fit, best = self.split.fit, found
+        for factor in (1 / RIDGE_STEP, RIDGE_STEP):
+            now = replace(found.settings, ridge=(found.settings.ridge or 1.0) * factor)
+            factors = make_factors(fit, spectrum, now)
+            (ndcg,) = self.compare_popularities(factors.left, factors.right, (0.0,))
+            self.note("spectral", now, ndcg)
+            if ndcg > best.ndcg * (1 + MIN_GAIN):
+                best = Found(now, ndcg, factors.left, factors.right, spectrum.vectors)
+        return best, spectrum
+
+    # ---- weighted squares
+
+    def choose_squares(self, given: SquaresSettings) -> Found[SquaresSettings]:
+        """One setting after the other by steps, at a low rank; then the rank by doubling."""
+        m, n = self.split.fit.shape
+        default = replace(SQUARES_START, background=BACKGROUND_OF_ROW / n)
+        start = given.with_defaults(default)
+        start = replace(start, rank=_first_rank(start, given, (m, n)))
+        best, count = self._try_squares(start, given, None), 1
+        tried = {_key(start)}
+        improved = True
+        while improved and not self.is_stopped:
+            improved = False
+            for asked in _neighbors(best.settings, given):
+                for one in asked:
+                    if _key(one) in tried or self.is_stopped or count >= MAX_TRIALS:
+                        continue
+                    tried.add(_key(one))
+                    found, count = self._try_squares(one, given, best.columns), count + 1
+                    if found.ndcg > best.ndcg * (1 + MIN_GAIN):
+                        best, improved = found, True
+                        break
+        while given.rank is None and not self.is_stopped:
+            rank = 2 * (best.settings.rank or 1)
+            if rank > min(MAX_SQUARES_RANK, m // 2, n // 2):
+                break
+            found = self._try_squares(replace(best.settings, rank=rank), given, best.columns)
+            if found.ndcg < best.ndcg * (1 + RANK_GAIN):
+                break
+            best = found
+        return best
+
+    def _try_squares(
+        self, asked: SquaresSettings, given: SquaresSettings, start: Array | None
+    ) -> Found[SquaresSettings]:
+        fit = self.split.fit
+        factors = fit_squares(fit, replace(asked, popularity=0.0), seed=self.seed, start=start)
+        powers = POPULARITIES[:3] if given.popularity is None else (given.popularity,)
+        scores = self.compare_popularities(factors.left, factors.right, powers)
+        at = int(np.argmax(scores))
+        settings = replace(asked, popularity=powers[at])
+        self.note("squares", settings, scores[at])
+        _, popular = line_powers(fit, 0.0, powers[at])
+        right = on(popular[:, None], factors.right, factors.right.dtype) * factors.right
+        return Found(settings, scores[at], factors.left, right, factors.columns)
+
+    # ---- both
+
+    def choose_share(
+        self, spectral: Found[SpectralSettings], squares: Found[SquaresSettings]
+    ) -> tuple[float, float]:
+        """The share of the squares in the blend that does best, and its nDCG."""
+        sizes = [measure_spread(found.left, found.right) for found in (spectral, squares)]
+
+        def tables(rows: Positions) -> Iterator[Array]:
+            one, other = (
+                (found.left[on(rows, found.left)] @ found.right.T) / size
+                for found, size in zip((spectral, squares), sizes, strict=True)
+            )
+            for share in BLENDS:
+                yield (1 - share) * one + share * other
+
+        scores = self.judge.compare(tables, len(BLENDS))
+        for share, score in zip(BLENDS, scores, strict=True):
+            self.note("both", None, score, share)
+        at = int(np.argmax(scores))
+        return BLENDS[at], scores[at]
+
+    def compare_popularities(
+        self, left: Array, right: Array, powers: tuple[float, ...]
+    ) -> list[float]:
+        """The nDCG of the scores times the counts of columns to each power."""
+        fit = self.split.fit
+        scales = [
+            on(line_powers(fit, 0.0, power)[1], right, right.dtype) if power else None
+            for power in powers
+        ]
+        turned = right.T
+
+        def tables(rows: Positions) -> Iterable[Array]:
+            scores = left[on(rows, left)] @ turned
+            for scale in scales:
+                yield scores.copy() if scale is None else scores * scale
+
+        return self.judge.compare(tables, len(powers))
+
+
+def _first_rank(
+    start: SpectralSettings | SquaresSettings,
+    given: SpectralSettings | SquaresSettings,
+    shape: tuple[int, int],
+) -> int:
+    """The rank that a search starts from: a fourth of the smaller side at most, if none is given."""
+    rank, side = start.rank or 1, min(shape)
+    return min(rank, side) if given.rank is not None else min(rank, max(1, side // 4))
+
+
+def _near_popularities(
+    now: SpectralSettings, given: SpectralSettings, is_first: bool
+) -> tuple[float, ...]:
+    """All that are tried at first, then those next to the best."""
+    if given.popularity is not None:
+        return (given.popularity,)
+    if is_first or now.popularity is None:
+        return POPULARITIES
+    near = (now.popularity, now.popularity - POPULARITY_STEP, now.popularity + POPULARITY_STEP)
+    return tuple(round(power, 3) for power in near)
+
+
+def _ridges(now: SpectralSettings, given: SpectralSettings, is_first: bool) -> tuple[float, ...]:
+    """That of the settings; at first, those on both sides of it too."""
+    assert now.ridge is not None
+    if given.ridge is not None or not is_first:
+        return (now.ridge,)
+    return (now.ridge, now.ridge / RIDGE_STEP, now.ridge * RIDGE_STEP)
+
+
+def _neighbors(
+    now: SquaresSettings, given: SquaresSettings
+) -> Iterator[tuple[SquaresSettings, SquaresSettings]]:
+    """One step down and one up for each setting that is left to choose."""
+    for name in ("ridge", "background", "row_power", "column_power"):
+        if getattr(given, name) is not None:
+            continue
+        value, factor = getattr(now, name), SQUARES_STEPS.get(name)
+        low, high = (
+            (value - SQUARES_POWER_STEP, value + SQUARES_POWER_STEP)
+            if factor is None
+            else (value / factor, value * factor)
+        )
+        yield replace(now, **{name: low}), replace(now, **{name: high})
+
+
+def _key(settings: SquaresSettings) -> tuple[float, ...]:
+    """What tells settings apart: rounded, so that a step there and back is the same place."""
+    parts = settings.ridge, settings.background, settings.row_power, settings.column_power
+    return tuple(float(f"{part:.6g}") for part in parts if part is not None)

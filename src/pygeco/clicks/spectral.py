@@ -1,0 +1,134 @@
+"""The spectral family: singular pairs of clicks that are divided by powers of counts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pygeco.arrays.kinds import inner, on, times
+from pygeco.arrays.linalg import qr
+from pygeco.arrays.low_rank import Array
+from pygeco.arrays.streams import Purpose, stream
+from pygeco.clicks.settings import SpectralSettings
+from pygeco.objectives import Entries
+
+COLD_ITERATIONS = 4  # of a subspace that starts from random numbers; more changed no list's nDCG
+WARM_ITERATIONS = 2  # of one that starts from that of other powers, or of most of the clicks
+ROUNDING_SHARE = 1e-6  # of the mean squared column: what float32 leaves of a Gram
+REFERENCE = 255  # the index of the singular value that the ridge is measured by
+
+
+class Spectrum(NamedTuple):
+    """Right singular vectors (n, k) of the normalized clicks, and the values, largest first."""
+
+    vectors: Array
+    values: Array
+
+
+class SpectralFactors(NamedTuple):
+    """Scores of rows x of clicks are x `encoder` `right`ᵀ; of the fitted rows `left` `right`ᵀ."""
+
+    left: Array
+    right: Array
+    encoder: Array
+
+
+def line_powers(entries: Entries, row_power: float, column_power: float) -> tuple[Array, Array]:
+    """Counts of rows and of columns to these powers; a line without clicks counts as one click."""
+    rows, cols = entries.counts()
+    return (
+        np.maximum(rows, 1).astype(float) ** row_power,
+        np.maximum(cols, 1).astype(float) ** column_power,
+    )
+
+
+def find_spectrum(
+    entries: Entries,
+    rank: int,
+    row_power: float,
+    column_power: float,
+    *,
+    seed: int,
+    start: Array | None = None,
+) -> Spectrum:
+    """The leading pairs of D_r^−a R D_c^−b, where the values of the entries are R.
+
+    Subspace iteration with every product in blocks, from `start` (n, k') and random columns beyond
+    it. Leading pairs are exact to rounding, weak ones approximate. O(iterations |E| rank + …).
+    """
+    m, n = entries.shape
+    rank = min(rank, m, n)
+    down, across = (
+        on(p[:, None], entries.kind, entries.dtype)
+        for p in line_powers(entries, -row_power, -column_power)
+    )
+    Q = _first_block(entries, rank, seed, start)
+    iterations = COLD_ITERATIONS if start is None else WARM_ITERATIONS
+    for _ in range(iterations - 1):
+        Y = _normalize(down * _products(entries, False, across * Q))
+        Q = _normalize(across * _products(entries, True, down * Y))
+    Y, _ = qr(down * _products(entries, False, across * Q))
+    Q, R = qr(across * _products(entries, True, down * Y))
+    turn, values, _ = np.linalg.svd(R)
+    return Spectrum(times(Q, turn.astype(Q.dtype)), values)
+
+
+def make_factors(
+    entries: Entries, spectrum: Spectrum, settings: SpectralSettings
+) -> SpectralFactors:
+    """The model of these settings, from the spectrum of their powers."""
+    assert settings.column_power is not None
+    assert settings.popularity is not None
+    assert settings.ridge is not None
+    k = min(settings.rank or len(spectrum.values), len(spectrum.values))
+    V = spectrum.vectors[:, :k]
+    shrink = shrink_values(spectrum.values, settings.ridge)[:k]
+    _, across = line_powers(entries, 0.0, -settings.column_power)
+    _, popular = line_powers(entries, 0.0, settings.popularity)
+    encoder = on(across[:, None], V, V.dtype) * (V * on(shrink, V, V.dtype))
+    right = on(popular[:, None], V, V.dtype) * V
+    return SpectralFactors(_products(entries, False, encoder), right, encoder)
+
+
+def shrink_values(values: Array, ridge: float) -> Array:
+    """f = σ² / (σ² + ridge σ_ref²)."""
+    squares = values**2
+    reference = squares[min(REFERENCE, len(squares) - 1)]
+    return squares / np.maximum(squares + ridge * reference, np.finfo(float).tiny)
+
+
+def _normalize(X: Array) -> Array:
+    """The same span in columns that are nearly orthonormal: one step of CholeskyQR."""
+    gram = inner(X, X).astype(float)
+    lift = ROUNDING_SHARE * float(np.trace(gram)) / max(len(gram), 1)
+    try:
+        factor = np.linalg.cholesky(gram + lift * np.eye(len(gram)))
+    except np.linalg.LinAlgError:  # no number, or all zeros
+        return qr(X)[0]
+    return times(X, np.linalg.inv(factor).T.astype(X.dtype))
+
+
+def _products(entries: Entries, columns: bool, X: Array) -> Array:
+    """R X, or Rᵀ X."""
+    cells = entries.cells(columns)
+    return cells.engine.products(cells, cells.values, 1.0, X)
+
+
+def _first_block(entries: Entries, rank: int, seed: int, start: Array | None) -> Array:
+    n = entries.shape[1]
+    known = 0 if start is None else min(start.shape[1], rank)
+    fresh = stream(Purpose.SPECTRUM, seed, rank).standard_normal((n, rank - known), np.float32)
+    Q = on(fresh, entries.kind, entries.dtype)
+    if start is not None and known:
+        Q = np.concatenate([start[:, :known], Q / float(np.sqrt(n))], axis=1)
+    return Q
+
+
+def measure_spread(left: Array, right: Array) -> float:
+    """The standard deviation of the scores `left` `right`ᵀ over all cells, without forming them."""
+    m, n = len(left), len(right)
+    total = float(inner(left.sum(axis=0)[:, None], right.sum(axis=0)[:, None])[0, 0])
+    squares = float(np.sum(inner(left, left).astype(float) * inner(right, right).astype(float)))
+    mean = total / (m * n)
+    return float(np.sqrt(max(squares / (m * n) - mean**2, np.finfo(float).tiny)))

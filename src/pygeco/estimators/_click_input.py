@@ -1,0 +1,158 @@
+"""Clicks in every form in which they arrive: pairs, counts, matrices, tables."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.kinds import foreign, host
+from pygeco.errors import ClicksWarning
+from pygeco.estimators._input import make_entries
+from pygeco.estimators._recognize import Taken, as_pairs_table, take_cells
+from pygeco.estimators.cell_list import CellList
+from pygeco.io.column_names import find_role, plain_name
+from pygeco.io.tables import Column, list_columns
+from pygeco.objectives import Entries
+
+if TYPE_CHECKING:
+    from pygeco.estimators.implicit import ImplicitCompletion
+
+COUNT_NAMES = frozenset(
+    [
+        "count",
+        "counts",
+        "n",
+        "clicks",
+        "plays",
+        "playcount",
+        "listens",
+        "views",
+        "visits",
+        "purchases",
+        "quantity",
+        "qty",
+        "times",
+        "freq",
+        "frequency",
+        "weight",
+        "strength",
+        "events",
+        "interactions",
+        "hours",
+    ]
+)
+COUNT_KINDS = ("auto", "log", "plain", "ignore")
+HEAVY_TAIL = 5.0  # a largest count of so many medians, and counts are taken by their logarithms
+
+
+def take_clicks(X: Any, y: Any, columns: Sequence[Column] | str | None) -> Taken:
+    """Clicks as (rows, cols, counts, shape) with their ids; a matrix as it is.
+
+    A table needs two columns of ids. One of counts may stand beside them; ratings do not count.
+    """
+    if isinstance(X, tuple) and len(X) == 2 and y is None:
+        return Taken((*X, np.ones(len(X[0]), np.float32)))
+    if isinstance(X, CellList):
+        return Taken(X, X.row_ids, X.column_ids, X.names)
+    if isinstance(X, tuple) or y is not None or hasattr(X, "tocoo") or foreign(X):
+        return take_cells(X, y, columns)
+    if columns is None or (not isinstance(columns, str) and len(columns) == 2):
+        table = as_pairs_table(X, None if columns is None else 1, columns)
+        counts = None if table is None or columns is not None else _find_counts(table)
+        if table is not None and counts is None:
+            return take_cells(table, _ones(table), columns)
+        if counts is not None:
+            return take_cells(table, None, counts)
+    return take_cells(X, y, columns)
+
+
+def make_click_entries(
+    estimator: ImplicitCompletion, X: Any, y: Any, columns: Sequence[Column] | str | None
+) -> Entries:
+    """The clicks to fit, whose values are their weights; the estimator keeps their ids."""
+    got = take_clicks(X, y, columns)
+    estimator.row_ids_, estimator.column_ids_, estimator.table_columns_ = got[1:4]
+    entries = read_click_entries(estimator, got.X, reset=True)
+    if not entries.size:
+        raise ValueError("X: has no click; at least one is needed.")
+    return weigh_counts(entries, estimator.counts)
+
+
+def read_click_entries(estimator: Any, X: Any, *, reset: bool) -> Entries:
+    """Clicks of a matrix or triplets; cells of zero are none, and repeated ones are summed."""
+    if isinstance(X, np.ndarray) or (not isinstance(X, (tuple, CellList)) and hasattr(X, "iloc")):
+        import scipy.sparse as sp
+
+        dense = np.asarray(X, dtype=float)
+        X = sp.coo_array(np.nan_to_num(dense, nan=0.0))
+    X = X.triplets if isinstance(X, CellList) else X
+    settings: dict[str, Any] = {"duplicates": "sum", "allow_empty": True}
+    if reset:
+        settings["engine"] = estimator.engine
+    else:
+        settings["engine"] = estimator.model_.engine
+    entries = make_entries(estimator, X, reset=reset, **settings)
+    values = entries.by_row.values
+    if not bool(np.all(values >= 0)):
+        raise ValueError("X: counts of clicks must be ≥ 0; leave out what is not a click.")
+    if bool(np.any(values == 0)):
+        entries = entries.subset(values > 0)
+    return entries if entries.dtype == np.float32 else entries.standardize(0.0, 1.0, np.float32)
+
+
+def weigh_counts(entries: Entries, counts: str) -> Entries:
+    """Counts as weights of clicks: as they are, by their logarithms, or not at all."""
+    if counts not in COUNT_KINDS:
+        raise ValueError(f"counts: unknown {counts!r}; use one of {', '.join(COUNT_KINDS)}.")
+    values = host(entries.by_row.values)
+    if counts == "plain" or not len(values):
+        return entries
+    if counts == "ignore" or values.min() == values.max():
+        return _map_values(entries, np.ones_like)
+    if counts == "auto":
+        middle = float(np.median(values))
+        if values.max() < HEAVY_TAIL * middle:
+            return entries
+        warnings.warn(
+            f"X: counts go up to {values.max():g} where half are at most {middle:g}, so each "
+            "weighs log₂(1 + count); pass counts='plain' to weigh by the counts themselves.",
+            ClicksWarning,
+            stacklevel=4,
+        )
+    return _map_values(entries, lambda x: np.log2(1 + x))
+
+
+def _map_values(entries: Entries, function: Any) -> Entries:
+    other = entries.subset(entries.by_row.values >= 0)
+    for name in ("by_row", "by_col"):
+        cells = getattr(other, name)
+        setattr(other, name, cells._replace(values=function(cells.values)))
+    return other
+
+
+def _find_counts(table: Any) -> tuple[str, str, str] | None:
+    """The columns of users, items and counts, where names say all three."""
+    names = list_columns(table)
+    at = [find_role(names, role) for role in ("user", "item")]
+    if None in at:
+        return None
+    found = [k for k, name in enumerate(names) if k not in at and plain_name(name) in COUNT_NAMES]
+    if not found:
+        if find_role(names, "rating") is not None:
+            warnings.warn(
+                f"X: the column {names[find_role(names, 'rating') or 0]!r} is not used: each pair "
+                "is a click; MatrixCompletion fits ratings.",
+                ClicksWarning,
+                stacklevel=5,
+            )
+        return None
+    return tuple(names[k] for k in (*at, found[0]))  # type: ignore[return-value,index]
+
+
+def _ones(table: Any) -> NDArray[np.float32]:
+    count = table.num_rows if hasattr(table, "num_rows") else len(table)
+    return np.ones(count, np.float32)

@@ -1,0 +1,57 @@
+"""New clicks for a fitted model of clicks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pygeco.estimators._click_input import read_click_entries, take_clicks, weigh_counts
+from pygeco.io.tables import find_positions
+from pygeco.objectives import Entries
+
+if TYPE_CHECKING:
+    from pygeco.estimators.implicit import ImplicitCompletion
+
+
+def take_in_clicks(estimator: ImplicitCompletion, X: Any, y: Any) -> None:
+    """See `ImplicitCompletion.partial_fit`."""
+    before = estimator.model_
+    before.check_updatable()
+    got = take_clicks(X, y, None)
+    if (got.row_ids is None) != (estimator.row_ids_ is None):
+        has = "has" if estimator.row_ids_ is not None else "was fitted without"
+        raise ValueError(f"X: the model {has} ids; pass clicks in the form of the fit.")
+    if got.row_ids is None or got.column_ids is None:
+        new = weigh_counts(_read_positions(got.X), estimator.counts)
+        shape = tuple(max(pair) for pair in zip(before.shape, new.shape, strict=True))
+        places = tuple(np.arange(size) for size in before.shape)
+        after = before.update(new.within((shape[0], shape[1])), (places[0], places[1]))
+        ids = None, None
+    else:
+        index, spots, unions = [], [], []
+        sides = ((estimator.row_ids_, got.row_ids), (estimator.column_ids_, got.column_ids))
+        for codes, (known, fresh) in zip(got.X[:2], sides, strict=True):
+            union = np.union1d(np.asarray(known), fresh)
+            index.append(find_positions(union, fresh)[codes])
+            spots.append(find_positions(union, np.asarray(known)))
+            unions.append(union)
+        shape = (len(unions[0]), len(unions[1]))
+        new = _read_positions((index[0], index[1], got.X[2], shape))
+        after = before.update(weigh_counts(new, estimator.counts), (spots[0], spots[1]))
+        ids = unions[0], unions[1]
+    estimator.model_ = after
+    estimator.row_ids_, estimator.column_ids_ = ids
+    if after.shape[1] != estimator.n_features_in_:
+        estimator.n_features_in_ = after.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)
+
+
+class _NoFit:
+    """Stands for an estimator where columns are not held against those of a fit."""
+
+    engine = None
+
+
+def _read_positions(X: Any) -> Entries:
+    return read_click_entries(_NoFit(), X, reset=True)

@@ -1,0 +1,336 @@
+"""Clicks, plays and purchases as a scikit-learn estimator: nothing to tune."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from pygeco.algorithm.events import ClickTrial, Listener
+from pygeco.algorithm.path import Path, Stop
+from pygeco.arrays.kinds import answer
+from pygeco.arrays.low_rank import Array
+from pygeco.arrays.streams import RandomState
+from pygeco.clicks.fitting import fit_clicks
+from pygeco.clicks.model import ClickModel
+from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+from pygeco.estimators._click_input import make_click_entries, read_click_entries, weigh_counts
+from pygeco.estimators._completion_file import CLICK_PARTS
+from pygeco.estimators._completion_folding import _CompletionFolding
+from pygeco.estimators._contents import CLICKS, MAY_LACK
+from pygeco.estimators._progress import attend_fit, take_seed
+from pygeco.estimators._views import View
+from pygeco.estimators._whole import all_or_nothing
+from pygeco.estimators.evaluation import evaluate
+
+
+class ClickChoice(NamedTuple):
+    """What held-out clicks chose, and all that they were asked about.
+
+    Attributes
+    ----------
+    spectral, squares : SpectralSettings and SquaresSettings or None
+        The settings of each family; None for one that is switched off.
+    share : float
+        The share of the squares in the scores; the spectral family has the rest.
+    trials : tuple of ClickTrial
+        In the order in which they were tried, with their nDCG@20 and the seconds since the start.
+    """
+
+    spectral: SpectralSettings | None
+    squares: SquaresSettings | None
+    share: float
+    trials: tuple[ClickTrial, ...]
+
+    def to_pandas(self) -> Any:
+        """Give the trials as a table.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        import pandas as pd
+
+        rows = [
+            {"family": t.family, "share": t.share, "ndcg": t.ndcg, "seconds": t.seconds}
+            | ({} if t.settings is None else vars(t.settings))
+            for t in self.trials
+        ]
+        return pd.DataFrame(rows)
+
+
+class ImplicitCompletion(_CompletionFolding):
+    """Recommend from clicks: what someone chose, without saying how much they liked it.
+
+    With no argument everything is chosen by clicks that are held out: a matrix of weighted squares
+    by sweeps, singular pairs of clicks divided by powers of counts, each with its rank, powers
+    and penalty, and the share of each in the scores. All clicks are fitted then.
+
+    Parameters
+    ----------
+    rank : int or "auto", default="auto"
+        The rank of each family; "auto" leaves it to held-out clicks.
+    squares : "auto", SquaresSettings, dict or False, default="auto"
+        Weighted squares; settings that are given are kept, and False leaves the family out.
+    spectral : "auto", SpectralSettings, dict or False, default="auto"
+        Singular pairs of normalized clicks, likewise.
+    share : "auto" or float, default="auto"
+        The share of the squares in the scores, from 0 to 1.
+    counts : "auto", "log", "plain" or "ignore", default="auto"
+        What counts of clicks are as weights: log₂(1 + count), the counts themselves, or 1. "auto"
+        is "log" where counts are heavy-tailed, which a warning tells, and else "plain".
+    callback : callable or None, default=None
+        Called with each `ClickTrial`; a true answer ends the search, and what did best is fitted.
+    observer : Listener or None, default=None
+        Told of the start and of the stop. See `Listener`.
+    engine : "cpu", "cuda" or None, default=None
+        Where the passes over the clicks run, and where the model then is; by default where the
+        data are.
+    random_state : int, RandomState or None, default=None
+        For the clicks that are held out, and the starts; the same seed gives the same bits.
+    n_jobs : int or None, default=None
+        Threads that the fit runs on; None or −1 is all cores.
+    verbose : int, default=0
+        1 writes a line a second about the fit to standard error, 2 one for every trial.
+
+    Attributes
+    ----------
+    model_ : FittedModel
+        What was fitted, frozen: it answers questions about positions.
+    choice_ : ClickChoice
+        The settings that were chosen, and a table of all that was tried.
+    factors_ : LowRank
+        The matrix of scores, `U diag(s) Vᵀ`. Its scale means nothing: only the order within a row.
+    rank_ : int
+        Its rank, of both families together.
+    components_ : array (rank_, n)
+        Vᵀ.
+    singular_values_ : array (rank_,)
+        Of the matrix, largest first.
+    seen_ : Seen
+        The fitted clicks, row by row.
+    row_ids_, column_ids_ : array or None
+        The sorted ids of rows and columns, where the fit was to a table.
+    table_columns_ : tuple of str or None
+        The columns of that table.
+    n_features_in_ : int
+        The columns of the matrix.
+    n_iter_ : int
+        The number of trials.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import ImplicitCompletion
+    >>> rng = np.random.default_rng(0)
+    >>> group = rng.integers(4, size=300)
+    >>> clicks = (rng.random((300, 40)) < np.where(np.arange(40) % 4 == group[:, None], 0.5, 0.02))
+    >>> rows, cols = np.nonzero(clicks)
+    >>> model = ImplicitCompletion(random_state=0).fit((rows, cols))
+    >>> best = model.recommend(0, k=3).columns
+    >>> bool(np.all(best % 4 == group[0]))
+    True
+    """
+
+    _contents, _may_lack = CLICKS, MAY_LACK
+    _model_kind, _model_parts = ClickModel, CLICK_PARTS
+    # What ratings leave open, and clicks do not.
+    loss = "squared"
+    penalty = None
+    biases = False
+    posterior = 0
+    pattern = False
+    solver = None
+    refit = True
+    clip = False
+    duplicates = "sum"
+    missing_values = None
+
+    def __init__(
+        self,
+        rank: int | str = "auto",
+        *,
+        squares: str | bool | dict[str, Any] | SquaresSettings = "auto",
+        spectral: str | bool | dict[str, Any] | SpectralSettings = "auto",
+        share: float | str = "auto",
+        counts: str = "auto",
+        callback: Callable[[Any], object] | None = None,
+        observer: Listener | None = None,
+        engine: str | None = None,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        verbose: int | bool = 0,
+    ) -> None:
+        self.rank = rank
+        self.squares = squares
+        self.spectral = spectral
+        self.share = share
+        self.counts = counts
+        self.callback = callback
+        self.observer = observer
+        self.engine = engine
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    choice_ = View(
+        lambda model: ClickChoice(
+            model.spectral_settings, model.squares_settings, model.share, model.trials
+        )
+    )
+
+    @all_or_nothing
+    def fit(
+        self, X: Any, y: Any = None, *, columns: Sequence[str | int] | str | None = None
+    ) -> ImplicitCompletion:
+        """Fit to clicks. Every form of X gives the same model.
+
+        A fit that fails or is interrupted leaves the estimator as it was.
+
+        Parameters
+        ----------
+        X : tuple, sparse matrix, array, CellList or table
+            A tuple (rows, cols) or (rows, cols, counts[, shape]), a sparse matrix or an array whose
+            cells above zero are clicks, `pygeco.cells(...)`, or a table (pandas, polars, pyarrow,
+            DuckDB) with a column of users and one of items, or the like; a column of counts may
+            stand beside them. Ids may be of any type; the model keeps them. A pair that comes
+            several times counts as often.
+        y : array or None, default=None
+            The counts of pairs.
+        columns : sequence of two or three names or numbers, "matrix" or None, default=None
+            Which columns of a table are the users, the items and the counts.
+
+        Returns
+        -------
+        ImplicitCompletion
+            The estimator itself.
+        """
+        families = self._families()
+        share = _check_share(self.share)
+        with attend_fit(self, self.observer, self.callback) as listener:
+            entries = make_click_entries(self, X, y, columns)
+            listener.on_start(entries, min(entries.shape))
+            found = fit_clicks(
+                entries,
+                spectral=families[0],
+                squares=families[1],
+                share=share,
+                seed=take_seed(self.random_state),
+                tell=listener.on_click_trial,
+            )
+            stop = Stop.CALLBACK if found.is_stopped else Stop.VALIDATION
+            self.model_ = replace(found.model, trials=found.trials)
+            self.path_ = Path((), stop, 0, entries.shape)
+            self.n_iter_, self.stop_reason_ = len(found.trials), stop
+            self.row_encoder_ = self.column_encoder_ = None
+            listener.on_stop(stop)
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Find coordinates of the rows of X in `components_`, each from its own clicks alone.
+
+        Parameters
+        ----------
+        X : matrix or tuple (rows, cols[, counts[, shape]])
+            With the columns of the fit; the rows may be new.
+
+        Returns
+        -------
+        array (rows, rank_)
+        """
+        check_is_fitted(self)
+        if isinstance(X, tuple) and len(X) == 2:
+            X = (*X, np.ones(len(X[0]), np.float32))
+        if isinstance(X, tuple) and len(X) == 3:
+            X = (*X, (int(np.max(X[0], initial=-1)) + 1, self.n_features_in_))
+        entries = weigh_counts(read_click_entries(self, X, reset=False), self.counts)
+        found = self.model_.fold_rows(entries).coordinates
+        return answer(found, *(X if isinstance(X, tuple) else (X,)))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Measure the mean nDCG@20 of lists without fitted clicks; higher is better.
+
+        Parameters
+        ----------
+        X : clicks as `fit` takes them
+            Of rows that were fitted, and not seen in the fit.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        return float(evaluate(self, X, protocol="all", k=(20,)).ndcg[20])
+
+    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> Self:
+        """Take in new clicks: all clicks are fitted again by the settings that were chosen.
+
+        From where the model is, so that it takes a small part of the time of `fit`. A model that
+        was never fitted is fitted.
+
+        Parameters
+        ----------
+        X : clicks as `fit` takes them
+            The new clicks; those on cells that are known add to them. New rows and columns are
+            added, by their ids where the fit had some.
+        y : array or None, default=None
+            The counts of pairs.
+        sample_weight : None
+            Not used.
+
+        Returns
+        -------
+        ImplicitCompletion
+            The estimator itself.
+        """
+        if "model_" not in vars(self):
+            return self.fit(X, y)
+        from pygeco.estimators._click_updates import take_in_clicks
+
+        take_in_clicks(self, X, y)
+        return self
+
+    def _families(self) -> tuple[SpectralSettings | None, SquaresSettings | None]:
+        """The settings of both families as given, with the rank of all."""
+        spectral = _read_settings("spectral", self.spectral, SpectralSettings)
+        squares = _read_settings("squares", self.squares, SquaresSettings)
+        if self.rank != "auto":
+            spectral, squares = (
+                None if part is None else replace(part, rank=self.rank)
+                for part in (spectral, squares)
+            )
+        for name, part in (("spectral", spectral), ("squares", squares)):
+            if part is not None:
+                part.check(name if self.rank == "auto" else "rank")
+        return spectral, squares
+
+
+def _read_settings(name: str, given: Any, kind: Any) -> Any:
+    if given is False or given is None:
+        return None
+    if given is True or given == "auto":
+        return kind()
+    if isinstance(given, kind):
+        return given
+    if isinstance(given, dict):
+        try:
+            return kind(**given)
+        except TypeError:
+            known = ", ".join(vars(kind()))
+            raise ValueError(f"{name}: unknown settings in {given!r}; use {known}.") from None
+    raise ValueError(f"{name}: expected 'auto', False, a dict or {kind.__name__}, not {given!r}.")
+
+
+def _check_share(share: Any) -> float | None:
+    if share == "auto":
+        return None
+    is_number = isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
+    if is_number and 0 <= share <= 1:
+        return float(share)
+    raise ValueError(f"share: expected 'auto' or a number from 0 to 1, not {share!r}.")
