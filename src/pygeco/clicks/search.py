@@ -25,9 +25,9 @@ from pygeco.clicks.squares import fit_squares
 from pygeco.models.seen import Positions
 
 MIN_GAIN = 0.002  # of the nDCG: less is chance, and not worth another step
-RANK_GAIN = 0.005  # what a rank twice as high must bring to be kept
+RANK_GAIN = 0.005  # what a spectral rank twice as high must bring to be kept
 # Where searches start: near the best of rating, review and check-in data.
-SPECTRAL_START = SpectralSettings(512, 0.3, 0.3, 3.0, 0.0)
+SPECTRAL_START = SpectralSettings(256, 0.3, 0.3, 3.0, 0.0)
 BACKGROUND_OF_ROW = 1000.0  # α n at the start: that many clicks weigh as much as a row's background
 SQUARES_START = SquaresSettings(64, 1.0, 0.005, 0.25, 0.25, 0.0)
 POPULARITIES = (-0.1, 0.0, 0.1, 0.2, 0.3)
@@ -190,7 +190,7 @@ class Search:
             if rank > min(MAX_SQUARES_RANK, m // 2, n // 2):
                 break
             found = self._try_squares(replace(best.settings, rank=rank), given, best.columns)
-            if found.ndcg < best.ndcg * (1 + RANK_GAIN):
+            if found.ndcg < best.ndcg:
                 break
             best = found
         return best
@@ -255,7 +255,7 @@ def _first_rank(
     given: SpectralSettings | SquaresSettings,
     shape: tuple[int, int],
 ) -> int:
-    """The rank that a search starts from: a fourth of the smaller side at most, if none is given."""
+    """The rank that a search starts from: a fourth of the smaller side, unless one is given."""
     rank, side = start.rank or 1, min(shape)
     return min(rank, side) if given.rank is not None else min(rank, max(1, side // 4))
 

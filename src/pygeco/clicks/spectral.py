@@ -7,7 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from pygeco.arrays.kinds import inner, on, times
-from pygeco.arrays.linalg import qr
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.clicks.settings import SpectralSettings
@@ -65,13 +64,12 @@ def find_spectrum(
     )
     Q = _first_block(entries, rank, seed, start)
     iterations = COLD_ITERATIONS if start is None else WARM_ITERATIONS
-    for _ in range(iterations - 1):
-        Y = _normalize(down * _products(entries, False, across * Q))
-        Q = _normalize(across * _products(entries, True, down * Y))
-    Y, _ = qr(down * _products(entries, False, across * Q))
-    Q, R = qr(across * _products(entries, True, down * Y))
-    turn, values, _ = np.linalg.svd(R)
-    return Spectrum(times(Q, turn.astype(Q.dtype)), values)
+    squares = np.ones(rank)
+    for _ in range(iterations):
+        Y, _ = _normalize(down * _products(entries, False, across * Q))
+        Q, squares = _normalize(across * _products(entries, True, down * Y))
+    # With Z = R̃ᵀY and Y orthonormal, the singular pairs in their span are eigenpairs of ZᵀZ.
+    return Spectrum(Q, np.sqrt(squares))
 
 
 def make_factors(
@@ -98,15 +96,16 @@ def shrink_values(values: Array, ridge: float) -> Array:
     return squares / np.maximum(squares + ridge * reference, np.finfo(float).tiny)
 
 
-def _normalize(X: Array) -> Array:
-    """The same span in columns that are nearly orthonormal: one step of CholeskyQR."""
-    gram = inner(X, X).astype(float)
-    lift = ROUNDING_SHARE * float(np.trace(gram)) / max(len(gram), 1)
-    try:
-        factor = np.linalg.cholesky(gram + lift * np.eye(len(gram)))
-    except np.linalg.LinAlgError:  # no number, or all zeros
-        return qr(X)[0]
-    return times(X, np.linalg.inv(factor).T.astype(X.dtype))
+def _normalize(X: Array) -> tuple[Array, Array]:
+    """Orthonormal columns of the same span, by the eigenvectors of XᵀX, and its eigenvalues.
+
+    Largest first; directions that rounding drowns become small columns.
+    """
+    squares, turn = np.linalg.eigh(inner(X, X).astype(float))
+    squares, turn = squares[::-1], turn[:, ::-1]
+    least = max(float(squares[0]) * ROUNDING_SHARE, float(np.finfo(np.float32).tiny))
+    squares = np.maximum(squares, least)
+    return times(X, (turn / np.sqrt(squares)).astype(X.dtype)), squares
 
 
 def _products(entries: Entries, columns: bool, X: Array) -> Array:

@@ -22,28 +22,11 @@ if TYPE_CHECKING:
     from pygeco.estimators.implicit import ImplicitCompletion
 
 COUNT_NAMES = frozenset(
-    [
-        "count",
-        "counts",
-        "n",
-        "clicks",
-        "plays",
-        "playcount",
-        "listens",
-        "views",
-        "visits",
-        "purchases",
-        "quantity",
-        "qty",
-        "times",
-        "freq",
-        "frequency",
-        "weight",
-        "strength",
-        "events",
-        "interactions",
-        "hours",
-    ]
+    (
+        *("count", "counts", "n", "clicks", "plays", "playcount", "listens", "views", "visits"),
+        *("purchases", "quantity", "qty", "times", "freq", "frequency", "weight", "strength"),
+        *("events", "interactions", "hours"),
+    )
 )
 COUNT_KINDS = ("auto", "log", "plain", "ignore")
 HEAVY_TAIL = 5.0  # a largest count of so many medians, and counts are taken by their logarithms
