@@ -26,6 +26,7 @@ EXEMPT = {
     "io/attribute_*": "io/test_attributes.py and estimators/test_attribute_tables.py read by them",
     "estimators/_completion_[as]*": "test_completion.py, test_predicting.py and test_ids.py",
     "estimators/_completion_folding.py": "test_updating.py and test_completion.py fold by it",
+    "estimators/*click_*": "test_implicit.py gives clicks in every form and looks at the choice",
     "estimators/_contents.py": "io/test_model_checks.py spoils each part of a file",
     "cli/reproduce.py": "experiments/test_figure1.py runs the command as a whole",
 }

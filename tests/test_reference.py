@@ -169,6 +169,8 @@ def fitted(name: str) -> BaseEstimator:
     kind = ESTIMATORS[name]
     if name == "pygeco.MatrixCompletion":
         return kind(random_state=0).fit(make_ratings((20, 15), 120))
+    if name == "pygeco.ImplicitCompletion":
+        return kind(random_state=0).fit(np.nonzero(X > 0))
     if name == "pygeco.Attributes":
         return kind().fit({"id": ["a", "b", "c"], "year": [1990, 2000, 2010]})
     settings = {"random_state": 0} | ({"n_components": 1} if name == "pygeco.RobustPCA" else {})

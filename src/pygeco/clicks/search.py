@@ -22,6 +22,15 @@ from pygeco.clicks.spectral import (
     measure_spread,
 )
 from pygeco.clicks.squares import fit_squares
+from pygeco.clicks.steps import (
+    POPULARITIES,
+    RIDGE_STEP,
+    first_rank,
+    near_popularities,
+    near_ridges,
+    neighbors,
+    settings_key,
+)
 from pygeco.models.seen import Positions
 
 MIN_GAIN = 0.002  # of the nDCG: less is chance, and not worth another step
@@ -30,12 +39,7 @@ RANK_GAIN = 0.005  # what a spectral rank twice as high must bring to be kept
 SPECTRAL_START = SpectralSettings(256, 0.3, 0.3, 3.0, 0.0)
 BACKGROUND_OF_ROW = 1000.0  # α n at the start: that many clicks weigh as much as a row's background
 SQUARES_START = SquaresSettings(64, 1.0, 0.005, 0.25, 0.25, 0.0)
-POPULARITIES = (-0.1, 0.0, 0.1, 0.2, 0.3)
-POPULARITY_STEP = 0.1
-RIDGE_STEP = 3.0  # a factor
 POWER_STEP = 0.1
-SQUARES_STEPS = {"ridge": 1.6, "background": 2.0}  # factors
-SQUARES_POWER_STEP = 0.25
 MAX_SPECTRAL_RANK, MAX_SQUARES_RANK = 2048, 256
 MAX_TRIALS = 16  # of a family, ranks apart
 BLENDS = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0)  # the share of the squares
@@ -74,7 +78,7 @@ class Search:
 
     def note(self, family: str, settings: object, ndcg: float, share: float | None = None) -> None:
         seconds = time.perf_counter() - self.began
-        trial = ClickTrial(family, settings, ndcg, seconds, share)  # type: ignore[arg-type]
+        trial = ClickTrial(family, settings, ndcg, seconds, share)
         self.trials.append(trial)
         self.is_stopped |= bool(self.tell(trial))
 
@@ -84,7 +88,7 @@ class Search:
         """Powers by steps of a tenth, ridge and popularity at each, then the rank by doubling."""
         m, n = self.split.fit.shape
         start = given.with_defaults(SPECTRAL_START)
-        start = replace(start, rank=_first_rank(start, given, (m, n)))
+        start = replace(start, rank=first_rank(start, given, (m, n)))
         best = self._try_spectral(start, given, None)
         tried = {(start.row_power, start.column_power)}
         improved = True
@@ -134,9 +138,9 @@ class Search:
             seed=self.seed,
             start=None if start is None else start.vectors,
         )
-        powers = _near_popularities(asked, given, is_first=start is None)
+        powers = near_popularities(asked, given, is_first=start is None)
         best, best_ndcg = asked, -1.0
-        for ridge in _ridges(asked, given, is_first=start is None):
+        for ridge in near_ridges(asked, given, is_first=start is None):
             now = replace(best, ridge=ridge, popularity=0.0)
             factors = make_factors(fit, spectrum, now)
             scores = self.compare_popularities(factors.left, factors.right, powers)
@@ -170,17 +174,17 @@ class Search:
         m, n = self.split.fit.shape
         default = replace(SQUARES_START, background=BACKGROUND_OF_ROW / n)
         start = given.with_defaults(default)
-        start = replace(start, rank=_first_rank(start, given, (m, n)))
+        start = replace(start, rank=first_rank(start, given, (m, n)))
         best, count = self._try_squares(start, given, None), 1
-        tried = {_key(start)}
+        tried = {settings_key(start)}
         improved = True
         while improved and not self.is_stopped:
             improved = False
-            for asked in _neighbors(best.settings, given):
+            for asked in neighbors(best.settings, given):
                 for one in asked:
-                    if _key(one) in tried or self.is_stopped or count >= MAX_TRIALS:
+                    if settings_key(one) in tried or self.is_stopped or count >= MAX_TRIALS:
                         continue
-                    tried.add(_key(one))
+                    tried.add(settings_key(one))
                     found, count = self._try_squares(one, given, best.columns), count + 1
                     if found.ndcg > best.ndcg * (1 + MIN_GAIN):
                         best, improved = found, True
@@ -215,12 +219,13 @@ class Search:
         self, spectral: Found[SpectralSettings], squares: Found[SquaresSettings]
     ) -> tuple[float, float]:
         """The share of the squares in the blend that does best, and its nDCG."""
-        sizes = [measure_spread(found.left, found.right) for found in (spectral, squares)]
+        pairs = (spectral.left, spectral.right), (squares.left, squares.right)
+        sizes = [measure_spread(*pair) for pair in pairs]
 
         def tables(rows: Positions) -> Iterator[Array]:
             one, other = (
-                (found.left[on(rows, found.left)] @ found.right.T) / size
-                for found, size in zip((spectral, squares), sizes, strict=True)
+                (left[on(rows, left)] @ right.T) / size
+                for (left, right), size in zip(pairs, sizes, strict=True)
             )
             for share in BLENDS:
                 yield (1 - share) * one + share * other
@@ -248,55 +253,3 @@ class Search:
                 yield scores.copy() if scale is None else scores * scale
 
         return self.judge.compare(tables, len(powers))
-
-
-def _first_rank(
-    start: SpectralSettings | SquaresSettings,
-    given: SpectralSettings | SquaresSettings,
-    shape: tuple[int, int],
-) -> int:
-    """The rank that a search starts from: a fourth of the smaller side, unless one is given."""
-    rank, side = start.rank or 1, min(shape)
-    return min(rank, side) if given.rank is not None else min(rank, max(1, side // 4))
-
-
-def _near_popularities(
-    now: SpectralSettings, given: SpectralSettings, is_first: bool
-) -> tuple[float, ...]:
-    """All that are tried at first, then those next to the best."""
-    if given.popularity is not None:
-        return (given.popularity,)
-    if is_first or now.popularity is None:
-        return POPULARITIES
-    near = (now.popularity, now.popularity - POPULARITY_STEP, now.popularity + POPULARITY_STEP)
-    return tuple(round(power, 3) for power in near)
-
-
-def _ridges(now: SpectralSettings, given: SpectralSettings, is_first: bool) -> tuple[float, ...]:
-    """That of the settings; at first, those on both sides of it too."""
-    assert now.ridge is not None
-    if given.ridge is not None or not is_first:
-        return (now.ridge,)
-    return (now.ridge, now.ridge / RIDGE_STEP, now.ridge * RIDGE_STEP)
-
-
-def _neighbors(
-    now: SquaresSettings, given: SquaresSettings
-) -> Iterator[tuple[SquaresSettings, SquaresSettings]]:
-    """One step down and one up for each setting that is left to choose."""
-    for name in ("ridge", "background", "row_power", "column_power"):
-        if getattr(given, name) is not None:
-            continue
-        value, factor = getattr(now, name), SQUARES_STEPS.get(name)
-        low, high = (
-            (value - SQUARES_POWER_STEP, value + SQUARES_POWER_STEP)
-            if factor is None
-            else (value / factor, value * factor)
-        )
-        yield replace(now, **{name: low}), replace(now, **{name: high})
-
-
-def _key(settings: SquaresSettings) -> tuple[float, ...]:
-    """What tells settings apart: rounded, so that a step there and back is the same place."""
-    parts = settings.ridge, settings.background, settings.row_power, settings.column_power
-    return tuple(float(f"{part:.6g}") for part in parts if part is not None)

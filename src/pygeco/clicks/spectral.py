@@ -64,7 +64,7 @@ def find_spectrum(
     )
     Q = _first_block(entries, rank, seed, start)
     iterations = COLD_ITERATIONS if start is None else WARM_ITERATIONS
-    squares = np.ones(rank)
+    squares: Array = np.ones(rank)
     for _ in range(iterations):
         Y, _ = _normalize(down * _products(entries, False, across * Q))
         Q, squares = _normalize(across * _products(entries, True, down * Y))

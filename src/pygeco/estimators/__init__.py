@@ -2,9 +2,10 @@
 
 from pygeco.estimators.attributes import Attributes
 from pygeco.estimators.cell_list import CellKFold, CellList, cells
+from pygeco.estimators.click_choice import ClickChoice
 from pygeco.estimators.completion import MatrixCompletion
 from pygeco.estimators.evaluation import Evaluation, evaluate
-from pygeco.estimators.implicit import ClickChoice, ImplicitCompletion
+from pygeco.estimators.implicit import ImplicitCompletion
 from pygeco.estimators.imputer import LowRankImputer
 from pygeco.estimators.list_evaluation import ListEvaluation
 from pygeco.estimators.low_rank_classifier import LowRankClassifier

@@ -27,7 +27,7 @@ def take_in_clicks(estimator: ImplicitCompletion, X: Any, y: Any) -> None:
         shape = tuple(max(pair) for pair in zip(before.shape, new.shape, strict=True))
         places = tuple(np.arange(size) for size in before.shape)
         after = before.update(new.within((shape[0], shape[1])), (places[0], places[1]))
-        ids = None, None
+        ids: tuple[Any, Any] = (None, None)
     else:
         index, spots, unions = [], [], []
         sides = ((estimator.row_ids_, got.row_ids), (estimator.column_ids_, got.column_ids))

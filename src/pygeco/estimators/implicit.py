@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from pygeco.algorithm.events import ClickTrial, Listener
+from pygeco.algorithm.events import Listener
 from pygeco.algorithm.path import Path, Stop
 from pygeco.arrays.kinds import answer
 from pygeco.arrays.low_rank import Array
@@ -19,48 +19,15 @@ from pygeco.clicks.fitting import fit_clicks
 from pygeco.clicks.model import ClickModel
 from pygeco.clicks.settings import SpectralSettings, SquaresSettings
 from pygeco.estimators._click_input import make_click_entries, read_click_entries, weigh_counts
+from pygeco.estimators._click_settings import check_share, read_settings
+from pygeco.estimators._click_updates import take_in_clicks
 from pygeco.estimators._completion_file import CLICK_PARTS
 from pygeco.estimators._completion_folding import _CompletionFolding
 from pygeco.estimators._contents import CLICKS, MAY_LACK
 from pygeco.estimators._progress import attend_fit, take_seed
-from pygeco.estimators._views import View
 from pygeco.estimators._whole import all_or_nothing
+from pygeco.estimators.click_choice import ClickChoice
 from pygeco.estimators.evaluation import evaluate
-
-
-class ClickChoice(NamedTuple):
-    """What held-out clicks chose, and all that they were asked about.
-
-    Attributes
-    ----------
-    spectral, squares : SpectralSettings and SquaresSettings or None
-        The settings of each family; None for one that is switched off.
-    share : float
-        The share of the squares in the scores; the spectral family has the rest.
-    trials : tuple of ClickTrial
-        In the order in which they were tried, with their nDCG@20 and the seconds since the start.
-    """
-
-    spectral: SpectralSettings | None
-    squares: SquaresSettings | None
-    share: float
-    trials: tuple[ClickTrial, ...]
-
-    def to_pandas(self) -> Any:
-        """Give the trials as a table.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
-        import pandas as pd
-
-        rows = [
-            {"family": t.family, "share": t.share, "ndcg": t.ndcg, "seconds": t.seconds}
-            | ({} if t.settings is None else vars(t.settings))
-            for t in self.trials
-        ]
-        return pd.DataFrame(rows)
 
 
 class ImplicitCompletion(_CompletionFolding):
@@ -121,6 +88,16 @@ class ImplicitCompletion(_CompletionFolding):
         The columns of the matrix.
     n_iter_ : int
         The number of trials.
+    stop_reason_ : Stop
+        Whether held-out clicks or the callback ended the search.
+    held_out_ : Seen or None
+        Clicks that `keep_held_out` was given.
+    total_weight_ : float
+        The weights of the clicks, summed.
+    biases_, offsets_, loss_, penalty_, levels_, range_, clip_, path_, posterior_, average_ : object
+        Of `MatrixCompletion`, whose answers this class shares; they say nothing here.
+    row_attributes_, column_attributes_, row_encoder_, column_encoder_, attribute_effects_ : object
+        Likewise: a model of clicks has no attributes.
 
     Examples
     --------
@@ -177,11 +154,15 @@ class ImplicitCompletion(_CompletionFolding):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    choice_ = View(
-        lambda model: ClickChoice(
+    @property
+    def choice_(self) -> ClickChoice:
+        """The settings that were chosen, and a table of all that was tried."""
+        model = vars(self).get("model_")
+        if model is None:
+            raise AttributeError(f"{type(self).__name__!r} is not fitted, so it has no 'choice_'.")
+        return ClickChoice(
             model.spectral_settings, model.squares_settings, model.share, model.trials
         )
-    )
 
     @all_or_nothing
     def fit(
@@ -210,7 +191,7 @@ class ImplicitCompletion(_CompletionFolding):
             The estimator itself.
         """
         families = self._families()
-        share = _check_share(self.share)
+        share = check_share(self.share)
         with attend_fit(self, self.observer, self.callback) as listener:
             entries = make_click_entries(self, X, y, columns)
             listener.on_start(entries, min(entries.shape))
@@ -230,19 +211,23 @@ class ImplicitCompletion(_CompletionFolding):
             listener.on_stop(stop)
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Any, attributes: Any = None) -> Array:
         """Find coordinates of the rows of X in `components_`, each from its own clicks alone.
 
         Parameters
         ----------
         X : matrix or tuple (rows, cols[, counts[, shape]])
             With the columns of the fit; the rows may be new.
+        attributes : None
+            Not used: a model of clicks has none.
 
         Returns
         -------
         array (rows, rank_)
         """
         check_is_fitted(self)
+        if attributes is not None:
+            raise ValueError("attributes: a model of clicks has none; leave them out.")
         if isinstance(X, tuple) and len(X) == 2:
             X = (*X, np.ones(len(X[0]), np.float32))
         if isinstance(X, tuple) and len(X) == 3:
@@ -291,15 +276,13 @@ class ImplicitCompletion(_CompletionFolding):
         """
         if "model_" not in vars(self):
             return self.fit(X, y)
-        from pygeco.estimators._click_updates import take_in_clicks
-
         take_in_clicks(self, X, y)
         return self
 
     def _families(self) -> tuple[SpectralSettings | None, SquaresSettings | None]:
         """The settings of both families as given, with the rank of all."""
-        spectral = _read_settings("spectral", self.spectral, SpectralSettings)
-        squares = _read_settings("squares", self.squares, SquaresSettings)
+        spectral = read_settings("spectral", self.spectral, SpectralSettings)
+        squares = read_settings("squares", self.squares, SquaresSettings)
         if self.rank != "auto":
             spectral, squares = (
                 None if part is None else replace(part, rank=self.rank)
@@ -309,28 +292,3 @@ class ImplicitCompletion(_CompletionFolding):
             if part is not None:
                 part.check(name if self.rank == "auto" else "rank")
         return spectral, squares
-
-
-def _read_settings(name: str, given: Any, kind: Any) -> Any:
-    if given is False or given is None:
-        return None
-    if given is True or given == "auto":
-        return kind()
-    if isinstance(given, kind):
-        return given
-    if isinstance(given, dict):
-        try:
-            return kind(**given)
-        except TypeError:
-            known = ", ".join(vars(kind()))
-            raise ValueError(f"{name}: unknown settings in {given!r}; use {known}.") from None
-    raise ValueError(f"{name}: expected 'auto', False, a dict or {kind.__name__}, not {given!r}.")
-
-
-def _check_share(share: Any) -> float | None:
-    if share == "auto":
-        return None
-    is_number = isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
-    if is_number and 0 <= share <= 1:
-        return float(share)
-    raise ValueError(f"share: expected 'auto' or a number from 0 to 1, not {share!r}.")

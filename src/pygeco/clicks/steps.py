@@ -1,0 +1,68 @@
+"""Steps of the search for settings: where it starts, and what lies next to what it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+
+POPULARITIES = (-0.1, 0.0, 0.1, 0.2, 0.3)
+POPULARITY_STEP = 0.1
+RIDGE_STEP = 3.0  # a factor
+SQUARES_STEPS = {"ridge": 1.6, "background": 2.0}  # factors
+SQUARES_POWER_STEP = 0.25
+
+
+def first_rank(
+    start: SpectralSettings | SquaresSettings,
+    given: SpectralSettings | SquaresSettings,
+    shape: tuple[int, int],
+) -> int:
+    """The rank that a search starts from: a fourth of the smaller side, unless one is given."""
+    rank, side = start.rank or 1, min(shape)
+    return min(rank, side) if given.rank is not None else min(rank, max(1, side // 4))
+
+
+def near_popularities(
+    now: SpectralSettings, given: SpectralSettings, is_first: bool
+) -> tuple[float, ...]:
+    """All that are tried at first, then those next to the best."""
+    if given.popularity is not None:
+        return (given.popularity,)
+    if is_first or now.popularity is None:
+        return POPULARITIES
+    near = (now.popularity, now.popularity - POPULARITY_STEP, now.popularity + POPULARITY_STEP)
+    return tuple(round(power, 3) for power in near)
+
+
+def near_ridges(
+    now: SpectralSettings, given: SpectralSettings, is_first: bool
+) -> tuple[float, ...]:
+    """That of the settings; at first, those on both sides of it too."""
+    assert now.ridge is not None
+    if given.ridge is not None or not is_first:
+        return (now.ridge,)
+    return (now.ridge, now.ridge / RIDGE_STEP, now.ridge * RIDGE_STEP)
+
+
+def neighbors(
+    now: SquaresSettings, given: SquaresSettings
+) -> Iterator[tuple[SquaresSettings, SquaresSettings]]:
+    """One step down and one up for each setting that is left to choose."""
+    for name in ("ridge", "background", "row_power", "column_power"):
+        if getattr(given, name) is not None:
+            continue
+        value, factor = getattr(now, name), SQUARES_STEPS.get(name)
+        low, high = (
+            (value - SQUARES_POWER_STEP, value + SQUARES_POWER_STEP)
+            if factor is None
+            else (value / factor, value * factor)
+        )
+        yield replace(now, **{name: low}), replace(now, **{name: high})
+
+
+def settings_key(settings: SquaresSettings) -> tuple[float, ...]:
+    """What tells settings apart: rounded, so that a step there and back is the same place."""
+    parts = settings.ridge, settings.background, settings.row_power, settings.column_power
+    return tuple(float(f"{part:.6g}") for part in parts if part is not None)

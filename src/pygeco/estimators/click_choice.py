@@ -1,0 +1,44 @@
+"""What held-out clicks chose, and all that they were asked about."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from pygeco.algorithm.events import ClickTrial
+from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+from pygeco.io.tables import pyarrow
+
+
+class ClickChoice(NamedTuple):
+    """What held-out clicks chose, and all that they were asked about.
+
+    Attributes
+    ----------
+    spectral, squares : SpectralSettings and SquaresSettings or None
+        The settings of each family; None for one that is switched off.
+    share : float
+        The share of the squares in the scores; the spectral family has the rest.
+    trials : tuple of ClickTrial
+        In the order in which they were tried, with their nDCG@20 and the seconds since the start.
+    """
+
+    spectral: SpectralSettings | None
+    squares: SquaresSettings | None
+    share: float
+    trials: tuple[ClickTrial, ...]
+
+    def to_pandas(self) -> Any:
+        """Give the trials as a table.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        every = (*vars(SquaresSettings()), "share")
+        lines: dict[str, list[Any]] = {"family": [t.family for t in self.trials]}
+        for name in every:
+            lines[name] = [
+                t.share if name == "share" else getattr(t.settings, name, None) for t in self.trials
+            ]
+        lines |= {name: [getattr(t, name) for t in self.trials] for name in ("ndcg", "seconds")}
+        return pyarrow().table(lines).to_pandas()

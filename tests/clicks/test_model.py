@@ -1,0 +1,42 @@
+"""A fitted model of clicks: rows are functions of their clicks, scores sums over them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pygeco.clicks.fitting import Chosen, fit_chosen
+from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+
+SPECTRAL = SpectralSettings(9, 0.4, 0.3, 2.0, 0.1)
+SQUARES = SquaresSettings(5, 0.2, 0.01, 0.5, 0.25, 0.1)
+
+
+@pytest.fixture(scope="module", params=[0.0, 0.4, 1.0])
+def model(clicks, request):
+    return fit_chosen(clicks, Chosen(SPECTRAL, SQUARES, request.param), 0)
+
+
+def test_fitted_rows_are_found_again_from_their_clicks(model, clicks):
+    found = model.fold_rows(clicks).coordinates
+    assert np.allclose(found, model.factors.left, atol=1e-4 * np.abs(model.factors.left).max())
+
+
+def test_a_row_without_clicks_scores_nothing(model):
+    assert np.allclose(model.factors.left[17], 0, atol=1e-6)
+
+
+def test_reasons_add_up(model, clicks):
+    row, cols = 3, np.flatnonzero(clicks.rows() == 3)
+    known = set(clicks.by_row.indices[cols].tolist())
+    column = next(j for j in range(50) if j not in known)
+    reasons = model.explain(row, column, 100)
+    assert set(reasons.columns.tolist()) == known
+    score = model.linear(np.array([row]), np.array([column]))[0]
+    assert reasons.contributions.sum() + reasons.base == pytest.approx(score, rel=1e-3)
+    assert len(model.explain(row, column, 2).columns) == 2
+
+
+def test_new_columns_are_refused_in_a_sentence(model, clicks):
+    with pytest.raises(ValueError, match="partial_fit"):
+        model.fold_columns(clicks.T)

@@ -1,0 +1,58 @@
+"""Singular pairs of normalized clicks against dense algebra."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pygeco.clicks.settings import SpectralSettings
+from pygeco.clicks.spectral import (
+    find_spectrum,
+    make_factors,
+    measure_spread,
+    shrink_values,
+)
+
+
+def normalize(dense, a, b):
+    rows, cols = (np.maximum((dense > 0).sum(axis), 1.0) for axis in (1, 0))
+    return dense * rows[:, None] ** -a * cols**-b
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (0.3, 0.0), (0.0, 0.4)])
+def test_all_pairs_are_those_of_the_dense_matrix(clicks, dense, a, b):
+    found = find_spectrum(clicks, 50, a, b, seed=0)
+    expected = np.linalg.svd(normalize(dense, a, b), compute_uv=False)
+    assert np.allclose(found.values, expected, atol=1e-3 * expected[0])
+    assert np.allclose(found.vectors.T @ found.vectors, np.eye(50), atol=1e-3)
+
+
+def test_leading_pairs_from_a_start_of_other_powers(clicks, dense):
+    start = find_spectrum(clicks, 12, 0.5, 0.5, seed=1).vectors
+    found = find_spectrum(clicks, 16, 0.3, 0.3, seed=1, start=start)
+    _, s, Vt = np.linalg.svd(normalize(dense, 0.3, 0.3))
+    assert np.allclose(found.values[:5], s[:5], rtol=1e-2)
+    inside = np.linalg.norm(found.vectors[:, :5].T @ Vt[:5].T)
+    assert inside == pytest.approx(np.sqrt(5), rel=1e-2)
+
+
+def test_scores_are_the_formula(clicks, dense):
+    settings = SpectralSettings(50, 0.4, 0.3, 2.0, 0.2)
+    spectrum = find_spectrum(clicks, 50, 0.4, 0.3, seed=0)
+    found = make_factors(clicks, spectrum, settings)
+    _, s, Vt = np.linalg.svd(normalize(dense, 0.4, 0.3), full_matrices=False)
+    f = s**2 / (s**2 + 2.0 * s[-1] ** 2)
+    counts = np.maximum((dense > 0).sum(0), 1.0)
+    expected = ((dense * counts**-0.3) @ (Vt.T * f) @ Vt) * counts**0.2
+    assert np.allclose(found.left @ found.right.T, expected, atol=2e-3 * np.abs(expected).max())
+    assert np.allclose(dense @ found.encoder, found.left, atol=1e-4)
+
+
+def test_a_ridge_of_zero_shrinks_nothing():
+    assert np.allclose(shrink_values(np.array([3.0, 2.0, 1.0]), 0.0), 1)
+
+
+def test_spread_is_that_of_all_scores():
+    rng = np.random.default_rng(0)
+    left, right = rng.standard_normal((30, 4)) + 1, rng.standard_normal((20, 4))
+    assert measure_spread(left, right) == pytest.approx((left @ right.T).std())

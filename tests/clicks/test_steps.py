@@ -1,0 +1,34 @@
+"""Steps of the search: there and back is the same place, and what is given is not moved."""
+
+from __future__ import annotations
+
+import pytest
+
+from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+from pygeco.clicks.steps import first_rank, near_popularities, near_ridges, neighbors, settings_key
+
+NOW = SquaresSettings(8, 0.1, 0.01, 0.0, 0.5, 0.0)
+
+
+def test_a_step_there_and_back_is_the_same_place():
+    for low, high in neighbors(NOW, SquaresSettings()):
+        back = [one for pair in neighbors(low, SquaresSettings()) for one in pair]
+        assert settings_key(NOW) in {settings_key(one) for one in back}
+        assert settings_key(low) != settings_key(high)
+
+
+def test_given_settings_have_no_neighbors():
+    given = SquaresSettings(ridge=0.01, row_power=0.0)
+    moved = [one for pair in neighbors(NOW, given) for one in pair]
+    assert {(one.ridge, one.row_power) for one in moved} == {(0.01, 0.0)}
+    assert len(moved) == 4
+    fixed = SpectralSettings(8, 0.3, 0.3, 2.0, 0.1)
+    assert near_ridges(fixed, fixed, is_first=True) == (2.0,)
+    assert near_popularities(fixed, fixed, is_first=True) == (0.1,)
+
+
+@pytest.mark.parametrize(
+    ("given", "rank"), [(SquaresSettings(), 5), (SquaresSettings(rank=30), 20)]
+)
+def test_small_matrices_start_from_small_ranks(given, rank):
+    assert first_rank(given.with_defaults(SquaresSettings(rank=64)), given, (90, 20)) == rank

@@ -1,0 +1,177 @@
+"""ImplicitCompletion: every form of clicks, lists, files, updates, bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import pygeco
+from pygeco import ImplicitCompletion, SpectralSettings, SquaresSettings
+from pygeco.errors import ClicksWarning
+
+FIXED = {
+    "spectral": SpectralSettings(8, 0.3, 0.3, 1.0, 0.0),
+    "squares": SquaresSettings(4, 0.2, 0.01, 0.0, 0.0, 0.0),
+    "share": 0.5,
+    "random_state": 0,
+}
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    rng = np.random.default_rng(0)
+    group, kind = rng.integers(4, size=120), np.arange(40) % 4
+    clicked = rng.random((120, 40)) < np.where(kind == group[:, None], 0.5, 0.03)
+    clicked[:, 0] |= ~clicked.any(1)
+    return (*np.nonzero(clicked), group)
+
+
+@pytest.fixture(scope="module")
+def model(pairs):
+    return ImplicitCompletion(**FIXED).fit(pairs[:2])
+
+
+def frame(pairs):
+    return pd.DataFrame({"user": [f"u{i:03d}" for i in pairs[0]], "item": pairs[1] + 100})
+
+
+@pytest.mark.parametrize(
+    "form", ["counts", "sparse", "dense", "table", "cells", "pairs of a table"]
+)
+def test_every_form_gives_the_same_model(pairs, model, form):
+    rows, cols, _ = pairs
+    table = sp.coo_array((np.ones(len(rows)), (rows, cols)), shape=(120, 40))
+    given = {
+        "counts": (rows, cols, np.ones(len(rows)), (120, 40)),
+        "sparse": table.tocsr(),
+        "dense": table.toarray(),
+        "table": frame(pairs),
+        "cells": pygeco.cells((rows, cols, np.ones(len(rows)), (120, 40))),
+        "pairs of a table": frame(pairs).assign(when=pd.Timestamp("2020-01-01")),
+    }[form]
+    found = ImplicitCompletion(**FIXED).fit(given)
+    assert np.array_equal(found.factors_.to_dense(), model.factors_.to_dense())
+
+
+def test_lists_are_of_the_own_group_and_new(pairs):
+    rows, cols, group = pairs
+    model = ImplicitCompletion(random_state=0).fit((rows, cols))
+    best = model.recommend(k=3)
+    assert np.mean(best.columns % 4 == group[:, None]) > 0.9
+    known = set(zip(rows.tolist(), cols.tolist(), strict=True))
+    assert not any((i, j) in known for i, line in enumerate(best.columns) for j in line.tolist())
+    assert model.choice_.trials
+    assert len(model.choice_.to_pandas()) == model.n_iter_ == len(model.choice_.trials)
+
+
+def test_the_same_seed_gives_the_same_bits(pairs):
+    one, other = (ImplicitCompletion(random_state=3).fit(pairs[:2]) for _ in range(2))
+    assert np.array_equal(one.factors_.V, other.factors_.V)
+    assert one.choice_.share == other.choice_.share
+
+
+def test_ids_in_and_out(pairs):
+    model = ImplicitCompletion(**FIXED).fit(frame(pairs))
+    best = model.recommend(["u003"], k=2)
+    assert set(best.columns.ravel()) <= set(range(100, 140))
+    assert model.similar(100, k=3).columns.min() >= 100
+    reasons = model.explain("u003", int(best.columns[0, 0]))
+    assert set(reasons.columns) <= set(range(100, 140))
+
+
+def test_counts_are_summed_and_heavy_tails_told(pairs):
+    rows, cols, _ = pairs
+    counts = np.ones(len(rows))
+    counts[:5] = 500
+    with pytest.warns(ClicksWarning, match="log₂"):
+        model = ImplicitCompletion(**FIXED).fit((rows, cols, counts))
+    assert model.seen_.values.max() == pytest.approx(np.log2(501))
+    plain = ImplicitCompletion(**FIXED, counts="plain").fit((rows, cols, counts))
+    assert plain.seen_.values.max() == 500
+    twice = ImplicitCompletion(**FIXED, counts="plain").fit(
+        (np.repeat(rows, 2), np.repeat(cols, 2))
+    )
+    assert np.all(twice.seen_.values == 2)
+
+
+def test_a_column_of_counts_is_found_and_one_of_ratings_is_not_used(pairs):
+    table = frame(pairs)
+    model = ImplicitCompletion(**FIXED).fit(table.assign(plays=2 + np.arange(len(table)) % 2))
+    assert set(model.seen_.values) == {2.0, 3.0}
+    with pytest.warns(ClicksWarning, match="rating"):
+        model = ImplicitCompletion(**FIXED).fit(table.assign(rating=3.5))
+    assert set(model.seen_.values) == {1.0}
+
+
+def test_new_rows(pairs, model):
+    rows, cols, _ = pairs
+    found = model.transform((rows, cols))
+    assert np.allclose(found, model.factors_.left, atol=1e-4 * np.abs(found).max())
+    alone = model.transform(sp.csr_array(([1.0, 1.0], ([0, 0], [1, 5])), shape=(1, 40)))
+    scores = alone @ model.components_
+    assert np.all(np.sort(np.argsort(-scores[0])[:6] % 4) == 1)
+
+
+def test_a_file_holds_all_of_it(pairs, tmp_path):
+    model = ImplicitCompletion(random_state=0, rank=4).fit(frame(pairs))
+    model.save(tmp_path / "m.geco")
+    again = pygeco.load(tmp_path / "m.geco")
+    assert np.array_equal(again.recommend().columns, model.recommend().columns)
+    assert again.choice_ == model.choice_
+    asked = sp.csr_array(([1.0], ([0], [7])), shape=(1, 40))
+    assert np.array_equal(again.transform(asked), model.transform(asked))
+
+
+def test_new_clicks_rows_and_columns(pairs):
+    table = frame(pairs)
+    model = ImplicitCompletion(**FIXED).fit(table)
+    more = pd.DataFrame({"user": ["new", "new", "u003"], "item": [101, 105, 999]})
+    model.partial_fit(more)
+    assert model.factors_.shape == (121, 41)
+    assert set(model.recommend(["new"], k=5).columns.ravel() % 4) == {1}
+    fresh = ImplicitCompletion(**FIXED).partial_fit(pairs[:2])
+    assert fresh.factors_.shape == (120, 40)
+
+
+def test_score_is_the_ndcg_of_lists(pairs):
+    rows, cols, _ = pairs
+    test = np.random.default_rng(0).random(len(rows)) < 0.2
+    model = ImplicitCompletion(**FIXED).fit(
+        (rows[~test], cols[~test], np.ones((~test).sum()), (120, 40))
+    )
+    held = rows[test], cols[test], np.ones(test.sum()), (120, 40)
+    assert model.score(held) == pygeco.evaluate(model, held, protocol="all", k=20).ndcg[20]
+    assert model.score(held) > 0.4
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"rank": 0}, "rank: rank must be"),
+        ({"squares": {"size": 3}}, "squares: unknown settings"),
+        ({"squares": False, "spectral": False}, "both families"),
+        ({"share": 2}, "share: expected"),
+        ({"counts": "some"}, "counts: unknown"),
+        ({"spectral": 3}, "spectral: expected"),
+    ],
+)
+def test_bad_settings_are_named(pairs, settings, words):
+    with pytest.raises(ValueError, match=words):
+        ImplicitCompletion(**settings).fit(pairs[:2])
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        ((np.array([0]), np.array([1]), np.array([-1.0])), "counts of clicks must be ≥ 0"),
+        (np.zeros((3, 3)), "no click"),
+        ((np.array([0]), np.array([1]), np.array([np.nan])), "."),
+    ],
+)
+def test_bad_clicks_are_refused_and_nothing_changes(model, X, words):
+    before = model.model_
+    with pytest.raises(ValueError, match=words):
+        model.fit(X)
+    assert model.model_ is before
