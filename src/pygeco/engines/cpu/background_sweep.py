@@ -1,41 +1,254 @@
 """The half-sweep before a background: every row's own system, whose shared part is diagonal.
 
 Λ_i = diag(d_i) + Σ_j w_e v_j v_jᵀ,  d_i = background_i e + ridge_i,  b_i = Σ_j w_e y_e v_j.
+
+With k cells, B = diag(√w) V_i diag(d)^-½ (k, s) and r = √w y, u_i = d^-½ Bᵀ (I + B Bᵀ)⁻¹ r: a row
+of fewer cells than s solves a system of its k cells, k² s/2 multiply-adds, and any other the one of
+s unknowns, k s²/2. Both are exact. A system M is kept as its upper triangle by rows, M = RᵀR.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numba import prange
+import math
 
+import numpy as np
+from numba import njit, prange
+
+from pygeco.engines.cpu.panel_simd import clear_lanes, finish_panel, solve_panel
 from pygeco.engines.cpu.parallel import spread
+from pygeco.engines.cpu.row_simd import (
+    add_multiples,
+    add_tile,
+    claim,
+    multiply_pairs,
+    scale_row_by,
+    subtract_tile,
+    take_inverse_roots,
+)
+from pygeco.engines.cpu.simd import SIDE, scale_row
+from pygeco.engines.cpu.vectors import BYTES, dot, fetch
+
+AHEAD = 16  # cells from the one that is gathered to the one whose partner is asked for
+MAX_AHEAD = 128  # cells of later rows whose partners are asked for while a row is worked on
+CHUNK = 96  # partners gathered at once for s unknowns
+PANEL = 16  # rows that are multiplied with all others before the next: they stay in the first cache
+
+
+@njit(inline="always")
+def _root(weights, at, real):
+    return real(math.sqrt(weights[at])) if len(weights) else real(1)
+
+
+@njit(inline="always")
+def _ask(indices, at, V, width):
+    """Ask for the partner of a cell before it is needed."""
+    fetch(V, np.int64(np.uint32(indices[np.uint64(at)])) * width, width)
+
+
+# The next three are functions of their own: inlined, their loops would run out of registers.
+
+
+@njit
+def _solve(M, stride, size, inverse, x):
+    """x = M⁻¹ x by Cholesky, M of `size` rows, a multiple of four; xᵀM⁻¹x as it was before."""
+    lanes = BYTES // M.itemsize
+    for k in range(size):
+        clear_lanes(M, k * stride + size)
+    clear_lanes(x, size)
+    for first in range(0, size, PANEL):
+        end = min(first + PANEL, size)
+        for q in range(first, size if first else 0, lanes):
+            for k in range(first, min(end, q + lanes), SIDE):
+                subtract_tile(M, stride, 0, first, k, q, M, stride)
+        for k in range(first, end, SIDE):
+            for q in range(k, size if k > first else 0, lanes):
+                subtract_tile(M, stride, first, k - first, k, q, M, stride)
+            finish_panel(M, stride, k, size, inverse, x)
+    clear_lanes(x, size)
+    total = dot(x, 0, x, 0, size)
+    for k in range(size - SIDE, -1, -SIDE):
+        solve_panel(M, stride, k, size, inverse, x)
+    return np.float64(total)
+
+
+@njit
+def _multiply_rows(B, wide, width, size, indices, ahead, last, V, M):
+    """M = B Bᵀ, upper half, while the partners of cells from `ahead` on are asked for."""
+    for first in range(0, size, PANEL):
+        end = min(first + PANEL, size)
+        for b in range(0, end, 2):
+            if ahead < last:
+                _ask(indices, ahead, V, width)
+                ahead += 1
+            for a in range(max(first, b // 4 * 4), end, 4):
+                multiply_pairs(B, wide, width, a, b, M, wide)
+    return ahead
+
+
+@njit
+def _add_products(X, wide, count, width, size, indices, ahead, last, V, M):
+    """M += XᵀX, upper half, of `count` rows of X."""
+    lanes = BYTES // X.itemsize
+    for q in range(0, size, lanes):
+        for k in range(0, min(q + lanes, size), SIDE):
+            add_tile(X, wide, 0, count, k, q, M, wide)
+            for _ in range(2):
+                if ahead < last:
+                    _ask(indices, ahead, V, width)
+                    ahead += 1
+
+
+@njit(inline="always")
+def _solve_by_cells(
+    indices, values, weights, start, count, V, width, roots, base, B, wide, M, inverse, x, u, asked
+):  # fmt: skip
+    """u = base + argmin of a row with few cells, in d^-½ = roots; what is left of its squares.
+
+    asked[0] is the first cell whose partner was not asked for yet.
+    """
+    real = V.dtype.type
+    size = -(-count // SIDE) * SIDE
+    ahead, last = max(asked[0], start), len(indices)
+    for t in range(count):
+        while ahead < min(start + t + AHEAD, last):
+            _ask(indices, ahead, V, width)
+            ahead += 1
+        at = np.int64(np.uint32(indices[np.uint64(start + t)])) * width
+        root = _root(weights, start + t, real)
+        scale_row_by(V, at, root, roots, B, t * wide, width)
+        y = real(values[start + t])
+        if len(base):
+            y -= dot(V, at, base, 0, width)
+        x[t] = root * y
+    for t in range(count, size):
+        for q in range(t * wide, t * wide + width):
+            B[q] = 0
+        x[t] = 0
+    last = min(start + count + MAX_AHEAD, last)
+    asked[0] = _multiply_rows(B, wide, width, size, indices, ahead, last, V, M)
+    for t in range(size):
+        M[t * wide + t] += 1
+    left = _solve(M, wide, size, inverse, x)
+    for k in range(width):
+        u[k] = 0
+    for t in range(0, size, SIDE):
+        add_multiples(u, B, wide, t, x, width)
+    for k in range(width):
+        u[k] *= roots[k]
+    for k in range(len(base)):
+        u[k] += base[k]
+    return left
+
+
+@njit(inline="always")
+def _solve_by_unknowns(
+    indices, values, weights, start, count, V, width, s, e, factor, addend, X, sides, wide,
+    M, inverse, u,
+):  # fmt: skip
+    """The same by the system of s unknowns; u holds what is added to the right side."""
+    real = V.dtype.type
+    size = -(-s // SIDE) * SIDE
+    M[: size * wide] = 0
+    squares = 0.0
+    for first in range(start, start + count, CHUNK):
+        some = min(CHUNK, start + count - first)
+        for t in range(some):
+            cell = first + t
+            root = _root(weights, cell, real)
+            at = np.int64(np.uint32(indices[np.uint64(cell)])) * width
+            scale_row(V, at, root, X, t * wide, width)
+            sides[t] = y = root * real(values[cell])
+            squares += np.float64(y) * np.float64(y)
+        for t in range(some, -(-some // SIDE) * SIDE):
+            sides[t] = 0
+        for t in range(0, some, SIDE):
+            add_multiples(u, X, wide, t, sides, width)
+        ahead, last = first + CHUNK, min(first + 2 * CHUNK, start + count)
+        _add_products(X, wide, some, width, size, indices, ahead, last, V, M)
+    for k in range(size):
+        M[k * wide + k] += max(factor * e[k] + addend, real(1e-30)) if k < s else real(1)
+    return squares - _solve(M, wide, size, inverse, u)
+
+
+@njit(inline="always")
+def _mean_curvature(indices, weights, start, count, V, width, s):
+    """Σ w |v|² / s over a row's cells."""
+    total = 0.0
+    for e in range(start, start + count):
+        at = np.int64(np.uint32(indices[np.uint64(e)])) * width
+        weight = weights[e] if len(weights) else weights.dtype.type(1)
+        total += weight * dot(V, at, V, at, width)
+    return total / s
+
+
+@njit(inline="always")
+def _solve_row(
+    indices, values, weights, start, count, V, width, s, e, factor, ridge, jitter, begin,
+    B, M, X, sides, inverse, x, u, roots, base, asked,
+):  # fmt: skip
+    """One row's u, which starts at `begin`; what is left of its squares."""
+    real, wide = V.dtype.type, len(u)
+    pull = real(0)
+    if jitter > 0:
+        pull = real(jitter * _mean_curvature(indices, weights, start, count, V, width, s))
+    addend = max(ridge + pull, real(1e-30))
+    if count >= s:
+        u[:] = 0
+        for k in range(s):
+            u[k] = pull * begin[k]
+        return _solve_by_unknowns(
+            indices, values, weights, start, count, V, width, s, e, factor, addend, X, sides, wide,
+            M, inverse, u,
+        )  # fmt: skip
+    take_inverse_roots(e, factor, addend, roots, width)
+    for k in range(len(base)):
+        base[k] = pull * begin[k] * roots[k] * roots[k] if k < s else real(0)
+    return _solve_by_cells(
+        indices, values, weights, start, count, V, width, roots, base, B, wide, M, inverse, x, u,
+        asked,
+    )  # fmt: skip
 
 
 @spread
-def solve_lines(
-    pointers, indices, values, weights, V, e, background, ridge, jitter, out, unexplained
+def solve_rows(
+    pointers, indices, values, weights, long_rows, blocks, V, width, s, spectrum, background, ridge,
+    jitter, threads, counter, out, unexplained,
 ):  # fmt: skip
-    """Solve every row's system into `out` (m, s), which holds the start on entry."""
-    s = V.shape[1]
-    for i in prange(len(pointers) - 1):
-        M, b = np.zeros((s, s), V.dtype), np.zeros(s, V.dtype)
-        left = 0.0
-        for t in range(pointers[i], pointers[i + 1]):
-            w = weights[t] if len(weights) else V.dtype.type(1)
-            v = V[indices[t]]
-            left += w * values[t] * values[t]
-            for k in range(s):
-                b[k] += w * values[t] * v[k]
-                for q in range(s):
-                    M[k, q] += w * v[k] * v[q]
-        pull = V.dtype.type(jitter * np.trace(M) / s)
-        for k in range(s):
-            M[k, k] += background[i] * e[k] + ridge[i] + pull
-            b[k] += pull * out[i, k]
-        if pointers[i + 1] > pointers[i]:
-            out[i] = np.linalg.solve(M, b)
-        else:
-            out[i] = 0
-        for k in range(s):
-            left -= b[k] * out[i, k]
-        unexplained[i] = left
+    """Solve every row's system into `out` (m, s), which holds the start on entry.
+
+    V is (n, width), flat, the width a multiple of the lanes, with zeros beyond s, and `spectrum`
+    holds e, as many. `long_rows`, those of at least s cells, are taken one by one, then the others
+    in `blocks` of rows, each by the thread that is free first: a row's bits depend on its own cells
+    alone. unexplained_i is Σ w y² − ⟨b_i, u_i⟩. A `jitter` pulls rows to their start.
+    """
+    lanes, size = BYTES // V.itemsize, -(-s // SIDE) * SIDE
+    wide = width + lanes * (1 + width // lanes % 2)  # odd vectors: rows start in different sets
+    for _ in prange(threads):
+        B, M = np.zeros(size * wide, V.dtype), np.zeros(size * wide, V.dtype)
+        X, sides = np.zeros(CHUNK * wide, V.dtype), np.zeros(CHUNK, V.dtype)
+        inverse, x = np.zeros(size + lanes, V.dtype), np.zeros(size + lanes, V.dtype)
+        u, roots, asked = np.zeros(wide, V.dtype), np.ones(width, V.dtype), np.zeros(1, np.int64)
+        base = np.zeros(width if jitter > 0 else 0, V.dtype)
+        while True:
+            task = claim(counter)
+            if task >= len(long_rows) + len(blocks) - 1:
+                break
+            alone = task < len(long_rows)
+            first = long_rows[task] if alone else blocks[task - len(long_rows)]
+            stop = first + 1 if alone else blocks[task - len(long_rows) + 1]
+            asked[0] = 0
+            for i in range(first, stop):
+                start, count = pointers[i], pointers[i + 1] - pointers[i]
+                if count >= s and not alone:
+                    continue
+                if count == 0:
+                    out[i] = 0
+                    unexplained[i] = 0
+                    continue
+                unexplained[i] = _solve_row(
+                    indices, values, weights, start, count, V, width, s, spectrum, background[i],
+                    ridge[i], jitter, out[i], B, M, X, sides, inverse, x, u, roots, base, asked,
+                )  # fmt: skip
+                if dot(u, 0, u, 0, s) < np.inf:  # beyond the precision: as at the start
+                    for k in range(s):
+                        out[i, k] = u[k]

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import get_num_threads
+from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import parts
 from pygeco.arrays.low_rank import Array
-from pygeco.engines.cpu.background_sweep import solve_lines
+from pygeco.engines.cpu.background_sweep import solve_rows
 from pygeco.engines.cpu.threads import each
+from pygeco.engines.cpu.vectors import BYTES
 from pygeco.engines.values import Cells, Ridges, Solved
 
 BLOCK_ROWS = 8192  # of a tall array that are multiplied at once, on one core
+MAX_BLOCKS = 512  # of rows that a thread takes at once
+MIN_ROW_WORK = 16  # what a cell costs beside the products with its row's others, in such products
 
 
 def weighted_gram(X: Array, weights: Array) -> Array:
@@ -44,17 +49,44 @@ def half_sweep(cells: Cells, start: Array, ridges: Ridges) -> Solved:
     assert ridges.background is not None
     assert ridges.spectrum is not None
     assert ridges.ridge is not None
-    real = start.dtype
-    out = np.array(start, order="C")
-    left = np.zeros(len(start))
-    solve_lines(
+    real, s = start.dtype, start.shape[1]
+    flat, width = pad_rows(ridges.partner.astype(real, copy=False))
+    out, left = np.array(start, order="C"), np.zeros(len(start))
+    solve_rows(
         *cells[:4],
-        np.ascontiguousarray(ridges.partner, dtype=real),
-        ridges.spectrum.astype(real),
+        *plan_work(cells.counts(), s),
+        flat,
+        width,
+        s,
+        np.pad(ridges.spectrum, (0, width - s)).astype(real),
         ridges.background.astype(real),
         ridges.ridge.astype(real),
         real.type(ridges.jitter),
+        get_num_threads(),
+        np.zeros(1, np.int64),
         out,
         left,
     )
     return Solved(out, None, None, 0.0, float(left.sum()))
+
+
+def plan_work(counts: NDArray[np.int64], s: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows of at least s cells, longest first, and blocks of rows of about the same work."""
+    long_rows = np.flatnonzero(counts >= s)
+    long_rows = long_rows[np.argsort(-counts[long_rows], kind="stable")]
+    work = np.cumsum(np.where(counts < s, counts * (counts + float(MIN_ROW_WORK)), 0.0) + 1.0)
+    marks = np.searchsorted(work, np.linspace(0, work[-1], MAX_BLOCKS + 1))
+    marks[0], marks[-1] = 0, len(counts)
+    return long_rows.astype(np.int64), np.unique(marks).astype(np.int64)
+
+
+def pad_rows(factor: Array) -> tuple[Array, int]:
+    """The rows, each padded with zeros to whole vectors, one after the other."""
+    lanes = BYTES // factor.itemsize
+    n, s = factor.shape
+    width = max(1, -(-s // lanes)) * lanes
+    if s == width:
+        return np.ascontiguousarray(factor).reshape(-1), width
+    out = np.zeros((n, width), factor.dtype)
+    out[:, :s] = factor
+    return out.reshape(-1), width

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.kinds import HOST
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu import backgrounds, products, separable, tiles
+from pygeco.engines.cpu.backgrounds import pad_rows
 from pygeco.engines.cpu.cells import both_orders, order_that_serves, scatter_runs
 from pygeco.engines.cpu.ranking import top_k
 from pygeco.engines.cpu.sweep import half_sweep, tables
@@ -194,18 +195,6 @@ ENGINE = Cpu()
 
 def engine() -> Cpu:
     return ENGINE
-
-
-def pad_rows(factor: Array) -> tuple[Array, int]:
-    """The rows, each padded with zeros to whole vectors, one after the other."""
-    lanes = BYTES // factor.itemsize
-    n, s = factor.shape
-    width = max(1, -(-s // lanes)) * lanes
-    if s == width:
-        return np.ascontiguousarray(factor).reshape(-1), width
-    out = np.zeros((n, width), factor.dtype)
-    out[:, :s] = factor
-    return out.reshape(-1), width
 
 
 def _prior_table(ridges: Ridges, s: int, dtype: np.dtype[Any]) -> Array:

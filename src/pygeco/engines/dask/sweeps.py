@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pygeco.arrays.kinds import Array
-from pygeco.engines.cpu.engine import pad_rows
+from pygeco.engines.cpu.backgrounds import pad_rows
 from pygeco.engines.cpu.packed_tables import packed_tables, solve_tables
 from pygeco.engines.values import Cells, Ridges, Solved
 
