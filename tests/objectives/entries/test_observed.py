@@ -6,6 +6,9 @@ import scipy.sparse as sp
 
 from entries_cases import sparse
 from pygeco import Entries, LowRank, MatrixCompletion, Solver, minimize
+from pygeco.engines.cpu.products import cross_grams, fresh_products, matvec, residuals
+
+KERNELS = (matvec, residuals, fresh_products, cross_grams)
 
 
 @pytest.mark.parametrize(
@@ -78,9 +81,14 @@ def test_a_memory_mapped_matrix(tmp_path):
         np.save(tmp_path / f"{name}.npy", getattr(X, name))
         parts[name] = np.load(tmp_path / f"{name}.npy", mmap_mode="r")
     mapped = sp.csr_array((parts["data"], parts["indices"], parts["indptr"]), X.shape)
-    core = Solver(correction="core")  # arrays that cannot be written to have kernels of their own
-    A, B = (minimize(Entries.from_sparse(Y), 3, core, random_state=0)[-1].A for Y in (mapped, X))
-    np.testing.assert_array_equal(A.to_dense(), B.to_dense())
+    found, compiled = [], []
+    for Y in (X, mapped):
+        entries = Entries.from_sparse(Y)
+        found.append(minimize(entries, 3, Solver(correction="core"), random_state=0)[-1].A)
+        compiled.append([len(kernel.compiled.signatures) for kernel in KERNELS])
+    np.testing.assert_array_equal(found[0].to_dense(), found[1].to_dense())
+    assert not entries.by_row.values.flags.writeable  # it is not copied
+    assert compiled[0] == compiled[1]  # nor are there kernels of its own
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu import products
+from pygeco.engines.cpu.parallel import lend
 from pygeco.engines.protocol import Engine
 from pygeco.engines.values import Cells
 
@@ -98,7 +99,7 @@ def _group(
     pointers = np.zeros(groups + 1, np.int64)
     indices = np.empty(len(values), np.int32)
     out = np.empty_like(values)
-    products.group(major, minor, values, pointers, indices, out)
+    products.group(lend(major), lend(minor), lend(values), pointers, indices, out)
     return pointers, indices, out
 
 
@@ -111,5 +112,6 @@ def _transpose(
     pointers = np.zeros(groups + 1, np.int64)
     indices = np.empty_like(from_indices)
     out = np.empty_like(from_values)
-    products.transpose(from_pointers, from_indices, from_values, pointers, indices, out)
+    given = lend(from_pointers), lend(from_indices), lend(from_values)
+    products.transpose(*given, pointers, indices, out)
     return pointers, indices, out

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+import numpy as np
 
 from pygeco.engines.cpu.compiling import watch_compilation
 from pygeco.engines.cpu.forking import ForkSafeLock, serve_forked_children
@@ -13,6 +14,26 @@ from pygeco.engines.cpu.forking import ForkSafeLock, serve_forked_children
 watch_compilation()
 serve_forked_children()
 _LOCK = ForkSafeLock()
+
+
+class _Memory:
+    """Where an array lies, without a word that it cannot be written to."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array  # the memory lives as long as its view
+        place, _ = array.__array_interface__["data"]
+        self.__array_interface__ = array.__array_interface__ | {"data": (place, False)}
+
+
+def lend(argument: Any) -> Any:
+    """An argument of a kernel, which reads it alone, as an array that can be written to.
+
+    For memory-mapped arrays and those from other processes, which cannot, numba would compile
+    the kernel once more.
+    """
+    if isinstance(argument, np.ndarray) and not argument.flags.writeable:
+        return np.asarray(_Memory(argument))
+    return argument
 
 
 class Kernel:
@@ -28,11 +49,12 @@ class Kernel:
         self.compiled = compiled
 
     def __call__(self, *arrays: Any) -> None:
+        lent = [lend(array) for array in arrays]
         if Kernel.safe:
-            self.compiled(*arrays)
+            self.compiled(*lent)
             return
         with _LOCK:
-            self.compiled(*arrays)
+            self.compiled(*lent)
             Kernel.safe = numba.threading_layer() != "workqueue"
 
     @property

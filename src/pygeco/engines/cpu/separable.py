@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu import chunk_kernels as kernels
 from pygeco.engines.cpu.cells import block_bounds
+from pygeco.engines.cpu.parallel import lend
 from pygeco.engines.values import Cells, Formulas, Slopes, Systems
 
 CHUNK_CELLS = 1 << 15  # whose numbers stay in the cache of a core
@@ -81,7 +82,7 @@ def systems(
 
 def moments(cells: Cells, Q: Array) -> tuple[Array, Array]:
     """Of each group: Σ w q qᵀ (s, s) and Σ w y q (s,), in float64 throughout. O(|E| s²)."""
-    Q = np.ascontiguousarray(Q, dtype=float)
+    Q = lend(np.ascontiguousarray(Q, dtype=float))
     chunks = _Chunks(cells, Q[:0], Q[:0])
     groups, size = len(cells.pointers) - 1, Q.shape[1]
     grams, sides = np.empty((groups, size, size)), np.empty((groups, size))
@@ -105,8 +106,8 @@ class _Chunks:
         size = int(cells.pointers[-1] - cells.pointers[0])
         starts = cells.pointers - cells.pointers[0]
         self.marks: NDArray[np.int64] = block_bounds(starts, max(1, -(-size // CHUNK_CELLS)))
-        self.P = np.ascontiguousarray(P, dtype=cells.values.dtype)
-        self.Q = np.ascontiguousarray(Q, dtype=cells.values.dtype)
+        self.P = lend(np.ascontiguousarray(P, dtype=cells.values.dtype))
+        self.Q = lend(np.ascontiguousarray(Q, dtype=cells.values.dtype))
 
     @property
     def count(self) -> int:
