@@ -3,6 +3,7 @@
     python benchmarks/clicks.py speed             10⁷ clicks, 64, 128 and 256 factors
     python benchmarks/clicks.py speed --clicks 1e6 --factors 64
     python benchmarks/clicks.py memory            10⁶ × 10⁶ with 10⁷ clicks, a path of rank 5
+    python benchmarks/clicks.py gpu --clicks 1e8 --factors 128     sweeps on the GPU
 
 Packages that are not installed are skipped. Sweeps of all packages alternate in one process and the
 least of a few turns counts: compare within one run only.
@@ -147,7 +148,15 @@ def memory(plan: argparse.Namespace) -> None:
     )
 
 
-SECTIONS = {"speed": speed, "memory": memory}
+def gpu(plan: argparse.Namespace) -> None:
+    X = make_clicks((1_000_000, 500_000), plan.clicks)
+    objective = Clicks(X, background=0.1, engine="cuda")
+    for factors in plan.factors:
+        seconds, *_ = sweeps_of_pygeco(X, objective, factors)(plan.sweeps + 1)
+        print(f"{X.nnz} clicks, {factors} factors: {min(seconds[1:]):.2f} s a sweep on the GPU")
+
+
+SECTIONS = {"speed": speed, "memory": memory, "gpu": gpu}
 
 
 def main() -> None:

@@ -274,6 +274,31 @@ def test_half_sweeps_about_a_center_for_each_row(engine, columns) -> None:
         np.testing.assert_allclose(found[i], expected, rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("s", [1, 6, 19, 45, 70])
+def test_half_sweeps_before_a_background(engine, s, dtype) -> None:
+    """Rows of fewer cells than unknowns and of more, and unknowns beyond a tile and a square."""
+    p = Problem(engine, (9, 40), dtype, True)
+    factor = (p.rng.standard_normal((40, s)) / np.sqrt(s)).astype(dtype)
+    e, back, ridge = p.rng.uniform(0.1, 3, s), p.rng.uniform(0.2, 2, 9), p.rng.uniform(0.1, 1, 9)
+    here = (on(x, engine.kind) for x in (factor, ridge, back))
+    partner, ridges_here, back_here = here
+    ridges = Ridges(
+        partner, None, None, None, ridges_here, np.eye(s), np.zeros(s), 1.0, 0.0, None, False,
+        back_here, e,
+    )  # fmt: skip
+    start = on(np.zeros((9, s), dtype), engine.kind)
+    found = engine.half_sweep(p.cells, start, ridges, variances=False)
+    expected, left = [], 0.0
+    for w, y, b, r in zip(p.W, p.Y, back, ridge, strict=True):
+        right = factor.T.astype(float) @ (w * y)
+        M = (factor.T.astype(float) * w) @ factor + np.diag(b * e + r)
+        expected.append(np.linalg.solve(M, right))
+        left += np.sum(w * y * y) - right @ expected[-1]
+    p.close(found.out, np.array(expected), 3 if dtype is np.float32 else 9)
+    assert found.unexplained == pytest.approx(left, rel=1e-4 if dtype is np.float32 else 1e-9)
+
+
 @pytest.mark.parametrize("columns", [False, True])
 def test_small_noise_is_found_beside_large_values(engine, columns) -> None:
     """Long columns: sums of squares in single precision hold nothing of residuals of 1e-4."""

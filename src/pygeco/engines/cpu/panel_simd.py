@@ -28,7 +28,7 @@ def finish_panel(typing_context, M, stride, k, end, inverse, z):
         inverse, z = v.data(M, args[4]), v.data(M, args[5])
         rows = [builder.mul(v.offset(k, t), stride) for t in range(SIDE)]
         roots, R = _corner(v, data, rows, k)
-        sides = []
+        sides: list[ir.Value] = []
         for t, root in enumerate(roots):
             builder.store(root, builder.gep(inverse, [v.offset(k, t)]))
             x = builder.load(builder.gep(z, [v.offset(k, t)]))
@@ -40,7 +40,8 @@ def finish_panel(typing_context, M, stride, k, end, inverse, z):
         count = builder.udiv(v.offset(builder.sub(end, k), v.lanes - 1), integer(v.lanes))
         with cgutils.for_range(builder, count) as loop:
             at = builder.add(k, v.scaled(loop.index))
-            right, done = v.load(z, at), []
+            right = v.load(z, at)
+            done: list[ir.Value] = []
             for t, row in enumerate(rows):
                 x = v.load(data, builder.add(row, at))
                 for p, known in enumerate(done):

@@ -56,9 +56,11 @@ def half_sweep(
         None if x is None else append_zero(x.astype(real))
         for x in (ridges.bias, ridges.bias_variance)
     )
-    ridge, noise = (
-        None if x is None else contiguous(x, real) for x in (ridges.ridge, ridges.noise)
+    ridge, noise, background = (
+        None if x is None else contiguous(x, real)
+        for x in (ridges.ridge, ridges.noise, ridges.background)
     )
+    spectrum = None if ridges.spectrum is None else on(ridges.spectrum, Q, real)
     lower = np.tril(ridges.prior)
     prior = on(lower + np.tril(lower, -1).T, Q, real)
     shift = on(ridges.shift, Q, real)
@@ -66,6 +68,7 @@ def half_sweep(
     out, uncertainty = start.copy(), empty(len(start), start)
     mean = None if noise is None else np.empty_like(out)
     variance = np.empty_like(out) if variances else None
+    explained = None if background is None else empty(len(start), start)
     weights = cells.weights if len(cells.weights) else None
     offset = ridges.offsets or W is not None
     for part, run in runs(items, PARTIAL_BYTES // (real.itemsize * item_size(blocks))):
@@ -76,10 +79,17 @@ def half_sweep(
             launch, out,
             np.int64(part.start), np.int64(part.stop - part.start), items.first, np.int32(s),
             np.int32(blocks), np.int32(ridges.offsets), parts, ridge, prior, shift, stride,
-            np.float64(ridges.tau), np.float64(ridges.jitter), noise,
-            results=(out, mean, variance, uncertainty),
+            np.float64(ridges.tau), np.float64(ridges.jitter), noise, background, spectrum,
+            results=(out, mean, variance, uncertainty, explained),
         )  # fmt: skip
-    return Solved(out, mean, variance, float(uncertainty.sum()))
+    left = 0.0 if explained is None else _sum_squares(cells) - float(explained.sum())
+    return Solved(out, mean, variance, float(uncertainty.sum()), left)
+
+
+def _sum_squares(cells: Cells) -> float:
+    """Σ w y²."""
+    y = cells.values.astype(float)
+    return float(np.dot(y * cells.weights if len(cells.weights) else y, y))
 
 
 def _parts(

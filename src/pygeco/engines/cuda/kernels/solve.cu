@@ -150,12 +150,14 @@ __device__ __forceinline__ void add_to_first(T* parts, i64 count, i64 size) {
 //
 // `out` (groups in all, d) holds the start on entry and the solution then, uncertainty[i] the sum of
 // w Var(yhat). prior (d, d) is symmetric. A warp has `room` numbers of shared memory, or, where that
-// is too small, of `memory`.
+// is too small, of `memory`. Where there is a `background`, background[i] spectrum[k] is added to the
+// diagonal, and explained[i] is b' x.
 template <typename T, bool SHARED>
 __global__ void solve(i64 begin, i64 groups, const i64* first, int s, int blocks, int offset, T* parts,
                       const T* __restrict__ ridge, const T* __restrict__ prior, const T* __restrict__ shift, i64 stride,
-                      double tau, double jitter, const T* __restrict__ noise, i64 room, T* memory, T* out,
-                      T* mean, T* variance, double* uncertainty) {
+                      double tau, double jitter, const T* __restrict__ noise, const T* __restrict__ background,
+                      const T* __restrict__ spectrum, i64 room, T* memory, T* out,
+                      T* mean, T* variance, double* uncertainty, double* explained) {
     extern __shared__ double shared[];
     const i64 warps = (i64)gridDim.x * (blockDim.x / WARP);
     T* M = SHARED ? (T*)shared + (threadIdx.x / WARP) * room : memory + WARP_INDEX * room;
@@ -189,7 +191,8 @@ __global__ void solve(i64 begin, i64 groups, const i64* first, int s, int blocks
             if (++col > row) ++row, col = 0;
         }
         for (int k = LANE; k < d; k += WARP) {
-            M[k * ld + k] = (T)tau * diagonal[k] + weight * prior[k * d + k] + pull;
+            const T behind = background && k < s ? background[i] * spectrum[k] : (T)0;
+            M[k * ld + k] = (T)tau * diagonal[k] + weight * prior[k * d + k] + behind + pull;
             if (offset && k < s) M[k * ld + s] = (T)tau * sums[k] + weight * prior[s * d + k];
             M[k * ld + d] = (T)tau * kept[k] + weight * shift[i * stride + k] + pull * out[i * d + k];
         }
@@ -197,6 +200,12 @@ __global__ void solve(i64 begin, i64 groups, const i64* first, int s, int blocks
         factorise(M, ld, d, inverse);
         for (int k = LANE; k < d; k += WARP) y[k] = M[k * ld + d];
         warp_barrier();
+        if (explained) {
+            double known = 0;
+            for (int k = LANE; k < d; k += WARP) known += (double)y[k] * y[k];
+            known = warp_sum(known);
+            if (LANE == 0) explained[i] = known;
+        }
         if (noise) {
             back_substitute(M, ld, d, inverse, y);
             for (int k = LANE; k < d; k += WARP) {
