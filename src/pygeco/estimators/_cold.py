@@ -114,7 +114,7 @@ def recommend_new(
         given = at - m if side.ids is None else side.ids
     else:
         at = wide.locate(gather_ids(estimator.row_ids_), rows, 0)
-    hidden = {"hide_seen": exclude_seen, "hide_held_out": exclude_seen}
+    hidden: dict[str, Any] = {"hide_seen": exclude_seen, "hide_held_out": exclude_seen}
     found, scores = wide.model.best(at, k, allowed=allowed, **hidden)
     names = (*name_sides(estimator.table_columns_), "prediction")
     return Ranking(take_ids(estimator.column_ids_, found), scores, given, names)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays.low_rank import Array
+from pygeco.estimators._choosing import settle_lists
 from pygeco.estimators._cold import predict_new, recommend_new
 from pygeco.estimators._completion_state import _CompletionState
 from pygeco.estimators._folding import complete_rows
@@ -145,15 +146,19 @@ class _CompletionAnswers(_CompletionState):
         rows: Any = None,
         k: int = 10,
         *,
+        by: str = "auto",
         exclude_seen: bool = True,
         items: ArrayLike | None = None,
         exclude: ArrayLike | None = None,
         unknown: str = "mean",
         new_rows: Any = None,
     ) -> Ranking:
-        """Find the k columns with the highest prediction for each row, best first.
+        """Find the k columns to recommend to each row, best first.
 
-        A model fitted from a table takes and gives ids.
+        A model fitted from a table takes and gives ids. What someone would like most is often what
+        hardly anyone chooses, so lists are by both: how likely a row is to choose a column, and how
+        likely it is to like it, weighed by cells held out. This is learned when it is first asked
+        for, from 10,000 cells on, and kept with the model; `learn_lists` does so beforehand.
 
         Parameters
         ----------
@@ -161,6 +166,9 @@ class _CompletionAnswers(_CompletionState):
             One row gives 1-dimensional arrays, None lists for every fitted row.
         k : int, default=10
             The length of a list.
+        by : "auto", "value" or "choice", default="auto"
+            By both, by the predicted value alone, or by the choice alone. With fewer cells, and on
+            a cluster, "auto" is by value.
         exclude_seen : bool, default=True
             Leave out the row's fitted cells, and those given to `keep_held_out`.
         items : array or None, default=None
@@ -177,8 +185,8 @@ class _CompletionAnswers(_CompletionState):
         Returns
         -------
         Ranking
-            `columns` and `scores`, which are predictions as `predict` gives them;
-            `recommend().to_pandas()` is a table for everyone.
+            `columns` and `scores`, which are predictions as `predict` gives them, in the order of
+            the list; `recommend().to_pandas()` is a table for everyone.
         """
         check_is_fitted(self)
         if new_rows is not None:
@@ -192,7 +200,22 @@ class _CompletionAnswers(_CompletionState):
             items=items,
             exclude=exclude,
             unknown=unknown,
+            by=by,
         )
+
+    def learn_lists(self) -> Self:
+        """Learn what rows choose, which `recommend` counts beside what they would like.
+
+        `recommend` does so by itself when it is first asked for lists.
+
+        Returns
+        -------
+        MatrixCompletion
+            The estimator itself.
+        """
+        check_is_fitted(self)
+        settle_lists(self, "auto")
+        return self
 
     def similar(self, columns: ArrayLike, k: int = 10) -> Ranking:
         """Find the k columns most like each given one: by the cosine of their vectors.

@@ -31,6 +31,7 @@ MODEL_PARTS = {
     "clip_": "clips",
     "row_attributes_": "row_attributes",
     "column_attributes_": "column_attributes",
+    "lists_": "lists",
 }
 # The same of ImplicitCompletion, which has more of them.
 CLICK_PARTS = MODEL_PARTS | {
@@ -62,7 +63,7 @@ def describe_model(estimator: _CompletionState, attributes: dict[str, Any]) -> d
 def restore_model(estimator: _CompletionState, fitted: dict[str, Any]) -> dict[str, Any]:
     """The attributes again; what a file of an earlier version lacks is what the settings say."""
     lacking: dict[str, Any] = {"held_out_": None, "clip_": False, "levels_": (1.0, 1.0)}
-    lacking |= {"row_attributes_": None, "column_attributes_": None}
+    lacking |= {"row_attributes_": None, "column_attributes_": None, "lists_": None}
     if not {"penalty_", "offsets_"} <= fitted.keys():  # settings may have changed since the fit
         penalty = choose_penalty(estimator)
         lacking |= {"penalty_": penalty, "offsets_": choose_offsets(estimator.biases, penalty)}

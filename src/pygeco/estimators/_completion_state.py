@@ -96,6 +96,7 @@ class _CompletionState(
     clip_ = View(lambda model: model.clips)
     row_attributes_ = View(lambda model: model.row_attributes)
     column_attributes_ = View(lambda model: model.column_attributes)
+    lists_ = View(lambda model: model.lists)
     components_ = View(lambda model: model.components)
     singular_values_ = View(lambda model: model.factors.s)
     rank_ = View(lambda model: model.factors.rank)

@@ -35,6 +35,7 @@ from pygeco.io.model_checks import (
 )
 from pygeco.losses import Loss
 from pygeco.models import Seen
+from pygeco.models.lists import ListWeights
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
 
@@ -211,6 +212,18 @@ COMPLETION: dict[str, Check] = {
     "average_": optional(AVERAGE),
     "row_attributes_": optional(attribute_values("m")),
     "column_attributes_": optional(attribute_values("n")),
+    "lists_": optional(
+        parts(
+            ListWeights,
+            vectors=array("f", "n", "list rank"),
+            inward=array("f", "n"),
+            outward=array("f", "n"),
+            shrink=array("f", "list rank"),
+            power=of(int, float),
+            threshold=number(),
+            deviation=number(0),
+        )
+    ),
     "row_encoder_": optional(of(dict)),
     "column_encoder_": optional(of(dict)),
     "path_": path("fit_m", "fit_n"),
@@ -296,5 +309,5 @@ REGRESSOR: dict[str, Check] = {"loss_": of(Loss), "one_target_": of(bool)}
 # Attributes that not every file has: of data without names, or of an earlier version.
 MAY_LACK = (
     *("feature_names_in_", "held_out_", "levels_", "clip_", "penalty_", "offsets_"),
-    *("row_attributes_", "column_attributes_", "row_encoder_", "column_encoder_"),
+    *("row_attributes_", "column_attributes_", "row_encoder_", "column_encoder_", "lists_"),
 )

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.kinds import answer, host
+from pygeco.estimators._choosing import settle_lists
 from pygeco.estimators._ids import (
     find_ids,
     find_index,
@@ -33,8 +34,10 @@ def recommend_columns(
     items: ArrayLike | None,
     exclude: ArrayLike | None,
     unknown: str,
+    by: str = "auto",
 ) -> Ranking:
     """See `MatrixCompletion.recommend`."""
+    by = settle_lists(estimator, by)
     if is_table(rows) and hasattr(rows, "columns"):
         rows = find_row_ids(estimator, rows)
     given = _list_rows(estimator) if rows is None else rows
@@ -45,8 +48,8 @@ def recommend_columns(
     )
     allowed = choose_candidates(estimator, items, exclude)
     index = at if estimator.row_ids_ is None else np.maximum(at, 0)
-    hidden = {"hide_seen": exclude_seen, "hide_held_out": exclude_seen}
-    best = estimator.model_.best(index, k, allowed=allowed, **hidden)
+    hidden: dict[str, Any] = {"hide_seen": exclude_seen, "hide_held_out": exclude_seen}
+    best = estimator.model_.best(index, k, by=by, allowed=allowed, **hidden)
     if estimator.row_ids_ is not None and np.any(at < 0):
         best = _answer_unknown(estimator, best, at, unknown, allowed)
     columns, scores = (answer(x, given) for x in best)

@@ -137,6 +137,8 @@ class MatrixCompletion(_CompletionFolding):
         The weights of the fitted cells, summed.
     levels_ : tuple of two floats
         What counts of rows and of columns are divided by in weighted norms.
+    lists_ : ListWeights or None
+        What rows choose beside what they like, once `recommend` or `learn_lists` has learned it.
     row_attributes_, column_attributes_ : AttributeValues or None
         What the fit was told of rows and columns, as numbers.
     row_encoder_, column_encoder_ : Attributes or None

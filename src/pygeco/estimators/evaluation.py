@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from pygeco.arrays.kinds import host
 from pygeco.diagnostics import metrics
 from pygeco.diagnostics.metrics import Errors, Ranked
+from pygeco.estimators._choosing import settle_lists
 from pygeco.estimators._tables import locate_ratings
 from pygeco.estimators.list_evaluation import (
     ListEvaluation,
@@ -209,6 +210,7 @@ def _judge_ratings(
     limit = float(model.seen_.values.mean(dtype=float)) if threshold is None else threshold
     known = (rows >= 0) & (cols >= 0)
     liked = known & (observed >= limit)
+    settle_lists(model, "auto")
     users, row = np.unique(rows[liked], return_inverse=True)
     ranked = metrics.ranking(_list_best(model, users, k, progress), row, cols[liked])
     return Evaluation(

@@ -98,6 +98,8 @@ class ImplicitCompletion(_CompletionFolding):
         Of `MatrixCompletion`, whose answers this class shares; they say nothing here.
     row_attributes_, column_attributes_, row_encoder_, column_encoder_, attribute_effects_ : object
         Likewise: a model of clicks has no attributes.
+    lists_ : None
+        Lists are by the scores themselves.
 
     Examples
     --------

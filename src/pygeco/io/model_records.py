@@ -34,6 +34,7 @@ from pygeco.clicks.settings import SpectralSettings, SquaresSettings
 from pygeco.io.model_checks import Sizes, array, check_types
 from pygeco.losses.references import loss_at, reference_of
 from pygeco.losses.weighted_squares import Weighing
+from pygeco.models.lists import ListWeights
 from pygeco.models.seen import Seen
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
@@ -42,7 +43,7 @@ _RECORDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         *(Average, AttributeValues, Biases, Certificate, Draw, Effect, Gaussian, Lanczos, LowRank),
-        *(Path, Posterior, Power),
+        *(ListWeights, Path, Posterior, Power),
         *(ClickTrial, SpectralPart, SpectralSettings, SquaresPart, SquaresSettings),
         *(Schatten, Seen, Side, Signs, Solver, Stage, Step, Trace, Weighing, losses.Multinomial),
         *losses.LOSSES.values(),

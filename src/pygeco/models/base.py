@@ -18,6 +18,7 @@ from pygeco.bayes.posterior import Posterior
 from pygeco.engines import Engine, choose_engine
 from pygeco.losses import Loss
 from pygeco.models.folding import Folded, Linear, Sizes, fold, measure_deviations
+from pygeco.models.lists import ListWeights
 from pygeco.models.ranking import Best, Reasons
 from pygeco.models.seen import Positions, Seen, sort_cells
 from pygeco.objectives import Entries
@@ -55,6 +56,8 @@ class FittedModel(ABC):
         Where the evidence was used, and where draws were.
     row_attributes, column_attributes : AttributeValues or None
         What the fit was told of rows and columns.
+    lists : ListWeights or None
+        What rows choose, where that was learned.
     """
 
     factors: LowRank
@@ -72,6 +75,7 @@ class FittedModel(ABC):
     held_out: Seen | None = None
     row_attributes: AttributeValues | None = None
     column_attributes: AttributeValues | None = None
+    lists: ListWeights | None = None
 
     @abstractmethod
     def linear(self, rows: Positions, cols: Positions) -> Array:
@@ -87,11 +91,16 @@ class FittedModel(ABC):
         rows: Positions,
         k: int,
         *,
+        by: str = "auto",
         hide_seen: bool = True,
         hide_held_out: bool = True,
         allowed: NDArray[np.bool_] | None = None,
     ) -> Best:
-        """The k columns with the highest prediction for each row, of those allowed."""
+        """The k columns to list for each row, of those allowed, and their predictions.
+
+        By value, those with the highest prediction. "auto" counts how likely a row is to choose
+        them too, where the model has `lists`; "choice" counts that alone.
+        """
 
     @abstractmethod
     def similar_rows(self, rows: Positions, k: int) -> Best:

@@ -57,10 +57,13 @@ class ClusterModel(FittedModel):
         rows: Positions,
         k: int,
         *,
+        by: str = "auto",
         hide_seen: bool = True,
         hide_held_out: bool = True,
         allowed: NDArray[np.bool_] | None = None,
     ) -> Best:
+        if by == "choice":
+            raise ValueError("by: lists by choice need the model on one machine; call to('cpu').")
         hidden = {"hide_seen": hide_seen, "hide_held_out": hide_held_out}
         return self._ask(CompletionModel.best, rows, k=k, allowed=allowed, **hidden)
 

@@ -42,6 +42,7 @@ def add_lines(
     return replace(
         model,
         factors=factors,
+        lists=None,
         biases=found.biases(),
         posterior=found,
         average=None,

@@ -8,13 +8,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import contiguous, empty, foreign, host, moved, on
+from pygeco.arrays.kinds import contiguous, empty, foreign, host, moved, on, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.reasons import contributions
 from pygeco.models.base import FittedModel
+from pygeco.models.lists import check_by
 from pygeco.models.ranking import Best, Reasons, list_length
-from pygeco.models.scoring import FactorScorer, list_best
-from pygeco.models.seen import Positions, count_other_values, has_cells
+from pygeco.models.scoring import FactorScorer, Scorer, list_best
+from pygeco.models.seen import Positions, count_other_values, has_cells, hide_cells
 from pygeco.models.similarity import find_alike
 from pygeco.models.updating import take_in
 from pygeco.objectives import Entries
@@ -64,6 +65,7 @@ class CompletionModel(FittedModel):
         rows: Positions,
         k: int,
         *,
+        by: str = "auto",
         hide_seen: bool = True,
         hide_held_out: bool = True,
         allowed: NDArray[np.bool_] | None = None,
@@ -71,7 +73,7 @@ class CompletionModel(FittedModel):
         wanted = list_length(k, self.shape[1] if allowed is None else int(allowed.sum()))
         known = ((self.seen, hide_seen), (self.held_out, hide_held_out))
         hidden = [cells for cells, hides in known if hides and cells is not None]
-        scorer = self.make_scorer()
+        scorer = self._choose_scorer(by)
         found, _ = list_best(scorer, rows, wanted, hidden=hidden, allowed=allowed)
         answers = self.predict(on(rows, found)[..., None], np.maximum(found, 0))
         answers[found < 0] = -np.inf
@@ -82,6 +84,15 @@ class CompletionModel(FittedModel):
         left = self.factors.left.astype(float)
         col = self.biases.col - self.biases.col.mean()
         return FactorScorer(left, contiguous(self.factors.V, float), on(col, left))
+
+    def _choose_scorer(self, by: str) -> Scorer:
+        """What makes lists by value, by choice, or by both as held-out cells weighed them."""
+        check_by(by)
+        if by == "choice" and self.lists is None:
+            raise ValueError("by: what rows choose was not learned; use 'value', or recommend.")
+        if by == "value" or self.lists is None or (by == "auto" and np.isinf(self.lists.power)):
+            return self.make_scorer()
+        return ListScorer(self, 0.0 if by == "choice" else self.lists.power)
 
     def similar_rows(self, rows: Positions, k: int) -> Best:
         return find_alike(self.factors.left, rows, k)
@@ -153,6 +164,35 @@ class CompletionModel(FittedModel):
         if self.average_row is None:
             return rows
         return np.where(rows < 0, self.average_row, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class ListScorer:
+    """Scores of lists by what rows choose and, to a power, by what they would like."""
+
+    model: CompletionModel
+    power: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.model.shape
+
+    @property
+    def kind(self) -> Array:
+        return self.model.factors.kind
+
+    def score_rows(self, rows: Positions) -> Array:
+        model, lists = self.model, self.model.lists
+        assert lists is not None
+        V = model.factors.V
+        known = zeros((len(rows), model.shape[1]), V, V.dtype)
+        hide_cells(known, rows, model.seen, 1.0)
+        choice = lists.score_choices(known)
+        if self.power == 0:
+            return choice
+        z = model.factors.left[rows] @ V.T
+        z = z + (model.biases.mean + model.biases.row[rows][:, None] + model.biases.col)
+        return lists.combine(choice, model.respond(z), self.power)
 
 
 def _with_average(side: Side) -> Side:

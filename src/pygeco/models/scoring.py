@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import host, on, parts
+from pygeco.arrays.kinds import HOST, host, on, parts
 from pygeco.arrays.low_rank import Array
 from pygeco.models.ranking import ROWS, Best, rank_lines
 from pygeco.models.seen import Positions, Seen, hide_cells
@@ -56,6 +56,10 @@ class FactorScorer:
     def shape(self) -> tuple[int, int]:
         return len(self.left), len(self.right)
 
+    @property
+    def kind(self) -> Array:
+        return self.left
+
     def score_rows(self, rows: Positions) -> Array:
         table = self.left[rows] @ self.right.T
         return table if self.offsets is None else table + self.offsets
@@ -83,7 +87,7 @@ def list_best(
             hide_cells(table, flat, cells)
         return table
 
-    like = scorer.left if isinstance(scorer, FactorScorer) else np.zeros(0)
+    like = getattr(scorer, "kind", HOST)
     return rank_lines(rows, k, scores, like)
 
 

@@ -79,13 +79,13 @@ def count_other_values(
     return int(np.sum(known[at] != values[fitted].astype(known.dtype)))
 
 
-def hide_cells(table: Array, rows: Positions, cells: Seen) -> None:
-    """−∞ in line t of the table at the columns of the cells of rows[t]."""
+def hide_cells(table: Array, rows: Positions, cells: Seen, value: float = -np.inf) -> None:
+    """−∞, or another value, in line t of the table at the columns of the cells of rows[t]."""
     pointers, indices = cells.pointers, cells.indices
     counts = pointers[rows + 1] - pointers[rows]
     lines = np.repeat(np.arange(len(rows), like=rows), counts)
     starts = np.repeat(pointers[rows] - (np.cumsum(counts) - counts), counts)
-    table[lines, indices[starts + np.arange(len(starts), like=rows)]] = -np.inf
+    table[lines, indices[starts + np.arange(len(starts), like=rows)]] = value
 
 
 def _keys(seen: Seen, width: int) -> Positions:

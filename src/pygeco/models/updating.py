@@ -71,6 +71,7 @@ def take_in(model: CompletionModel, new: Entries, places: Places) -> CompletionM
         held_out=held,
         bounds=bounds,
         row_attributes=known[0],
+        lists=None,
         column_attributes=known[1],
     )
 

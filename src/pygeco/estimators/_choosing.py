@@ -1,0 +1,146 @@
+"""What people choose, learned beside what they like: the lists of `MatrixCompletion`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from pygeco.arrays.kinds import host, moved
+from pygeco.arrays.low_rank import Array
+from pygeco.clicks.judging import Judge, hold_out_clicks
+from pygeco.clicks.model import ClickModel
+from pygeco.clicks.search import Found, Search
+from pygeco.clicks.settings import SpectralSettings
+from pygeco.clicks.spectral import find_spectrum, line_powers, shrink_values
+from pygeco.models import CompletionModel, FittedModel
+from pygeco.models.lists import ListWeights, check_by
+from pygeco.models.seen import Positions
+from pygeco.objectives import Entries
+
+if TYPE_CHECKING:
+    from pygeco.estimators._completion_state import _CompletionState
+
+MIN_CELLS = 10_000  # with fewer, held-out cells are too few to weigh values and choices by
+SETTINGS = SpectralSettings(rank=512, row_power=0.3, column_power=0.3)  # the rest is searched for
+POWERS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, np.inf)
+CHOICE_SEED = 0  # lists of one model do not depend on when they are first asked for
+
+
+def settle_lists(estimator: _CompletionState, by: str) -> str:
+    """Learn what `by` needs, once; "value" where that is all there is."""
+    check_by(by)
+    if by == "value" or isinstance(estimator.model_, ClickModel):
+        return "value"  # of clicks the scores are what is chosen
+    if estimator.model_.lists is not None:
+        return by
+    found = learn_lists(estimator, required=by == "choice")
+    if found is None:
+        return "value"
+    estimator.model_ = replace(estimator.model_, lists=found)
+    return by
+
+
+def learn_lists(estimator: _CompletionState, *, required: bool = False) -> ListWeights | None:
+    """How likely rows are to choose columns, and what predicted values count beside that.
+
+    Judged by a tenth of the cells: those whose value is at least the mean are to be listed. None
+    where the model is on a cluster or there are too few cells, unless `required`.
+    """
+    model = estimator.model_
+    if not isinstance(model, CompletionModel):
+        if required:
+            raise ValueError("by: lists by choice need the model on one machine; call to('cpu').")
+        return None
+    seen = moved(model.seen, np.zeros(0))
+    values = np.asarray(seen.values, dtype=float)
+    if (len(values) < MIN_CELLS or not model.loss.regression) and not required:
+        return None
+    cells = Entries(
+        seen.rows(), seen.indices, np.ones(len(values), np.float32), model.shape, engine="cpu"
+    )
+    split = hold_out_clicks(cells, CHOICE_SEED)
+    if split is None:
+        return None
+    threshold = float(values.mean())
+    held = _find_values(split.judge, values, seen.pointers, seen.indices)
+    search = Search(split, CHOICE_SEED)
+    rank = min(SETTINGS.rank or 1, max(1, min(model.shape) // 4))
+    found = search.choose_spectral(replace(SETTINGS, rank=rank))
+    rest = _fit_rest(estimator, split.judge, held, values)
+    power, deviation = _choose_power(split.judge, found, rest, held, threshold)
+    spectrum = find_spectrum(
+        cells, rank, SETTINGS.row_power or 0, SETTINGS.column_power or 0,
+        seed=CHOICE_SEED, start=found.columns,
+    )  # fmt: skip
+    settings = found.settings
+    inward = line_powers(cells, 0.0, -(settings.column_power or 0))[1]
+    outward = line_powers(cells, 0.0, settings.popularity or 0)[1]
+    weights = ListWeights(
+        spectrum.vectors,
+        inward.astype(np.float32),
+        outward.astype(np.float32),
+        shrink_values(spectrum.values, settings.ridge or 0).astype(np.float32),
+        power,
+        threshold,
+        deviation,
+    )
+    return moved(weights, model.factors.V)
+
+
+def _find_values(judge: Judge, values: Array, pointers: Positions, indices: Positions) -> Array:
+    """The values of the held-out cells, in their order."""
+    n = np.int64(judge.shape[1] + 1)
+    rows = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
+    at = np.searchsorted(rows * n + indices, judge.held.rows() * n + judge.held.indices)
+    return values[at]
+
+
+def _fit_rest(estimator: _CompletionState, judge: Judge, held: Array, values: Array) -> FittedModel:
+    """The model of the cells that were not held out, without the pattern: values alone."""
+    seen, model = judge.seen, estimator.model_
+    known = np.ones(len(values), bool)
+    n = np.int64(judge.shape[1] + 1)
+    every = host(model.seen.rows()) * n + host(model.seen.indices)
+    known[np.searchsorted(every, judge.held.rows() * n + judge.held.indices)] = False
+    settings: dict[str, Any] = {
+        "pattern": False,
+        "posterior": 0,
+        "callback": None,
+        "observer": None,
+    }
+    settings |= {"engine": "cpu", "verbose": 0, "random_state": CHOICE_SEED}
+    settings |= {"missing_values": None, "duplicates": "error"}
+    other = clone(estimator).set_params(**settings)
+    given = seen.rows(), seen.indices, values[known], judge.shape
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return other.fit(given).model_
+
+
+def _choose_power(
+    judge: Judge, found: Found[SpectralSettings], rest: FittedModel, held: Array, threshold: float
+) -> tuple[float, float]:
+    """The power of the probability of liking that makes the best lists, and the deviation."""
+    predicted = rest.predict(judge.held.rows(), judge.held.indices.astype(np.int64))
+    deviation = float(np.sqrt(np.mean((predicted - held) ** 2)))
+    weights = ListWeights(
+        found.right, found.right[:, 0], found.right[:, 0], found.right[0], 0.0, threshold, deviation
+    )
+    columns = np.arange(judge.shape[1])
+
+    def tables(rows: Positions) -> Iterator[Array]:
+        choice = found.left[rows] @ found.right.T
+        values = rest.predict(rows[:, None], columns)
+        for power in POWERS:
+            if np.isinf(power):
+                yield values.astype(float)
+            else:
+                yield weights.combine(choice, values, power).copy()
+
+    scores = judge.compare(tables, len(POWERS), (held >= threshold).astype(float))
+    return POWERS[int(np.argmax(scores))], deviation

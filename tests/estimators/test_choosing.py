@@ -1,0 +1,80 @@
+"""Lists of ratings by choice and value: learned from cells that are not known at random."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pygeco
+from pygeco import MatrixCompletion
+from pygeco.estimators import _choosing
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    """People rate what is of their kind; what they like is another matter."""
+    rng = np.random.default_rng(0)
+    m, n = 300, 80
+    kind, group = np.arange(n) % 4, rng.integers(4, size=m)
+    known = rng.random((m, n)) < np.where(kind == group[:, None], 0.6, 0.03)
+    taste = rng.standard_normal((m, 2)) @ rng.standard_normal((2, n))
+    values = np.clip(np.round(3 + taste + 0.3 * rng.standard_normal((m, n))), 1, 5)
+    rows, cols = np.nonzero(known)
+    test = rng.random(len(rows)) < 0.15
+    cells = rows, cols, values[known]
+    fit, held = (tuple(x[keep] for x in cells) for keep in (~test, test))
+    return (*fit, (m, n)), (*held, (m, n)), (kind, group)
+
+
+@pytest.fixture(scope="module")
+def model(ratings):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_choosing, "MIN_CELLS", 1000)
+        model = MatrixCompletion(random_state=0, pattern=False).fit(ratings[0])
+        assert model.lists_ is None
+        return model.learn_lists()
+
+
+def test_lists_by_both_are_better_than_by_value(model, ratings):
+    rows, cols, values, shape = ratings[1]
+    liked = values >= ratings[0][2].mean()
+    held = rows[liked], cols[liked], values[liked], shape
+    ndcg = {}
+    for by in ("auto", "value", "choice"):
+        lists = model.recommend(by=by, k=10).columns
+        found = pygeco.metrics.ranking(lists, held[0], held[1])
+        ndcg[by] = found.ndcg
+    assert ndcg["auto"] > 1.2 * ndcg["value"]
+    assert ndcg["auto"] > ndcg["choice"]
+
+
+def test_choices_are_of_the_own_kind_and_unseen(model, ratings):
+    lists = model.recommend(by="choice", k=5)
+    kind, group = ratings[2]
+    assert np.mean(kind[lists.columns] == group[:, None]) > 0.9
+    seen = set(zip(*(x.tolist() for x in ratings[0][:2]), strict=True))
+    assert not any((i, j) in seen for i, row in enumerate(lists.columns) for j in row.tolist())
+    assert np.allclose(
+        lists.scores, model.predict(np.arange(300)[:, None], lists.columns), rtol=1e-5
+    )
+
+
+def test_by_value_is_the_order_of_predictions(model):
+    scores = model.recommend(by="value", k=20).scores
+    assert np.all(np.diff(scores, axis=1) <= 1e-6)
+
+
+def test_lists_stay_with_the_file(model, tmp_path):
+    model.save(tmp_path / "m.geco")
+    again = pygeco.load(tmp_path / "m.geco")
+    assert again.lists_.power == model.lists_.power
+    assert np.array_equal(again.recommend().columns, model.recommend().columns)
+
+
+def test_few_cells_and_unknown_words(ratings):
+    small = MatrixCompletion(random_state=0, rank=1).fit(ratings[1])
+    by_value = small.recommend(0, k=3, by="value").columns
+    assert np.array_equal(small.recommend(0, k=3).columns, by_value)
+    assert small.lists_ is None
+    with pytest.raises(ValueError, match="by: unknown"):
+        small.recommend(0, by="taste")
