@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 import pygeco
 from pygeco import (
     Attributes,
+    ImplicitCompletion,
     LowRankClassifier,
     LowRankImputer,
     MatrixCompletion,
@@ -97,6 +98,7 @@ OTHERS = [
     (QuadraticClassifier(2, random_state=0), (X, LABELS), "predict"),
     (QuadraticRegressor(2, random_state=0), (X, X[:, 0] ** 2), "predict"),
     (RobustPCA(2, random_state=0), (X[:, :3] @ X[:3] + 9 * (X > 2),), "transform"),
+    (ImplicitCompletion(2, random_state=0), ((X > 0).astype(float),), "transform"),
     (Attributes(), (HOLES,), "transform"),
 ]
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from pygeco.algorithm.events import ClickTrial
 from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Schatten, Trace
 from pygeco.arrays.low_rank import LowRank
@@ -16,8 +15,7 @@ from pygeco.bayes.average import Average, Draw
 from pygeco.bayes.effects import Effect
 from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.priors import Gaussian
-from pygeco.clicks.model import SpectralPart, SquaresPart
-from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+from pygeco.estimators._click_contents import LISTS
 from pygeco.io.model_checks import (
     Check,
     Sizes,
@@ -35,7 +33,6 @@ from pygeco.io.model_checks import (
 )
 from pygeco.losses import Loss
 from pygeco.models import Seen
-from pygeco.models.lists import ListWeights
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
 
@@ -212,18 +209,7 @@ COMPLETION: dict[str, Check] = {
     "average_": optional(AVERAGE),
     "row_attributes_": optional(attribute_values("m")),
     "column_attributes_": optional(attribute_values("n")),
-    "lists_": optional(
-        parts(
-            ListWeights,
-            vectors=array("f", "n", "list rank"),
-            inward=array("f", "n"),
-            outward=array("f", "n"),
-            shrink=array("f", "list rank"),
-            power=of(int, float),
-            threshold=number(),
-            deviation=number(0),
-        )
-    ),
+    "lists_": optional(LISTS),
     "row_encoder_": optional(of(dict)),
     "column_encoder_": optional(of(dict)),
     "path_": path("fit_m", "fit_n"),
@@ -236,24 +222,6 @@ COMPLETION: dict[str, Check] = {
     "penalty_": optional(of(str, Schatten, Trace)),
     "offsets_": each(tuple, of(str)),
     "n_iter_": of(int),
-}
-CLICKS: dict[str, Check] = COMPLETION | {
-    "spectral_settings_": optional(of(SpectralSettings)),
-    "squares_settings_": optional(of(SquaresSettings)),
-    "share_": number(0),
-    "spectral_": optional(
-        parts(SpectralPart, encoder=array("f", "n", "r"), vectors=array("f", "n", "vectors"))
-    ),
-    "squares_": optional(
-        parts(
-            SquaresPart,
-            columns=array("f", "n", "d"),
-            turn=array("f", "d", "r"),
-            weights=array("f", "n"),
-            row_level=number(0),
-        )
-    ),
-    "trials_": each(tuple, of(ClickTrial)),
 }
 ROBUST: dict[str, Check] = {
     "components_": array("f", "r", "n"),

@@ -18,12 +18,13 @@ from pygeco.arrays.streams import RandomState
 from pygeco.clicks.fitting import fit_clicks
 from pygeco.clicks.model import ClickModel
 from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+from pygeco.estimators._click_contents import CLICK_CHECKS
 from pygeco.estimators._click_input import make_click_entries, read_click_entries, weigh_counts
 from pygeco.estimators._click_settings import check_share, read_settings
 from pygeco.estimators._click_updates import take_in_clicks
 from pygeco.estimators._completion_file import CLICK_PARTS
 from pygeco.estimators._completion_folding import _CompletionFolding
-from pygeco.estimators._contents import CLICKS, MAY_LACK
+from pygeco.estimators._contents import COMPLETION, MAY_LACK
 from pygeco.estimators._progress import attend_fit, take_seed
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.estimators.click_choice import ClickChoice
@@ -115,7 +116,7 @@ class ImplicitCompletion(_CompletionFolding):
     True
     """
 
-    _contents, _may_lack = CLICKS, MAY_LACK
+    _contents, _may_lack = COMPLETION | CLICK_CHECKS, MAY_LACK
     _model_kind, _model_parts = ClickModel, CLICK_PARTS
     # What ratings leave open, and clicks do not.
     loss = "squared"

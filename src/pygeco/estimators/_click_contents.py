@@ -1,0 +1,39 @@
+"""What a model file must hold of clicks, and of what rows choose; see `model_checks`."""
+
+from __future__ import annotations
+
+from pygeco.algorithm.events import ClickTrial
+from pygeco.clicks.model import SpectralPart, SquaresPart
+from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+from pygeco.io.model_checks import Check, array, each, number, of, optional, parts
+from pygeco.models.lists import ListWeights
+
+LISTS = parts(
+    ListWeights,
+    vectors=array("f", "n", "list rank"),
+    inward=array("f", "n"),
+    outward=array("f", "n"),
+    shrink=array("f", "list rank"),
+    power=of(int, float),
+    threshold=number(),
+    deviation=number(0),
+)
+
+CLICK_CHECKS: dict[str, Check] = {
+    "spectral_settings_": optional(of(SpectralSettings)),
+    "squares_settings_": optional(of(SquaresSettings)),
+    "share_": number(0),
+    "spectral_": optional(
+        parts(SpectralPart, encoder=array("f", "n", "r"), vectors=array("f", "n", "vectors"))
+    ),
+    "squares_": optional(
+        parts(
+            SquaresPart,
+            columns=array("f", "n", "d"),
+            turn=array("f", "d", "r"),
+            weights=array("f", "n"),
+            row_level=number(0),
+        )
+    ),
+    "trials_": each(tuple, of(ClickTrial)),
+}
