@@ -36,10 +36,15 @@ def model(request, table):
     return MODELS[request.param].fit(table[:60])
 
 
+@pytest.fixture(scope="module")
+def expected(model, table):
+    """Each new row alone."""
+    return np.concatenate([model.transform(row[None]) for row in table[60:]])
+
+
 @pytest.mark.parametrize("rows", [1, 4, 1000])
-def test_a_row_depends_on_itself_alone(model, table, rows, monkeypatch) -> None:
+def test_a_row_depends_on_itself_alone(model, table, expected, rows, monkeypatch) -> None:
     new = table[60:]
-    expected = np.concatenate([model.transform(new[[i]]) for i in range(len(new))])
     for module, room in ((dense_sweep, "MAX_SYSTEM_FLOATS"), (row_newton, "MAX_GRAM_FLOATS")):
         monkeypatch.setattr(module, room, rows * RANK**2)  # for the systems of so many at once
     for found in (model.transform(new), model.transform(new[::-1])[::-1]):

@@ -45,7 +45,11 @@ def test_marks_for_no_rating_are_refused_or_left_out(mark, share) -> None:
     }
     forms["cells"] = forms["cells"][0], forms["cells"][0][keep]
     weights = np.random.default_rng(2).random(900)
+    # Tuples and cells know no marks of their own: one is enough for them.
+    rest = () if mark == MARKED[0][0] else ("tuple", "cells")
     for name, (given, wanted) in forms.items():
+        if name in rest:
+            continue
         with pytest.raises(ValueError, match=rf"missing_values={mark:g} to leave them out"):
             small().fit(given)
         plain = small().fit(wanted)

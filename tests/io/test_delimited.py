@@ -9,20 +9,22 @@ from hypothesis import strategies as st
 
 from pygeco.data import read_ratings
 from pygeco.errors import ReadError
+from pygeco.io import delimited
 from pygeco.io.delimited import UNIT, _Single
 from rating_cases import rows_of
 
 
-def test_text_far_down_in_the_rating_column(tmp_path) -> None:
-    lines = [f"{k},{k % 7},3.5" for k in range(600_000)]  # more than one block of the reader
-    lines[500_000] = "5,6,n.b."
+def test_text_far_down_in_the_rating_column(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 1 << 16)
+    lines = [f"{k},{k % 7},3.5" for k in range(12_000)]  # more than one block of the reader
+    lines[10_000] = "5,6,n.b."
     (tmp_path / "r").write_text("user,item,rating\n" + "\n".join(lines))
-    with pytest.raises(ReadError, match=r"expected numbers, but row 500001 says 'n\.b\.'"):
+    with pytest.raises(ReadError, match=r"expected numbers, but row 10001 says 'n\.b\.'"):
         read_ratings(tmp_path / "r")
-    lines[500_000] = "A5,6,3"
+    lines[10_000] = "A5,6,3"
     (tmp_path / "r").write_text("user,item,rating\n" + "\n".join(lines))
     table = read_ratings(tmp_path / "r").table
-    assert table.column("user")[500_000].as_py() == "A5"
+    assert table.column("user")[10_000].as_py() == "A5"
     assert table.column("user")[0].as_py() == "0"
     assert table.column("item").type == pa.int64()
 

@@ -136,11 +136,11 @@ def test_every_form_of_the_same_cells_gives_the_same_bits(dtype) -> None:
         Entries.from_sparse(coo.tocsc()),
         Entries.from_sparse(sp.coo_matrix(coo)),
     ]
-    first = minimize(forms[0], 4, Solver.paper(), random_state=0)
+    first = minimize(forms[0], 2, Solver.paper(), random_state=0)
     for entries in forms:
         assert entries.size == len(y)
         assert entries.dtype == dtype
-        path = minimize(entries, 4, Solver.paper(), random_state=0)
+        path = minimize(entries, 2, Solver.paper(), random_state=0)
         assert [step.objective for step in path] == [step.objective for step in first]
         np.testing.assert_array_equal(path.A.U, first.A.U)
 
