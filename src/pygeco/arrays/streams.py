@@ -42,6 +42,7 @@ class Purpose(IntEnum):
     ALTERNATION = 19  # first columns of an alternation over clicks
     SPECTRUM = 20  # first vectors of the singular pairs of clicks
     HELD_CLICKS = 21  # clicks held out to choose settings by
+    PERIODS = 22  # the chain that finds the variances of offsets of periods
 
 
 def stream(purpose: Purpose, seed: int = 0, *keys: int) -> np.random.Generator:

@@ -10,6 +10,7 @@ import numpy as np
 from pygeco.algorithm.directions import leading_block
 from pygeco.arrays.kinds import on, parts, zeros
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.bayes.drift import Drift
 from pygeco.bayes.priors import FLOAT
 from pygeco.objectives.entries.half_sweep import Side
 from pygeco.objectives.entries.objective import Entries
@@ -40,9 +41,10 @@ class Average:
     noise: float
     scale: float
     sweeps: int = 0  # that were averaged; files of older versions do not say
+    drift: Drift | None = None  # what time adds, the mean of the draws
 
     def variance(self, rows: Array, cols: Array) -> Array:
-        """Var of a new observation at the cells: of the draws, and the mean noise."""
+        """Var of a new observation at the cells, time apart: of the draws, and the mean noise."""
         like = self.row
         rows, cols = on(rows, like), on(cols, like)
         total, squares = zeros(len(rows), like), zeros(len(rows), like)

@@ -23,7 +23,7 @@ import numpy as np
 from pygeco.algorithm.events import Listener, Listeners, Sweep
 from pygeco.algorithm.path import Stop
 from pygeco.arrays.streams import Purpose, stream
-from pygeco.bayes import informed
+from pygeco.bayes import informed, timing
 from pygeco.bayes.cold import place_cold_lines
 from pygeco.bayes.growth import drop_fading, fit_offsets, grow_block, raise_block
 from pygeco.bayes.informed import (
@@ -43,8 +43,10 @@ from pygeco.bayes.posterior import (
     measure_support,
     update_priors,
 )
+from pygeco.bayes.sampling import find_drift
 from pygeco.bayes.screening import drop_silent
 from pygeco.bayes.sweep import Standard, standardize_entries, sweep
+from pygeco.bayes.timing import sweep_timed
 from pygeco.objectives.entries.objective import Entries
 
 MIN_BLOCK, MAX_BLOCK = 4, 24  # components that are grown at once
@@ -138,7 +140,7 @@ def fit_evidence(
 
     What is `known` of rows and columns comes in at the end, at the rank found without it, by more
     sweeps. Groups of attributes that say nothing are dropped; where none is left, the fit is as it
-    was without.
+    was without. Offsets of periods come last, in the same manner.
     """
     rng = stream(Purpose.EVIDENCE, seed)
     standard = standardize_entries(entries, center="global" in offsets)
@@ -162,6 +164,8 @@ def fit_evidence(
         if at.now.rank < at.before + MIN_LIVE_SHARE * block or at.now.rank >= rank:
             break
     at = _inform(data, at, known, watch) if known else at
+    if known.periods is not None and not at.stopped:
+        at = _follow_time(data, at, known, watch, seed)
     stop = Stop.CALLBACK if at.stopped else reason_to_end(at.now, rank, entries.shape)
     return EvidenceFit(at, earlier_sweeps + at.sweeps, stop)
 
@@ -247,6 +251,30 @@ def _inform(data: Entries, at: Stage, known: Known, watch: Watch) -> Stage:
     now = drop_centers(sweep(data, update_priors(now, known))[0])
     now = state_doubt(now, known)
     return at._replace(now=place_cold_lines(data, now, given))
+
+
+def _follow_time(data: Entries, at: Stage, known: Known, watch: Watch, seed: int) -> Stage:
+    """Sweeps with offsets of periods, until the error rests; as it was, if they say nothing."""
+    for now in find_drift(data, at.now, known, stream(Purpose.PERIODS, seed)):
+        at = at.after(at.now, at.age, at.error, 0.0, watch)
+        at = at._replace(stopped=watch.tell(at, now.rank, goes_on=False))
+        if at.stopped:
+            return at
+    if now.drift is None:
+        return at
+    kept = match_groups(now, known)
+    at = at._replace(now=now, error=np.inf, relax=0.0)
+    for count in range(timing.MAX_SWEEPS):
+        now, error = sweep_timed(data, at.now, kept, at.relax)
+        fell = (at.error - error) / max(error, 1e-300)
+        at = at.after(now, at.age, error, 1.0 if fell > 0 and count else 0.0, watch)
+        rests = count >= timing.MIN_SWEEPS and abs(fell) < timing.TOLERANCE
+        at = at._replace(stopped=watch.tell(at, now.rank, goes_on=False))
+        if rests or at.stopped:
+            break
+    now = drop_centers(sweep_timed(data, at.now, kept)[0])
+    now = state_doubt(now, kept)
+    return at._replace(now=place_cold_lines(data, now, known))
 
 
 def is_certain(now: Posterior) -> bool:

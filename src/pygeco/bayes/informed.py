@@ -45,7 +45,7 @@ def gather_known(
             engine = own.engine if distant(some) or not distant(own.engine.kind) else None
             groups += group_table(table, some, engine or choose_engine("cpu"))
         sides.append(tuple(groups))
-    return Known(*sides)
+    return Known(sides[0], sides[1])
 
 
 def inform(now: Posterior, known: Known) -> Posterior:
@@ -137,10 +137,14 @@ def drop_centers(now: Posterior) -> Posterior:
 
 
 def match_groups(now: Posterior, known: Known) -> Known:
-    """The groups that the posterior has effects of."""
+    """The groups that the posterior has effects of, and the periods that it has offsets of."""
 
     def keep(prior: Gaussian, groups: Sequence[RidgeGroup]) -> Iterator[RidgeGroup]:
         names = {(effect.source, effect.name) for effect in prior.effects}
         return (group for group in groups if (group.source, group.name) in names)
 
-    return Known(tuple(keep(now.row_prior, known.rows)), tuple(keep(now.col_prior, known.cols)))
+    periods = None
+    if known.periods is not None and now.drift is not None:
+        periods = now.drift.match(known.periods)
+    sides = keep(now.row_prior, known.rows), keep(now.col_prior, known.cols)
+    return Known(tuple(sides[0]), tuple(sides[1]), periods)

@@ -18,6 +18,8 @@ from pygeco.arrays.kinds import (
     times,
 )
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.bayes.drift import Drift
+from pygeco.bayes.periods import CellPeriods
 from pygeco.bayes.priors import FLOAT, Gaussian
 from pygeco.bayes.ridge import TABLE, RidgeGroup
 from pygeco.losses.weighted_squares import Weighing
@@ -35,7 +37,7 @@ LEAST_NOISE = 1e-9
 class Posterior:
     """Both sides' means and variances, in units where the data have mean 0 and deviation 1.
 
-    `weighing` is that of the cells, under a robust loss.
+    `weighing` is that of the cells, under a robust loss. `drift` is what time adds.
     """
 
     rows: Side
@@ -46,6 +48,7 @@ class Posterior:
     mean: float
     scale: float
     weighing: Weighing | None = None
+    drift: Drift | None = None
 
     @property
     def rank(self) -> int:
@@ -60,7 +63,17 @@ class Posterior:
             cols=self.rows,
             row_prior=self.col_prior,
             col_prior=self.row_prior,
+            drift=None if self.drift is None else self.drift.T,
         )
+
+    @property
+    def at_end(self) -> Posterior:
+        """The posterior as of the last time, in which time adds nothing more."""
+        drift = self.drift
+        if drift is None:
+            return self
+        rows, cols = drift.add_to_side(self.rows, "row"), drift.add_to_side(self.cols, "column")
+        return replace(self, rows=rows, cols=cols, drift=None)
 
     def factors(self) -> LowRank:
         """The low-rank part on the data's own scale."""
@@ -73,7 +86,7 @@ class Posterior:
         return Biases(self.mean, row, col)
 
     def variance(self, rows: Array, cols: Array) -> Array:
-        """Var of a new observation at the cells: of its mean, and the noise."""
+        """Var of a new observation at the cells, time apart: of its mean, and the noise."""
         r, c = self.rows, self.cols
         rows, cols = on(rows, r.bias), on(cols, r.bias)
         out = full(len(rows), 1 / self.tau, r.bias)
@@ -86,19 +99,22 @@ class Posterior:
 
 
 class Known(NamedTuple):
-    """What is known of rows and columns beforehand, as groups of attributes."""
+    """What is known of rows and columns beforehand, as groups of attributes; of cells, when."""
 
     rows: tuple[RidgeGroup, ...] = ()
     cols: tuple[RidgeGroup, ...] = ()
+    periods: CellPeriods | None = None
 
     def __bool__(self) -> bool:
+        """Whether anything is known of rows or columns."""
         return bool(self.rows or self.cols)
 
     @property
     def tables(self) -> Known:
         """What is known without the pattern of known cells."""
-        rows, cols = (tuple(group for group in side if group.source == TABLE) for side in self)
-        return Known(rows, cols)
+        sides = self.rows, self.cols
+        rows, cols = (tuple(group for group in side if group.source == TABLE) for side in sides)
+        return Known(rows, cols, self.periods)
 
 
 NOTHING = Known()

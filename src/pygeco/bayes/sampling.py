@@ -20,9 +20,13 @@ from pygeco.algorithm.events import Listener, PosteriorDraw
 from pygeco.arrays.kinds import on
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
+from pygeco.bayes import timing
 from pygeco.bayes.average import Average, Draw, RunningMean
+from pygeco.bayes.drift import DriftMean
+from pygeco.bayes.informed import match_groups
 from pygeco.bayes.posterior import LEAST_NOISE, NOTHING, Known, Posterior
 from pygeco.bayes.priors import FLOAT, Gaussian
+from pygeco.bayes.timing import DriftDraw, begin_drift, draw_drift, subtract_drift
 from pygeco.engines import Cells
 from pygeco.objectives.entries.half_sweep import Side, Swept, half_sweep
 from pygeco.objectives.entries.objective import Entries
@@ -85,6 +89,7 @@ class _Collector:
         self.every = max(1, count // MAX_KEPT_DRAWS)
         self.draws: list[Draw] = []
         self.noises: list[float] = []
+        self.drift = DriftMean()
 
     def add(self, now: Posterior, new: SweepDraw) -> None:
         """Each side at its conditional mean, beside what the other was then."""
@@ -93,6 +98,8 @@ class _Collector:
         if len(self.noises) % self.every == 0 and len(self.draws) < MAX_KEPT_DRAWS:
             self.draws.append(Draw(new.rows.side, new.cols.side))
         self.noises.append(1 / now.tau)
+        if new.time is not None:
+            self.drift.add(new.time.means)
 
     def average(self, start: Posterior, most: int | None) -> Average | None:
         """On the data's own scale; None where no sweep counted."""
@@ -110,6 +117,7 @@ class _Collector:
             float(np.mean(self.noises)),
             scale,
             len(self.noises),
+            self.drift.result(),
         )
 
 
@@ -132,12 +140,43 @@ def _run_chains(
             now = new.state
 
 
+def find_drift(
+    data: Entries, start: Posterior, known: Known, rng: np.random.Generator
+) -> Iterator[Posterior]:
+    """Posteriors of a chain of draws; the last is the start with offsets of periods to fit.
+
+    These have the mean variances of the chain. Where no periods gain enough, there are none.
+    """
+    assert known.periods is not None
+    first = replace(start, drift=begin_drift(known.periods))
+    now, known = first, match_groups(first, known)
+    shrink = [np.linalg.inv(prior.precision) for prior in (now.row_prior, now.col_prior)]
+    spreads, gains = [], []
+    for _ in range(timing.BURN_IN_SWEEPS + timing.CHAIN_SWEEPS):
+        new = draw_sweep(data, now, shrink, 0.0, rng, known)
+        now = new.state
+        assert new.time is not None
+        spreads.append([part.spread for part in new.time.drift.offsets])
+        gains.append(new.time.gains)
+        yield now
+    count = timing.CHAIN_SWEEPS
+    mean, gain = (np.mean(x[-count:], axis=0) for x in (spreads, gains))
+    kept = np.flatnonzero(gain >= timing.MIN_GAIN)
+    assert known.periods is not None
+    periods = known.periods._replace(groups=tuple(known.periods.groups[k] for k in kept))
+    yield replace(start, drift=begin_drift(periods, mean[kept])) if len(kept) else start
+
+
 class SweepDraw(NamedTuple):
-    """A sweep's draws of both sides with their conditional means, and the state after it."""
+    """A sweep's draws of both sides with their conditional means, and the state after it.
+
+    `time` is what it drew of offsets of periods, where there are some.
+    """
 
     rows: Swept
     cols: Swept
     state: Posterior
+    time: DriftDraw | None = None
 
 
 def draw_sweep(
@@ -148,7 +187,17 @@ def draw_sweep(
     rng: np.random.Generator,
     known: Known = NOTHING,
 ) -> SweepDraw:
-    """Draw the prior of the rows, the rows, the prior of the columns, the columns, the noise."""
+    """Draw the prior of the rows, the rows, the prior of the columns, the columns, the noise.
+
+    Offsets of periods come first, where there are some; the others see the cells without them.
+    """
+    time = None
+    if known.periods is not None:
+        time = draw_drift(data, now, known.periods, relax, rng)
+        data, now = (
+            subtract_drift(data, time.drift, known.periods),
+            replace(now, drift=time.drift),
+        )
     row_prior = now.row_prior.draw(now.rows, shrink[0], rng, known.rows)
     rows = draw_side(data.by_row, now.rows, now.cols, row_prior, now.tau, relax, rng)
     col_prior = now.col_prior.draw(now.cols, shrink[1], rng, known.cols)
@@ -163,7 +212,7 @@ def draw_sweep(
         col_prior=col_prior,
         tau=rng.gamma(data.total_weight / 2, 2 / error),
     )
-    return SweepDraw(rows, cols, state)
+    return SweepDraw(rows, cols, state, time)
 
 
 def draw_side(

@@ -143,7 +143,7 @@ class Watch(Listener):
         if self.table is None:
             return None
         if self.held is None:
-            self.held = Held(*self.model.known_cells(self.table))
+            self.held = Held(*self.model.known_cells(self.table)[:3])
         rows, cols, values = self.held
         z = step.A.entries(rows, cols) + self.model.biases_.at(rows, cols)
         return float(np.sqrt(np.mean((self.model.model_.respond(z) - values) ** 2)))

@@ -88,7 +88,7 @@ class ClickModel(CompletionModel):
             "partial_fit."
         )
 
-    def explain(self, row: int, column: int, k: int) -> Reasons:
+    def explain(self, row: int, column: int, k: int, time: float | None = None) -> Reasons:
         """Scores are sums over a row's clicks, given which columns those are."""
         own = slice(int(self.seen.pointers[row]), int(self.seen.pointers[row + 1]))
         cols = host(self.seen.indices[own]).astype(np.int64)
@@ -108,7 +108,9 @@ class ClickModel(CompletionModel):
         if foreign(self.factors.U):
             raise ValueError("X: partial_fit runs on the CPU; call to('cpu') first.")
 
-    def update(self, new: Entries, places: tuple[Positions, Positions]) -> ClickModel:
+    def update(
+        self, new: Entries, places: tuple[Positions, Positions], times: Array | None = None
+    ) -> ClickModel:
         """All clicks fitted again by the same settings, from where this model is."""
         from pygeco.clicks.fitting import refit
 

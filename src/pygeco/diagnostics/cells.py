@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from pygeco.arrays.kinds import host
+from pygeco.arrays.kinds import host, on
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.diagnostics.completion import Completion
@@ -31,6 +31,8 @@ class Cells(NamedTuple):
         How many there were before a sample was taken.
     held_out : bool
         Whether they were not fitted.
+    times : array or None
+        When they were known, where time says something.
     """
 
     rows: NDArray[Any]
@@ -38,6 +40,7 @@ class Cells(NamedTuple):
     targets: Array
     total: int  # before a sample was taken
     held_out: bool
+    times: Array | None = None
 
 
 def find_cells(model: Completion, data: object = None, most: int = MAX_CELLS) -> Cells:
@@ -58,14 +61,15 @@ def find_cells(model: Completion, data: object = None, most: int = MAX_CELLS) ->
     """
     if data is None:
         rows, cols, targets = _list_fitted(model)
-        return _sample(Cells(rows, cols, targets, len(targets), False), most)
+        times = model.seen_.times if len(model.seen_.times) else None
+        return _sample(Cells(rows, cols, targets, len(targets), False, times), most)
     if isinstance(data, Cells):
         return data
     if is_table(data) and model.row_ids_ is not None:
-        rows, cols, targets = model.known_cells(data)
+        rows, cols, targets, times = model.known_cells(data)
         if not len(targets):
             raise ValueError("held_out: none of its cells has a row and a column that were fitted.")
-        return _sample(Cells(rows, cols, targets, len(targets), True), most)
+        return _sample(Cells(rows, cols, targets, len(targets), True, times), most)
     if isinstance(data, tuple):
         rows, cols, values = (np.asarray(part) for part in data[:3])
     else:
@@ -106,7 +110,8 @@ def find_held_out_cells(model: Completion, data: object = None) -> Cells | None:
     kept = model.held_out_
     if kept is None or not len(kept.values):
         return None
-    cells = Cells(kept.rows(), host(kept.indices), host(kept.values), len(kept.values), True)
+    times = kept.times if len(kept.times) else None
+    cells = Cells(kept.rows(), host(kept.indices), host(kept.values), len(kept.values), True, times)
     return _sample(cells, MAX_CELLS)
 
 
@@ -126,8 +131,7 @@ def find_unseen_cells(model: Completion, data: object) -> Cells:
     """
     cells = find_cells(model, data, most=2**62)
     new = ~model.was_fitted(cells.rows, cells.cols)
-    part = (cells.rows[new], cells.cols[new], cells.targets[new])
-    return _sample(Cells(*part, int(new.sum()), True), MAX_CELLS)
+    return _sample(_take(cells, new)._replace(total=int(new.sum()), held_out=True), MAX_CELLS)
 
 
 def bring_to_host(A: LowRank) -> LowRank:
@@ -161,8 +165,15 @@ def count_by_column(model: Completion) -> NDArray[np.int64]:
 
 
 def predict_linear(model: Completion, cells: Cells, A: LowRank) -> Array:
-    z = model.biases_.at(cells.rows, cells.cols) + A.entries(cells.rows, cells.cols)
-    return host(z)
+    return host(add_offsets(model, cells) + A.entries(cells.rows, cells.cols))
+
+
+def add_offsets(model: Completion, cells: Cells) -> Array:
+    """μ + b_i + c_j at cells, and what time adds."""
+    found = model.biases_.at(cells.rows, cells.cols)
+    if cells.times is None:
+        return found
+    return found + on(model.model_.move_in_time(cells.rows, cells.cols, cells.times), found)
 
 
 def _list_fitted(model: Completion) -> tuple[NDArray[Any], NDArray[Any], Array]:
@@ -176,6 +187,13 @@ def _sample(cells: Cells, most: int) -> Cells:
     if len(cells.targets) <= most:
         return cells
     chosen = np.sort(stream(Purpose.SAMPLE).choice(len(cells.targets), most, replace=False))
+    return _take(cells, chosen)
+
+
+def _take(cells: Cells, some: NDArray[Any]) -> Cells:
     return cells._replace(
-        rows=cells.rows[chosen], cols=cells.cols[chosen], targets=cells.targets[chosen]
+        rows=cells.rows[some],
+        cols=cells.cols[some],
+        targets=cells.targets[some],
+        times=None if cells.times is None else cells.times[some],
     )

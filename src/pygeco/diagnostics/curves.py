@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from pygeco.algorithm.path import Step
 from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.diagnostics.cells import MAX_CELLS, Cells, bring_to_host, find_cells, predict_linear
+from pygeco.diagnostics.cells import (
+    MAX_CELLS,
+    Cells,
+    add_offsets,
+    bring_to_host,
+    find_cells,
+    predict_linear,
+)
 from pygeco.diagnostics.completion import Completion
 
 MAX_WORK = 10**9  # cells × components that a curve may cost: more ranks than that are thinned
@@ -107,7 +114,7 @@ def _error(model: Completion, cells: Cells, A: LowRank) -> float:
 def _measure_growing(model: Completion, cells: Cells) -> list[float]:
     """The errors of the leading 0, 1, 2, … components of the fitted matrix."""
     A = bring_to_host(model.factors_).svd()
-    z = host(model.biases_.at(cells.rows, cells.cols)).astype(float)
+    z = host(add_offsets(model, cells)).astype(float)
     errors = [_mean_error(model, cells, z)]
     for u, s, v in zip(A.U.T, A.s, A.V.T, strict=True):
         z += (s * u)[cells.rows] * v[cells.cols]

@@ -114,7 +114,11 @@ def judge(model: Completion, data: object = None, most: int = MAX_CELLS) -> Judg
     deviation = None
     if spread is not None:
         i, j = (on(index, model.factors_.U) for index in (cells.rows, cells.cols))
-        deviation = np.sqrt(host(spread.variance(i, j)))
+        variance = host(spread.variance(i, j))
+        if spread.drift is not None:
+            doubt = spread.drift.look_up(cells.rows, cells.cols, cells.times).variance
+            variance = variance + spread.scale**2 * doubt
+        deviation = np.sqrt(variance)
     return Judged(
         cells,
         to_data_scale(model.loss_, cells.targets),

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pygeco.algorithm.events import Listener, Listeners, Sweep
 from pygeco.algorithm.path import Path, Step, Stop
@@ -85,7 +86,12 @@ def open_checkpoint(
     solver = drop_time_limit(estimator.solver)
     settings = estimator.rank, choices.penalty, choices.offsets, solver, seed, estimator.pattern
     attributes = [hash_values(values) for values in told.values]
-    return Checkpoint(path, hash_fit(entries, *settings, *attributes))
+    dates = [] if told.dates.times is None else [hash_array(told.dates.times), estimator.time]
+    return Checkpoint(path, hash_fit(entries, *settings, *attributes, *dates))
+
+
+def hash_array(values: NDArray[Any]) -> str:
+    return hashlib.sha256(np.ascontiguousarray(values).view(np.uint8).data).hexdigest()
 
 
 def hash_values(values: AttributeValues | None) -> str | None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.estimators._attribute_tables import group_values
+from pygeco.estimators._dates import read_asked_time, read_asked_times
 from pygeco.estimators._ids import gather_ids, name_sides, take_ids
 from pygeco.estimators.attributes import Attributes
 from pygeco.estimators.ranking import Ranking
@@ -75,7 +76,12 @@ def extend(estimator: _CompletionState, new_rows: Any, new_columns: Any) -> Exte
 
 
 def predict_new(
-    estimator: _CompletionState, rows: Any, cols: Any, return_std: bool, new: tuple[Any, Any]
+    estimator: _CompletionState,
+    rows: Any,
+    cols: Any,
+    return_std: bool,
+    new: tuple[Any, Any],
+    times: Any = None,
 ) -> Any:
     """See `MatrixCompletion.predict`: cells of which a row or a column may be new."""
     if cols is None:
@@ -85,12 +91,14 @@ def predict_new(
     i, j = np.broadcast_arrays(wide.locate(ids[0], rows, 0), wide.locate(ids[1], cols, 1))
     m, n = wide.fitted.shape
     known = (i < m) & (j < n)
-    found = [np.array(wide.model.predict(i, j))]
-    found[0][known] = wide.fitted.predict(i[known], j[known])
+    t = read_asked_times(times, i.shape)
+    at = t if t is None else np.broadcast_to(t, i.shape)[known]
+    found = [np.array(wide.model.predict(i, j, t))]
+    found[0][known] = wide.fitted.predict(i[known], j[known], at)
     if not return_std:
         return found[0]
-    found.append(np.array(wide.model.deviation(i, j)))
-    found[1][known] = wide.fitted.deviation(i[known], j[known])
+    found.append(np.array(wide.model.deviation(i, j, t)))
+    found[1][known] = wide.fitted.deviation(i[known], j[known], at)
     return found[0], found[1]
 
 
@@ -102,6 +110,7 @@ def recommend_new(
     allowed: NDArray[np.bool_] | None,
     *,
     exclude_seen: bool,
+    time: Any = None,
 ) -> Ranking:
     """See `MatrixCompletion.recommend`: lists for rows known by their attributes."""
     wide = extend(estimator, new_rows, None)
@@ -115,7 +124,8 @@ def recommend_new(
     else:
         at = wide.locate(gather_ids(estimator.row_ids_), rows, 0)
     hidden: dict[str, Any] = {"hide_seen": exclude_seen, "hide_held_out": exclude_seen}
-    found, scores = wide.model.best(at, k, allowed=allowed, **hidden)
+    model = wide.model.at(read_asked_time(time))
+    found, scores = model.best(at, k, allowed=allowed, **hidden)
     names = (*name_sides(estimator.table_columns_), "prediction")
     return Ranking(take_ids(estimator.column_ids_, found), scores, given, names)
 

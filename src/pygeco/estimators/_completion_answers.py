@@ -41,6 +41,7 @@ class _CompletionAnswers(_CompletionState):
         unknown: str = "mean",
         new_rows: Any = None,
         new_columns: Any = None,
+        times: Any = None,
     ) -> Any:
         """Predict the values at cells; given one matrix, complete its rows.
 
@@ -66,6 +67,10 @@ class _CompletionAnswers(_CompletionState):
             fit, with their ids: cells of these ids are then predicted by what is known of them. A
             dict of single values is one line. Where the fit had no ids, new lines are numbered on
             from its own. Of a matrix, `new_rows` has a line for each of its rows, in their order.
+        times : time, array of times or None, default=None
+            When the cells are predicted for, where time says something; by default at the end of
+            the data. Of a table, its column of times. A period that the fit has not seen adds
+            nothing but to the deviation.
 
         Returns
         -------
@@ -78,8 +83,8 @@ class _CompletionAnswers(_CompletionState):
         if new_rows is not None or new_columns is not None:
             if cols is None and new_columns is None and is_matrix(self, rows):
                 return complete_rows(self, rows, new_rows, return_std=return_std)
-            return predict_new(self, rows, cols, return_std, (new_rows, new_columns))
-        return predict_values(self, rows, cols, return_std, unknown)
+            return predict_new(self, rows, cols, return_std, (new_rows, new_columns), times)
+        return predict_values(self, rows, cols, return_std, unknown, times)
 
     def decision_function(self, rows: Any, cols: ArrayLike | None = None) -> Array:
         """Give the linear predictor ⟨u_i s, v_j⟩ + μ + b_i + c_j.
@@ -152,6 +157,7 @@ class _CompletionAnswers(_CompletionState):
         exclude: ArrayLike | None = None,
         unknown: str = "mean",
         new_rows: Any = None,
+        time: Any = None,
     ) -> Ranking:
         """Find the k columns to recommend to each row, best first.
 
@@ -181,6 +187,8 @@ class _CompletionAnswers(_CompletionState):
         new_rows : table, dict, matrix or None, default=None
             The attributes of rows that were not fitted, as in `predict`; without `rows` there is a
             list for each of them.
+        time : time or None, default=None
+            When the lists are for; by default at the end of the data.
 
         Returns
         -------
@@ -191,7 +199,8 @@ class _CompletionAnswers(_CompletionState):
         check_is_fitted(self)
         if new_rows is not None:
             allowed = choose_candidates(self, items, exclude)
-            return recommend_new(self, rows, k, new_rows, allowed, exclude_seen=exclude_seen)
+            hides = {"exclude_seen": exclude_seen, "time": time}
+            return recommend_new(self, rows, k, new_rows, allowed, **hides)
         return recommend_columns(
             self,
             rows,
@@ -201,6 +210,7 @@ class _CompletionAnswers(_CompletionState):
             exclude=exclude,
             unknown=unknown,
             by=by,
+            time=time,
         )
 
     def learn_lists(self) -> Self:
@@ -253,7 +263,7 @@ class _CompletionAnswers(_CompletionState):
         check_is_fitted(self)
         return find_similar(self, rows, k, side=0)
 
-    def explain(self, row: Any, column: Any, k: int = 5) -> Reasons:
+    def explain(self, row: Any, column: Any, k: int = 5, *, time: Any = None) -> Reasons:
         """Say which of the row's known columns drive its prediction at `column`.
 
         A row's vector is linear in its cells and attributes, so the prediction is a sum: `base`,
@@ -267,11 +277,14 @@ class _CompletionAnswers(_CompletionState):
             The cell.
         k : int, default=5
             How many columns, the strongest first.
+        time : time or None, default=None
+            When; by default at the end of the data.
 
         Returns
         -------
         Reasons
-            `columns`, `contributions`, `base`, and `attributes`: a dict of what each group adds.
+            `columns`, `contributions`, `base`, `attributes`: a dict of what each group adds, and
+            `time`: what the period adds.
         """
         check_is_fitted(self)
-        return explain_cell(self, row, column, k)
+        return explain_cell(self, row, column, k, time)

@@ -83,7 +83,7 @@ def restore_model(estimator: _CompletionState, fitted: dict[str, Any]) -> dict[s
         name: None if fitted.get(name) is None else Attributes.from_state(fitted[name])
         for name in ("row_encoder_", "column_encoder_")
     }
-    return rest | {"model_": model} | encoders
+    return {"time_column_": None} | rest | {"model_": model} | encoders
 
 
 def _state_of(encoder: Attributes | None) -> dict[str, Any] | None:

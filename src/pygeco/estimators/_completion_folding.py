@@ -97,7 +97,9 @@ class _CompletionFolding(_CompletionAnswers):
         return complete_columns(self, X, attributes, return_std=return_std)
 
     @all_or_nothing
-    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None, times: Any = None
+    ) -> Self:
         """Take in new cells without another fit.
 
         Each row with a new cell is fitted again to all its cells given the columns, then each such
@@ -116,6 +118,8 @@ class _CompletionFolding(_CompletionAnswers):
             The values of pairs.
         sample_weight : array or None, default=None
             As in `fit`.
+        times : array, str or None, default=None
+            As in `fit`; cells without times are of the end of the fit's.
 
         Returns
         -------
@@ -123,6 +127,6 @@ class _CompletionFolding(_CompletionAnswers):
             The estimator itself.
         """
         if "model_" not in vars(self):
-            return self.fit(X, y, sample_weight=sample_weight)
-        take_in_cells(self, X, y, sample_weight)
+            return self.fit(X, y, sample_weight=sample_weight, times=times)
+        take_in_cells(self, X, y, sample_weight, times)
         return self

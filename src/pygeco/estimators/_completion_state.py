@@ -58,6 +58,7 @@ class _CompletionState(
     biases: bool | str | tuple[str, ...]
     posterior: int
     pattern: bool | str
+    time: bool | str | int
     solver: Solver | None
     refit: bool
     clip: bool | str
@@ -74,6 +75,7 @@ class _CompletionState(
     row_ids_: Ids | None
     column_ids_: NDArray[Any] | None
     table_columns_: tuple[str, ...] | None
+    time_column_: str | None
     n_features_in_: int
     row_encoder_: Attributes | None
     column_encoder_: Attributes | None
@@ -97,6 +99,7 @@ class _CompletionState(
     row_attributes_ = View(lambda model: model.row_attributes)
     column_attributes_ = View(lambda model: model.column_attributes)
     lists_ = View(lambda model: model.lists)
+    drift_ = View(lambda model: model.drift)
     components_ = View(lambda model: model.components)
     singular_values_ = View(lambda model: model.factors.s)
     rank_ = View(lambda model: model.factors.rank)
@@ -181,7 +184,7 @@ class _CompletionState(
         self.model_ = self.model_.keep_held_out(*find_given_cells(self, X))
         return self
 
-    def known_cells(self, X: Any) -> tuple[Any, Any, Array]:
+    def known_cells(self, X: Any) -> tuple[Any, Any, Array, Array | None]:
         """Find the cells of a table whose ids were fitted.
 
         Parameters
@@ -191,8 +194,8 @@ class _CompletionState(
 
         Returns
         -------
-        tuple of three arrays
-            Rows and columns, as positions, and targets.
+        tuple of four
+            Rows and columns, as positions, targets, and times, None where they say nothing.
         """
         return find_given_cells(self, X)
 

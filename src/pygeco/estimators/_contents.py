@@ -9,13 +9,9 @@ import scipy.sparse as sp
 
 from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Schatten, Trace
-from pygeco.arrays.low_rank import LowRank
 from pygeco.bayes.attributes import AttributeValues
-from pygeco.bayes.average import Average, Draw
-from pygeco.bayes.effects import Effect
-from pygeco.bayes.posterior import Posterior
-from pygeco.bayes.priors import Gaussian
 from pygeco.estimators._click_contents import LISTS
+from pygeco.estimators._posterior_contents import AVERAGE, POSTERIOR, low_rank
 from pygeco.io.model_checks import (
     Check,
     Sizes,
@@ -34,11 +30,6 @@ from pygeco.io.model_checks import (
 from pygeco.losses import Loss
 from pygeco.models import Seen
 from pygeco.objectives.entries.biases import Biases
-from pygeco.objectives.entries.half_sweep import Side
-
-
-def low_rank(m: str, n: str, r: str) -> Check:
-    return parts(LowRank, U=array("f", m, r), s=array("f", r), V=array("f", n, r))
 
 
 def path(m: str, n: str) -> Check:
@@ -46,47 +37,6 @@ def path(m: str, n: str) -> Check:
     step = parts(Step, rank=size("s"), A=low_rank(m, n, "s"), objective=number())
     # The shape first: what one step says of sizes is not held against the next one.
     return parts(Path, shape=items(tuple, size(m), size(n)), steps=each(tuple, step, "s"))
-
-
-def side(m: str, p: str) -> Check:
-    return parts(
-        Side,
-        factor=array("f", m, p),
-        bias=array("f", m),
-        variance=array("f", m, p),
-        bias_variance=array("f", m),
-    )
-
-
-def drawn(m: str) -> Check:
-    """A side of a draw, which has no variances."""
-    return parts(
-        Side,
-        factor=array("f", m, "q"),
-        bias=array("f", m),
-        variance=array("f", 0),
-        bias_variance=array("f", 0),
-    )
-
-
-def gaussian(m: str, d: str) -> Check:
-    effect = parts(
-        Effect,
-        name=of(str),
-        source=of(str),
-        coefficients=array("f", "F", d),
-        weight=number(0),
-        degrees=number(0),
-        mean=array("f", "F"),
-        doubt=array("f", "F", "draws"),
-    )
-    return parts(
-        Gaussian,
-        precision=array("f", d, d),
-        centre=array("f", d),
-        some=array("b", m),
-        effects=each(tuple, effect, "F", "draws"),
-    )
 
 
 def attribute_values(m: str) -> Check:
@@ -113,6 +63,7 @@ def cells(name: str, value: Any, sizes: Sizes) -> None:
         indices=array("i", "cells"),
         values=array("f", "cells"),
         weights=array("f", "cells" if len(value.weights) else 0),
+        times=array("f", "cells" if len(value.times) else 0),
     )(name, value, sizes)
     p, at = value.pointers, value.indices
     match_size(f"{name}.indices", len(at), int(p[-1]), sizes)
@@ -170,27 +121,6 @@ def classes(name: str, value: Any, sizes: Sizes) -> None:
         raise ValueError(f"{name} has length {len(value)} for {sizes['k']} functions")
 
 
-POSTERIOR = parts(
-    Posterior,
-    rows=side("m", "p"),
-    cols=side("n", "p"),
-    row_prior=gaussian("m", "row prior"),
-    col_prior=gaussian("n", "column prior"),
-    tau=number(0),
-    mean=number(),
-    scale=number(0),
-)
-AVERAGE = parts(
-    Average,
-    factors=low_rank("m", "n", "average"),
-    mean=number(),
-    row=array("f", "m"),
-    col=array("f", "n"),
-    error=number(0),
-    draws=each(tuple, parts(Draw, rows=drawn("m"), cols=drawn("n")), "q"),
-    noise=number(0),
-    scale=number(0),
-)
 COMPLETION: dict[str, Check] = {
     "factors_": low_rank("m", "n", "r"),
     "rank_": size("r"),
@@ -202,6 +132,7 @@ COMPLETION: dict[str, Check] = {
     "row_ids_": optional(ids("m")),
     "column_ids_": optional(ids("n")),
     "table_columns_": optional(items(tuple, of(str), of(str), of(str))),
+    "time_column_": optional(of(str)),
     "biases_": parts(Biases, mean=number(), row=array("f", "m"), col=array("f", "n")),
     "seen_": cells,
     "held_out_": optional(own_cells),
@@ -278,4 +209,5 @@ REGRESSOR: dict[str, Check] = {"loss_": of(Loss), "one_target_": of(bool)}
 MAY_LACK = (
     *("feature_names_in_", "held_out_", "levels_", "clip_", "penalty_", "offsets_"),
     *("row_attributes_", "column_attributes_", "row_encoder_", "column_encoder_", "lists_"),
+    "time_column_",
 )

@@ -14,10 +14,12 @@ from pygeco.arrays.low_rank import LowRank
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes.average import Average
 from pygeco.bayes.cold import splice_cold
+from pygeco.bayes.drift import Drift
 from pygeco.bayes.evidence import fit_evidence, reason_to_end
 from pygeco.bayes.informed import match_groups
 from pygeco.bayes.posterior import NOTHING, Known, Posterior
 from pygeco.bayes.sampling import sample_posterior
+from pygeco.bayes.timing import subtract_drift
 from pygeco.engines import session
 from pygeco.estimators._checkpoint import Checkpoint, StageKeeper
 from pygeco.estimators._choices import limit_rank
@@ -93,7 +95,10 @@ def fit_by_evidence(
             factors, draws = average.factors, average.sweeps
             biases = Biases(average.mean, average.row, average.col)
             factors, biases = splice_cold(factors, biases, found)
-        path = _make_single_step(entries, factors, biases, began, sweeps, seed, stop)
+        drift = (average or found).drift
+        rest = _leave_out_time(entries, drift, known, found.scale)
+        path = _make_single_step(rest, factors, biases, began, sweeps, seed, stop)
+        biases = biases if drift is None else drift.add_to_biases(biases, found.scale)
     listener.on_stop(stop)
     return EvidenceFit(factors, biases, path, sweeps + draws, found, average, entries.loss)
 
@@ -157,6 +162,13 @@ def _weigh_cells(
     else:
         factors, biases = found.factors(), found.biases()
     return entries.reweigh(factors, biases.mean + biases.row, biases.col, loss)
+
+
+def _leave_out_time(entries: Entries, drift: Drift | None, known: Known, scale: float) -> Entries:
+    """The cells as the low-rank part sees them."""
+    if drift is None or known.periods is None:
+        return entries
+    return subtract_drift(entries, drift, drift.match(known.periods), scale)
 
 
 def _make_single_step(

@@ -15,11 +15,12 @@ from pygeco.arrays.low_rank import LowRank
 from pygeco.engines import borrow_cluster
 from pygeco.estimators._checkpoint import Checkpoint, keep_seed, open_checkpoint
 from pygeco.estimators._choices import Choices, choose_parts, choose_penalty
+from pygeco.estimators._dates import choose_times, settle_times
 from pygeco.estimators._evidence_fit import fit_by_evidence
+from pygeco.estimators._fitted_cells import make_fitted_entries
 from pygeco.estimators._known import Told, take_attributes
 from pygeco.estimators._path_fit import follow_path
 from pygeco.estimators._progress import take_seed
-from pygeco.estimators._tables import make_fitted_entries
 from pygeco.estimators._whole import ModelListener
 from pygeco.io.tables import is_partitioned
 from pygeco.losses import find_loss
@@ -34,13 +35,14 @@ if TYPE_CHECKING:
 
 class Outcome(NamedTuple):
     """A fitted model, the path to it, the sweeps or steps that it took, and how the attributes of
-    rows and columns were coded.
+    rows and columns were coded. `time_column` is the one of the table that had times.
     """
 
     model: FittedModel
     path: Path
     sweeps: int
     encoders: tuple[Attributes | None, Attributes | None] = (None, None)
+    time_column: str | None = None
 
 
 @contextmanager
@@ -68,13 +70,17 @@ def fit_cells(
     checkpoint: str | PathLike[str] | None,
     listener: Listener,
     attributes: tuple[Any, Any] = (None, None),
+    times: Any = None,
 ) -> Outcome:
     """The model of the cells of X by the settings of the estimator, which gets their ids."""
     loss, penalty = find_loss(estimator.loss), choose_penalty(estimator)
-    entries = make_fitted_entries(
-        estimator, X, columns, y=y, loss=loss, sample_weight=sample_weight
+    times = choose_times(estimator, times, penalty, loss)
+    entries, dates = make_fitted_entries(
+        estimator, X, columns, y=y, loss=loss, sample_weight=sample_weight, times=times
     )
+    dates = settle_times(estimator, entries, times, dates)
     entries, told = take_attributes(estimator, entries, attributes, penalty)
+    told = told._replace(dates=dates)
     entries = settle_scale(entries, loss)
     choices = choose_parts(estimator, entries, penalty)
     store = open_checkpoint(checkpoint, estimator, entries, choices, told)
@@ -112,9 +118,10 @@ def _fit_by_evidence(
         average=found.average,
         row_attributes=told.values[0],
         column_attributes=told.values[1],
+        times=None if found.posterior.drift is None else told.dates.times,
         **choices._asdict(),
     )
-    return Outcome(model, found.path, found.sweeps, told.encoders)
+    return Outcome(model, found.path, found.sweeps, told.encoders, told.dates.column)
 
 
 def _fit_along_path(

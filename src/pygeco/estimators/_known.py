@@ -13,6 +13,7 @@ from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.informed import gather_known
 from pygeco.bayes.posterior import Known
 from pygeco.estimators._attribute_tables import SideAttributes, align_attributes, group_values
+from pygeco.estimators._dates import Found, cut_dates
 from pygeco.io.tables import find_positions
 from pygeco.models.slab_arrays import is_in_slabs
 from pygeco.objectives import Entries
@@ -26,10 +27,14 @@ SIDES = ("row_attributes", "column_attributes")
 
 
 class Told(NamedTuple):
-    """Attributes of rows and of columns, None where there are none, and how they were coded."""
+    """Attributes of rows and of columns, None where there are none, and how they were coded.
+
+    `dates` has the times of the cells, row by row.
+    """
 
     values: tuple[AttributeValues | None, AttributeValues | None] = (None, None)
     encoders: tuple[Attributes | None, Attributes | None] = (None, None)
+    dates: Found = Found()
 
 
 def take_attributes(
@@ -85,7 +90,8 @@ def learn_known(estimator: _CompletionState, entries: Entries, told: Told) -> Kn
     """What the settings and the attributes say of rows and columns, where the passes run."""
     pattern = estimator.pattern
     wanted = (pattern in ("auto", True, "row"), pattern in ("auto", True, "column"))
-    return gather_known(entries, wanted, told.values, stays=pattern != "auto")
+    known = gather_known(entries, wanted, told.values, stays=pattern != "auto")
+    return known._replace(periods=cut_dates(estimator, entries, told.dates.times))
 
 
 def _check_settings(

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from pygeco.arrays.kinds import answer, host, on
 from pygeco.arrays.low_rank import Array
+from pygeco.estimators._dates import read_asked_times
 from pygeco.estimators._folding import complete_rows
 from pygeco.estimators._frames import predict_frame
 from pygeco.estimators._ids import find_ids
@@ -25,14 +26,22 @@ if TYPE_CHECKING:
 
 
 def predict_values(
-    estimator: _CompletionState, rows: Any, cols: ArrayLike | None, return_std: bool, unknown: str
+    estimator: _CompletionState,
+    rows: Any,
+    cols: ArrayLike | None,
+    return_std: bool,
+    unknown: str,
+    times: Any = None,
 ) -> Any:
     """See `MatrixCompletion.predict`."""
     model = estimator.model_
     if isinstance(rows, CellList):
         i, j = find_listed(estimator, rows)
-        values = model.predict(i, j)
-        return (values, model.deviation(i, j)) if return_std else values
+        t = rows.times if times is None else read_asked_times(times, np.shape(i))
+        values = model.predict(i, j, t)
+        return (values, model.deviation(i, j, t)) if return_std else values
+    if cols is None and times is not None:
+        raise ValueError("times: go with rows and cols; a table has a column of times.")
     if cols is None and _is_table_of_ids(estimator, rows):
         return predict_table(estimator, rows, return_std, unknown)
     if cols is None and is_frame(rows):
@@ -41,9 +50,10 @@ def predict_values(
         return complete_rows(estimator, rows, None, return_std=return_std)
     i = find_ids(estimator, "rows", rows, 0, unknown)
     j = find_ids(estimator, "cols", cols, 1, unknown)
-    found = [model.predict(i, j)]
+    t = read_asked_times(times, np.broadcast_shapes(np.shape(i), np.shape(j)))
+    found = [model.predict(i, j, t)]
     if return_std:
-        found.append(model.deviation(i, j))
+        found.append(model.deviation(i, j, t))
     if unknown == "nan" and estimator.row_ids_ is not None:
         found = [np.where(on((i < 0) | (j < 0), x), np.nan, x) for x in found]
     values, *rest = (answer(x, rows, cols) for x in found)
@@ -54,10 +64,10 @@ def predict_linear(estimator: _CompletionState, rows: Any, cols: ArrayLike | Non
     """See `MatrixCompletion.decision_function`."""
     model = estimator.model_
     if isinstance(rows, CellList):
-        return model.linear(*find_listed(estimator, rows))
+        return model.linear(*find_listed(estimator, rows), rows.times)
     if cols is None and _is_table_of_ids(estimator, rows):
         cells = locate_cells(estimator, rows)
-        return model.linear(cells.rows, cells.cols)
+        return model.linear(cells.rows, cells.cols, cells.times)
     if cols is None:
         asked = rows if isinstance(rows, tuple) else (rows,)
         return answer(model.complete_rows(estimator.transform(rows)), *asked)
@@ -76,9 +86,10 @@ def score_cells(estimator: _CompletionState, X: Any, y: Any) -> float:
     model = estimator.model_
     if _is_table_of_ids(estimator, X):
         cells = locate_ratings(estimator, X, y)
-        return model.score(host(model.linear(cells.rows, cells.cols)), cells.values)
+        z = model.linear(cells.rows, cells.cols, cells.times)
+        return model.score(host(z), cells.values)
     if isinstance(X, CellList) and X.row_ids is not None:
-        z = model.linear(*find_listed(estimator, X))
+        z = model.linear(*find_listed(estimator, X), X.times)
         return model.score(host(z), model.loss.targets(X.values))
     held = make_entries(estimator, X, reset=False, loss=model.loss, engine=model.engine)
     if not isinstance(X, (tuple, CellList)) and _has_other_rows(estimator, held):

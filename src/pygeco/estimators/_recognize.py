@@ -12,9 +12,11 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pygeco.errors import ColumnWarning
+from pygeco.estimators._dates import find_times, take_times
+from pygeco.estimators._values import check_values, name_values
 from pygeco.io.column_names import find_role, list_names, match_columns
 from pygeco.io.tables import (
     Column,
@@ -38,13 +40,18 @@ MIN_TIME = 10**6  # numbers from here on, all of them, are times: seconds or yyy
 
 
 class Taken(NamedTuple):
-    """Cells of a table, the ids of rows and columns, and the weights; no ids for other kinds."""
+    """Cells of a table, the ids of rows and columns, and the weights; no ids for other kinds.
+
+    `times` are those of the cells, and `time_column` is where a table has them, if anywhere.
+    """
 
     X: Any
     row_ids: NDArray[Any] | None = None
     column_ids: NDArray[Any] | None = None
     names: tuple[str, ...] | None = None
     weights: Any = None
+    times: NDArray[np.float64] | None = None
+    time_column: str | None = None
 
 
 def take_cells(
@@ -54,14 +61,17 @@ def take_cells(
     *,
     weights: Any = None,
     missing_values: Any = None,
+    times: Any = False,
 ) -> Taken:
     """A table of ratings as (rows, cols, values, shape) with its ids; anything else as it is.
 
     A table is one of ratings if `columns` says so, or its names, or its types; `y` has the values
-    of pairs. Cells whose value is among `missing_values` are left out of a table.
+    of pairs. Cells whose value is among `missing_values` are left out of a table. `times` are those
+    of the cells, or the name of the column that has them; None is the column whose name says so.
     """
     if isinstance(X, tuple):
-        return Taken(_take_tuple(X, y, columns), weights=weights)
+        cells = _take_tuple(X, y, columns)
+        return Taken(cells, weights=weights, times=take_times(times, len(cells[0])))
     if columns is not None and not isinstance(columns, str) and len(columns) not in (2, 3):
         raise ValueError(f"columns: expected three, for rows, columns and values, not {columns!r}.")
     if isinstance(columns, str):
@@ -77,7 +87,7 @@ def take_cells(
     at = choose_table_columns(table, y is not None, columns)
     if at is None:
         return Taken(X, weights=weights)
-    return _take_table(as_arrow(table), at, y, weights, parse_marks(missing_values))
+    return _take_table(as_arrow(table), at, y, weights, parse_marks(missing_values), times)
 
 
 def _take_tuple(X: tuple[Any, ...], y: Any, columns: Any) -> tuple[Any, ...]:
@@ -260,10 +270,13 @@ def _say_columns(names: Sequence[str]) -> None:
     )
 
 
-def _take_table(table: Any, at: list[int], y: Any, weights: Any, marks: tuple[float, ...]) -> Taken:
+def _take_table(
+    table: Any, at: list[int], y: Any, weights: Any, marks: tuple[float, ...], times: Any
+) -> Taken:
     names = [table.column_names[k] for k in at]
+    dates, dated = find_times(table, at, times)
     if len(at) == 2:
-        names.append(value_name(y))
+        names.append(name_values(y))
         values = check_values(y, table.num_rows)
     else:
         values = take_numbers(table.column(at[2]), names[2])
@@ -272,25 +285,10 @@ def _take_table(table: Any, at: list[int], y: Any, weights: Any, marks: tuple[fl
         keep = ~are_marks(values, marks)
         table, values = table.filter(keep), values[keep]
         rest = rest[keep] if rest is not None and rest.shape == keep.shape else rest
+        dates = None if dates is None else dates[keep]
     rows, cols = (
         encode_ids(table.column(k), name) for k, name in zip(at[:2], names[:2], strict=True)
     )
     shape = (len(rows.ids), len(cols.ids))
-    return Taken((rows.codes, cols.codes, values, shape), rows.ids, cols.ids, tuple(names), rest)
-
-
-def value_name(y: Any) -> str:
-    """What the values are called where they come beside the pairs."""
-    return str(getattr(y, "name", None) or "rating")
-
-
-def check_values(y: ArrayLike, count: int) -> NDArray[Any]:
-    """The values beside `count` pairs, as numbers."""
-    try:
-        values = np.asarray(y)
-        values = values if values.dtype == np.float32 else values.astype(float)
-    except (TypeError, ValueError):
-        raise ValueError("y: expected numbers, one for each pair of X.") from None
-    if values.shape != (count,):
-        raise ValueError(f"y: expected {count:,} values, one for each pair, not {values.shape}.")
-    return values
+    cells = rows.codes, cols.codes, values, shape
+    return Taken(cells, rows.ids, cols.ids, tuple(names), rest, dates, dated)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.kinds import answer, host
 from pygeco.estimators._choosing import settle_lists
+from pygeco.estimators._dates import read_asked_time
 from pygeco.estimators._ids import (
     find_ids,
     find_index,
@@ -19,6 +20,7 @@ from pygeco.estimators._ids import (
 )
 from pygeco.estimators.ranking import Ranking
 from pygeco.io.tables import is_table
+from pygeco.models import FittedModel
 from pygeco.models.ranking import Best, Reasons
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ def recommend_columns(
     exclude: ArrayLike | None,
     unknown: str,
     by: str = "auto",
+    time: Any = None,
 ) -> Ranking:
     """See `MatrixCompletion.recommend`."""
     by = settle_lists(estimator, by)
@@ -49,9 +52,10 @@ def recommend_columns(
     allowed = choose_candidates(estimator, items, exclude)
     index = at if estimator.row_ids_ is None else np.maximum(at, 0)
     hidden: dict[str, Any] = {"hide_seen": exclude_seen, "hide_held_out": exclude_seen}
-    best = estimator.model_.best(index, k, by=by, allowed=allowed, **hidden)
+    model = estimator.model_.at(read_asked_time(time))
+    best = model.best(index, k, by=by, allowed=allowed, **hidden)
     if estimator.row_ids_ is not None and np.any(at < 0):
-        best = _answer_unknown(estimator, best, at, unknown, allowed)
+        best = _answer_unknown(model, best, at, unknown, allowed)
     columns, scores = (answer(x, given) for x in best)
     names = (*name_sides(estimator.table_columns_), "prediction")
     return Ranking(take_ids(estimator.column_ids_, columns), scores, given, names)
@@ -68,16 +72,18 @@ def find_similar(estimator: _CompletionState, given: ArrayLike, k: int, side: in
     return Ranking(take_ids(ids, found), scores, given, (name, f"similar_{name}", "similarity"))
 
 
-def explain_cell(estimator: _CompletionState, row: Any, column: Any, k: int) -> Reasons:
+def explain_cell(
+    estimator: _CompletionState, row: Any, column: Any, k: int, time: Any = None
+) -> Reasons:
     """See `MatrixCompletion.explain`."""
     i = int(find_index(estimator, "row", row, 0))
     j = int(find_index(estimator, "column", column, 1))
-    found = estimator.model_.explain(i, j, k)
+    found = estimator.model_.explain(i, j, k, read_asked_time(time))
     return found._replace(columns=take_ids(estimator.column_ids_, found.columns))
 
 
 def _answer_unknown(
-    estimator: _CompletionState,
+    model: FittedModel,
     best: Best,
     at: NDArray[Any],
     unknown: str,
@@ -87,7 +93,7 @@ def _answer_unknown(
     columns, scores = host(best.columns).copy(), host(best.scores).copy()
     columns[at < 0], scores[at < 0] = -1, -np.inf
     if unknown == "mean":
-        average = estimator.model_.rank_for_average(columns.shape[-1], allowed)
+        average = model.rank_for_average(columns.shape[-1], allowed)
         columns[at < 0], scores[at < 0] = average
     return Best(columns, scores)
 

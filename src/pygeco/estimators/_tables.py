@@ -10,28 +10,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array
-from pygeco.errors import RepeatedCellError
+from pygeco.estimators._dates import find_asked_times
 from pygeco.estimators._ids import check_kind, check_unknown
-from pygeco.estimators._input import check_cell_index, check_columns, make_entries, read_cells
-from pygeco.estimators._marks import check_scale, drop_marks
-from pygeco.estimators._recognize import Taken, check_values, make_table, take_cells
+from pygeco.estimators._input import check_cell_index, read_cells
+from pygeco.estimators._recognize import make_table
+from pygeco.estimators._values import check_values
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.column_names import find_role, match_columns
 from pygeco.io.protocols import ArrowColumn, ArrowTable, DataFrame
 from pygeco.io.tables import (
     Coded,
-    Column,
     as_arrow,
     encode_ids,
     find_positions,
-    is_partitioned,
     is_table,
     take_numbers,
 )
 from pygeco.io.value_scale import are_marks, parse_marks
-from pygeco.losses import Loss
 from pygeco.models import FittedModel
-from pygeco.objectives.entries.objective import Entries
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyRelation
@@ -53,6 +49,7 @@ class Cells(NamedTuple):
     rows: NDArray[np.int64]
     cols: NDArray[np.int64]
     names: tuple[str, ...]
+    times: Array | None = None
 
 
 class Rated(NamedTuple):
@@ -61,67 +58,7 @@ class Rated(NamedTuple):
     rows: NDArray[np.int64]
     cols: NDArray[np.int64]
     values: Array
-
-
-def make_fitted_entries(
-    model: _CompletionState,
-    X: object,
-    columns: Sequence[Column] | str | None,
-    *,
-    y: ArrayLike | None = None,
-    loss: Loss,
-    sample_weight: ArrayLike | None = None,
-) -> Entries:
-    """The cells to fit; the model keeps their ids, or that there are none."""
-    marks = model.missing_values
-    if is_partitioned(X):
-        return _spread_entries(model, X, columns, loss, sample_weight)
-    if isinstance(X, CellList):
-        got = Taken(X, X.row_ids, X.column_ids, X.names, sample_weight)
-    else:
-        got = take_cells(X, y, columns, weights=sample_weight, missing_values=marks)
-    X, weights = drop_marks(got.X, got.weights, parse_marks(marks))
-    check_scale(X, marks, loss, ids=got.row_ids is not None)
-    model.row_ids_, model.column_ids_, model.table_columns_ = got[1:4]
-    settings = {"duplicates": model.duplicates, "engine": model.engine}
-    try:
-        return make_entries(model, X, reset=True, loss=loss, sample_weight=weights, **settings)
-    except RepeatedCellError as error:
-        if model.row_ids_ is None or model.column_ids_ is None:
-            raise
-        i, j = error.cell
-        pair = model.row_ids_[[i]].tolist()[0], model.column_ids_[[j]].tolist()[0]
-        raise RepeatedCellError(pair, error.repeats, "X: the pair") from None
-
-
-def _spread_entries(
-    model: _CompletionState,
-    X: object,
-    columns: Sequence[Column] | str | None,
-    loss: Loss,
-    sample_weight: ArrayLike | None,
-) -> Entries:
-    """The cells of a Dask DataFrame or of files, read by the workers of a cluster."""
-    from pygeco.engines.dask.cluster import current_client
-    from pygeco.io.partitioned import Partitioned, read_partitioned
-
-    if sample_weight is not None:
-        raise ValueError("sample_weight: is not for parts on a cluster; leave it out.")
-    found = (
-        X
-        if isinstance(X, Partitioned)
-        else read_partitioned(
-            X,
-            current_client(),
-            columns=columns,
-            duplicates=model.duplicates,
-            missing_values=model.missing_values,
-        )
-    )
-    model.row_ids_, model.column_ids_ = found.row_ids, found.column_ids
-    model.table_columns_ = found.names
-    check_columns(model, len(found.column_ids), reset=True)
-    return Entries.from_slabs(found.slabs, loss=loss)
+    times: Array | None = None
 
 
 def find_listed(model: _CompletionState, X: CellList) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -148,7 +85,7 @@ def locate_cells(model: _CompletionState, X: object) -> Cells:
     i, j = pair_columns(model, names)
     rows = _positions(encode_ids(table.column(i), names[i]), model.row_ids_, names[i])
     cols = _positions(encode_ids(table.column(j), names[j]), model.column_ids_, names[j])
-    return Cells(table, rows, cols, (names[i], names[j]))
+    return Cells(table, rows, cols, (names[i], names[j]), find_asked_times(model, table))
 
 
 def locate_ratings(model: _CompletionState, X: object, y: ArrayLike | None = None) -> Rated:
@@ -163,7 +100,8 @@ def locate_ratings(model: _CompletionState, X: object, y: ArrayLike | None = Non
         else take_numbers(*_value_column(model, cells))
     )
     keep = ~are_marks(raw, parse_marks(model.missing_values))
-    return Rated(cells.rows[keep], cells.cols[keep], model.loss_.targets(raw[keep]))
+    times = None if cells.times is None else cells.times[keep]
+    return Rated(cells.rows[keep], cells.cols[keep], model.loss_.targets(raw[keep]), times)
 
 
 def find_given_cells(model: _CompletionState, X: object) -> Rated:
@@ -171,7 +109,8 @@ def find_given_cells(model: _CompletionState, X: object) -> Rated:
     if model.row_ids_ is not None and is_table(X):
         cells = locate_ratings(model, X)
         known = (cells.rows >= 0) & (cells.cols >= 0)
-        return Rated(cells.rows[known], cells.cols[known], cells.values[known])
+        times = None if cells.times is None else cells.times[known]
+        return Rated(cells.rows[known], cells.cols[known], cells.values[known], times)
     found = read_cells(X, loss=model.loss_, duplicates="last", allow_empty=True)
     if any(size > fitted for size, fitted in zip(found.shape, model.factors_.shape, strict=True)):
         raise ValueError(
@@ -221,7 +160,7 @@ def predict_table(model: _CompletionState, X: object, return_std: bool, unknown:
     """A table of ids with predictions, of the caller's kind; see `MatrixCompletion.predict`."""
     cells = locate_cells(model, X)
     lost = _find_unknown(unknown, cells)
-    columns = make_answers(model.model_, cells.rows, cells.cols, return_std)
+    columns = make_answers(model.model_, cells.rows, cells.cols, return_std, cells.times)
     if unknown == "nan":
         columns = {name: np.where(lost, np.nan, values) for name, values in columns.items()}
     marked: dict[str, NDArray[Any]] = {} if isinstance(X, np.ndarray) else {"known": ~lost}
@@ -229,12 +168,16 @@ def predict_table(model: _CompletionState, X: object, return_std: bool, unknown:
 
 
 def make_answers(
-    model: FittedModel, rows: NDArray[Any], cols: NDArray[Any], std: bool
+    model: FittedModel,
+    rows: NDArray[Any],
+    cols: NDArray[Any],
+    std: bool,
+    times: Array | None = None,
 ) -> dict[str, Array]:
     """The columns that a prediction adds to a table."""
-    columns = {"prediction": host(model.predict(rows, cols))}
+    columns = {"prediction": host(model.predict(rows, cols, times))}
     if std:
-        columns["deviation"] = host(model.deviation(rows, cols))
+        columns["deviation"] = host(model.deviation(rows, cols, times))
     return columns
 
 

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pygeco.arrays.low_rank import Array
+from pygeco.bayes.periods import order_times
+from pygeco.estimators._dates import take_times
 from pygeco.estimators._input import read_cells
 from pygeco.estimators._marks import drop_marks
 from pygeco.estimators._recognize import take_cells
@@ -21,21 +24,30 @@ if TYPE_CHECKING:
 
 
 class Arrived(NamedTuple):
-    """New cells in the larger matrix, where its old rows and columns are there, and all ids."""
+    """New cells in the larger matrix, where its old rows and columns are there, and all ids.
+
+    `times` are those of the cells, row by row, where they have some.
+    """
 
     new: Entries
     places: tuple[Positions, Positions]
     ids: tuple[NDArray[Any] | None, NDArray[Any] | None]
+    times: Array | None = None
 
 
 def take_in_cells(
-    estimator: _CompletionState, X: Any, y: Any, sample_weight: ArrayLike | None
+    estimator: _CompletionState,
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike | None,
+    times: Any = None,
 ) -> None:
     """See `MatrixCompletion.partial_fit`."""
     before = estimator.model_
     before.check_updatable()
-    new, places, ids = _arrange(estimator, X, y, sample_weight)
-    after = before.update(new, places)
+    times = False if before.drift is None else times
+    new, places, ids, dates = _arrange(estimator, X, y, sample_weight, times)
+    after = before.update(new, places, dates)
     if after is before:
         return
     estimator.model_ = after
@@ -46,7 +58,7 @@ def take_in_cells(
 
 
 def _arrange(
-    estimator: _CompletionState, X: Any, y: Any, sample_weight: ArrayLike | None
+    estimator: _CompletionState, X: Any, y: Any, sample_weight: ArrayLike | None, times: Any
 ) -> Arrived:
     settings: dict[str, Any] = {
         "loss": estimator.loss_,
@@ -57,13 +69,13 @@ def _arrange(
     marks = parse_marks(estimator.missing_values)
     if estimator.row_ids_ is None:
         X, settings["sample_weight"] = drop_marks(X, sample_weight, marks)
-        return _arrange_positions(estimator, X, settings)
+        return _arrange_positions(estimator, X, settings, times)
     names: Any = estimator.table_columns_
     if not is_table(X):
         raise ValueError(f"X: the model knows ids; pass a table with columns {names}.")
     told = names[:2] if y is not None else names
     told = told if all(name in list_columns(X) for name in told) else None
-    got = take_cells(X, y, told, weights=sample_weight, missing_values=marks)
+    got = take_cells(X, y, told, weights=sample_weight, missing_values=marks, times=times)
     if got.row_ids is None or got.column_ids is None:
         raise ValueError(f"X: expected a table with columns {names}, as in the fit.")
     settings["sample_weight"] = got.weights
@@ -76,10 +88,13 @@ def _arrange(
         places.append(find_positions(union, known))
         ids.append(union)
     new = Entries(index[0], index[1], got.X[2], (len(ids[0]), len(ids[1])), **settings)
-    return Arrived(new, (places[0], places[1]), (ids[0], ids[1]))
+    dates = None if got.times is None else order_times(new, index[0], index[1], got.times)
+    return Arrived(new, (places[0], places[1]), (ids[0], ids[1]), dates)
 
 
-def _arrange_positions(estimator: _CompletionState, X: Any, settings: dict[str, Any]) -> Arrived:
+def _arrange_positions(
+    estimator: _CompletionState, X: Any, settings: dict[str, Any], times: Any
+) -> Arrived:
     new, old = read_cells(X, **settings), estimator.model_.shape
     if not isinstance(X, (tuple, CellList)) and new.shape[1] < old[1]:
         raise ValueError(  # in scikit-learn's words
@@ -87,4 +102,13 @@ def _arrange_positions(estimator: _CompletionState, X: Any, settings: dict[str, 
             "features as input, or more; pass (rows, cols, values) for a few cells."
         )
     m, n = (max(pair) for pair in zip(old, new.shape, strict=True))
-    return Arrived(new.within((m, n)), (np.arange(old[0]), np.arange(old[1])), (None, None))
+    whole, places = new.within((m, n)), (np.arange(old[0]), np.arange(old[1]))
+    if times is None or times is False:
+        return Arrived(whole, places, (None, None))
+    cells = X.triplets if isinstance(X, CellList) else X
+    if not isinstance(cells, tuple):
+        raise ValueError("times: go with a table or a tuple (rows, cols, values), not a matrix.")
+    given = take_times(times, len(cells[2]))
+    assert given is not None
+    dates = order_times(whole, np.asarray(cells[0]), np.asarray(cells[1]), given)
+    return Arrived(whole, places, (None, None), dates)

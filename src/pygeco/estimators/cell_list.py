@@ -35,6 +35,10 @@ class CellList:
         The sorted ids, where the cells came from a table.
     names : tuple of str or None
         Of the columns of that table.
+    times : array or None
+        When each cell was known, where that table has a column of times.
+    time_column : str or None
+        Its name.
     shape : tuple of one int
         The number of cells, where scikit-learn looks for it.
     """
@@ -46,6 +50,8 @@ class CellList:
     row_ids: NDArray[Any] | None = None
     column_ids: NDArray[Any] | None = None
     names: tuple[str, ...] | None = None  # of the columns of the table that it was made of
+    times: NDArray[np.float64] | None = None
+    time_column: str | None = None
 
     @property
     def shape(self) -> tuple[int]:
@@ -63,7 +69,8 @@ class CellList:
         key = key[0] if isinstance(key, tuple) else key  # scikit-learn writes X[key, ...]
         parts = (np.atleast_1d(x[key]) for x in (self.rows, self.cols, self.values))
         rows, cols, values = parts
-        return replace(self, rows=rows, cols=cols, values=values)
+        times = None if self.times is None else np.atleast_1d(self.times[key])
+        return replace(self, rows=rows, cols=cols, values=values, times=times)
 
 
 def cells(
@@ -104,10 +111,11 @@ def cells(
     (['rank'], 3)
     """
     if is_table(X) or columns is not None:
-        got = take_cells(X, y, columns)
+        got = take_cells(X, y, columns, times=None)
         if got.row_ids is not None:
             rows, cols, values, size = got.X
-            return CellList(rows, cols, values, size, got.row_ids, got.column_ids, got.names)
+            ids = got.row_ids, got.column_ids
+            return CellList(rows, cols, values, size, *ids, got.names, got.times, got.time_column)
     elif y is not None:
         pairs = np.asarray(X)
         if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":

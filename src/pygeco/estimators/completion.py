@@ -57,6 +57,12 @@ class MatrixCompletion(_CompletionFolding):
         someone chose to rate says something of their taste. "auto" tries it for rows and columns
         and keeps it where the evidence does; True keeps it in any case, "row" and "column" that of
         one side alone. Fitting takes up to three times as long.
+    time : "auto", bool or int, default="auto"
+        With the evidence and the squared loss: whether it counts when a cell was known. Rows and
+        columns then have offsets for periods, whose lengths and variances come from the data.
+        "auto" takes times that `fit` is given, or a table's column of times (timestamp, date,
+        rated_at, …), and keeps the periods that say something; True insists on times; a number is
+        that of the periods. Fitting takes about twice as long.
     solver : Solver or None, default=None
         The choices of the algorithm; `Solver.paper()` is the paper's experiment. "auto"
         corrections are sweeps with a penalty, and cores without one, which then err less.
@@ -113,7 +119,7 @@ class MatrixCompletion(_CompletionFolding):
     singular_values_ : array (rank_,)
         Of the matrix, largest first.
     biases_ : Biases
-        The offsets μ, b and c.
+        The offsets μ, b and c; where time says something, as they are at the end.
     offsets_ : tuple of str
         Those that were fitted: some of "global", "row" and "column".
     posterior_ : Posterior or None
@@ -146,6 +152,12 @@ class MatrixCompletion(_CompletionFolding):
     attribute_effects_ : AttributeEffects
         What the attributes say: by how much each level moves predictions, how surely, and which
         groups of them matter. `to_pandas()` makes it a table.
+    drift_ : Drift or None
+        The offsets of periods, where time says something: `drift_.offsets` has one part for each
+        length of a period, with its side, width and `spread`, the variance of its offsets in
+        units of `posterior_.scale`².
+    time_column_ : str or None
+        The column of the table that had the times.
     row_ids_, column_ids_ : array or None
         The sorted ids of rows and columns, where the fit was to a table.
     table_columns_ : tuple of str or None
@@ -178,6 +190,7 @@ class MatrixCompletion(_CompletionFolding):
         biases: bool | str | tuple[str, ...] = "auto",
         posterior: int = 0,
         pattern: bool | str = "auto",
+        time: bool | str | int = "auto",
         solver: Solver | None = None,
         refit: bool = True,
         clip: bool | str = "auto",
@@ -196,6 +209,7 @@ class MatrixCompletion(_CompletionFolding):
         self.biases = biases
         self.posterior = posterior
         self.pattern = pattern
+        self.time = time
         self.solver = solver
         self.refit = refit
         self.clip = clip
@@ -219,6 +233,7 @@ class MatrixCompletion(_CompletionFolding):
         checkpoint: str | PathLike[str] | None = None,
         row_attributes: Any = None,
         column_attributes: Any = None,
+        times: Any = None,
     ) -> MatrixCompletion:
         """Fit to the known cells of a matrix. Every form of X gives the same model.
 
@@ -253,6 +268,10 @@ class MatrixCompletion(_CompletionFolding):
             The evidence sets a weight for each of them, zero for those that say nothing. An id
             without attributes is at the mean of all, one without cells where its attributes put
             it. On a cluster, of columns alone.
+        times : array, str or None, default=None
+            When each cell was known, of a tuple or a table: seconds or milliseconds since 1970,
+            dates, or ISO text; or the name of a table's column. By default the column that is
+            called timestamp, date or the like, if there is one; see `time`. Not on a cluster.
 
         Returns
         -------
@@ -264,9 +283,12 @@ class MatrixCompletion(_CompletionFolding):
             borrow_cluster_for(X, self.engine) as is_own_cluster,
         ):
             known = row_attributes, column_attributes
-            found = fit_cells(self, X, y, sample_weight, columns, checkpoint, listener, known)
+            found = fit_cells(
+                self, X, y, sample_weight, columns, checkpoint, listener, known, times
+            )
             self.model_, self.path_ = found.model, found.path
             self.row_encoder_, self.column_encoder_ = found.encoders
+            self.time_column_ = found.time_column
             self.n_iter_, self.stop_reason_ = found.sweeps, found.path.stop
             if is_own_cluster:
                 self._move(HOST)

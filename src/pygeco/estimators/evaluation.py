@@ -201,11 +201,12 @@ def _judge_ratings(
             f"X: the model was fitted to all of its {len(fitted):,} cells; give cells that were "
             "held out of the fit, or use score."
         )
-    rows, cols, observed = (part[~fitted] for part in given)
-    predicted = host(model.model_.predict(rows, cols))
+    rows, cols, observed = (part[~fitted] for part in (given.rows, given.cols, given.values))
+    times = None if given.times is None else given.times[~fitted]
+    predicted = host(model.model_.predict(rows, cols, times))
     covered = None
     if model.posterior_ is not None:
-        deviation = host(model.model_.deviation(rows, cols))
+        deviation = host(model.model_.deviation(rows, cols, times))
         covered = metrics.coverage(predicted, deviation, observed)
     limit = float(model.seen_.values.mean(dtype=float)) if threshold is None else threshold
     known = (rows >= 0) & (cols >= 0)

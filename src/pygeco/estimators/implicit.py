@@ -99,8 +99,8 @@ class ImplicitCompletion(_CompletionFolding):
         Of `MatrixCompletion`, whose answers this class shares; they say nothing here.
     row_attributes_, column_attributes_, row_encoder_, column_encoder_, attribute_effects_ : object
         Likewise: a model of clicks has no attributes.
-    lists_ : None
-        Lists are by the scores themselves.
+    lists_, drift_, time_column_ : None
+        Lists are by the scores themselves, and time says nothing here.
 
     Examples
     --------
@@ -210,7 +210,7 @@ class ImplicitCompletion(_CompletionFolding):
             self.model_ = replace(found.model, trials=found.trials)
             self.path_ = Path((), stop, 0, entries.shape)
             self.n_iter_, self.stop_reason_ = len(found.trials), stop
-            self.row_encoder_ = self.column_encoder_ = None
+            self.row_encoder_ = self.column_encoder_ = self.time_column_ = None
             listener.on_stop(stop)
         return self
 
@@ -256,7 +256,9 @@ class ImplicitCompletion(_CompletionFolding):
         check_is_fitted(self)
         return float(evaluate(self, X, protocol="all", k=(20,)).ndcg[20])
 
-    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None, times: Any = None
+    ) -> Self:
         """Take in new clicks: all clicks are fitted again by the settings that were chosen.
 
         From where the model is, so that it takes a small part of the time of `fit`. A model that
@@ -269,7 +271,7 @@ class ImplicitCompletion(_CompletionFolding):
             added, by their ids where the fit had some.
         y : array or None, default=None
             The counts of pairs.
-        sample_weight : None
+        sample_weight, times : None
             Not used.
 
         Returns

@@ -38,8 +38,19 @@ TIMES = (
     *("timestamp", "time", "date", "datetime", "unixtime", "unixreviewtime", "reviewtime"),
     *("reviewdate", "ratingtime", "ratingtimestamp", "ratingdate", "eventtime", "created"),
     *("createdat", "createdon", "dateadded", "updated", "updatedat", "ts", "tstamp", "when"),
+    *(
+        "ratedat",
+        "ratedon",
+        "reviewedat",
+        "eventtimestamp",
+        "timestampms",
+        "playedat",
+        "listenedat",
+    ),
     *("day", "epoch", "year", "month"),
 )
+# Of these a table may have one that says nothing of when a cell was known: of a film, its year.
+VAGUE_TIMES = ("day", "year", "month", "when", "updated", "updatedat", "dateadded")
 ID_ENDINGS = (
     *("id", "", "uid", "ids", "s", "key", "code", "no", "nr", "num", "number", "idx", "index"),
     *("uuid", "hash", "identifier", "ref"),
@@ -70,6 +81,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         *join_words(("review", "my", "user", "star", "overall", *THINGS), RATING_ENDINGS),
     ),
     "time": TIMES,
+    "moment": tuple(name for name in TIMES if name not in VAGUE_TIMES),
     "title": (
         *("title", "titles", "name", "names"),
         *join_words(THINGS, TITLE_ENDINGS),

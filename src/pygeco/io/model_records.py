@@ -25,8 +25,10 @@ from pygeco.arrays.kinds import foreign, host
 from pygeco.arrays.low_rank import LowRank
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.average import Average, Draw
+from pygeco.bayes.drift import Drift, PeriodOffsets
 from pygeco.bayes.effects import Effect
 from pygeco.bayes.evidence import Stage
+from pygeco.bayes.periods import Periods
 from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.priors import Gaussian
 from pygeco.clicks.model import SpectralPart, SquaresPart
@@ -43,7 +45,7 @@ _RECORDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         *(Average, AttributeValues, Biases, Certificate, Draw, Effect, Gaussian, Lanczos, LowRank),
-        *(ListWeights, Path, Posterior, Power),
+        *(Drift, ListWeights, Path, PeriodOffsets, Periods, Posterior, Power),
         *(ClickTrial, SpectralPart, SpectralSettings, SquaresPart, SquaresSettings),
         *(Schatten, Seen, Side, Signs, Solver, Stage, Step, Trace, Weighing, losses.Multinomial),
         *losses.LOSSES.values(),

@@ -14,6 +14,7 @@ from pygeco.arrays.kinds import host, on, ones
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.average import Average
+from pygeco.bayes.drift import Drift
 from pygeco.bayes.posterior import Posterior
 from pygeco.engines import Engine, choose_engine
 from pygeco.losses import Loss
@@ -29,7 +30,9 @@ from pygeco.objectives.entries.biases import Biases
 class FittedModel(ABC):
     """Z = A + μ + b_i + c_j, as a fit left it. Rows and columns are positions, 0 … m − 1.
 
-    Where a method takes positions of cells, −1 stands for the average row or column.
+    Where a method takes positions of cells, −1 stands for the average row or column. Where time
+    says something, `biases` are those of the last time of the data, of which every answer speaks
+    that is not asked for another.
 
     Attributes
     ----------
@@ -78,11 +81,11 @@ class FittedModel(ABC):
     lists: ListWeights | None = None
 
     @abstractmethod
-    def linear(self, rows: Positions, cols: Positions) -> Array:
-        """⟨u_i s, v_j⟩ + μ + b_i + c_j at cells; positions broadcast."""
+    def linear(self, rows: Positions, cols: Positions, times: Array | None = None) -> Array:
+        """⟨u_i s, v_j⟩ + μ + b_i + c_j at cells, and what time adds; positions broadcast."""
 
     @abstractmethod
-    def deviation(self, rows: Positions, cols: Positions) -> Array:
+    def deviation(self, rows: Positions, cols: Positions, times: Array | None = None) -> Array:
         """The standard deviation of a new observation; an average has the spread of all."""
 
     @abstractmethod
@@ -111,7 +114,7 @@ class FittedModel(ABC):
         """The same for columns."""
 
     @abstractmethod
-    def explain(self, row: int, column: int, k: int) -> Reasons:
+    def explain(self, row: int, column: int, k: int, time: float | None = None) -> Reasons:
         """The k known cells of the row that move its prediction at `column` most."""
 
     @abstractmethod
@@ -131,8 +134,10 @@ class FittedModel(ABC):
         """An error where new cells cannot be taken in."""
 
     @abstractmethod
-    def update(self, new: Entries, places: tuple[Positions, Positions]) -> FittedModel:
-        """With new cells taken in, without another fit.
+    def update(
+        self, new: Entries, places: tuple[Positions, Positions], times: Array | None = None
+    ) -> FittedModel:
+        """With new cells taken in, without another fit; `times` are theirs, row by row.
 
         `new` has the shape of the larger matrix, in which places[0] and places[1] say where the
         old rows and columns are. A cell that is known already gets its new value.
@@ -176,9 +181,31 @@ class FittedModel(ABC):
         values = self.loss.response(z)
         return np.clip(values, *self.bounds) if self.clips else values
 
-    def predict(self, rows: Positions, cols: Positions) -> Array:
+    def predict(self, rows: Positions, cols: Positions, times: Array | None = None) -> Array:
         """The values at cells, on the scale of the observed ones."""
-        return self.respond(self.linear(rows, cols))
+        return self.respond(self.linear(rows, cols, times))
+
+    @property
+    def drift(self) -> Drift | None:
+        """What time adds, in units of `posterior.scale`."""
+        found = self.average or self.posterior
+        return None if found is None else found.drift
+
+    def move_in_time(self, rows: Positions, cols: Positions, times: Array) -> Array:
+        """What other times add to linear predictions, which are of the last; on the host."""
+        drift, p = self.drift, self.posterior
+        if drift is None or p is None:
+            return np.zeros(np.broadcast_shapes(np.shape(rows), np.shape(cols)))
+        asked, end = drift.look_up(rows, cols, times), drift.look_up(rows, cols)
+        return p.scale * (asked.mean - end.mean)
+
+    def at(self, time: float | None) -> Self:
+        """The model as it speaks of one time, by default the last."""
+        drift, p = self.drift, self.posterior
+        if time is None or drift is None or p is None:
+            return self
+        raw = drift.add_to_biases(self.biases, -p.scale)
+        return replace(self, biases=drift.add_to_biases(raw, p.scale, time))
 
     def score(self, z: Array, targets: Array) -> float:
         """Higher is better: −RMSE of linear predictions, or minus the mean loss of labels."""
@@ -213,13 +240,13 @@ class FittedModel(ABC):
         """The standard deviations of new observations in whole new rows, by the evidence."""
         if self.posterior is None:
             raise ValueError("return_std: needs a model fitted with penalty='evidence'.")
-        return measure_deviations(self.posterior, entries, values)
+        return measure_deviations(self.posterior.at_end, entries, values)
 
     def deviate_columns(self, entries: Entries, values: AttributeValues | None = None) -> Array:
         """The same in new columns, whose cells are given transposed; (rows, columns)."""
         if self.posterior is None:
             raise ValueError("return_std: needs a model fitted with penalty='evidence'.")
-        return measure_deviations(self.posterior.T, entries, values).T
+        return measure_deviations(self.posterior.at_end.T, entries, values).T
 
     def complete_rows(self, W: Array) -> Array:
         """Linear predictions of whole rows from their coordinates in `components`."""
@@ -237,14 +264,16 @@ class FittedModel(ABC):
         z = basis @ W.T + (self.biases.mean + self.biases.row)[:, None]
         return z.astype(np.result_type(W, basis), copy=False)
 
-    def keep_held_out(self, rows: Positions, cols: Positions, values: Array) -> Self:
+    def keep_held_out(
+        self, rows: Positions, cols: Positions, values: Array, times: Array | None = None
+    ) -> Self:
         """The same model with cells that were kept out of its fit."""
-        return replace(self, held_out=sort_cells(rows, cols, values, self.shape))
+        return replace(self, held_out=sort_cells(rows, cols, values, self.shape, times))
 
     def folding_state(self) -> Linear | Posterior:
         """What rows and columns that were not fitted are folded into."""
         if self.posterior is not None:
-            return self.posterior
+            return self.posterior.at_end
         rows, cols = (Sizes(*size) for size in zip(self.counts(), self.levels, strict=True))
         return Linear(
             self.factors,

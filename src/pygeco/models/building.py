@@ -13,7 +13,7 @@ from pygeco.losses import Loss
 from pygeco.models.base import FittedModel
 from pygeco.models.cluster import ClusterModel
 from pygeco.models.completion import CompletionModel
-from pygeco.models.seen import Positions, keep_cells
+from pygeco.models.seen import NO_TIMES, Positions, keep_cells
 from pygeco.models.slab_arrays import is_in_slabs
 from pygeco.models.updating import keep_factors
 from pygeco.objectives import Entries
@@ -33,14 +33,18 @@ def build_model(
     average: Average | None = None,
     row_attributes: AttributeValues | None = None,
     column_attributes: AttributeValues | None = None,
+    times: Array | None = None,
 ) -> FittedModel:
-    """What a fit to the entries found, as a model where they are."""
+    """What a fit to the entries found, as a model where they are.
+
+    `times` are those of the cells, row by row, where time says something.
+    """
     kind = ClusterModel if is_in_slabs(entries.kind) else CompletionModel
     return kind(
         factors=keep_factors(factors, entries),
         biases=biases,
         loss=loss,
-        seen=keep_cells(entries),
+        seen=keep_cells(entries, NO_TIMES if times is None else times),
         offsets=offsets,
         penalty=penalty,
         total_weight=entries.total_weight,

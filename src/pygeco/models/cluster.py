@@ -44,10 +44,10 @@ class Shell(NamedTuple):
 class ClusterModel(FittedModel):
     """A model whose arrays of rows are in slabs on the workers."""
 
-    def linear(self, rows: Positions, cols: Positions) -> Array:
+    def linear(self, rows: Positions, cols: Positions, times: Array | None = None) -> Array:
         return self._ask(CompletionModel.linear, rows, cols)
 
-    def deviation(self, rows: Positions, cols: Positions) -> Array:
+    def deviation(self, rows: Positions, cols: Positions, times: Array | None = None) -> Array:
         if self.posterior is None:
             raise ValueError("return_std: needs a model fitted with penalty='evidence'.")
         return self._ask(CompletionModel.deviation, rows, cols)
@@ -87,7 +87,7 @@ class ClusterModel(FittedModel):
     def similar_columns(self, cols: Positions, k: int) -> Best:
         return find_alike(self.factors.T.left, cols, k)
 
-    def explain(self, row: int, column: int, k: int) -> Reasons:
+    def explain(self, row: int, column: int, k: int, time: float | None = None) -> Reasons:
         if self.posterior is None:
             raise ValueError("row: explain needs a model fitted with penalty='evidence'.")
         bounds = self._rows.bounds
@@ -110,7 +110,9 @@ class ClusterModel(FittedModel):
     def check_updatable(self) -> NoReturn:
         raise ValueError("X: partial_fit runs on the CPU; call to('cpu') first.")
 
-    def update(self, new: Entries, places: tuple[Positions, Positions]) -> NoReturn:
+    def update(
+        self, new: Entries, places: tuple[Positions, Positions], times: Array | None = None
+    ) -> NoReturn:
         self.check_updatable()
 
     def move_to(self, like: Array) -> CompletionModel:

@@ -43,7 +43,7 @@ def add_lines(
         model,
         factors=factors,
         lists=None,
-        biases=found.biases(),
+        biases=found.at_end.biases(),
         posterior=found,
         average=None,
         seen=seen,

@@ -33,7 +33,7 @@ class CompletionModel(FittedModel):
 
     average_row: int | None = None
 
-    def linear(self, rows: Positions, cols: Positions) -> Array:
+    def linear(self, rows: Positions, cols: Positions, times: Array | None = None) -> Array:
         factors, biases = self.factors, self.biases
         rows = self._place_average(rows)
         if np.any(rows < 0) or np.any(cols < 0):
@@ -41,9 +41,11 @@ class CompletionModel(FittedModel):
             row, col = (np.hstack([x, x.mean(keepdims=True)]) for x in (biases.row, biases.col))
             factors, biases = LowRank(U, factors.s, V), Biases(biases.mean, row, col)
         found = factors.entries(rows, cols) + biases.at(rows, cols)
+        if times is not None and self.drift is not None:
+            found = found + on(self.move_in_time(rows, cols, times), factors.kind)
         return found.astype(factors.U.dtype, copy=False)
 
-    def deviation(self, rows: Positions, cols: Positions) -> Array:
+    def deviation(self, rows: Positions, cols: Positions, times: Array | None = None) -> Array:
         p = self.posterior
         if p is None:
             raise ValueError("return_std: needs a model fitted with penalty='evidence'.")
@@ -58,7 +60,10 @@ class CompletionModel(FittedModel):
         if lost.any():
             wide = replace(p, rows=_with_average(p.rows), cols=_with_average(p.cols))
             out[lost] = wide.variance(i[lost], j[lost])
-        return np.sqrt(out).reshape(shape).astype(self.factors.U.dtype)
+        out = out.reshape(shape)
+        if self.drift is not None:
+            out = out + on(p.scale**2 * self.drift.look_up(rows, cols, times).variance, like)
+        return np.sqrt(out).astype(self.factors.U.dtype)
 
     def best(
         self,
@@ -100,7 +105,7 @@ class CompletionModel(FittedModel):
     def similar_columns(self, cols: Positions, k: int) -> Best:
         return find_alike(self.factors.T.left, cols, k)
 
-    def explain(self, row: int, column: int, k: int) -> Reasons:
+    def explain(self, row: int, column: int, k: int, time: float | None = None) -> Reasons:
         """A row's vector is linear in its cells, so its prediction is a sum over them."""
         p = self.posterior
         if p is None:
@@ -110,16 +115,21 @@ class CompletionModel(FittedModel):
         cols = host(seen.indices[own]).astype(np.int64)
         others = cols != column
         cols, values = cols[others], host(seen.values[own])[others]
+        lines = np.full(len(cols), row)
+        said = 0.0
+        if p.drift is not None:
+            said = p.scale * float(p.drift.look_up(np.array(row), np.array(column), time).mean)
+            values = values - p.scale * p.drift.look_up(lines, cols, seen.times[own][others]).mean
         weights = np.ones(len(cols))
         if len(seen.weights):
             weights = host(seen.weights[own])[others].astype(float)
         if p.weighing is not None:
-            x = host(self.linear(np.full(len(cols), row), cols)) - values
+            x = host(self.linear(lines, cols)) - values
             weights = weights * p.weighing.weights(x.astype(float))
         known = None if self.row_attributes is None else self.row_attributes.take(np.array([row]))
         base, parts, attributes = contributions(p, cols, values, weights, column, known)
         order = np.argsort(-np.abs(parts), kind="stable")[: max(0, k)]
-        return Reasons(cols[order], parts[order], base, attributes)
+        return Reasons(cols[order], parts[order], base, attributes, said)
 
     def was_fitted(self, rows: Positions, cols: Positions) -> NDArray[np.bool_]:
         return has_cells(self.seen, self.shape[1], rows, cols)
@@ -142,9 +152,11 @@ class CompletionModel(FittedModel):
                 "posterior=0."
             )
 
-    def update(self, new: Entries, places: tuple[Positions, Positions]) -> CompletionModel:
+    def update(
+        self, new: Entries, places: tuple[Positions, Positions], times: Array | None = None
+    ) -> CompletionModel:
         self.check_updatable()
-        return take_in(self, new, places)
+        return take_in(self, new, places, times)
 
     def move_to(self, like: Array) -> CompletionModel:
         return moved(self, like)

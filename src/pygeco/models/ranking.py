@@ -26,13 +26,14 @@ class Reasons(NamedTuple):
     """How much each column that the row has rated adds to a prediction, strongest first.
 
     `base` is what the column's offset and the prior say, `attributes` what the row's attributes
-    add, by their names.
+    add, by their names, and `time` what the period adds.
     """
 
     columns: Positions
     contributions: Array
     base: float
     attributes: dict[str, float] = {}  # noqa: RUF012
+    time: float = 0.0
 
 
 def rank_lines(index: Positions, k: int, scores: Callable[[Positions], Array], like: Array) -> Best:

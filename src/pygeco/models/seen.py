@@ -14,6 +14,7 @@ from pygeco.objectives import Entries
 Positions = NDArray[np.int64] | NDArray[np.int32]
 
 NO_WEIGHTS: Array = np.zeros(0)
+NO_TIMES: Array = np.zeros(0)
 
 
 class Seen(NamedTuple):
@@ -23,6 +24,10 @@ class Seen(NamedTuple):
     indices: NDArray[np.int32]
     values: Array
     weights: Array = NO_WEIGHTS  # empty where every cell counts once
+    times: Array = NO_TIMES  # on the host; empty where time says nothing
+
+    def on_host(self) -> tuple[str, ...]:
+        return ("times",)
 
     def rows(self) -> Positions:
         """The row of each cell."""
@@ -32,20 +37,27 @@ class Seen(NamedTuple):
 NO_CELLS = Seen(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0))
 
 
-def keep_cells(entries: Entries) -> Seen:
+def keep_cells(entries: Entries, times: Array = NO_TIMES) -> Seen:
     """The cells of a fit; copies where they are the caller's own arrays, which may change."""
     cells = entries.by_row
     if entries.borrowed:
         cells = cells._replace(indices=cells.indices.copy(), values=cells.values.copy())
-    return Seen(cells.pointers, cells.indices, cells.values, cells.weights)
+    return Seen(cells.pointers, cells.indices, cells.values, cells.weights, times)
 
 
-def sort_cells(rows: Positions, cols: Positions, values: Array, shape: tuple[int, int]) -> Seen:
+def sort_cells(
+    rows: Positions,
+    cols: Positions,
+    values: Array,
+    shape: tuple[int, int],
+    times: Array | None = None,
+) -> Seen:
     """Triplets as cells by row; of repeated ones all stay."""
     order = np.lexsort((cols, rows))
     counts = np.bincount(rows, minlength=shape[0])
     pointers = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Seen(pointers, cols[order].astype(np.int32), values[order])
+    dates = NO_TIMES if times is None else times[order]
+    return Seen(pointers, cols[order].astype(np.int32), values[order], times=dates)
 
 
 def cut_rows(cells: Seen | None, start: int, end: int) -> Seen | None:

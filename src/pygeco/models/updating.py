@@ -16,11 +16,13 @@ from pygeco.arrays.kinds import spread_lines
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.effects import widen_patterns
+from pygeco.bayes.periods import order_times
 from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.sweep import new_rows
+from pygeco.bayes.timing import renew_drift
 from pygeco.losses import Loss
 from pygeco.models.folding import Linear, Sizes
-from pygeco.models.seen import Positions, Seen, keep_cells, sort_cells
+from pygeco.models.seen import NO_TIMES, Positions, Seen, keep_cells, sort_cells
 from pygeco.objectives import Entries
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
@@ -31,44 +33,49 @@ if TYPE_CHECKING:
 Places = tuple[Positions, Positions]
 
 
-def take_in(model: CompletionModel, new: Entries, places: Places) -> CompletionModel:
+def take_in(
+    model: CompletionModel, new: Entries, places: Places, times: Array | None = None
+) -> CompletionModel:
     """The model with the new cells; see `FittedModel.update`."""
     entries = merge_cells(model.seen, model.loss, new, places)
+    dates = _merge_times(model, entries, new, places, times)
     rows, cols = (
         _find_touched(cells.counts(), place, size)
         for cells, place, size in zip((new.by_row, new.by_col), places, entries.shape, strict=True)
     )
     if not len(rows) and not len(cols):
         return model
-    state = _widen(model.folding_state(), entries, places)
+    state = _widen(model.posterior or model.folding_state(), entries, places)
     known = [
         None if values is None else values.widen(size, place)
         for values, size, place in zip(
             (model.row_attributes, model.column_attributes), entries.shape, places, strict=True
         )
     ]
-    state = _refit_rows(state, entries, rows, known[0])
-    state = _refit_rows(state.T, entries.T, cols, known[1]).T
-    state = _refit_rows(state, entries, rows, known[0])
+    rest = _subtract_time(state, entries, dates)
+    state = _refit_rows(state, rest, rows, known[0])
+    state = _refit_rows(state.T, rest.T, cols, known[1]).T
+    if isinstance(state, Posterior) and state.drift is not None:
+        state = renew_drift(state, entries, dates, (rows, cols))
+        rest = _subtract_time(state, entries, dates)
+    state = _refit_rows(state, rest, rows, known[0])
     bounds = model.bounds
     if new.size:
         low, high = model.loss.bounds(new.by_row.values)
         bounds = min(low, bounds[0]), max(high, bounds[1])
-    held = model.held_out
-    if held is not None:
-        at = places[0][held.rows()], places[1][held.indices]
-        held = sort_cells(*at, held.values, entries.shape)
     posterior = state if isinstance(state, Posterior) else None
     A, biases = (
-        (state.A, state.biases) if isinstance(state, Linear) else (state.factors(), state.biases())
+        (state.A, state.biases)
+        if isinstance(state, Linear)
+        else (state.factors(), state.at_end.biases())
     )
     return replace(
         model,
         factors=keep_factors(A, entries),
         biases=biases,
         posterior=posterior,
-        seen=keep_cells(entries),
-        held_out=held,
+        seen=keep_cells(entries, dates),
+        held_out=_widen_held_out(model.held_out, entries.shape, places),
         bounds=bounds,
         row_attributes=known[0],
         lists=None,
@@ -104,6 +111,39 @@ def merge_cells(
     ).with_loss(loss)
 
 
+def _widen_held_out(held: Seen | None, shape: tuple[int, int], places: Places) -> Seen | None:
+    if held is None:
+        return None
+    at = places[0][held.rows()], places[1][held.indices]
+    times = held.times if len(held.times) else None
+    return sort_cells(*at, held.values, shape, times)
+
+
+def _merge_times(
+    model: CompletionModel, entries: Entries, new: Entries, places: Places, times: Array | None
+) -> Array:
+    """The times of all cells, row by row; new ones without a time are of the last of the fit."""
+    seen = model.seen
+    if model.drift is None:
+        return NO_TIMES
+    fresh = np.full(new.size, model.drift.latest) if times is None else times
+    return order_times(
+        entries,
+        np.concatenate([places[0][seen.rows()], new.rows()]),
+        np.concatenate([places[1][seen.indices], new.by_row.indices]),
+        np.concatenate([seen.times, fresh]),
+    )
+
+
+def _subtract_time(state: Linear | Posterior, entries: Entries, times: Array) -> Entries:
+    """The cells without what time says."""
+    if isinstance(state, Linear) or state.drift is None:
+        return entries
+    columns = entries.by_row.indices
+    moves = state.drift.look_up(entries.rows(), columns, times).mean
+    return entries.subtract(state.scale * moves, np.argsort(columns, kind="stable"))
+
+
 def _find_touched(counts: Positions, place: Positions, size: int) -> Positions:
     """The rows with a new cell, and those that are new themselves."""
     fresh = np.ones(size, bool)
@@ -120,6 +160,7 @@ def _widen(state: Linear | Posterior, entries: Entries, places: Places) -> Linea
             state,
             rows=Side(*(spread_lines(part, m, row) for part in state.rows)),
             cols=Side(*(spread_lines(part, n, col) for part in state.cols)),
+            drift=None if state.drift is None else state.drift.widen(row, col),
             row_prior=state.row_prior._replace(
                 some=some[0], effects=widen_patterns(state.row_prior.effects, n, col)
             ),

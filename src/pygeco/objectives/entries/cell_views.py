@@ -134,6 +134,15 @@ class CellViews:
             setattr(moved, name, cells._replace(values=-measure_residuals(cells, P, Q)))
         return moved
 
+    def subtract(self, moves: Array, by_column: NDArray[np.int64]) -> Self:
+        """The cells less a number each, given row by row; `by_column` orders them by column."""
+        moved = self._changed()
+        for name, own in (("by_row", moves), ("by_col", moves[by_column])):
+            cells: Cells = getattr(self, name)
+            less = on(own.astype(cells.values.dtype), cells.values)
+            setattr(moved, name, cells._replace(values=cells.values - less))
+        return moved
+
     def standardize(self, mean: float, scale: float, dtype: type) -> Self:
         """The same cells with (y − mean) / scale as targets, in another precision."""
         other = self._changed()

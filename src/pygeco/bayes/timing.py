@@ -1,0 +1,176 @@
+"""Time in a fit: what the residuals say of each period, and what is left for the rest.
+
+Given the other parts, the offset of n cells of a pair (line, period) whose residuals sum to S has
+variance w = 1 / (τ n + 1/v) and mean τ w S. At the mean of the other parts v would come out too
+small, as these have fitted the same cells; given a draw of them it is right. So v comes from a
+short chain of draws, and stays while the sweeps go on. A v that these draws do not prefer to zero
+switches its periods off. See `spreads.py` for what they say of v.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.kinds import host
+from pygeco.arrays.low_rank import Array
+from pygeco.bayes.drift import Drift, PeriodOffsets
+from pygeco.bayes.periods import CellPeriods, PeriodGroups, find_pairs, group_cells
+from pygeco.bayes.posterior import LEAST_NOISE, Known, Posterior, update_priors
+from pygeco.bayes.priors import FLOAT
+from pygeco.bayes.spreads import draw_spread
+from pygeco.bayes.sweep import sweep
+from pygeco.objectives.entries.cell_views import append_offsets, measure_residuals
+from pygeco.objectives.entries.objective import Entries
+
+START_SPREAD = 0.01  # of the data's variance, before the first draw
+ROUNDS = 2  # over all periods, each given the others, in a sweep
+BURN_IN_SWEEPS = 8  # of the chain that finds the variances
+CHAIN_SWEEPS = 8  # of it that count
+MIN_GAIN = 5.0  # of the log evidence; random times gain less than 1, all but one in 1,000 below 5
+MAX_SWEEPS = 12
+MIN_SWEEPS = 4
+TOLERANCE = 5e-4  # by which the expected error falls in the last sweep
+
+
+def begin_drift(periods: CellPeriods, spreads: Array | None = None) -> Drift:
+    """Offsets of which nothing is known yet."""
+    spreads = np.full(len(periods.groups), START_SPREAD) if spreads is None else spreads
+    offsets = (
+        PeriodOffsets.start(group, float(v))
+        for group, v in zip(periods.groups, spreads, strict=True)
+    )
+    return Drift(tuple(offsets), periods.latest)
+
+
+def sweep_timed(
+    data: Entries, now: Posterior, known: Known, relax: float = 0.0
+) -> tuple[Posterior, float]:
+    """The offsets of periods, the priors, then a sweep. Gives the expected error too."""
+    assert known.periods is not None
+    drift = settle_drift(data, now, known.periods)
+    rest = subtract_drift(data, drift, known.periods)
+    now, error = sweep(rest, update_priors(replace(now, drift=drift), known), relax)
+    for group, part in zip(known.periods.groups, drift.offsets, strict=True):
+        error += float(group.sizes @ part.variance)
+    tau = data.total_weight / max(error, LEAST_NOISE * data.total_weight)
+    return replace(now, tau=tau), error
+
+
+def settle_drift(data: Entries, now: Posterior, periods: CellPeriods) -> Drift:
+    """Each ladder's offsets given all else, a few times over."""
+    assert now.drift is not None
+    offsets = list(now.drift.offsets)
+    weights = _weigh(data)
+    rest = measure_rest(data, now) - _sum_moves(now.drift, periods)
+    for _ in range(ROUNDS):
+        for k, (group, part) in enumerate(zip(periods.groups, offsets, strict=True)):
+            own = rest + part.mean[group.codes]
+            part = solve_offsets(group, part, own * weights, now.tau)
+            rest = own - part.mean[group.codes]
+            offsets[k] = part
+    return replace(now.drift, offsets=tuple(offsets))
+
+
+def solve_offsets(
+    group: PeriodGroups, part: PeriodOffsets, residuals: Array, tau: float
+) -> PeriodOffsets:
+    """Mean and variance of each offset, given weighted residuals without it."""
+    variance = 1 / (tau * group.sizes + 1 / part.spread)
+    return part._replace(mean=tau * variance * group.sum_cells(residuals), variance=variance)
+
+
+def renew_drift(
+    now: Posterior, entries: Entries, times: Array, touched: tuple[NDArray[Any], NDArray[Any]]
+) -> Posterior:
+    """The posterior with the offsets of the touched rows and columns anew, given all cells.
+
+    Pairs that are new get offsets; those of other lines stay as they are.
+    """
+    assert now.drift is not None
+    data = entries.standardize(now.mean, now.scale, FLOAT)
+    columns = host(data.by_row.indices)
+    sides = {"row": host(data.rows()), "column": columns}
+    anew = dict(zip(sides, touched, strict=True))
+    weights = None if isinstance(found := _weigh(data), float) else found
+    groups, offsets = [], []
+    for part in now.drift.offsets:
+        lines = sides[part.periods.side].astype(np.int64)
+        group = group_cells(part.periods, lines, times, weights)
+        at = find_pairs((part.lines, part.numbers), group.lines, group.numbers)
+        start = PeriodOffsets.start(group, part.spread)
+        known = at >= 0
+        start.mean[known], start.variance[known] = part.mean[at[known]], part.variance[at[known]]
+        groups.append(group)
+        offsets.append(start)
+    latest = max(now.drift.latest, float(times.max()))
+    order = np.argsort(columns, kind="stable")
+    now = replace(now, drift=Drift(tuple(offsets), latest))
+    solved = settle_drift(data, now, CellPeriods(tuple(groups), order, latest))
+    mixed = []
+    for old, new in zip(offsets, solved.offsets, strict=True):
+        is_own = np.isin(old.lines, anew[old.periods.side])
+        mean = np.where(is_own, new.mean, old.mean)
+        mixed.append(new._replace(mean=mean, variance=np.where(is_own, new.variance, old.variance)))
+    return replace(now, drift=replace(solved, offsets=tuple(mixed)))
+
+
+class DriftDraw(NamedTuple):
+    """A draw of all offsets; their conditional means; the gains of their variances."""
+
+    drift: Drift
+    means: Drift
+    gains: tuple[float, ...]
+
+
+def draw_drift(
+    data: Entries, now: Posterior, periods: CellPeriods, relax: float, rng: np.random.Generator
+) -> DriftDraw:
+    """Draw each ladder's variance, the offsets integrated out, and then the offsets.
+
+    These are reflected at their conditional means by `relax`, as rows and columns are.
+    """
+    assert now.drift is not None
+    draws, means, gains = [], [], []
+    weights = _weigh(data)
+    rest = measure_rest(data, now) - _sum_moves(now.drift, periods)
+    for group, part in zip(periods.groups, now.drift.offsets, strict=True):
+        own = rest + part.mean[group.codes]
+        spread, gain = draw_spread(group, own * weights, now.tau, rng)
+        mean = solve_offsets(group, part._replace(spread=spread), own * weights, now.tau)
+        noise = np.sqrt((1 - relax**2) * mean.variance) * rng.standard_normal(len(mean.mean))
+        drawn = mean._replace(mean=mean.mean - relax * (part.mean - mean.mean) + noise)
+        rest = own - drawn.mean[group.codes]
+        draws.append(drawn)
+        means.append(mean)
+        gains.append(gain)
+    drift = replace(now.drift, offsets=tuple(draws))
+    return DriftDraw(drift, replace(drift, offsets=tuple(means)), tuple(gains))
+
+
+def measure_rest(data: Entries, now: Posterior) -> Array:
+    """What is left of each cell without time, row by row, on the host."""
+    sides = now.rows.factor, now.cols.factor, now.rows.bias, now.cols.bias
+    return -host(measure_residuals(data.by_row, *append_offsets(*sides))).astype(float)
+
+
+def subtract_drift(
+    data: Entries, drift: Drift, periods: CellPeriods, scale: float = 1.0
+) -> Entries:
+    """The cells without what time says."""
+    return data.subtract(scale * _sum_moves(drift, periods), periods.by_column)
+
+
+def _sum_moves(drift: Drift, periods: CellPeriods) -> Array:
+    total = np.zeros(len(periods.by_column))
+    for group, part in zip(periods.groups, drift.offsets, strict=True):
+        total += part.mean[group.codes]
+    return total
+
+
+def _weigh(data: Entries) -> Array | float:
+    weights = data.by_row.weights
+    return host(weights).astype(float) if len(weights) else 1.0
