@@ -27,7 +27,7 @@ from pygeco.clicks.spectral import (
     make_factors,
     measure_spread,
 )
-from pygeco.clicks.squares import SquaresFactors, fit_squares, make_objective
+from pygeco.clicks.squares import LAST_SWEEPS, SquaresFactors, fit_squares, make_objective
 from pygeco.losses import Squared
 from pygeco.models.seen import Positions, keep_cells
 from pygeco.models.updating import merge_cells
@@ -104,7 +104,8 @@ def fit_chosen(entries: Entries, chosen: Chosen, seed: int) -> ClickModel:
     one, vectors = _fit_spectral(entries, chosen, seed)
     two = None
     if chosen.squares is not None and chosen.share > 0:
-        two = fit_squares(entries, chosen.squares, seed=seed, start=chosen.squares_start)
+        start = chosen.squares_start
+        two = fit_squares(entries, chosen.squares, seed=seed, start=start, sweeps=LAST_SWEEPS)
     weights = [
         share / measure_spread(part.left, part.right) if part is not None else 0.0
         for share, part in ((1 - chosen.share, one), (chosen.share, two))

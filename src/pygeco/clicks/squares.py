@@ -15,7 +15,8 @@ from pygeco.clicks.spectral import line_powers
 from pygeco.objectives import Clicks, Entries
 
 COLD_SWEEPS = 8  # from random columns; a few more changed nDCG by less than 0.5 %
-WARM_SWEEPS = 3  # from the columns of neighboring settings, or of most of the clicks
+WARM_SWEEPS = 3  # from the columns of neighboring settings
+LAST_SWEEPS = 8  # from the columns of most of the clicks, for the model itself
 FRESH_SIZE = 0.02  # of the random columns that are added to fitted ones, against those
 
 
@@ -42,19 +43,25 @@ def make_objective(entries: Entries, settings: SquaresSettings) -> Clicks:
 
 
 def fit_squares(
-    entries: Entries, settings: SquaresSettings, *, seed: int, start: Array | None = None
+    entries: Entries,
+    settings: SquaresSettings,
+    *,
+    seed: int,
+    start: Array | None = None,
+    sweeps: int = WARM_SWEEPS,
 ) -> SquaresFactors:
-    """Sweeps at the rank of the settings; from the columns `start` (n, k ≤ rank) where given."""
+    """Sweeps at the rank of the settings; from the columns `start` (n, k ≤ rank) where given.
+
+    `sweeps` is how many from a start of the same rank.
+    """
     assert settings.rank is not None
     assert settings.ridge is not None
     objective = make_objective(entries, settings)
     rank = min(settings.rank, *entries.shape)
     ridges = frequency_ridges(objective, settings.ridge)
-    first, sweeps = None, COLD_SWEEPS
-    if start is not None:
-        first, sweeps = _widen(entries, start, rank, seed), WARM_SWEEPS
-        if start.shape[1] < rank:
-            sweeps += 2
+    first = None if start is None else _widen(entries, start, rank, seed)
+    if start is None or start.shape[1] < rank:
+        sweeps = COLD_SWEEPS
     found = alternate(
         objective,
         rank,
