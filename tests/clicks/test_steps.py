@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from pygeco.clicks.settings import SpectralSettings, SquaresSettings
-from pygeco.clicks.steps import first_rank, near_popularities, near_ridges, neighbors, settings_key
+from pygeco.clicks.steps import (
+    first_rank,
+    near_popularities,
+    near_ridges,
+    neighbors,
+    pick_popularity,
+    settings_key,
+)
 
 NOW = SquaresSettings(8, 0.1, 0.01, 0.0, 0.5, 0.0)
 
@@ -32,3 +39,8 @@ def test_given_settings_have_no_neighbors():
 )
 def test_small_matrices_start_from_small_ranks(given, rank):
     assert first_rank(given.with_defaults(SquaresSettings(rank=64)), given, (90, 20)) == rank
+
+
+def test_popularity_must_bring_something():
+    assert pick_popularity((-0.1, 0.0, 0.1), [0.3, 0.3299, 0.33]) == 1
+    assert pick_popularity((-0.1, 0.0, 0.1), [0.3, 0.32, 0.33]) == 2

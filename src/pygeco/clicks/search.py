@@ -29,6 +29,7 @@ from pygeco.clicks.steps import (
     near_popularities,
     near_ridges,
     neighbors,
+    pick_popularity,
     settings_key,
 )
 from pygeco.models.seen import Positions
@@ -144,7 +145,7 @@ class Search:
             now = replace(best, ridge=ridge, popularity=0.0)
             factors = make_factors(fit, spectrum, now)
             scores = self.compare_popularities(factors.left, factors.right, powers)
-            at = int(np.argmax(scores))
+            at = pick_popularity(powers, scores)
             if scores[at] > best_ndcg:
                 best, best_ndcg = replace(now, popularity=powers[at]), scores[at]
                 powers = powers[at : at + 1]
@@ -206,7 +207,7 @@ class Search:
         factors = fit_squares(fit, replace(asked, popularity=0.0), seed=self.seed, start=start)
         powers = POPULARITIES[:3] if given.popularity is None else (given.popularity,)
         scores = self.compare_popularities(factors.left, factors.right, powers)
-        at = int(np.argmax(scores))
+        at = pick_popularity(powers, scores)
         settings = replace(asked, popularity=powers[at])
         self.note("squares", settings, scores[at])
         _, popular = line_powers(fit, 0.0, powers[at])

@@ -9,6 +9,7 @@ from pygeco.clicks.settings import SpectralSettings, SquaresSettings
 
 POPULARITIES = (-0.1, 0.0, 0.1, 0.2, 0.3)
 POPULARITY_STEP = 0.1
+POPULARITY_GAIN = 0.005  # of the nDCG: what a power of popularity must bring
 RIDGE_STEP = 3.0  # a factor
 SQUARES_STEPS = {"ridge": 1.6, "background": 2.0}  # factors
 SQUARES_POWER_STEP = 0.25
@@ -34,6 +35,16 @@ def near_popularities(
         return POPULARITIES
     near = (now.popularity, now.popularity - POPULARITY_STEP, now.popularity + POPULARITY_STEP)
     return tuple(round(power, 3) for power in near)
+
+
+def pick_popularity(powers: tuple[float, ...], scores: list[float]) -> int:
+    """The place of the power nearest to zero of those that are about as good as the best.
+
+    What is popular in the data is not always what will be asked for.
+    """
+    enough = max(scores) * (1 - POPULARITY_GAIN)
+    good = [k for k, score in enumerate(scores) if score >= enough]
+    return min(good, key=lambda k: (abs(powers[k]), -scores[k]))
 
 
 def near_ridges(
