@@ -24,6 +24,7 @@ from pygeco.engines.values import (
     Deviations,
     Formulas,
     Lines,
+    Products,
     Residuals,
     Ridges,
     Slopes,
@@ -173,6 +174,10 @@ class LocalEngine(Engine):
     @abstractmethod
     def top_k(self, scores: Array, k: int) -> tuple[NDArray[np.int64], Array]:
         """Columns and values of the k largest of each row, best first; −1 where there are fewer."""
+
+    def best_products(self, asked: Products) -> tuple[NDArray[np.int64], Array] | None:
+        """The same of scores that are products; None where blocks of them go to `top_k`."""
+        return None
 
     def map_groups(self, cells: Cells, job: GroupJob, other: Array, *own: Array) -> Array:
         return job(self, cells, other, *own)

@@ -168,3 +168,20 @@ class Solved(NamedTuple):
     variance: Array | None
     uncertainty: float
     unexplained: float = 0.0
+
+
+class Products(NamedTuple):
+    """A question for lists: the k columns with the largest ⟨left_i, right_j⟩ + offsets_j.
+
+    Of the columns `names`, which ascend, without hidden cells: line i of `left` is row rows[i] of
+    the cells. Factors keep the precision they have.
+    """
+
+    left: Array
+    right: Array
+    offsets: Array
+    rows: NDArray[np.int64]
+    names: NDArray[np.int64]
+    pointers: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    k: int

@@ -24,7 +24,7 @@ from pygeco.estimators.list_evaluation import (
 if TYPE_CHECKING:
     from pygeco.estimators.completion import MatrixCompletion
 
-USERS_AT_ONCE = 4096  # users ranked at once
+USERS_AT_ONCE = 1 << 15  # users ranked at once
 
 
 class Evaluation(NamedTuple):

@@ -30,7 +30,7 @@ from pygeco.models.ranking import list_length
 from pygeco.models.scoring import Scorer, list_best, score_cells
 from pygeco.models.seen import Seen, has_cells
 
-ROWS_AT_ONCE = 4096  # rows whose lists are judged at once
+ROWS_AT_ONCE = 1 << 15  # rows whose lists are judged at once
 LENGTHS = (10, 20)  # of lists, unless others are asked for
 
 Progress = Callable[[float], object] | None

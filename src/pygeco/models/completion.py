@@ -85,10 +85,11 @@ class CompletionModel(FittedModel):
         return Best(found, answers)
 
     def make_scorer(self) -> FactorScorer:
-        """What differs within a row, in double precision: a large mean would hide it."""
-        left = self.factors.left.astype(float)
-        col = self.biases.col - self.biases.col.mean()
-        return FactorScorer(left, contiguous(self.factors.V, float), on(col, left))
+        """What differs within a row: a large mean would hide it. Scores are in double precision."""
+        left, right = self.factors.left, contiguous(self.factors.V)
+        if foreign(left):
+            left, right = left.astype(float), right.astype(float)
+        return FactorScorer(left, right, on(self.biases.col - self.biases.col.mean(), left))
 
     def _choose_scorer(self, by: str) -> Scorer:
         """What makes lists by value, by choice, or by both as held-out cells weighed them."""

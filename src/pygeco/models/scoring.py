@@ -9,10 +9,12 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import HOST, host, on, parts
+from pygeco.arrays.kinds import HOST, foreign, host, on, parts
 from pygeco.arrays.low_rank import Array
+from pygeco.engines import choose_local_engine
+from pygeco.engines.values import Products
 from pygeco.models.ranking import ROWS, Best, rank_lines
-from pygeco.models.seen import Positions, Seen, hide_cells
+from pygeco.models.seen import Positions, Seen, hide_cells, merge_cells
 
 CELLS_AT_ONCE = 1 << 16  # scored one by one: at rank 256, 270 MB
 
@@ -76,8 +78,14 @@ def list_best(
     """The k best columns of each row and their scores, without the cells in `hidden`.
 
     Of equals the first column comes first; −1 and −inf where there are too few. A block of rows at
-    a time.
+    a time; factors on this machine are screened in single precision, and the lists are exact
+    still.
     """
+    if isinstance(scorer, FactorScorer) and not foreign(scorer.left):
+        found = _list_products(scorer, rows.reshape(-1), k, hidden, allowed)
+        if found is not None:
+            shape = (*rows.shape, k)
+            return Best(found.columns.reshape(shape), found.scores.reshape(shape))
 
     def scores(flat: Positions) -> Array:
         table = scorer.score_rows(flat)
@@ -89,6 +97,25 @@ def list_best(
 
     like = getattr(scorer, "kind", HOST)
     return rank_lines(rows, k, scores, like)
+
+
+def _list_products(
+    scorer: FactorScorer,
+    rows: Positions,
+    k: int,
+    hidden: Sequence[Seen],
+    allowed: NDArray[np.bool_] | None,
+) -> Best | None:
+    """Lists by the engine's own way, where it has one."""
+    n = scorer.shape[1]
+    cells, places = merge_cells(hidden, rows.astype(np.int64))
+    names = np.arange(n) if allowed is None else np.flatnonzero(allowed)
+    offsets = np.zeros(n) if scorer.offsets is None else scorer.offsets.astype(float)
+    left, right = (np.ascontiguousarray(x) for x in (scorer.left[rows], scorer.right))
+    lines = places.astype(np.int64)
+    asked = Products(left, right, offsets, lines, names, cells.pointers, cells.indices, k)
+    found = choose_local_engine(scorer.left).best_products(asked)
+    return None if found is None else Best(*found)
 
 
 def score_cells(scorer: Scorer, rows: Positions, cols: Positions) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -98,6 +99,21 @@ def hide_cells(table: Array, rows: Positions, cells: Seen, value: float = -np.in
     lines = np.repeat(np.arange(len(rows), like=rows), counts)
     starts = np.repeat(pointers[rows] - (np.cumsum(counts) - counts), counts)
     table[lines, indices[starts + np.arange(len(starts), like=rows)]] = value
+
+
+def merge_cells(cells: Sequence[Seen], rows: Positions) -> tuple[Seen, Positions]:
+    """The cells of several sets in these rows as one set, and where the rows are in it."""
+    if len(cells) == 1:
+        return cells[0], rows
+    lines, cols = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)]
+    for part in cells:
+        counts = part.pointers[rows + 1] - part.pointers[rows]
+        starts = np.repeat(part.pointers[rows] - (np.cumsum(counts) - counts), counts)
+        lines.append(np.repeat(np.arange(len(rows)), counts))
+        cols.append(part.indices[starts + np.arange(len(starts))])
+    shape = len(rows), 0
+    own, columns = np.concatenate(lines), np.concatenate(cols)
+    return sort_cells(own, columns, np.zeros(len(own)), shape), np.arange(len(rows))
 
 
 def _keys(seen: Seen, width: int) -> Positions:

@@ -12,6 +12,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu import backgrounds, products, separable, tiles
 from pygeco.engines.cpu.backgrounds import pad_rows
 from pygeco.engines.cpu.cells import both_orders, order_that_serves, scatter_runs
+from pygeco.engines.cpu.listing import list_best_products
 from pygeco.engines.cpu.ranking import top_k
 from pygeco.engines.cpu.sweep import half_sweep, tables
 from pygeco.engines.cpu.vectors import BYTES
@@ -21,6 +22,7 @@ from pygeco.engines.values import (
     Deviations,
     Formulas,
     Lines,
+    Products,
     Residuals,
     Ridges,
     Slopes,
@@ -168,6 +170,9 @@ class Cpu(CpuCells, LocalEngine, TableEngine):
         found, values = (np.empty((len(scores), k), kind) for kind in (np.int64, scores.dtype))
         top_k(scores, found, values)
         return found, values
+
+    def best_products(self, asked: Products) -> tuple[NDArray[np.int64], Array]:
+        return list_best_products(asked)
 
     def lines(
         self, table: Table, loss: Formulas, P: Array, Q: Array, X: Array, *,
