@@ -17,6 +17,7 @@ from pygeco.engines.cpu.listing_columns import (
     prepare_columns,
 )
 from pygeco.engines.cpu.listing_kernels import finish, list_first, score_lines, screen
+from pygeco.engines.cpu.parallel import lend
 from pygeco.engines.cpu.threads import each
 from pygeco.engines.values import Products
 
@@ -46,6 +47,7 @@ def list_best_products(asked: Products) -> tuple[NDArray[np.int64], Array]:
     Of equals the first column comes first. O(m n r) at most: columns that are too short to be
     among the best of a row are not looked at (|⟨u, v⟩| ≤ ‖u‖ ‖v‖).
     """
+    asked = Products(*map(lend, asked))
     m = len(asked.rows)
     columns, values = np.empty((m, asked.k), np.int64), np.empty((m, asked.k))
     lines = np.arange(m)
