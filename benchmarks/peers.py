@@ -3,6 +3,7 @@
     make bench-peers                                     every set, every package installed
     python benchmarks/peers.py ml-1m --only pygeco cmfrec
     python benchmarks/peers.py synthetic --repeats 1
+    python benchmarks/peers.py ml-1m --labels "posterior=10" "myFM rank 32"   lines of the table
 
 Each fit runs in a process of its own, after a small fit that compiles and loads what the package
 needs. Seconds are those of the fit alone, the shortest of the repeats. Predictions are taken as
@@ -210,6 +211,7 @@ ALS = {"userCol": "user", "itemCol": "item", "ratingCol": "rating", "coldStartSt
 FITS: dict[str, list[tuple[str, Fit, dict[str, Any]]]] = {
     "ml-1m": [
         ("pygeco", pygeco, {}),
+        ("pygeco, posterior=10", pygeco, {"posterior": 10}),
         ("pygeco, posterior=15", pygeco, {"posterior": 15}),
         ("pygeco, posterior=30", pygeco, {"posterior": 30}),
         ("cmfrec k 20, λ 15, 10 iterations", cmfrec, {"k": 20, "lambda_": 15.0}),
@@ -260,7 +262,7 @@ def _split(
     return Split(rows[~test], cols[~test], y[~test], rows[test], cols[test], shape), y[test]
 
 
-def run(name: str, only: list[str], repeats: int) -> list[dict[str, Any]]:
+def run(name: str, given: argparse.Namespace) -> list[dict[str, Any]]:
     """Every package on one set, each fit in its own process."""
     split, truth = SETS[name]()
     rows = []
@@ -272,10 +274,12 @@ def run(name: str, only: list[str], repeats: int) -> list[dict[str, Any]]:
             f"{'package':<48} {'test RMSE':>9} {'seconds':>8} {'CPU s':>8} {'GiB':>6}", flush=True
         )
         for number, (label, fit, _) in enumerate(FITS[name]):
-            if only and fit.__name__ not in only:
+            if given.only and fit.__name__ not in given.only:
+                continue
+            if given.labels and not any(part in label for part in given.labels):
                 continue
             long = fit is myfm
-            found = [_child(name, number, file) for _ in range(1 if long else repeats)]
+            found = [_child(name, number, file) for _ in range(1 if long else given.repeats)]
             best = min(found, key=lambda t: t.get("seconds", np.inf))
             if "error" in best:
                 print(f"{label:<48} left out: {best['error']}", flush=True)
@@ -320,6 +324,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Other packages beside pygeco.")
     parser.add_argument("sets", nargs="*", metavar="set", help=f"any of {', '.join(SETS)}")
     parser.add_argument("--only", nargs="*", default=[], help="packages, by their import name")
+    parser.add_argument("--labels", nargs="*", default=[], help="lines, by a part of their names")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--child", nargs=2, metavar=("NUMBER", "FILE"), help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -331,7 +336,7 @@ def main() -> None:
         parser.error(f"unknown set {unknown[0]!r}; use any of {', '.join(SETS)}")
     OUT.mkdir(exist_ok=True)
     for name in given.sets or SETS:
-        rows = run(name, given.only, given.repeats)
+        rows = run(name, given)
         (OUT / f"peers-{name}.json").write_text(json.dumps(rows, indent=1) + "\n")
 
 

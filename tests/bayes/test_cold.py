@@ -8,10 +8,11 @@ import scipy.sparse as sp
 
 from pygeco.arrays.low_rank import LowRank
 from pygeco.bayes.attributes import AttributeValues, group_table
-from pygeco.bayes.cold import fit_cold, put_cold, splice_cold
+from pygeco.bayes.cold import fit_cold, put_cold, shift_center, splice_cold, weigh_rows
 from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.priors import Gaussian
 from pygeco.engines import choose_engine
+from pygeco.objectives import Entries
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
 
@@ -90,3 +91,38 @@ def test_the_mean_of_draws_speaks_of_lines_with_cells_and_the_posterior_of_other
     bare = [prior._replace(cold=None) for prior in priors]
     p = replace(p, row_prior=bare[0], col_prior=bare[1])
     assert splice_cold(A, biases, p) == (A, biases)
+
+
+def test_the_center_is_shifted_to_the_least_error_at_the_known_cells():
+    rng = np.random.default_rng(4)
+    m, n = 60, 20
+    rows, cols = (make_side(rng, rng.standard_normal((size, 3))) for size in (m, n))
+    i, j = np.nonzero(rng.random((m, n)) < 0.3)
+    data = Entries(i, j, np.ones(len(i), np.float32), (m, n))
+    prior = Gaussian.of(rows, np.ones(m, bool), offset=True)
+    now = Posterior(rows, cols, prior, prior, 2.5, 0.0, 1.0)
+    centers = rng.standard_normal((m, 3)).astype(np.float32)
+    found = shift_center(data.by_col, now, prior, centers)
+    U = np.column_stack([rows.factor, rows.bias]).astype(float)
+    Z = np.column_stack([cols.factor, np.ones(n)]).astype(float)[j]
+    rest = np.sum(Z * (U - centers)[i], axis=1)
+    expected = np.linalg.solve(prior.precision + 2.5 * Z.T @ Z, 2.5 * Z.T @ rest)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_weights_go_with_cells_and_a_column_of_noise_is_dropped(problem):
+    X, _, side, _, _ = problem
+    counts = np.random.default_rng(5).integers(1, 200, M)
+    weights = weigh_rows(counts)
+    np.testing.assert_allclose(weights[:, 0] / weights[0], counts / counts[0], rtol=1e-5)
+    assert weights.sum() == pytest.approx(counts.sum() ** 2 / np.sum(counts**2), rel=1e-5)
+    levels = np.eye(200)[np.arange(M) % 200]  # two rows each
+    both = AttributeValues(
+        sp.csr_array(np.hstack([X, levels]).astype(np.float32)),
+        np.ones(M, bool),
+        ("a", "b"),
+        (2, 200),
+    )
+    tables = list(group_table(both, np.ones(M, bool), choose_engine("cpu")))
+    cold = fit_cold(side, Gaussian.of(side, np.ones(M, bool), offset=True), tables, weights)
+    assert [effect.name for effect in cold.effects] == ["a"]

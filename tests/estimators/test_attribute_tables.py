@@ -87,6 +87,23 @@ def test_ids_are_found_by_their_values_where_no_name_says_so() -> None:
     np.testing.assert_allclose(whole.matrix.toarray(), [[1], [-1]])
 
 
+def test_a_column_that_only_looks_like_ids_is_no_guess() -> None:
+    """Ages are distinct whole numbers here, and none, or one of several, that match."""
+    ids = np.arange(100, 112)
+    ages = {"age": np.arange(20, 32), "x": np.arange(12.0)}
+    with pytest.raises(ValueError, match=r"no column of 'age', 'x' has the model's ids, such as"):
+        align_attributes(ages, ids, 12)
+    with pytest.raises(
+        ValueError, match=r"with \(Attributes\(id_column='age'\), table\), or id_col"
+    ):
+        align_attributes(ages, ids, 12)
+    assert align_attributes((Attributes(id_column=None), ages), ids, 12).known.all()
+    found = align_attributes(ages | {"tag": ids[::-1]}, ids, 12)
+    assert found.encoder.id_column_ == "tag"
+    with pytest.raises(ValueError, match=r"more than one column of 'age', 'tag' has the model's"):
+        align_attributes(ages | {"age": ids, "tag": ids[::-1]}, ids, 12)
+
+
 def test_rows_in_order_need_no_ids() -> None:
     X = np.random.default_rng(0).normal(size=(4, 3))
     for ids in (None, IDS["text"][0]):

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import warnings
 
 import duckdb
 import numpy as np
@@ -628,7 +629,12 @@ def test_columns_that_a_user_names_are_attributes_not_ids() -> None:
 
 def test_the_average_of_very_many_levels_has_the_most_frequent_ones() -> None:
     words = [f"w{k:03d}" for k in range(300) for _ in range(2 + (k >= 290))]
-    encoder = Attributes(id_column=None).fit({"w": words})
+    with pytest.warns(
+        AttributeWarning, match=r"column 'w' has 300 levels for 610 rows, from which"
+    ):
+        encoder = Attributes(id_column=None).fit({"w": words})
+    with warnings.catch_warnings(action="error"):
+        Attributes(id_column=None, categories=["w"]).fit({"w": words})
     found = dense(encoder.transform({"w": [None]}))[0]
     assert np.count_nonzero(found) == 256
     np.testing.assert_allclose(found[290:], 3 / len(words), rtol=1e-6)

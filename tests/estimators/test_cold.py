@@ -65,6 +65,8 @@ def test_new_rows_and_columns_are_predicted_by_their_attributes(world, posterior
         assert 0.8 < np.mean(np.abs(noisy - found) < 1.645 * deviation) < 0.99
     i, j, _ = cells(world, range(120), range(50))
     np.testing.assert_array_equal(model.predict(i, j, **new), model.predict(i, j))
+    none = {"new_rows": users[:0], "new_columns": items[:0]}
+    np.testing.assert_array_equal(model.predict(i, j, **none), model.predict(i, j))
 
 
 def test_one_new_row_as_a_dict_of_what_is_known_of_it(model):

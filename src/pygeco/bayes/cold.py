@@ -15,9 +15,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import host, inner, on, zeros
+from pygeco.arrays.kinds import contiguous, host, inner, on, ones, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.effects import (
+    MIN_DEGREES,
+    MIN_STAYING_SHARE,
     Effect,
     center_rows,
     doubt_rows,
@@ -31,6 +33,7 @@ from pygeco.bayes.posterior import Known, Posterior
 from pygeco.bayes.priors import FLOAT, Gaussian, stack_side
 from pygeco.bayes.ridge import RidgeGroup
 from pygeco.bayes.screening import keep_telling
+from pygeco.engines import Cells
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
 from pygeco.objectives.entries.objective import Entries
@@ -42,22 +45,55 @@ TOLERANCE = 1e-4  # of the coefficients: attributes are few beside cells
 def place_cold_lines(data: Entries, now: Posterior, known: Known) -> Posterior:
     """Rows and columns without cells where their attributes put them; a prior for new ones."""
     tables = known.tables
-    rows, row_prior = _place(now.rows, now.row_prior, tables.rows, data.by_row.counts())
-    cols, col_prior = _place(now.cols, now.col_prior, tables.cols, data.by_col.counts())
+    rows, row_prior = _place(data.by_row, data.by_col, now, tables.rows)
+    cols, col_prior = _place(data.by_col, data.by_row, now.T, tables.cols)
     return replace(now, rows=rows, cols=cols, row_prior=row_prior, col_prior=col_prior)
 
 
 def _place(
-    side: Side, prior: Gaussian, tables: Sequence[RidgeGroup], counts: NDArray[np.int64]
+    own: Cells, other: Cells, now: Posterior, tables: Sequence[RidgeGroup]
 ) -> tuple[Side, Gaussian]:
+    side, prior, counts = now.rows, now.row_prior, own.counts()
     if not tables:
         return side, prior
-    weights = counts.astype(FLOAT) / FLOAT(max(float(counts.sum()) / len(counts), 1e-30))
-    tables = keep_telling(side, prior, tables)
-    cold = fit_cold(side, prior, tables, weights[:, None])
+    cold = fit_cold(side, prior, keep_telling(side, prior, tables), weigh_rows(counts))
+    names = {effect.name for effect in cold.effects}
+    tables = [group for group in tables if group.name in names]
     centers = _move(tables, cold.effects, side) + on(cold.centre.astype(FLOAT), side.factor)
+    shift = shift_center(other, now, cold, centers)
+    cold = cold._replace(centre=cold.centre + shift)
+    centers = centers + on(shift.astype(FLOAT), centers)
     doubt = doubt_rows(tables, cold.effects) if tables else zeros(len(counts), centers, FLOAT)
     return put_cold(side, cold, counts > 0, centers, doubt), prior._replace(cold=cold)
+
+
+def weigh_rows(counts: NDArray[np.int64]) -> Array:
+    """Weights (m, 1) that go with the cells of rows, and sum to as many as are worth as much.
+
+    That is (Σ c)² / Σ c² (Kish 1965): a row with many cells is not many rows.
+    """
+    total, squares = (float(np.sum(counts.astype(float) ** power)) for power in (1, 2))
+    return (counts * (total / max(squares, 1e-30))).astype(FLOAT)[:, None]
+
+
+def shift_center(other: Cells, now: Posterior, cold: Gaussian, centers: Array) -> Array:
+    """What to add to the centers for the least squared error at the known cells.
+
+    Who knows a column is not anyone: those who rate a film are mostly those who like it. A cell of
+    a new row is one of such a row, so that its column and what the row is go together. With
+    z_j = (v_j, 1), Σ z_j z_jᵀ a = Σ z_j z_jᵀ (x_i − center_i) over the cells, under the prior of a
+    row. `other` has the cells by column. O(|E| d).
+    """
+    X, _ = stack_side(now.rows)
+    every = ones(other.size, other.values, FLOAT)
+    sums = other.engine.products(other, every, 1.0, contiguous(X - centers, FLOAT))
+    cols = now.cols
+    Z = np.column_stack([cols.factor, ones(len(cols.bias), cols.bias, FLOAT)]).astype(float)
+    shares = np.sum(Z * sums, axis=1)[:, None]
+    weights = other.counts().astype(float)[:, None]
+    system = cold.precision + now.tau * inner(Z, weights * Z)
+    shift: Array = np.linalg.solve(system, now.tau * inner(Z, shares))[:, 0]
+    return shift
 
 
 def _move(tables: Sequence[RidgeGroup], effects: Sequence[Effect], side: Side) -> Array:
@@ -68,14 +104,35 @@ def _move(tables: Sequence[RidgeGroup], effects: Sequence[Effect], side: Side) -
 
 
 def fit_cold(side: Side, prior: Gaussian, tables: Sequence[RidgeGroup], weights: Array) -> Gaussian:
-    """The Gaussian about attributes alone of rows that count by their weights (m, 1)."""
+    """The Gaussian about attributes alone of rows that count by their weights (m, 1).
+
+    Without the groups that fade.
+    """
+    while True:
+        cold, before = _fit_rounds(side, prior, tables, weights)
+        kept = [
+            group
+            for group, effect, old in zip(tables, cold.effects, before, strict=True)
+            if effect.degrees >= max(MIN_DEGREES, MIN_STAYING_SHARE * old.degrees)
+        ]
+        if len(kept) == len(tables):
+            break
+        tables = kept
+    return cold._replace(effects=state_doubts(tables, cold.effects, weights)) if tables else cold
+
+
+def _fit_rounds(
+    side: Side, prior: Gaussian, tables: Sequence[RidgeGroup], weights: Array
+) -> tuple[Gaussian, tuple[Effect, ...]]:
+    """The Gaussian with all of these groups, and their effects a round before."""
     X, W = stack_side(side)
-    effects = start_effects(tables, X.shape[1])
+    effects = before = start_effects(tables, X.shape[1])
     total = float(weights.sum())
     moves = _move(tables, effects, side)
     for _ in range(ROUNDS if tables else 1):
         centre = host(np.sum(weights * (X - moves), axis=0, dtype=float)) / total
         T = X - on(centre.astype(FLOAT), X)
+        before = effects
         if tables:
             effects = solve_effects(tables, effects, T, weights, TOLERANCE)
             moves = center_rows(tables, effects)
@@ -87,9 +144,7 @@ def fit_cold(side: Side, prior: Gaussian, tables: Sequence[RidgeGroup], weights:
         prior.switch_offset(centre, covariance)
         precision = np.linalg.inv(covariance)
         effects = weigh_effects(tables, effects, precision, prior.unknowns)
-    if tables:
-        effects = state_doubts(tables, effects, weights)
-    return Gaussian(precision, centre, prior.some, prior.offset, effects)
+    return Gaussian(precision, centre, prior.some, prior.offset, effects), before
 
 
 def put_cold(

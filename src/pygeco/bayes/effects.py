@@ -32,6 +32,7 @@ DOUBT_DRAWS = 16  # of the coefficients about their mean, kept with a model
 START_WEIGHT = 10.0  # λ of a group at first, in mean squared norms of its rows
 MAX_WEIGHT = 1e8  # in the same unit; from here on a group says nothing
 MIN_DEGREES = 0.1  # of freedom, below which a group is dropped
+MIN_STAYING_SHARE = 0.95  # of a group's degrees of freedom after one more sweep; else it fades
 RIDGE_TOLERANCE = 1e-2  # of a sweep's solution, which the next sweep starts from
 
 
@@ -109,15 +110,17 @@ def solve_effects(
     Rows count by `there` (m, 1): one, zero, or weights.
     """
     d = T.shape[1]
-    signs = tuple(draw_signs(group, t) for t, group in enumerate(groups))
+    # In units of the groups' own rows: else the noise of large ones drowns the trace of small ones.
+    units = [FLOAT(_unit(group) ** 0.5 if len(groups) > 1 else 1.0) for group in groups]
+    signs = tuple(units[t] * draw_signs(group, t) for t, group in enumerate(groups))
     right = _join(multiply_transposed(groups, there * T), signs)
     start = _join(tuple(e.coefficients for e in effects), tuple(e.doubt for e in effects))
     weights = [e.weight for e in effects]
     found = solve_ridge(groups, weights, right, start, there=there, tolerance=tolerance)
     solved = []
-    for effect, group, block, z in zip(effects, groups, found, signs, strict=True):
+    for effect, group, block, z, unit in zip(effects, groups, found, signs, units, strict=True):
         probes = block[:, d:]
-        trace = float(host(np.sum(z * probes, dtype=float))) / PROBES
+        trace = float(host(np.sum(z * probes, dtype=float))) / (PROBES * float(unit) ** 2)
         degrees = min(max(group.size - effect.weight * trace, 0.0), float(group.size))
         solved.append(effect._replace(coefficients=block[:, :d], degrees=degrees, doubt=probes))
     return tuple(solved)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pygeco.arrays.kinds import distant
 from pygeco.bayes.attributes import AttributeValues, group_pattern, group_table
-from pygeco.bayes.effects import MIN_DEGREES, start_effects, state_doubts
+from pygeco.bayes.effects import MIN_DEGREES, MIN_STAYING_SHARE, start_effects, state_doubts
 from pygeco.bayes.posterior import Known, Posterior, update_priors
 from pygeco.bayes.priors import Gaussian
 from pygeco.bayes.ridge import TABLE, RidgeGroup
@@ -19,7 +19,6 @@ from pygeco.objectives.entries.objective import Entries
 MAX_SWEEPS = 20
 MIN_SWEEPS = 6  # before a group of attributes may be dropped, or before the end while they change
 TOLERANCE = 5e-4  # by which the expected error falls in the last sweep
-MIN_STAYING_SHARE = 0.95  # of a group's degrees of freedom after one more sweep; else it fades
 
 
 def gather_known(

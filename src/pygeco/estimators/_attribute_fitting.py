@@ -27,6 +27,8 @@ from pygeco.io.tables import find_column
 
 MAX_LEVELS = 5_000  # more of them are identifiers: the rows of each are too few to learn from
 MAX_DISTINCT_SHARE = 0.9  # distinct levels a known one, above which they are identifiers
+MANY_LEVELS = 100  # from here on a warning tells of levels of few rows
+MIN_ROWS_PER_LEVEL = 5  # fewer say next to nothing of a level
 IDENTIFIER, CONSTANT, EMPTY = "identifier", "constant", "no known value"
 
 
@@ -73,7 +75,21 @@ def fit_column(table: AttributeTable, name: str, wishes: Wishes) -> Coder | str:
         return CONSTANT
     if wish is None and is_identifier(levels, len(words.codes)):
         return IDENTIFIER
+    if wish is None and kind == "category":
+        warn_rare_levels(name, levels, len(words.codes))
     return LevelCoder.fit(name, kind, words)
+
+
+def warn_rare_levels(name: str, levels: int, known: int) -> None:
+    """A warning where a column has many levels of few rows each, as codes of places have."""
+    if levels > MANY_LEVELS and known < MIN_ROWS_PER_LEVEL * levels:
+        warnings.warn(
+            f"X: column {name!r} has {levels:,} levels for {known:,} rows, from which little can "
+            "be learned; shorten them (a code of a place to its first signs) or leave the column "
+            "out, or name it in categories= to keep it as it is.",
+            AttributeWarning,
+            stacklevel=5,
+        )
 
 
 def read_words(table: AttributeTable, name: str, kind: str, separator: str) -> Words:

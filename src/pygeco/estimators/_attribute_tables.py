@@ -18,8 +18,10 @@ from pygeco.io.attribute_tables import (
     AttributeTable,
     find_id_column,
     is_distinct,
+    is_named_id,
     take_rows,
 )
+from pygeco.io.column_names import list_names
 from pygeco.io.tables import find_positions, make_comparable, parse_ids
 
 MIN_KNOWN_SHARE = 0.5  # of a column's values, for it to hold the model's ids though not called so
@@ -62,7 +64,8 @@ def align_attributes(
     """
     encoder, given = _split_pair(attributes, name)
     table = take_rows(given)
-    column = _find_ids(encoder, table, ids) if isinstance(table, AttributeTable) else None
+    is_table = isinstance(table, AttributeTable)
+    column = _find_ids(encoder, table, ids, name) if is_table else None
     if not encoder.__sklearn_is_fitted__():
         encoder = clone(encoder)
         if isinstance(table, AttributeTable):
@@ -94,22 +97,37 @@ def _split_pair(attributes: Any, name: str) -> tuple[Attributes, Any]:
     return Attributes(), attributes
 
 
-def _find_ids(encoder: Attributes, table: AttributeTable, ids: NDArray[Any] | None) -> str | None:
-    """The column of ids: that of the encoder's fit, or as the encoder says, or the one whose
-    values are for the most part the model's.
+def _find_ids(
+    encoder: Attributes, table: AttributeTable, ids: NDArray[Any] | None, name: str
+) -> str | None:
+    """The column of ids: that of the encoder's fit, or as the encoder says, or one that is named
+    so, or the only one whose values are distinct and for the most part the model's.
     """
     if encoder.__sklearn_is_fitted__() and encoder.id_column_ in table.columns:
         return encoder.id_column_
     named = Wishes.of(encoder, table.names).kinds
     found = find_id_column(table, encoder.id_column, named)
-    if found is not None or ids is None or encoder.id_column != "auto":
+    if ids is None or encoder.id_column != "auto" or (found is not None and is_named_id(found)):
         return found
-    for name in table.names:
-        if name not in named and is_distinct(table, name):
-            known = find_positions(ids, table.ids(name)) >= 0
-            if known.mean() > MIN_KNOWN_SHARE:
-                return name
-    return None
+    free = [column for column in table.names if column not in named and is_distinct(table, column)]
+    fitting = [column for column in free if _share_known(ids, table.ids(column)) > MIN_KNOWN_SHARE]
+    if len(fitting) == 1:
+        return fitting[0]
+    which = "more than one column" if fitting else "no column"
+    shown = list_names(fitting or table.names)
+    example = (fitting or free or table.names)[0]
+    raise ValueError(
+        f"{name}: {which} of {shown} has the model's ids, such as {ids[:1].tolist()[0]!r}; say "
+        f"which it is with (Attributes(id_column={example!r}), table), or id_column=None where the "
+        "lines are in the order of the sorted ids."
+    )
+
+
+def _share_known(ids: NDArray[Any], wanted: NDArray[Any]) -> float:
+    """The share of ids that are the model's, as they are or as they are written."""
+    if len(ids) and not np.any(make_comparable(ids, wanted)[1]):
+        wanted = parse_ids(ids, [str(one) for one in wanted.tolist()])
+    return float(np.mean(find_positions(ids, wanted) >= 0)) if len(wanted) else 0.0
 
 
 def _refuse_repeats(wanted: NDArray[Any], column: str, name: str) -> None:

@@ -50,7 +50,7 @@ class Extended(NamedTuple):
         wanted = np.asarray(given)
         at = np.asarray(wanted if ids is None else find_positions(ids, wanted)).astype(np.int64)
         total = self.model.shape[side]
-        if ids is not None and new is not None and new.ids is not None:
+        if ids is not None and new is not None and new.ids is not None and len(new):
             place = find_unsorted(new.ids, wanted)
             at = np.where((at < 0) & (place >= 0), own + place, at)
         if np.any((at < 0) | (at >= total)):
@@ -70,7 +70,7 @@ def extend(estimator: _CompletionState, new_rows: Any, new_columns: Any) -> Exte
         None if given is None else encode_lines(encoder, given, side, NAMES[side])
         for side, (given, encoder) in enumerate(zip((new_rows, new_columns), encoders, strict=True))
     ]
-    rows, columns = (None if new is None else new.values for new in sides)
+    rows, columns = (new.values if new is not None and len(new) else None for new in sides)
     model = add_lines(estimator.model_, rows, columns)
     return Extended(model, estimator.model_, (sides[0], sides[1]))
 

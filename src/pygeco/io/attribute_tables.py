@@ -153,6 +153,11 @@ def find_id_column(
     return first if is_clear and is_distinct(table, first) else None
 
 
+def is_named_id(name: str) -> bool:
+    """Whether a column's name says that it holds ids, or what the rows are."""
+    return plain_name(name) in ID_NAMES | SUBJECT_NAMES
+
+
 def is_distinct(table: AttributeTable, name: str) -> bool:
     """Whether a column has another text or whole number in each row."""
     try:
