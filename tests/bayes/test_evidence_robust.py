@@ -1,5 +1,7 @@
 """The evidence under losses that outliers pull less: weighted squares that touch them."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,8 @@ ROBUST = {
     "absolute": losses.Absolute(0.3),
 }
 
+INTERRUPTED = {"loss": "huber", "posterior": 2, "random_state": 0}
+
 
 def spoiled(shape=(300, 200), cells=15_000, rank=3, share=0.04, seed=0):
     """Cells of a low-rank matrix with noise of deviation 0.3, some of them gross outliers."""
@@ -27,6 +31,19 @@ def spoiled(shape=(300, 200), cells=15_000, rank=3, share=0.04, seed=0):
     bad = rng.random(cells) < share
     values[bad] += 8 * rng.standard_normal(bad.sum())
     return (rows, cols, values, shape), truth
+
+
+@cache
+def squared_fit() -> MatrixCompletion:
+    return MatrixCompletion(random_state=0).fit(spoiled()[0])
+
+
+@cache
+def whole_fit() -> tuple[MatrixCompletion, list[int]]:
+    """A fit that nothing interrupts, and the sweeps that it told of."""
+    told = []
+    whole = MatrixCompletion(callback=told.append, **INTERRUPTED).fit(spoiled()[0])
+    return whole, [s.sweeps for s in told if isinstance(s, Sweep)]
 
 
 def error(model, truth) -> float:
@@ -100,10 +117,9 @@ def test_cells_are_weighted_alike_in_both_orders_and_count_as_before() -> None:
 @pytest.mark.parametrize("name", ROBUST)
 def test_outliers_are_seen_through(name) -> None:
     data, truth = spoiled()
-    squared = MatrixCompletion(random_state=0).fit(data)
     model = MatrixCompletion(loss=name, random_state=0).fit(data)
     assert model.rank_ == 3
-    assert error(model, truth) < 0.25 * error(squared, truth)
+    assert error(model, truth) < 0.25 * error(squared_fit(), truth)
     path = MatrixCompletion(3, loss=name, penalty=Ridge(1e-5), biases=True, random_state=0)
     assert error(model, truth) < error(path.fit(data), truth)
     if name == "huber":  # δ is twice the noise, by the model's own residuals
@@ -190,10 +206,7 @@ class EnoughError(Exception):
 @pytest.mark.parametrize("sweeps", [1, 15, 30, 60])
 def test_a_fit_that_was_interrupted_goes_on_to_the_same_bits(sweeps, tmp_path) -> None:
     data, _ = spoiled()
-    told = []
-    settings = {"loss": "huber", "posterior": 2, "random_state": 0}
-    whole = MatrixCompletion(callback=told.append, **settings).fit(data)
-    counts = [s.sweeps for s in told if isinstance(s, Sweep)]
+    whole, counts = whole_fit()
     assert counts == sorted(set(counts))
 
     def stop(sweep) -> bool:
@@ -202,8 +215,8 @@ def test_a_fit_that_was_interrupted_goes_on_to_the_same_bits(sweeps, tmp_path) -
         return False
 
     with pytest.raises(EnoughError):
-        MatrixCompletion(callback=stop, **settings).fit(data, checkpoint=tmp_path / "c")
-    again = MatrixCompletion(**settings).fit(data, checkpoint=tmp_path / "c")
+        MatrixCompletion(callback=stop, **INTERRUPTED).fit(data, checkpoint=tmp_path / "c")
+    again = MatrixCompletion(**INTERRUPTED).fit(data, checkpoint=tmp_path / "c")
     np.testing.assert_array_equal(again.to_dense(), whole.to_dense())
     assert again.loss_ == whole.loss_
 

@@ -9,7 +9,7 @@ from pygeco import Entries, LowRank, Solver, minimize
 from pygeco.data import make_low_rank
 from pygeco.rivals import admira, hazan, js, optspace, r1mp, soft_impute, svt
 
-SIDE, RANK = 500, 5
+SIDE, RANK = 200, 3
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def truth() -> LowRank:
 
 @pytest.fixture(scope="module")
 def entries(truth) -> Entries:
-    """30 % of the cells of a rank-5 matrix, 500 × 500."""
+    """30 % of the cells of a rank-3 matrix, 200 × 200."""
     rows, cols = np.nonzero(np.random.default_rng(1).random((SIDE, SIDE)) < 0.3)
     return Entries(rows, cols, truth.entries(rows, cols), (SIDE, SIDE))
 
