@@ -76,8 +76,8 @@ def _lists(found: Lists, kinds: tuple[str, str, str]) -> dict[str, Any]:
 def _on_popularity(kinds: tuple[str, str, str]) -> str:
     row, column, cell = kinds
     return (
-        f" Popularity is ahead here: {cell}s are of {column}s that {row}s chose themselves, and a "
-        f"model of the values does not model that choice."
+        f" Popularity is ahead here: {cell}s are of {column}s that {row}s chose themselves, and "
+        f"there are too few of them to learn more of that choice than what is popular."
     )
 
 

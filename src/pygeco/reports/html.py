@@ -57,6 +57,7 @@ def report(
         raise ValueError(
             "model: its rows are on a cluster; call model.to('cpu') first, or load its file."
         )
+    model.learn_lists()
     page = render(gather_content(model, held_out, titles, heading))
     path = Path(output)
     with whole_file(path) as file:
