@@ -20,14 +20,16 @@ settings.load_profile("pygeco")
 
 # Files that take longest come first, so that no process is left alone with one at the end.
 SLOW = (
-    "engines/dask/test_engine.py", "test_docs.py", "trust/test_reproducible.py", "test_bench.py",
-    "io/partitioned/test_fit.py", "trust/test_laws.py", "engines/test_engines.py",
-    "cli/test_fit.py", "estimators/test_sklearn.py", "trust/test_load.py",
-    "trust/test_kill.py", "trust/test_supply.py", "io/partitioned/test_model.py",
-    "io/partitioned/test_reading.py", "trust/test_fuzz.py", "algorithm/corrections/test_sweep.py",
-    "algorithm/test_paper.py", "experiments/test_figure1.py", "trust/test_disk.py",
-    "bayes/test_sampling.py", "test_gallery.py",
-    "objectives/entries/test_observed.py", "reports/test_browser.py",
+    "engines/dask/test_engine.py", "io/partitioned/test_fit.py", "test_docs.py",
+    "io/partitioned/test_reading.py", "io/partitioned/test_model.py", "io/partitioned/test_ids.py",
+    "trust/test_reproducible.py", "engines/test_engines.py", "algorithm/test_measured_paths.py",
+    "cli/test_streams.py", "estimators/test_feature_model.py", "objectives/dense/test_objective.py",
+    "experiments/test_figure1.py", "algorithm/test_solver.py", "trust/test_load.py", "test_bench.py",
+    "trust/test_disk.py", "reports/test_browser.py", "trust/test_kill.py", "trust/test_laws.py",
+    "test_gallery.py", "bayes/test_sampling.py", "bayes/test_evidence_robust.py",
+    "cli/test_watching.py", "trust/test_fuzz.py", "trust/test_supply.py", "cli/test_console.py",
+    "algorithm/test_paper.py", "estimators/test_robust_ratings.py", "cli/test_fit.py",
+    "estimators/test_sklearn.py", "algorithm/corrections/test_sweep.py",
 )  # fmt: skip
 
 CLUSTER_FOLDER = "tests/io/partitioned/"

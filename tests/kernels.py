@@ -11,19 +11,21 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from pygeco import Entries, MatrixCompletion, Solver, minimize
+from pygeco import Clicks, Entries, MatrixCompletion, Solver, minimize
 from pygeco.data import make_ratings
 from pygeco.engines.dask import sweeps
 from pygeco.engines.values import Ridges
 
 
 def path(dtype: str) -> None:
-    """Half-sweeps, residuals and products."""
+    """Half-sweeps, residuals and products, of ratings and of clicks."""
     rows, cols, values, shape = make_ratings((60, 40), 1_000)
     entries = Entries(rows, cols, values.astype(dtype), shape)
     for solver in (Solver(correction="sweep"), Solver(correction="core")):
         minimize(entries, 2, solver, random_state=0)
     columns(entries, np.ones((60, 2), dtype), np.ones((40, 2), dtype))
+    clicks = Clicks((rows, cols, values, shape), dtype=dtype)
+    minimize(clicks, 2, Solver(correction="sweep"), random_state=0)
 
 
 def columns(entries: Entries, fixed: np.ndarray, start: np.ndarray) -> None:
