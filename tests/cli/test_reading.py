@@ -101,6 +101,6 @@ def test_marks_are_refused_left_out_and_remembered(tmp_path) -> None:
 
 def test_clicks_are_told(tmp_path) -> None:
     frame().assign(rating=1).to_csv(tmp_path / "r.csv", index=False)
-    told = run("fit", tmp_path / "r.csv", "-o", tmp_path / "m", code=2).stderr
+    told = run("fit", tmp_path / "r.csv", "-o", tmp_path / "m", "--explicit", code=2).stderr
     assert "every value is 1, so these are clicks" in told
-    assert "no estimator for clicks yet" in told
+    assert "--implicit" in told

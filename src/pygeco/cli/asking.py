@@ -11,7 +11,13 @@ import typer
 
 from pygeco.cli.answers import TableOutput, add_titles, check_table_output, write_answer
 from pygeco.cli.console import Voice, report_errors
-from pygeco.cli.models import find_known_ids, open_model, parse_user_ids, read_listed_ids
+from pygeco.cli.models import (
+    find_known_ids,
+    is_of_clicks,
+    open_model,
+    parse_user_ids,
+    read_listed_ids,
+)
 from pygeco.cli.newcomers import (
     Newcomers,
     parse_newcomers,
@@ -73,7 +79,7 @@ def predict(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Predict the rating of each pair of user and item in a file.
+    """Predict the rating of each pair of user and item in a file; the score of a model of clicks.
 
     An id that was not fitted is predicted by its attributes in --users or --items, if the model
     was fitted with some. Without, it counts as the average user or item, unless --unknown says
@@ -92,7 +98,11 @@ def predict(
                 parts.append(predict_with(fitted, some, new, return_std=std, unknown=unknown))
         import pyarrow as pa
 
-        write_answer(pa.concat_tables(parts), output, voice)
+        table = pa.concat_tables(parts)
+        if is_of_clicks(fitted):
+            names = ["score" if name == "prediction" else name for name in table.column_names]
+            table = table.rename_columns(names)
+        write_answer(table, output, voice)
 
 
 def recommend(
@@ -117,7 +127,7 @@ def recommend(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """The k items with the highest predicted rating for a user, best first.
+    """The k items with the highest predicted rating, or score, for a user, best first.
 
     A user that the model does not know gets the list of the average user, and a column `known` then
     says which users those are, unless --unknown says otherwise. A model that was fitted with
@@ -189,6 +199,11 @@ def _find_newcomers(
     model: Any, described: list[str] | None, path: Path | None, voice: Voice
 ) -> Newcomers | None:
     """The new users that lists are asked for, if any."""
+    if (described or path) and is_of_clicks(model):
+        raise ValueError(
+            f"{'--new-user' if described else '--new-users'}: a model of clicks knows users by "
+            "their clicks alone; fit with theirs, or use ImplicitCompletion.transform."
+        )
     if described:
         return parse_newcomers(model, described)
     return None if path is None else read_newcomers(model, path, 0, "--new-users", voice)
@@ -202,7 +217,7 @@ def _rank_for(
 
     from pygeco.errors import UnknownIdWarning
 
-    parts = []
+    parts, called = [], "score" if is_of_clicks(model) else "prediction"
     with (
         speak_of("recommend", "--user" if new is None else new.option),
         voice.progress("ranking") as bar,
@@ -213,7 +228,7 @@ def _rank_for(
             rows, told = (users[block], None) if new is None else new.ask(block)
             best = model.recommend(rows, k, new_rows=told, **limits)
             best.rows = users[block]
-            parts.append(_named(best, "user", "item", "prediction"))
+            parts.append(_named(best, "user", "item", called))
     return pa.concat_tables(parts)
 
 

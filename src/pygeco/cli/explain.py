@@ -8,7 +8,7 @@ import typer
 
 from pygeco.cli.answers import TableOutput, add_titles, check_table_output, write_answer
 from pygeco.cli.console import Voice, report_errors
-from pygeco.cli.models import find_known_ids, open_model
+from pygeco.cli.models import find_known_ids, is_of_clicks, open_model
 from pygeco.cli.options import Count, Json, Model, Overwrite, Title, TitleItem, Titles
 
 if TYPE_CHECKING:
@@ -27,11 +27,12 @@ def explain(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Which of a user's own ratings drive a prediction, strongest first.
+    """Which of a user's own ratings, or clicks, drive a prediction, strongest first.
 
     The prediction is a sum: a base, which the item and the average user say, what each rating of
     the user adds, and what the user's attributes add where the fit was told some. Needs a model
-    fitted with the evidence, which is the default.
+    fitted with the evidence, which is the default. The score of a model of clicks is a sum of what
+    each click adds.
     """
     with report_errors("explain"):
         import pyarrow as pa
@@ -40,7 +41,8 @@ def explain(
         voice, fitted = Voice(as_json), open_model(model)
         row = find_known_ids(fitted.row_ids_, [user], "--user")
         column = find_known_ids(fitted.column_ids_, [item], "--item")
-        if fitted.posterior_ is None:
+        clicks = is_of_clicks(fitted)
+        if fitted.posterior_ is None and not clicks:
             raise ValueError(
                 "MODEL: was fitted without the evidence, so its predictions are no sum over "
                 "ratings; fit with --penalty evidence."
@@ -51,14 +53,15 @@ def explain(
         table = add_titles(table, fitted, titles, title_item, title)
         if as_json and output is None:
             said = {
-                "prediction": predicted,
+                "score" if clicks else "prediction": predicted,
                 "base": why.base,
                 "attributes": why.attributes,
                 "rows": table.to_pylist(),
             }
             voice.result(said, "")
             return
-        voice.note(describe_reasons(predicted, why))
+        told = f"score {predicted:.3f}, the sum over the user's clicks."
+        voice.note(told if clicks else describe_reasons(predicted, why))
         write_answer(table, output, voice)
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from pygeco.cli import fit_plan as asked
 from pygeco.cli.attributes import OPTIONS, read_sides, take_sides
+from pygeco.cli.click_fit import fit_clicks
+from pygeco.cli.click_reading import read_cells
 from pygeco.cli.cluster import open_cluster, parse_cluster
 from pygeco.cli.console import Voice, explain_write_errors, report_errors
 from pygeco.cli.fit_plan import Plan, make_settings, refuse_both
@@ -24,6 +26,7 @@ def fit(
     rating: Rating = None,
     missing: Missing = None,
     matrix: asked.Matrix = False,
+    implicit: asked.Implicit = None,
     rank: asked.Rank = "auto",
     loss: asked.Loss = "squared",
     penalty: asked.Penalty = "auto",
@@ -44,12 +47,11 @@ def fit(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Fit a model to a file of ratings and write it to a model file.
+    """Fit a model to a file of ratings or of clicks and write it to a model file.
 
     While it runs, MODEL.checkpoint keeps its state; --resume continues from it, to the same bits.
     """
     with report_errors("fit", "interrupted; the same command with --resume continues."):
-        refuse_both("--restart", restart, "--resume", resume)
         refuse_both("--holdout", holdout, "--test", test)
         plan = Plan(
             ratings,
@@ -67,6 +69,7 @@ def fit(
             matrix=matrix,
             overwrite=overwrite,
             attributes=(users, items),
+            implicit=implicit,
         )
         _run(plan, Voice(as_json))
 
@@ -83,8 +86,12 @@ def _run(plan: Plan, voice: Voice) -> None:
     tables = read_sides(plan.attributes)
     with open_cluster(plan.cluster, plan.ratings, voice) as client:
         parts = client is not None and is_in_parts(plan.ratings)
-        ratings = read_parts(plan, voice, client) if parts else read_ratings(plan, voice)
+        read = read_ratings if client is not None else read_cells
+        ratings = read_parts(plan, voice, client) if parts else read(plan, voice)
         voice.note(ratings.found)
+        if ratings.clicks:
+            fit_clicks(plan, voice, ratings)
+            return
         held = ratings.held if plan.test is None else read_test(plan, voice, ratings.fitted)
         on_cluster = client is not None
         taken = take_sides(plan.attributes, tables, ratings.fitted, on_cluster=on_cluster)

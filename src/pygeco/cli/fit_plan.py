@@ -24,6 +24,14 @@ Output = Annotated[Path, typer.Option("--output", "-o", help="The model file to 
 Matrix = Annotated[
     bool, typer.Option("--matrix", help="The file is a matrix: a row a user, a column an item.")
 ]
+Implicit = Annotated[
+    bool | None,
+    typer.Option(
+        "--implicit/--explicit",
+        help="Whether these are clicks, plays or purchases, or ratings. By default the file tells: "
+        "pairs, lists, counts and ratings that are all equal are clicks.",
+    ),
+]
 Rank = Annotated[str, typer.Option(help="The highest rank, which the model keeps to, or auto.")]
 Loss = Annotated[
     Literal[
@@ -91,6 +99,15 @@ Restart = Annotated[
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the fit and of the split.")]
 
+# Options that clicks do not have, the setting of each and its default.
+FOR_RATINGS = (
+    ("--loss", ("loss", "squared")),
+    ("--penalty", ("penalty", "auto")),
+    ("--posterior", ("posterior", 0)),
+    ("--pattern", ("pattern", "auto")),
+    ("--missing", ("missing_values", "auto")),
+)
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -109,8 +126,10 @@ class Plan:
     matrix: bool
     overwrite: bool
     attributes: tuple[Path | None, Path | None] = (None, None)  # of users, of items
+    implicit: bool | None = None  # None: the file tells
 
     def __post_init__(self) -> None:
+        refuse_both("--restart", self.restart, "--resume", self.resume)
         if self.cluster is not None and self.attributes[0] is not None:
             raise ValueError(
                 "--users: is not for --engine dask, where --items and --pattern are; leave it out, "
@@ -119,6 +138,10 @@ class Plan:
         for option, path in zip(OPTIONS, self.attributes, strict=True):
             if str(path) == "-" and [self.ratings, *map(str, self.attributes)].count("-") > 1:
                 raise ValueError(f"{option}: standard input has one table; name a file instead.")
+        if self.implicit and self.cluster is not None:
+            raise ValueError(
+                "--implicit: clicks are fitted on one machine; leave --engine dask out."
+            )
         if self.matrix and self.cluster is not None:
             raise ValueError("--matrix: is read on this machine; leave --engine dask out.")
 
@@ -130,6 +153,14 @@ class Plan:
     @property
     def seed(self) -> int:
         return int(self.settings["random_state"])
+
+    @property
+    def for_ratings(self) -> str | None:
+        """The first option that says something of ratings alone, where one is given."""
+        given = {option: self.settings[name] != value for option, (name, value) in FOR_RATINGS}
+        given |= {o: path is not None for o, path in zip(OPTIONS, self.attributes, strict=True)}
+        given["--duplicates"] = self.settings["duplicates"] in ("mean", "last")
+        return next((option for option, is_given in given.items() if is_given), None)
 
     @property
     def checkpoint(self) -> Path:

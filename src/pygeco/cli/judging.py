@@ -7,11 +7,21 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from pygeco.cli.click_fit import describe_choice, tell_choice
+from pygeco.cli.click_reading import read_clicks_for
 from pygeco.cli.console import Voice, explain_write_errors, report_errors
-from pygeco.cli.models import open_model
-from pygeco.cli.options import Count, Item, Json, Model, Overwrite, Rating, User
+from pygeco.cli.models import is_of_clicks, open_model
+from pygeco.cli.options import Item, Json, Model, Overwrite, Rating, User
 from pygeco.cli.outputs import check_output
 from pygeco.cli.reading import read_for
+
+Protocol = Annotated[
+    Literal["auto", "ratings", "all"],
+    typer.Option(
+        help="ratings: errors, and lists by ratings above the threshold. all: for each user all "
+        "new items are ranked, and every row of the file counts. auto: all for a model of clicks."
+    ),
+]
 
 
 def evaluate(
@@ -22,7 +32,11 @@ def evaluate(
     user: User = None,
     item: Item = None,
     rating: Rating = None,
-    k: Count = 10,
+    k: Annotated[
+        int | None,
+        typer.Option("-k", "--count", min=1, help="Length of the lists; default: 10, 10 and 20."),
+    ] = None,
+    protocol: Protocol = "auto",
     threshold: Annotated[
         float | None,
         typer.Option(help="Ratings from here on are relevant; default: the fitted mean."),
@@ -31,6 +45,7 @@ def evaluate(
 ) -> None:
     """RMSE, MAE and coverage of 90% intervals; precision, recall and NDCG of the first k.
 
+    Of clicks, and with --protocol all, the lists alone are judged, by every row of the file.
     Ratings that the model was fitted to are left out, and counted. Users and items that the model
     does not know count in the errors, as the average one, and not in the rankings. Lists
     leave out what the user had rated in the fit.
@@ -39,12 +54,62 @@ def evaluate(
         from pygeco.estimators import evaluate as judged
 
         voice, fitted = Voice(as_json), open_model(model)
-        table = read_for(fitted, ratings, {"user": user, "item": item, "rating": rating}, voice)
+        columns = {"user": user, "item": item, "rating": rating}
+        if _judges_lists(protocol, fitted, threshold):
+            clicks = read_clicks_for(fitted, ratings, columns, voice)
+            with voice.progress("ranking") as bar:
+                lists = judged(fitted, clicks, protocol="all", k=k, progress=bar)
+            voice.result(lists.to_dict() | _counts(lists), _tell_lists(lists))
+            return
+        table = read_for(fitted, ratings, columns, voice)
         with voice.progress("ranking") as bar:
-            e = judged(fitted, table, k=k, threshold=threshold, progress=bar)
+            e = judged(fitted, table, k=10 if k is None else k, threshold=threshold, progress=bar)
         values = e.errors._asdict() | {"coverage": e.coverage, "unknown": e.unknown}
         values |= e.ranking._asdict() | {"threshold": e.threshold, "fitted": e.fitted}
         voice.result(values, _judgment(e))
+
+
+def _judges_lists(protocol: str, model: Any, threshold: float | None) -> bool:
+    """Whether lists are judged, and no ratings; fails where the model or an option cannot."""
+    clicks = is_of_clicks(model)
+    if protocol == "ratings" and clicks:
+        raise ValueError("--protocol: the model is one of clicks and predicts no ratings; use all.")
+    if protocol != "all" and not clicks:
+        return False
+    if threshold is not None:
+        raise ValueError("--threshold: is for ratings; every row of the file is a click here.")
+    return True
+
+
+def _counts(found: Any) -> dict[str, int]:
+    names = "rows", "held_out", "fitted", "unknown", "ties"
+    return {"users" if name == "rows" else name: getattr(found, name) for name in names}
+
+
+# Figures of lists that are printed, and how.
+SHOWN = {
+    "recall": ("Recall", "of the held-out clicks are on the list"),
+    "ndcg": ("nDCG", "the same, first places count more; 1 is best"),
+    "precision": ("precision", "of the list are held-out clicks"),
+    "hit_rate": ("hit rate", "of the users have a hit"),
+    "coverage": ("coverage", "of all items are on some list"),
+}
+
+
+def _tell_lists(found: Any) -> str:
+    if not found.rows:
+        raise ValueError("RATINGS: has no click of a known user on a known item that is new.")
+    figures, ks = found.to_dict(), list(found.recall)
+    lines = [f"{found.held_out:,} held-out clicks of {found.rows:,} users"]
+    lines.append(" " * 10 + "".join(f"{f'@{k}':>9}" for k in ks))
+    for name, (shown, what) in SHOWN.items():
+        cells = "".join(f"{figures[name][k]:>9.4f}" for k in ks)
+        lines.append(f"{shown:<10}{cells}   {what}")
+    if found.unknown:
+        lines.append(f"unknown   {found.unknown:>9,}   clicks with a new user or item")
+    if found.fitted:
+        lines.append(f"left out  {found.fitted:>9,}   clicks that the model was fitted to")
+    return "\n".join(lines)
 
 
 def _judgment(e: Any) -> str:
@@ -88,6 +153,7 @@ def inspect(model: Model, as_json: Json = False) -> None:
                 for s in path or ()
             ],
         }
+        chosen = describe_choice(fitted) if is_of_clicks(fitted) else None
         lines = [
             f"{model}: {about['model']}, {values['bytes']:,} bytes, every checksum is right",
             f"saved {about['saved']} with "
@@ -95,7 +161,10 @@ def inspect(model: Model, as_json: Json = False) -> None:
             *_block("settings", values["settings"]),
             *_block("fitted", values["fitted"]),
         ]
-        if path is not None:
+        if chosen is not None:
+            values["choice"] = chosen
+            lines += ["choice", *(f"  {line}" for line in tell_choice(chosen))]
+        elif path is not None:
             lines += ["path", *(f"  {line}" for line in repr(path).splitlines())]
         Voice(as_json).result(values, "\n".join(lines))
 

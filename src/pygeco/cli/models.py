@@ -26,6 +26,11 @@ def open_model(path: Path) -> Any:
     return model
 
 
+def is_of_clicks(model: Any) -> bool:
+    """Whether the model was fitted to clicks, so that its scores are no ratings."""
+    return hasattr(type(model), "choice_")
+
+
 def find_known_ids(known: Any, texts: list[str], option: str) -> Any:
     from pygeco.io.tables import find_positions, parse_ids
 

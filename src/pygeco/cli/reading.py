@@ -18,6 +18,7 @@ class Ratings(NamedTuple):
     held: Any
     found: str
     columns: tuple[str, ...] = ()
+    clicks: str = ""  # why these are clicks; empty for ratings
 
 
 def is_in_parts(ratings: str) -> bool:
@@ -31,13 +32,14 @@ def is_in_parts(ratings: str) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def read_ratings(plan: Plan, voice: Voice) -> Ratings:
+def read_ratings(plan: Plan, voice: Voice, file: Any = None) -> Ratings:
+    """The ratings of the plan; `file` is that of the plan where it was opened already."""
     from pygeco.data.split import split_cells
     from pygeco.io.ratings import read_columns, read_matrix
 
     with voice.progress(f"reading {plan.name}") as bar:
         read = read_matrix if plan.matrix else read_columns
-        reading = read(plan.ratings, dict(plan.columns), bar)
+        reading = read(plan.ratings if file is None else file, dict(plan.columns), bar)
     table, found = drop_marked(reading, plan.settings["missing_values"])
     if not plan.holdout:
         return Ratings(table, None, found, reading.columns)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from pygeco.algorithm.events import Listener, PosteriorDraw, Sweep, Trial
+from pygeco.algorithm.events import ClickTrial, Listener, PosteriorDraw, Sweep, Trial
 from pygeco.algorithm.path import Step
 from pygeco.cli.console import Voice
 
@@ -49,6 +49,7 @@ class Watch(Listener):
         self.noises: list[float] = []
         self.is_informed = False  # whether the sweeps count attributes and known cells yet
         self.held: Held | None = None
+        self.best = 0.0  # nDCG@20 of the trials of clicks
         self.draw: PosteriorDraw | None = None
         self.live: Any = None
 
@@ -113,6 +114,17 @@ class Watch(Listener):
         if self.live is not None:
             self.live.update(
                 f"choosing the rank: {trial.rank} has a held-out loss of {trial.loss:.4g}, "
+                f"{self.times[-1]:.0f} s."
+            )
+        return self._is_late()
+
+    def on_click_trial(self, trial: ClickTrial) -> bool:
+        self._note_time()
+        self.best = max(self.best, trial.ndcg)
+        if self.live is not None:
+            what = "a blend" if trial.family == "both" else trial.family
+            self.live.update(
+                f"trying {what}, held-out nDCG@20 {trial.ndcg:.4f}, best {self.best:.4f}, "
                 f"{self.times[-1]:.0f} s."
             )
         return self._is_late()

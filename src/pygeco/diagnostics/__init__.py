@@ -18,6 +18,13 @@ from pygeco.diagnostics.cells import (
     find_held_out_cells,
     find_unseen_cells,
 )
+from pygeco.diagnostics.clicks import (
+    ClickLists,
+    LongTail,
+    judge_clicks,
+    measure_long_tail,
+    measure_popularity,
+)
 from pygeco.diagnostics.curves import Curve, measure_curve
 from pygeco.diagnostics.judging import (
     Bins,
@@ -36,6 +43,7 @@ __all__ = [
     "AttributeEffects",
     "Bins",
     "Cells",
+    "ClickLists",
     "Component",
     "Curve",
     "Group",
@@ -43,6 +51,7 @@ __all__ = [
     "Judged",
     "LevelEffect",
     "Lists",
+    "LongTail",
     "Names",
     "Rule",
     "Spread",
@@ -58,11 +67,14 @@ __all__ = [
     "find_worst",
     "has_common_scale",
     "judge",
+    "judge_clicks",
     "judge_lists",
     "measure_calibration",
     "measure_coverage",
     "measure_curve",
     "measure_error_by_activity",
+    "measure_long_tail",
+    "measure_popularity",
     "predict_by_rules",
     "to_data_scale",
 ]

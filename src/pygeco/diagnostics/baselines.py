@@ -210,10 +210,10 @@ def judge_lists(model: Completion, judged: Judged, k: int = LIST_LENGTH) -> List
     pair = np.unique(np.stack([user, judged.cells.cols[liked]]), axis=1)
     best = host(model.model_.best(on(rows, model.factors_.U), k, hide_held_out=False).columns)
     by_model = metrics.ranking(best, pair[0], pair[1])
-    return Lists(by_model, metrics.ranking(_list_popular(model, rows, k), pair[0], pair[1]), limit)
+    return Lists(by_model, metrics.ranking(list_popular(model, rows, k), pair[0], pair[1]), limit)
 
 
-def _list_popular(model: Completion, rows: NDArray[Any], k: int) -> NDArray[np.int64]:
+def list_popular(model: Completion, rows: NDArray[Any], k: int) -> NDArray[np.int64]:
     """The k columns with the most cells that each row does not know."""
     order = np.argsort(-count_by_column(model), kind="stable")
     pointers, cols = host(model.seen_.pointers), host(model.seen_.indices)

@@ -14,20 +14,13 @@ from pygeco.errors import ClicksWarning
 from pygeco.estimators._input import make_entries
 from pygeco.estimators._recognize import Taken, as_pairs_table, take_cells
 from pygeco.estimators.cell_list import CellList
-from pygeco.io.column_names import find_role, plain_name
+from pygeco.io.column_names import COUNT_NAMES, find_role, plain_name
 from pygeco.io.tables import Column, list_columns
 from pygeco.objectives import Entries
 
 if TYPE_CHECKING:
     from pygeco.estimators.implicit import ImplicitCompletion
 
-COUNT_NAMES = frozenset(
-    (
-        *("count", "counts", "n", "clicks", "plays", "playcount", "listens", "views", "visits"),
-        *("purchases", "quantity", "qty", "times", "freq", "frequency", "weight", "strength"),
-        *("events", "interactions", "hours"),
-    )
-)
 COUNT_KINDS = ("auto", "log", "plain", "ignore")
 HEAVY_TAIL = 5.0  # a largest count of so many medians, and counts are taken by their logarithms
 

@@ -94,11 +94,12 @@ def locate_ratings(model: _CompletionState, X: object, y: ArrayLike | None = Non
     What the fit took for missing is left out here too.
     """
     cells = locate_cells(model, X)
-    raw = (
-        check_values(y, cells.table.num_rows)
-        if y is not None
-        else take_numbers(*_value_column(model, cells))
-    )
+    if y is not None:
+        raw = check_values(y, cells.table.num_rows)
+    elif _lacks_values(model, cells):
+        raw = np.ones(cells.table.num_rows)
+    else:
+        raw = take_numbers(*_value_column(model, cells))
     keep = ~are_marks(raw, parse_marks(model.missing_values))
     times = None if cells.times is None else cells.times[keep]
     return Rated(cells.rows[keep], cells.cols[keep], model.loss_.targets(raw[keep]), times)
@@ -111,6 +112,8 @@ def find_given_cells(model: _CompletionState, X: object) -> Rated:
         known = (cells.rows >= 0) & (cells.cols >= 0)
         times = None if cells.times is None else cells.times[known]
         return Rated(cells.rows[known], cells.cols[known], cells.values[known], times)
+    if not model._needs_values and isinstance(X, tuple) and len(X) == 2:
+        X = (*X, np.ones(len(X[0])))
     found = read_cells(X, loss=model.loss_, duplicates="last", allow_empty=True)
     if any(size > fitted for size, fitted in zip(found.shape, model.factors_.shape, strict=True)):
         raise ValueError(
@@ -119,6 +122,13 @@ def find_given_cells(model: _CompletionState, X: object) -> Rated:
         )
     cols = found.by_row.indices.astype(np.int64)
     return Rated(found.rows().astype(np.int64), cols, found.by_row.values)
+
+
+def _lacks_values(model: _CompletionState, cells: Cells) -> bool:
+    """Whether these are clicks without counts, for a model that needs none."""
+    names = cells.table.column_names
+    has_some = _columns_of_fit(model)[2] in names or find_role(names, "rating") is not None
+    return not model._needs_values and not has_some
 
 
 def _value_column(model: _CompletionState, cells: Cells) -> tuple[ArrowColumn, str]:

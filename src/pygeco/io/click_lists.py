@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pygeco.errors import ReadError
 from pygeco.io.columns import explain_parse_errors
-from pygeco.io.sources import open_source
+from pygeco.io.sources import Source, open_source
 
 
 class ClickPairs(NamedTuple):
@@ -43,7 +43,7 @@ class LeftOut(NamedTuple):
     negatives: NDArray[np.int64]
 
 
-def read_click_lists(path: str | PathLike[str]) -> ClickPairs:
+def read_click_lists(path: str | PathLike[str] | Source) -> ClickPairs:
     """Read a file of lines `user item item …`, compressed or not.
 
     Ids are whole numbers from 0. A line with a user alone has no click.
@@ -87,7 +87,7 @@ def read_left_out(path: str | PathLike[str]) -> LeftOut:
     return LeftOut(table[:, 0], table[:, 1], table[:, 2:])
 
 
-def _read_text(path: str | PathLike[str]) -> tuple[str, bytes]:
+def _read_text(path: str | PathLike[str] | Source) -> tuple[str, bytes]:
     source = open_source(path)
     with explain_parse_errors(source.name), source.file() as file:
         return source.name, file.read()

@@ -34,6 +34,14 @@ OPINIONS = (
     *("purchase", "quantity", "qty", "weight", "strength", "data", "interaction", "like"),
     *("recommended", "isrecommended", "correct", "hour", "playtime", "amount", "point"),
 )
+# Of these, names of counts: how often, not how much.
+COUNT_NAMES = frozenset(
+    (
+        *("count", "counts", "n", "clicks", "plays", "playcount", "listens", "views", "visits"),
+        *("purchases", "quantity", "qty", "times", "freq", "frequency", "weight", "strength"),
+        *("events", "interactions", "hours"),
+    )
+)
 TIMES = (
     *("timestamp", "time", "date", "datetime", "unixtime", "unixreviewtime", "reviewtime"),
     *("reviewdate", "ratingtime", "ratingtimestamp", "ratingdate", "eventtime", "created"),

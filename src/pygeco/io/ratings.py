@@ -100,7 +100,7 @@ def read_ratings(
 
 
 def read_columns(
-    source: str | os.PathLike[str] | BinaryIO,
+    source: str | os.PathLike[str] | BinaryIO | Source,
     given: dict[str, Column | None],
     progress: Progress | None = None,
     *,
@@ -116,7 +116,7 @@ def read_columns(
     file = open_source(source, progress)
     if not file.head.strip():
         raise ReadError(f"{file.name} is empty; give a file with ratings.")
-    layout = _layout(file, given, remembered or {})
+    layout = find_layout(file, given, remembered or {})
     roles = list(given)
     try:
         at = choose_columns(layout.names, given, named=layout.named, remembered=remembered)
@@ -140,7 +140,7 @@ def read_columns(
 
 
 def read_matrix(
-    source: str | os.PathLike[str] | BinaryIO,
+    source: str | os.PathLike[str] | BinaryIO | Source,
     given: dict[str, Column | None],
     progress: Progress | None = None,
 ) -> Reading:
@@ -152,7 +152,10 @@ def read_matrix(
         return Reading(*read_matrix_cells(file))
 
 
-def _layout(file: Source, given: dict[str, Column | None], remembered: Mapping[str, str]) -> Layout:
+def find_layout(
+    file: Source, given: dict[str, Column | None], remembered: Mapping[str, str]
+) -> Layout:
+    """What the file is, by its first bytes; text of another shape than `given` is refused."""
     head = file.head
     if head.startswith(b"PAR1"):
         return Layout("parquet", "Parquet", _guard(file, _parquet_names))

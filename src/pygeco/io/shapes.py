@@ -37,18 +37,18 @@ def check_shape(name: str, text: Sniffed, given: Mapping[str, Column | None]) ->
         return
     rows = text.lines[1:] if text.header else text.lines
     numeric = bool(rows) and all(is_number(field) for row in rows for field in row if field)
-    if _is_ragged(text) and numeric:
+    if is_list_of_clicks(text):
         shown = sorted({len(row) for row in rows})
         raise ReadError(
             f"{name} has lines of {shown[0]} to {shown[-1]} numbers, as lists of clicks have "
-            "(user item item …); write one pair of user and item a line, with a column of ratings "
-            "or counts."
+            "(user item item …); read them by read_click_lists, or fit them with geco fit "
+            "--implicit."
         )
     if len(text.names) == 2:
         raise ColumnError(
             f"{name}: has 2 column(s), too few for user and item and rating; pairs alone are "
-            "clicks, whose ratings would all be equal: add a column of ratings or counts, or check "
-            "the separator."
+            "clicks: fit them with ImplicitCompletion or geco fit --implicit, add a column of "
+            "ratings, or check the separator."
         )
     if numeric and _is_matrix(text, rows):
         raise ReadError(
@@ -59,8 +59,11 @@ def check_shape(name: str, text: Sniffed, given: Mapping[str, Column | None]) ->
         )
 
 
-def _is_ragged(text: Sniffed) -> bool:
-    return not text.header and len({len(row) for row in text.lines}) > 1
+def is_list_of_clicks(text: Sniffed) -> bool:
+    """Whether lines are lists of numbers, of several lengths: `user item item …`."""
+    if text.header or len({len(row) for row in text.lines}) < 2:
+        return False
+    return all(is_number(field) for row in text.lines for field in row if field)
 
 
 def _is_matrix(text: Sniffed, rows: list[list[str]]) -> bool:

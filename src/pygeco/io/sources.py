@@ -95,12 +95,15 @@ class Source(NamedTuple):
 
 
 def open_source(
-    source: str | os.PathLike[str] | BinaryIO, progress: Progress | None = None
+    source: str | os.PathLike[str] | BinaryIO | Source, progress: Progress | None = None
 ) -> Source:
     """A path, "-" for standard input, or a binary file; the last two are read at once.
 
-    So is a pipe, such as the shell's <(…), for it can be read but once.
+    So is a pipe, such as the shell's <(…), for it can be read but once. One that is open already
+    is given back.
     """
+    if isinstance(source, Source):
+        return source._replace(progress=progress)
     path: str | None
     if isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-":
         path = os.fspath(source)

@@ -123,6 +123,6 @@ def tell_of_clicks(value: float) -> str:
     """A sentence about values that are all the same."""
     return (
         f"X: every value is {value:g}, so these are clicks (who met what) and no ratings: values "
-        "that do not differ tell nothing of taste, and pygeco has no estimator for clicks yet; "
-        "give ratings or counts, or use a package for implicit feedback."
+        "that do not differ tell nothing of taste; fit clicks with ImplicitCompletion (on the "
+        "command line --implicit), or give ratings."
     )
