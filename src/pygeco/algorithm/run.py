@@ -54,7 +54,7 @@ def minimize(
     Parameters
     ----------
     objective : Objective
-        R: `Entries`, `Dense`, `Features`, `Quadratic`, `Sensing`, `Custom`, or your own.
+        R: `Entries`, `Clicks`, `Dense`, `Features`, `Quadratic`, `Sensing`, `Custom`, or your own.
     rank : int
         The highest rank; the path holds every rank up to it.
     solver : Solver or None, default=None
