@@ -23,6 +23,7 @@ def path(dtype: str) -> None:
     entries = Entries(rows, cols, values.astype(dtype), shape)
     for solver in (Solver(correction="sweep"), Solver(correction="core")):
         minimize(entries, 2, solver, random_state=0)
+    minimize(Clicks((rows, cols, values.astype(dtype), shape)), 2, random_state=0)
     columns(entries, np.ones((60, 2), dtype), np.ones((40, 2), dtype))
     clicks = Clicks((rows, cols, values, shape), dtype=dtype)
     minimize(clicks, 2, Solver(correction="sweep"), random_state=0)

@@ -46,6 +46,14 @@ def test_single_precision_comes_near(s) -> None:
     np.testing.assert_allclose(found.factor @ found.rotation.T, expected, atol=3e-5)
 
 
+def test_rows_that_do_not_come_to_rest_by_steps_are_solved_exactly() -> None:
+    """A weak background: single precision takes too many steps there, and Cholesky is at hand."""
+    case = clicks((20, 120), 0.7, alpha=1e-5, dtype=np.float32)
+    V, lift, found = solve(case, 48, 1e-3, dtype=np.float32)
+    expected = case.T.solve_columns(V.astype(float), lift / case.W.sum())
+    np.testing.assert_allclose(found.factor @ found.rotation.T, expected, atol=1e-3)
+
+
 def test_the_bits_do_not_depend_on_threads() -> None:
     case = clicks((300, 200), 0.2, dtype=np.float32)
     with limit_threads(1):

@@ -4,7 +4,9 @@
 
 With k cells, B = diag(√w) V_i diag(d)^-½ (k, s) and r = √w y, u_i = d^-½ Bᵀ (I + B Bᵀ)⁻¹ r: a row
 of fewer cells than s solves a system of its k cells, k² s/2 multiply-adds, and any other the one of
-s unknowns, k s²/2. Both are exact. A system M is kept as its upper triangle by rows, M = RᵀR.
+s unknowns, k s²/2. Both are exact. In single precision, rows of more than a few dozen cells take a
+few steps of conjugate gradients on I + BᵀB, 2 k s each, to the digits that such numbers have, and
+go the exact way where these do not end. A system M is kept as its upper triangle by rows, M = RᵀR.
 """
 
 from __future__ import annotations
@@ -14,24 +16,22 @@ import math
 import numpy as np
 from numba import njit, prange
 
-from pygeco.engines.cpu.panel_simd import clear_lanes, finish_panel, solve_panel
 from pygeco.engines.cpu.parallel import spread
-from pygeco.engines.cpu.row_simd import (
-    add_multiples,
-    add_tile,
-    claim,
-    multiply_pairs,
-    scale_row_by,
-    subtract_tile,
-    take_inverse_roots,
+from pygeco.engines.cpu.row_simd import add_multiples, claim, scale_row_by, take_inverse_roots
+from pygeco.engines.cpu.row_systems import (
+    add_products,
+    ask_for,
+    iterate,
+    multiply_rows,
+    solve_system,
 )
 from pygeco.engines.cpu.simd import SIDE, scale_row
-from pygeco.engines.cpu.vectors import BYTES, dot, fetch
+from pygeco.engines.cpu.vectors import BYTES, dot
 
 AHEAD = 16  # cells from the one that is gathered to the one whose partner is asked for
 MAX_AHEAD = 128  # cells of later rows whose partners are asked for while a row is worked on
 CHUNK = 96  # partners gathered at once for s unknowns
-PANEL = 16  # rows that are multiplied with all others before the next: they stay in the first cache
+MIN_ITERATED, MAX_ITERATED = 32, 2048  # cells of a row that is iterated, in single precision
 
 
 @njit(inline="always")
@@ -40,78 +40,17 @@ def _root(weights, at, real):
 
 
 @njit(inline="always")
-def _ask(indices, at, V, width):
-    """Ask for the partner of a cell before it is needed."""
-    fetch(V, np.int64(np.uint32(indices[np.uint64(at)])) * width, width)
+def _gather(indices, values, weights, start, count, V, width, roots, base, B, wide, x, ahead):
+    """B and r of a row, with d^-½ = roots, and rows of zeros up to a multiple of four.
 
-
-# The next three are functions of their own: inlined, their loops would run out of registers.
-
-
-@njit
-def _solve(M, stride, size, inverse, x):
-    """x = M⁻¹ x by Cholesky, M of `size` rows, a multiple of four; xᵀM⁻¹x as it was before."""
-    lanes = BYTES // M.itemsize
-    for k in range(size):
-        clear_lanes(M, k * stride + size)
-    clear_lanes(x, size)
-    for first in range(0, size, PANEL):
-        end = min(first + PANEL, size)
-        for q in range(first, size if first else 0, lanes):
-            for k in range(first, min(end, q + lanes), SIDE):
-                subtract_tile(M, stride, 0, first, k, q, M, stride)
-        for k in range(first, end, SIDE):
-            for q in range(k, size if k > first else 0, lanes):
-                subtract_tile(M, stride, first, k - first, k, q, M, stride)
-            finish_panel(M, stride, k, size, inverse, x)
-    clear_lanes(x, size)
-    total = dot(x, 0, x, 0, size)
-    for k in range(size - SIDE, -1, -SIDE):
-        solve_panel(M, stride, k, size, inverse, x)
-    return np.float64(total)
-
-
-@njit
-def _multiply_rows(B, wide, width, size, indices, ahead, last, V, M):
-    """M = B Bᵀ, upper half, while the partners of cells from `ahead` on are asked for."""
-    for first in range(0, size, PANEL):
-        end = min(first + PANEL, size)
-        for b in range(0, end, 2):
-            if ahead < last:
-                _ask(indices, ahead, V, width)
-                ahead += 1
-            for a in range(max(first, b // 4 * 4), end, 4):
-                multiply_pairs(B, wide, width, a, b, M, wide)
-    return ahead
-
-
-@njit
-def _add_products(X, wide, count, width, size, indices, ahead, last, V, M):
-    """M += XᵀX, upper half, of `count` rows of X."""
-    lanes = BYTES // X.itemsize
-    for q in range(0, size, lanes):
-        for k in range(0, min(q + lanes, size), SIDE):
-            add_tile(X, wide, 0, count, k, q, M, wide)
-            for _ in range(2):
-                if ahead < last:
-                    _ask(indices, ahead, V, width)
-                    ahead += 1
-
-
-@njit(inline="always")
-def _solve_by_cells(
-    indices, values, weights, start, count, V, width, roots, base, B, wide, M, inverse, x, u, asked
-):  # fmt: skip
-    """u = base + argmin of a row with few cells, in d^-½ = roots; what is left of its squares.
-
-    asked[0] is the first cell whose partner was not asked for yet.
+    `ahead` is the first cell whose partner was not asked for yet; that after it.
     """
     real = V.dtype.type
     size = -(-count // SIDE) * SIDE
-    ahead, last = max(asked[0], start), len(indices)
+    ahead, last = max(ahead, start), len(indices)
     for t in range(count):
         while ahead < min(start + t + AHEAD, last):
-            _ask(indices, ahead, V, width)
+            ask_for(indices, ahead, V, width)
             ahead += 1
         at = np.int64(np.uint32(indices[np.uint64(start + t)])) * width
         root = _root(weights, start + t, real)
@@ -124,19 +63,19 @@ def _solve_by_cells(
         for q in range(t * wide, t * wide + width):
             B[q] = 0
         x[t] = 0
-    last = min(start + count + MAX_AHEAD, last)
-    asked[0] = _multiply_rows(B, wide, width, size, indices, ahead, last, V, M)
+    return ahead
+
+
+@njit(inline="always")
+def _solve_by_cells(B, wide, width, size, M, inverse, x, u):
+    """u = Bᵀ (I + B Bᵀ)⁻¹ x; what is left of the squares."""
     for t in range(size):
         M[t * wide + t] += 1
-    left = _solve(M, wide, size, inverse, x)
+    left = solve_system(M, wide, size, inverse, x)
     for k in range(width):
         u[k] = 0
     for t in range(0, size, SIDE):
         add_multiples(u, B, wide, t, x, width)
-    for k in range(width):
-        u[k] *= roots[k]
-    for k in range(len(base)):
-        u[k] += base[k]
     return left
 
 
@@ -164,10 +103,10 @@ def _solve_by_unknowns(
         for t in range(0, some, SIDE):
             add_multiples(u, X, wide, t, sides, width)
         ahead, last = first + CHUNK, min(first + 2 * CHUNK, start + count)
-        _add_products(X, wide, some, width, size, indices, ahead, last, V, M)
+        add_products(X, wide, some, width, size, indices, ahead, last, V, M)
     for k in range(size):
         M[k * wide + k] += max(factor * e[k] + addend, real(1e-30)) if k < s else real(1)
-    return squares - _solve(M, wide, size, inverse, u)
+    return squares - solve_system(M, wide, size, inverse, u)
 
 
 @njit(inline="always")
@@ -184,7 +123,7 @@ def _mean_curvature(indices, weights, start, count, V, width, s):
 @njit(inline="always")
 def _solve_row(
     indices, values, weights, start, count, V, width, s, e, factor, ridge, jitter, begin,
-    B, M, X, sides, inverse, x, u, roots, base, asked,
+    B, M, X, sides, inverse, x, u, roots, base, vectors, asked,
 ):  # fmt: skip
     """One row's u, which starts at `begin`; what is left of its squares."""
     real, wide = V.dtype.type, len(u)
@@ -192,21 +131,34 @@ def _solve_row(
     if jitter > 0:
         pull = real(jitter * _mean_curvature(indices, weights, start, count, V, width, s))
     addend = max(ridge + pull, real(1e-30))
-    if count >= s:
+    left, size = -1.0, -(-count // SIDE) * SIDE
+    if size * wide <= len(B):
+        take_inverse_roots(e, factor, addend, roots, width)
+        for k in range(len(base)):
+            base[k] = pull * begin[k] * roots[k] * roots[k] if k < s else real(0)
+        ahead = _gather(
+            indices, values, weights, start, count, V, width, roots, base, B, wide, x, asked[0]
+        )
+        if count >= MIN_ITERATED and s >= MIN_ITERATED and V.itemsize == 4:
+            left = iterate(B, wide, width, size, x, vectors, u)
+        if left < 0 and count < s:
+            last = min(start + count + MAX_AHEAD, len(indices))
+            ahead = multiply_rows(B, wide, width, size, indices, ahead, last, V, M)
+            left = _solve_by_cells(B, wide, width, size, M, inverse, x, u)
+        asked[0] = ahead
+        for k in range(width):
+            u[k] *= roots[k]
+        for k in range(len(base)):
+            u[k] += base[k]
+    if left < 0:
         u[:] = 0
         for k in range(s):
             u[k] = pull * begin[k]
-        return _solve_by_unknowns(
+        left = _solve_by_unknowns(
             indices, values, weights, start, count, V, width, s, e, factor, addend, X, sides, wide,
             M, inverse, u,
         )  # fmt: skip
-    take_inverse_roots(e, factor, addend, roots, width)
-    for k in range(len(base)):
-        base[k] = pull * begin[k] * roots[k] * roots[k] if k < s else real(0)
-    return _solve_by_cells(
-        indices, values, weights, start, count, V, width, roots, base, B, wide, M, inverse, x, u,
-        asked,
-    )  # fmt: skip
+    return left
 
 
 @spread
@@ -224,11 +176,13 @@ def solve_rows(
     lanes, size = BYTES // V.itemsize, -(-s // SIDE) * SIDE
     wide = width + lanes * (1 + width // lanes % 2)  # odd vectors: rows start in different sets
     for _ in prange(threads):
-        B, M = np.zeros(size * wide, V.dtype), np.zeros(size * wide, V.dtype)
+        most = max(size, MAX_ITERATED if V.itemsize == 4 else 0)
+        B, M = np.zeros(most * wide, V.dtype), np.zeros(size * wide, V.dtype)
         X, sides = np.zeros(CHUNK * wide, V.dtype), np.zeros(CHUNK, V.dtype)
-        inverse, x = np.zeros(size + lanes, V.dtype), np.zeros(size + lanes, V.dtype)
+        inverse, x = np.zeros(size + lanes, V.dtype), np.zeros(most + lanes, V.dtype)
         u, roots, asked = np.zeros(wide, V.dtype), np.ones(width, V.dtype), np.zeros(1, np.int64)
         base = np.zeros(width if jitter > 0 else 0, V.dtype)
+        vectors = np.zeros((3, width), V.dtype)
         while True:
             task = claim(counter)
             if task >= len(long_rows) + len(blocks) - 1:
@@ -247,7 +201,8 @@ def solve_rows(
                     continue
                 unexplained[i] = _solve_row(
                     indices, values, weights, start, count, V, width, s, spectrum, background[i],
-                    ridge[i], jitter, out[i], B, M, X, sides, inverse, x, u, roots, base, asked,
+                    ridge[i], jitter, out[i], B, M, X, sides, inverse, x, u, roots, base,
+                    vectors, asked,
                 )  # fmt: skip
                 if dot(u, 0, u, 0, s) < np.inf:  # beyond the precision: as at the start
                     for k in range(s):

@@ -172,6 +172,45 @@ def add_multiples(typing_context, out, X, width, first, factors, count):
 
 
 @intrinsic
+def apply_rows(typing_context, X, width, first, p, out, count):
+    """out += Σ_i ⟨X_i, p⟩ X_i for the four rows of X from `first` on, over `count` numbers.
+
+    The count is a multiple of the lanes; rows of X have `width` numbers.
+    """
+
+    def generate(context, builder, signature, args):
+        v = Vectors(context, builder, X.dtype)
+        source, vector, target = (v.data(X, args[t]) for t in (0, 3, 4))
+        starts = [builder.mul(v.offset(args[2], i), args[1]) for i in range(SIDE)]
+        sums = v.variables([v.zero] * SIDE)
+        steps = builder.udiv(args[5], integer(v.lanes))
+        with cgutils.for_range(builder, steps) as loop:
+            t = v.scaled(loop.index)
+            own = v.load(vector, t)
+            for start, total in zip(starts, sums, strict=True):
+                row = v.load(source, builder.add(start, t))
+                builder.store(v.fused(row, own, builder.load(total)), total)
+        found, part = [builder.load(total) for total in sums], v
+        while part.lanes > SIDE:
+            found = [part.halved(x) for x in found]
+            part = Vectors(context, builder, X.dtype, part.lanes // 2)
+        totals = _add_across(part, found)
+        scales = [
+            v.spread(builder.extract_element(totals, ir.Constant(I32, i))) for i in range(SIDE)
+        ]
+        with cgutils.for_range(builder, steps) as loop:
+            t = v.scaled(loop.index)
+            total = v.load(target, t)
+            for scale, start in zip(scales, starts, strict=True):
+                total = v.fused(scale, v.load(source, builder.add(start, t)), total)
+            v.store(total, target, t)
+        return context.get_dummy_value()
+
+    i = types.int64
+    return types.void(X, i, i, p, out, i), generate
+
+
+@intrinsic
 def claim(typing_context, counter):
     """counter[0]++ as one step of whichever thread asks, and what it was before."""
 
