@@ -205,7 +205,8 @@ def engine() -> Cpu:
 def _prior_table(ridges: Ridges, s: int, dtype: np.dtype[Any]) -> Array:
     """The prior and the shift in the layout of a row's table."""
     d = len(ridges.prior)
-    row, stride, size = tables(s, d, BYTES // dtype.itemsize)
+    # Three numbers: in Python they are there before numba would have compiled the function.
+    row, stride, size = tables.py_func(s, d, BYTES // dtype.itemsize)
     out = np.zeros((size // stride, stride), dtype)
     out[:d, :d] = ridges.prior
     out[row, :d] = ridges.shift if ridges.shift.ndim == 1 else 0.0
