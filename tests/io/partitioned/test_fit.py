@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from attribute_files import draw_world
 from cluster_cases import ratings, written
 from pygeco import MatrixCompletion, load
+from pygeco.arrays.kinds import host
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.informed import gather_known
 from pygeco.cli.app import app
@@ -140,12 +141,23 @@ def test_attributes_of_columns_are_at_hand(client, tmp_path) -> None:
     groups = found.encoder.groups_
     names, sizes = (tuple(getattr(one, word) for one in groups) for word in ("name", "size"))
     values = AttributeValues(found.matrix, found.known, names, sizes)
-    there = gather_known(Entries.from_slabs(parts.slabs), values=(None, values))
+    there = gather_known(Entries.from_slabs(parts.slabs), (True, True), (None, values))
     i, j = (np.unique(cells[name], return_inverse=True)[1] for name in ("user", "item"))
-    here = gather_known(Entries(i, j, cells["rating"]), values=(None, values))
-    np.testing.assert_array_equal(there.cols[0].diagonal, here.cols[0].diagonal)
-    V = np.random.default_rng(0).standard_normal((sum(sizes), 3)).astype(np.float32)
-    np.testing.assert_array_equal(there.cols[0].X.matmat(V), here.cols[0].X.matmat(V))
+    here = gather_known(Entries(i, j, cells["rating"]), (True, True), (None, values))
+    rng = np.random.default_rng(0)
+    np.testing.assert_array_equal(there.cols[1].diagonal, here.cols[1].diagonal)
+    V = rng.standard_normal((sum(sizes), 3)).astype(np.float32)
+    np.testing.assert_array_equal(there.cols[1].X.matmat(V), here.cols[1].X.matmat(V))
+    # Products of patterns are sums over slabs, in double precision on either engine.
+    for own, other in ((there.rows[0], here.rows[0]), (there.cols[0], here.cols[0])):
+        m, n = other.X.shape
+        X, Y = (rng.standard_normal((size, 3)).astype(np.float32) for size in (n, m))
+        for found, wanted in (
+            (own.X.matmat(X), other.X.matmat(X)),
+            (own.X.rmatmat(Y), other.X.rmatmat(Y)),
+        ):
+            error = np.abs(host(found) - wanted).max() / np.abs(wanted).max()
+            assert error < 2e-7
     model = MatrixCompletion(2, engine="dask", random_state=0)
     with pytest.raises(ValueError, match=r"column_attributes: 8 ids, such as 410, have no cells"):
         model.fit(parts, column_attributes=films)
