@@ -118,17 +118,16 @@ def speed(plan: argparse.Namespace) -> None:
     installed = {name: make for name, make in PACKAGES.items() if importlib.util.find_spec(name)}
     for factors in plan.factors:
         runs = {name: make(X, objective, factors) for name, make in installed.items()}
-        least = dict.fromkeys(runs, np.inf)
-        for run in runs.values():
-            run(1)  # compiled, and in memory
+        least, values = dict.fromkeys(runs, np.inf), dict.fromkeys(runs, np.inf)
         for _ in range(plan.turns):
             for name, run in runs.items():
-                least[name] = min(least[name], *run(plan.sweeps)[0])
-        for name, run in runs.items():
-            _, U, V = run(plan.sweeps)
+                seconds, U, V = run(plan.sweeps)
+                least[name], values[name] = min(least[name], *seconds), measure(objective, U, V)
+        for name in runs:
             print(
                 f"{factors:4} factors  {name:9} {least[name]:7.2f} s a sweep, objective after "
-                f"{plan.sweeps}: {measure(objective, U, V):.6f}"
+                f"{plan.sweeps}: {values[name]:.6f}",
+                flush=True,
             )
         if len(least) > 1:
             print(f"     ratio {least['pygeco'] / least['implicit']:.2f}, wanted at most 0.50")
