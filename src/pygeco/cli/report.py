@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from pygeco.cli.answers import read_titles_for
+from pygeco.cli.click_reading import read_clicks_for
 from pygeco.cli.console import Voice, explain_write_errors, report_errors
-from pygeco.cli.models import open_model
+from pygeco.cli.models import is_of_clicks, open_model
 from pygeco.cli.options import Item, Json, Model, Overwrite, Rating, Title, TitleItem, Titles, User
 from pygeco.cli.outputs import check_output
 from pygeco.cli.reading import read_for
@@ -48,7 +49,8 @@ def report(
         held = diagnostics.find_held_out_cells(fitted)
         if ratings is not None:
             columns = {"user": user, "item": item, "rating": rating}
-            held = diagnostics.find_unseen_cells(fitted, read_for(fitted, ratings, columns, voice))
+            read = read_clicks_for if is_of_clicks(fitted) else read_for
+            held = diagnostics.find_unseen_cells(fitted, read(fitted, ratings, columns, voice))
             if not held.total:
                 raise ValueError(
                     f"--ratings: the model was fitted to every rating of {ratings.name}; give "

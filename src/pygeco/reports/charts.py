@@ -115,6 +115,13 @@ def draw_residuals(judged: Judged, bins: int = 40) -> Chart:
     return _chart("residuals", "observed − predicted", "cells", middles, series, columns, zero=True)
 
 
+def draw_trials(ndcg: NDArray[Any], columns: list[tuple[str, list[str]]]) -> Chart:
+    """What held-out clicks say of each trial."""
+    numbers = np.arange(1, len(ndcg) + 1)
+    line = [_series("nDCG@20", "a", ndcg)]
+    return _chart("trials", "trial", "nDCG@20", numbers, line, columns, whole=True)
+
+
 def draw_spectrum(s: Array) -> Chart:
     """Singular values."""
     numbers = np.arange(1, len(s) + 1)

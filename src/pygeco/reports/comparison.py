@@ -33,7 +33,7 @@ def compare_with_rules(
             for side, kind in (("row", kinds[0]), ("column", kinds[1]))
         ],
         "rule": best.name,
-        "samples": _samples(model, rows, cols),
+        "samples": sample_lists(model, rows, cols),
         "baselines": [f"{best.name}: {shown}" for shown in _shown(model, best, judged)],
     }
 
@@ -91,7 +91,7 @@ def _groups(groups: list[Group]) -> list[tuple[str, list[str]]]:
     ]
 
 
-def _samples(model: Completion, rows: Names, cols: Names) -> list[dict[str, Any]]:
+def sample_lists(model: Completion, rows: Names, cols: Names) -> list[dict[str, Any]]:
     """Lists for rows with few, with the usual number and with many cells."""
     chosen = diagnostics.find_typical_rows(model)
     if not chosen:

@@ -66,7 +66,7 @@ def gather_content(
         "kinds": kinds,
         "worst": _worst(model, judged, rows, cols),
         "held_out": cells is not None,
-        **_reproduction(model),
+        **describe_reproduction(model),
     }
 
 
@@ -189,12 +189,12 @@ def _worst(model: Completion, judged: Judged, rows: Names, cols: Names) -> list[
     ]
 
 
-def _reproduction(model: Completion) -> dict[str, Any]:
+def describe_reproduction(model: Completion) -> dict[str, Any]:
     settings = model.get_params(deep=False)
     # The data and the watchers are no part of the recipe.
     shown = {k: v for k, v in settings.items() if k not in ("callback", "observer", "checkpoint")}
     if not isinstance(shown.get("random_state"), (int, np.integer)):
-        shown["random_state"] = model.path_.seed
+        shown["random_state"] = model.path_.seed if len(model.path_) else None
     given = ", ".join(f"{name}={value!r}" for name, value in shown.items())
     return {
         "settings": [(name, repr(value)) for name, value in shown.items()],

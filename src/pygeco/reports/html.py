@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from pygeco.arrays.whole_file import whole_file
+from pygeco.clicks.model import ClickModel
 from pygeco.diagnostics.completion import Completion
+from pygeco.reports.clicks import gather_click_content
 from pygeco.reports.content import Titles, gather_content
 
 
@@ -27,15 +29,15 @@ def report(
     titles: Titles = None,
     heading: str | None = None,
 ) -> Path:
-    """Write the report of a fitted `MatrixCompletion` to one HTML file.
+    """Write the report of a fitted `MatrixCompletion` or `ImplicitCompletion` to one HTML file.
 
     Parameters
     ----------
-    model : MatrixCompletion
+    model : MatrixCompletion or ImplicitCompletion
         Fitted. Its own cells are those that it was fitted to.
     held_out : cells as `fit` takes them, or None, default=None
         Errors, calibration and the worst cells are judged on these; without them on the fitted
-        cells, and the report says so.
+        cells, and the report says so. Of clicks, lists are judged, beside popularity.
     output : path, default="report.html"
         Written whole or not at all.
     titles : dict from id to title, one title per column, or None, default=None
@@ -58,7 +60,9 @@ def report(
             "model: its rows are on a cluster; call model.to('cpu') first, or load its file."
         )
     model.learn_lists()
-    page = render(gather_content(model, held_out, titles, heading))
+    is_of_clicks = isinstance(model.model_, ClickModel)
+    gather = gather_click_content if is_of_clicks else gather_content
+    page = render(gather(model, held_out, titles, heading))
     path = Path(output)
     with whole_file(path) as file:
         file.write(page.encode())
@@ -68,13 +72,17 @@ def report(
 def render(values: dict[str, Any]) -> str:
     """The page with these values in it."""
     try:
-        from jinja2 import Environment, StrictUndefined
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
             "the report needs jinja2; run: pip install 'pygeco[report]'", name="jinja2"
         ) from error
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FunctionLoader(_part),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     style, script = _part("report.css"), _part("report.js")
     policy = (
@@ -85,7 +93,7 @@ def render(values: dict[str, Any]) -> str:
         name: {key: part for key, part in chart.items() if key != "columns"}
         for name, chart in values["charts"].items()
     }
-    template = environment.from_string(_part("report.html.j2"))
+    template = environment.get_template(values.get("template", "report.html.j2"))
     return template.render(style=style, script=script, policy=policy, drawn=drawn, **values)
 
 
