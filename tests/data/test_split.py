@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pygeco.data import split_cells
+from pygeco.data import split_by_time, split_cells, split_rows
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
@@ -21,3 +21,29 @@ def test_the_share_and_the_seed(share) -> None:
 def test_a_share_lies_between_zero_and_one(share) -> None:
     with pytest.raises(ValueError, match=r"^test_size: must be between 0 and 1"):
         split_cells(10, share)
+
+
+def test_the_share_of_each_row() -> None:
+    rows = np.random.default_rng(0).integers(0, 50, 600)
+    held = split_rows(rows, 0.3, 2)
+    for row in range(50):
+        count = np.sum(rows == row)
+        assert held[rows == row].sum() == min(count - 1, max(1, round(0.3 * count)))
+    np.testing.assert_array_equal(held, split_rows(rows, 0.3, 2))
+    assert np.any(held != split_rows(rows, 0.3, 3))
+
+
+def test_the_latest_are_held_out() -> None:
+    rng = np.random.default_rng(0)
+    times, rows = rng.permutation(200), rng.integers(0, 20, 200)
+    np.testing.assert_array_equal(split_by_time(times, 0.25), times >= 150)
+    np.testing.assert_array_equal(split_by_time(times, cut=170), times >= 170)
+    dates = np.datetime64("2020-01-01") + times
+    np.testing.assert_array_equal(split_by_time(dates, cut="2020-01-11"), times >= 10)
+    held = split_by_time(times, 0.2, rows=rows)
+    for row in range(20):
+        own = rows == row
+        assert held[own].sum() == max(1, round(0.2 * own.sum()))
+        assert times[own & held].min() > times[own & ~held].max()
+    with pytest.raises(ValueError, match=r"^cut: one time cuts all rows"):
+        split_by_time(times, cut=3, rows=rows)

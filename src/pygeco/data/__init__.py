@@ -7,7 +7,7 @@ from pygeco.data.movielens import (
     load_movielens,
     load_movielens_attributes,
 )
-from pygeco.data.split import split_cells
+from pygeco.data.split import split_by_time, split_cells, split_rows
 from pygeco.data.synthetic import make_low_rank, make_ratings
 from pygeco.errors import ReadError
 from pygeco.io.attributes import read_attributes
@@ -31,5 +31,7 @@ __all__ = [
     "read_click_lists",
     "read_left_out",
     "read_ratings",
+    "split_by_time",
     "split_cells",
+    "split_rows",
 ]

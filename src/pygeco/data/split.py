@@ -1,10 +1,11 @@
-"""A random share of cells, held out."""
+"""Cells that are held out: at random, or the latest, of all or of each row."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from pygeco.arrays.row_places import hold_out_last
 from pygeco.arrays.streams import Purpose, check_seed, stream
 
 
@@ -31,7 +32,94 @@ def split_cells(count: int, test_size: float = 0.1, seed: int = 0) -> NDArray[np
     >>> split_cells(1000, 0.2).mean().round(1).item()
     0.2
     """
-    if not 0 < test_size < 1:
-        raise ValueError(f"test_size: must be between 0 and 1, not {test_size!r}.")
+    _check_share(test_size)
     check_seed(seed)
     return stream(Purpose.HOLDOUT, seed).random(count) < test_size
+
+
+def split_rows(rows: ArrayLike, test_size: float = 0.2, seed: int = 0) -> NDArray[np.bool_]:
+    """Choose a random share of the cells of each row to hold out, at least one.
+
+    A row keeps one cell at least; one with a single cell has none held out.
+
+    Parameters
+    ----------
+    rows : array of ints
+        The row of each cell.
+    test_size : float, default=0.2
+        The share.
+    seed : int, default=0
+        The same one gives the same cells.
+
+    Returns
+    -------
+    bool array
+        True for the held-out cells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco.data import split_rows
+    >>> rows = np.repeat([0, 1, 2], [10, 5, 1])
+    >>> np.bincount(rows, split_rows(rows))
+    array([2., 1., 0.])
+    """
+    _check_share(test_size)
+    check_seed(seed)
+    own = np.asarray(rows)
+    return hold_out_last(own, float(test_size), stream(Purpose.HOLDOUT, seed).random(len(own)))
+
+
+def split_by_time(
+    times: ArrayLike,
+    test_size: float = 0.1,
+    *,
+    cut: object = None,
+    rows: ArrayLike | None = None,
+) -> NDArray[np.bool_]:
+    """Hold out the latest cells: from a time on, a share of all, or a share of each row.
+
+    Parameters
+    ----------
+    times : array
+        When each cell was known: numbers or dates. Of equal ones the last given are the latest.
+    test_size : float, default=0.1
+        The share that is held out, where there is no `cut`.
+    cut : time or None, default=None
+        Cells at this time and later are held out.
+    rows : array of ints or None, default=None
+        The row of each cell: the share is then that of each row, at least one cell; a row keeps one
+        at least.
+
+    Returns
+    -------
+    bool array
+        True for the held-out cells.
+
+    Examples
+    --------
+    >>> from pygeco.data import split_by_time
+    >>> split_by_time([3, 1, 2, 9], 0.5)
+    array([ True, False, False,  True])
+    >>> split_by_time([3, 1, 2, 9], 0.5, rows=[0, 0, 1, 1])
+    array([ True, False, False,  True])
+    >>> split_by_time([3, 1, 2, 9], cut=2)
+    array([ True, False,  True,  True])
+    """
+    when = np.asarray(times)
+    if cut is not None:
+        if rows is not None:
+            raise ValueError("cut: one time cuts all rows; leave out rows, or the cut.")
+        kind = when.dtype if when.dtype.kind == "M" else None
+        return np.asarray(when >= np.asarray(cut, dtype=kind))
+    _check_share(test_size)
+    if rows is not None:
+        return hold_out_last(np.asarray(rows), float(test_size), when)
+    held = np.zeros(len(when), bool)
+    held[np.argsort(when, kind="stable")[len(when) - round(test_size * len(when)) :]] = True
+    return held
+
+
+def _check_share(test_size: float) -> None:
+    if not 0 < test_size < 1:
+        raise ValueError(f"test_size: must be between 0 and 1, not {test_size!r}.")

@@ -2,6 +2,7 @@
 
 from pygeco.estimators.attributes import Attributes
 from pygeco.estimators.cell_list import CellKFold, CellList, cells
+from pygeco.estimators.cell_splits import LeaveLastOut, RowHoldOut
 from pygeco.estimators.click_choice import ClickChoice
 from pygeco.estimators.completion import MatrixCompletion
 from pygeco.estimators.evaluation import Evaluation, evaluate
@@ -22,6 +23,7 @@ __all__ = [
     "ClickChoice",
     "Evaluation",
     "ImplicitCompletion",
+    "LeaveLastOut",
     "ListEvaluation",
     "LowRankClassifier",
     "LowRankImputer",
@@ -30,6 +32,7 @@ __all__ = [
     "QuadraticRegressor",
     "ReducedRankRegressor",
     "RobustPCA",
+    "RowHoldOut",
     "cells",
     "describe",
     "evaluate",

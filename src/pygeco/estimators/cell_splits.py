@@ -1,0 +1,164 @@
+"""Cells of each row, held out for scikit-learn's tools: at random, or the last ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.model_selection import BaseCrossValidator
+
+from pygeco.arrays.row_places import count_to_end, hold_out_last
+from pygeco.arrays.streams import Purpose, check_seed, stream
+from pygeco.estimators.cell_list import CellList, cells
+
+Split = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class RowHoldOut(BaseCrossValidator):  # type: ignore[misc]
+    """A share of the cells of each row, drawn at random: every row is fitted and judged.
+
+    A row keeps one cell at least; one with a single cell has none held out.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        How often it is drawn.
+    test_size : float, default=0.2
+        The share, at least one cell.
+    random_state : int, default=0
+        The same one gives the same cells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import RowHoldOut
+    >>> folds = RowHoldOut(2).split(np.ones((2, 5)))
+    >>> [(len(fitted), len(held_out)) for fitted, held_out in folds]
+    [(8, 2), (8, 2)]
+    """
+
+    def __init__(self, n_splits: int = 5, *, test_size: float = 0.2, random_state: int = 0) -> None:
+        self.n_splits = n_splits
+        self.test_size = test_size
+        self.random_state = random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Give the number of splits.
+
+        Parameters
+        ----------
+        X, y, groups : None
+            Not used.
+
+        Returns
+        -------
+        int
+        """
+        return self.n_splits
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
+        """Give the positions of the fitted and of the held-out cells, draw by draw.
+
+        Parameters
+        ----------
+        X : CellList, or anything that `cells` takes
+            The cells.
+        y : array or None, default=None
+            The values, where X has pairs.
+        groups : None
+            Not used.
+
+        Returns
+        -------
+        iterator of pairs of int arrays
+        """
+        check_seed(self.random_state, "random_state")
+        if not 0 < self.test_size < 1:
+            raise ValueError(f"test_size: must be between 0 and 1, not {self.test_size!r}.")
+        rows = _list_cells(X, y).rows
+        for fold in range(self.n_splits):
+            draws = stream(Purpose.HOLDOUT, self.random_state, fold).random(len(rows))
+            held = hold_out_last(rows, float(self.test_size), draws)
+            yield np.flatnonzero(~held), np.flatnonzero(held)
+
+
+class LeaveLastOut(BaseCrossValidator):  # type: ignore[misc]
+    """The last cells of each row, by time or in the order given, after those that are fitted.
+
+    The first split holds out the last of each row, the next one those before them, without the
+    later ones; so no fit knows what comes after it in the row.
+
+    Parameters
+    ----------
+    count : int, default=1
+        Cells of each row that a split holds out; a row with too few has none.
+    n_splits : int, default=1
+        How many splits, each further back.
+    times : array or None, default=None
+        When each cell was known; by default the list's own times, else the order of the cells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pygeco import LeaveLastOut
+    >>> next(LeaveLastOut().split(np.ones((2, 3))))
+    (array([0, 1, 3, 4]), array([2, 5]))
+    """
+
+    def __init__(
+        self, count: int = 1, *, n_splits: int = 1, times: ArrayLike | None = None
+    ) -> None:
+        self.count = count
+        self.n_splits = n_splits
+        self.times = times
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Give the number of splits.
+
+        Parameters
+        ----------
+        X, y, groups : None
+            Not used.
+
+        Returns
+        -------
+        int
+        """
+        return self.n_splits
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
+        """Give the positions of the fitted and of the held-out cells, the last ones first.
+
+        Parameters
+        ----------
+        X : CellList, or anything that `cells` takes
+            The cells.
+        y : array or None, default=None
+            The values, where X has pairs.
+        groups : None
+            Not used.
+
+        Returns
+        -------
+        iterator of pairs of int arrays
+        """
+        if self.count < 1:
+            raise ValueError(f"count: must be at least 1, not {self.count!r}.")
+        listed = _list_cells(X, y)
+        when = listed.times if self.times is None else np.asarray(self.times)
+        if when is not None and len(when) != len(listed):
+            raise ValueError(f"times: has {len(when):,} for {len(listed):,} cells; give one each.")
+        after = count_to_end(listed.rows, when)
+        sizes = np.unique(listed.rows, return_inverse=True, return_counts=True)
+        own = sizes[2][sizes[1]]
+        for fold in range(self.n_splits):
+            known = after >= fold * self.count
+            long = own > (fold + 1) * self.count
+            held = known & (after < (fold + 1) * self.count) & long
+            yield np.flatnonzero(known & ~held), np.flatnonzero(held)
+
+
+def _list_cells(X: Any, y: Any) -> CellList:
+    return X if isinstance(X, CellList) else cells(X, y)

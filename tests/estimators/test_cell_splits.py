@@ -1,0 +1,49 @@
+"""Splits of each row's cells, as scikit-learn's tools take them."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+
+from pygeco import LeaveLastOut, MatrixCompletion, RowHoldOut, cells
+from pygeco.data import make_ratings
+
+
+def test_each_row_has_its_share_held_out() -> None:
+    listed = cells(make_ratings((40, 30), 500))
+    folds = list(RowHoldOut(3, test_size=0.25).split(listed))
+    for fitted, held in folds:
+        assert np.array_equal(np.sort(np.concatenate([fitted, held])), np.arange(500))
+        for row in np.unique(listed.rows):
+            count = np.sum(listed.rows == row)
+            assert np.sum(listed.rows[held] == row) == min(count - 1, max(1, round(count / 4)))
+    assert not np.array_equal(folds[0][1], folds[1][1])
+    again = list(RowHoldOut(3, test_size=0.25).split(listed))
+    assert all(np.array_equal(a[1], b[1]) for a, b in zip(folds, again, strict=True))
+
+
+def test_the_last_are_left_out_and_what_follows_them_is_not_fitted() -> None:
+    rows = np.array([0, 1, 0, 0, 1, 0, 2])
+    times = np.array([4, 1, 3, 2, 0, 1, 9])
+    listed = cells((rows, np.arange(7), np.ones(7)))
+    first, second = LeaveLastOut(n_splits=2, times=times).split(listed)
+    assert [x.tolist() for x in first] == [[2, 3, 4, 5, 6], [0, 1]]
+    assert [x.tolist() for x in second] == [[3, 4, 5], [2]]  # row 1 has one left, row 2 none
+    in_order = next(LeaveLastOut(2).split(listed))
+    assert in_order[1].tolist() == [3, 5]
+    with pytest.raises(ValueError, match=r"^times: has 3 for 7 cells"):
+        next(LeaveLastOut(times=[1, 2, 3]).split(listed))
+    with pytest.raises(ValueError, match=r"^count: must be at least 1"):
+        next(LeaveLastOut(0).split(listed))
+    with pytest.raises(ValueError, match=r"^test_size: must be between"):
+        next(RowHoldOut(test_size=1.0).split(listed))
+
+
+@pytest.mark.parametrize("cv", [RowHoldOut(2), LeaveLastOut(2, n_splits=2)])
+def test_scikit_learn_takes_them(cv) -> None:
+    listed = cells(make_ratings((30, 20), 250))
+    scores = cross_val_score(MatrixCompletion(1, penalty=None, random_state=0), listed, cv=cv)
+    assert scores.shape == (2,)
+    assert np.isfinite(scores).all()
+    assert type(cv).__name__ in repr(cv)
+    assert clone(cv, safe=False).n_splits == 2
