@@ -3,6 +3,7 @@
     PYGECO_DATA=... python benchmarks/attributes.py pattern [--sets u1 ua ub ml-1m] [--draws 30]
     PYGECO_DATA=... python benchmarks/attributes.py everything [--sets ...] [--draws 30]
     PYGECO_DATA=... python benchmarks/attributes.py cold [--draws 30]
+    PYGECO_DATA=... python benchmarks/attributes.py time [--sets ...] [--draws 30]
     PYGECO_DATA=... python benchmarks/attributes.py noise [--sets ...] [--columns 1000]
     python benchmarks/attributes.py growth [--cells 10000000] [--entries 1000000] [--turns 2]
 
@@ -11,7 +12,9 @@ fit alone as a ratio to the plain fit (pattern=False, no attributes) of the same
 "ml-1m" is the random 90/10 split of seed 0, "u1", "ua" and "ub" are MovieLens-100K's own. `cold`
 takes a tenth of the films, of the users, or of both out of MovieLens-1M (seed 0), and predicts
 their ratings by attributes alone: without draws by `new_rows` and `new_columns`, of which the fit
-knows nothing, with draws by attributes that the fit is told. cmfrec runs beside it where it is
+knows nothing, with draws by attributes that the fit is told. `time` compares the fit with the
+pattern and the attributes to the same with times, with times at random, and without a time in the
+question. cmfrec runs beside it where it is
 installed (make .venv-peers/ready), by its own functions for cold start, with the k and λ of a grid
 that are best on the test cells themselves.
 """
@@ -33,6 +36,7 @@ from numpy.typing import NDArray
 
 from pygeco import Attributes, MatrixCompletion
 from pygeco.data import load_movielens, load_movielens_attributes, make_ratings
+from pygeco.diagnostics.time_effects import list_time_effects
 
 SETS = {"ml-1m": ("ml-1m", None)} | {name: ("ml-100k", name) for name in ("u1", "ua", "ub")}
 NINETY = 1.6449  # standard deviations on either side that hold 90 % of a Gaussian
@@ -73,6 +77,7 @@ def load(name: str) -> Split:
             "user": ratings.users[ratings.rows],
             "item": ratings.items[ratings.cols],
             "rating": ratings.values,
+            "timestamp": ratings.times,
         }
     )
     tables = load_movielens_attributes(folder, download=False)
@@ -81,10 +86,11 @@ def load(name: str) -> Split:
 
 
 def measure(split: Split, known: dict[str, Any] | None = None, **settings: Any) -> Run:
+    settings = {"time": False} | settings
     began = time.perf_counter()
     model = MatrixCompletion(random_state=0, **settings).fit(split.train, **(known or {}))
     seconds = time.perf_counter() - began
-    found = model.predict(split.test["user"], split.test["item"])
+    found = model.predict(split.test)["prediction"]
     return Run(model, rmse(found, split.test["rating"]), seconds)
 
 
@@ -128,6 +134,29 @@ def run_everything(given: argparse.Namespace) -> None:
             groups = found.model.attribute_effects_.groups[:5]
             told = ", ".join(f"{g.side} {g.group} {g.strength:.3f}" for g in groups)
             line(name, draws, *compare(plain, found), told)
+
+
+def run_time(given: argparse.Namespace) -> None:
+    line = show(["set", "draws", "plain", "with times", "change", "time ratio", "kind", "kept"])
+    rng = np.random.default_rng(0)
+    for name in given.sets:
+        split = load(name)
+        mixed = split.train.assign(timestamp=rng.permutation(split.train["timestamp"]))
+        for draws in (0, given.draws):
+            plain = measure(split, split.known, posterior=draws)
+            found = measure(split, split.known, posterior=draws, time="auto")
+            line(name, draws, *compare(plain, found), "as given", list_periods(found.model))
+            unasked = found.model.predict(split.test["user"], split.test["item"])
+            late = found._replace(error=rmse(unasked, split.test["rating"]))
+            line(name, draws, *compare(plain, late), "asked without", "")
+        found = measure(split._replace(train=mixed), split.known, time="auto")
+        plain = measure(split, split.known)
+        line(name, 0, *compare(plain, found), "at random", list_periods(found.model))
+
+
+def list_periods(model: MatrixCompletion) -> str:
+    effects = list_time_effects(model)
+    return ", ".join(f"{one.side} {one.length} {one.deviation:.3f}" for one in effects) or "–"
 
 
 def compare(plain: Run, other: Run) -> tuple[str, ...]:
@@ -291,13 +320,13 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="What attributes and known cells add.")
     parts = parser.add_subparsers(required=True)
     commands = {"pattern": run_pattern, "everything": run_everything, "cold": run_cold}
-    commands |= {"noise": run_noise, "growth": run_growth}
+    commands |= {"noise": run_noise, "growth": run_growth, "time": run_time}
     for name, function in commands.items():
         part = parts.add_parser(name)
         part.set_defaults(run=function)
-        if name in ("pattern", "everything", "noise"):
+        if name in ("pattern", "everything", "noise", "time"):
             part.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
-        if name in ("pattern", "everything", "cold"):
+        if name in ("pattern", "everything", "cold", "time"):
             part.add_argument("--draws", type=int, default=30)
     parts.choices["noise"].add_argument("--columns", type=int, default=1_000)
     parts.choices["growth"].add_argument("--cells", type=int, default=10_000_000)

@@ -26,8 +26,20 @@ from pygeco.cli.newcomers import (
     read_newcomers,
     speak_of,
 )
-from pygeco.cli.options import Count, Item, Json, Model, Overwrite, Title, TitleItem, Titles, User
+from pygeco.cli.options import (
+    Count,
+    Item,
+    Json,
+    Model,
+    Moment,
+    Overwrite,
+    Title,
+    TitleItem,
+    Titles,
+    User,
+)
 from pygeco.cli.reading import read_for
+from pygeco.cli.times import parse_moment, set_time
 
 ROWS_AT_ONCE = 1 << 20  # pairs predicted at once
 USERS_AT_ONCE = 4096  # users ranked at once
@@ -75,6 +87,7 @@ def predict(
     ] = False,
     users: UserTable = None,
     items: ItemTable = None,
+    time: Moment = None,
     unknown: Unknown = "mean",
     overwrite: Overwrite = False,
     as_json: Json = False,
@@ -83,13 +96,15 @@ def predict(
 
     An id that was not fitted is predicted by its attributes in --users or --items, if the model
     was fitted with some. Without, it counts as the average user or item, unless --unknown says
-    otherwise; the column `known` is false there.
+    otherwise; the column `known` is false there. Where time says something, it is that of the
+    file's column of times, or of --time.
     """
     with report_errors("predict"):
         check_table_output(output, model, pairs, users, items, overwrite=overwrite)
         voice, fitted = Voice(as_json), open_model(model)
         new = read_new_sides(fitted, (users, items), voice)
         asked = read_for(fitted, pairs, {"user": user, "item": item}, voice)
+        asked = set_time(asked, parse_moment(fitted, time))
         called = "--items" if users is None else "--users"
         parts = []
         with speak_of("predict", called), voice.progress("predicting") as bar:
@@ -122,6 +137,7 @@ def recommend(
     ] = False,
     items: Candidates = None,
     exclude: Excluded = None,
+    time: Moment = None,
     unknown: Unknown = "mean",
     output: TableOutput = None,
     overwrite: Overwrite = False,
@@ -150,6 +166,7 @@ def recommend(
             "exclude": read_listed_ids(fitted, exclude, "--exclude"),
         }
         limits |= {"exclude_seen": not include_seen, "unknown": unknown}
+        limits["time"] = parse_moment(fitted, time)
         table = _rank_for(ids, fitted, voice, k, new, **limits)
         table = add_titles(table, fitted, titles, title_item, title)
         table = table if new is not None else _mark_unknown(table, fitted, ids, voice)

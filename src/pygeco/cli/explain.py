@@ -56,6 +56,7 @@ def explain(
                 "score" if clicks else "prediction": predicted,
                 "base": why.base,
                 "attributes": why.attributes,
+                "time": why.time,
                 "rows": table.to_pylist(),
             }
             voice.result(said, "")
@@ -68,8 +69,9 @@ def explain(
 def describe_reasons(predicted: float, why: Reasons) -> str:
     """The prediction, and what it would be without ratings and attributes."""
     said = f"prediction {predicted:.3f}; {why.base:.3f} without the user's ratings"
+    moved = f" The period adds {why.time:+.3f}." if why.time else ""
     if not why.attributes:
-        return f"{said}."
+        return f"{said}.{moved}"
     order = sorted(why.attributes.items(), key=lambda one: -abs(one[1]))
     adds = ", ".join(f"{name} {amount:+.3f}" for name, amount in order)
-    return f"{said} and attributes. Of the attributes, {adds}."
+    return f"{said} and attributes. Of the attributes, {adds}.{moved}"

@@ -10,9 +10,9 @@ from pygeco.cli.click_fit import fit_clicks
 from pygeco.cli.click_reading import read_cells
 from pygeco.cli.cluster import open_cluster, parse_cluster
 from pygeco.cli.console import Voice, explain_write_errors, report_errors
-from pygeco.cli.fit_plan import Plan, make_settings, refuse_both
+from pygeco.cli.fit_plan import Plan, make_settings
 from pygeco.cli.fit_summary import summarize_fit
-from pygeco.cli.options import Item, Json, Missing, Overwrite, Rating, User
+from pygeco.cli.options import Item, Json, Missing, Overwrite, Rating, Times, User
 from pygeco.cli.outputs import check_apart, check_output
 from pygeco.cli.parsing import parse_seconds
 from pygeco.cli.reading import is_in_parts, read_parts, read_ratings, read_test
@@ -34,6 +34,8 @@ def fit(
     users: asked.Users = None,
     items: asked.Items = None,
     pattern: asked.Pattern = "auto",
+    times: Times = None,
+    no_time: asked.NoTime = False,
     holdout: asked.Holdout = None,
     test: asked.Test = None,
     duplicates: asked.Duplicates = "error",
@@ -52,24 +54,22 @@ def fit(
     While it runs, MODEL.checkpoint keeps its state; --resume continues from it, to the same bits.
     """
     with report_errors("fit", "interrupted; the same command with --resume continues."):
-        refuse_both("--holdout", holdout, "--test", test)
+        fitting = rank, loss, penalty, posterior, duplicates, missing, seed, engine
         plan = Plan(
             ratings,
             output,
             {"user": user, "item": item, "rating": rating},
-            make_settings(
-                rank, loss, penalty, posterior, duplicates, missing, seed, engine, pattern
-            ),
+            make_settings(*fitting, pattern, no_time),
             holdout=holdout,
             test=test,
             limit=parse_seconds(time_limit),
-            resume=resume,
-            restart=restart,
+            **{"resume": resume, "restart": restart},
             cluster=parse_cluster(engine, scheduler, workers),
             matrix=matrix,
             overwrite=overwrite,
             attributes=(users, items),
             implicit=implicit,
+            times=times,
         )
         _run(plan, Voice(as_json))
 
@@ -99,7 +99,10 @@ def _run(plan: Plan, voice: Voice) -> None:
         for line in found[1:]:
             voice.note(line)
         given = (side and side.given for side in taken)
-        known = dict(zip(("row_attributes", "column_attributes"), given, strict=True))
+        known: dict[str, Any] = dict(
+            zip(("row_attributes", "column_attributes"), given, strict=True)
+        )
+        known |= {} if plan.times is None else {"times": "timestamp"}
         continues = _prepare_checkpoint(plan, voice)
         shown = held if client is None else None
         with explain_write_errors(plan.checkpoint), Watch(voice, model, shown, plan.limit) as watch:

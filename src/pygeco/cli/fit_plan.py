@@ -76,6 +76,7 @@ Pattern = Annotated[
         "evidence does; row is for users alone, column for items alone."
     ),
 ]
+NoTime = Annotated[bool, typer.Option("--no-time", help="Leave out when ratings were given.")]
 Holdout = Annotated[
     float | None,
     typer.Option(min=0.0, max=0.9, help="Share of the ratings to hold out and predict."),
@@ -127,9 +128,17 @@ class Plan:
     overwrite: bool
     attributes: tuple[Path | None, Path | None] = (None, None)  # of users, of items
     implicit: bool | None = None  # None: the file tells
+    times: str | None = None  # the column that has them
+
+    @property
+    def wanted_times(self) -> str | bool | None:
+        """As `read_columns` takes it."""
+        return self.times if self.settings["time"] else False
 
     def __post_init__(self) -> None:
         refuse_both("--restart", self.restart, "--resume", self.resume)
+        refuse_both("--holdout", self.holdout, "--test", self.test)
+        refuse_both("--no-time", not self.settings["time"], "--times", self.times)
         if self.cluster is not None and self.attributes[0] is not None:
             raise ValueError(
                 "--users: is not for --engine dask, where --items and --pattern are; leave it out, "
@@ -177,6 +186,7 @@ def make_settings(
     seed: int,
     engine: str,
     pattern: str = "auto",
+    no_time: bool = False,
 ) -> dict[str, Any]:
     """The parameters of MatrixCompletion that the options stand for."""
     return {
@@ -186,6 +196,7 @@ def make_settings(
         "biases": True,  # ratings have a level, with or without the evidence
         "posterior": posterior,
         "pattern": {"yes": True, "no": False}.get(pattern, pattern),
+        "time": False if no_time else "auto",
         "duplicates": duplicates,
         "missing_values": read_marks(missing),
         "random_state": seed,

@@ -48,9 +48,9 @@ def summarize_fit(
             f"the evidence has rank {chosen}; predictions are the mean of {drawn} posterior draws, "
             f"which takes rank {model.rank_}."
         )
-    told, said = _tell_attributes(model, taken, is_whole=not late)
-    values |= told
-    lines += said
+    for told, said in (_tell_attributes(model, taken, is_whole=not late), _tell_time(model)):
+        values |= told
+        lines += said
     lines.append(f"stopped: {why}.")
     if held is not None:
         judged, said = _judge_held_out(plan, voice, model, held)
@@ -72,6 +72,18 @@ def _tell_attributes(
         sides = zip(PEOPLE, taken, strict=True)
         values["attributes"] = {who: side.describe() for who, side in sides if side}
     return values, tell_effects(effects, is_whole=is_whole)
+
+
+def _tell_time(model: Any) -> tuple[dict[str, Any], list[str]]:
+    """What time says, for machines and in words."""
+    from pygeco.diagnostics.time_effects import describe_time, list_time_effects
+
+    effects = list_time_effects(model)
+    if effects:
+        told = [one._asdict() for one in effects]
+        return {"time": told}, [describe_time(effects, ("user", "item"))]
+    said = ["the times say nothing that the ratings do not say."] if model.time_column_ else []
+    return {"time": []}, said
 
 
 def _judge_held_out(

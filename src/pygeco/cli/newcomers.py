@@ -157,6 +157,8 @@ def predict_with(
         wanted = np.unique(place[cold & ~own])
         if side is not None and len(wanted):
             more[word] = side.take(wanted)
+    if "timestamp" in asked.column_names:
+        more["times"] = asked.filter(cold).column("timestamp")
     values = model.predict(ids[0][cold], ids[1][cold], return_std=return_std, **more)
     columns = dict(zip(("prediction", "deviation"), values, strict=True) if return_std else [])
     return _put(found, cold, columns or {"prediction": values})

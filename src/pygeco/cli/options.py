@@ -20,6 +20,22 @@ Rating = Annotated[
     str | None,
     typer.Option("--rating", help="Column of the ratings: its name, or its number from 1."),
 ]
+Times = Annotated[
+    str | None,
+    typer.Option(
+        "--times",
+        help="Column of when a rating was given: its name, or its number from 1; by default one "
+        "called timestamp, date, rated_at or the like.",
+    ),
+]
+Moment = Annotated[
+    str | None,
+    typer.Option(
+        "--time",
+        help="When: a date, a time such as 2024-05-01T12:30, or seconds since 1970; by default "
+        "the end of the ratings.",
+    ),
+]
 Missing = Annotated[
     list[str] | None,
     typer.Option(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pygeco.cli.console import Voice
 from pygeco.cli.fit_plan import Plan
 
-ROLES = ("user", "item", "rating")
+ROLES = ("user", "item", "rating", "timestamp")
 
 
 class Ratings(NamedTuple):
@@ -38,8 +38,13 @@ def read_ratings(plan: Plan, voice: Voice, file: Any = None) -> Ratings:
     from pygeco.io.ratings import read_columns, read_matrix
 
     with voice.progress(f"reading {plan.name}") as bar:
-        read = read_matrix if plan.matrix else read_columns
-        reading = read(plan.ratings if file is None else file, dict(plan.columns), bar)
+        source = plan.ratings if file is None else file
+        columns: dict[str, str | int | None] = {**plan.columns}
+        reading = (
+            read_matrix(source, columns, bar)
+            if plan.matrix
+            else read_columns(source, columns, bar, times=plan.wanted_times)
+        )
     table, found = drop_marked(reading, plan.settings["missing_values"])
     if not plan.holdout:
         return Ratings(table, None, found, reading.columns)
@@ -72,7 +77,8 @@ def read_test(plan: Plan, voice: Voice, fitted: Any) -> Any:
     kinds = {field.name: str(field.type) for field in getattr(fitted, "schema", ())}
     texts = [role for role in ("user", "item") if kinds.get(role) == "string"]
     with voice.progress(f"reading {plan.test.name}") as bar:
-        reading = read_columns(str(plan.test), dict(plan.columns), bar, texts=texts)
+        times = plan.wanted_times
+        reading = read_columns(str(plan.test), dict(plan.columns), bar, texts=texts, times=times)
     table, found = drop_marked(reading, plan.settings["missing_values"])
     voice.note(found)
     return table
@@ -95,6 +101,7 @@ def read_for(model: Any, path: Path, given: dict[str, str | None], voice: Voice)
             bar,
             texts=find_text_roles(model),
             remembered=dict(zip(ROLES, told, strict=False)),
+            times=None if model.drift_ is not None else False,
         )
     table, found = drop_marked(reading, model.missing_values)
     voice.note(found)

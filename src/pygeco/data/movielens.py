@@ -41,6 +41,8 @@ class Ratings(NamedTuple):
         The ids of rows and columns.
     test : bool array
         Which cells are held out.
+    times : array or None
+        When each rating was given, in seconds since 1970.
     """
 
     rows: NDArray[np.int32]
@@ -50,6 +52,7 @@ class Ratings(NamedTuple):
     users: NDArray[Any]
     items: NDArray[Any]
     test: NDArray[np.bool_]
+    times: NDArray[np.int64] | None = None
 
     def cells(self, mask: NDArray[np.bool_]) -> tuple[Any, Any, Array, tuple[int, int]]:
         """Give the triplets of the cells under a mask.
@@ -157,6 +160,7 @@ def load_movielens(name: str, split: str | None = None, *, download: bool = True
         users,
         items,
         test,
+        table[:, 3].astype(np.int64),
     )
 
 

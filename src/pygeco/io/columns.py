@@ -98,11 +98,28 @@ def _find_given(role: str, given: Column, names: list[str], named: bool) -> int:
     return find_column(role, given, names)
 
 
-def drop_incomplete_rows(table: Any) -> tuple[Any, int]:
-    """The rows in which nothing is missing, and how many are not among them."""
+def find_time_column(
+    names: list[str], others: list[int], given: Column | None, named: bool, known: str | None
+) -> int | None:
+    """The column of times: as given, else as another file had it, else by its name; or None."""
+    if given is not None:
+        return _find_given("times", given, names, named)
+    if known is not None and named and known in names:
+        return names.index(known)
+    if known is not None and not named and known.isdecimal() and int(known) <= len(names):
+        return int(known) - 1
+    free = [k for k in range(len(names)) if k not in others]
+    at = find_role([names[k] for k in free], "moment") if named else None
+    return None if at is None else free[at]
+
+
+def drop_incomplete_rows(table: Any, but: str = "") -> tuple[Any, int]:
+    """The rows in which nothing is missing, one column apart, and how many are not among them."""
     pc = pyarrow().compute
     lost = None
-    for column in table.columns:
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if name == but:
+            continue
         missing = pc.is_null(column, nan_is_null=True)
         if is_text(column):
             missing = pc.or_kleene(missing, pc.equal(column, ""))

@@ -12,6 +12,7 @@ from pygeco.io.columns import (
     convert_ratings,
     drop_incomplete_rows,
     explain_parse_errors,
+    find_time_column,
 )
 from pygeco.io.delimited import Sniffed, read_delimited, sniff_text
 from pygeco.io.json_lines import read_json, read_json_start
@@ -23,6 +24,7 @@ from pygeco.io.text_ids import id_texts, narrow_ids
 from pygeco.io.text_tables import read_matrix_cells
 
 ROLES = ("user", "item", "rating")
+TIMES = "timestamp"  # the column of times in what was read
 
 
 class Reading(NamedTuple):
@@ -106,10 +108,14 @@ def read_columns(
     *,
     texts: Collection[str] = (),
     remembered: Mapping[str, str] | None = None,
+    times: Column | bool | None = False,
 ) -> Reading:
     """The same for any roles, the keys of `given`; the ids of `texts` are read as text.
 
     Columns that are not given are those `remembered` from another file, where this one has them.
+
+    Unless `times` is False, the column that it names, or else one that is called so, comes as a
+    column "timestamp"; rows without one stay.
 
     A file of a few rows may hold only numbers where the ids of a model, or of the whole, are texts.
     """
@@ -122,6 +128,13 @@ def read_columns(
         at = choose_columns(layout.names, given, named=layout.named, remembered=remembered)
     except ColumnError as error:
         raise ColumnError(f"{file.name}: {error}") from None
+    if times is not False:
+        wish = None if isinstance(times, bool) else times
+        found = find_time_column(
+            layout.names, at, wish, layout.named, (remembered or {}).get(TIMES)
+        )
+        if found is not None and found not in at:
+            at, roles = [*at, found], [*roles, TIMES]
     names = [layout.names[k] for k in at]
     table = _table(file, layout, at, roles).rename_columns(roles)
     for k, role in enumerate(roles):
@@ -131,7 +144,7 @@ def read_columns(
             table = table.set_column(k, role, narrow_ids(table.column(k)))
     if "rating" in roles:
         table = convert_ratings(file.name, table, names[roles.index("rating")])
-    table, skipped = drop_incomplete_rows(table)
+    table, skipped = drop_incomplete_rows(table, but=TIMES)
     if not table.num_rows:
         raise ReadError(f"{file.name} has no row with {' and '.join(roles)}; give another file.")
     words = _words(file, layout, at, roles, table.num_rows, skipped)
@@ -260,6 +273,7 @@ def _words(
         return repr(layout.names[k]) if layout.named else f"column {k + 1}"
 
     packed = f", {file.compression}" if file.compression else ""
-    parts = ", ".join(f"{role} = {called(k)}" for role, k in zip(roles, at, strict=True))
+    words = ["times" if role == TIMES else role for role in roles]
+    parts = ", ".join(f"{word} = {called(k)}" for word, k in zip(words, at, strict=True))
     left = f"; {skipped:,} rows with a missing value are left out" if skipped else ""
     return f"{file.name} ({layout.words}{packed}): {parts}; {rows:,} rows{left}."

@@ -14,6 +14,7 @@ import numpy as np
 from pygeco import diagnostics
 from pygeco.diagnostics import Curve, Judged, Names, Spread
 from pygeco.diagnostics.completion import Completion
+from pygeco.diagnostics.time_effects import describe_time, list_time_effects
 from pygeco.reports import charts, words
 from pygeco.reports.attributes import gather_attributes
 from pygeco.reports.comparison import compare_with_rules
@@ -61,6 +62,7 @@ def gather_content(
         "coverage_words": words.describe_coverage(covered, len(judged.observed)),
         "quantiles": _quantiles(judged) if scale else [],
         "attributes": gather_attributes(model, kinds),
+        "time": describe_time(list_time_effects(model), kinds[:2]),
         "components": _components(model, cols, support),
         "support": support,
         "kinds": kinds,
