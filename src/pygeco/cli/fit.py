@@ -54,16 +54,16 @@ def fit(
     While it runs, MODEL.checkpoint keeps its state; --resume continues from it, to the same bits.
     """
     with report_errors("fit", "interrupted; the same command with --resume continues."):
+        judging = holdout, test, parse_seconds(time_limit)
         fitting = rank, loss, penalty, posterior, duplicates, missing, seed, engine
         plan = Plan(
             ratings,
             output,
             {"user": user, "item": item, "rating": rating},
             make_settings(*fitting, pattern, no_time),
-            holdout=holdout,
-            test=test,
-            limit=parse_seconds(time_limit),
-            **{"resume": resume, "restart": restart},
+            *judging,
+            resume=resume,
+            restart=restart,
             cluster=parse_cluster(engine, scheduler, workers),
             matrix=matrix,
             overwrite=overwrite,
