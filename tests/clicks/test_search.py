@@ -49,4 +49,4 @@ def test_shares_are_compared_by_their_own_lists(split):
     ends = {t.share: t.ndcg for t in search.trials if t.family == "both"}
     assert ends[0.0] == pytest.approx(one.ndcg, abs=1e-6)
     assert ends[1.0] == pytest.approx(two.ndcg, abs=1e-6)
-    assert ndcg == max(ends.values()) == ends[share]
+    assert ndcg == ends[share] >= 0.997 * max(ends.values())

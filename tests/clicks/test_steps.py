@@ -11,6 +11,7 @@ from pygeco.clicks.steps import (
     near_ridges,
     neighbors,
     pick_popularity,
+    pick_share,
     settings_key,
 )
 
@@ -42,5 +43,10 @@ def test_small_matrices_start_from_small_ranks(given, rank):
 
 
 def test_popularity_must_bring_something():
-    assert pick_popularity((-0.1, 0.0, 0.1), [0.3, 0.3299, 0.33]) == 1
+    assert pick_popularity((-0.1, 0.0, 0.1), [0.3, 0.328, 0.33]) == 1
     assert pick_popularity((-0.1, 0.0, 0.1), [0.3, 0.32, 0.33]) == 2
+
+
+def test_an_uneven_blend_must_bring_something():
+    assert pick_share((0.0, 0.35, 0.5, 1.0), [0.3, 0.34, 0.3395, 0.32]) == 2
+    assert pick_share((0.0, 0.35, 0.5, 1.0), [0.36, 0.34, 0.3395, 0.32]) == 0

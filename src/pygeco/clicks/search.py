@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Generic, NamedTuple, TypeVar
 
-import numpy as np
-
 from pygeco.algorithm.events import ClickTrial
 from pygeco.arrays.kinds import on
 from pygeco.arrays.low_rank import Array
@@ -30,6 +28,7 @@ from pygeco.clicks.steps import (
     near_ridges,
     neighbors,
     pick_popularity,
+    pick_share,
     settings_key,
 )
 from pygeco.models.seen import Positions
@@ -234,7 +233,7 @@ class Search:
         scores = self.judge.compare(tables, len(BLENDS))
         for share, score in zip(BLENDS, scores, strict=True):
             self.note("both", None, score, share)
-        at = int(np.argmax(scores))
+        at = pick_share(BLENDS, scores)
         return BLENDS[at], scores[at]
 
     def compare_popularities(

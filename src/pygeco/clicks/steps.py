@@ -9,7 +9,8 @@ from pygeco.clicks.settings import SpectralSettings, SquaresSettings
 
 POPULARITIES = (-0.1, 0.0, 0.1, 0.2, 0.3)
 POPULARITY_STEP = 0.1
-POPULARITY_GAIN = 0.005  # of the nDCG: what a power of popularity must bring
+SHARE_GAIN = 0.003  # what an uneven blend must bring
+POPULARITY_GAIN = 0.01  # of the nDCG: what a power of popularity must bring
 RIDGE_STEP = 3.0  # a factor
 SQUARES_STEPS = {"ridge": 1.6, "background": 2.0}  # factors
 SQUARES_POWER_STEP = 0.25
@@ -45,6 +46,13 @@ def pick_popularity(powers: tuple[float, ...], scores: list[float]) -> int:
     enough = max(scores) * (1 - POPULARITY_GAIN)
     good = [k for k, score in enumerate(scores) if score >= enough]
     return min(good, key=lambda k: (abs(powers[k]), -scores[k]))
+
+
+def pick_share(shares: tuple[float, ...], scores: list[float]) -> int:
+    """The place of the most even blend of those that are about as good as the best."""
+    enough = max(scores) * (1 - SHARE_GAIN)
+    good = [k for k, score in enumerate(scores) if score >= enough]
+    return min(good, key=lambda k: (abs(shares[k] - 0.5), -scores[k]))
 
 
 def near_ridges(
