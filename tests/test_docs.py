@@ -48,6 +48,9 @@ def files() -> None:
     rows, cols, values, _ = make_ratings((80, 60), 1500, rank=2)
     lines = [f"{i + 1}::{j + 1}::{y:g}::0\n" for i, j, y in zip(rows, cols, values, strict=True)]
     Path("ratings.dat").write_text("".join(lines))
+    pairs = [f"{i + 1},{j + 1}\n" for i, j in zip(rows, cols, strict=True)]
+    Path("clicks.csv").write_text("user,item\n" + "".join(pairs[100:]))
+    Path("later.csv").write_text("user,item\n" + "".join(pairs[:100]))
     Path("movies.dat").write_text("".join(f"{j + 1}::Film {j + 1}::Drama\n" for j in range(60)))
 
 
