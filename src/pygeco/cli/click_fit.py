@@ -71,6 +71,8 @@ def _summarize(
 
 def describe_choice(model: Any, popularity: float | None = None) -> dict[str, Any]:
     """What was chosen for a model of clicks, for machines; beside it the nDCG@20 of popularity."""
+    from pygeco.diagnostics import find_chosen_ndcg
+
     choice = model.choice_
     parts = {"squares": choice.share, "spectral": 1 - choice.share}
     return {
@@ -80,7 +82,7 @@ def describe_choice(model: Any, popularity: float | None = None) -> dict[str, An
             if share > 0
         },
         "trials": len(choice.trials),
-        "ndcg@20": max((trial.ndcg for trial in choice.trials), default=None),
+        "ndcg@20": find_chosen_ndcg(model.model_),
         "popularity_ndcg@20": popularity,
     }
 

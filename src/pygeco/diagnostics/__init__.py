@@ -21,6 +21,7 @@ from pygeco.diagnostics.cells import (
 from pygeco.diagnostics.clicks import (
     ClickLists,
     LongTail,
+    find_chosen_ndcg,
     judge_clicks,
     measure_long_tail,
     measure_popularity,
@@ -59,6 +60,7 @@ __all__ = [
     "count_by_column",
     "count_values",
     "find_cells",
+    "find_chosen_ndcg",
     "find_components",
     "find_data_warnings",
     "find_held_out_cells",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.kinds import host, on, parts
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.clicks.judging import hold_out_clicks
+from pygeco.clicks.model import ClickModel
 from pygeco.diagnostics.baselines import list_popular
 from pygeco.diagnostics.cells import count_by_column
 from pygeco.diagnostics.completion import Completion
@@ -122,6 +123,29 @@ def measure_long_tail(model: Completion) -> LongTail:
         float(np.mean(listed > 0)),
         len(rows),
     )
+
+
+def find_chosen_ndcg(model: ClickModel) -> float | None:
+    """Find the nDCG@20 that what was chosen had at the clicks that chose.
+
+    Parameters
+    ----------
+    model : ClickModel
+
+    Returns
+    -------
+    float or None
+        None where nothing was tried.
+    """
+    trials: Any = model.trials
+    chosen = (model.spectral_settings, model.squares_settings)
+    is_blend = 0 < model.share < 1
+    own = [
+        trial.ndcg
+        for trial in trials
+        if (trial.share == model.share if is_blend else trial.settings in chosen)
+    ]
+    return max(own or [trial.ndcg for trial in trials], default=None)
 
 
 def measure_popularity(model: Completion) -> float | None:

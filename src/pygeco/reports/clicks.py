@@ -66,11 +66,6 @@ def gather_click_content(
     }
 
 
-def _best(fitted: ClickModel) -> float | None:
-    trials: Any = fitted.trials
-    return max((trial.ndcg for trial in trials), default=None)
-
-
 def _make_tiles(
     model: Completion, fitted: ClickModel, lists: ClickLists | None, tail: LongTail, column: str
 ) -> list[dict[str, str]]:
@@ -79,7 +74,7 @@ def _make_tiles(
         for shown, name in (("nDCG@20", "ndcg"), ("Recall@20", "recall")):
             ours, popular = lists.model[name][20], lists.popular[name][20]
             found.append((f"{shown}, held out", f"{ours:.4f}", f"most popular: {popular:.4f}"))
-    elif (best := _best(fitted)) is not None:
+    elif (best := diagnostics.find_chosen_ndcg(fitted)) is not None:
         found.append(("nDCG@20", f"{best:.4f}", "at the clicks that chose"))
     m, n = model.factors_.shape
     found += [
@@ -105,7 +100,10 @@ def _show_lists(found: ClickLists, column: str) -> dict[str, Any]:
 
 def _show_choice(model: Completion, fitted: ClickModel, column: str) -> dict[str, Any]:
     popular = diagnostics.measure_popularity(model)
-    lines = [("this model", _best(fitted)), (f"most popular {column}s", popular)]
+    lines = [
+        ("this model", diagnostics.find_chosen_ndcg(fitted)),
+        (f"most popular {column}s", popular),
+    ]
     return {
         "heads": ["nDCG@20"],
         "rows": [(name, [f"{x:.4f}"]) for name, x in lines if x is not None],
