@@ -56,3 +56,8 @@ def test_spread_is_that_of_all_scores():
     rng = np.random.default_rng(0)
     left, right = rng.standard_normal((30, 4)) + 1, rng.standard_normal((20, 4))
     assert measure_spread(left, right) == pytest.approx((left @ right.T).std())
+
+
+def test_scores_that_are_all_equal_have_no_spread_to_divide_by():
+    assert measure_spread(np.ones((5, 1)), np.full((4, 1), 3.0)) == 1
+    assert measure_spread(np.zeros((5, 2)), np.zeros((4, 2))) == 1

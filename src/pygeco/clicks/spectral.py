@@ -15,6 +15,7 @@ from pygeco.objectives import Entries
 COLD_ITERATIONS = 4  # of a subspace that starts from random numbers; more changed no list's nDCG
 WARM_ITERATIONS = 2  # of one that starts from that of other powers, or of most of the clicks
 ROUNDING_SHARE = 1e-6  # of the mean squared column: what float32 leaves of a Gram
+LEAST_SPREAD = 1e-7  # of the mean of scores: less is rounding
 REFERENCE = 255  # the index of the singular value that the ridge is measured by
 
 
@@ -125,9 +126,13 @@ def _first_block(entries: Entries, rank: int, seed: int, start: Array | None) ->
 
 
 def measure_spread(left: Array, right: Array) -> float:
-    """The standard deviation of the scores `left` `right`ᵀ over all cells, without forming them."""
+    """The standard deviation of the scores `left` `right`ᵀ over all cells, without forming them.
+
+    One where rounding is all that they differ by.
+    """
     m, n = len(left), len(right)
     total = float(inner(left.sum(axis=0)[:, None], right.sum(axis=0)[:, None])[0, 0])
     squares = float(np.sum(inner(left, left).astype(float) * inner(right, right).astype(float)))
     mean = total / (m * n)
-    return float(np.sqrt(max(squares / (m * n) - mean**2, np.finfo(float).tiny)))
+    spread = float(np.sqrt(max(squares / (m * n) - mean**2, 0.0)))
+    return spread if spread > LEAST_SPREAD * max(abs(mean), LEAST_SPREAD) else 1.0
