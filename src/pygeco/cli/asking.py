@@ -129,6 +129,12 @@ def recommend(
     new_user: NewUser = None,
     new_users: NewUsers = None,
     k: Count = 10,
+    by: Annotated[
+        str,
+        typer.Option(
+            help="By predicted rating alone (value), by how likely it is chosen (choice), or both."
+        ),
+    ] = "auto",
     titles: Titles = None,
     title: Title = None,
     title_item: TitleItem = None,
@@ -143,7 +149,9 @@ def recommend(
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """The k items with the highest predicted rating, or score, for a user, best first.
+    """The k items to recommend to a user, best first.
+
+    Lists count how likely the user is to choose an item and how likely they are to like it.
 
     A user that the model does not know gets the list of the average user, and a column `known` then
     says which users those are, unless --unknown says otherwise. A model that was fitted with
@@ -165,7 +173,7 @@ def recommend(
             "items": read_listed_ids(fitted, items, "--items"),
             "exclude": read_listed_ids(fitted, exclude, "--exclude"),
         }
-        limits |= {"exclude_seen": not include_seen, "unknown": unknown}
+        limits |= {"exclude_seen": not include_seen, "unknown": unknown, "by": by}
         limits["time"] = parse_moment(fitted, time)
         table = _rank_for(ids, fitted, voice, k, new, **limits)
         table = add_titles(table, fitted, titles, title_item, title)

@@ -117,6 +117,9 @@ def _run(plan: Plan, voice: Voice) -> None:
         model.file_columns_ = ratings.columns or None
         if plan.test is None and held is not None:
             model.keep_held_out(held)
+        if plan.limit is None:
+            with voice.busy("learning what people choose"):
+                model.learn_lists()
         with explain_write_errors(plan.output):
             model.save(plan.output)
         if not watch.out_of_time:

@@ -51,6 +51,7 @@ class _CompletionState(
 
     _model_kind: ClassVar[type[CompletionModel]] = CompletionModel
     _model_parts: ClassVar[dict[str, str]] = MODEL_PARTS
+    _score_name: ClassVar[str] = "prediction"  # of a column beside what is recommended
     _needs_values: ClassVar[bool] = True  # whether cells without a value say nothing
 
     rank: int | str

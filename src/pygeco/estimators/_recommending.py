@@ -57,7 +57,7 @@ def recommend_columns(
     if estimator.row_ids_ is not None and np.any(at < 0):
         best = _answer_unknown(model, best, at, unknown, allowed)
     columns, scores = (answer(x, given) for x in best)
-    names = (*name_sides(estimator.table_columns_), "prediction")
+    names = (*name_sides(estimator.table_columns_), estimator._score_name)
     return Ranking(take_ids(estimator.column_ids_, columns), scores, given, names)
 
 

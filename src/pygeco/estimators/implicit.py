@@ -119,6 +119,7 @@ class ImplicitCompletion(_CompletionFolding):
     _contents, _may_lack = COMPLETION | CLICK_CHECKS, MAY_LACK
     _model_kind, _model_parts = ClickModel, CLICK_PARTS
     _needs_values = False
+    _score_name = "score"
     # What ratings leave open, and clicks do not.
     loss = "squared"
     penalty = None
