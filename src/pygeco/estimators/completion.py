@@ -62,7 +62,7 @@ class MatrixCompletion(_CompletionFolding):
         columns then have offsets for periods, whose lengths and variances come from the data.
         "auto" takes times that `fit` is given, or a table's column of times (timestamp, date,
         rated_at, …), and keeps the periods that say something; True insists on times; a number is
-        that of the periods. Fitting takes about twice as long.
+        that of the periods. Fitting takes longer.
     solver : Solver or None, default=None
         The choices of the algorithm; `Solver.paper()` is the paper's experiment. "auto"
         corrections are sweeps with a penalty, and cores without one, which then err less.
