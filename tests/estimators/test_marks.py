@@ -78,7 +78,9 @@ def test_wrong_missing_values(wrong) -> None:
 
 
 def test_clicks_are_named() -> None:
-    with pytest.raises(ValueError, match=r"every value is 1, so these are clicks .* no estimator"):
+    with pytest.raises(
+        ValueError, match=r"every value is 1, so these are clicks .* ImplicitCompletion"
+    ):
         small().fit(frame("user", "item").assign(rating=1))
     with pytest.warns(ClicksWarning, match="every value is 1, so these are clicks"):
         small().fit(sp.csr_array((np.ones(900), (R.rows, R.cols)), (60, 40)))

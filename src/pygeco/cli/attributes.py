@@ -136,7 +136,9 @@ def take_table(table: Table, file: str, ids: Any, side: int) -> Taken:
             warnings.simplefilter("ignore", AttributeWarning)  # the line says what is left out
             found = align_attributes(table, ids, len(ids), name=option)
     except ValueError as error:
-        has_none = " rows and no ids, " in str(error)
+        has_none = any(
+            part in str(error) for part in (" rows and no ids, ", " has the model's ids,")
+        )
         said = f"{option}: {NO_IDS}" if has_none else speak_of_file(str(error), option)
         raise ValueError(said) from error
     if found.encoder.id_column_ is None:

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import HOST, foreign, host, moved, on, parts
+from pygeco.arrays.kinds import foreign, host, kind, moved, on, parts
 from pygeco.arrays.low_rank import Array
 from pygeco.engines import choose_local_engine
 from pygeco.engines.values import Products
@@ -95,7 +95,7 @@ def list_best(
             hide_cells(table, flat, cells)
         return table
 
-    like = getattr(scorer, "kind", HOST)
+    like = kind(scorer)
     hidden = [moved(cells, like) for cells in hidden]
     return rank_lines(rows, k, scores, like)
 

@@ -14,7 +14,7 @@ from cluster_cases import KINDS, ratings, written
 from pygeco import MatrixCompletion
 from pygeco.data import read_ratings
 from pygeco.errors import ColumnError, ReadError, RepeatedCellError
-from pygeco.estimators._tables import make_fitted_entries
+from pygeco.estimators._fitted_cells import make_fitted_entries
 from pygeco.io.partitioned import parts, read_partitioned
 from pygeco.io.partitioned.parts import make_part
 from pygeco.io.tables import id_array
@@ -38,7 +38,7 @@ def gathered(found, client):
 def expected(table, duplicates="error"):
     """The same from the table on one machine."""
     model = MatrixCompletion(duplicates=duplicates)
-    cells = make_fitted_entries(model, table, None, loss=Squared()).by_row
+    cells = make_fitted_entries(model, table, None, loss=Squared())[0].by_row
     return model.row_ids_, model.column_ids_, cells.pointers, cells.indices, cells.values
 
 
