@@ -6,7 +6,7 @@ import pygeco
 # The ridge makes the optimum of scikit-learn's checks with 15 samples a point, not a flat region.
 @parametrize_with_checks(
     [
-        pygeco.LowRankClassifier(rank=2, alpha=0.1),
+        pygeco.LowRankClassifier(rank=2, alpha=0.01),
         pygeco.ReducedRankRegressor(rank=2),
         pygeco.QuadraticClassifier(rank=1, alpha=0.1),
         pygeco.QuadraticRegressor(rank=2, alpha=0.3),
