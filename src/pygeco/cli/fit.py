@@ -117,14 +117,19 @@ def _run(plan: Plan, voice: Voice) -> None:
         model.file_columns_ = ratings.columns or None
         if plan.test is None and held is not None:
             model.keep_held_out(held)
-        if plan.limit is None:
-            with voice.busy("learning what people choose"):
-                model.learn_lists()
+        _learn_lists(plan, voice, model)
         with explain_write_errors(plan.output):
             model.save(plan.output)
         if not watch.out_of_time:
             plan.checkpoint.unlink(missing_ok=True)
         summarize_fit(plan, voice, model, held, found, taken, watch.late)
+
+
+def _learn_lists(plan: Plan, voice: Voice, model: Any) -> None:
+    """What people choose, for the lists of the file, unless time is short."""
+    if plan.limit is None:
+        with voice.busy("learning what people choose"):
+            model.learn_lists()
 
 
 def _check_evidence(plan: Plan, model: Any) -> None:

@@ -291,10 +291,8 @@ class ImplicitCompletion(_CompletionFolding):
         spectral = read_settings("spectral", self.spectral, SpectralSettings)
         squares = read_settings("squares", self.squares, SquaresSettings)
         if self.rank != "auto":
-            spectral, squares = (
-                None if part is None else replace(part, rank=self.rank)
-                for part in (spectral, squares)
-            )
+            spectral = None if spectral is None else replace(spectral, rank=self.rank)
+            squares = None if squares is None else replace(squares, rank=self.rank)
         for name, part in (("spectral", spectral), ("squares", squares)):
             if part is not None:
                 part.check(name if self.rank == "auto" else "rank")
