@@ -74,6 +74,12 @@ Candidates = Annotated[
 Excluded = Annotated[
     Path | None, typer.Option(help="File with items that are in no list, one a line.")
 ]
+By = Annotated[
+    str,
+    typer.Option(
+        help="By predicted rating alone (value), by how likely it is chosen (choice), or both."
+    ),
+]
 
 
 def predict(
@@ -129,12 +135,7 @@ def recommend(
     new_user: NewUser = None,
     new_users: NewUsers = None,
     k: Count = 10,
-    by: Annotated[
-        str,
-        typer.Option(
-            help="By predicted rating alone (value), by how likely it is chosen (choice), or both."
-        ),
-    ] = "auto",
+    by: By = "auto",
     titles: Titles = None,
     title: Title = None,
     title_item: TitleItem = None,
