@@ -4,9 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from pygeco import Entries
+from pygeco.bayes.attributes import AttributeValues
+from pygeco.bayes.effects import DOUBT_DRAWS
 from pygeco.bayes.evidence import fit_evidence
+from pygeco.bayes.informed import gather_known
 from pygeco.bayes.periods import cut_times
 from pygeco.bayes.posterior import Known, Posterior
 from pygeco.bayes.priors import FLOAT, Gaussian
@@ -107,3 +111,24 @@ def test_where_time_says_nothing_the_fit_is_the_fit_without():
     assert found.drift is None
     assert found.tau == plain.tau
     assert np.array_equal(found.rows.factor, plain.rows.factor)
+
+
+def test_attributes_and_time_are_found_together():
+    entries, times, moves = make_drifting(0.8)
+    m, n = entries.shape
+    level = np.random.default_rng(5).integers(0, 2, m)
+    cells = entries.by_row
+    rows = np.repeat(np.arange(m), np.diff(cells.pointers))
+    told = cells.values + 2.0 * level[rows]
+    entries = Entries(rows, cells.indices, told, (m, n))
+    table = AttributeValues(
+        sp.csr_array(np.eye(2, dtype=FLOAT)[level]), np.ones(m, bool), ("level",), (2,)
+    )
+    known = gather_known(entries, values=(table, None))
+    known = known._replace(periods=cut_times(entries, times, 6))
+    found = fit_evidence(entries, rank=5, known=known).posterior
+    assert [part.periods.side for part in found.drift.offsets] == ["column"]
+    (effect,) = found.row_prior.effects
+    gap = found.scale * np.diff(effect.coefficients[:, -1])[0]
+    assert gap == pytest.approx(2.0, rel=0.2)
+    assert effect.doubt.shape[1] == DOUBT_DRAWS  # stated anew, after the last sweep

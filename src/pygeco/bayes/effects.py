@@ -114,7 +114,7 @@ def solve_effects(
     units = [FLOAT(_unit(group) ** 0.5 if len(groups) > 1 else 1.0) for group in groups]
     signs = tuple(units[t] * draw_signs(group, t) for t, group in enumerate(groups))
     right = _join(multiply_transposed(groups, there * T), signs)
-    start = _join(tuple(e.coefficients for e in effects), tuple(e.doubt for e in effects))
+    start = _join(tuple(e.coefficients for e in effects), tuple(map(_last_probes, effects)))
     weights = [e.weight for e in effects]
     found = solve_ridge(groups, weights, right, start, there=there, tolerance=tolerance)
     solved = []
@@ -124,6 +124,12 @@ def solve_effects(
         degrees = min(max(group.size - effect.weight * trace, 0.0), float(group.size))
         solved.append(effect._replace(coefficients=block[:, :d], degrees=degrees, doubt=probes))
     return tuple(solved)
+
+
+def _last_probes(effect: Effect) -> Array:
+    """The probes' solution of the sweep before; none where draws are in its place already."""
+    doubt = effect.doubt
+    return doubt if doubt.shape[1] == PROBES else zeros((len(doubt), PROBES), doubt, FLOAT)
 
 
 def weigh_effects(

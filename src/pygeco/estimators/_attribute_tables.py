@@ -164,10 +164,11 @@ def _at_positions(
         return _place(rows, at, count, encoder, np.zeros(0, np.int64))
     if len(wanted) == count and np.all(wanted[1:] > wanted[:-1]):
         return _in_order(rows, encoder, None, count, name)
+    side = "columns" if name.startswith("column") else "rows"
     raise ValueError(
         f"{name}: column {column!r} holds ids such as {wanted[[0]].tolist()[0]!r}, but the model's "
-        f"rows are positions from 0 to {count - 1:,}; fit from a table with ids, or leave that "
-        "column out and give the rows in their order."
+        f"{side} are positions from 0 to {count - 1:,}; fit from a table with ids, or leave that "
+        "column out and give a line for each in their order."
     )
 
 
