@@ -114,7 +114,7 @@ def test_where_time_says_nothing_the_fit_is_the_fit_without():
 
 
 def test_attributes_and_time_are_found_together():
-    entries, times, moves = make_drifting(0.8)
+    entries, times, _ = make_drifting(0.8)
     m, n = entries.shape
     level = np.random.default_rng(5).integers(0, 2, m)
     cells = entries.by_row
