@@ -1,0 +1,137 @@
+"""What a likelihood is: how p(y | z) becomes weighted squares about what is known of z.
+
+All methods are plain formulas of arrays of equal shape, one number a cell. Targets y are as
+`Loss.targets` codes them. What is known of z is a Gaussian, its `mean` and `variance`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from pygeco.arrays.low_rank import Array
+from pygeco.losses.base import Loss, namespace, sigmoid, softplus
+
+
+class WorkingSquares(NamedTuple):
+    """½ ω (ŷ − z)² in the place of −log p(y | z): weights ω > 0 and working targets ŷ."""
+
+    weights: Array
+    targets: Array
+
+
+class Likelihood(ABC):
+    """p(y | z), with what of it is estimated beside z: a noise, cut points, a dispersion.
+
+    The approximations are those of a Gaussian q(z): the working squares have the slope and the
+    curvature of E[−log p] in the mean of z, so that a fit to them that no longer moves is at the
+    optimum of the variational bound (Opper and Archambeau 2009).
+    """
+
+    @property
+    @abstractmethod
+    def loss(self) -> Loss:
+        """The loss −log p(y | z), a constant apart, with what was estimated of it."""
+
+    @abstractmethod
+    def find_constant(self, y: Array, weights: Array | None = None) -> float:
+        """The best z where nothing is known but y: a mean, or its logit or logarithm."""
+
+    @abstractmethod
+    def make_squares(self, y: Array, mean: Array, variance: Array) -> WorkingSquares:
+        """Weighted squares about z."""
+
+    @abstractmethod
+    def draw_squares(self, y: Array, z: Array, rng: np.random.Generator) -> WorkingSquares:
+        """Weighted squares given a draw z, with latent variables drawn: for Gibbs sampling."""
+
+    @abstractmethod
+    def expect_loss(self, y: Array, mean: Array, variance: Array) -> Array:
+        """E[−log p(y | z)] of each cell, a constant apart."""
+
+    def update(self, y: Array, mean: Array, variance: Array, weights: Array | None = None) -> Self:
+        """With what is estimated beside z at its most likely, or nearer to it."""
+        return self
+
+    def draw_parameters(
+        self, y: Array, z: Array, rng: np.random.Generator, weights: Array | None = None
+    ) -> Self:
+        """With what is estimated beside z drawn given z, or at its most likely."""
+        return self.update(y, z, 0 * z, weights)
+
+    @abstractmethod
+    def respond(self, mean: Array, variance: Array) -> Array:
+        """E[y], on the scale of the observed values."""
+
+    @abstractmethod
+    def deviate(self, mean: Array, variance: Array) -> Array:
+        """The standard deviation of a new y, on the scale of the observed values."""
+
+    @abstractmethod
+    def find_quantile(self, mean: Array, variance: Array, q: float) -> Array:
+        """The quantile q of a new y, on the scale of the observed values."""
+
+    def find_probabilities(self, mean: Array, variance: Array) -> Array:
+        """P(y = each value), one column a value."""
+        raise TypeError(f"loss: {self.loss.name!r} has no probabilities; use 'logistic'.")
+
+
+@dataclass(frozen=True)
+class Softplus:
+    """E[log(1 + e^x)] and its first two derivatives in the mean of a normal x, nearly.
+
+    The slope is E[σ(x)] ≈ σ(κ mean) with κ = (1 + π variance / 8)^-½ (MacKay 1992), the curvature
+    is the derivative of that, and the value its integral.
+    """
+
+    mean: Array
+    variance: Array
+
+    @property
+    def shrink(self) -> Array:
+        return (1 + (math.pi / 8) * self.variance) ** -0.5
+
+    @property
+    def value(self) -> Array:
+        return softplus(self.shrink * self.mean) / self.shrink
+
+    @property
+    def slope(self) -> Array:
+        return sigmoid(self.shrink * self.mean)
+
+    @property
+    def curvature(self) -> Array:
+        p = self.slope
+        return self.shrink * p * (1 - p)
+
+
+def polya_gamma_mean(z: Array) -> Array:
+    """E[ω] of PG(1, z): tanh(z/2) / (2z), ¼ at zero (Polson, Scott and Windle 2013)."""
+    xp = namespace(z)
+    size = xp.abs(z)
+    small = size < 1e-3
+    far = xp.where(small, 1.0, size)
+    return xp.where(small, 0.25 - z * z / 48, xp.tanh(far / 2) / (2 * far))
+
+
+def polya_gamma_variance(z: Array) -> Array:
+    """Var[ω] of PG(1, z): (sinh z − z) / (4 z³ cosh²(z/2)), 1/24 at zero."""
+    xp = namespace(z)
+    size = xp.minimum(xp.abs(z), 300.0)
+    small = size < 0.05
+    far = xp.where(small, 1.0, size)
+    share = xp.exp(-far)  # sinh z / cosh² (z/2) without overflow
+    found = 2 * ((1 - share**2) - 2 * far * share) / (4 * far**3 * (1 + share) ** 2)
+    return xp.where(small, 1 / 24 - z * z / 120, found)
+
+
+def mean_of(x: Array, weights: Array | None = None) -> float:
+    """The mean of x, each number counted by its weight, in float64."""
+    if weights is None:
+        return float(x.mean(dtype=float)) if x.size else 0.0
+    total = float(weights.sum(dtype=float))
+    return float((x * weights).sum(dtype=float)) / max(total, 1e-300)

@@ -1,0 +1,55 @@
+"""Labels −1 and +1: the logistic likelihood."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from pygeco.arrays.low_rank import Array
+from pygeco.bayes.likelihoods.base import Likelihood, Softplus, WorkingSquares, mean_of
+from pygeco.bayes.likelihoods.polya_gamma import draw_polya_gamma
+from pygeco.losses import Logistic
+from pygeco.losses.base import namespace
+
+
+@dataclass(frozen=True)
+class Labels(Likelihood):
+    """P(y = 1) = σ(z), for y = ±1. Answers speak of labels 0 and 1."""
+
+    @property
+    def loss(self) -> Logistic:
+        return Logistic()
+
+    def find_constant(self, y: Array, weights: Array | None = None) -> float:
+        count = y.size if weights is None else float(weights.sum(dtype=float))
+        share = (mean_of(y, weights) + 1) / 2
+        share = (share * count + 0.5) / (count + 1)  # labels that are all alike have no logit
+        return math.log(share / (1 - share))
+
+    def make_squares(self, y: Array, mean: Array, variance: Array) -> WorkingSquares:
+        found = Softplus(mean, variance)
+        weights = found.curvature
+        return WorkingSquares(weights, mean + ((y + 1) / 2 - found.slope) / weights)
+
+    def draw_squares(self, y: Array, z: Array, rng: np.random.Generator) -> WorkingSquares:
+        weights = draw_polya_gamma(z, rng)
+        return WorkingSquares(weights, y / 2 / weights)
+
+    def expect_loss(self, y: Array, mean: Array, variance: Array) -> Array:
+        return Softplus(-y * mean, variance).value
+
+    def respond(self, mean: Array, variance: Array) -> Array:
+        return Softplus(mean, variance).slope
+
+    def deviate(self, mean: Array, variance: Array) -> Array:
+        p = self.respond(mean, variance)
+        return (p * (1 - p)) ** 0.5
+
+    def find_quantile(self, mean: Array, variance: Array, q: float) -> Array:
+        return (self.respond(mean, variance) > 1 - q).astype(mean.dtype)
+
+    def find_probabilities(self, mean: Array, variance: Array) -> Array:
+        p = self.respond(mean, variance)
+        return namespace(p).stack([1 - p, p], axis=-1)

@@ -1,0 +1,37 @@
+"""The dispersion of counts, and the probabilities of new ones."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pygeco.bayes.likelihoods.counts import Counts
+
+
+@pytest.mark.parametrize("shape", [0.7, 4.0])
+def test_the_dispersion_is_found(shape):
+    rng = np.random.default_rng(0)
+    z = rng.normal(1.0, 0.7, 60_000)
+    y = rng.negative_binomial(shape, shape / (shape + np.exp(z))).astype(float)
+    found = Counts().update(y, z, 0 * z)
+    np.testing.assert_allclose(found.shape, shape, rtol=0.1)
+
+
+def test_poisson_counts_have_none():
+    rng = np.random.default_rng(1)
+    z = rng.normal(1.0, 0.7, 60_000)
+    assert Counts().update(rng.poisson(np.exp(z)).astype(float), z, 0 * z).shape > 50
+
+
+def test_probabilities_are_those_of_the_mixture():
+    rng = np.random.default_rng(2)
+    z = 0.5 + 0.4 * rng.standard_normal(100_000)
+    y = rng.negative_binomial(2.0, 2.0 / (2.0 + np.exp(z)))
+    k = np.arange(6)
+    found = np.exp(Counts(2.0).log_probability(k, np.full(6, 0.5), np.full(6, 0.16)))
+    np.testing.assert_allclose(found, [np.mean(y == n) for n in k], atol=0.02)
+
+
+def test_without_spread_they_are_poisson():
+    k = np.arange(8)
+    found = Counts().log_probability(k, np.full(8, 1.0), np.zeros(8))
+    np.testing.assert_allclose(found, stats.poisson.logpmf(k, np.e), atol=1e-4)

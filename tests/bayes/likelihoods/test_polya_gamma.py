@@ -1,0 +1,51 @@
+"""Draws of Pólya–Gamma variables: their moments, and the posterior that they lead to."""
+
+import numpy as np
+from scipy import stats
+
+from pygeco.bayes.likelihoods.base import polya_gamma_mean, polya_gamma_variance
+from pygeco.bayes.likelihoods.labels import Labels
+from pygeco.bayes.likelihoods.levels import Levels
+from pygeco.bayes.likelihoods.polya_gamma import draw_polya_gamma
+
+
+def draw_posterior(likelihood, y, rng, sweeps=2500):
+    """Draws of one z under a standard normal prior, one cell each for y, all of one z."""
+    z, found = 0.0, []
+    for _ in range(sweeps):
+        weights, targets = likelihood.draw_squares(y, np.full(len(y), z), rng)
+        precision = 1 + weights.sum()
+        z = (weights * targets).sum() / precision + rng.standard_normal() / precision**0.5
+        found.append(z)
+    return np.array(found[100:])
+
+
+def integrate(likelihood, y):
+    """Mean and deviation of the same z on a grid, exactly."""
+    z = np.linspace(-6, 6, 2001)
+    log = -0.5 * z**2 - sum(likelihood.loss.value(z, np.full(len(z), t)) for t in y)
+    p = np.exp(log - log.max())
+    p /= p.sum()
+    mean = p @ z
+    return mean, (p @ (z - mean) ** 2) ** 0.5
+
+
+def test_draws_have_the_distribution_of_the_series():
+    rng = np.random.default_rng(0)
+    for z in (0.0, 1.5, 8.0):
+        x = draw_polya_gamma(np.full(40_000, z), rng)
+        k = np.arange(1, 201) - 0.5
+        exact = rng.standard_exponential((10_000, 200)) @ (1 / (2 * np.pi**2 * k**2 + z**2 / 2))
+        assert stats.ks_2samp(x, exact).statistic < 0.025
+        np.testing.assert_allclose(x.mean(), polya_gamma_mean(np.array(z)), rtol=0.02)
+        np.testing.assert_allclose(x.var(), polya_gamma_variance(np.array(z)), rtol=0.06)
+
+
+def test_gibbs_of_labels_and_levels_is_their_posterior():
+    rng = np.random.default_rng(1)
+    levels = Levels((1.0, 2.0, 3.0, 4.0), (-1.0, 0.0, 1.5))
+    for likelihood, y in ((Labels(), [1, 1, 1, -1, 1.0]), (levels, [0, 1, 3, 2, 2, 1.0])):
+        y = np.array(y)
+        found, (mean, deviation) = draw_posterior(likelihood, y, rng), integrate(likelihood, y)
+        np.testing.assert_allclose(found.mean(), mean, atol=0.05)
+        np.testing.assert_allclose(found.std(), deviation, rtol=0.06)
