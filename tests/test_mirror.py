@@ -27,7 +27,7 @@ EXEMPT = {
     "estimators/_completion_[as]*": "test_completion.py, test_predicting.py and test_ids.py",
     "estimators/_completion_folding.py": "test_updating.py and test_completion.py fold by it",
     "estimators/*click_*": "test_implicit.py gives clicks in every form and looks at the choice",
-    "estimators/*_contents.py": "io/test_model_checks.py spoils each part of a file",
+    "io/*_contents.py": "io/test_model_checks.py spoils each part of a file",
     "estimators/_fitted_cells.py": "test_tables.py and test_completion.py fit what it makes",
     "estimators/_values.py": "test_recognize.py takes pairs with values by it",
     "cli/reproduce.py": "experiments/test_figure1.py runs the command as a whole",

@@ -9,10 +9,10 @@ from pygeco import MatrixCompletion, Ridge
 from pygeco.data import make_ratings
 from pygeco.estimators._completion_file import (
     DERIVED,
-    MODEL_PARTS,
     describe_model,
     restore_model,
 )
+from pygeco.io.model_parts import MODEL_PARTS
 from pygeco.models import FittedModel
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from pygeco import MatrixCompletion
 from pygeco.data import make_ratings
-from pygeco.estimators._completion_file import MODEL_PARTS
+from pygeco.io.model_parts import MODEL_PARTS
 
 
 def test_attributes_are_the_parts_of_the_model() -> None:

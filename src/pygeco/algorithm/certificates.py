@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from scipy.optimize import minimize_scalar
+import scipy  # scipy.optimize is imported when used
 
 from pygeco.algorithm.directions import Pair
 from pygeco.algorithm.penalties import Penalty
@@ -268,7 +268,7 @@ def _with_lifts(
         rise(alpha / found.upper)
     if stated()._rise(1.0, t) <= TIGHT_SHARE * most or rise(FIRST_SCALE) >= most:
         return stated()
-    minimize_scalar(
+    scipy.optimize.minimize_scalar(
         rise, bounds=(FIRST_SCALE, 1.0), method="bounded", options={"maxiter": MAX_TRIALS}
     )
     return stated()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy  # scipy.optimize is imported when used: it takes longer than the rest of it
 
 from pygeco.arrays.low_rank import Array
 
@@ -131,7 +131,9 @@ class Schatten:
         # ‖z + c z^(p−1)‖_p ≤ 1 + c k^((2−p)/p) for the k values of a unit z, by Hölder.
         high = np.log1p(c * len(s) ** max(0.0, 2 / self.p - 1))
         room = 1e-9 * (1 + high)  # for rounding at the ends
-        level = brentq(lambda at: self._norm(z(at)) - 1, -room, high + room, xtol=1e-15, rtol=1e-15)
+        level = scipy.optimize.brentq(
+            lambda at: self._norm(z(at)) - 1, -room, high + room, xtol=1e-15, rtol=1e-15
+        )
         return z(level) * np.exp(-level)
 
     def excess(self, sigma: float, trace_norm: float) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import scipy.optimize
+import scipy  # scipy.optimize is imported when used
 
 from pygeco.algorithm.penalties import Penalty, Trace
 from pygeco.arrays.kinds import HOST, host, moved

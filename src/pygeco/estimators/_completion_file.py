@@ -14,34 +14,6 @@ from pygeco.models.slab_arrays import write_in_blocks
 if TYPE_CHECKING:
     from pygeco.estimators._completion_state import _CompletionState
 
-# The attributes of MatrixCompletion that are parts of its model, and what they are called there.
-MODEL_PARTS = {
-    "factors_": "factors",
-    "biases_": "biases",
-    "posterior_": "posterior",
-    "average_": "average",
-    "loss_": "loss",
-    "seen_": "seen",
-    "held_out_": "held_out",
-    "offsets_": "offsets",
-    "penalty_": "penalty",
-    "total_weight_": "total_weight",
-    "levels_": "levels",
-    "range_": "bounds",
-    "clip_": "clips",
-    "row_attributes_": "row_attributes",
-    "column_attributes_": "column_attributes",
-    "lists_": "lists",
-}
-# The same of ImplicitCompletion, which has more of them.
-CLICK_PARTS = MODEL_PARTS | {
-    "spectral_settings_": "spectral_settings",
-    "squares_settings_": "squares_settings",
-    "share_": "share",
-    "spectral_": "spectral",
-    "squares_": "squares",
-    "trials_": "trials",
-}
 # Those that follow from the model: a file keeps them for other readers.
 DERIVED = ("components_", "singular_values_", "rank_", "_n_features_out")
 

@@ -22,7 +22,7 @@ from pygeco.arrays.streams import RandomState
 from pygeco.diagnostics.attribute_effects import AttributeEffects
 from pygeco.engines import choose_engine
 from pygeco.estimators._choices import choose_clip, choose_penalty
-from pygeco.estimators._completion_file import MODEL_PARTS, describe_model, restore_model
+from pygeco.estimators._completion_file import describe_model, restore_model
 from pygeco.estimators._effect_table import tabulate_effects
 from pygeco.estimators._exporting import Vectors, export_factors, make_vectors
 from pygeco.estimators._ids import gather_ids
@@ -32,6 +32,7 @@ from pygeco.estimators._tables import find_given_cells
 from pygeco.estimators._views import View
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_file import Saveable
+from pygeco.io.model_parts import MODEL_PARTS
 from pygeco.losses import Loss
 from pygeco.models import CompletionModel, FittedModel
 from pygeco.models.slab_arrays import fetch_rows

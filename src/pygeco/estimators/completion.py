@@ -14,11 +14,11 @@ from pygeco.algorithm.solver import Solver
 from pygeco.arrays.kinds import HOST
 from pygeco.arrays.streams import RandomState
 from pygeco.estimators._completion_folding import _CompletionFolding
-from pygeco.estimators._contents import COMPLETION, MAY_LACK
 from pygeco.estimators._fits import borrow_cluster_for, fit_cells
 from pygeco.estimators._marks import MissingValues
 from pygeco.estimators._progress import attend_fit
 from pygeco.estimators._whole import all_or_nothing
+from pygeco.io.model_contents import COMPLETION, MAY_LACK
 from pygeco.losses import Loss
 
 

@@ -18,17 +18,17 @@ from pygeco.arrays.streams import RandomState
 from pygeco.clicks.fitting import fit_clicks
 from pygeco.clicks.model import ClickModel
 from pygeco.clicks.settings import SpectralSettings, SquaresSettings
-from pygeco.estimators._click_contents import CLICK_CHECKS
 from pygeco.estimators._click_input import make_click_entries, read_click_entries, weigh_counts
 from pygeco.estimators._click_settings import check_share, read_settings
 from pygeco.estimators._click_updates import take_in_clicks
-from pygeco.estimators._completion_file import CLICK_PARTS
 from pygeco.estimators._completion_folding import _CompletionFolding
-from pygeco.estimators._contents import COMPLETION, MAY_LACK
 from pygeco.estimators._progress import attend_fit, take_seed
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.estimators.click_choice import ClickChoice
 from pygeco.estimators.evaluation import evaluate
+from pygeco.io.click_contents import CLICK_CHECKS
+from pygeco.io.model_contents import COMPLETION, MAY_LACK
+from pygeco.io.model_parts import CLICK_PARTS
 
 
 class ImplicitCompletion(_CompletionFolding):

@@ -18,10 +18,10 @@ from pygeco.algorithm.run import minimize
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, RandomState, stream
 from pygeco.bayes.table_gaussian import TableGaussian, fit_table
-from pygeco.estimators._contents import IMPUTER, MAY_LACK
 from pygeco.estimators._input import allow_missing, check_components
 from pygeco.estimators._progress import attend_fit, take_seed
 from pygeco.estimators._whole import all_or_nothing
+from pygeco.io.model_contents import IMPUTER, MAY_LACK
 from pygeco.io.model_file import Saveable
 from pygeco.objectives.dense.objective import Dense
 

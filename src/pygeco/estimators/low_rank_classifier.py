@@ -10,7 +10,6 @@ from sklearn.base import ClassifierMixin
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
-from pygeco.estimators._contents import CLASSES, LINEAR, MAY_LACK
 from pygeco.estimators._feature_model import (
     choose_classes,
     code_labels,
@@ -19,6 +18,7 @@ from pygeco.estimators._feature_model import (
 )
 from pygeco.estimators._linear import _LowRankLinear
 from pygeco.estimators._whole import all_or_nothing
+from pygeco.io.model_contents import CLASSES, LINEAR, MAY_LACK
 from pygeco.losses import Logistic, Loss, Multinomial
 from pygeco.objectives import Features
 

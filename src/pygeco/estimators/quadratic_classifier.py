@@ -12,7 +12,6 @@ from sklearn.utils.metaestimators import available_if
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
-from pygeco.estimators._contents import CLASSES, MAY_LACK, QUADRATIC
 from pygeco.estimators._feature_model import (
     choose_classes,
     code_labels,
@@ -21,6 +20,7 @@ from pygeco.estimators._feature_model import (
 )
 from pygeco.estimators._quadratic import _QuadraticForms
 from pygeco.estimators._whole import all_or_nothing
+from pygeco.io.model_contents import CLASSES, MAY_LACK, QUADRATIC
 from pygeco.losses import Loss, sigmoid
 from pygeco.losses import find_loss as loss_named
 

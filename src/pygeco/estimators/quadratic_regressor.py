@@ -10,10 +10,10 @@ from sklearn.base import RegressorMixin
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
-from pygeco.estimators._contents import MAY_LACK, QUADRATIC
 from pygeco.estimators._feature_model import take_samples
 from pygeco.estimators._quadratic import _QuadraticForms
 from pygeco.estimators._whole import all_or_nothing
+from pygeco.io.model_contents import MAY_LACK, QUADRATIC
 from pygeco.losses import Loss
 
 

@@ -11,10 +11,10 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
-from pygeco.estimators._contents import LINEAR, MAY_LACK, REGRESSOR
 from pygeco.estimators._feature_model import take_samples
 from pygeco.estimators._linear import _LowRankLinear
 from pygeco.estimators._whole import all_or_nothing
+from pygeco.io.model_contents import LINEAR, MAY_LACK, REGRESSOR
 from pygeco.losses import Loss
 from pygeco.losses import find_loss as loss_named
 from pygeco.objectives import Features

@@ -21,10 +21,10 @@ from pygeco.arrays.kinds import answer, contiguous, foreign, moved, on, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
 from pygeco.engines import choose_engine
-from pygeco.estimators._contents import MAY_LACK, ROBUST
 from pygeco.estimators._input import allow_missing, check_columns, check_components
 from pygeco.estimators._progress import attend_fit, take_seed
 from pygeco.estimators._whole import all_or_nothing
+from pygeco.io.model_contents import MAY_LACK, ROBUST
 from pygeco.io.model_file import Saveable
 from pygeco.losses import Loss, find_loss
 from pygeco.objectives.dense.input import check_extremes

@@ -148,7 +148,7 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
         model._restore(fitted)
         return model
 
-    return _guarded(name, build)
+    return explain_damage(name, build)
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -179,10 +179,10 @@ def save_record(value: Any, path: str | os.PathLike[str]) -> None:
 def load_record(path: str | os.PathLike[str]) -> Any:
     """What `save_record` wrote."""
     contents = read(path)
-    return _guarded(os.fspath(path), lambda: Decoder(contents)(contents.tree["record"]))
+    return explain_damage(os.fspath(path), lambda: Decoder(contents)(contents.tree["record"]))
 
 
-def _guarded(name: str, build: Callable[[], T]) -> T:
+def explain_damage(name: str, build: Callable[[], T]) -> T:
     """The result, or one sentence about a file whose header lies."""
     try:
         return build()

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
-import scipy.optimize
+import scipy  # scipy.optimize is imported when used
 import scipy.sparse as sp
 import scipy.sparse.linalg
 

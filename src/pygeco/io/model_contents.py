@@ -1,4 +1,4 @@
-"""What a model file must hold for each estimator; see `modelcheck`."""
+"""What a model file must hold for each estimator; see `model_checks`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import scipy.sparse as sp
 from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Schatten, Trace
 from pygeco.bayes.attributes import AttributeValues
-from pygeco.estimators._click_contents import LISTS
-from pygeco.estimators._posterior_contents import AVERAGE, POSTERIOR, low_rank
+from pygeco.io.click_contents import LISTS
 from pygeco.io.model_checks import (
     Check,
     Sizes,
@@ -27,6 +26,7 @@ from pygeco.io.model_checks import (
     parts,
     size,
 )
+from pygeco.io.posterior_contents import AVERAGE, POSTERIOR, low_rank
 from pygeco.losses import Loss
 from pygeco.models import Seen
 from pygeco.objectives.entries.biases import Biases
