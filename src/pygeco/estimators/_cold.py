@@ -12,6 +12,7 @@ from pygeco.bayes.attributes import AttributeValues
 from pygeco.estimators._attribute_tables import group_values
 from pygeco.estimators._dates import read_asked_time, read_asked_times
 from pygeco.estimators._ids import gather_ids, name_sides, take_ids
+from pygeco.estimators._list_filters import ListFilters
 from pygeco.estimators.attributes import Attributes
 from pygeco.estimators.ranking import Ranking
 from pygeco.io.attribute_tables import AttributeTable, read_attribute_table
@@ -107,12 +108,14 @@ def recommend_new(
     rows: Any,
     k: int,
     new_rows: Any,
-    allowed: NDArray[np.bool_] | None,
+    filters: ListFilters,
     *,
     exclude_seen: bool,
     time: Any = None,
 ) -> Ranking:
     """See `MatrixCompletion.recommend`: lists for rows known by their attributes."""
+    if filters.is_by_row:
+        raise ValueError("new_rows: columns of each row are for fitted rows; give arrays of them.")
     wide = extend(estimator, new_rows, None)
     side = wide.sides[0]
     assert side is not None
@@ -125,7 +128,7 @@ def recommend_new(
         at = wide.locate(gather_ids(estimator.row_ids_), rows, 0)
     hidden: dict[str, Any] = {"hide_seen": exclude_seen, "hide_held_out": exclude_seen}
     model = wide.model.at(read_asked_time(time))
-    found, scores = model.best(at, k, allowed=allowed, **hidden)
+    found, scores = model.best(at, k, allowed=filters.allowed, **hidden)
     names = (*name_sides(estimator.table_columns_), "prediction")
     return Ranking(take_ids(estimator.column_ids_, found), scores, given, names)
 

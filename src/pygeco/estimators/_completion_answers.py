@@ -13,9 +13,9 @@ from pygeco.estimators._choosing import settle_lists
 from pygeco.estimators._cold import predict_new, recommend_new
 from pygeco.estimators._completion_state import _CompletionState
 from pygeco.estimators._folding import complete_rows
+from pygeco.estimators._list_filters import choose_candidates
 from pygeco.estimators._predicting import is_matrix, predict_linear, predict_values, score_cells
 from pygeco.estimators._recommending import (
-    choose_candidates,
     explain_cell,
     find_similar,
     recommend_columns,
@@ -153,8 +153,8 @@ class _CompletionAnswers(_CompletionState):
         *,
         by: str = "auto",
         exclude_seen: bool = True,
-        items: ArrayLike | None = None,
-        exclude: ArrayLike | None = None,
+        items: Any = None,
+        exclude: Any = None,
         unknown: str = "mean",
         new_rows: Any = None,
         time: Any = None,
@@ -177,10 +177,11 @@ class _CompletionAnswers(_CompletionState):
             a cluster, "auto" is by value.
         exclude_seen : bool, default=True
             Leave out the row's fitted cells, and those given to `keep_held_out`.
-        items : array or None, default=None
-            The candidates; None stands for every column.
-        exclude : array or None, default=None
-            Columns that are in no list.
+        items : array, dict, table or None, default=None
+            The candidates; None stands for every column. A dict {row: columns} or a table of rows
+            and columns gives rows their own; rows that it does not name get no list.
+        exclude : array, dict, table or None, default=None
+            Columns that are in no list, or in that of a row.
         unknown : "mean", "nan" or "error", default="mean"
             An id that was not fitted gets the list of the average row, of which a warning tells,
             an empty one, or an error, as in `predict`.
@@ -198,9 +199,9 @@ class _CompletionAnswers(_CompletionState):
         """
         check_is_fitted(self)
         if new_rows is not None:
-            allowed = choose_candidates(self, items, exclude)
+            filters = choose_candidates(self, items, exclude)
             hides = {"exclude_seen": exclude_seen, "time": time}
-            return recommend_new(self, rows, k, new_rows, allowed, **hides)
+            return recommend_new(self, rows, k, new_rows, filters, **hides)
         return recommend_columns(
             self,
             rows,

@@ -18,6 +18,7 @@ from pygeco.estimators._ids import (
     name_sides,
     take_ids,
 )
+from pygeco.estimators._list_filters import choose_candidates
 from pygeco.estimators.ranking import Ranking
 from pygeco.io.tables import is_table
 from pygeco.models import FittedModel
@@ -33,8 +34,8 @@ def recommend_columns(
     k: int,
     *,
     exclude_seen: bool,
-    items: ArrayLike | None,
-    exclude: ArrayLike | None,
+    items: Any,
+    exclude: Any,
     unknown: str,
     by: str = "auto",
     time: Any = None,
@@ -49,13 +50,13 @@ def recommend_columns(
         if rows is None
         else find_ids(estimator, "rows", given, 0, unknown)
     )
-    allowed = choose_candidates(estimator, items, exclude)
+    filters = choose_candidates(estimator, items, exclude)
     index = at if estimator.row_ids_ is None else np.maximum(at, 0)
     hidden: dict[str, Any] = {"hide_seen": exclude_seen, "hide_held_out": exclude_seen}
     model = estimator.model_.at(read_asked_time(time))
-    best = model.best(index, k, by=by, allowed=allowed, **hidden)
+    best = model.best(index, k, by=by, **filters._asdict(), **hidden)
     if estimator.row_ids_ is not None and np.any(at < 0):
-        best = _answer_unknown(model, best, at, unknown, allowed)
+        best = _answer_unknown(model, best, at, unknown, filters.allowed)
     columns, scores = (answer(x, given) for x in best)
     names = (*name_sides(estimator.table_columns_), estimator._score_name)
     return Ranking(take_ids(estimator.column_ids_, columns), scores, given, names)
@@ -102,19 +103,3 @@ def _list_rows(estimator: _CompletionState) -> NDArray[Any]:
     """Ids of all rows, or their positions."""
     ids = gather_ids(estimator.row_ids_)
     return np.arange(estimator.model_.shape[0]) if ids is None else ids
-
-
-def choose_candidates(
-    estimator: _CompletionState, items: Any, exclude: Any
-) -> NDArray[np.bool_] | None:
-    """Which columns may be listed; None where all may."""
-    if items is None and exclude is None:
-        return None
-    allowed = np.full(estimator.model_.shape[1], items is None)
-    if items is not None:
-        allowed[host(find_index(estimator, "items", items, 1))] = True
-    if exclude is not None and np.size(exclude):
-        allowed[host(find_index(estimator, "exclude", exclude, 1))] = False
-    if not allowed.any():
-        raise ValueError("items: none is left to recommend; give more of them, or exclude fewer.")
-    return allowed

@@ -98,9 +98,12 @@ class FittedModel(ABC):
         hide_seen: bool = True,
         hide_held_out: bool = True,
         allowed: NDArray[np.bool_] | None = None,
+        hidden: Seen | None = None,
+        only: Seen | None = None,
     ) -> Best:
         """The k columns to list for each row, of those allowed, and their predictions.
 
+        Cells in `hidden` are left out; where `only` is given, no others than its cells are listed.
         By value, those with the highest prediction. "auto" counts how likely a row is to choose
         them too, where the model has `lists`; "choice" counts that alone.
         """

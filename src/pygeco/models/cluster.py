@@ -61,11 +61,17 @@ class ClusterModel(FittedModel):
         hide_seen: bool = True,
         hide_held_out: bool = True,
         allowed: NDArray[np.bool_] | None = None,
+        hidden: Seen | None = None,
+        only: Seen | None = None,
     ) -> Best:
         if by == "choice":
             raise ValueError("by: lists by choice need the model on one machine; call to('cpu').")
-        hidden = {"hide_seen": hide_seen, "hide_held_out": hide_held_out}
-        return self._ask(CompletionModel.best, rows, k=k, allowed=allowed, **hidden)
+        if hidden is not None or only is not None:
+            raise ValueError(
+                "exclude: columns of each row need the model on one machine; call to('cpu')."
+            )
+        hides = {"hide_seen": hide_seen, "hide_held_out": hide_held_out}
+        return self._ask(CompletionModel.best, rows, k=k, allowed=allowed, **hides)
 
     def similar_rows(self, rows: Positions, k: int) -> Best:
         """The best of each slab, then the best of these."""

@@ -15,7 +15,7 @@ from pygeco.models.base import FittedModel
 from pygeco.models.lists import check_by
 from pygeco.models.ranking import Best, Reasons, list_length
 from pygeco.models.scoring import FactorScorer, Scorer, list_best
-from pygeco.models.seen import Positions, count_other_values, has_cells, hide_cells
+from pygeco.models.seen import Positions, Seen, count_other_values, has_cells, hide_cells
 from pygeco.models.similarity import find_alike
 from pygeco.models.updating import take_in
 from pygeco.objectives import Entries
@@ -74,12 +74,14 @@ class CompletionModel(FittedModel):
         hide_seen: bool = True,
         hide_held_out: bool = True,
         allowed: NDArray[np.bool_] | None = None,
+        hidden: Seen | None = None,
+        only: Seen | None = None,
     ) -> Best:
         wanted = list_length(k, self.shape[1] if allowed is None else int(allowed.sum()))
-        known = ((self.seen, hide_seen), (self.held_out, hide_held_out))
-        hidden = [cells for cells, hides in known if hides and cells is not None]
+        known = ((self.seen, hide_seen), (self.held_out, hide_held_out), (hidden, True))
+        hides = [cells for cells, is_hidden in known if is_hidden and cells is not None]
         scorer = self._choose_scorer(by)
-        found, _ = list_best(scorer, rows, wanted, hidden=hidden, allowed=allowed)
+        found, _ = list_best(scorer, rows, wanted, hidden=hides, allowed=allowed, only=only)
         answers = self.predict(on(rows, found)[..., None], np.maximum(found, 0))
         answers[found < 0] = -np.inf
         return Best(found, answers)

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import foreign, host, kind, moved, on, parts
+from pygeco.arrays.kinds import foreign, host, kind, moved, on, ones, parts
 from pygeco.arrays.low_rank import Array
 from pygeco.engines import choose_local_engine
 from pygeco.engines.values import Products
@@ -74,14 +74,16 @@ def list_best(
     *,
     hidden: Sequence[Seen] = (),
     allowed: NDArray[np.bool_] | None = None,
+    only: Seen | None = None,
 ) -> Best:
     """The k best columns of each row and their scores, without the cells in `hidden`.
 
+    Where `only` is given, no others than its cells are listed.
     Of equals the first column comes first; −1 and −inf where there are too few. A block of rows at
     a time; factors on this machine are screened in single precision, and the lists are exact
     still.
     """
-    if isinstance(scorer, FactorScorer) and not foreign(scorer.left):
+    if only is None and isinstance(scorer, FactorScorer) and not foreign(scorer.left):
         found = _list_products(scorer, rows.reshape(-1), k, hidden, allowed)
         if found is not None:
             shape = (*rows.shape, k)
@@ -93,10 +95,15 @@ def list_best(
             table[:, on(~allowed, table)] = -np.inf
         for cells in hidden:
             hide_cells(table, flat, cells)
+        if only is not None:
+            is_other = ones(table.shape, table, bool)
+            hide_cells(is_other, flat, only, value=False)
+            table[is_other] = -np.inf
         return table
 
     like = kind(scorer)
     hidden = [moved(cells, like) for cells in hidden]
+    only = None if only is None else moved(only, like)
     return rank_lines(rows, k, scores, like)
 
 
