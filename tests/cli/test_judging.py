@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+import scipy.sparse as sp
 
 import pygeco
 from cli_cases import frame, run
@@ -68,3 +69,41 @@ def test_exports(home, tmp_path) -> None:
     base = model.biases_.mean + model.biases_.row
     linear = model.set_params(clip=False).to_dense()
     np.testing.assert_allclose(product + base[:, None], linear, rtol=1e-5)
+
+
+def test_new_users_are_judged_by_what_is_given(home, tmp_path) -> None:
+    model = pygeco.load(home / "m.geco")
+    new = frame(seed=1).assign(user=lambda x: x.user + 1000)
+    known, held = new.iloc[::2], new.iloc[1::2]
+    known.to_csv(tmp_path / "known.csv", index=False)
+    held.to_csv(tmp_path / "held.csv", index=False)
+    asked = ("evaluate", home / "m.geco", tmp_path / "held.csv", "--protocol", "new-rows")
+    told = json.loads(run(*asked, "--given", tmp_path / "known.csv", "-k", 3, "--json").stdout)
+    # Users and items by number, without ids of the model's users.
+    users = np.unique(known.user)
+    items = pd.Index(model.column_ids_)
+    given, test = (
+        part.assign(user=np.searchsorted(users, part.user), item=items.get_indexer(part.item))
+        for part in (known, held[held.user.isin(users)])
+    )
+    given, test = given[given.item >= 0], test[test.item >= 0]
+    shape = len(users), len(items)
+    matrix = sp.csr_array((given.rating, (given.user, given.item)), shape)
+    wanted = evaluate(model, (test.user, test.item), protocol="new-rows", given=matrix, k=3)
+    assert told["ndcg"]["3"] == pytest.approx(wanted.ndcg[3])
+    assert told["users"] == wanted.rows > 3
+    assert "--given: goes with" in run(*asked, code=2).output
+
+
+def test_each_item_is_ranked_among_those_beside_it(home, tmp_path) -> None:
+    model = pygeco.load(home / "m.geco")
+    users, items = np.unique(frame().user)[:4], np.unique(frame().item)
+    lines = [f"({u},{items[u % 3]})\t{items[5]}\t{items[6]}\t{items[7]}" for u in users]
+    (tmp_path / "left").write_text("\n".join(lines))
+    asked = ("evaluate", home / "m.geco", tmp_path / "left", "--protocol", "leave-one-out")
+    told = json.loads(run(*asked, "-k", 1, "--json").stdout)
+    linear = model.decision_function(
+        np.repeat(users, 4), np.concatenate([[items[u % 3], *items[5:8]] for u in users])
+    ).reshape(4, 4)
+    assert told["hit_rate"]["1"] == np.mean(linear[:, 0] > linear[:, 1:].max(axis=1))
+    assert "hit rate" in run(*asked).stdout

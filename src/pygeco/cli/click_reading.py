@@ -68,6 +68,22 @@ def read_clicks_for(model: Any, path: Path, given: dict[str, str | None], voice:
     return reading.table
 
 
+def name_left_out(model: Any, left: Any) -> tuple[Any, Any]:
+    """Clicks that were left out, and their negatives, by the ids of the model."""
+    import numpy as np
+
+    from pygeco.io.tables import pyarrow
+
+    names = model.table_columns_[:2]
+    texts = find_text_roles(model)
+    rows, cols, negatives = (
+        part.astype(str).astype(object) if role in texts else part
+        for role, part in zip(("user", "item", "item"), left, strict=True)
+    )
+    table = pyarrow().table(dict(zip(names, (rows, cols), strict=True)))
+    return table, np.asarray(negatives)
+
+
 def _read_clicks(plan: Plan, voice: Voice, file: Any, why: str) -> Ratings:
     from pygeco.io.click_tables import read_click_table
     from pygeco.io.ratings import read_matrix

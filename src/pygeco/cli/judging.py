@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from pygeco.cli.click_fit import describe_choice, tell_choice
-from pygeco.cli.click_reading import read_clicks_for
+from pygeco.cli.click_reading import name_left_out, read_clicks_for
 from pygeco.cli.console import Voice, explain_write_errors, report_errors
 from pygeco.cli.models import is_of_clicks, open_model
 from pygeco.cli.options import Item, Json, Model, Overwrite, Rating, User
@@ -16,11 +16,18 @@ from pygeco.cli.outputs import check_output
 from pygeco.cli.reading import read_for
 
 Protocol = Annotated[
-    Literal["auto", "ratings", "all"],
+    Literal["auto", "ratings", "all", "leave-one-out", "new-rows"],
     typer.Option(
         help="ratings: errors, and lists by ratings above the threshold. all: for each user all "
-        "new items are ranked, and every row of the file counts. auto: all for a model of clicks."
+        "new items are ranked, and every row of the file counts. leave-one-out: the file has lines "
+        "'(user,item) item item …', and each item is ranked among those after it. new-rows: as "
+        "all, for users that are known by the clicks in --given alone. auto: all for a model of "
+        "clicks."
     ),
+]
+Given = Annotated[
+    Path | None,
+    typer.Option(help="With --protocol new-rows: a file of the clicks by which users are known."),
 ]
 
 
@@ -41,11 +48,12 @@ def evaluate(
         float | None,
         typer.Option(help="Ratings from here on are relevant; default: the fitted mean."),
     ] = None,
+    given: Given = None,
     as_json: Json = False,
 ) -> None:
     """RMSE, MAE and coverage of 90% intervals; precision, recall and NDCG of the first k.
 
-    Of clicks, and with --protocol all, the lists alone are judged, by every row of the file.
+    Of clicks, and with all other protocols, the lists alone are judged, by every row of the file.
     Ratings that the model was fitted to are left out, and counted. Users and items that the model
     does not know count in the errors, as the average one, and not in the rankings. Lists
     leave out what the user had rated in the fit.
@@ -55,10 +63,11 @@ def evaluate(
 
         voice, fitted = Voice(as_json), open_model(model)
         columns = {"user": user, "item": item, "rating": rating}
-        if _judges_lists(protocol, fitted, threshold):
-            clicks = read_clicks_for(fitted, ratings, columns, voice)
+        how = _choose_protocol(protocol, fitted, threshold, given)
+        if how != "ratings":
+            held, more = _read_held_out(how, fitted, ratings, given, columns, voice)
             with voice.progress("ranking") as bar:
-                lists = judged(fitted, clicks, protocol="all", k=k, progress=bar)
+                lists = judged(fitted, held, protocol=how, k=k, progress=bar, **more)
             voice.result(lists.to_dict() | _counts(lists), _tell_lists(lists))
             return
         table = read_for(fitted, ratings, columns, voice)
@@ -69,16 +78,39 @@ def evaluate(
         voice.result(values, _judgment(e))
 
 
-def _judges_lists(protocol: str, model: Any, threshold: float | None) -> bool:
-    """Whether lists are judged, and no ratings; fails where the model or an option cannot."""
+def _choose_protocol(
+    protocol: str, model: Any, threshold: float | None, given: Path | None
+) -> Literal["ratings", "all", "leave-one-out", "new-rows"]:
+    """The protocol that is meant; fails where the model or an option does not go with it."""
     clicks = is_of_clicks(model)
     if protocol == "ratings" and clicks:
         raise ValueError("--protocol: the model is one of clicks and predicts no ratings; use all.")
-    if protocol != "all" and not clicks:
-        return False
-    if threshold is not None:
+    how: Any = ("all" if clicks else "ratings") if protocol == "auto" else protocol
+    if (how == "new-rows") != (given is not None):
+        raise ValueError("--given: goes with --protocol new-rows, which needs it.")
+    if threshold is not None and how != "ratings":
         raise ValueError("--threshold: is for ratings; every row of the file is a click here.")
-    return True
+    return how
+
+
+def _read_held_out(
+    how: str,
+    model: Any,
+    path: Path,
+    given: Path | None,
+    columns: dict[str, str | None],
+    voice: Voice,
+) -> tuple[Any, dict[str, Any]]:
+    """The clicks that are asked for, and what the protocol needs beside them."""
+    if how == "leave-one-out":
+        from pygeco.io.click_lists import read_left_out
+
+        left = read_left_out(path)
+        held, negatives = name_left_out(model, left)
+        return held, {"negatives": negatives}
+    read = read_clicks_for if is_of_clicks(model) or given is None else read_for
+    held = read(model, path, columns, voice)
+    return held, {} if given is None else {"given": read(model, given, columns, voice)}
 
 
 def _counts(found: Any) -> dict[str, int]:
@@ -103,6 +135,8 @@ def _tell_lists(found: Any) -> str:
     lines = [f"{found.held_out:,} held-out clicks of {found.rows:,} users"]
     lines.append(" " * 10 + "".join(f"{f'@{k}':>9}" for k in ks))
     for name, (shown, what) in SHOWN.items():
+        if name not in figures:
+            continue
         cells = "".join(f"{figures[name][k]:>9.4f}" for k in ks)
         lines.append(f"{shown:<10}{cells}   {what}")
     if found.unknown:

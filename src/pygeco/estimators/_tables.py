@@ -94,12 +94,7 @@ def locate_ratings(model: _CompletionState, X: object, y: ArrayLike | None = Non
     What the fit took for missing is left out here too.
     """
     cells = locate_cells(model, X)
-    if y is not None:
-        raw = check_values(y, cells.table.num_rows)
-    elif _lacks_values(model, cells):
-        raw = np.ones(cells.table.num_rows)
-    else:
-        raw = take_numbers(*_value_column(model, cells))
+    raw = find_cell_values(model, cells) if y is None else check_values(y, cells.table.num_rows)
     keep = ~are_marks(raw, parse_marks(model.missing_values))
     times = None if cells.times is None else cells.times[keep]
     return Rated(cells.rows[keep], cells.cols[keep], model.loss_.targets(raw[keep]), times)
@@ -122,6 +117,13 @@ def find_given_cells(model: _CompletionState, X: object) -> Rated:
         )
     cols = found.by_row.indices.astype(np.int64)
     return Rated(found.rows().astype(np.int64), cols, found.by_row.values)
+
+
+def find_cell_values(model: _CompletionState, cells: Cells) -> NDArray[Any]:
+    """The values beside the ids, as they stand there; ones for clicks without counts."""
+    if _lacks_values(model, cells):
+        return np.ones(cells.table.num_rows)
+    return take_numbers(*_value_column(model, cells))
 
 
 def _lacks_values(model: _CompletionState, cells: Cells) -> bool:

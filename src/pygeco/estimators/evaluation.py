@@ -120,10 +120,11 @@ def evaluate(
         else every cell.
     seen : sparse matrix, tuple or None, default=None
         The clicks that lists leave out; by default those of the fit.
-    negatives : sequence of arrays of ints or None, default=None
-        For each held-out click, in the order of X, the columns that it is ranked among.
-    given : sparse matrix or None, default=None
-        The clicks by which new rows are known, in the numbering of X.
+    negatives : sequence of arrays or None, default=None
+        For each held-out click, in the order of X, the columns that it is ranked among; ids where
+        the model was fitted from a table.
+    given : sparse matrix, table or None, default=None
+        The clicks by which new rows are known, in the numbering of X, or with its ids.
     progress : callable or None, default=None
         Called with the share that is done.
 

@@ -25,7 +25,8 @@ from pygeco.estimators._judged_cells import (
     find_seen,
     fold_in,
 )
-from pygeco.io.tables import pyarrow
+from pygeco.estimators._judged_rows import list_negatives, number_new_rows
+from pygeco.io.tables import is_table, pyarrow
 from pygeco.models.ranking import list_length
 from pygeco.models.scoring import Scorer, list_best, score_cells
 from pygeco.models.seen import Seen, has_cells
@@ -148,9 +149,13 @@ def judge_new_rows(
     """Rank all columns for rows that are known by `given` alone; see `evaluate`."""
     if given is None:
         raise ValueError("given: protocol='new-rows' needs the clicks by which rows are known.")
-    scorer = fold_in(model, given)
+    if is_table(given):
+        given, test = number_new_rows(model, given, X, threshold)
+        scorer = fold_in(model, given)
+    else:
+        scorer = fold_in(model, given)
+        test = find_clicks(model, X, scorer.shape, threshold=threshold)
     known = find_clicks(model, given, scorer.shape, name="given").sort(scorer.shape)
-    test = find_clicks(model, X, scorer.shape, threshold=threshold)
     own = getattr(getattr(model, "model_", model), "seen", None)
     counted = known if own is None else own
     return _judge_lists("new-rows", scorer, test, known, counted, check_lengths(k), progress)
@@ -172,7 +177,7 @@ def judge_against_negatives(
         )
     scorer, ks = find_scorer(model), check_lengths(k)
     test = find_clicks(model, X, scorer.shape)
-    pointers, others = _flatten_negatives(negatives, len(test.rows), scorer.shape[1])
+    pointers, others = list_negatives(model, negatives, len(test.rows), scorer.shape[1])
     known = (test.rows >= 0) & (test.cols >= 0)
     totals = ListTotals(ks, np.zeros(scorer.shape[1]))
     pairs = np.flatnonzero(known)
@@ -258,22 +263,6 @@ def _rank_pairs(
         for beats in (wrong > right[line], wrong == right[line])
     )
     return above, equal
-
-
-def _flatten_negatives(
-    negatives: Any, count: int, n: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pointers and columns of the negatives of each held-out click."""
-    if len(negatives) != count:
-        raise ValueError(
-            f"negatives: has {len(negatives):,} lists for {count:,} held-out clicks; give one each."
-        )
-    lists = [np.asarray(x, dtype=np.int64).reshape(-1) for x in negatives]
-    pointers = np.concatenate([[0], np.cumsum([len(x) for x in lists])]).astype(np.int64)
-    others = np.concatenate([np.zeros(0, np.int64), *lists])
-    if len(others) and not (others.min() >= 0 and others.max() < n):
-        raise ValueError(f"negatives: must be columns from 0 to {n - 1:,}.")
-    return pointers, others
 
 
 def check_lengths(k: int | Sequence[int] | None) -> tuple[int, ...]:

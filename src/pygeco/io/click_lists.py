@@ -32,15 +32,15 @@ class LeftOut(NamedTuple):
 
     Attributes
     ----------
-    rows, cols : int arrays
-        Click t is (rows[t], cols[t]).
-    negatives : int array (clicks, count)
+    rows, cols : arrays
+        Click t is (rows[t], cols[t]): whole numbers where all are, else texts.
+    negatives : array (clicks, count)
         The columns beside each.
     """
 
-    rows: NDArray[np.int64]
-    cols: NDArray[np.int64]
-    negatives: NDArray[np.int64]
+    rows: NDArray[Any]
+    cols: NDArray[Any]
+    negatives: NDArray[Any]
 
 
 def read_click_lists(path: str | PathLike[str] | Source) -> ClickPairs:
@@ -77,14 +77,30 @@ def read_left_out(path: str | PathLike[str]) -> LeftOut:
     LeftOut
     """
     name, text = _read_text(path)
-    numbers, counts = _parse(name, re.sub(rb"[(),]", b" ", text))
-    counts = counts[counts > 0]
-    if not len(counts) or counts.min() != counts.max() or counts[0] < 2:
+    lines = [line for line in text.decode(errors="replace").splitlines() if line.strip()]
+    found = [_LEFT_OUT.fullmatch(line.strip()) for line in lines]
+    if not found or None in found:
+        wrong = next((line for line, hit in zip(lines, found, strict=True) if hit is None), "")
+        raise ReadError(f"{name}: expected lines '(user,item) item item …', not {wrong[:30]!r}.")
+    groups = [hit.groups() for hit in found if hit is not None]
+    negatives = [rest.split("\t") if "\t" in rest.strip() else rest.split() for *_, rest in groups]
+    if len({len(one) for one in negatives}) > 1 or not negatives[0]:
         raise ReadError(
             f"{name}: expected lines '(user,item) item item …', each with as many items."
         )
-    table = numbers.reshape(len(counts), -1)
-    return LeftOut(table[:, 0], table[:, 1], table[:, 2:])
+    rows, cols = (_as_numbers(np.array([line[t].strip() for line in groups])) for t in range(2))
+    others = np.char.strip(np.array(negatives))
+    # Items are numbers in both places, or in none.
+    if cols.dtype.kind == "i" and np.char.isdigit(others).all():
+        return LeftOut(rows, cols, others.astype(np.int64))
+    return LeftOut(rows, cols.astype(str), others)
+
+
+_LEFT_OUT = re.compile(r"\((.*),(.*)\)\s+(.*)")
+
+
+def _as_numbers(texts: NDArray[Any]) -> NDArray[Any]:
+    return texts.astype(np.int64) if np.char.isdigit(texts).all() else texts
 
 
 def _read_text(path: str | PathLike[str] | Source) -> tuple[str, bytes]:
