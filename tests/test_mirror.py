@@ -30,6 +30,7 @@ EXEMPT = {
     "io/*_contents.py": "io/test_model_checks.py spoils each part of a file",
     "estimators/_fitted_cells.py": "test_tables.py and test_completion.py fit what it makes",
     "estimators/_values.py": "test_recognize.py takes pairs with values by it",
+    "serve/worker.py": "serve/test_running.py runs two of them and kills one",
     "cli/reproduce.py": "experiments/test_figure1.py runs the command as a whole",
 }
 
