@@ -16,7 +16,7 @@ def make_blocks(items, users, date=True, end="\n"):
     rows, text = [], []
     for item in items:
         text.append(f"{item}:")
-        for user in RNG.permutation(users)[: RNG.integers(0, len(users))]:
+        for user in RNG.permutation(users)[: RNG.integers(item != items[0], len(users) + 1)]:
             rating = int(RNG.integers(1, 6))
             rows.append((user, item, float(rating)))
             text.append(f"{user},{rating}" + (",2005-09-06" if date else ""))
