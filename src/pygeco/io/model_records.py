@@ -28,6 +28,9 @@ from pygeco.bayes.average import Average, Draw
 from pygeco.bayes.drift import Drift, PeriodOffsets
 from pygeco.bayes.effects import Effect
 from pygeco.bayes.evidence import Stage
+from pygeco.bayes.likelihoods.counts import Counts
+from pygeco.bayes.likelihoods.labels import Labels
+from pygeco.bayes.likelihoods.levels import Levels
 from pygeco.bayes.periods import Periods
 from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.priors import Gaussian
@@ -45,6 +48,7 @@ _RECORDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         *(Average, AttributeValues, Biases, Certificate, Draw, Effect, Gaussian, Lanczos, LowRank),
+        *(Counts, Labels, Levels),
         *(Drift, ListWeights, Path, PeriodOffsets, Periods, Posterior, Power),
         *(ClickTrial, SpectralPart, SpectralSettings, SquaresPart, SquaresSettings),
         *(Schatten, Seen, Side, Signs, Solver, Stage, Step, Trace, Weighing, losses.Multinomial),
