@@ -15,7 +15,7 @@ from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.placing import place_cold_rows, place_rows_by
 from pygeco.bayes.posterior import LEAST_NOISE, Posterior
 from pygeco.bayes.priors import FLOAT, Gaussian
-from pygeco.bayes.working import place_targets, see_cells
+from pygeco.bayes.working import move_mean, place_targets, see_cells
 from pygeco.engines import Cells
 from pygeco.objectives.entries.cell_views import append_offsets, measure_residuals, multiply_weights
 from pygeco.objectives.entries.half_sweep import Side, Swept, half_sweep
@@ -64,6 +64,7 @@ def sweep(data: Entries, now: Posterior, relax: float = 0.0) -> tuple[Posterior,
     rows = sweep_side(seen.cells, now.rows, now.cols, now.row_prior, seen.tau).side
     now = replace(now, likelihood=seen.likelihood)
     own = see_cells(data.by_col, now.cols, rows, now)
+    now = move_mean(own, now, rows)
     cols, uncertainty, _ = sweep_side(own.cells, now.cols, rows, now.col_prior, own.tau)
     if now.likelihood is None:
         # The squares of the residuals themselves: as a difference of sums they would be lost where

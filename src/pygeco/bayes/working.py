@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -89,6 +90,18 @@ def see_entries(data: Entries, now: Posterior) -> Entries:
     other.by_row = see_cells(data.by_row, now.rows, now.cols, now).cells
     other.by_col = see_cells(data.by_col, now.cols, now.rows, now).cells
     return other
+
+
+def move_mean(seen: Working, now: Posterior, rows: Side) -> Posterior:
+    """With the mean where squares by column have it, if no offsets of rows or columns see to that.
+
+    A mean of zero is one that is switched off.
+    """
+    if now.likelihood is None or now.mean == 0 or now.row_prior.offset or now.col_prior.offset:
+        return now
+    P, Q = append_offsets(now.cols.factor, rows.factor, now.cols.bias, rows.bias)
+    left = seen.cells.values - _multiply(seen.cells, P, Q)
+    return replace(now, mean=now.mean + mean_of(left, seen.cells.weights))
 
 
 def place_targets(entries: Entries, now: Posterior) -> Entries:
