@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.reasons import contributions
 from pygeco.clicks.model import ClickModel
+from pygeco.losses import Loss
 from pygeco.models.ranking import Best
 from pygeco.models.seen import Seen
 from pygeco.objectives import Entries
@@ -38,12 +39,14 @@ def _fold_some(
     cells, values = read_known(served, people)
     lines = np.repeat(np.arange(len(people)), np.diff(cells.pointers))
     shape = len(people), model.shape[1]
-    entries = Entries(lines, cells.columns, values, shape, allow_empty=True, engine=model.engine)
-    if not served.is_of_clicks:
-        entries = entries.with_loss(model.loss)
+    loss: str | Loss = "squared" if served.is_of_clicks else model.loss
+    at, engine = (lines, cells.columns, values, shape), model.engine
+    entries = Entries(*at, loss=loss, allow_empty=True, engine=engine)
     folded = model.fold_rows(entries)
     z = folded.coordinates @ model.factors.V.T + folded.offsets[:, None]
-    predicted = model.respond(z + (model.biases.mean + model.biases.col)).astype(np.float32)
+    variance = None if model.likelihood is None else model.vary_rows(entries, noise=False)
+    middle = model.biases.mean + model.biases.col
+    predicted = model.respond(z + middle, variance).astype(np.float32)
     scores = served.list_scores
     if scores is None or asked.by == "value" or (asked.by == "auto" and np.isinf(scores.power)):
         table = (z + model.biases.col).astype(np.float32)
