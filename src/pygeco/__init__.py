@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         evaluate,
         load,
     )
+    from pygeco.io.column_kinds import Columns
     from pygeco.objectives import Clicks, Custom, Dense, Entries, Features, Quadratic, Sensing
     from pygeco.reports import report
 
@@ -79,6 +80,7 @@ _HOMES = {
         "evaluate",
         "load",
     ),
+    "pygeco.io.column_kinds": ("Columns",),
     "pygeco.objectives": (
         "Clicks",
         "Custom",
@@ -100,6 +102,7 @@ __all__ = [
     "CellKFold",
     "Certificate",
     "Clicks",
+    "Columns",
     "Custom",
     "Dense",
     "Entries",

@@ -36,7 +36,7 @@ def test_the_filled_cells_are_conditional_means_and_covariances() -> None:
     root = rng.standard_normal((5, 7))
     S, m = root @ root.T, rng.standard_normal(5)
     X, spread = table_gaussian._fill(
-        np.where(known, Z, 0), known, table_gaussian._gaps(known), m, np.linalg.inv(S)
+        np.where(known, Z, 0), known, table_gaussian.list_gaps(known), m, np.linalg.inv(S)
     )
     total = np.zeros((5, 5))
     for x, z, K in zip(X, Z, known, strict=True):

@@ -19,8 +19,7 @@ def test_the_evidence_where_it_is_known_and_no_solver_is_given() -> None:
     for settings, wanted in (
         ({}, "evidence"),
         ({"loss": "huber"}, "evidence"),
-        ({"loss": "logistic"}, "evidence"),
-        ({"loss": "smoothed-hinge"}, None),
+        ({"loss": "logistic"}, None),
         ({"solver": Solver()}, None),
         ({"penalty": None}, None),
         ({"penalty": "evidence", "solver": Solver()}, "evidence"),
@@ -34,7 +33,7 @@ def test_the_evidence_where_it_is_known_and_no_solver_is_given() -> None:
     ("settings", "match"),
     [
         ({"penalty": "ridge"}, r"^penalty: unknown name 'ridge'"),
-        ({"penalty": "evidence", "loss": "quantile"}, r"^penalty: the evidence is not known for"),
+        ({"penalty": "evidence", "loss": "poisson"}, r"^penalty: the evidence is not known for"),
         ({"penalty": None, "posterior": 3}, r"^posterior: draws need penalty='evidence'"),
         ({"posterior": -1}, r"^posterior: expected a number of sweeps"),
     ],

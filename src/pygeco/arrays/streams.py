@@ -43,6 +43,7 @@ class Purpose(IntEnum):
     SPECTRUM = 20  # first vectors of the singular pairs of clicks
     HELD_CLICKS = 21  # clicks held out to choose settings by
     PERIODS = 22  # the chain that finds the variances of offsets of periods
+    IMPUTER_DRAWS = 24  # cells and models that an imputer draws
 
 
 def stream(purpose: Purpose, seed: int = 0, *keys: int) -> np.random.Generator:

@@ -72,11 +72,20 @@ class TableGaussian(NamedTuple):
     def fill(self, Z: Array) -> Array:
         """Z with its NaN at their means given the row's known cells; O(n d² + Σ u³)."""
         known = ~np.isnan(Z)
+        X = np.where(known, Z, 0.0)
+        return _fill(X, known, list_gaps(known), self.mean, self.precision())[0]
+
+    def precision(self) -> Array:
+        """The inverse of the covariance (d, d)."""
         V, squares = self.components, self.deviations**2
-        precision = (
-            np.eye(Z.shape[1]) - (V.T * (squares / (squares + self.noise))) @ V
-        ) / self.noise
-        return _fill(np.where(known, Z, 0.0), known, _gaps(known), self.mean, precision)[0]
+        part = (V.T * (squares / (squares + self.noise))) @ V
+        return np.asarray((np.eye(len(self.mean)) - part) / self.noise)
+
+    def diagonal_precision(self) -> Array:
+        """The diagonal of that inverse, in O(r d)."""
+        squares = self.deviations**2
+        part = np.sum(self.components**2 * (squares / (squares + self.noise))[:, None], axis=0)
+        return np.maximum((1 - part) / self.noise, np.finfo(float).tiny)
 
 
 def fit_table(Z: Array, seed: int, listener: Listener | None = None) -> TableGaussian:
@@ -101,7 +110,7 @@ def fit_covariance(Z: Array, listener: Listener | None = None) -> tuple[Array, A
     """Mean and covariance; O(n d² + Σ u³) a sweep, u the missing cells of a row."""
     known, began = ~np.isnan(Z), time.perf_counter()
     X, (n, d) = np.where(known, Z, 0.0), Z.shape
-    gaps = _gaps(known)
+    gaps = list_gaps(known)
     mean, covariance = X.mean(axis=0), np.eye(d)
     for sweep in range(MAX_SWEEPS):
         before, (X, spread) = X, _fill(X, known, gaps, mean, np.linalg.inv(covariance))
@@ -134,7 +143,7 @@ def choose_strength(scatter: Array, n: int) -> float:
     return float(STRENGTHS[np.argmax(terms.sum(axis=1))])
 
 
-def _gaps(known: NDArray[np.bool_]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+def list_gaps(known: NDArray[np.bool_]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
     """Rows with the same number of missing cells, as many as there is room for, and which."""
     missing = np.sum(~known, axis=1)
     found = []

@@ -18,7 +18,6 @@ from pygeco.cli.judging import evaluate, export, inspect
 from pygeco.cli.report import report
 from pygeco.cli.reproduce import reproduce
 from pygeco.cli.robust import robust
-from pygeco.cli.serve import serve
 
 app = typer.Typer(
     help="Low-rank matrices with a certificate, from any convex loss.",
@@ -41,7 +40,7 @@ def root(
 
 for command in (
     *(fit, predict, recommend, similar, explain, evaluate, inspect, export),
-    *(report, serve, robust, impute, reproduce, doctor),
+    *(report, robust, impute, reproduce, doctor),
 ):
     app.command(epilog=EXIT_CODES)(command)
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
-from pygeco.estimators.imputer import measure_columns
+from pygeco.estimators._low_rank_filling import measure_columns
 from pygeco.io.attribute_columns import Numbers, Words
 
 MISSING = "missing"  # the name of the level of missing values

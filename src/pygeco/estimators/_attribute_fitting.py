@@ -19,7 +19,7 @@ from pygeco.estimators._attribute_coding import (
     NumberCoder,
     parse_groups,
 )
-from pygeco.estimators.imputer import measure_columns
+from pygeco.estimators._low_rank_filling import measure_columns
 from pygeco.io.attribute_columns import Numbers, Texts, Words, as_numbers, as_texts, as_words
 from pygeco.io.attribute_tables import MIN_DISTINCT_ROWS, AttributeTable
 from pygeco.io.column_names import list_names

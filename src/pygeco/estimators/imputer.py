@@ -2,49 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from pygeco.algorithm.events import Listener
-from pygeco.algorithm.path import Path
-from pygeco.algorithm.penalties import Ridge, Schatten
-from pygeco.algorithm.refinements import refine
-from pygeco.algorithm.run import minimize
-from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.arrays.streams import Purpose, RandomState, stream
+from pygeco.arrays.low_rank import Array
+from pygeco.arrays.streams import RandomState
+from pygeco.bayes.mixed_table import MixedTable
 from pygeco.bayes.table_gaussian import TableGaussian, fit_table
-from pygeco.estimators._input import allow_missing, check_components
+from pygeco.estimators._imputer_answers import _ImputerAnswers, mark_missing
+from pygeco.estimators._input import allow_missing
+from pygeco.estimators._low_rank_filling import fit_low_rank, measure_columns, predict_rows
 from pygeco.estimators._progress import attend_fit, take_seed
+from pygeco.estimators._table_filling import (
+    Filler,
+    choose_ways,
+    fill_table,
+    fit_fields,
+    measure_deviations,
+)
 from pygeco.estimators._whole import all_or_nothing
-from pygeco.io.model_contents import IMPUTER, MAY_LACK
-from pygeco.io.model_file import Saveable
-from pygeco.objectives.dense.objective import Dense
+from pygeco.io.column_kinds import Columns, describe_fields
+from pygeco.io.model_contents import IMPUTER, IMPUTER_MAY_LACK
+from pygeco.io.tables import is_table
+from pygeco.io.typed_columns import Field
 
-# Where one of rank and ridge is given, the other is chosen among these, by the error at a tenth of
-# the known cells.
-MAX_CHOSEN_RANK = 15
-ALPHAS = (0.01, 0.1, 0.3, 1.0)
-HELD_OUT_SHARE = 0.1
+FILLS = ("auto", "mean", "median")
 
 
-class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Fill NaN from the columns' relations; known cells stay as they are.
+class LowRankImputer(_ImputerAnswers, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Fill missing cells from the columns' relations; known cells stay as they are.
 
-    Columns are brought to mean 0 and deviation 1, so that their units do not matter. By default
-    their rows are modeled as one Gaussian whose covariance the evidence shrinks as far as the
-    table asks for: nothing is to be tuned. A table with more columns than rows, or very many
-    columns, has a covariance of low rank plus noise instead, its rank chosen by the evidence too.
-    With `n_components` or `alpha`, the model is a low-rank matrix with that rank and ridge.
+    A table of pandas, polars or Arrow may have columns of any kind: numbers, positive or
+    heavy-tailed ones, counts, yes and no, levels, categories, dates. Kinds are found from types and
+    values (`columns_` says which and why), or given by hand. The table comes back in its own types.
+    Rows are one Gaussian of coordinates of their cells, whose covariance the evidence shrinks as
+    far as the table asks for; known cells, masked for it, decide what shape numbers are taken in,
+    and how wide intervals are. Nothing is to be tuned.
+
+    An array is one of numbers: columns are brought to mean 0 and deviation 1, so that their units
+    do not matter, and rows are one Gaussian. Where columns are more than rows, or very many, the
+    covariance has low rank plus noise, its rank chosen by the evidence too. With `n_components` or
+    `alpha`, the model is a low-rank matrix of numbers with that rank and ridge.
 
     A missing cell of a row is predicted from the row's known cells alone, so rows that the fit has
     not seen are filled like any other. A row without known cells gets the model's means (those of
-    the columns, corrected for the cells that are missing). A column without known cells in the fit
-    is kept, and filled with zero.
+    the columns, corrected for the cells that are missing). A column of an array without known cells
+    in the fit is kept, and filled with zero; one of a table stays as it is.
 
     Parameters
     ----------
@@ -56,6 +66,14 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         Ridge: the mean squared error plus `alpha` times the mean square of the model's cells.
         None leaves it to the evidence; with `n_components` given, it is chosen by held-out cells,
         one path for each of a few values.
+    columns : dict, Columns or None, default=None
+        Kinds of a table's columns by name, for those that are not to be found; see `Columns`.
+    fill : {"auto", "mean", "median"}, default="auto"
+        What a missing cell of a table gets: the mean of a number, the median of levels and the most
+        probable category; or with "mean" that of levels, too, which is best by squares; or with
+        "median" that of numbers, too, which is best by absolute errors.
+    add_indicator : bool, default=False
+        Append a column of yes and no for each column that has missing cells in the fit.
     random_state : int, RandomState, Generator or None, default=None
         Of the held-out cells and of the directions of a fit of low rank.
     n_jobs : int or None, default=None
@@ -65,13 +83,20 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
 
     Attributes
     ----------
-    components_ : array (n_components_, n_features)
-        Orthonormal rows, in standardized units.
+    columns_ : Columns or None
+        The kinds of a table's columns and why; None where an array was fitted.
+    shape_ : str
+        What numbers were taken as: "plain", "power" (logarithms among them) or "ranks".
+    imputation_std_ : array (n_features,)
+        The error of a filled cell of each column in its own unit, at masked cells of a table, else
+        as the model believes; of a category the share that is wrong.
+    components_ : array (n_components_, n_coordinates)
+        Orthonormal rows, in standardized units; a coordinate is a feature of an array.
     deviations_ : array (n_components_,)
         The deviation of a row along each of them; ones where rank or ridge was given.
     noise_ : float
         The variance of a cell beside them, or the ridge of a row, in standardized units.
-    mean_, scale_ : arrays (n_features,)
+    mean_, scale_ : arrays (n_coordinates,)
         What columns are standardized by.
     n_components_ : int
         Up to one less than the features where a covariance was fitted.
@@ -79,6 +104,13 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         The ridge given or chosen; None where the evidence was used.
     n_features_in_ : int
         The columns of X.
+    fields_, table_, trials_ : tuple, MixedTable or None, array (n_columns, 3)
+        What the columns of a table are, the model of those that take part, and for each of these
+        the number of masked cells, their error, and that of means or the most frequent category.
+    fit_rows_ : int
+        The rows that the model was fitted to, at most 30,000 of a table.
+    marked_ : array of bool (n_features,)
+        The columns with an indicator.
 
     Examples
     --------
@@ -90,30 +122,36 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
     [3.0, 30.0, 300.0]
     """
 
-    _contents, _may_lack = IMPUTER, MAY_LACK
+    _contents, _may_lack = IMPUTER, IMPUTER_MAY_LACK
 
     def __init__(
         self,
         n_components: int | None = None,
         *,
         alpha: float | None = None,
+        columns: Mapping[str, Any] | Columns | None = None,
+        fill: str = "auto",
+        add_indicator: bool = False,
         random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int | bool = 0,
     ) -> None:
         self.n_components = n_components
         self.alpha = alpha
+        self.columns = columns
+        self.fill = fill
+        self.add_indicator = add_indicator
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 
     @all_or_nothing
     def fit(self, X: Any, y: Any = None) -> LowRankImputer:
-        """Learn the components from a table with NaN for missing cells.
+        """Learn from a table, or from an array with NaN for missing cells.
 
         Parameters
         ----------
-        X : array (n_samples, n_features)
+        X : table or array (n_samples, n_features)
         y : None
             Not used.
 
@@ -122,6 +160,42 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         LowRankImputer
             The estimator itself.
         """
+        if self.fill not in FILLS:
+            raise ValueError(f"fill: expected one of {', '.join(FILLS)}, not {self.fill!r}.")
+        if is_table(X) and self.n_components is None and self.alpha is None:
+            self._fit_columns(X)
+        else:
+            self._fit_numbers(X)
+        self.n_components_ = len(self.components_)
+        self.marked_ = self._mark(X)
+        return self
+
+    def _fit_columns(self, X: Any) -> None:
+        """Columns of any kind."""
+        wanted = self.columns or {}
+        given = wanted if isinstance(wanted, Columns) else Columns(dict(wanted))
+        _check_feature_names(self, X, reset=True)
+        number = take_seed(self.random_state)
+        with attend_fit(self) as listener, threadpool_limits(1, "blas"):
+            fields, found = fit_fields(X, given, number, listener)
+        self.n_features_in_ = len(fields)
+        self.columns_: Columns | None = describe_fields(fields)
+        self.fields_: tuple[Field, ...] = fields
+        self.table_: MixedTable | None = found.table
+        self.shape_, self.fit_rows_ = found.shape, found.rows
+        gaussian = found.table.gaussian
+        self.mean_, self.scale_ = gaussian.mean, np.ones(len(gaussian.mean))
+        self.components_, self.deviations_ = gaussian.components, gaussian.deviations
+        self.noise_, self.alpha_ = gaussian.noise, None
+        self.imputation_std_ = measure_deviations(Filler(fields, found.table), found.trials)
+        self.trials_ = np.array([[t.cells, t.error, t.null] for t in found.trials], float)
+
+    def _fit_numbers(self, X: Any) -> None:
+        """An array, or a table of numbers where rank or ridge was given."""
+        if self.columns is not None:
+            raise ValueError(
+                "columns: kinds of columns need a table, and neither n_components nor alpha."
+            )
         X = self._check_table(X, reset=True)
         self._check_parameters(X.shape)
         known = ~np.isnan(X)
@@ -132,9 +206,14 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
             if self.n_components is None and self.alpha is None:
                 self._fit_gaussian(Z, varies, number, listener)
             else:
-                self._fit_low_rank(Z, known, number, listener)
-        self.n_components_ = len(self.components_)
-        return self
+                wanted = self.n_components, self.alpha
+                A, self.alpha_ = fit_low_rank(Z, wanted, number, listener)
+                self.components_ = np.where(known.any(axis=0), A.V.T, 0.0)
+                self.deviations_ = np.ones(A.rank)
+                self.noise_ = float(self.alpha_ * known.mean())
+        self.columns_, self.table_, self.fields_, self.shape_ = None, None, (), "plain"
+        self.fit_rows_, self.trials_ = len(X), np.zeros((0, 3))
+        self.imputation_std_ = self._believe_deviations()
 
     def _fit_gaussian(
         self, Z: Array, varies: NDArray[np.bool_], seed: int, listener: Listener
@@ -147,39 +226,36 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         self.deviations_, self.noise_ = found.deviations, found.noise
         self.alpha_: float | None = None
 
-    def _fit_low_rank(
-        self, Z: Array, known: NDArray[np.bool_], seed: int, listener: Listener
-    ) -> None:
-        """The rank and ridge that are given; what is not is chosen by held-out cells."""
-        rank, alpha = self._choose(Z, known, seed, listener)
-        A = LowRank.zero(Z.shape)
-        if rank:
-            path = _fit_path(Z, rank, alpha, seed, listener)
-            A = refine(Dense(Z), path.A, _make_ridge(Z.shape, alpha)).A.svd()
-        self.components_ = np.where(known.any(axis=0), A.V.T, 0.0)
-        self.deviations_ = np.ones(A.rank)
-        self.alpha_, self.noise_ = alpha, float(alpha * known.mean())
-
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Fill the NaN of X; every other cell keeps its bits.
+    def transform(self, X: Any) -> Any:
+        """Fill the missing cells of X; every other cell keeps its bits.
 
         Parameters
         ----------
-        X : array (n_samples, n_features)
+        X : table or array (n_samples, n_features)
 
         Returns
         -------
-        array (n_samples, n_features)
-            A copy.
+        table or array (n_samples, n_features)
+            A copy, of the same types; with `add_indicator` and more columns.
         """
         check_is_fitted(self)
-        X = self._check_table(X, reset=False, copy=True)
+        if self.table_ is None:
+            filled = self._fill_numbers(self._check_table(X, reset=False, copy=True))
+        else:
+            X = self._check_columns(X)
+            filler = Filler(self.fields_, self.table_)
+            ways = choose_ways(filler, self.fill)
+            filled = fill_table(
+                X, filler, lambda table, k, b: table.estimate(k, b, ways[k]), self.n_jobs
+            )
+        return mark_missing(X, filled, self) if self.add_indicator else filled
+
+    def _fill_numbers(self, X: Array) -> Array:
         known = ~np.isnan(X)
         rows = ~known.all(axis=1)
         if rows.any():
             part = X[rows]
-            Z = self._standardize(part)
-            filled = self._fill(Z)
+            filled = self._fill(self._standardize(part))
             with np.errstate(over="ignore"):
                 filled = filled * self.scale_ + self.mean_
             ends = np.finfo(X.dtype)
@@ -195,37 +271,10 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
         V, d = self.components_, Z.shape[1]
         if self.alpha_ is None and 2 * len(V) >= d:
             return TableGaussian(np.zeros(d), V, self.deviations_, self.noise_).fill(Z)
-        return _predict_rows(Z, V.T * self.deviations_, self.noise_)
+        return predict_rows(Z, V.T * self.deviations_, self.noise_)
 
     def _standardize(self, X: Array) -> Array:
         return X / self.scale_ - self.mean_ / self.scale_  # the largest numbers have no difference
-
-    def _choose(
-        self, Z: Array, known: NDArray[np.bool_], seed: int, listener: Listener
-    ) -> tuple[int, float]:
-        """Rank and alpha as given, or those with the smallest error at cells held out for it."""
-        most = (
-            min(MAX_CHOSEN_RANK, min(Z.shape) - 1)
-            if self.n_components is None
-            else self.n_components
-        )
-        ranks = range(most + 1) if self.n_components is None else (most,)
-        alphas = ALPHAS if self.alpha is None else (self.alpha,)
-        held = known & (stream(Purpose.IMPUTER_CHOICE, seed).random(Z.shape) < HELD_OUT_SHARE)
-        if most < 1 or not held.any() or np.array_equal(held, known):  # nothing to choose by
-            return ranks[0] if known.any() else 0, alphas[-1]
-        if len(ranks) == len(alphas) == 1:
-            return most, alphas[0]
-        seen = np.where(held, np.nan, Z)
-        errors = {}
-        for alpha in alphas:
-            path = _fit_path(seen, most, alpha, seed, listener)
-            models = {0: LowRank.zero(Z.shape)} | {step.rank: step.A for step in path}
-            for rank in ranks:
-                A = models.get(rank, path.A)  # the path may have stopped before
-                filled = _predict_rows(seen, A.V, alpha * float(known.mean()))
-                errors[rank, alpha] = float(np.sum((Z - filled)[held] ** 2))
-        return min(errors, key=errors.__getitem__)
 
     def _check_table(self, X: Any, *, reset: bool, copy: bool = False) -> Array:
         return validate_data(
@@ -237,43 +286,5 @@ class LowRankImputer(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstim
             ensure_all_finite="allow-nan",
         )
 
-    def _check_parameters(self, shape: tuple[int, int]) -> None:
-        if self.n_components is not None:
-            check_components(self.n_components, shape, least=0, instead=" or None")
-        if self.alpha is not None and not (np.isfinite(self.alpha) and self.alpha >= 0):
-            raise ValueError(f"alpha: must be a finite number ≥ 0 or None, not {self.alpha!r}.")
-
     def __sklearn_tags__(self) -> Any:
         return allow_missing(super().__sklearn_tags__())
-
-
-def _fit_path(Z: Array, rank: int, alpha: float, seed: int, listener: Listener) -> Path:
-    penalty = _make_ridge(Z.shape, alpha)
-    return minimize(Dense(Z), rank, penalty=penalty, random_state=seed, observer=listener)
-
-
-def _make_ridge(shape: tuple[int, int], alpha: float) -> Schatten:
-    return Ridge(alpha / (shape[0] * shape[1]))
-
-
-def _predict_rows(Z: Array, V: Array, ridge: float) -> Array:
-    """Each row from its own known cells: argmin_w Σ (z − V w)² + ridge ‖w‖², times Vᵀ."""
-    if V.shape[1] == 0 or np.isnan(Z).all():
-        return np.zeros(Z.shape)
-    data, start = Dense(Z), np.zeros((len(Z), V.shape[1]))
-    return data.half_sweep(V, start, side="row", ridge=ridge / data.total_weight) @ V.T
-
-
-def measure_columns(X: Array, known: NDArray[np.bool_]) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Mean and deviation of the known cells of each column; 0 and 1 where these say nothing.
-
-    And which columns vary.
-    """
-    count = np.maximum(known.sum(axis=0), 1)
-    top = np.abs(np.where(known, X, 0)).max(axis=0, initial=0.0).astype(float)
-    top = np.maximum(top, np.finfo(float).tiny)
-    Z = np.where(known, X, 0) / top  # squares of huge values would overflow
-    mean = Z.sum(axis=0) / count
-    scale = np.sqrt(np.sum(np.where(known, Z - mean, 0) ** 2, axis=0) / count)
-    flat = scale <= 1e-12
-    return mean * top, np.where(flat, 1.0, scale * top), ~flat

@@ -9,7 +9,7 @@ import numpy as np
 
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
-from pygeco.estimators.imputer import measure_columns
+from pygeco.estimators._low_rank_filling import measure_columns
 
 MASKED_SHARE = 0.1  # of the known cells that are masked
 

@@ -10,7 +10,11 @@ import scipy.sparse as sp
 from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Schatten, Trace
 from pygeco.bayes.attributes import AttributeValues
+from pygeco.bayes.column_codes import NumberCode, ValueCode
+from pygeco.bayes.mixed_table import MixedTable
+from pygeco.bayes.table_gaussian import TableGaussian
 from pygeco.io.click_contents import LISTS
+from pygeco.io.column_kinds import Columns
 from pygeco.io.model_checks import (
     Check,
     Sizes,
@@ -27,6 +31,7 @@ from pygeco.io.model_checks import (
     size,
 )
 from pygeco.io.posterior_contents import AVERAGE, POSTERIOR, low_rank
+from pygeco.io.typed_columns import Field
 from pygeco.losses import Loss
 from pygeco.models import Seen
 from pygeco.objectives.entries.biases import Biases
@@ -114,6 +119,37 @@ def span(name: str, value: Any, sizes: Sizes) -> None:
         raise ValueError(f"{name} has its ends in the wrong order")
 
 
+def coded_table(name: str, value: Any, sizes: Sizes) -> None:
+    """The codes of columns and the Gaussian of their coordinates; None beside an array's fit."""
+    if value is None:
+        match_size("mean_", sizes["d"], "n", sizes)
+        match_size("trials_", 0, "used", sizes)
+        return
+    gaussian = parts(
+        TableGaussian, mean=array("f", "d"), components=array("f", "r", "d"), noise=number(0)
+    )
+    parts(
+        MixedTable, codes=each(tuple, column_code), gaussian=gaussian, widths=array("f", "used", 5)
+    )(name, value, sizes)
+    if sum(code.width for code in value.codes) != sizes["d"]:
+        raise ValueError(f"{name}.codes have not as many coordinates as the Gaussian")
+    match_size(f"{name}.codes", len(value.codes), "used", sizes)
+
+
+def column_code(name: str, value: Any, sizes: Sizes) -> None:
+    """How a column's cells become coordinates; knots and values rise."""
+    if isinstance(value, NumberCode):
+        own = array("f", "knots")
+        parts(NumberCode, knots=own, scores=own, scale=number(0))(name, value, Sizes())
+        rising = value.knots
+    else:
+        k = array("f", "k")
+        parts(ValueCode, values=k, shares=k, points=array("f", "k", "q"))(name, value, Sizes())
+        rising = value.values
+    if sizes.thorough and np.any(np.diff(rising) <= 0):
+        raise ValueError(f"{name} has values that do not rise")
+
+
 def classes(name: str, value: Any, sizes: Sizes) -> None:
     """As many as there are functions, or two for one."""
     ids("classes")(name, value, sizes)
@@ -171,16 +207,28 @@ ROBUST: dict[str, Check] = {
     "n_iter_": of(int),
 }
 IMPUTER: dict[str, Check] = {
-    "components_": array("f", "r", "n"),
+    "components_": array("f", "r", "d"),
     "n_components_": size("r"),
     "n_features_in_": size("n"),
     "feature_names_in_": names("n"),
-    "mean_": array("f", "n"),
-    "scale_": array("f", "n"),
+    "mean_": array("f", "d"),
+    "scale_": array("f", "d"),
     "deviations_": array("f", "r"),
     "noise_": number(0),
     "alpha_": optional(number(0)),
+    "fields_": each(tuple, of(Field)),
+    "table_": coded_table,
+    "columns_": optional(of(Columns)),
+    "shape_": of(str),
+    "fit_rows_": of(int),
+    "trials_": array("f", "used", 3),
+    "imputation_std_": array("f", "n"),
+    "marked_": array("b", "n"),
 }
+IMPUTER_MAY_LACK = (  # of data without names, or in files of an earlier version
+    *("feature_names_in_", "fields_", "table_", "columns_", "shape_", "fit_rows_", "trials_"),
+    *("imputation_std_", "marked_"),
+)
 LINEAR: dict[str, Check] = {
     "factors_": low_rank("k", "n", "r"),
     "rank_": size("r"),

@@ -25,18 +25,20 @@ from pygeco.arrays.kinds import foreign, host
 from pygeco.arrays.low_rank import LowRank
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.average import Average, Draw
+from pygeco.bayes.column_codes import NumberCode, ValueCode
 from pygeco.bayes.drift import Drift, PeriodOffsets
 from pygeco.bayes.effects import Effect
 from pygeco.bayes.evidence import Stage
-from pygeco.bayes.likelihoods.counts import Counts
-from pygeco.bayes.likelihoods.labels import Labels
-from pygeco.bayes.likelihoods.levels import Levels
+from pygeco.bayes.mixed_table import MixedTable
 from pygeco.bayes.periods import Periods
 from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.priors import Gaussian
+from pygeco.bayes.table_gaussian import TableGaussian
 from pygeco.clicks.model import SpectralPart, SquaresPart
 from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+from pygeco.io.column_kinds import Columns
 from pygeco.io.model_checks import Sizes, array, check_types
+from pygeco.io.typed_columns import Field
 from pygeco.losses.references import loss_at, reference_of
 from pygeco.losses.weighted_squares import Weighing
 from pygeco.models.lists import ListWeights
@@ -48,8 +50,8 @@ _RECORDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         *(Average, AttributeValues, Biases, Certificate, Draw, Effect, Gaussian, Lanczos, LowRank),
-        *(Counts, Labels, Levels),
         *(Drift, ListWeights, Path, PeriodOffsets, Periods, Posterior, Power),
+        *(Columns, Field, MixedTable, NumberCode, TableGaussian, ValueCode),
         *(ClickTrial, SpectralPart, SpectralSettings, SquaresPart, SquaresSettings),
         *(Schatten, Seen, Side, Signs, Solver, Stage, Step, Trace, Weighing, losses.Multinomial),
         *losses.LOSSES.values(),

@@ -126,15 +126,12 @@ def fold(
     return Folded(model.scale * (rows.factor @ turned), model.scale * rows.bias)
 
 
-def measure_variances(
-    p: Posterior, entries: Entries, values: AttributeValues | None = None, *, noise: bool
+def measure_deviations(
+    p: Posterior, entries: Entries, values: AttributeValues | None = None
 ) -> Array:
-    """The variances of linear predictions in the rows of `entries`, (rows, n), in standard units.
-
-    With `noise`, those of new observations.
-    """
+    """The standard deviations of new observations in the rows of `entries`, (rows, n)."""
     new, cols = new_rows(p, entries, values), p.cols
     u, wu, v, wv = (x.astype(float) for x in (new.factor, new.variance, cols.factor, cols.variance))
-    out = (u * u) @ wv.T + wu @ (v * v + wv).T + (1 / p.tau if noise else 0.0)
+    out = (u * u) @ wv.T + wu @ (v * v + wv).T + (1 / p.tau)
     out += new.bias_variance[:, None].astype(float) + cols.bias_variance
-    return out
+    return p.scale * np.sqrt(out)

@@ -1,0 +1,178 @@
+"""Tables whose columns differ: one Gaussian of coordinates, and what it says of missing cells.
+
+Cells become coordinates (`column_codes`), whose rows are one Gaussian (`table_gaussian`). A row's
+missing coordinates then have a mean and a covariance given its known ones, exactly, and each
+missing cell is answered from its own part of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from pygeco.arrays.low_rank import Array
+from pygeco.bayes.column_codes import Code, NumberCode, ValueCode
+from pygeco.bayes.table_gaussian import TableGaussian, list_gaps
+
+COVERAGES = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # at which the width of intervals is measured
+
+
+class Belief(NamedTuple):
+    """What is known of one column's missing cells: coordinates N(mean, covariance), row by row."""
+
+    rows: NDArray[np.intp]
+    mean: Array
+    covariance: Array
+
+    def take(self, which: NDArray[Any]) -> Belief:
+        """Of some of the cells."""
+        return Belief(self.rows[which], self.mean[which], self.covariance[which])
+
+
+class MixedTable(NamedTuple):
+    """The codes of the columns, the Gaussian of their coordinates, and measured widths.
+
+    `widths` (columns, coverages) are half-widths of intervals, measured at masked cells, over
+    those of a normal: 1 where the Gaussian is as sure as it should be.
+    """
+
+    codes: tuple[Code, ...]
+    gaussian: TableGaussian
+    widths: Array
+
+    @property
+    def starts(self) -> NDArray[np.intp]:
+        """Where each column's coordinates begin, and where the last one's end."""
+        return np.concatenate([[0], np.cumsum([code.width for code in self.codes])]).astype(int)
+
+    def encode(self, X: Array) -> Array:
+        """Coordinates of a table's rows."""
+        return encode_table(X, self.codes)
+
+    def believe(self, X: Array, asked: Sequence[int] | None = None) -> list[Belief]:
+        """What is known of the missing cells of each column, or of those asked for."""
+        Z, starts = self.encode(X), self.starts
+        beliefs = condition_rows(Z, self.gaussian, starts)
+        wanted = range(len(self.codes)) if asked is None else asked
+        return [_drop_known(beliefs[k], X[:, k]) for k in wanted]
+
+    def chances(self, k: int, belief: Belief) -> Array:
+        """Probabilities (rows, values) of a column of values."""
+        code = self.codes[k]
+        if not isinstance(code, ValueCode):
+            raise TypeError("a column of numbers has no values to choose from")
+        return code.chances(belief.mean, belief.covariance, self.prior(k))
+
+    def prior(self, k: int) -> tuple[Array, Array]:
+        """Mean and covariance of a column's coordinates in a row of which nothing is known."""
+        own = slice(self.starts[k], self.starts[k + 1])
+        V = self.gaussian.components[:, own]
+        covariance = (V.T * self.gaussian.deviations**2) @ V
+        return self.gaussian.mean[own], covariance + self.gaussian.noise * np.eye(V.shape[1])
+
+    def covariance(self) -> Array:
+        V, d = self.gaussian.components, len(self.gaussian.mean)
+        return (V.T * self.gaussian.deviations**2) @ V + self.gaussian.noise * np.eye(d)
+
+    def widen(self, k: int, coverage: float) -> float:
+        """The measured width of a column's intervals over that of a normal."""
+        return float(np.interp(coverage, COVERAGES, self.widths[k]))
+
+    def estimate(self, k: int, belief: Belief, way: str) -> Array:
+        """A filled value for each cell: its "mean", its "median", or of a column what suits it.
+
+        "auto" is the mean of a number, the median of levels and the most probable category.
+        """
+        code = self.codes[k]
+        if isinstance(code, NumberCode):
+            deviation = np.sqrt(belief.covariance[:, 0, 0])
+            if way == "median":
+                return code.decode(belief.mean[:, 0])
+            return code.moments(belief.mean[:, 0], deviation)[0]
+        chances = self.chances(k, belief)
+        if not code.is_ordered:
+            return code.values[chances.argmax(axis=1)]
+        if way == "mean":
+            return np.asarray(chances @ code.values)
+        return take_quantile(chances, code.values, 0.5)
+
+    def deviate(self, k: int, belief: Belief) -> Array:
+        """The deviation of each cell; of a category the probability of another one."""
+        code = self.codes[k]
+        if isinstance(code, NumberCode):
+            deviation = np.sqrt(belief.covariance[:, 0, 0]) * self.widen(k, 0.8)
+            return code.moments(belief.mean[:, 0], deviation)[1]
+        chances = self.chances(k, belief)
+        if not code.is_ordered:
+            return 1 - chances.max(axis=1)
+        mean = chances @ code.values
+        return np.sqrt(np.maximum(chances @ code.values**2 - mean**2, 0))
+
+    def bound(self, k: int, belief: Belief, coverage: float) -> tuple[Array, Array]:
+        """The ends of an interval for each cell; of a category the most probable one, twice."""
+        code = self.codes[k]
+        if isinstance(code, NumberCode):
+            half = ndtri(0.5 + coverage / 2) * self.widen(k, coverage)
+            half = half * np.sqrt(belief.covariance[:, 0, 0])
+            ends = (code.decode(belief.mean[:, 0] + side * half) for side in (-1, 1))
+            low, high = ends
+            return np.minimum(low, high), np.maximum(low, high)
+        chances = self.chances(k, belief)
+        if not code.is_ordered:
+            most = code.values[chances.argmax(axis=1)]
+            return most, most
+        tail = (1 - coverage) / 2
+        low, high = (take_quantile(chances, code.values, at) for at in (tail, 1 - tail))
+        return low, high
+
+
+def encode_table(X: Array, codes: Sequence[Code]) -> Array:
+    """Coordinates of all columns, beside each other; NaN where a cell is missing."""
+    parts = [code.encode(X[:, k]) for k, code in enumerate(codes)]
+    return np.hstack([np.zeros((len(X), 0)), *parts])
+
+
+def take_quantile(chances: Array, values: Array, share: float) -> Array:
+    """The first value at which the probabilities of a row add up to the share."""
+    at = np.sum(np.cumsum(chances, axis=1) < share - 1e-12, axis=1)
+    return values[np.minimum(at, len(values) - 1)]
+
+
+def condition_rows(Z: Array, gaussian: TableGaussian, starts: NDArray[np.intp]) -> list[Belief]:
+    """The mean and covariance of each column's missing coordinates, given the row's known ones.
+
+    With P the precision, M a row's missing coordinates and K its known ones, all of M have
+    mean_M − P_MM⁻¹ P_MK (z − mean)_K and P_MM⁻¹, of which each column takes its own block.
+    """
+    known, P, mean = ~np.isnan(Z), gaussian.precision(), gaussian.mean
+    pull = np.where(known, Z - mean, 0.0) @ P
+    filled, spread = np.broadcast_to(mean, Z.shape).copy(), np.zeros(Z.shape)
+    widths = np.diff(starts)
+    wide = np.flatnonzero(widths > 1).tolist()
+    blocks = {k: np.zeros((len(Z), widths[k], widths[k])) for k in wide}
+    for rows, cols in list_gaps(known):
+        inverse = np.linalg.inv(P[cols[:, :, None], cols[:, None, :]])
+        filled[rows, cols] -= (inverse @ pull[rows, cols][:, :, None])[:, :, 0]
+        spread[rows, cols] = np.diagonal(inverse, axis1=1, axis2=2)
+        for k in wide:
+            has = np.flatnonzero(~known[rows[:, 0], starts[k]])
+            at = np.argmax(cols[has] == starts[k], axis=1)[:, None] + np.arange(widths[k])
+            block = inverse[has[:, None, None], at[:, :, None], at[:, None, :]]
+            blocks[k][rows[has, 0]] = block
+    found = []
+    for k, (a, b) in enumerate(pairwise(starts.tolist())):
+        own = np.flatnonzero(~known[:, a]) if b > a else np.arange(len(Z))
+        block = blocks[k][own] if k in blocks else spread[own, a:b, None]
+        found.append(Belief(own, filled[own, a:b], block.reshape(len(own), b - a, b - a)))
+    return found
+
+
+def _drop_known(belief: Belief, x: Array) -> Belief:
+    """Without cells that are known though their value has no point."""
+    is_open = np.isnan(x[belief.rows])
+    return belief if is_open.all() else belief.take(is_open)

@@ -1,1 +1,0 @@
-"""A fitted model behind a page and a JSON interface: `geco serve`."""
