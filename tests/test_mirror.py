@@ -20,6 +20,7 @@ EXEMPT = {
     "bayes/*": "test_evidence.py and test_sampling.py fit by all of them",
     "models/c*": "models/test_base.py asks every question of both kinds of model",
     "models/slab_arrays.py": "io/partitioned/test_model.py, a model whose rows are on a cluster",
+    "models/new_lines.py": "estimators/test_updating.py folds rows and columns by it",
     "models/folding.py": "estimators/test_updating.py folds rows and columns by it",
     "models/updating.py": "estimators/test_updating.py takes in cells by it",
     "estimators/_attribute_*": "estimators/test_attributes.py encodes by all of them",
@@ -31,6 +32,7 @@ EXEMPT = {
     "estimators/_fitted_cells.py": "test_tables.py and test_completion.py fit what it makes",
     "estimators/_low_rank_filling.py": "test_imputer.py gives rank and ridge, or one of them",
     "estimators/_values.py": "test_recognize.py takes pairs with values by it",
+    "serve/worker.py": "serve/test_running.py runs two of them and kills one",
     "cli/reproduce.py": "experiments/test_figure1.py runs the command as a whole",
 }
 

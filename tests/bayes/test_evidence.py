@@ -122,7 +122,7 @@ def test_a_half_sweep_is_the_posterior_of_a_row() -> None:
     """Mean and variances of one row against the formula, at the fitted priors and noise."""
     entries = Entries(*ratings(3))
     now = fit_evidence(entries, rank=5, max_sweeps=8).posterior
-    data, _, _ = standardize_entries(entries, center=True)
+    data = standardize_entries(entries, center=True).data
     after, _ = sweep(data, now)
     i = int(np.argmax(data.by_row.counts() > 5))
     own = slice(data.by_row.pointers[i], data.by_row.pointers[i + 1])
@@ -140,7 +140,7 @@ def test_a_half_sweep_is_the_posterior_of_a_row() -> None:
 
 def test_expected_error_is_what_it_says() -> None:
     """Σ E[(y − ŷ)²] against a sum over the cells with the variances of both sides."""
-    data, _mean, _scale = standardize_entries(Entries(*ratings(4)), center=True)
+    data = standardize_entries(Entries(*ratings(4)), center=True).data
     now = fit_evidence(Entries(*ratings(4)), rank=4, max_sweeps=8).posterior
     after, error = sweep(data, now)
     rows = np.repeat(np.arange(data.shape[0]), data.by_row.counts())
@@ -259,7 +259,10 @@ def test_weights_of_two_equal_doubled_noise_precision() -> None:
     ("arguments", "message"),
     [
         ({"penalty": "best"}, "penalty: unknown name 'best'"),
-        ({"penalty": "evidence", "loss": "poisson"}, "penalty: the evidence is not known for loss"),
+        (
+            {"penalty": "evidence", "loss": "quantile"},
+            "penalty: the evidence is not known for loss",
+        ),
         ({"penalty": None, "posterior": 5}, "posterior: draws need penalty='evidence'"),
         ({"posterior": -1}, "posterior: expected a number of sweeps"),
         ({"rank": 0}, "rank: must be between 1 and"),

@@ -15,6 +15,7 @@ def folder(tmp_path_factory):
     table.assign(rating=5).to_csv(folder / "fives.csv", index=False)
     counts = 1 + table.user % 3
     table.assign(plays=counts).to_csv(folder / "plays.csv", index=False)
+    table.assign(value=(1 + table.user % 7) ** 6).to_csv(folder / "tail.csv", index=False)
     frame().to_csv(folder / "ratings.csv", index=False)
     return folder
 
@@ -26,6 +27,7 @@ def folder(tmp_path_factory):
         ("fives.csv", (), "every rating is 5", "ImplicitCompletion"),
         ("plays.csv", (), "counts are their weights", "ImplicitCompletion"),
         ("ratings.csv", ("--implicit",), "each row is a click", "ImplicitCompletion"),
+        ("tail.csv", (), "up to 117,649, as counts are; --implicit takes", "MatrixCompletion"),
         ("plays.csv", ("--explicit", "--rank", 1), "123 ratings of", "MatrixCompletion"),
         ("plays.csv", ("--loss", "poisson", "--rank", 1), "123 ratings of", "MatrixCompletion"),
     ],

@@ -19,7 +19,8 @@ def test_the_evidence_where_it_is_known_and_no_solver_is_given() -> None:
     for settings, wanted in (
         ({}, "evidence"),
         ({"loss": "huber"}, "evidence"),
-        ({"loss": "logistic"}, None),
+        ({"loss": "logistic"}, "evidence"),
+        ({"loss": "smoothed-hinge"}, None),
         ({"solver": Solver()}, None),
         ({"penalty": None}, None),
         ({"penalty": "evidence", "solver": Solver()}, "evidence"),
@@ -33,7 +34,7 @@ def test_the_evidence_where_it_is_known_and_no_solver_is_given() -> None:
     ("settings", "match"),
     [
         ({"penalty": "ridge"}, r"^penalty: unknown name 'ridge'"),
-        ({"penalty": "evidence", "loss": "poisson"}, r"^penalty: the evidence is not known for"),
+        ({"penalty": "evidence", "loss": "quantile"}, r"^penalty: the evidence is not known for"),
         ({"penalty": None, "posterior": 3}, r"^posterior: draws need penalty='evidence'"),
         ({"posterior": -1}, r"^posterior: expected a number of sweeps"),
     ],

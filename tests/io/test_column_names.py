@@ -25,6 +25,7 @@ HEADERS = [
     "*member *game *grade",
     "*row *col *value",
     "*Reader *Book *Mark day",
+    "*user_id:token *item_id:token *rating:float timestamp:float",
 ]
 
 

@@ -24,3 +24,20 @@ def test_true_scales_have_no_marks(values) -> None:
     from pygeco.io.value_scale import find_mark
 
     assert find_mark(np.random.default_rng(0).permutation(values)) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "are_counts"),
+    [
+        (np.random.default_rng(0).zipf(1.6, 500), True),
+        (np.exp(np.random.default_rng(0).normal(3, 1.5, 500)).round(), True),
+        (np.arange(1, 101), False),  # a scale to 100
+        (np.random.default_rng(0).integers(1, 6, 500), False),
+        (np.exp(np.random.default_rng(0).normal(3, 1.5, 500)), False),  # not whole
+        (-np.random.default_rng(0).zipf(1.6, 500), False),
+    ],
+)
+def test_counts_are_whole_and_have_a_long_tail(values, are_counts):
+    from pygeco.io.value_scale import look_like_counts
+
+    assert look_like_counts(values.astype(float)) is are_counts

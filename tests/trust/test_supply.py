@@ -19,7 +19,7 @@ from packaging.requirements import Requirement
 from soak import SOAK, tried
 
 ROOT = Path(__file__).parents[2]
-RUNTIME = {"cli", "dask", "files", "plot", "report", "video", "cuda"}
+RUNTIME = {"cli", "dask", "files", "plot", "report", "serve", "video", "cuda"}
 # SPDX names and what older metadata call them. All let anybody use, change and pass on, with a
 # notice at most. GCC's and LLVM's exceptions free what their runtimes are linked into.
 PERMISSIVE = {

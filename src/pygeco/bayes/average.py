@@ -11,6 +11,7 @@ from pygeco.algorithm.directions import leading_block
 from pygeco.arrays.kinds import on, parts, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.drift import Drift
+from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.priors import FLOAT
 from pygeco.objectives.entries.half_sweep import Side
 from pygeco.objectives.entries.objective import Entries
@@ -42,8 +43,9 @@ class Average:
     scale: float
     sweeps: int = 0  # that were averaged; files of older versions do not say
     drift: Drift | None = None  # what time adds, the mean of the draws
+    likelihood: Likelihood | None = None  # with the mean of what was drawn beside z
 
-    def variance(self, rows: Array, cols: Array) -> Array:
+    def variance(self, rows: Array, cols: Array, *, noise: bool = True) -> Array:
         """Var of a new observation at the cells, time apart: of the draws, and the mean noise."""
         like = self.row
         rows, cols = on(rows, like), on(cols, like)
@@ -56,7 +58,7 @@ class Average:
                 squares[part] += z.astype(float) ** 2
         count = len(self.draws)
         spread = (squares - total**2 / count) / max(count - 1, 1)
-        return self.scale**2 * (np.maximum(spread, 0.0) + self.noise)
+        return self.scale**2 * (np.maximum(spread, 0.0) + self.noise * noise)
 
 
 class RunningMean:

@@ -19,6 +19,7 @@ from pygeco.bayes.posterior import (
 )
 from pygeco.bayes.priors import FLOAT, NEVER, Gaussian
 from pygeco.bayes.sweep import Standard, sweep, sweep_side
+from pygeco.bayes.working import see_cells, see_entries
 from pygeco.objectives.entries.half_sweep import Side
 from pygeco.objectives.entries.objective import Entries
 
@@ -28,7 +29,7 @@ MAX_SUPPORT_LOSS = 0.08  # a false direction loses this share of its support in 
 
 def fit_offsets(standard: Standard, offsets: tuple[str, ...]) -> Posterior:
     """No component; the offsets by a few sweeps from a wide prior."""
-    data, mean, scale = standard
+    data, mean, scale, likelihood = standard
     sides, priors = [], []
     for cells, name in ((data.by_row, "row"), (data.by_col, "column")):
         nothing, zero = (
@@ -37,7 +38,9 @@ def fit_offsets(standard: Standard, offsets: tuple[str, ...]) -> Posterior:
         sides.append(Side(nothing, zero, nothing, zero))
         precision = np.array([[5.0 if name in offsets else NEVER]])
         priors.append(Gaussian(precision, np.zeros(1), cells.counts() > 0, name in offsets))
-    now = Posterior(sides[0], sides[1], priors[0], priors[1], 1.0, mean, scale)
+    now = Posterior(
+        sides[0], sides[1], priors[0], priors[1], 1.0, mean, scale, likelihood=likelihood
+    )
     for _ in range(3):
         now, _ = sweep(data, now)
         now = update_priors(now)
@@ -57,7 +60,8 @@ def grow_block(data: Entries, now: Posterior, count: int, rng: np.random.Generat
     U, V = now.rows.factor.astype(float), now.cols.factor.astype(float)
     by_row, by_col = (np.maximum(c.counts(), 1) ** -0.5 for c in (data.by_row, data.by_col))
     biases = now.rows.bias.astype(float), now.cols.bias.astype(float)
-    G = Weighted(data.gradient_beyond(LowRank.product(U, V), *biases), by_row, by_col)
+    squares = see_entries(data, now)
+    G = Weighted(squares.gradient_beyond(LowRank.product(U, V), *biases), by_row, by_col)
     _, s, Y = leading_block(G, count, rng)
     # The gradient is −2 / Σ w times the residuals.
     size = np.maximum(0.25 * 0.5 * data.total_weight * s, 1e-6)
@@ -90,10 +94,15 @@ def raise_block(data: Entries, now: Posterior, sweeps: int) -> Posterior:
     most = MAX_PRECISION_RISE * now.tau
     for _ in range(sweeps if now.rank else 0):
         u, v = (Side(side.factor, side.bias) for side in (now.rows, now.cols))
-        rows = sweep_side(data.by_row, u, v, now.row_prior, now.tau).side
-        cols = sweep_side(data.by_col, v, Side(rows.factor, rows.bias), now.col_prior, now.tau).side
-        error = max(data.squared_error(rows, cols), LEAST_NOISE * data.total_weight)
-        tau = min(data.total_weight / error, most)
+        seen = see_cells(data.by_row, u, v, now)
+        rows = sweep_side(seen.cells, u, v, now.row_prior, seen.tau).side
+        found = Side(rows.factor, rows.bias)
+        own = see_cells(data.by_col, v, found, now)
+        cols = sweep_side(own.cells, v, found, now.col_prior, own.tau).side
+        tau = own.tau
+        if now.likelihood is None:
+            error = max(data.squared_error(rows, cols), LEAST_NOISE * data.total_weight)
+            tau = min(data.total_weight / error, most)
         now = update_priors(replace(now, rows=rows, cols=cols, tau=tau))
     return now
 

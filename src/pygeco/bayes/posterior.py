@@ -19,6 +19,7 @@ from pygeco.arrays.kinds import (
 )
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.drift import Drift
+from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.periods import CellPeriods
 from pygeco.bayes.priors import FLOAT, Gaussian
 from pygeco.bayes.ridge import TABLE, RidgeGroup
@@ -37,7 +38,8 @@ LEAST_NOISE = 1e-9
 class Posterior:
     """Both sides' means and variances, in units where the data have mean 0 and deviation 1.
 
-    `weighing` is that of the cells, under a robust loss. `drift` is what time adds.
+    `weighing` is that of the cells, under a robust loss. `drift` is what time adds. Under a
+    `likelihood` the units are those of its z, and 1 / `tau` is the mean variance of its squares.
     """
 
     rows: Side
@@ -49,6 +51,7 @@ class Posterior:
     scale: float
     weighing: Weighing | None = None
     drift: Drift | None = None
+    likelihood: Likelihood | None = None
 
     @property
     def rank(self) -> int:
@@ -85,11 +88,11 @@ class Posterior:
         row, col = (self.scale * side.bias.astype(float) for side in (self.rows, self.cols))
         return Biases(self.mean, row, col)
 
-    def variance(self, rows: Array, cols: Array) -> Array:
+    def variance(self, rows: Array, cols: Array, *, noise: bool = True) -> Array:
         """Var of a new observation at the cells, time apart: of its mean, and the noise."""
         r, c = self.rows, self.cols
         rows, cols = on(rows, r.bias), on(cols, r.bias)
-        out = full(len(rows), 1 / self.tau, r.bias)
+        out = full(len(rows), 1 / self.tau if noise else 0.0, r.bias)
         for part in parts(len(out), 1 << 16):
             i, j = rows[part], cols[part]
             u, wu, v, wv = r.factor[i], r.variance[i], c.factor[j], c.variance[j]

@@ -24,9 +24,11 @@ from pygeco.bayes import timing
 from pygeco.bayes.average import Average, Draw, RunningMean
 from pygeco.bayes.drift import DriftMean
 from pygeco.bayes.informed import match_groups
+from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.posterior import LEAST_NOISE, NOTHING, Known, Posterior
 from pygeco.bayes.priors import FLOAT, Gaussian
 from pygeco.bayes.timing import DriftDraw, begin_drift, draw_drift, subtract_drift
+from pygeco.bayes.working import draw_cells, place_targets
 from pygeco.engines import Cells
 from pygeco.objectives.entries.half_sweep import Side, Swept, half_sweep
 from pygeco.objectives.entries.objective import Entries
@@ -67,7 +69,7 @@ def sample_posterior(
     first burn-in had not ended.
     """
     rng = stream(Purpose.POSTERIOR, seed)
-    data = entries.standardize(start.mean, start.scale, FLOAT)
+    data = place_targets(entries, start)
     collected = _Collector(data, count, rng)
     lengths = [len(part) for part in np.array_split(range(count), max(1, count // CHAIN_SWEEPS))]
     total = count + BURN_IN_SWEEPS * len(lengths)
@@ -90,6 +92,7 @@ class _Collector:
         self.draws: list[Draw] = []
         self.noises: list[float] = []
         self.drift = DriftMean()
+        self.likelihoods: list[Likelihood] = []
 
     def add(self, now: Posterior, new: SweepDraw) -> None:
         """Each side at its conditional mean, beside what the other was then."""
@@ -98,6 +101,8 @@ class _Collector:
         if len(self.noises) % self.every == 0 and len(self.draws) < MAX_KEPT_DRAWS:
             self.draws.append(Draw(new.rows.side, new.cols.side))
         self.noises.append(1 / now.tau)
+        if new.state.likelihood is not None:
+            self.likelihoods.append(new.state.likelihood)
         if new.time is not None:
             self.drift.add(new.time.means)
 
@@ -118,6 +123,7 @@ class _Collector:
             scale,
             len(self.noises),
             self.drift.result(),
+            self.likelihoods[0].average(self.likelihoods) if self.likelihoods else None,
         )
 
 
@@ -199,18 +205,25 @@ def draw_sweep(
             replace(now, drift=time.drift),
         )
     row_prior = now.row_prior.draw(now.rows, shrink[0], rng, known.rows)
-    rows = draw_side(data.by_row, now.rows, now.cols, row_prior, now.tau, relax, rng)
+    seen = draw_cells(data.by_row, now.rows, now.cols, now, rng)
+    rows = draw_side(seen.cells, now.rows, now.cols, row_prior, seen.tau, relax, rng)
+    now = replace(now, likelihood=seen.likelihood)
     col_prior = now.col_prior.draw(now.cols, shrink[1], rng, known.cols)
-    cols = draw_side(data.by_col, now.cols, rows.side, col_prior, now.tau, relax, rng)
-    # Without any residual the noise has no size of its own.
-    error = max(data.squared_error(rows.side, cols.side), LEAST_NOISE * data.total_weight)
+    own = draw_cells(data.by_col, now.cols, rows.side, now, rng)
+    cols = draw_side(own.cells, now.cols, rows.side, col_prior, own.tau, relax, rng)
+    tau = own.tau
+    if now.likelihood is None:
+        # Without any residual the noise has no size of its own.
+        error = max(data.squared_error(rows.side, cols.side), LEAST_NOISE * data.total_weight)
+        tau = rng.gamma(data.total_weight / 2, 2 / error)
     state = replace(
         now,
         rows=rows.side,
         cols=cols.side,
         row_prior=row_prior,
         col_prior=col_prior,
-        tau=rng.gamma(data.total_weight / 2, 2 / error),
+        tau=tau,
+        likelihood=own.likelihood,
     )
     return SweepDraw(rows, cols, state, time)
 

@@ -10,9 +10,12 @@ import numpy as np
 from pygeco.arrays.kinds import on, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.attributes import AttributeValues
+from pygeco.bayes.likelihoods import choose_likelihood
+from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.placing import place_cold_rows, place_rows_by
 from pygeco.bayes.posterior import LEAST_NOISE, Posterior
 from pygeco.bayes.priors import FLOAT, Gaussian
+from pygeco.bayes.working import move_mean, place_targets, see_cells
 from pygeco.engines import Cells
 from pygeco.objectives.entries.cell_views import append_offsets, measure_residuals, multiply_weights
 from pygeco.objectives.entries.half_sweep import Side, Swept, half_sweep
@@ -23,15 +26,24 @@ REWEIGHTINGS = 10  # times that the cells of a new row are weighted anew, under 
 
 
 class Standard(NamedTuple):
-    """Cells in standard units: a value y of the caller's is mean + scale · (theirs)."""
+    """Cells in standard units: a value y of the caller's is mean + scale · (theirs).
+
+    Under a likelihood, that holds of z; the cells keep their targets.
+    """
 
     data: Entries
     mean: float
     scale: float
+    likelihood: Likelihood | None = None
 
 
 def standardize_entries(entries: Entries, *, center: bool) -> Standard:
     """The same cells with mean 0 (where centred) and deviation 1, in float32."""
+    if not entries.squared:
+        likelihood = choose_likelihood(entries.loss)
+        y, w = entries.by_row.values, entries.weights
+        mean = likelihood.find_constant(y, w) if center else 0.0
+        return Standard(entries.standardize(0.0, 1.0, FLOAT), mean, 1.0, likelihood)
     total = entries.total_weight
     mean = entries.moments()[0] / total if center else 0.0
     spread = float(np.sqrt(entries.moments(mean)[1] / total))
@@ -44,20 +56,29 @@ def standardize_entries(entries: Entries, *, center: bool) -> Standard:
 def sweep(data: Entries, now: Posterior, relax: float = 0.0) -> tuple[Posterior, float]:
     """Rows given columns, columns given rows, then the noise. Gives Σ E[(y − ŷ)²] too.
 
+    Under a likelihood, the mean of E[−log p] before the sweep instead.
+
     `relax` carries the columns on along their last move: exact alternating steps are short.
     """
-    rows = sweep_side(data.by_row, now.rows, now.cols, now.row_prior, now.tau).side
-    cols, uncertainty, _ = sweep_side(data.by_col, now.cols, rows, now.col_prior, now.tau)
-    # The squares of the residuals themselves: as a difference of sums they would be lost where the
-    # noise is small.
-    error = data.squared_error(rows, cols) + uncertainty
+    seen = see_cells(data.by_row, now.rows, now.cols, now, updates=True)
+    rows = sweep_side(seen.cells, now.rows, now.cols, now.row_prior, seen.tau).side
+    now = replace(now, likelihood=seen.likelihood)
+    own = see_cells(data.by_col, now.cols, rows, now)
+    now = move_mean(own, now, rows)
+    cols, uncertainty, _ = sweep_side(own.cells, now.cols, rows, now.col_prior, own.tau)
+    if now.likelihood is None:
+        # The squares of the residuals themselves: as a difference of sums they would be lost where
+        # the noise is small.
+        error = data.squared_error(rows, cols) + uncertainty
+        tau = data.total_weight / max(error, LEAST_NOISE * data.total_weight)
+    else:
+        error, tau = seen.loss, own.tau
     if relax:
         step = FLOAT(relax)
         cols = cols._replace(
             factor=cols.factor + step * (cols.factor - now.cols.factor),
             bias=cols.bias + step * (cols.bias - now.cols.bias),
         )
-    tau = data.total_weight / max(error, LEAST_NOISE * data.total_weight)
     return replace(now, rows=rows, cols=cols, tau=tau), error
 
 
@@ -88,19 +109,38 @@ def new_rows(model: Posterior, entries: Entries, values: AttributeValues | None 
     `values` are their attributes, if any. Under a robust loss their cells are weighted as those of
     the fit were, from the prior's centre on and so many times anew.
     """
-    data = entries.standardize(model.mean, model.scale, FLOAT)
+    data = place_targets(entries, model)
     m, like = entries.shape[0], model.cols.factor
     side = Side(zeros((m, model.rank), like, FLOAT), zeros(m, like, FLOAT))
     cells = data.by_row
     prior, ridge = place_rows_by(model.row_prior, cells, values)
+    if model.likelihood is not None:
+        side = _settle_rows(model, cells, side, prior, ridge)
+        return place_cold_rows(side, prior, cells, values)
     if model.weighing is None:
         side = sweep_side(cells, side, model.cols, prior, model.tau, ridge).side
         return place_cold_rows(side, prior, cells, values)
-    centre = on(prior.about.astype(FLOAT), like)
-    side = Side(side.factor + centre[..., :-1], side.bias + centre[..., -1])
+    side = _start_rows(side, prior)
     for _ in range(REWEIGHTINGS):
         P, Q = append_offsets(side.factor, like, side.bias, model.cols.bias)
         weights = model.weighing.weights(model.scale * measure_residuals(cells, P, Q).astype(float))
         own = multiply_weights(cells, weights)
         side = sweep_side(own, side, model.cols, prior, model.tau, ridge).side
     return place_cold_rows(side, prior, cells, values)
+
+
+def _start_rows(side: Side, prior: Gaussian) -> Side:
+    """Rows at what they lie about beforehand."""
+    centre = on(prior.about.astype(FLOAT), side.factor)
+    return Side(side.factor + centre[..., :-1], side.bias + centre[..., -1])
+
+
+def _settle_rows(
+    model: Posterior, cells: Cells, side: Side, prior: Gaussian, ridge: Array | None
+) -> Side:
+    """Rows under a likelihood: squares about what was found of them, so many times anew."""
+    side = _start_rows(side, prior)
+    for _ in range(REWEIGHTINGS):
+        seen = see_cells(cells, side, model.cols, model)
+        side = sweep_side(seen.cells, side, model.cols, prior, seen.tau, ridge).side
+    return side

@@ -18,6 +18,7 @@ from pygeco.cli.judging import evaluate, export, inspect
 from pygeco.cli.report import report
 from pygeco.cli.reproduce import reproduce
 from pygeco.cli.robust import robust
+from pygeco.cli.serve import serve
 
 app = typer.Typer(
     help="Low-rank matrices with a certificate, from any convex loss.",
@@ -40,7 +41,7 @@ def root(
 
 for command in (
     *(fit, predict, recommend, similar, explain, evaluate, inspect, export),
-    *(report, robust, impute, reproduce, doctor),
+    *(report, serve, robust, impute, reproduce, doctor),
 ):
     app.command(epilog=EXIT_CODES)(command)
 

@@ -105,13 +105,27 @@ def _find_equal(plan: Plan, ratings: Ratings) -> Ratings:
     parts = [part for part in (ratings.fitted, ratings.held) if part is not None]
     levels = {x for part in parts for x in part.column("rating").unique().to_pylist()}
     if len(levels) != 1 or sum(part.num_rows for part in parts) < 2:
-        return ratings
+        return _hint_at_counts(plan, ratings)
     why = f"these are clicks, for every rating is {levels.pop():g}; --explicit fits ratings."
     fitted, held = (
         None if part is None else part.select(["user", "item"])
         for part in (ratings.fitted, ratings.held)
     )
     return ratings._replace(fitted=fitted, held=held, columns=ratings.columns[:2], clicks=why)
+
+
+def _hint_at_counts(plan: Plan, ratings: Ratings) -> Ratings:
+    """The same ratings, with a word about --implicit where they look like counts."""
+    from pygeco.io.value_scale import look_like_counts
+
+    values = ratings.fitted.column("rating").to_numpy()
+    if plan.implicit is not None or not look_like_counts(values):
+        return ratings
+    hint = (
+        f"the ratings are whole numbers up to {values.max():,.0f}, as counts are; --implicit takes "
+        "them for weights of clicks."
+    )
+    return ratings._replace(found=f"{ratings.found}\n{hint}")
 
 
 def _hold_out(plan: Plan, clicks: Ratings) -> Ratings:

@@ -123,6 +123,10 @@ def _measure_growing(model: Completion, cells: Cells) -> list[float]:
 
 
 def _mean_error(model: Completion, cells: Cells, z: Array) -> float:
+    fitted = model.model_
+    if fitted.likelihood is not None:
+        variance = host(fitted.spread(cells.rows, cells.cols))
+        return -fitted.score(z, cells.targets, variance)
     if not model.loss_.regression:
         return float(np.mean(model.loss_.value(z, cells.targets), dtype=float))
     residuals = model.model_.respond(z).astype(float) - cells.targets

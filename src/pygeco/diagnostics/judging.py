@@ -112,6 +112,8 @@ def judge(model: Completion, data: object = None, most: int = MAX_CELLS) -> Judg
     z = predict_linear(model, cells, model.factors_)
     spread = model.average_ or model.posterior_
     deviation = None
+    if model.model_.likelihood is not None:
+        return _judge_by_likelihood(model, cells, z)
     if spread is not None:
         i, j = (on(index, model.factors_.U) for index in (cells.rows, cells.cols))
         variance = host(spread.variance(i, j))
@@ -125,6 +127,20 @@ def judge(model: Completion, data: object = None, most: int = MAX_CELLS) -> Judg
         model.model_.respond(z).astype(float),
         np.asarray(model.loss_.value(z, cells.targets), dtype=float),
         deviation,
+    )
+
+
+def _judge_by_likelihood(model: Completion, cells: Cells, z: Array) -> Judged:
+    """Labels, levels and counts by the evidence: each prediction with its spread."""
+    fitted, likelihood = model.model_, model.model_.likelihood
+    assert likelihood is not None
+    variance = host(fitted.spread(cells.rows, cells.cols)).astype(float)
+    return Judged(
+        cells,
+        to_data_scale(model.loss_, cells.targets),
+        np.asarray(fitted.respond(z, variance), dtype=float),
+        np.asarray(likelihood.score_loss(cells.targets, z, variance), dtype=float),
+        np.asarray(likelihood.deviate(z, variance), dtype=float),
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from pygeco.algorithm.penalties import Penalty
 from pygeco.arrays.checks import check_rank
 from pygeco.arrays.low_rank import Array
+from pygeco.bayes.likelihoods import has_likelihood
 from pygeco.estimators._scale import has_bounded_scale
 from pygeco.losses import Loss, Squared, find_loss
 from pygeco.objectives import Entries
@@ -47,7 +48,7 @@ def limit_rank(rank: int | str, shape: tuple[int, int]) -> int:
 def choose_penalty(estimator: _CompletionState) -> str | Penalty | None:
     """The penalty that "auto" stands for; an error where the evidence cannot be had."""
     penalty, loss, posterior = estimator.penalty, find_loss(estimator.loss), estimator.posterior
-    served = isinstance(loss, Squared) or loss.robust
+    served = isinstance(loss, Squared) or loss.robust or has_likelihood(loss)
     if isinstance(penalty, str) and penalty not in ("auto", "evidence"):
         raise ValueError(
             f"penalty: unknown name {penalty!r}; use 'auto', 'evidence', None or a penalty."
@@ -57,7 +58,8 @@ def choose_penalty(estimator: _CompletionState) -> str | Penalty | None:
     if penalty == "evidence" and not served:
         raise ValueError(
             f"penalty: the evidence is not known for loss={loss.name!r}, only for 'squared', "
-            "'huber', 'pseudo-huber', 'log-cosh' and 'absolute'; use None or a penalty."
+            "'huber', 'pseudo-huber', 'log-cosh', 'absolute', 'logistic', 'ordinal' and 'poisson'; "
+            "use None or a penalty."
         )
     if posterior and penalty != "evidence":
         raise ValueError("posterior: draws need penalty='evidence'.")

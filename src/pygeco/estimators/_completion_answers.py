@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays.low_rank import Array
@@ -21,12 +20,7 @@ from pygeco.estimators._recommending import (
     recommend_columns,
 )
 from pygeco.estimators.ranking import Ranking
-from pygeco.losses import Loss, find_loss
 from pygeco.models.ranking import Reasons
-
-
-def _has_probabilities(estimator: Any) -> bool:
-    return type(find_loss(estimator.loss)).probabilities is not Loss.probabilities
 
 
 class _CompletionAnswers(_CompletionState):
@@ -103,30 +97,12 @@ class _CompletionAnswers(_CompletionState):
         check_is_fitted(self)
         return predict_linear(self, rows, cols)
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, rows: Any, cols: ArrayLike | None = None) -> Array:
-        """Give the probability of each label, or of each level for the ordinal loss.
-
-        Parameters
-        ----------
-        rows : array, CellList, table or matrix
-            As `predict` takes them.
-        cols : array or None, default=None
-            The columns of the cells.
-
-        Returns
-        -------
-        array (cells, classes)
-            P(label −1 or 0) and P(label 1); or P(each level).
-        """
-        z = self.decision_function(rows, cols)
-        return self.loss_.probabilities(z)
-
     def score(self, X: Any, y: Any = None) -> float:
         """Measure −RMSE over the known cells of X; higher is better.
 
         For labels, counts and levels it is minus the mean loss, so minus the mean negative
-        log-likelihood for the logistic and ordinal losses (and for Poisson, up to a constant).
+        log-likelihood for the logistic and ordinal losses (and for Poisson, up to a constant); by
+        the evidence, that of the predicted probabilities.
 
         Parameters
         ----------

@@ -9,13 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays.kinds import answer, on
 from pygeco.arrays.low_rank import Array
-from pygeco.estimators._completion_answers import _CompletionAnswers
+from pygeco.estimators._completion_spread import _CompletionSpread
 from pygeco.estimators._folding import complete_columns, fold_columns, fold_rows
 from pygeco.estimators._updating import take_in_cells
 from pygeco.estimators._whole import all_or_nothing
 
 
-class _CompletionFolding(_CompletionAnswers):
+class _CompletionFolding(_CompletionSpread):
     """What `MatrixCompletion` makes of new rows and columns, and how it takes in new cells."""
 
     def transform(self, X: Any, attributes: Any = None) -> Array:

@@ -76,6 +76,8 @@ def fit_by_evidence(
         if loss.robust:
             cells, weighing = _weigh_cells(entries, loss, offsets, found)
             entries, found = entries.with_loss(weighing.loss), replace(found, weighing=weighing)
+        if found.likelihood is not None:
+            entries = entries.with_loss(found.likelihood.loss)
         factors, biases = found.factors(), found.biases()
         if settings.posterior and stop is not Stop.CALLBACK:
             most = None if rank == "auto" else limit

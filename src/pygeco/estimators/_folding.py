@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pygeco.arrays.kinds import answer
+from pygeco.arrays.kinds import answer, on
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.estimators._cold import encode_lines
 from pygeco.estimators._input import make_entries, read_cells
+from pygeco.models import FittedModel
 from pygeco.models.folding import Folded
 from pygeco.objectives import Entries
 
@@ -68,13 +71,21 @@ def fold_columns(estimator: _CompletionState, X: Any, given: Any) -> Array:
     return _answer(estimator, estimator.model_.fold_columns(*lines), 1, lines.entries, X)
 
 
+def know_rows(estimator: _CompletionState, X: Any, given: Any) -> tuple[Array, Array]:
+    """Linear predictions of whole rows of a matrix, and their variances, by the evidence."""
+    model, lines = estimator.model_, read_rows(estimator, X, given, "new_rows")
+    W = _answer(estimator, model.fold_rows(*lines), 0, lines.entries, X)
+    z = model.complete_rows(W)
+    return z, on(model.vary_rows(*lines, noise=False), z).astype(z.dtype)
+
+
 def complete_rows(estimator: _CompletionState, X: Any, given: Any, *, return_std: bool) -> Any:
     """See `MatrixCompletion.predict`: whole rows of a matrix, known by cells and attributes."""
     model, asked = estimator.model_, X if isinstance(X, tuple) else (X,)
     lines = read_rows(estimator, X, given, "new_rows")
     W = _answer(estimator, model.fold_rows(*lines), 0, lines.entries, X)
-    values = answer(model.respond(model.complete_rows(W)), *asked)
-    return (values, answer(model.deviate_rows(*lines), *asked)) if return_std else values
+    vary = partial(model.vary_rows, *lines)
+    return _answer_lines(model, model.complete_rows(W), vary, asked, return_std=return_std)
 
 
 def complete_columns(estimator: _CompletionState, X: Any, given: Any, *, return_std: bool) -> Any:
@@ -82,8 +93,28 @@ def complete_columns(estimator: _CompletionState, X: Any, given: Any, *, return_
     model, asked = estimator.model_, X if isinstance(X, tuple) else (X,)
     lines = read_columns(estimator, X, given)
     W = _answer(estimator, model.fold_columns(*lines), 1, lines.entries, X)
-    values = answer(model.respond(model.complete_columns(W)), *asked)
-    return (values, answer(model.deviate_columns(*lines), *asked)) if return_std else values
+    vary = partial(model.vary_columns, *lines)
+    return _answer_lines(model, model.complete_columns(W), vary, asked, return_std=return_std)
+
+
+def _answer_lines(
+    model: FittedModel,
+    z: Array,
+    vary: Callable[..., Array],
+    asked: tuple[Any, ...],
+    *,
+    return_std: bool,
+) -> Any:
+    """Values of whole new lines, and their deviations where these are asked for."""
+    likelihood = model.likelihood
+    if likelihood is None:
+        values = answer(model.respond(z), *asked)
+        if not return_std:
+            return values
+        return values, answer(model.expect_evidence().scale * np.sqrt(vary(noise=True)), *asked)
+    variance = on(vary(noise=False), z).astype(z.dtype)
+    values = answer(model.respond(z, variance), *asked)
+    return (values, answer(likelihood.deviate(z, variance), *asked)) if return_std else values
 
 
 def _answer(

@@ -11,14 +11,16 @@ from numpy.typing import ArrayLike
 from pygeco.arrays.kinds import answer, host, on
 from pygeco.arrays.low_rank import Array
 from pygeco.estimators._dates import read_asked_times
-from pygeco.estimators._folding import complete_rows
+from pygeco.estimators._folding import complete_rows, know_rows
 from pygeco.estimators._frames import predict_frame
 from pygeco.estimators._ids import find_ids
 from pygeco.estimators._input import make_entries
 from pygeco.estimators._tables import find_listed, locate_cells, locate_ratings, predict_table
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.tables import is_frame, is_table
+from pygeco.models import FittedModel
 from pygeco.models.hidden import predict_hidden
+from pygeco.models.intervals import find_interval
 from pygeco.objectives import Entries
 
 if TYPE_CHECKING:
@@ -76,6 +78,48 @@ def predict_linear(estimator: _CompletionState, rows: Any, cols: ArrayLike | Non
     return answer(model.linear(i, j), rows, cols)
 
 
+def predict_probabilities(estimator: _CompletionState, rows: Any, cols: ArrayLike | None) -> Array:
+    """See `MatrixCompletion.predict_proba`."""
+    model = estimator.model_
+    likelihood = model.likelihood
+    if likelihood is None:
+        return model.loss.probabilities(predict_linear(estimator, rows, cols))
+    if cols is None and is_matrix(estimator, rows):
+        asked = rows if isinstance(rows, tuple) else (rows,)
+        z, variance = know_rows(estimator, rows, None)
+        return answer(likelihood.find_probabilities(z, variance), *asked)
+    i, j, _ = _find_cells(estimator, rows, cols, None)
+    z = model.linear(i, j)
+    found = likelihood.find_probabilities(z, model.spread(i, j).astype(z.dtype))
+    return answer(found, rows, cols)
+
+
+def predict_bounds(
+    estimator: _CompletionState, rows: Any, cols: ArrayLike | None, coverage: float, times: Any
+) -> tuple[Array, Array]:
+    """See `MatrixCompletion.predict_interval`."""
+    if cols is None and is_matrix(estimator, rows):
+        raise ValueError("rows: intervals are of cells; give rows and cols, or a table of them.")
+    i, j, t = _find_cells(estimator, rows, cols, times)
+    low, high = find_interval(estimator.model_, i, j, coverage, t)
+    return answer(low, rows, cols), answer(high, rows, cols)
+
+
+def _find_cells(
+    estimator: _CompletionState, rows: Any, cols: ArrayLike | None, times: Any
+) -> tuple[Any, Any, Array | None]:
+    """Positions of cells that are given in any form, and the times that they are asked for."""
+    if isinstance(rows, CellList):
+        at = find_listed(estimator, rows)
+        return *at, rows.times if times is None else read_asked_times(times, np.shape(at[0]))
+    if cols is None:
+        cells = locate_cells(estimator, rows)
+        return cells.rows, cells.cols, cells.times
+    i = find_ids(estimator, "rows", rows, 0, "mean")
+    j = find_ids(estimator, "cols", cols, 1, "mean")
+    return i, j, read_asked_times(times, np.broadcast_shapes(np.shape(i), np.shape(j)))
+
+
 def is_matrix(estimator: _CompletionState, X: Any) -> bool:
     """Whether X is taken for rows to complete, rather than for cells of the fit."""
     return not (isinstance(X, CellList) or is_frame(X) or _is_table_of_ids(estimator, X))
@@ -86,11 +130,10 @@ def score_cells(estimator: _CompletionState, X: Any, y: Any) -> float:
     model = estimator.model_
     if _is_table_of_ids(estimator, X):
         cells = locate_ratings(estimator, X, y)
-        z = model.linear(cells.rows, cells.cols, cells.times)
-        return model.score(host(z), cells.values)
+        return _score_at(model, (cells.rows, cells.cols), cells.values, cells.times)
     if isinstance(X, CellList) and X.row_ids is not None:
-        z = model.linear(*find_listed(estimator, X), X.times)
-        return model.score(host(z), model.loss.targets(X.values))
+        at = find_listed(estimator, X)
+        return _score_at(model, at, model.loss.targets(X.values), X.times)
     held = make_entries(estimator, X, reset=False, loss=model.loss, engine=model.engine)
     if not isinstance(X, (tuple, CellList)) and _has_other_rows(estimator, held):
         return model.score(*predict_hidden(model, held))
@@ -100,7 +143,19 @@ def score_cells(estimator: _CompletionState, X: Any, y: Any) -> float:
             "compares cells of the fitted matrix."
         )
     z = model.linear(held.rows(), held.by_row.indices)
-    return model.score(z, held.by_row.values)
+    variance = None
+    if model.likelihood is not None:
+        variance = model.spread(held.rows(), held.by_row.indices)
+    return model.score(z, held.by_row.values, variance)
+
+
+def _score_at(
+    model: FittedModel, at: tuple[Any, Any], targets: Array, times: Array | None
+) -> float:
+    """The score of predictions at positions; targets are on the host."""
+    z = host(model.linear(*at, times))
+    variance = None if model.likelihood is None else host(model.spread(*at))
+    return model.score(z, targets, variance)
 
 
 def _is_table_of_ids(estimator: _CompletionState, X: Any) -> bool:

@@ -63,6 +63,7 @@ ID_ENDINGS = (
     *("id", "", "uid", "ids", "s", "key", "code", "no", "nr", "num", "number", "idx", "index"),
     *("uuid", "hash", "identifier", "ref"),
 )
+TYPE_ENDING = r":(token|float)(_seq)?$"  # RecBole's files write "user_id:token"
 TITLE_ENDINGS = ("title", "name", "label", "caption")
 RATING_ENDINGS = ("rating", "ratings", "score", "stars", "overall", "value", "grade")
 
@@ -103,8 +104,8 @@ ORDER = {
 
 
 def plain_name(name: str) -> str:
-    """The name in lower case, without signs between its words."""
-    return re.sub(r"[\W_]", "", name.lower())
+    """The name in lower case, without signs between its words, and without a type after it."""
+    return re.sub(r"[\W_]", "", re.sub(TYPE_ENDING, "", name.lower()))
 
 
 def find_role(names: Sequence[str], role: str) -> int | None:

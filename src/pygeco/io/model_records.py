@@ -29,6 +29,9 @@ from pygeco.bayes.column_codes import NumberCode, ValueCode
 from pygeco.bayes.drift import Drift, PeriodOffsets
 from pygeco.bayes.effects import Effect
 from pygeco.bayes.evidence import Stage
+from pygeco.bayes.likelihoods.counts import Counts
+from pygeco.bayes.likelihoods.labels import Labels
+from pygeco.bayes.likelihoods.levels import Levels
 from pygeco.bayes.mixed_table import MixedTable
 from pygeco.bayes.periods import Periods
 from pygeco.bayes.posterior import Posterior
@@ -50,6 +53,7 @@ _RECORDS: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         *(Average, AttributeValues, Biases, Certificate, Draw, Effect, Gaussian, Lanczos, LowRank),
+        *(Counts, Labels, Levels),
         *(Drift, ListWeights, Path, PeriodOffsets, Periods, Posterior, Power),
         *(Columns, Field, MixedTable, NumberCode, TableGaussian, ValueCode),
         *(ClickTrial, SpectralPart, SpectralSettings, SquaresPart, SquaresSettings),

@@ -10,6 +10,7 @@ from pygeco.arrays.low_rank import LowRank
 from pygeco.bayes.average import Average, Draw
 from pygeco.bayes.drift import Drift, PeriodOffsets
 from pygeco.bayes.effects import Effect
+from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.periods import SIDES, Periods
 from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.priors import Gaussian
@@ -87,6 +88,7 @@ POSTERIOR = parts(
     mean=number(),
     scale=number(0),
     drift=optional(drift),
+    likelihood=optional(of(Likelihood)),
 )
 AVERAGE = parts(
     Average,
@@ -99,4 +101,5 @@ AVERAGE = parts(
     noise=number(0),
     scale=number(0),
     drift=optional(drift),
+    likelihood=optional(of(Likelihood)),
 )

@@ -15,6 +15,7 @@ from pygeco.io.columns import (
     find_time_column,
 )
 from pygeco.io.delimited import Sniffed, read_delimited, sniff_text
+from pygeco.io.item_blocks import is_in_blocks, list_block_columns, read_blocks
 from pygeco.io.json_lines import read_json, read_json_start
 from pygeco.io.matrix_market import read_market
 from pygeco.io.shapes import check_shape, has_header
@@ -66,8 +67,9 @@ def read_ratings(
 ) -> Reading:
     r"""Read the ratings in a file as a pyarrow table with columns user, item and rating.
 
-    CSV, TSV and text separated by ";", "|", spaces or "::", Parquet, Arrow IPC, JSON lines or
-    Matrix Market, recognized by content, as is gzip, bzip2, xz, zstd or lz4 around it.
+    CSV, TSV and text separated by ";", "|", spaces or "::", text with ratings below their item (as
+    Netflix published them), Parquet, Arrow IPC, JSON lines or Matrix Market, recognized by content,
+    as is gzip, bzip2, xz, zstd or lz4 around it.
     Ids keep their type; in text they are what the text says, and numbers only where each is written
     back as it was read. Rows without an id or a rating are left out, and `found` says how many.
 
@@ -180,6 +182,8 @@ def find_layout(
         return Layout("json", "JSON lines", _guard(file, lambda file: read_json_start(file).names))
     if head.lstrip().startswith(b"["):
         raise ReadError(f"{file.name} is one JSON array; write one object a line instead.")
+    if is_in_blocks(head):
+        return Layout("blocks", "ratings below their item", list_block_columns(head))
     if b"\x00" in head:
         raise ReadError(
             f"{file.name} is not text in UTF-8, nor Parquet or Arrow; convert it to one of these."
@@ -199,6 +203,8 @@ def _table(file: Source, layout: Layout, at: list[int], roles: list[str]) -> Any
         return read_delimited(file, at, roles, layout.text)
     if layout.kind == "matrix":
         return _guard(file, _matrix).select(at)
+    if layout.kind == "blocks":
+        return _guard(file, read_blocks).select(at)
     if layout.kind == "parquet":
         return _guard(file, lambda file: _parquet_columns(file, at))
     if layout.kind == "json":

@@ -20,6 +20,7 @@ MIN_LEVELS_ABOVE_ZERO = 5  # of a scale whose only negative number is −1: −1
 MAX_LEVELS = 100  # of a scale; more are measurements
 MAX_RATING_LEVELS = 25  # of a scale on which a heap of zeros is odd
 MIN_CLICKS = 10  # values, all the same: fewer may be so by chance
+MIN_TAIL_RATIO = 10  # of the largest value to the median one, on no scale of ratings so large
 MIN_GAP_STEPS = 1.5  # steps of the scale between a mark and the scale, at least
 MIN_SPIKE_RATIO = (
     10  # times as many zeros as ratings beside them: 400 in Book-Crossing, up to 3 on true scales
@@ -60,6 +61,14 @@ def find_mark(values: NDArray[Any], *, zeros_count: bool = False) -> Mark | None
             if _stands_apart(mark, levels[rest], counts[rest], int(counts[~rest][0])):
                 return mark
     return None
+
+
+def look_like_counts(values: NDArray[Any]) -> bool:
+    """Whether values are whole and a few are far above the others: plays, not stars."""
+    if len(values) < MIN_CLICKS or float(values.min()) < 0 or np.any(values != np.round(values)):
+        return False
+    median, most = float(np.median(values)), float(values.max())
+    return most > MAX_LEVELS and most >= MIN_TAIL_RATIO * max(median, 1.0)
 
 
 def _stands_apart(mark: Mark, levels: NDArray[Any], counts: NDArray[np.int64], marked: int) -> bool:

@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.algorithm.penalties import Penalty
-from pygeco.arrays.kinds import host, on, ones
+from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.average import Average
 from pygeco.bayes.drift import Drift
+from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.posterior import Posterior
 from pygeco.engines import Engine, choose_engine
 from pygeco.losses import Loss
-from pygeco.models.folding import Folded, Linear, Sizes, fold, measure_deviations
 from pygeco.models.lists import ListWeights
+from pygeco.models.new_lines import NewLines
 from pygeco.models.ranking import Best, Reasons
 from pygeco.models.seen import Positions, Seen, sort_cells
 from pygeco.objectives import Entries
@@ -27,7 +28,7 @@ from pygeco.objectives.entries.biases import Biases
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedModel(ABC):
+class FittedModel(NewLines, ABC):
     """Z = A + μ + b_i + c_j, as a fit left it. Rows and columns are positions, 0 … m − 1.
 
     Where a method takes positions of cells, −1 stands for the average row or column. Where time
@@ -89,6 +90,10 @@ class FittedModel(ABC):
         """The standard deviation of a new observation; an average has the spread of all."""
 
     @abstractmethod
+    def spread(self, rows: Positions, cols: Positions) -> Array:
+        """The variance of linear predictions at cells, by the evidence, without noise or time."""
+
+    @abstractmethod
     def best(
         self,
         rows: Positions,
@@ -127,10 +132,6 @@ class FittedModel(ABC):
     @abstractmethod
     def count_contradictions(self, rows: Positions, cols: Positions, values: Array) -> int:
         """How many cells have another value than the fit had there, as far as is known here."""
-
-    @abstractmethod
-    def counts(self) -> tuple[Positions, Positions]:
-        """Cells of each row and of each column."""
 
     @abstractmethod
     def check_updatable(self) -> None:
@@ -173,20 +174,31 @@ class FittedModel(ABC):
         return choose_engine(None, self.factors.V)
 
     @property
-    def components(self) -> Array:
-        """Vᵀ; with offsets for rows, and one more component, all ones."""
-        V = self.factors.V
-        rest = [ones((1, len(V)), V, V.dtype)] if "row" in self.offsets else []
-        return np.vstack([V.T, *rest])
+    def likelihood(self) -> Likelihood | None:
+        """That of labels, levels and counts, where the evidence was used."""
+        found = self.average or self.posterior
+        return None if found is None else found.likelihood
 
-    def respond(self, z: Array) -> Array:
-        """Linear predictions on the scale of the observed values."""
-        values = self.loss.response(z)
+    @property
+    def noise(self) -> float:
+        """The variance of the noise of numbers, by the evidence, on their scale."""
+        p = self.expect_evidence()
+        if self.average is not None:
+            return self.average.scale**2 * self.average.noise
+        return p.scale**2 / p.tau
+
+    def respond(self, z: Array, variance: Array | None = None) -> Array:
+        """Linear predictions, known up to a variance, on the scale of the observed values."""
+        if self.likelihood is None or variance is None:
+            values = self.loss.response(z)
+        else:
+            values = self.likelihood.respond(z, variance.astype(z.dtype))
         return np.clip(values, *self.bounds) if self.clips else values
 
     def predict(self, rows: Positions, cols: Positions, times: Array | None = None) -> Array:
         """The values at cells, on the scale of the observed ones."""
-        return self.respond(self.linear(rows, cols, times))
+        variance = None if self.likelihood is None else self.spread(rows, cols)
+        return self.respond(self.linear(rows, cols, times), variance)
 
     @property
     def drift(self) -> Drift | None:
@@ -210,8 +222,10 @@ class FittedModel(ABC):
         raw = drift.add_to_biases(self.biases, -p.scale)
         return replace(self, biases=drift.add_to_biases(raw, p.scale, time))
 
-    def score(self, z: Array, targets: Array) -> float:
+    def score(self, z: Array, targets: Array, variance: Array | None = None) -> float:
         """Higher is better: −RMSE of linear predictions, or minus the mean loss of labels."""
+        if self.likelihood is not None and variance is not None:
+            return -float(np.mean(self.likelihood.score_loss(targets, z, variance), dtype=float))
         if not self.loss.regression:
             return -float(np.mean(self.loss.value(z, targets), dtype=float))
         error = self.respond(z) - targets
@@ -219,6 +233,9 @@ class FittedModel(ABC):
 
     def to_dense(self) -> Array:
         """The whole completed matrix."""
+        if self.likelihood is not None:
+            m, n = self.shape
+            return self.predict(np.arange(m)[:, None], np.arange(n))
         b = self.biases
         full = self.factors.to_dense() + (b.mean + b.row[:, None] + b.col)
         return self.respond(full.astype(self.factors.U.dtype, copy=False))
@@ -229,62 +246,12 @@ class FittedModel(ABC):
         z = host(self.linear(np.full(n, -1), np.arange(n)))
         ranked = z if allowed is None else np.where(allowed, z, -np.inf)
         order = np.argsort(-ranked, kind="stable")[:k]
-        return Best(order, self.respond(z[order]))
-
-    def fold_rows(self, entries: Entries, values: AttributeValues | None = None) -> Folded:
-        """New rows, each fitted to its own cells alone, in the basis of V."""
-        return fold(self.folding_state(), self.factors, entries, values)
-
-    def fold_columns(self, entries: Entries, values: AttributeValues | None = None) -> Folded:
-        """New columns, whose cells are given transposed, in the basis of U."""
-        return fold(self.folding_state().T, self.factors.T, entries, values)
-
-    def deviate_rows(self, entries: Entries, values: AttributeValues | None = None) -> Array:
-        """The standard deviations of new observations in whole new rows, by the evidence."""
-        if self.posterior is None:
-            raise ValueError("return_std: needs a model fitted with penalty='evidence'.")
-        return measure_deviations(self.posterior.at_end, entries, values)
-
-    def deviate_columns(self, entries: Entries, values: AttributeValues | None = None) -> Array:
-        """The same in new columns, whose cells are given transposed; (rows, columns)."""
-        if self.posterior is None:
-            raise ValueError("return_std: needs a model fitted with penalty='evidence'.")
-        return measure_deviations(self.posterior.at_end.T, entries, values).T
-
-    def complete_rows(self, W: Array) -> Array:
-        """Linear predictions of whole rows from their coordinates in `components`."""
-        basis = self.components
-        W = on(W, basis)
-        full = W @ basis + (self.biases.mean + self.biases.col)
-        return full.astype(np.result_type(W, basis), copy=False)
-
-    def complete_columns(self, W: Array) -> Array:
-        """The same for columns, from coordinates in U and, where it was fitted, their offset."""
-        basis = self.factors.U
-        W = on(W, basis)
-        if "column" in self.offsets:
-            basis = np.column_stack([basis, ones(len(basis), basis, basis.dtype)])
-        z = basis @ W.T + (self.biases.mean + self.biases.row)[:, None]
-        return z.astype(np.result_type(W, basis), copy=False)
+        average = np.full(len(order), -1)
+        variance = None if self.likelihood is None else host(self.spread(average, order))
+        return Best(order, self.respond(z[order], variance))
 
     def keep_held_out(
         self, rows: Positions, cols: Positions, values: Array, times: Array | None = None
     ) -> Self:
         """The same model with cells that were kept out of its fit."""
         return replace(self, held_out=sort_cells(rows, cols, values, self.shape, times))
-
-    def folding_state(self) -> Linear | Posterior:
-        """What rows and columns that were not fitted are folded into."""
-        if self.posterior is not None:
-            return self.posterior.at_end
-        rows, cols = (Sizes(*size) for size in zip(self.counts(), self.levels, strict=True))
-        return Linear(
-            self.factors,
-            self.biases,
-            rows,
-            cols,
-            ("row" in self.offsets, "column" in self.offsets),
-            None if isinstance(self.penalty, str) else self.penalty,
-            self.total_weight,
-            self.loss,
-        )

@@ -48,9 +48,11 @@ class ClusterModel(FittedModel):
         return self._ask(CompletionModel.linear, rows, cols)
 
     def deviation(self, rows: Positions, cols: Positions, times: Array | None = None) -> Array:
-        if self.posterior is None:
-            raise ValueError("return_std: needs a model fitted with penalty='evidence'.")
+        self.expect_evidence()
         return self._ask(CompletionModel.deviation, rows, cols)
+
+    def spread(self, rows: Positions, cols: Positions) -> Array:
+        return self._ask(CompletionModel.spread, rows, cols)
 
     def best(
         self,

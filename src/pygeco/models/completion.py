@@ -46,24 +46,33 @@ class CompletionModel(FittedModel):
         return found.astype(factors.U.dtype, copy=False)
 
     def deviation(self, rows: Positions, cols: Positions, times: Array | None = None) -> Array:
-        p = self.posterior
-        if p is None:
-            raise ValueError("return_std: needs a model fitted with penalty='evidence'.")
-        like = self.factors.kind
+        p = self.expect_evidence()
+        if self.likelihood is not None:
+            z = self.linear(rows, cols)
+            return self.likelihood.deviate(z, self.spread(rows, cols).astype(z.dtype))
+        out = self._vary(rows, cols, noise=True)
+        if self.drift is not None:
+            doubt = p.scale**2 * self.drift.look_up(rows, cols, times).variance
+            out = out + on(doubt, self.factors.kind)
+        return np.sqrt(out).astype(self.factors.U.dtype)
+
+    def spread(self, rows: Positions, cols: Positions) -> Array:
+        return self._vary(rows, cols, noise=False)
+
+    def _vary(self, rows: Positions, cols: Positions, *, noise: bool) -> Array:
+        """The variance of linear predictions, or of new observations, time apart."""
+        p, like = self.expect_evidence(), self.factors.kind
         i, j = np.broadcast_arrays(on(self._place_average(rows), like), on(cols, like))
         shape, i, j = i.shape, i.reshape(-1), j.reshape(-1)
         lost = (i < 0) | (j < 0)
         if self.average_row is not None:
             lost |= i == self.average_row
         out = empty(len(i), like)
-        out[~lost] = (self.average or p).variance(i[~lost], j[~lost])
+        out[~lost] = (self.average or p).variance(i[~lost], j[~lost], noise=noise)
         if lost.any():
             wide = replace(p, rows=_with_average(p.rows), cols=_with_average(p.cols))
-            out[lost] = wide.variance(i[lost], j[lost])
-        out = out.reshape(shape)
-        if self.drift is not None:
-            out = out + on(p.scale**2 * self.drift.look_up(rows, cols, times).variance, like)
-        return np.sqrt(out).astype(self.factors.U.dtype)
+            out[lost] = wide.variance(i[lost], j[lost], noise=noise)
+        return out.reshape(shape)
 
     def best(
         self,
@@ -126,6 +135,10 @@ class CompletionModel(FittedModel):
         weights = np.ones(len(cols))
         if len(seen.weights):
             weights = host(seen.weights[own])[others].astype(float)
+        if p.likelihood is not None:
+            z, v = self.linear(lines, cols), p.variance(lines, cols, noise=False)
+            squares = p.likelihood.make_squares(on(values, z), z, v.astype(z.dtype))
+            weights, values = weights * host(squares.weights) / p.tau, host(squares.targets)
         if p.weighing is not None:
             x = host(self.linear(lines, cols)) - values
             weights = weights * p.weighing.weights(x.astype(float))

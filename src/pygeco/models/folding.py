@@ -126,12 +126,15 @@ def fold(
     return Folded(model.scale * (rows.factor @ turned), model.scale * rows.bias)
 
 
-def measure_deviations(
-    p: Posterior, entries: Entries, values: AttributeValues | None = None
+def measure_variances(
+    p: Posterior, entries: Entries, values: AttributeValues | None = None, *, noise: bool
 ) -> Array:
-    """The standard deviations of new observations in the rows of `entries`, (rows, n)."""
+    """The variances of linear predictions in the rows of `entries`, (rows, n), in standard units.
+
+    With `noise`, those of new observations.
+    """
     new, cols = new_rows(p, entries, values), p.cols
     u, wu, v, wv = (x.astype(float) for x in (new.factor, new.variance, cols.factor, cols.variance))
-    out = (u * u) @ wv.T + wu @ (v * v + wv).T + (1 / p.tau)
+    out = (u * u) @ wv.T + wu @ (v * v + wv).T + (1 / p.tau if noise else 0.0)
     out += new.bias_variance[:, None].astype(float) + cols.bias_variance
-    return p.scale * np.sqrt(out)
+    return out

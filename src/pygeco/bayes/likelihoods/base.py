@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -45,9 +46,12 @@ class Likelihood(ABC):
     def make_squares(self, y: Array, mean: Array, variance: Array) -> WorkingSquares:
         """Weighted squares about z."""
 
-    @abstractmethod
     def draw_squares(self, y: Array, z: Array, rng: np.random.Generator) -> WorkingSquares:
-        """Weighted squares given a draw z, with latent variables drawn: for Gibbs sampling."""
+        """Weighted squares given a draw z, with latent variables drawn: for Gibbs sampling.
+
+        By default those about z, where there are none.
+        """
+        return self.make_squares(y, z, 0 * z)
 
     @abstractmethod
     def expect_loss(self, y: Array, mean: Array, variance: Array) -> Array:
@@ -63,6 +67,10 @@ class Likelihood(ABC):
         """With what is estimated beside z drawn given z, or at its most likely."""
         return self.update(y, z, 0 * z, weights)
 
+    def average(self, draws: Sequence[Self]) -> Self:
+        """With the mean of what was drawn beside z."""
+        return self
+
     @abstractmethod
     def respond(self, mean: Array, variance: Array) -> Array:
         """E[y], on the scale of the observed values."""
@@ -74,6 +82,10 @@ class Likelihood(ABC):
     @abstractmethod
     def find_quantile(self, mean: Array, variance: Array, q: float) -> Array:
         """The quantile q of a new y, on the scale of the observed values."""
+
+    @abstractmethod
+    def score_loss(self, y: Array, mean: Array, variance: Array) -> Array:
+        """−log p(y) of new cells, z integrated out, a constant apart: the loss of a prediction."""
 
     def find_probabilities(self, mean: Array, variance: Array) -> Array:
         """P(y = each value), one column a value."""

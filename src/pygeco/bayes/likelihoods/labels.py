@@ -11,7 +11,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.bayes.likelihoods.base import Likelihood, Softplus, WorkingSquares, mean_of
 from pygeco.bayes.likelihoods.polya_gamma import draw_polya_gamma
 from pygeco.losses import Logistic
-from pygeco.losses.base import namespace
+from pygeco.losses.base import namespace, softplus
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,9 @@ class Labels(Likelihood):
 
     def expect_loss(self, y: Array, mean: Array, variance: Array) -> Array:
         return Softplus(-y * mean, variance).value
+
+    def score_loss(self, y: Array, mean: Array, variance: Array) -> Array:
+        return softplus(-y * Softplus(mean, variance).shrink * mean)
 
     def respond(self, mean: Array, variance: Array) -> Array:
         return Softplus(mean, variance).slope

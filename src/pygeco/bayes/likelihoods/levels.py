@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.bayes.likelihoods.base import Likelihood, Softplus, WorkingSquares
 from pygeco.bayes.likelihoods.polya_gamma import draw_polya_gamma
 from pygeco.losses import Ordinal
-from pygeco.losses.base import namespace
+from pygeco.losses.base import namespace, softplus
 
 FAR = 1e3  # stands for an infinite cut point: σ is one there to all digits
 MAX_MOVE = 1.0  # of a cut point in one step
@@ -76,6 +77,18 @@ class Levels(Likelihood):
             if moved < 1e-5:
                 break
         return found
+
+    def average(self, draws: Sequence[Levels]) -> Levels:
+        cuts = np.mean([draw.cuts for draw in draws], axis=0)
+        return replace(self, cuts=tuple(float(cut) for cut in cuts))
+
+    def score_loss(self, y: Array, mean: Array, variance: Array) -> Array:
+        shrink = Softplus(mean, variance).shrink
+        cuts = on([-FAR, *self.cuts, FAR], mean, mean.dtype)
+        k, xp = y.astype(np.int64), namespace(mean)
+        high, low = (shrink * (cuts[k + side] - mean) for side in (1, 0))
+        gap = xp.where((k > 0) & (k < len(self.cuts)), high - low, FAR)
+        return softplus(-high) + softplus(low) - xp.log(-xp.expm1(-gap))
 
     def respond(self, mean: Array, variance: Array) -> Array:
         out = 0 * mean + self.levels[-1]

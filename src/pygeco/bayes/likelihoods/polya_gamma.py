@@ -13,19 +13,24 @@ from pygeco.bayes.likelihoods.base import polya_gamma_mean, polya_gamma_variance
 TERMS = 3  # of the sum that are drawn one by one; the rest has its mean and variance
 
 
-def draw_polya_gamma(z: Array, rng: np.random.Generator) -> Array:
-    """PG(1, z), of the kind of z.
+def draw_polya_gamma(z: Array, rng: np.random.Generator, shape: Array | None = None) -> Array:
+    """PG(shape, z), of the kind of z; the shape is one by default.
 
-    It is the sum over k of g_k / (2π² ((k − ½)² + z²/4π²)), g_k exponential. The first terms are
-    drawn; what is left, which varies little, is a gamma variable with its mean and its variance.
+    It is the sum over k of g_k / (2π² ((k − ½)² + z²/4π²)), g_k gamma variables of the shape. The
+    first terms are drawn; what is left, which varies little, is one more gamma variable, with its
+    mean and its variance.
     """
     x = host(z).astype(float)
     mean, variance = polya_gamma_mean(x), polya_gamma_variance(x)
+    if shape is not None:
+        mean, variance = shape * mean, shape * variance
     found = np.zeros(x.shape)
     for k in range(1, TERMS + 1):
         size = 1 / (2 * math.pi**2 * (k - 0.5) ** 2 + x * x / 2)
-        found += size * rng.standard_exponential(x.shape)
-        mean, variance = mean - size, variance - size * size
+        own = rng.standard_exponential(x.shape) if shape is None else rng.standard_gamma(shape)
+        found += size * own
+        count = 1.0 if shape is None else shape
+        mean, variance = mean - count * size, variance - count * size * size
     mean, variance = np.maximum(mean, 1e-12), np.maximum(variance, 1e-24)
     found += variance / mean * rng.standard_gamma(mean * mean / variance)
     return on(found, z)

@@ -10,6 +10,7 @@ import numpy as np
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.likelihoods.base import Likelihood, WorkingSquares, mean_of
 from pygeco.losses import Squared
+from pygeco.losses.base import namespace
 
 MIN_NOISE = 1e-9  # the least variance of the noise, as a share of that of the targets
 
@@ -30,9 +31,6 @@ class Squares(Likelihood):
     def make_squares(self, y: Array, mean: Array, variance: Array) -> WorkingSquares:
         return WorkingSquares(0 * mean + self.tau, y)
 
-    def draw_squares(self, y: Array, z: Array, rng: np.random.Generator) -> WorkingSquares:
-        return WorkingSquares(0 * z + self.tau, y)
-
     def expect_loss(self, y: Array, mean: Array, variance: Array) -> Array:
         return 0.5 * self.tau * ((y - mean) ** 2 + variance) - 0.5 * float(np.log(self.tau))
 
@@ -49,6 +47,10 @@ class Squares(Likelihood):
         error = max(mean_of((y - z) ** 2, weights), self._least(y, weights))
         half = 0.5 * (y.size if weights is None else float(weights.sum(dtype=float)))
         return replace(self, tau=rng.gamma(half) / (half * error))
+
+    def score_loss(self, y: Array, mean: Array, variance: Array) -> Array:
+        spread = variance + 1 / self.tau
+        return 0.5 * ((y - mean) ** 2 / spread + namespace(mean).log(spread))
 
     def respond(self, mean: Array, variance: Array) -> Array:
         return mean

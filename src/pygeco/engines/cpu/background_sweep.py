@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from pygeco.engines.cpu.parallel import spread
 from pygeco.engines.cpu.row_simd import add_multiples, claim, scale_row_by, take_inverse_roots
@@ -161,10 +161,10 @@ def _solve_row(
     return left
 
 
-@spread
+@spread("threads")
 def solve_rows(
-    pointers, indices, values, weights, long_rows, blocks, V, width, s, spectrum, background, ridge,
-    jitter, threads, counter, out, unexplained,
+    thread, pointers, indices, values, weights, long_rows, blocks, V, width, s, spectrum,
+    background, ridge, jitter, threads, counter, out, unexplained,
 ):  # fmt: skip
     """Solve every row's system into `out` (m, s), which holds the start on entry.
 
@@ -175,35 +175,34 @@ def solve_rows(
     """
     lanes, size = BYTES // V.itemsize, -(-s // SIDE) * SIDE
     wide = width + lanes * (1 + width // lanes % 2)  # odd vectors: rows start in different sets
-    for _ in prange(threads):
-        most = max(size, MAX_ITERATED if V.itemsize == 4 else 0)
-        B, M = np.zeros(most * wide, V.dtype), np.zeros(size * wide, V.dtype)
-        X, sides = np.zeros(CHUNK * wide, V.dtype), np.zeros(CHUNK, V.dtype)
-        inverse, x = np.zeros(size + lanes, V.dtype), np.zeros(most + lanes, V.dtype)
-        u, roots, asked = np.zeros(wide, V.dtype), np.ones(width, V.dtype), np.zeros(1, np.int64)
-        base = np.zeros(width if jitter > 0 else 0, V.dtype)
-        vectors = np.zeros((3, width), V.dtype)
-        while True:
-            task = claim(counter)
-            if task >= len(long_rows) + len(blocks) - 1:
-                break
-            alone = task < len(long_rows)
-            first = long_rows[task] if alone else blocks[task - len(long_rows)]
-            stop = first + 1 if alone else blocks[task - len(long_rows) + 1]
-            asked[0] = 0
-            for i in range(first, stop):
-                start, count = pointers[i], pointers[i + 1] - pointers[i]
-                if count >= s and not alone:
-                    continue
-                if count == 0:
-                    out[i] = 0
-                    unexplained[i] = 0
-                    continue
-                unexplained[i] = _solve_row(
-                    indices, values, weights, start, count, V, width, s, spectrum, background[i],
-                    ridge[i], jitter, out[i], B, M, X, sides, inverse, x, u, roots, base,
-                    vectors, asked,
-                )  # fmt: skip
-                if dot(u, 0, u, 0, s) < np.inf:  # beyond the precision: as at the start
-                    for k in range(s):
-                        out[i, k] = u[k]
+    most = max(size, MAX_ITERATED if V.itemsize == 4 else 0)
+    B, M = np.zeros(most * wide, V.dtype), np.zeros(size * wide, V.dtype)
+    X, sides = np.zeros(CHUNK * wide, V.dtype), np.zeros(CHUNK, V.dtype)
+    inverse, x = np.zeros(size + lanes, V.dtype), np.zeros(most + lanes, V.dtype)
+    u, roots, asked = np.zeros(wide, V.dtype), np.ones(width, V.dtype), np.zeros(1, np.int64)
+    base = np.zeros(width if jitter > 0 else 0, V.dtype)
+    vectors = np.zeros((3, width), V.dtype)
+    while True:
+        task = claim(counter)
+        if task >= len(long_rows) + len(blocks) - 1:
+            break
+        alone = task < len(long_rows)
+        first = long_rows[task] if alone else blocks[task - len(long_rows)]
+        stop = first + 1 if alone else blocks[task - len(long_rows) + 1]
+        asked[0] = 0
+        for i in range(first, stop):
+            start, count = pointers[i], pointers[i + 1] - pointers[i]
+            if count >= s and not alone:
+                continue
+            if count == 0:
+                out[i] = 0
+                unexplained[i] = 0
+                continue
+            unexplained[i] = _solve_row(
+                indices, values, weights, start, count, V, width, s, spectrum, background[i],
+                ridge[i], jitter, out[i], B, M, X, sides, inverse, x, u, roots, base,
+                vectors, asked,
+            )  # fmt: skip
+            if dot(u, 0, u, 0, s) < np.inf:  # beyond the precision: as at the start
+                for k in range(s):
+                    out[i, k] = u[k]

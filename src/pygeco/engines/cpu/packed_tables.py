@@ -7,7 +7,7 @@ A packed table has Σ w P Pᵀ (its lower half, row by row, with the offset's as
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from pygeco.engines.cpu.parallel import spread
 from pygeco.engines.cpu.sweep import CHUNK, _accumulate, tables
@@ -16,35 +16,34 @@ from pygeco.engines.cpu.vectors import BYTES
 TINY = 1e-30  # a pivot below it is none, as in `sweep`
 
 
-@spread
+@spread("blocks", ends=1)
 def packed_tables(
-    pointers, indices, values, weights, blocks,
+    b, pointers, indices, values, weights, blocks,
     P, width, s, bias, W, offset, offset_variance, out,
 ):  # fmt: skip
     """Every row's packed table into `out`. |E| s²/2 multiply-adds."""
     d = s + bias
     d4, stride, size = tables(s, d, BYTES // P.itemsize)
-    for b in prange(len(blocks) - 1):
-        X = np.zeros((CHUNK + 1) * width, P.dtype)
-        factors, roots = np.empty(CHUNK + 1, P.dtype), np.empty(CHUNK + 1, P.dtype)
-        table, spread = np.zeros(size, P.dtype), np.zeros(width, P.dtype)
-        totals = np.empty(3)
-        for i in range(blocks[b], blocks[b + 1]):
-            _accumulate(
-                indices, values, weights, pointers[i], pointers[i + 1], P, W, width, s, bias,
-                offset, offset_variance, X, factors, roots, table, stride, d4, spread, totals,
-            )  # fmt: skip
-            at = 0
-            for k in range(d):
-                for q in range(k + 1):
-                    out[i, at + q] = table[k * stride + q]
-                at += k + 1
-            for q in range(d):
-                out[i, at + q] = table[d4 * stride + q]
-            if len(W):
-                for q in range(s):
-                    out[i, at + d + q] = spread[q]
-                out[i, at + d + s] = totals[2]
+    X = np.zeros((CHUNK + 1) * width, P.dtype)
+    factors, roots = np.empty(CHUNK + 1, P.dtype), np.empty(CHUNK + 1, P.dtype)
+    table, spread = np.zeros(size, P.dtype), np.zeros(width, P.dtype)
+    totals = np.empty(3)
+    for i in range(blocks[b], blocks[b + 1]):
+        _accumulate(
+            indices, values, weights, pointers[i], pointers[i + 1], P, W, width, s, bias,
+            offset, offset_variance, X, factors, roots, table, stride, d4, spread, totals,
+        )  # fmt: skip
+        at = 0
+        for k in range(d):
+            for q in range(k + 1):
+                out[i, at + q] = table[k * stride + q]
+            at += k + 1
+        for q in range(d):
+            out[i, at + q] = table[d4 * stride + q]
+        if len(W):
+            for q in range(s):
+                out[i, at + d + q] = spread[q]
+            out[i, at + d + s] = totals[2]
 
 
 @njit(inline="always")
@@ -104,9 +103,9 @@ def _partners_share(packed, at, s, d, x):
     return total
 
 
-@spread
+@spread("packed")
 def solve_tables(
-    packed, s, bias, known, start, ridge, prior, shift, tau, jitter, noise,
+    i, packed, s, bias, known, start, ridge, prior, shift, tau, jitter, noise,
     out, mean, variance, uncertainty,
 ):  # fmt: skip
     """Every row's solution from its packed table, in float64; as `sweep.half_sweep` does.
@@ -114,37 +113,36 @@ def solve_tables(
     `shift` is (rows, d), or (1, d) where all have the same.
     """
     d = s + bias
-    for i in prange(len(packed)):
-        M, G, x, z = np.empty((d, d)), np.empty(d), np.empty(d), np.empty(d)
-        inverse, row = np.empty(d), np.empty(packed.shape[1])
-        pull, place, size = 0.0, 0, 0.0
-        for k in range(len(row)):  # loops: whole arrays would take numba twice as long to compile
-            row[k] = packed[i, k]
-        if jitter:
-            for k in range(s):
-                place += k + 1
-                pull += jitter * tau * row[place - 1] / s
-        own_shift = shift[i] if len(shift) > 1 else shift[0]
-        at = _system(row, s, d, known, tau, ridge[i], prior, own_shift, pull, start[i], M, G, x)
-        _factorise(M, d, inverse)
-        _forward(M, d, inverse, x, 0)
-        if len(noise):
-            for k in range(d):
-                mean[i, k] = x[k]
-                x[k] += noise[i, k]
-            _backward(M, d, inverse, mean[i])
-        _backward(M, d, inverse, x)
+    M, G, x, z = np.empty((d, d)), np.empty(d), np.empty(d), np.empty(d)
+    inverse, row = np.empty(d), np.empty(packed.shape[1])
+    pull, place, size = 0.0, 0, 0.0
+    for k in range(len(row)):  # loops: whole arrays would take numba twice as long to compile
+        row[k] = packed[i, k]
+    if jitter:
+        for k in range(s):
+            place += k + 1
+            pull += jitter * tau * row[place - 1] / s
+    own_shift = shift[i] if len(shift) > 1 else shift[0]
+    at = _system(row, s, d, known, tau, ridge[i], prior, own_shift, pull, start[i], M, G, x)
+    _factorise(M, d, inverse)
+    _forward(M, d, inverse, x, 0)
+    if len(noise):
         for k in range(d):
-            size += abs(x[k])
-        for k in range(d):
-            out[i, k] = x[k] if size <= np.finfo(out.dtype).max else start[i, k]
-        uncertainty[i] = _partners_share(row, at, s, d, out[i]) if known else 0.0
-        for q in range(d if len(variance) else 0):
-            for k in range(q, d):
-                z[k] = 1.0 if k == q else 0.0
-            _forward(M, d, inverse, z, q)
-            own = 0.0
-            for k in range(q, d):
-                own += z[k] * z[k]
-            variance[i, q] = own
-            uncertainty[i] += own * G[q]
+            mean[i, k] = x[k]
+            x[k] += noise[i, k]
+        _backward(M, d, inverse, mean[i])
+    _backward(M, d, inverse, x)
+    for k in range(d):
+        size += abs(x[k])
+    for k in range(d):
+        out[i, k] = x[k] if size <= np.finfo(out.dtype).max else start[i, k]
+    uncertainty[i] = _partners_share(row, at, s, d, out[i]) if known else 0.0
+    for q in range(d if len(variance) else 0):
+        for k in range(q, d):
+            z[k] = 1.0 if k == q else 0.0
+        _forward(M, d, inverse, z, q)
+        own = 0.0
+        for k in range(q, d):
+            own += z[k] * z[k]
+        variance[i, q] = own
+        uncertainty[i] += own * G[q]

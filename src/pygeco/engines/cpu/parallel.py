@@ -7,9 +7,16 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba._dispatcher import compute_fingerprint
 
 from pygeco.engines.cpu.compiling import watch_compilation
 from pygeco.engines.cpu.forking import ForkSafeLock, serve_forked_children
+from pygeco.engines.cpu.launching import (
+    BorrowingCompiler,
+    find_address,
+    find_runner,
+    make_launcher,
+)
 
 watch_compilation()
 serve_forked_children()
@@ -37,7 +44,7 @@ def lend(argument: Any) -> Any:
 
 
 class Kernel:
-    """A compiled function; calls wait for each other where they must.
+    """A compiled function, run for each part of its work; calls wait where they must.
 
     numba ends the process when a second thread enters its "workqueue" layer, which it takes where
     neither TBB nor OpenMP is installed. Which layer it is, numba says once a kernel has run.
@@ -45,23 +52,43 @@ class Kernel:
 
     safe = False  # set on the class: one layer serves all kernels
 
-    def __init__(self, compiled: Any) -> None:
-        self.compiled = compiled
+    def __init__(self, function: Callable[..., None], over: str, ends: int) -> None:
+        code = function.__code__
+        self.compiled = numba.njit(cache=True, pipeline_class=BorrowingCompiler)(function)
+        self.place = code.co_varnames[1 : code.co_argcount].index(over)
+        self.ends = ends
+        self.launch = make_launcher(function.__name__)
+        self.addresses: dict[bytes, tuple[int, int]] = {}
 
     def __call__(self, *arrays: Any) -> None:
         lent = [lend(array) for array in arrays]
+        parts = lent[self.place]
+        count = parts if isinstance(parts, int) else len(parts) - self.ends
+        addresses = self.find_addresses(tuple(lent))
         if Kernel.safe:
-            self.compiled(*lent)
+            self.launch(*addresses, count, *lent)
             return
         with _LOCK:
-            self.compiled(*lent)
+            self.launch(*addresses, count, *lent)
             Kernel.safe = numba.threading_layer() != "workqueue"
+
+    def find_addresses(self, arguments: tuple[Any, ...]) -> tuple[int, int]:
+        """Of the loop and of the function for arguments of these types."""
+        key = compute_fingerprint(arguments)
+        if key not in self.addresses:
+            kinds = (numba.int64, *map(numba.typeof, arguments))
+            self.addresses[key] = find_runner(), find_address(self.compiled, kinds)
+        return self.addresses[key]
 
     @property
     def stats(self) -> Any:
         return self.compiled.stats
 
 
-def spread(function: Callable[..., Any]) -> Kernel:
-    """Compile a kernel whose outer loop, a `prange`, goes over all cores."""
-    return Kernel(numba.njit(cache=True, parallel=True)(function))
+def spread(over: str, *, ends: int = 0) -> Callable[[Callable[..., None]], Kernel]:
+    """Compile a kernel that is run on all cores, once for each part of its work.
+
+    The function takes the number of the part before all that is given when it is called. There are
+    as many parts as the argument named `over` says, or has rows less `ends`.
+    """
+    return lambda function: Kernel(function, over, ends)

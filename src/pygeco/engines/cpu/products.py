@@ -3,14 +3,14 @@
 Every kernel takes arrays and fills `out`. Work is cut into fixed blocks of rows, balanced by
 the number of cells, and each output or partial sum belongs to one block: the result has the same
 bits for any number of threads. Sums have a fixed order too, and multiply-adds are fused where it
-is said: what the compiler may reassociate differs between a first run and its cache on disk.
+is said.
 Pointers are int64, so more than 2³¹ cells are fine.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from pygeco.engines.cpu.dots import AHEAD as STREAM
 from pygeco.engines.cpu.dots import sparse_dot, sparse_dots
@@ -53,12 +53,11 @@ def transpose(from_pointers, from_indices, from_values, pointers, indices, out):
             out[at] = from_values[e]
 
 
-@spread
-def matvec(pointers, indices, data, blocks, scale, x, out):
+@spread("blocks", ends=1)
+def matvec(b, pointers, indices, data, blocks, scale, x, out):
     """Out = scale · S x for the sparse S. O(|E|)."""
-    for b in prange(len(blocks) - 1):
-        for i in range(blocks[b], blocks[b + 1]):
-            out[i] = scale * sparse_dot(indices, data, x, pointers[i], pointers[i + 1])
+    for i in range(blocks[b], blocks[b + 1]):
+        out[i] = scale * sparse_dot(indices, data, x, pointers[i], pointers[i + 1])
 
 
 @njit(inline="always")
@@ -71,40 +70,38 @@ def _scatter_four(total, indices, data, e, weight):
     total[j0], total[j1], total[j2], total[j3] = t0, t1, t2, t3
 
 
-@spread
-def scatter(pointers, indices, data, runs, x, out):
+@spread("runs", ends=1)
+def scatter(b, pointers, indices, data, runs, x, out):
     """out[b] = Sᵀ x over the groups of run b. O(|E|); the indices of a group are distinct."""
-    for b in prange(len(runs) - 1):
-        total = out[b]
-        total[:] = 0.0
-        for i in range(runs[b], runs[b + 1]):
-            weight = np.float64(x[i])
-            e, stop = np.uint64(pointers[i]), np.uint64(pointers[i + 1])
-            while e + _EIGHT <= stop:
-                fetch(indices, np.int64(e) + STREAM, 1)
-                fetch(data, np.int64(e) + STREAM, 1)
-                _scatter_four(total, indices, data, e, weight)
-                _scatter_four(total, indices, data, e + _FOUR, weight)
-                e += _EIGHT
-            while e < stop:
-                total[np.uint32(indices[e])] += data[e] * weight
-                e += _ONE
+    total = out[b]
+    total[:] = 0.0
+    for i in range(runs[b], runs[b + 1]):
+        weight = np.float64(x[i])
+        e, stop = np.uint64(pointers[i]), np.uint64(pointers[i + 1])
+        while e + _EIGHT <= stop:
+            fetch(indices, np.int64(e) + STREAM, 1)
+            fetch(data, np.int64(e) + STREAM, 1)
+            _scatter_four(total, indices, data, e, weight)
+            _scatter_four(total, indices, data, e + _FOUR, weight)
+            e += _EIGHT
+        while e < stop:
+            total[np.uint32(indices[e])] += data[e] * weight
+            e += _ONE
 
 
-@spread
-def matmat(pointers, indices, data, blocks, scale, X, width, out):
+@spread("blocks", ends=1)
+def matmat(b, pointers, indices, data, blocks, scale, X, width, out):
     """out = scale · S X for the sparse S and a few columns, summed in float64. O(|E| k).
 
     The rows of X, of the dtype of the data, are flat and padded to `width` numbers each.
     """
     lanes = BYTES // X.itemsize
-    for b in prange(len(blocks) - 1):
-        total = np.empty(width)
-        for i in range(blocks[b], blocks[b + 1]):
-            for q in range(0, width, lanes):
-                sparse_dots(X, width, q, indices, data, pointers[i], pointers[i + 1], total)
-            for k in range(out.shape[1]):
-                out[i, k] = scale * total[k]
+    total = np.empty(width)
+    for i in range(blocks[b], blocks[b + 1]):
+        for q in range(0, width, lanes):
+            sparse_dots(X, width, q, indices, data, pointers[i], pointers[i + 1], total)
+        for k in range(out.shape[1]):
+            out[i, k] = scale * total[k]
 
 
 @njit(inline="always")
@@ -117,76 +114,72 @@ def _residual(indices, values, weights, e, P, at, Q, s):
     return z, r, (r * weights[e] if len(weights) else r)
 
 
-@spread
-def residuals(pointers, indices, values, weights, blocks, P, Q, out, sums):
+@spread("blocks", ends=1)
+def residuals(b, pointers, indices, values, weights, blocks, P, Q, out, sums):
     """Out = w (z − y) with z = ⟨P_i, Q_j⟩; per block Σ w (z − y)² and Σ w (z − y) z. O(|E| s)."""
     s = P.shape[1]
-    for b in prange(len(blocks) - 1):
-        squares, inner = 0.0, 0.0
-        for i in range(blocks[b], blocks[b + 1]):
-            for e in range(np.uint64(pointers[i]), np.uint64(pointers[i + 1])):
-                z, r, wr = _residual(indices, values, weights, e, P, i * s, Q, s)
-                out[e] = wr
-                squares += wr * r
-                inner += wr * z
-        sums[b, 0] = squares
-        sums[b, 1] = inner
+    squares, inner = 0.0, 0.0
+    for i in range(blocks[b], blocks[b + 1]):
+        for e in range(np.uint64(pointers[i]), np.uint64(pointers[i + 1])):
+            z, r, wr = _residual(indices, values, weights, e, P, i * s, Q, s)
+            out[e] = wr
+            squares += wr * r
+            inner += wr * z
+    sums[b, 0] = squares
+    sums[b, 1] = inner
 
 
-@spread
-def fresh_products(pointers, indices, values, weights, blocks, P, Q, scale, X, out, sums):
+@spread("blocks", ends=1)
+def fresh_products(b, pointers, indices, values, weights, blocks, P, Q, scale, X, out, sums):
     """Out = scale · S X, where S holds the residuals, which are made and forgotten cell by cell."""
     s, columns = P.shape[1], np.uint64(X.shape[1])
-    for b in prange(len(blocks) - 1):
-        squares, inner = 0.0, 0.0
-        total = np.empty(X.shape[1], X.dtype)
-        for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
-            total[:] = 0
-            for e in range(np.uint64(pointers[i]), np.uint64(pointers[i + _ONE])):
-                j = np.uint32(indices[e])
-                z, r, wr = _residual(indices, values, weights, e, P, np.int64(i) * s, Q, s)
-                squares += wr * r
-                inner += wr * z
-                d = X.dtype.type(wr)
-                for k in range(columns):
-                    total[k] = fused(d, X[j, k], total[k])
+    squares, inner = 0.0, 0.0
+    total = np.empty(X.shape[1], X.dtype)
+    for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
+        total[:] = 0
+        for e in range(np.uint64(pointers[i]), np.uint64(pointers[i + _ONE])):
+            j = np.uint32(indices[e])
+            z, r, wr = _residual(indices, values, weights, e, P, np.int64(i) * s, Q, s)
+            squares += wr * r
+            inner += wr * z
+            d = X.dtype.type(wr)
             for k in range(columns):
-                out[i, k] = scale * total[k]
-        sums[b, 0] = squares
-        sums[b, 1] = inner
+                total[k] = fused(d, X[j, k], total[k])
+        for k in range(columns):
+            out[i, k] = scale * total[k]
+    sums[b, 0] = squares
+    sums[b, 1] = inner
 
 
-@spread
-def cross_grams(pointers, indices, weights, blocks, X, x, out):
+@spread("blocks", ends=1)
+def cross_grams(b, pointers, indices, weights, blocks, X, x, out):
     """out_j = Σ_{i ∈ E_j} w x_i X_i: what a new column adds to the Grams. O(|E| s)."""
     s = np.uint64(X.shape[1])
-    for b in prange(len(blocks) - 1):
-        for j in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
+    for j in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
+        for k in range(s):
+            out[j, k] = 0.0
+        for e in range(np.uint64(pointers[j]), np.uint64(pointers[j + _ONE])):
+            i = np.uint32(indices[e])
+            c = x[i] * weights[e] if len(weights) else x[i]
             for k in range(s):
-                out[j, k] = 0.0
-            for e in range(np.uint64(pointers[j]), np.uint64(pointers[j + _ONE])):
-                i = np.uint32(indices[e])
-                c = x[i] * weights[e] if len(weights) else x[i]
-                for k in range(s):
-                    out[j, k] = fused(c, X[i, k], out[j, k])
+                out[j, k] = fused(c, X[i, k], out[j, k])
 
 
-@spread
-def row_systems(pointers, indices, values, weights, first, offset, V, grams, sides):
+@spread("sides")
+def row_systems(t, pointers, indices, values, weights, first, offset, V, grams, sides):
     """grams_i = Σ w v_j v_jᵀ and sides_i = Σ w (y − offset_j) v_j for rows first, first + 1, …"""
     s = np.uint64(V.shape[1])
-    for t in prange(len(sides)):
-        grams[t, :, :] = 0.0
-        sides[t, :] = 0.0
-        for e in range(np.uint64(pointers[first + t]), np.uint64(pointers[first + t + 1])):
-            j = np.uint32(indices[e])
-            w = weights[e] if len(weights) else 1.0
-            y = w * (values[e] - offset[j])
-            for k in range(s):
-                sides[t, k] = fused(y, V[j, k], sides[t, k])
-                c = w * V[j, k]
-                for q in range(k + _ONE):
-                    grams[t, k, q] = fused(c, V[j, q], grams[t, k, q])
+    grams[t, :, :] = 0.0
+    sides[t, :] = 0.0
+    for e in range(np.uint64(pointers[first + t]), np.uint64(pointers[first + t + 1])):
+        j = np.uint32(indices[e])
+        w = weights[e] if len(weights) else 1.0
+        y = w * (values[e] - offset[j])
         for k in range(s):
-            for q in range(k):
-                grams[t, q, k] = grams[t, k, q]
+            sides[t, k] = fused(y, V[j, k], sides[t, k])
+            c = w * V[j, k]
+            for q in range(k + _ONE):
+                grams[t, k, q] = fused(c, V[j, q], grams[t, k, q])
+    for k in range(s):
+        for q in range(k):
+            grams[t, q, k] = grams[t, k, q]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from pygeco.engines.cpu.parallel import spread
 from pygeco.engines.cpu.simd import (
@@ -196,9 +196,9 @@ def _finish(M, inverse, d, d4, stride, lanes, rows, first, out):
                 out[first + lane, k] = M[(d4 * stride + k) * lanes + lane]
 
 
-@spread
+@spread("blocks", ends=1)
 def half_sweep(
-    pointers, indices, values, weights, blocks,
+    b, pointers, indices, values, weights, blocks,
     P, width, s, bias, W, offset, offset_variance, ridge, prior, shifts, tau, jitter, noise,
     out, mean, variance, uncertainty,
 ):  # fmt: skip
@@ -216,55 +216,52 @@ def half_sweep(
     lanes = BYTES // P.itemsize
     d = s + bias
     d4, stride, size = tables(s, d, lanes)
-    for b in prange(len(blocks) - 1):
-        X = np.zeros((CHUNK + 1) * width, P.dtype)
-        factors, roots = np.empty(CHUNK + 1, P.dtype), np.empty(CHUNK + 1, P.dtype)
-        G, spread = np.zeros(lanes * size, P.dtype), np.zeros(lanes * width, P.dtype)
-        M, Z = np.zeros((d4 + 2) * stride * lanes, P.dtype), np.empty(4 * stride * lanes, P.dtype)
-        inverse, own = np.empty(d4 * lanes, P.dtype), np.empty(d4 * lanes, P.dtype)
-        total, totals = np.empty(lanes), np.empty(3)
-        weight, pull = np.ones(lanes, P.dtype), np.zeros(lanes, P.dtype)
-        for k in range(d, d4):
-            M[(k * stride + k) * lanes : (k * stride + k + 1) * lanes] = 1
-        for first in range(blocks[b], blocks[b + 1], lanes):
-            rows = min(lanes, blocks[b + 1] - first)
-            for lane in range(rows):
-                i = first + lane
-                table = G[lane * size : (lane + 1) * size]
-                _accumulate(
-                    indices, values, weights, pointers[i], pointers[i + 1], P, W, width, s, bias,
-                    offset, offset_variance, X, factors, roots, table, stride, d4,
-                    spread[lane * width : (lane + 1) * width], totals,
-                )  # fmt: skip
-                total[lane], weight[lane], pull[lane] = totals[2], ridge[i], 0
+    X = np.zeros((CHUNK + 1) * width, P.dtype)
+    factors, roots = np.empty(CHUNK + 1, P.dtype), np.empty(CHUNK + 1, P.dtype)
+    G, spread = np.zeros(lanes * size, P.dtype), np.zeros(lanes * width, P.dtype)
+    M, Z = np.zeros((d4 + 2) * stride * lanes, P.dtype), np.empty(4 * stride * lanes, P.dtype)
+    inverse, own = np.empty(d4 * lanes, P.dtype), np.empty(d4 * lanes, P.dtype)
+    total, totals = np.empty(lanes), np.empty(3)
+    weight, pull = np.ones(lanes, P.dtype), np.zeros(lanes, P.dtype)
+    for k in range(d, d4):
+        M[(k * stride + k) * lanes : (k * stride + k + 1) * lanes] = 1
+    for first in range(blocks[b], blocks[b + 1], lanes):
+        rows = min(lanes, blocks[b + 1] - first)
+        for lane in range(rows):
+            i = first + lane
+            table = G[lane * size : (lane + 1) * size]
+            _accumulate(
+                indices, values, weights, pointers[i], pointers[i + 1], P, W, width, s, bias,
+                offset, offset_variance, X, factors, roots, table, stride, d4,
+                spread[lane * width : (lane + 1) * width], totals,
+            )  # fmt: skip
+            total[lane], weight[lane], pull[lane] = totals[2], ridge[i], 0
+            if jitter:
+                for k in range(s):
+                    pull[lane] += jitter * tau * table[k * stride + k] / s
+        _assemble(G, size, M, d, d4, stride, lanes, tau, weight, prior, rows, spread, width, pull)
+        for lane in range(rows):
+            for k in range(d):
+                at = (d4 * stride + k) * lanes + lane
                 if jitter:
-                    for k in range(s):
-                        pull[lane] += jitter * tau * table[k * stride + k] / s
-            _assemble(
-                G, size, M, d, d4, stride, lanes, tau, weight, prior, rows, spread, width, pull
-            )
+                    M[at] += pull[lane] * out[first + lane, k]
+                if len(shifts):
+                    M[at] += weight[lane] * shifts[first + lane, k]
+        _factorise(M, inverse, d4, stride)
+        if len(noise):
+            _draw(M, inverse, d, d4, stride, lanes, rows, first, noise, mean)
+        _finish(M, inverse, d, d4, stride, lanes, rows, first, out)
+        for lane in range(rows):
+            for q in range(s):
+                total[lane] += out[first + lane, q] ** 2 * spread[lane * width + q]
+        if len(variance):
+            _variances(M, inverse, d4, stride, lanes, Z, own)
             for lane in range(rows):
-                for k in range(d):
-                    at = (d4 * stride + k) * lanes + lane
-                    if jitter:
-                        M[at] += pull[lane] * out[first + lane, k]
-                    if len(shifts):
-                        M[at] += weight[lane] * shifts[first + lane, k]
-            _factorise(M, inverse, d4, stride)
-            if len(noise):
-                _draw(M, inverse, d, d4, stride, lanes, rows, first, noise, mean)
-            _finish(M, inverse, d, d4, stride, lanes, rows, first, out)
-            for lane in range(rows):
-                for q in range(s):
-                    total[lane] += out[first + lane, q] ** 2 * spread[lane * width + q]
-            if len(variance):
-                _variances(M, inverse, d4, stride, lanes, Z, own)
-                for lane in range(rows):
-                    for q in range(d):
-                        variance[first + lane, q] = own[q * lanes + lane]
-                        diagonal = G[lane * size + q * stride + q]
-                        if q < width:
-                            diagonal += spread[lane * width + q]
-                        total[lane] += own[q * lanes + lane] * diagonal
-            for lane in range(rows):
-                uncertainty[first + lane] = total[lane]
+                for q in range(d):
+                    variance[first + lane, q] = own[q * lanes + lane]
+                    diagonal = G[lane * size + q * stride + q]
+                    if q < width:
+                        diagonal += spread[lane * width + q]
+                    total[lane] += own[q * lanes + lane] * diagonal
+        for lane in range(rows):
+            uncertainty[first + lane] = total[lane]

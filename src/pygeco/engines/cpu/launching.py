@@ -1,0 +1,167 @@
+"""Running one compiled function for many parts on all cores, without compiling it into the loop.
+
+numba compiles the body of a `prange` several times over: in the function that it stands in, as a
+kernel of its own, and once more in each wrapper that this is linked to. Here the body is a function
+that is compiled once; the loop knows its address alone, and is one for all kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core import ir as numba_ir
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import FunctionPass, register_pass
+from numba.core.untyped_passes import IRProcessing
+from numba.extending import intrinsic
+
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
+
+
+def _call(context, builder, address, kinds, values):
+    """Call the function of numba's at an address, which returns nothing; pass on what it raises."""
+    convention = context.call_conv
+    pointer = convention.get_function_type(types.none, kinds).as_pointer()
+    function = builder.inttoptr(address, pointer)
+    status, _ = convention.call_function(builder, function, types.none, kinds, values)
+    with cgutils.if_unlikely(builder, status.is_error):
+        convention.return_status_propagate(builder, status)
+
+
+@intrinsic
+def call_at(typing_context, address, arguments):
+    """Call the function at `address` with the arguments, a tuple."""
+
+    def generate(context, builder, signature, args):
+        values = cgutils.unpack_tuple(builder, args[1])
+        _call(context, builder, args[0], list(arguments.types), values)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, arguments), generate
+
+
+@intrinsic
+def bind(typing_context, address, arguments):
+    """The address of a function of (bound, part), and what it is bound to: the function at
+    `address` with these arguments behind the part. They live as long as the function that asks.
+    """
+    two = types.UniTuple(types.int64, 2)
+
+    def generate(context, builder, signature, args):
+        kind = ir.LiteralStructType([_I64, args[1].type])
+        bound = cgutils.alloca_once(builder, kind)
+        builder.store(cgutils.make_anonymous_struct(builder, args, kind), bound)
+        convention = context.call_conv
+        plain = convention.get_function_type(types.none, [types.int64, types.int64])
+        name = builder.module.get_unique_name("part")
+        function = ir.Function(builder.module, plain, name)
+        function.linkage = "internal"
+        inside = ir.IRBuilder(function.append_basic_block())
+        place, part = convention.get_arguments(function)
+        held = inside.load(inside.inttoptr(place, kind.as_pointer()))
+        given = cgutils.unpack_tuple(inside, inside.extract_value(held, 1))
+        kinds = [types.int64, *arguments.types]
+        _call(context, inside, inside.extract_value(held, 0), kinds, [part, *given])
+        inside.ret(ir.Constant(_I32, 0))
+        addresses = [builder.ptrtoint(function, _I64), builder.ptrtoint(bound, _I64)]
+        return context.make_tuple(builder, two, addresses)
+
+    return two(types.int64, arguments), generate
+
+
+@intrinsic
+def borrow(typing_context, given):
+    """What is given; an array without its owner, whose references are then not counted."""
+
+    def generate(context, builder, signature, args):
+        if not isinstance(given, types.Array):
+            return args[0]
+        array = context.make_array(given)(context, builder, args[0])
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        return array._getvalue()
+
+    return given(given), generate
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class BorrowArguments(FunctionPass):
+    """Counting a reference for every cell would cost as much as the cell itself."""
+
+    _name = "pygeco_borrow_arguments"
+
+    def __init__(self) -> None:
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        block = state.func_ir.blocks[min(state.func_ir.blocks)]
+        found = []
+        for statement in block.body:
+            found.append(statement)
+            if isinstance(getattr(statement, "value", None), numba_ir.Arg):
+                found += _borrow_after(statement, block.scope)
+        block.body = found
+        state.func_ir._definitions = numba.core.ir_utils.build_definitions(state.func_ir.blocks)
+        return True
+
+
+def _borrow_after(statement: Any, scope: Any) -> list[Any]:
+    """x = argument becomes given = argument; x = borrow(given)."""
+    place, name = statement.loc, statement.target
+    given, function = scope.redefine("given", place), scope.redefine("borrow", place)
+    statement.target = given
+    call = numba_ir.Expr.call(function, [given], (), place)
+    return [
+        numba_ir.Assign(numba_ir.Global("borrow", borrow, place), function, place),
+        numba_ir.Assign(call, name, place),
+    ]
+
+
+class BorrowingCompiler(CompilerBase):
+    """numba's own, for functions whose arrays their callers keep."""
+
+    def define_pipelines(self) -> list[Any]:
+        steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        steps.add_pass_after(BorrowArguments, IRProcessing)
+        steps.finalize()
+        return [steps]
+
+
+@numba.njit(cache=True, parallel=True)
+def _run_parts(function, bound, count):
+    for part in numba.prange(count):
+        call_at(function, (bound, np.int64(part)))
+
+
+def _launch(runner, address, count, *arguments):
+    function, bound = bind(address, arguments)
+    call_at(runner, (function, bound, count))
+
+
+def make_launcher(name: str) -> Callable[..., None]:
+    """A function of (runner, address, count, …) that runs the parts of one kernel.
+
+    Each kernel has its own, which numba then keeps in a file of its own.
+    """
+    own = FunctionType(_launch.__code__, _launch.__globals__, name)
+    own.__qualname__ = f"launch_{name}"
+    return numba.njit(cache=True)(own)
+
+
+def find_runner() -> int:
+    """The address of the loop over all cores."""
+    return find_address(_run_parts, (types.int64,) * 3)
+
+
+def find_address(compiled: Any, kinds: tuple[Any, ...]) -> int:
+    """Where the machine code for these types lies; it is compiled, or read, where it is not yet."""
+    compiled.compile(kinds)
+    found = compiled.overloads[kinds]
+    return found.library.get_pointer_to_function(found.fndesc.llvm_func_name)

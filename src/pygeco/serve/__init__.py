@@ -1,0 +1,1 @@
+"""A fitted model behind a page and a JSON interface: `geco serve`."""

@@ -1,0 +1,133 @@
+"""New people by a few ratings or clicks: their lists at once, without another fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.low_rank import Array
+from pygeco.bayes.reasons import contributions
+from pygeco.clicks.model import ClickModel
+from pygeco.losses import Loss
+from pygeco.models.ranking import Best
+from pygeco.models.seen import Seen
+from pygeco.objectives import Entries
+from pygeco.serve.list_scores import CELLS_AT_ONCE, Cells, pick_best
+from pygeco.serve.requests import FoldIn, Known, Listed
+from pygeco.serve.served import Served
+from pygeco.serve.typed import RequestError
+
+
+def fold_people(
+    served: Served, people: list[list[Known]], asked: FoldIn, allowed: NDArray[np.bool_] | None
+) -> list[list[Listed]]:
+    """A list for each of these people, with deviations and reasons where they are asked for."""
+    step = max(1, CELLS_AT_ONCE // served.model.shape[1])
+    found: list[list[Listed]] = []
+    for at in range(0, len(people), step):
+        found += _fold_some(served, people[at : at + step], asked, allowed)
+    return found
+
+
+def _fold_some(
+    served: Served, people: list[list[Known]], asked: FoldIn, allowed: NDArray[np.bool_] | None
+) -> list[list[Listed]]:
+    model = served.model
+    cells, values = read_known(served, people)
+    lines = np.repeat(np.arange(len(people)), np.diff(cells.pointers))
+    shape = len(people), model.shape[1]
+    loss: str | Loss = "squared" if served.is_of_clicks else model.loss
+    at, engine = (lines, cells.columns, values, shape), model.engine
+    entries = Entries(*at, loss=loss, allow_empty=True, engine=engine)
+    folded = model.fold_rows(entries)
+    z = folded.coordinates @ model.factors.V.T + folded.offsets[:, None]
+    variance = None if model.likelihood is None else model.vary_rows(entries, noise=False)
+    middle = model.biases.mean + model.biases.col
+    predicted = model.respond(z + middle, variance).astype(np.float32)
+    scores = served.list_scores
+    if scores is None or asked.by == "value" or (asked.by == "auto" and np.isinf(scores.power)):
+        table = (z + model.biases.col).astype(np.float32)
+    else:
+        table = scores.score(cells, predicted, asked.by)
+    table[lines, cells.columns] = -np.inf
+    k = min(asked.k, shape[1] if allowed is None else int(allowed.sum()))
+    best = pick_best(table, predicted, k, allowed)
+    spread = None
+    if asked.deviation and model.posterior is not None and not served.is_of_clicks:
+        spread = model.deviate_rows(entries)
+    return [
+        _name_list(served, best, t, spread, cells, values, asked.reasons)
+        for t in range(len(people))
+    ]
+
+
+def read_known(served: Served, people: list[list[Known]]) -> tuple[Cells, NDArray[np.float32]]:
+    """What people know as cells; of an item that comes twice, the last."""
+    counts, columns, values = [0], [], []
+    low, high = served.model.bounds
+    for known in people:
+        at = served.find(1, [one.item for one in known], "item", strict=True) if known else ()
+        last = dict(zip([int(j) for j in at], known, strict=True))
+        for j in sorted(last):
+            value = last[j].value
+            if served.is_of_clicks and value not in (None, 1.0):
+                raise RequestError(422, "bad_value", "value: a click has none; leave it out.")
+            if not served.is_of_clicks and (value is None or not low <= value <= high):
+                raise RequestError(
+                    422, "bad_value", f"value: expected a rating from {low:g} to {high:g}."
+                )
+            columns.append(j)
+            values.append(1.0 if value is None else value)
+        counts.append(len(columns))
+    cells = Cells(np.array(counts, np.int64), np.array(columns, np.int32))
+    return cells, np.array(values, np.float32)
+
+
+def _name_list(
+    served: Served,
+    best: Best,
+    line: int,
+    spread: Array | None,
+    cells: Cells,
+    values: NDArray[np.float32],
+    reasons: int,
+) -> list[Listed]:
+    own = slice(int(cells.pointers[line]), int(cells.pointers[line + 1]))
+    columns = best.columns[line][best.columns[line] >= 0]
+    listed: list[Listed] = []
+    names = served.name(1, columns)
+    for j, name, score in zip(columns.tolist(), names, best.scores[line].tolist(), strict=False):
+        one: Listed = {"item": name, "title": served.title(j), "score": round(score, 4)}
+        if spread is not None:
+            one["deviation"] = round(float(spread[line, j]), 4)
+        if reasons and served.explains:
+            parts = explain_known(served, cells.columns[own], values[own], j, reasons)
+            one["reasons"] = parts
+        listed.append(one)
+    return listed
+
+
+def explain_known(
+    served: Served, columns: NDArray[np.int32], values: NDArray[Any], target: int, k: int
+) -> list[Any]:
+    """What each of a new person's items adds to the score of another, strongest first."""
+    model = served.model
+    cols: Any = columns.astype(np.int64)
+    if isinstance(model, ClickModel):
+        seen = Seen(np.array([0, len(cols)]), columns, values)
+        why = replace(model, seen=seen).explain(0, target, k)
+        found, adds = why.columns, why.contributions
+    else:
+        assert model.posterior is not None
+        p = model.posterior.at_end
+        parts = contributions(p, cols, values.astype(float), np.ones(len(cols)), target).cells
+        order = np.argsort(-np.abs(parts), kind="stable")[:k]
+        found, adds = cols[order], parts[order]
+    names = served.name(1, found)
+    return [
+        {"item": name, "title": served.title(j), "adds": round(add, 4)}
+        for name, j, add in zip(names, found.tolist(), np.asarray(adds).tolist(), strict=True)
+    ]

@@ -1,0 +1,35 @@
+"""The page: markup, a script and a style of its own; what comes from data is escaped."""
+
+from __future__ import annotations
+
+import html
+from functools import cache
+from importlib.resources import files
+from string import Template
+
+from pygeco.serve.served import Served
+
+
+def render_page(served: Served) -> bytes:
+    """The page of the model in service."""
+    low, high = served.model.bounds
+    word = "click" if served.is_of_clicks else "rating"
+    m, n = served.model.shape
+    values = {
+        "kind": "clicks" if served.is_of_clicks else "ratings",
+        "low": f"{low:g}",
+        "high": f"{high:g}",
+        "version": served.version,
+        "explains": "yes" if served.explains else "no",
+        "summary": f"{m:,} users, {n:,} items, {len(served.model.seen.indices):,} {word}s.",
+        "verb": "Click" if served.is_of_clicks else "Rate",
+        "act": "click" if served.is_of_clicks else "rate",
+    }
+    safe = {name: html.escape(value) for name, value in values.items()}
+    return Template(read_asset("page.html").decode()).substitute(safe).encode()
+
+
+@cache
+def read_asset(name: str) -> bytes:
+    """A file of the page's, by a name that this program gives."""
+    return files("pygeco.serve").joinpath(name).read_bytes()

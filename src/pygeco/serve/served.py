@@ -1,0 +1,168 @@
+"""A model as it is served: with its ids, titles and version, ready for questions by position."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.container import PREFIX
+from pygeco.io.model_parts import load_parts
+from pygeco.io.tables import find_positions, parse_ids
+from pygeco.models.completion import CompletionModel
+from pygeco.serve.list_scores import ListScores, make_list_scores
+from pygeco.serve.typed import RequestError
+
+VERSION_DIGITS = 12  # hexadecimal digits of a model's version
+
+
+class TitleFile(NamedTuple):
+    """Where titles are read from, and which columns hold the items and the titles."""
+
+    path: Path
+    item: str | None = None
+    title: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Served:
+    """A fitted model, its ids and titles. Every answer is made from one of these alone.
+
+    Attributes
+    ----------
+    version : str
+        Of the file's contents: the same file has the same version everywhere.
+    ids : tuple of two arrays
+        Of the rows and of the columns, sorted.
+    titles : list of str or None
+        Of the columns.
+    is_of_clicks : bool
+        Whether its scores are no ratings.
+    """
+
+    model: CompletionModel
+    version: str
+    ids: tuple[NDArray[Any], NDArray[Any]]
+    titles: list[str] | None
+    is_of_clicks: bool
+    saved: str
+
+    @property
+    def explains(self) -> bool:
+        return self.is_of_clicks or self.model.posterior is not None
+
+    @cached_property
+    def list_scores(self) -> ListScores | None:
+        """What makes lists where choices were learned; None where lists are by value."""
+        return make_list_scores(self.model)
+
+    @cached_property
+    def counts(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Known cells of each row, and of each column."""
+        return self.model.counts()
+
+    def find(self, side: int, wanted: list[Any], name: str, *, strict: bool) -> NDArray[np.int64]:
+        """Positions of ids, −1 for one that is unknown; an error where that is `strict`."""
+        known = self.ids[side]
+        at = find_positions(known, _suit(known, wanted))
+        if strict and np.any(at < 0):
+            wrong = wanted[int(np.argmax(at < 0))]
+            raise RequestError(
+                404,
+                "unknown_id",
+                f"{name}: the model does not know {wrong!r}; it has {len(known):,} ids from "
+                f"{known[0]!s} to {known[-1]!s}.",
+            )
+        return at
+
+    def name(self, side: int, at: NDArray[Any]) -> list[Any]:
+        """Ids of positions, as JSON has them."""
+        found = self.ids[side][at]
+        return found.astype(str).tolist() if found.dtype.kind == "M" else found.tolist()
+
+    def name_as_asked(self, side: int, wanted: list[Any], at: NDArray[Any]) -> list[Any]:
+        """The model's own ids of those that it knows; others as they were given."""
+        names = self.name(side, np.maximum(at, 0))
+        return [
+            name if t >= 0 else given
+            for name, given, t in zip(names, wanted, at.tolist(), strict=True)
+        ]
+
+    def title(self, at: int) -> str | None:
+        return None if self.titles is None else self.titles[at]
+
+    def allow(self, only: list[Any] | None, without: list[Any] | None) -> NDArray[np.bool_] | None:
+        """Which columns may be listed; None where all may. Unknown ids are no candidates."""
+        if only is None and not without:
+            return None
+        allowed = np.full(self.model.shape[1], only is None)
+        for ids, value in ((only, True), (without, False)):
+            if ids:
+                at = self.find(1, ids, "only", strict=False)
+                allowed[at[at >= 0]] = value
+        if not allowed.any():
+            raise RequestError(
+                422, "empty_filter", "only: no known item is left; give more, or exclude fewer."
+            )
+        return allowed
+
+
+def open_served(path: Path, titles: TitleFile | None = None, *, mmap: bool = True) -> Served:
+    """The model in a file. Its arrays stay in the file, which must not change."""
+    parts = load_parts(path, mmap=mmap)
+    m, n = parts.model.shape
+    rows = np.arange(m) if parts.row_ids is None else parts.row_ids
+    columns = np.arange(n) if parts.column_ids is None else parts.column_ids
+    names = None
+    if titles is not None:
+        from pygeco.io.titles import read_titles
+
+        names = read_titles(titles.path, columns, item=titles.item, title=titles.title)
+    return Served(
+        model=parts.model,
+        version=find_version(path, names),
+        ids=(rows, columns),
+        titles=names,
+        is_of_clicks=parts.kind == "ImplicitCompletion",
+        saved=parts.saved,
+    )
+
+
+def find_version(path: str | os.PathLike[str], titles: list[str] | None) -> str:
+    """A digest of the header, which has the checksums of all arrays, and of the titles."""
+    with open(path, "rb") as file:
+        prefix = file.read(PREFIX.size)
+        digest = hashlib.sha256(prefix + file.read(PREFIX.unpack(prefix)[3]))
+    if titles is not None:
+        digest.update("\n".join(titles).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:VERSION_DIGITS]
+
+
+def _suit(known: NDArray[Any], wanted: list[Any]) -> NDArray[Any]:
+    """Ids of JSON in the kind of the model's: text may stand for numbers, numbers for text."""
+    kinds = set(map(type, wanted))
+    if kinds == {str}:
+        return parse_ids(known, wanted)
+    if kinds <= {int, float} and known.dtype.kind != "O":
+        try:
+            return np.array(wanted)
+        except OverflowError:
+            return np.array(wanted, dtype=object)
+    texts = [_write(one) for one in wanted]
+    if known.dtype.kind == "O":
+        return np.array([*texts, None], dtype=object)[:-1]
+    each = [parse_ids(known, [text])[0] for text in texts]  # beside what is no id, all are text
+    return np.array([*each, None], dtype=object)[:-1]
+
+
+def _write(one: Any) -> str:
+    """An id as text, a whole number without a point."""
+    if isinstance(one, float) and one.is_integer():
+        return str(int(one))
+    return one if isinstance(one, str) else repr(one)

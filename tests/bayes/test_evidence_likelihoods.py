@@ -1,0 +1,167 @@
+"""Fits of labels, levels and counts by the evidence, against the truth and against other fits."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from pygeco import MatrixCompletion, Trace, load
+from pygeco.bayes.likelihoods.levels import Levels
+
+SHAPE = (150, 110)
+CUTS = np.array([-1.5, 0.3, 1.8])
+LOSSES = ("logistic", "ordinal", "poisson")
+BEST = {"logistic": 3e-4, "ordinal": 1e-4, "poisson": 3e-3}
+
+
+def sigmoid(z):
+    return 1 / (1 + np.exp(-z))
+
+
+@cache
+def make_cells(loss):
+    """Fitted cells, the others, and their mean response."""
+    rng = np.random.default_rng(0)
+    Z = 1.2 * rng.standard_normal((SHAPE[0], 2)) @ rng.standard_normal((2, SHAPE[1]))
+    Z += 0.5 * rng.standard_normal((SHAPE[0], 1)) + 0.5 * rng.standard_normal(SHAPE[1])
+    if loss == "logistic":
+        mean = sigmoid(Z)
+        Y = (rng.random(SHAPE) < mean).astype(float)
+    elif loss == "ordinal":
+        Y = 1.0 + np.searchsorted(CUTS, Z + rng.logistic(size=SHAPE))
+        mean = 1 + sigmoid(Z[..., None] - CUTS).sum(-1)
+    else:
+        mean = np.exp(0.3 * Z + 1)
+        Y = rng.poisson(mean * rng.gamma(3.0, 1 / 3, SHAPE)).astype(float)
+    known = rng.random(SHAPE) < 0.45
+    cells = (*np.nonzero(known), Y[known], SHAPE)
+    return cells, (*np.nonzero(~known), Y[~known]), mean[~known]
+
+
+@cache
+def fit(loss, **settings):
+    return MatrixCompletion(loss=loss, random_state=0, pattern=False, **settings).fit(
+        make_cells(loss)[0]
+    )
+
+
+def measure_loss(model, loss):
+    """The mean loss of predictions of the other cells, by their response alone."""
+    _, (rows, cols, y), _ = make_cells(loss)
+    if loss == "poisson":
+        rate = model.predict(rows, cols)
+        return np.mean(rate - y * np.log(rate))
+    chance = model.predict_proba(rows, cols)
+    return -np.mean(np.log(chance[np.arange(len(y)), (y - (loss == "ordinal")).astype(int)]))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_evidence_needs_no_tuning(loss) -> None:
+    """Better than the weight of a trace norm that answers best, of a grid with steps of three."""
+    model = fit(loss)
+    assert model.penalty_ == "evidence"
+    tuned = fit(loss, penalty=Trace(BEST[loss]), biases=True)
+    assert measure_loss(model, loss) < measure_loss(tuned, loss)
+    _, (rows, cols, _), mean = make_cells(loss)
+    np.testing.assert_allclose(model.predict(rows, cols).mean(), mean.mean(), rtol=0.02)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_answers_agree_with_each_other(loss) -> None:
+    model = fit(loss)
+    _, (rows, cols, y), _ = make_cells(loss)
+    values, deviation = model.predict(rows, cols, return_std=True)
+    np.testing.assert_allclose(model.to_dense()[rows, cols], values, rtol=1e-6)
+    # What a new observation deviates by, on average over all.
+    np.testing.assert_allclose(np.mean((y - values) ** 2 / deviation**2), 1, atol=0.12)
+    assert model.score((rows, cols, y, SHAPE)) == pytest.approx(-measure_loss(model, loss))
+    low, high = model.predict_interval(rows, cols, 0.9)
+    assert np.mean((low <= y) & (y <= high)) > 0.88
+    assert (low == np.rint(low)).all()
+
+
+def test_probabilities_are_calibrated() -> None:
+    model = fit("logistic")
+    _, (rows, cols, y), _ = make_cells("logistic")
+    chance = model.predict_proba(rows, cols)[:, 1]
+    order = np.argsort(chance)
+    for part in np.array_split(order, 8):
+        assert abs(chance[part].mean() - y[part].mean()) < 0.05
+    # A logit as if it were known for sure is too bold.
+    z = model.decision_function(rows, cols)
+    assert np.mean(np.abs(sigmoid(z) - 0.5)) > np.mean(np.abs(chance - 0.5))
+
+
+def test_cut_points_are_found() -> None:
+    likelihood = fit("ordinal").posterior_.likelihood
+    assert isinstance(likelihood, Levels)
+    assert fit("ordinal").loss_.thresholds == likelihood.cuts
+    np.testing.assert_allclose(np.diff(likelihood.cuts), np.diff(CUTS), rtol=0.12)
+
+
+def test_the_dispersion_of_counts_is_found() -> None:
+    assert 2 < fit("poisson").posterior_.likelihood.shape < 4.5
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_draws_agree_with_the_evidence(loss) -> None:
+    model, plain = fit(loss, posterior=12), fit(loss)
+    _, (rows, cols, _), _ = make_cells(loss)
+    assert measure_loss(model, loss) < measure_loss(plain, loss) + 0.03
+    assert np.corrcoef(model.predict(rows, cols), plain.predict(rows, cols))[0, 1] > 0.95
+    assert (fit(loss, posterior=12).predict(rows, cols) == model.predict(rows, cols)).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_files_and_new_cells(loss, tmp_path) -> None:
+    cells, (rows, cols, y), _ = make_cells(loss)
+    model = fit(loss)
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict(rows, cols), model.predict(rows, cols))
+    np.testing.assert_array_equal(
+        again.predict_interval(rows, cols)[1], model.predict_interval(rows, cols)[1]
+    )
+    # A row that comes later is where it would have been.
+    own = np.full(SHAPE[1], np.nan)
+    first = cells[0] == 0
+    own[cells[1][first]] = cells[2][first]
+    values, deviation = model.predict(own[None], return_std=True)
+    asked = np.arange(SHAPE[1])
+    expected = model.predict(0 * asked, asked, return_std=True)
+    np.testing.assert_allclose(values[0], expected[0], rtol=0.05, atol=0.02)
+    np.testing.assert_allclose(deviation[0], expected[1], rtol=0.05, atol=0.02)
+    # Cells that are taken in lower the loss of their neighbors.
+    some = rows < 20
+    hidden = some & (np.arange(len(rows)) % 2 == 0)
+    taken = some & ~hidden
+    again.partial_fit((rows[taken], cols[taken], y[taken], SHAPE))
+    left = (rows[hidden], cols[hidden], y[hidden], SHAPE)
+    assert again.score(left) > model.score(left)
+
+
+def test_a_fit_that_was_stopped_goes_on_with_the_same_bits(tmp_path) -> None:
+    cells = make_cells("ordinal")[0]
+    plain = fit("ordinal")
+
+    class KilledError(Exception):
+        pass
+
+    def kill(event):
+        if getattr(event, "sweeps", 0) == 5:
+            raise KilledError
+
+    settings = {"loss": "ordinal", "random_state": 0, "pattern": False}
+    with pytest.raises(KilledError):
+        MatrixCompletion(callback=kill, **settings).fit(cells, checkpoint=tmp_path / "state")
+    model = MatrixCompletion(**settings).fit(cells, checkpoint=tmp_path / "state")
+    np.testing.assert_array_equal(model.to_dense(), plain.to_dense())
+    assert model.loss_ == plain.loss_
+
+
+def test_reasons_add_up_to_the_linear_prediction() -> None:
+    model = fit("logistic")
+    i, j = (int(x[0]) for x in make_cells("logistic")[1][:2])
+    found = model.explain(i, j, k=SHAPE[1])
+    z = model.decision_function([i], [j])[0]
+    assert found.base + found.contributions.sum() == pytest.approx(z, abs=0.05)

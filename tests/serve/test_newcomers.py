@@ -1,0 +1,65 @@
+"""New people get the lists that the estimator would make of their cells."""
+
+import numpy as np
+import pytest
+
+from pygeco.serve import answers
+from pygeco.serve.requests import FoldIn, Known
+from pygeco.serve.typed import RequestError
+from serve_cases import ITEMS, fit_clicks, fit_ratings
+
+
+def know(*items, values=None):
+    values = values or [None] * len(items)
+    return [Known(item=item, value=value) for item, value in zip(items, values, strict=True)]
+
+
+def test_ratings_are_folded_as_transform_does(ratings) -> None:
+    model, cols, values = fit_ratings(), np.array([2, 10, 33]), np.array([5.0, 1.0, 4.0])
+    X = np.full((1, ITEMS), np.nan)
+    X[0, cols] = values
+    predicted, deviation = model.predict(X, return_std=True)
+    known = know("m03", "m11", "m34", values=values.tolist())
+    asked = FoldIn(known=known, k=5, by="value", deviation=True, reasons=3)
+    found = answers.fold_in(ratings, asked)["items"]
+    rest = np.setdiff1d(np.arange(ITEMS), cols)
+    order = [int(one["item"][1:]) - 1 for one in found]
+    best = np.sort(predicted[0, rest])[::-1][:5]
+    np.testing.assert_allclose([one["score"] for one in found], best, atol=1e-3)
+    np.testing.assert_allclose(predicted[0, order], best, atol=1e-3)
+    np.testing.assert_allclose([x["deviation"] for x in found], deviation[0, order], atol=1e-3)
+    assert {reason["item"] for reason in found[0]["reasons"]} == {"m03", "m11", "m34"}
+    high = answers.fold_in(ratings, FoldIn(known=know("m03", values=[5.0]), k=60, by="value"))
+    low = answers.fold_in(ratings, FoldIn(known=know("m03", values=[1.0]), k=60, by="value"))
+    mean = [np.mean([one["score"] for one in some["items"]]) for some in (high, low)]
+    assert mean[0] > mean[1]
+
+
+def test_clicks_are_folded_as_transform_does(clicks) -> None:
+    model, cols = fit_clicks(), np.array([2, 10, 33])
+    W = model.transform((np.zeros(3, int), cols))
+    scores = (W @ model.components_)[0]
+    scores[cols] = -np.inf
+    found = answers.fold_in(clicks, FoldIn(known=know("m03", "m11", "m34"), k=5, reasons=2))
+    assert [int(one["item"][1:]) - 1 for one in found["items"]] == np.argsort(-scores)[:5].tolist()
+    assert all(len(one["reasons"]) == 2 for one in found["items"])
+
+
+def test_people_together_get_what_each_gets_alone(ratings) -> None:
+    people = [know("m01", "m02", values=[3.0, 4.0]), [], know("m05", "m05", values=[1.0, 5.0])]
+    together = answers.fold_in(ratings, FoldIn(people=people, k=6))["lists"]
+    for some, alone in zip(people, together, strict=True):
+        assert answers.fold_in(ratings, FoldIn(known=some, k=6)) == alone
+    last = answers.fold_in(ratings, FoldIn(known=know("m05", values=[5.0]), k=6))
+    assert together[2] == last
+
+
+def test_wrong_values_are_refused(ratings, clicks) -> None:
+    for served, known in (
+        (ratings, know("m01")),
+        (ratings, know("m01", values=[6.0])),
+        (ratings, know("gone", values=[3.0])),
+        (clicks, know("m01", values=[3.0])),
+    ):
+        with pytest.raises(RequestError):
+            answers.fold_in(served, FoldIn(known=known))

@@ -1,0 +1,48 @@
+"""The report is made once for a model, by a process of its own."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pygeco.serve import reporting
+from pygeco.serve.reporting import Reporter
+from pygeco.serve.settings import Settings
+from pygeco.serve.typed import RequestError
+
+PROGRAM = """
+import sys
+from pathlib import Path
+output = Path(sys.argv[2])
+count = output.with_suffix(".count")
+count.write_text(count.read_text() + "x" if count.exists() else "x")
+policy = "default-src &#39;none&#39;"
+output.write_text(f'<meta http-equiv="Content-Security-Policy" content="{policy}">{sys.argv[3]}')
+"""
+
+
+def test_it_is_made_once_with_its_own_policy(ratings, clicks, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(reporting, "PROGRAM", PROGRAM)
+    reporter = Reporter(Settings(model=Path("m"), titles=Path("titles")), tmp_path)
+    reporter.copy = tmp_path / "copy"
+
+    async def run():
+        first = await asyncio.gather(reporter.get(ratings), reporter.get(ratings))
+        assert len(next(tmp_path.glob("*.count")).read_text()) == 1
+        await reporter.get(clicks)
+        assert len(next(tmp_path.glob("*.count")).read_text()) == 2
+        return first[0]
+
+    page, policy = asyncio.run(run())
+    assert policy == "default-src 'none'"
+    assert page.endswith(b"titles")
+
+
+def test_a_failure_is_an_error(ratings, tmp_path, monkeypatch) -> None:
+    reporter = Reporter(Settings(model=Path("m")), tmp_path)
+    with pytest.raises(RequestError, match="has no file"):
+        asyncio.run(reporter.get(ratings))
+    reporter.copy = tmp_path / "copy"
+    monkeypatch.setattr(reporting, "PROGRAM", "raise SystemExit('why it failed')")
+    with pytest.raises(RuntimeError, match="why it failed"):
+        asyncio.run(reporter.get(ratings))

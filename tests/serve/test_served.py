@@ -1,0 +1,64 @@
+"""A model as it is served: ids of every kind, titles, filters, a version of its contents."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from pygeco.serve.served import TitleFile, find_version, open_served
+from pygeco.serve.typed import RequestError
+from serve_cases import fit_ratings, write_titles
+
+
+def test_ids_are_found_as_numbers_and_as_text(ratings) -> None:
+    wanted = [1, "2", 3.0, 999, "x", "80"]
+    at = ratings.find(0, wanted, "user", strict=False)
+    assert at.tolist() == [0, 1, 2, -1, -1, 79]
+    assert ratings.name(0, at[:3]) == [1, 2, 3]
+    assert ratings.name_as_asked(0, wanted, at) == [1, 2, 3, 999, "x", 80]
+    assert ratings.find(1, ["m01", "m60", "m61", 5], "item", strict=False).tolist() == [
+        0,
+        59,
+        -1,
+        -1,
+    ]
+    assert ratings.find(0, [10**30], "user", strict=False).tolist() == [-1]
+    with pytest.raises(RequestError, match="user: the model does not know 'x'; it has 80 ids"):
+        ratings.find(0, [1, "x"], "user", strict=True)
+
+
+def test_filters(ratings) -> None:
+    assert ratings.allow(None, None) is None
+    assert np.flatnonzero(ratings.allow(["m01", "m03", "gone"], ["m01"])).tolist() == [2]
+    assert ratings.allow(None, ["m01"]).sum() == 59
+    with pytest.raises(RequestError, match="no known item is left"):
+        ratings.allow([], None)
+
+
+def test_the_version_is_that_of_the_contents(model_folder, models, tmp_path) -> None:
+    copy = tmp_path / "copy.geco"
+    copy.write_bytes((model_folder / "ratings.geco").read_bytes())
+    titles = TitleFile(write_titles(tmp_path))
+    assert open_served(copy, titles).version == models["ratings"].version
+    assert open_served(copy).version != models["ratings"].version
+    assert find_version(model_folder / "clicks.geco", None) != find_version(copy, None)
+    assert models["ratings"].title(4).startswith("Film 5 ")
+    assert not models["ratings"].is_of_clicks
+    assert models["clicks"].is_of_clicks
+
+
+def test_it_speaks_as_the_estimator_does(ratings) -> None:
+    model = fit_ratings()
+    i, j = np.arange(40), np.arange(40)
+    expected = model.predict(model.row_ids_[i], model.column_ids_[j])
+    np.testing.assert_array_equal(ratings.model.predict(i, j), expected)
+
+
+def test_serving_imports_neither_estimators_nor_pandas() -> None:
+    code = (
+        "import sys, pygeco.serve.running; "
+        "print([n for n in ('sklearn', 'pandas', 'pyarrow', 'scipy.optimize') if n in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

@@ -1,0 +1,129 @@
+"""Small models behind a server: ratings with titles, clicks, and how to ask them."""
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import httpx
+import pyarrow as pa
+
+from pygeco import ImplicitCompletion, MatrixCompletion
+from pygeco.data import make_ratings
+from pygeco.estimators._choosing import settle_lists
+from pygeco.serve.app import make_app
+from pygeco.serve.guard import Guard
+from pygeco.serve.metrics import make_counters
+from pygeco.serve.reporting import Reporter
+from pygeco.serve.served import TitleFile, open_served
+from pygeco.serve.service import Service
+from pygeco.serve.settings import Settings
+
+USERS, ITEMS = 80, 60
+PROGRAM = sys.executable, "-c", "from pygeco.cli import main; main()"
+
+
+def make_table():
+    """Ratings of users 1 … 80 and items m01 … m60, some of the cells of a matrix of rank 2."""
+    rows, cols, values, _ = make_ratings((USERS, ITEMS), 1500, rank=2)
+    items = pa.array([f"m{j + 1:02d}" for j in cols])
+    return pa.table({"user": rows + 1, "item": items, "rating": values})
+
+
+@cache
+def fit_ratings() -> MatrixCompletion:
+    """With what users choose, which few cells do not learn by themselves."""
+    table = make_table()
+    model = MatrixCompletion(2, random_state=0).fit(table.slice(100))
+    model.keep_held_out(table.slice(0, 100))
+    settle_lists(model, "choice")
+    return model
+
+
+@cache
+def fit_clicks() -> ImplicitCompletion:
+    table = make_table().drop_columns(["rating"])
+    return ImplicitCompletion(3, share=0.5, random_state=0).fit(table)
+
+
+def write_titles(folder: Path) -> Path:
+    file = folder / "titles.csv"
+    lines = [f'm{j + 1:02d},"Film {j + 1} <b>&amp;"' for j in range(ITEMS)]
+    file.write_text("item,title\n" + "\n".join(lines) + "\n")
+    return file
+
+
+@contextmanager
+def serving(served, settings=None, **more):
+    """A function that asks an application in this process: ask(method, path, body)."""
+    settings = settings or Settings(model=Path("none"), **more)
+    counters = make_counters()
+    service = Service(served, counters, caches=settings.caches)
+    reporter = Reporter(settings, Path("none"))
+    app = make_app(service, settings.limits, reporter, needs_token=settings.token is not None)
+    guard = Guard(app, settings, counters)
+
+    async def ask_all(asked):
+        transport = httpx.ASGITransport(guard)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            calls = [client.request(method, path, **given) for method, path, given in asked]
+            return await asyncio.gather(*calls)
+
+    def ask(method, path, body=None, **given):
+        given |= {} if body is None else {"json": body}
+        return asyncio.run(ask_all([(method, path, given)]))[0]
+
+    ask.all, ask.service, ask.guard = lambda asked: asyncio.run(ask_all(asked)), service, guard
+    try:
+        yield ask
+    finally:
+        service.close()
+
+
+def open_models(folder: Path):
+    """Both models, from files, as they are served."""
+    titles = TitleFile(write_titles(folder))
+    fit_ratings().save(folder / "ratings.geco")
+    fit_clicks().save(folder / "clicks.geco")
+    return {
+        "ratings": open_served(folder / "ratings.geco", titles),
+        "clicks": open_served(folder / "clicks.geco", titles),
+    }
+
+
+@contextmanager
+def run_server(model: Path, *options: str, **environment: str):
+    """A real server in a process of its own, on a free port: its address, process and log."""
+    log = model.with_suffix(".log")
+    with log.open("wb") as err:
+        process = subprocess.Popen(
+            [*PROGRAM, "serve", str(model), "--port", "0", *options],
+            stdout=subprocess.PIPE,
+            stderr=err,
+            env=os.environ | environment,
+        )
+    try:
+        line = process.stdout.readline().decode()
+        found = re.search(r"at (http://\S+)/", line)
+        assert found, log.read_text()
+        yield found[1], process, log
+    finally:
+        process.terminate()
+        process.wait(30)
+        process.stdout.close()
+
+
+def wait_until(condition, seconds: float = 15.0):
+    """What the condition gives once it is true."""
+    last = time.monotonic() + seconds
+    while time.monotonic() < last:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError("it never came true")
