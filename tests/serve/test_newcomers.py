@@ -63,3 +63,10 @@ def test_wrong_values_are_refused(ratings, clicks) -> None:
     ):
         with pytest.raises(RequestError):
             answers.fold_in(served, FoldIn(known=known))
+
+
+def test_who_rated_nothing_gets_what_is_liked_by_all(ratings) -> None:
+    found = answers.fold_in(ratings, FoldIn(known=[], k=5))["items"]
+    by_value = answers.fold_in(ratings, FoldIn(known=[], k=5, by="value"))["items"]
+    assert found == by_value
+    assert [one["score"] for one in found] == sorted((x["score"] for x in found), reverse=True)

@@ -68,7 +68,11 @@ def make_app(service: Service, limits: Limits, reporter: Reporter, *, needs_toke
         page, policy = await reporter.get(service.served)
         return Response(page, media_type="text/html", headers={"content-security-policy": policy})
 
+    async def show_no_icon(request: Request) -> Response:
+        return Response(None, 204)
+
     plain: dict[str, Endpoint] = {
+        "/favicon.ico": show_no_icon,
         "/openapi.json": describe,
         "/health": tell_health,
         "/ready": tell_ready,

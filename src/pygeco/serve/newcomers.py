@@ -52,6 +52,8 @@ def _fold_some(
         table = (z + model.biases.col).astype(np.float32)
     else:
         table = scores.score(cells, predicted, asked.by)
+        nobody = np.diff(cells.pointers) == 0  # who chose nothing is drawn to nothing
+        table[nobody] = z[nobody] + model.biases.col
     table[lines, cells.columns] = -np.inf
     k = min(asked.k, shape[1] if allowed is None else int(allowed.sum()))
     best = pick_best(table, predicted, k, allowed)
