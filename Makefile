@@ -85,6 +85,7 @@ bench: $(VENV)/ready
 
 bench-peers: .venv-peers/ready
 	.venv-peers/bin/python benchmarks/peers.py
+	.venv-peers/bin/python benchmarks/peers_clicks.py
 
 # A peer that cannot be built here is left out of the table, which says so.
 .venv-peers/ready: benchmarks/peers.txt pyproject.toml
