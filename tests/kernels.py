@@ -27,6 +27,8 @@ def path(dtype: str) -> None:
     columns(entries, np.ones((60, 2), dtype), np.ones((40, 2), dtype))
     clicks = Clicks((rows, cols, values, shape), dtype=dtype)
     minimize(clicks, 2, Solver(correction="sweep"), random_state=0)
+    if dtype == "f4":
+        MatrixCompletion(random_state=0).fit((rows, cols, values, shape))
 
 
 def columns(entries: Entries, fixed: np.ndarray, start: np.ndarray) -> None:
@@ -44,7 +46,6 @@ def main() -> None:
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         for _ in pool.map(path, ("f4", "f8")):
             pass
-    MatrixCompletion(random_state=0).fit(make_ratings((60, 40), 1_000))
 
 
 if __name__ == "__main__":

@@ -134,6 +134,12 @@ class BorrowingCompiler(CompilerBase):
         return [steps]
 
 
+def compile_part(function: Callable[..., None]) -> Any:
+    """A function that is called by its address alone, so that Python needs no way into it."""
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return numba.njit(cache=True, pipeline_class=BorrowingCompiler, **options)(function)
+
+
 @numba.njit(cache=True, parallel=True)
 def _run_parts(function, bound, count):
     for part in numba.prange(count):
@@ -152,7 +158,7 @@ def make_launcher(name: str) -> Callable[..., None]:
     """
     own = FunctionType(_launch.__code__, _launch.__globals__, name)
     own.__qualname__ = f"launch_{name}"
-    return numba.njit(cache=True)(own)
+    return numba.njit(cache=True, no_cfunc_wrapper=True)(own)
 
 
 def find_runner() -> int:

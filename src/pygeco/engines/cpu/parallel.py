@@ -12,7 +12,7 @@ from numba._dispatcher import compute_fingerprint
 from pygeco.engines.cpu.compiling import watch_compilation
 from pygeco.engines.cpu.forking import ForkSafeLock, serve_forked_children
 from pygeco.engines.cpu.launching import (
-    BorrowingCompiler,
+    compile_part,
     find_address,
     find_runner,
     make_launcher,
@@ -54,7 +54,7 @@ class Kernel:
 
     def __init__(self, function: Callable[..., None], over: str, ends: int) -> None:
         code = function.__code__
-        self.compiled = numba.njit(cache=True, pipeline_class=BorrowingCompiler)(function)
+        self.compiled = compile_part(function)
         self.place = code.co_varnames[1 : code.co_argcount].index(over)
         self.ends = ends
         self.launch = make_launcher(function.__name__)
