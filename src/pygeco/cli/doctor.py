@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from pygeco.cli.console import Voice, report_errors
 from pygeco.cli.options import Json
+from pygeco.cli.warming import plan_fits
+
+Warm = Annotated[
+    bool, typer.Option("--warm", help="First compile every kernel, so that no later fit waits.")
+]
 
 
-def doctor(as_json: Json = False) -> None:
+def doctor(warm: Warm = False, as_json: Json = False) -> None:
     """Show versions, threads, GPU, cache and the speed of the passes, and say what to fix."""
     with report_errors("doctor"):
         voice = Voice(as_json)
+        if warm:
+            for name, fit in plan_fits():
+                with voice.busy(f"compiling for {name}"):
+                    fit()
         found = _found(voice)
         voice.result(found, "\n".join(_lines(found)))
 
