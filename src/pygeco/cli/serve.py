@@ -35,6 +35,9 @@ def serve(
             "the environment."
         ),
     ] = None,
+    cache: Annotated[
+        bool, typer.Option("--cache/--no-cache", help="Keep lists that were just made.")
+    ] = True,
     access_log: Annotated[
         bool, typer.Option("--access-log", help="Log a line for each request, without its body.")
     ] = False,
@@ -67,6 +70,7 @@ def serve(
             port=port,
             workers=workers,
             token=_read_token(token_file),
+            caches=cache,
             access_log=access_log,
         )
         set_up_logs()

@@ -20,6 +20,7 @@ from pygeco.models.ranking import Best
 from pygeco.models.seen import Positions, Seen, hide_cells
 
 CELLS_AT_ONCE = 1 << 21  # scores in memory at a time: 8 MB
+CANDIDATES = 64  # columns by choice that are looked at first, beside four times the list
 
 
 class Cells(NamedTuple):
@@ -39,20 +40,20 @@ class ListScores:
     threshold: float
     deviation: float
 
-    def score(self, known: Cells, predicted: Array, by: str) -> Array:
-        """Scores of lists, (rows, n), from the known columns and the predicted values."""
+    def draw(self, known: Cells) -> Array:
+        """How much each column draws rows with these known columns, (rows, n)."""
         count = len(known.pointers) - 1
         ones = np.ones(len(known.columns), np.float32)
         x = sp.csr_array(
             (ones, known.columns, known.pointers), shape=(count, len(self.encoder)), copy=False
         )
-        choice = (x @ self.encoder) @ self.right.T
-        power = 0.0 if by == "choice" else self.power
-        if power == 0:
-            return choice
+        return (x @ self.encoder) @ self.right.T
+
+    def weigh(self, choice: Array, predicted: Array) -> Array:
+        """The draw times the probability of liking to a power; what draws nobody stays as it is."""
         steepness = np.float32(-LOGISTIC / max(self.deviation, MIN_DEVIATION))
         exponent = np.clip(steepness * (predicted - np.float32(self.threshold)), -50, 50)
-        liking = np.exp(np.float32(-power) * np.log(np.float32(1) + np.exp(exponent)))
+        liking = np.exp(np.float32(-self.power) * np.log(np.float32(1) + np.exp(exponent)))
         return np.where(choice > 0, choice * liking, choice)
 
 
@@ -93,12 +94,70 @@ def list_rows(
     found = []
     for at in range(0, len(rows), step):
         some = rows[at : at + step]
-        predicted = predict_rows(model, some)
-        table = scores.score(_known(model.seen, some), predicted, by)
+        choice = scores.draw(_known(model.seen, some))
         for cells in hidden:
-            hide_cells(table, some, cells)
-        found.append(pick_best(table, predicted, k, allowed))
+            hide_cells(choice, some, cells)
+        if allowed is not None:
+            choice[:, ~allowed] = -np.inf
+        found.append(_list_choices(model, scores, some, choice, k, by))
     return Best(*(np.concatenate(part) for part in zip(*found, strict=True)))
+
+
+def _list_choices(
+    model: CompletionModel, scores: ListScores, rows: Positions, choice: Array, k: int, by: str
+) -> Best:
+    """Lists by choice, or by choice and liking.
+
+    Liking is at most 1, so that of the columns outside the first few by choice none can be listed
+    if the draw of each is below the k-th score inside. Where it is not, all are looked at.
+    """
+    n, is_by_choice = choice.shape[1], by == "choice" or scores.power == 0
+    wide = min(n, k if is_by_choice else CANDIDATES + 4 * k)
+    some, least = _find_largest(choice, wide)
+    drawn = np.take_along_axis(choice, some, axis=1)
+    predicted = _predict_cells(model, rows, some)
+    best = _sort_best(some, drawn if is_by_choice else scores.weigh(drawn, predicted), predicted, k)
+    if is_by_choice or wide == n:
+        return Best(best.columns, best.values)
+    open_ = np.flatnonzero(best.last < np.maximum(least, 0))
+    if len(open_):
+        values = predict_rows(model, rows[open_])
+        rest = pick_best(scores.weigh(choice[open_], values), values, k, None)
+        best.columns[open_], best.values[open_] = rest
+    return Best(best.columns, best.values)
+
+
+class _Sorted(NamedTuple):
+    columns: Positions
+    values: Array
+    last: Array  # the score of the last one listed
+
+
+def _find_largest(table: Array, count: int) -> tuple[Positions, Array]:
+    """Columns of the largest of each line, in any order, and the least of these numbers."""
+    n = table.shape[1]
+    if count == n:
+        return np.tile(np.arange(n), (len(table), 1)), np.full(len(table), -np.inf)
+    some = np.argpartition(table, n - count, axis=1)[:, n - count :]
+    return some, np.take_along_axis(table, some, axis=1).min(axis=1)
+
+
+def _sort_best(some: Positions, scores: Array, predicted: Array, k: int) -> _Sorted:
+    """The k best of each line by score, of equals the first column."""
+    order = np.lexsort((some, -scores), axis=1)[:, :k]
+    lines = np.arange(len(some))[:, None]
+    columns, best = some[lines, order], scores[lines, order]
+    values = predicted[lines, order].astype(float)
+    lost = np.isneginf(best)
+    return _Sorted(np.where(lost, -1, columns), np.where(lost, -np.inf, values), best[:, -1])
+
+
+def _predict_cells(model: CompletionModel, rows: Positions, columns: Positions) -> Array:
+    """The values at some columns of each row."""
+    A, biases = model.factors, model.biases
+    z = np.einsum("ir,ikr->ik", A.U[rows] * A.s, A.V[columns])
+    z = z + (biases.mean + biases.row[rows])[:, None] + biases.col[columns]
+    return model.respond(z).astype(np.float32, copy=False)
 
 
 def predict_rows(model: CompletionModel, rows: Positions) -> Array:
@@ -113,18 +172,10 @@ def pick_best(table: Array, predicted: Array, k: int, allowed: NDArray[np.bool_]
     """The k largest of each line, of equals the first, and what is predicted there."""
     if allowed is not None:
         table[:, ~allowed] = -np.inf
-    n = table.shape[1]
-    lines = np.arange(len(table))[:, None]
-    some = (
-        np.argpartition(table, n - k, axis=1)[:, n - k :]
-        if k < n
-        else np.tile(np.arange(n), (len(table), 1))
-    )
-    order = np.lexsort((some, -table[lines, some]), axis=1)
-    columns = some[lines, order]
-    values = predicted[lines, columns].astype(float)
-    lost = np.isneginf(table[lines, columns])
-    return Best(np.where(lost, -1, columns), np.where(lost, -np.inf, values))
+    some, _ = _find_largest(table, k)
+    scores, values = (np.take_along_axis(part, some, axis=1) for part in (table, predicted))
+    best = _sort_best(some, scores, values, k)
+    return Best(best.columns, best.values)
 
 
 def _known(seen: Seen, rows: Positions) -> Cells:

@@ -51,7 +51,9 @@ def _fold_some(
     if scores is None or asked.by == "value" or (asked.by == "auto" and np.isinf(scores.power)):
         table = (z + model.biases.col).astype(np.float32)
     else:
-        table = scores.score(cells, predicted, asked.by)
+        table = scores.draw(cells)
+        if asked.by != "choice" and scores.power:
+            table = scores.weigh(table, predicted)
         nobody = np.diff(cells.pointers) == 0  # who chose nothing is drawn to nothing
         table[nobody] = z[nobody] + model.biases.col
     table[lines, cells.columns] = -np.inf

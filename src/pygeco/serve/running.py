@@ -21,6 +21,7 @@ from pathlib import Path
 
 import uvicorn
 
+from pygeco.engines.cpu.threads import one_blas_thread
 from pygeco.errors import ModelFileError, ReadError
 from pygeco.serve.app import make_app
 from pygeco.serve.guard import Guard
@@ -125,7 +126,8 @@ def run_process(
             service.close()
 
     gc.freeze()  # what is here now stays; looking through it takes milliseconds
-    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+    # Products of a few rows are done before a second thread wakes; processes use other cores.
+    with one_blas_thread(), asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
         runner.run(run())
 
 

@@ -15,7 +15,7 @@ from pygeco.serve import answers
 from pygeco.serve.finding import TextIndex, build_index, name_matches
 from pygeco.serve.metrics import Counters
 from pygeco.serve.picture import describe_served, map_items
-from pygeco.serve.requests import Find, Recommend
+from pygeco.serve.requests import Find, Recommend, UserList
 from pygeco.serve.served import Served
 from pygeco.serve.typed import RequestError
 
@@ -76,10 +76,13 @@ class Service:
         if asked.reasons:
             lists = await self.compute(answers.recommend, served, users, asked)
         else:
-            lists = []
-            for at in range(0, len(users), ROWS_AT_ONCE):
-                some = users[at : at + ROWS_AT_ONCE]
-                lists += await self.compute(answers.recommend, served, some, asked)
+            own = list(dict.fromkeys(users))  # each user once
+            made: list[UserList] = []
+            for at in range(0, len(own), ROWS_AT_ONCE):
+                some = own[at : at + ROWS_AT_ONCE]
+                made += await self.compute(answers.recommend, served, some, asked)
+            by_user = dict(zip(own, made, strict=True))
+            lists = [by_user[user] for user in users]
         return await self.compute(_encode, {"model": served.version, "lists": lists})
 
     async def find(self, served: Served, asked: Find) -> bytes:

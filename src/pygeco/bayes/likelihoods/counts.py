@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy  # scipy.stats is imported when used: it takes longer than all the rest
 from scipy.special import gammaln
-from scipy.stats import nbinom
 
 from pygeco.arrays.kinds import host, on
 from pygeco.arrays.low_rank import Array
@@ -109,7 +109,7 @@ class Counts(Likelihood):
     def find_quantile(self, mean: Array, variance: Array, q: float) -> Array:
         rate = host(self.respond(mean, variance)).astype(float)
         r = host(self._spread_shape(variance)).astype(float)
-        return on(nbinom.ppf(q, r, r / (r + rate)), mean, mean.dtype)
+        return on(scipy.stats.nbinom.ppf(q, r, r / (r + rate)), mean, mean.dtype)
 
     def log_probability(self, y: Array, mean: Array, variance: Array) -> Array:
         """Log p of a new count, z integrated out; on the host."""
