@@ -16,8 +16,10 @@ def make_clicks(seed=0, shape=(60, 25)):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_weights_are_those_of_the_formula(dtype, monkeypatch) -> None:
+@pytest.mark.parametrize("block", [25, 24, 6, 1])
+def test_weights_are_those_of_the_formula(dtype, block, monkeypatch) -> None:
     monkeypatch.setattr(sys.modules["pygeco.rivals.ease"], "LINES_AT_ONCE", 7)
+    monkeypatch.setattr(sys.modules["pygeco.rivals.ease"], "MAX_BLOCK", block)
     X = make_clicks()
     found = ease(X, 3.0, dtype=dtype)
     P = np.linalg.inv(X.T @ X + 3.0 * np.eye(25))

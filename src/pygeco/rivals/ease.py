@@ -16,6 +16,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.rivals.click_scores import ClickScores, take_clicks
 
 MAX_COLUMNS = 50_000  # of a dense n × n matrix: 10 GB in float32, 20 GB in float64
+MAX_BLOCK = 8192  # of a matrix that LAPACK inverts at once
 LINES_AT_ONCE = 512  # of that matrix, for passes beside the factorization
 
 
@@ -98,15 +99,42 @@ def _gram(X: Any) -> Array:
 
 
 def _invert(G: Array, alpha: float) -> Array:
-    """(G + α I)⁻¹ in the place of a symmetric G, by Cholesky."""
-    single = G.dtype == np.float32
-    factor, invert = (lapack.spotrf, lapack.spotri) if single else (lapack.dpotrf, lapack.dpotri)
+    """(G + α I)⁻¹ in the place of a symmetric G."""
     G.reshape(-1)[:: len(G) + 1] += alpha
-    C, wrong = factor(G.T, lower=True, overwrite_a=True, clean=False)
+    _invert_block(G)
+    return G
+
+
+def _invert_block(A: Array) -> None:
+    """The inverse of a definite matrix in its place: by Cholesky, or by halves where it is large.
+
+    With T = A₂₁ A₁₁⁻¹ and S = A₂₂ − T A₂₁ᵀ the blocks are A₁₁⁻¹ + Tᵀ S⁻¹ T, −S⁻¹ T and S⁻¹. LAPACK of
+    matrices of more than 10 GB has been seen to crash, with several threads.
+    """
+    n = len(A)
+    if n <= MAX_BLOCK:
+        _invert_by_cholesky(A)
+        return
+    half = n // 2
+    first, last = A[:half, :half], A[half:, half:]
+    _invert_block(first)
+    T = A[half:, :half] @ first
+    last -= T @ A[:half, half:]
+    _invert_block(last)
+    np.matmul(last, T, out=A[half:, :half])
+    first += T.T @ A[half:, :half]
+    np.negative(A[half:, :half], out=A[half:, :half])
+    A[:half, half:] = A[half:, :half].T
+
+
+def _invert_by_cholesky(A: Array) -> None:
+    single = A.dtype == np.float32
+    factor, invert = (lapack.spotrf, lapack.spotri) if single else (lapack.dpotrf, lapack.dpotri)
+    C, wrong = factor(np.array(A, order="F"), lower=True, overwrite_a=True, clean=False)
     if wrong:
         raise ValueError("alpha: too small for this dtype; XᵀX + α I is not definite.")
     P, _ = invert(C, lower=True, overwrite_c=True)
-    for part in parts(len(P), LINES_AT_ONCE):  # the other half is that of G still
-        P[: part.start, part] = P[part, : part.start].T
-        P[part, part] = np.tril(P[part, part]) + np.tril(P[part, part], -1).T
-    return P
+    for part in parts(len(P), LINES_AT_ONCE):  # the other half is that of A still
+        A[part, : part.start] = P[part, : part.start]
+        A[: part.start, part] = P[part, : part.start].T
+        A[part, part] = np.tril(P[part, part]) + np.tril(P[part, part], -1).T
