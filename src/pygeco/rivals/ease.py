@@ -108,8 +108,8 @@ def _invert(G: Array, alpha: float) -> Array:
 def _invert_block(A: Array) -> None:
     """The inverse of a definite matrix in its place: by Cholesky, or by halves where it is large.
 
-    With T = A₂₁ A₁₁⁻¹ and S = A₂₂ − T A₂₁ᵀ the blocks are A₁₁⁻¹ + Tᵀ S⁻¹ T, −S⁻¹ T and S⁻¹. LAPACK of
-    matrices of more than 10 GB has been seen to crash, with several threads.
+    With T = A₂₁ A₁₁⁻¹ and S = A₂₂ − T A₂₁ᵀ the blocks are A₁₁⁻¹ + Tᵀ S⁻¹ T, −S⁻¹ T and S⁻¹. LAPACK
+    has been seen to crash with several threads at matrices of more than 10 GB.
     """
     n = len(A)
     if n <= MAX_BLOCK:
