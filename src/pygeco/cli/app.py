@@ -12,9 +12,10 @@ from pygeco.cli.asking import predict, recommend, similar
 from pygeco.cli.console import EXIT_CODES, check_folder, report_errors
 from pygeco.cli.doctor import doctor
 from pygeco.cli.explain import explain
+from pygeco.cli.exporting import export
 from pygeco.cli.fit import fit
 from pygeco.cli.impute import impute
-from pygeco.cli.judging import evaluate, export, inspect
+from pygeco.cli.judging import evaluate, inspect
 from pygeco.cli.report import report
 from pygeco.cli.reproduce import reproduce
 from pygeco.cli.robust import robust

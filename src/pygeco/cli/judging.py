@@ -1,4 +1,4 @@
-"""`geco evaluate`, `geco inspect`, `geco export`: what a model is worth, holds, and gives away."""
+"""`geco evaluate`, `geco inspect`: what a model is worth, and what it holds."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import typer
 
 from pygeco.cli.click_fit import describe_choice, tell_choice
 from pygeco.cli.click_reading import name_left_out, read_clicks_for
-from pygeco.cli.console import Voice, explain_write_errors, report_errors
+from pygeco.cli.console import Voice, report_errors
 from pygeco.cli.models import is_of_clicks, open_model
-from pygeco.cli.options import Item, Json, Model, Overwrite, Rating, User
-from pygeco.cli.outputs import check_output
+from pygeco.cli.options import Item, Json, Model, Rating, User
 from pygeco.cli.reading import read_for
 
 Protocol = Annotated[
@@ -224,30 +223,3 @@ def _short(value: Any) -> str:
         text = repr(value)
         return text if len(text) <= 60 and "\n" not in text else kind
     return str(value)[:60].splitlines()[0] if str(value) else kind
-
-
-def export(
-    model: Model,
-    output: Annotated[Path, typer.Option("--output", "-o", help="A .npz or a .parquet file.")],
-    side: Annotated[
-        Literal["items", "users"], typer.Option(help="Whose vectors go into a .parquet file.")
-    ] = "items",
-    overwrite: Overwrite = False,
-    as_json: Json = False,
-) -> None:
-    """Write the factors for other programs.
-
-    .npz holds everything. .parquet has id, offset and vector of one side, the vectors so that the
-    inner product of a user's with an item's ranks items: the last coordinate is the item's offset.
-    """
-    with report_errors("export"):
-        if output.suffix not in (".npz", ".parquet"):
-            raise ValueError(f"--output: must end in .npz or .parquet, unlike {output.name!r}.")
-        check_output(output, model, overwrite=overwrite)
-        fitted = open_model(model)
-        with explain_write_errors(output):
-            fitted.export(output, "columns" if side == "items" else "rows")
-        m, n = fitted.factors_.shape
-        values = {"output": str(output), "users": m, "items": n, "rank": fitted.rank_}
-        what = "factors" if output.suffix == ".npz" else f"vectors of the {side}"
-        Voice(as_json).result(values, f"{what}, rank {fitted.rank_}: {output}")

@@ -15,32 +15,37 @@ from pygeco.cli.options import Model, Title, TitleItem, Titles
 TOKEN_NAME = "GECO_TOKEN"
 EXTRA = {"starlette", "uvicorn", "orjson", "httptools"}
 
+Host = Annotated[
+    str, typer.Option(help="Address to listen on; one that others reach needs a token.")
+]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")]
+Workers = Annotated[
+    int, typer.Option(min=1, max=64, help="Processes; they share the model's memory.")
+]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        help=f"File whose first line is the token that clients must give; else {TOKEN_NAME} in "
+        "the environment."
+    ),
+]
+Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Keep lists that were just made.")]
+AccessLog = Annotated[
+    bool, typer.Option("--access-log", help="Log a line for each request, without its body.")
+]
+
 
 def serve(
     model: Model,
     titles: Titles = None,
     title: Title = None,
     title_item: TitleItem = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; one that others reach needs a token.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
-    workers: Annotated[
-        int, typer.Option(min=1, max=64, help="Processes; they share the model's memory.")
-    ] = 1,
-    token_file: Annotated[
-        Path | None,
-        typer.Option(
-            help=f"File whose first line is the token that clients must give; else {TOKEN_NAME} in "
-            "the environment."
-        ),
-    ] = None,
-    cache: Annotated[
-        bool, typer.Option("--cache/--no-cache", help="Keep lists that were just made.")
-    ] = True,
-    access_log: Annotated[
-        bool, typer.Option("--access-log", help="Log a line for each request, without its body.")
-    ] = False,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    workers: Workers = 1,
+    token_file: TokenFile = None,
+    cache: Cache = True,
+    access_log: AccessLog = False,
 ) -> None:
     """Serve a model: a page to try it, and a JSON interface.
 

@@ -246,7 +246,8 @@ class _CompletionState(
         path : path
             `.npz`: U, s, V, mean, row_offset, column_offset, the arrays of `vectors()`, and ids
             where there are some. `.parquet`: one table for a side, with id, offset and vector, the
-            vector as in `vectors()`.
+            vector as in `vectors()`. A folder, or a name that ends in `/`: each array of the `.npz`
+            in a `.npy` file of its own, and both tables.
         side : "columns" or "rows", default="columns"
             What a `.parquet` file holds.
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -44,13 +45,25 @@ def export_factors(estimator: _CompletionState, path: str | os.PathLike[str], si
     if side not in ("rows", "columns"):
         raise ValueError(f"side: expected 'rows' or 'columns', not {side!r}.")
     name = os.fspath(path)
-    if name.endswith(".npz"):
+    if os.path.isdir(path) or name.endswith(("/", os.sep)):
+        _write_folder(estimator, Path(path))
+    elif name.endswith(".npz"):
         with whole_file(path) as file:
             np.savez(file, **_name_arrays(estimator))
     elif name.endswith(".parquet"):
         _write_parquet(estimator, path, side)
     else:
-        raise ValueError(f"path: must end in .npz or .parquet, unlike {name!r}.")
+        raise ValueError(f"path: must end in .npz or .parquet, or be a folder, unlike {name!r}.")
+
+
+def _write_folder(estimator: _CompletionState, folder: Path) -> None:
+    """Every array in a `.npy` file of its own, which can be mapped, and both sides as Parquet."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, array in _name_arrays(estimator).items():
+        with whole_file(folder / f"{name}.npy") as file:
+            np.save(file, array, allow_pickle=False)
+    for side in ("rows", "columns"):
+        _write_parquet(estimator, folder / f"{side}.parquet", side)
 
 
 def _name_arrays(estimator: _CompletionState) -> dict[str, Any]:
