@@ -7,7 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pygeco.io.vector_index import KINDS, find_exactly, measure_recall, write_index
+from pygeco.io.vector_index import (
+    KINDS,
+    find_exactly,
+    lift_columns,
+    measure_recall,
+    write_index,
+)
 
 RNG = np.random.default_rng(0)
 COLUMNS = RNG.standard_normal((80, 6)).astype(np.float32)
@@ -18,10 +24,10 @@ class Careless:
     """Hnswlib's face over exact search, which misses every fourth until it looks wide enough."""
 
     def __init__(self, space, dim) -> None:
-        assert (space, dim) == ("ip", 6)
+        assert (space, dim) == ("l2", 7)
 
     def init_index(self, max_elements, **_) -> None:
-        self.vectors = np.zeros((max_elements, 6), np.float32)
+        self.vectors = np.zeros((max_elements, 7), np.float32)
 
     def add_items(self, vectors, ids, **_) -> None:
         self.vectors[ids] = vectors
@@ -30,7 +36,8 @@ class Careless:
         self.width = width
 
     def knn_query(self, rows, k):
-        found = np.argsort(-(rows @ self.vectors.T), axis=1)[:, :k]
+        apart = np.linalg.norm(rows[:, None] - self.vectors, axis=2)
+        found = np.argsort(apart, axis=1)[:, :k]
         if self.width < 200:
             found[::4] = -1
         return found, None
@@ -46,7 +53,9 @@ def test_recall_is_measured_and_the_search_widened(tmp_path, monkeypatch) -> Non
     many = np.repeat(COLUMNS, 9, axis=0) + 1e-3 * RNG.standard_normal((720, 6)).astype(np.float32)
     found = write_index(many, ROWS, tmp_path / "a", "hnswlib", k=5)
     assert (found.recall, found.width) == (1.0, 256)
-    np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), many)
+    np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), lift_columns(many))
+    sizes = np.linalg.norm(lift_columns(many), axis=1)
+    np.testing.assert_allclose(sizes, sizes[0], rtol=1e-5)
 
 
 def test_exact_search_and_recall() -> None:

@@ -34,7 +34,7 @@ def export(
     inner product of a user's with an item's ranks items: the last coordinate is the item's offset.
     A folder, which is a name without an ending, gets each array as a .npy file and both sides as
     .parquet. --index adds an index for approximate search, with the share of the ten best items
-    that it finds.
+    that it finds; it is asked for a user's vector with a zero at its end.
     """
     with report_errors("export"):
         if output.suffix not in (".npz", ".parquet", ""):

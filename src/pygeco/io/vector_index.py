@@ -1,4 +1,4 @@
-"""Indexes for approximate search by inner product, by packages that are there or not."""
+"""Indexes for approximate search of the largest inner products, by packages that may be there."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def write_index(
 ) -> IndexFile:
     """An index of the columns' vectors, and its recall for vectors of rows, some of which judge it.
 
-    The largest inner products are looked for. The search width grows until 99 % are found.
+    The largest inner products are looked for, as the smallest distances of lifted vectors (see
+    `lift_columns`): a row is looked for with a zero at its end. The search width grows until 99 %
+    are found.
     """
     if kind not in KINDS:
         raise ValueError(f"--index: unknown {kind!r}; use one of {', '.join(KINDS)}.")
@@ -49,14 +51,27 @@ def write_index(
     step = max(1, len(rows) // JUDGED_ROWS)
     judged = np.ascontiguousarray(rows[::step][:JUDGED_ROWS])
     true = find_exactly(columns, judged, k)
-    index = (_Hnswlib if kind == "hnswlib" else _Faiss)(package, columns)
+    index = (_Hnswlib if kind == "hnswlib" else _Faiss)(package, lift_columns(columns))
+    asked = np.column_stack([judged, np.zeros(len(judged), np.float32)])
     recall, width = 0.0, SEARCH_WIDTHS[0]
     for width in SEARCH_WIDTHS:
-        recall = measure_recall(index.search(judged, k, max(width, k)), true)
+        recall = measure_recall(index.search(asked, k, max(width, k)), true)
         if recall >= WANTED_RECALL or width >= len(columns):
             break
     index.save(os.fspath(path))
     return IndexFile(kind, recall, k, width, len(judged))
+
+
+def lift_columns(columns: NDArray[np.float32]) -> NDArray[np.float32]:
+    """All of one length by one more coordinate, √(max ‖v‖² − ‖v‖²), which a row has as 0.
+
+    Then ‖v − u‖² = max ‖v‖² + ‖u‖² − 2 ⟨u, v⟩: the nearest column has the largest inner product.
+    Graphs of neighbors find the nearest far better than the largest product itself: of the ten best
+    films of MovieLens-1M, 79 % so and all but a few by distances.
+    """
+    sizes = np.sum(columns.astype(float) ** 2, axis=1)
+    more = np.sqrt(np.maximum(sizes.max(initial=0.0) - sizes, 0.0))
+    return np.column_stack([columns, more]).astype(np.float32)
 
 
 def find_exactly(
@@ -80,7 +95,7 @@ def measure_recall(found: NDArray[Any], true: NDArray[Any]) -> float:
 
 class _Hnswlib:
     def __init__(self, package: Any, vectors: NDArray[np.float32]) -> None:
-        self.index = package.Index(space="ip", dim=vectors.shape[1])
+        self.index = package.Index(space="l2", dim=vectors.shape[1])
         self.index.init_index(
             max_elements=len(vectors), M=LINKS, ef_construction=BUILD_WIDTH, random_seed=0
         )
@@ -97,7 +112,7 @@ class _Hnswlib:
 class _Faiss:
     def __init__(self, package: Any, vectors: NDArray[np.float32]) -> None:
         self.package = package
-        self.index = package.IndexHNSWFlat(vectors.shape[1], LINKS, package.METRIC_INNER_PRODUCT)
+        self.index = package.IndexHNSWFlat(vectors.shape[1], LINKS)
         self.index.hnsw.efConstruction = BUILD_WIDTH
         self.index.add(np.ascontiguousarray(vectors))
 
