@@ -86,7 +86,7 @@ def test_other_packages_give_the_same_cells(model) -> None:
     order = {"grade": ["A", "B", "C", "D"]}  # which polars has not kept
     other = clone(model).set_params(columns=order).fit(frame).transform(frame)
     assert other.schema == frame.schema
-    np.testing.assert_allclose(other["number"].to_numpy(), found["number"], rtol=1e-9)
+    np.testing.assert_allclose(other["number"].to_numpy(), found["number"], rtol=1e-4)
     assert other["city"].to_list() == found["city"].tolist()
     arrow = pa.Table.from_pandas(TABLE)
     filled = clone(model).fit(arrow).transform(arrow)

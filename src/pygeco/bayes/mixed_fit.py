@@ -100,31 +100,39 @@ def fit_mixed(
     trials = {s: [ColumnTrial()] * len(plans) for s in shapes}
     part = X[order[:MAX_TRIAL_ROWS]]
     rounds = min(MAX_ROUNDS, -(-MIN_MASKED // max(1, int(MASKED_SHARE * np.sum(~np.isnan(part))))))
+    starts: dict[str, TableGaussian | None] = dict.fromkeys(shapes)  # where sweeps begin
     for k in range(rounds):
         held = mask_cells(part, plans, seed, k)
         if not held.any():
             break
         for s in shapes:
-            found = _try(part, held, plans, s, seed)
+            found, starts[s] = _try(part, held, plans, s, seed, starts[s])
             trials[s] = [a + b for a, b in zip(trials[s], found, strict=True)]
     shape = _choose(trials)
     codes = [
         _trust(code, t)
         for code, t in zip(_code(X[order], plans, shape), trials[shape], strict=True)
     ]
-    gaussian = fit_coordinates(encode_table(X[order], codes), seed, listener)
+    gaussian = fit_coordinates(encode_table(X[order], codes), seed, listener, starts[shape])
     table = MixedTable(tuple(codes), gaussian, _measure_widths(trials[shape]))
     return MixedFit(table, shape, tuple(trials[shape]), len(order))
 
 
-def fit_coordinates(Z: Array, seed: int, listener: Listener | None = None) -> TableGaussian:
+def fit_coordinates(
+    Z: Array, seed: int, listener: Listener | None = None, start: TableGaussian | None = None
+) -> TableGaussian:
     """The Gaussian of coordinates; those that do not vary keep to their mean."""
     with np.errstate(invalid="ignore"):
         known = ~np.isnan(Z)
         count = np.maximum(known.sum(axis=0), 1)
         mean = np.where(known, Z, 0).sum(axis=0) / count
         varies = np.where(known, (Z - mean) ** 2, 0).sum(axis=0) > 1e-12 * count
-    found = fit_table(Z[:, varies], seed, listener)
+    near = None
+    if start is not None and len(start.mean) == Z.shape[1]:
+        near = TableGaussian.of_covariance(
+            start.mean[varies], start.covariance()[np.ix_(varies, varies)]
+        )
+    found = fit_table(Z[:, varies], seed, listener, near)
     components = np.zeros((len(found.components), Z.shape[1]))
     components[:, varies] = found.components
     mean[varies] = found.mean
@@ -178,12 +186,17 @@ def mask_cells(X: Array, plans: Sequence[Plan], seed: int, k: int) -> NDArray[np
 
 
 def _try(
-    X: Array, held: NDArray[np.bool_], plans: Sequence[Plan], shape: str, seed: int
-) -> list[ColumnTrial]:
+    X: Array,
+    held: NDArray[np.bool_],
+    plans: Sequence[Plan],
+    shape: str,
+    seed: int,
+    start: TableGaussian | None,
+) -> tuple[list[ColumnTrial], TableGaussian]:
     """Fit without the held cells, and compare."""
     seen = np.where(held, np.nan, X)
     codes = _code(seen, plans, shape)
-    gaussian = fit_coordinates(encode_table(seen, codes), seed)
+    gaussian = fit_coordinates(encode_table(seen, codes), seed, start=start)
     table = MixedTable(tuple(codes), gaussian, np.ones((len(plans), len(COVERAGES))))
     rows = np.flatnonzero(held.any(axis=1))
     found = []
@@ -192,7 +205,7 @@ def _try(
         own = belief.take(asked)
         truth = X[rows[own.rows], k]
         found.append(_compare(table, k, own, truth, seen[:, k]) if len(truth) else ColumnTrial())
-    return found
+    return found, gaussian
 
 
 def _compare(table: MixedTable, k: int, belief: Belief, truth: Array, seen: Array) -> ColumnTrial:

@@ -76,8 +76,8 @@ class MixedTable(NamedTuple):
         return self.gaussian.mean[own], covariance + self.gaussian.noise * np.eye(V.shape[1])
 
     def covariance(self) -> Array:
-        V, d = self.gaussian.components, len(self.gaussian.mean)
-        return (V.T * self.gaussian.deviations**2) @ V + self.gaussian.noise * np.eye(d)
+        """Of all coordinates."""
+        return self.gaussian.covariance()
 
     def widen(self, k: int, coverage: float) -> float:
         """The measured width of a column's intervals over that of a normal."""

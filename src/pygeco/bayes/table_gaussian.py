@@ -81,6 +81,11 @@ class TableGaussian(NamedTuple):
         part = (V.T * (squares / (squares + self.noise))) @ V
         return np.asarray((np.eye(len(self.mean)) - part) / self.noise)
 
+    def covariance(self) -> Array:
+        """Σ itself (d, d)."""
+        V = self.components
+        return np.asarray((V.T * self.deviations**2) @ V + self.noise * np.eye(len(self.mean)))
+
     def diagonal_precision(self) -> Array:
         """The diagonal of that inverse, in O(r d)."""
         squares = self.deviations**2
@@ -88,10 +93,13 @@ class TableGaussian(NamedTuple):
         return np.maximum((1 - part) / self.noise, np.finfo(float).tiny)
 
 
-def fit_table(Z: Array, seed: int, listener: Listener | None = None) -> TableGaussian:
+def fit_table(
+    Z: Array, seed: int, listener: Listener | None = None, start: TableGaussian | None = None
+) -> TableGaussian:
     """The Gaussian of the rows of Z (NaN for missing cells), whose columns are standardised.
 
-    `listener` is told of each sweep, and stops the fit by a true answer.
+    `listener` is told of each sweep, and stops the fit by a true answer. Sweeps of a covariance
+    begin at `start`, where it is given: one that is near saves most of them.
     """
     known = ~np.isnan(Z)
     Z, known = Z[known.any(axis=1)], known[known.any(axis=1)]
@@ -100,18 +108,22 @@ def fit_table(Z: Array, seed: int, listener: Listener | None = None) -> TableGau
         return TableGaussian.independent(d)
     work = n * d**2 + np.sum((d - known.sum(axis=1)).astype(float) ** 3)
     if d <= n and work <= MAX_WORK:
-        return TableGaussian.of_covariance(*fit_covariance(Z, listener))
+        return TableGaussian.of_covariance(*fit_covariance(Z, listener, start))
     data = Entries.from_dense(Z)
     found = fit_evidence(data, rank=min(n, d), seed=seed, listener=listener)
     return TableGaussian.of_posterior(found.posterior)
 
 
-def fit_covariance(Z: Array, listener: Listener | None = None) -> tuple[Array, Array]:
+def fit_covariance(
+    Z: Array, listener: Listener | None = None, start: TableGaussian | None = None
+) -> tuple[Array, Array]:
     """Mean and covariance; O(n d² + Σ u³) a sweep, u the missing cells of a row."""
     known, began = ~np.isnan(Z), time.perf_counter()
     X, (n, d) = np.where(known, Z, 0.0), Z.shape
     gaps = list_gaps(known)
-    mean, covariance = X.mean(axis=0), np.eye(d)
+    mean, covariance = X.mean(axis=0), np.asarray(np.eye(d), float)
+    if start is not None:
+        mean, covariance = start.mean, start.covariance()
     for sweep in range(MAX_SWEEPS):
         before, (X, spread) = X, _fill(X, known, gaps, mean, np.linalg.inv(covariance))
         mean = X.mean(axis=0)

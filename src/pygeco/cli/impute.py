@@ -13,211 +13,222 @@ from pygeco.cli.options import Json, Overwrite
 from pygeco.cli.outputs import check_output
 
 if TYPE_CHECKING:
-    from pygeco.arrays.low_rank import Array
-    from pygeco.estimators import LowRankImputer
-    from pygeco.io.matrices import Table
-    from pygeco.io.table_columns import Columns
+    from pygeco.diagnostics.imputation import FilledColumn
+
+
+Column = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A column's kind, such as 'grade=levels': number, heavy, positive, count, yes/no, "
+        "levels, category or skip; may be given again."
+    ),
+]
+Fill = Annotated[
+    str,
+    typer.Option(
+        help="auto, mean (best by squares) or median (best by absolute errors); auto is the mean "
+        "of numbers, the median of levels, the most probable category."
+    ),
+]
+Skip = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column that takes no part and stays as it is, such as a row number; may be given "
+        "again."
+    ),
+]
+Whole = Annotated[
+    bool,
+    typer.Option("--whole", help="With --rank or --alpha, fill whole numbers with whole numbers."),
+]
 
 
 def impute(
     table: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet, with missing cells.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The table to write.")],
+    column: Column = None,
+    fill: Fill = "auto",
+    picture: Annotated[
+        Path | None, typer.Option(help="A picture of how well each column is known (png, svg).")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="A page about the columns and their errors (html).")
+    ] = None,
     rank: Annotated[
-        int | None, typer.Option(min=0, help="Components; left to the evidence if not given.")
+        int | None,
+        typer.Option(min=0, help="Components of a low-rank matrix; fills columns of numbers."),
     ] = None,
     alpha: Annotated[
-        float | None, typer.Option(min=0, help="Ridge; left to the evidence if not given.")
+        float | None,
+        typer.Option(min=0, help="Ridge of a low-rank matrix; fills columns of numbers."),
     ] = None,
-    whole: Annotated[
-        bool,
-        typer.Option("--whole", help="Fill columns of whole numbers with whole numbers."),
-    ] = False,
-    skip: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Column that takes no part and stays as it is, such as a row number; may be "
-            "given again."
-        ),
-    ] = None,
+    whole: Whole = False,
+    skip: Skip = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the masked cells.")] = 0,
     overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
-    """Fill the missing cells of a table from the relations between its columns of numbers.
+    """Fill the missing cells of a table from the relations between its columns, of any kind.
 
-    Known cells stay as they are, and so do columns of other kinds; missing cells that are left are
-    counted. The error is measured at a tenth of the known cells, masked for it.
+    Kinds of columns are found and said; known cells and types stay as they are. Errors are
+    measured at a tenth of the known cells, masked for it.
     """
     with report_errors("impute"):
         voice = Voice(as_json)
-        settings = {"n_components": rank, "alpha": alpha, "random_state": seed}
-        _run(table, output, settings, whole, skip or [], overwrite, voice)
+        check_output(output, table, overwrite=overwrite)
+        if rank is not None or alpha is not None:
+            from pygeco.cli.impute_numbers import impute_numbers
+
+            settings = {"n_components": rank, "alpha": alpha, "random_state": seed}
+            impute_numbers(table, output, settings, whole, skip or [], overwrite, voice)
+            return
+        kinds = _read_kinds(column or [], skip or [])
+        extras = {"--picture": picture, "--report": report}
+        for path in extras.values():
+            check_output(path, table, output, kind="HTML" if path == report else "a picture")
+        _run(table, output, {"columns": kinds, "fill": fill, "random_state": seed}, extras, voice)
+
+
+def _read_kinds(given: list[str], skip: list[str]) -> dict[str, str]:
+    """Kinds by column, from 'name=kind'."""
+    kinds = dict.fromkeys(skip, "skip")
+    for wish in given:
+        name, sign, kind = wish.rpartition("=")
+        if not sign or not name:
+            raise ValueError(
+                f"--column: expected 'name=kind', such as 'grade=levels', not {wish!r}."
+            )
+        kinds[name] = kind
+    return kinds
 
 
 def _run(
     source: Path,
     output: Path,
     settings: dict[str, Any],
-    whole: bool,
-    skip: list[str],
-    overwrite: bool,
+    extras: dict[str, Path | None],
     voice: Voice,
 ) -> None:
-    import numpy as np
-
     from pygeco.arrays.whole_file import whole_file
-    from pygeco.io.matrices import TABLES, read_table, write_table
-    from pygeco.io.table_columns import inspect_columns
+    from pygeco.diagnostics.imputation import summarize_columns
+    from pygeco.estimators import LowRankImputer
+    from pygeco.estimators._imputer_answers import find_missing
+    from pygeco.io.matrices import TABLES, read_any_columns, write_table
+    from pygeco.io.table_columns import clear_missing
 
     for path in (source, output):
         if path.suffix.lower() not in TABLES:
             raise ValueError(f"{path}: expected a table ending in {', '.join(TABLES)}.")
-    check_output(output, source, overwrite=overwrite)
     began = time.perf_counter()
     with voice.busy(f"reading {source.name}"):
-        table = read_table(source)
-        columns = inspect_columns(table)
-    part = _part(table, columns, skip, source)
-    holes = int(np.isnan(table.values[:, part]).sum())
-    rounded = [name in columns.whole for name in np.array(table.names)[part]] if whole else []
-    with voice.busy(f"filling {holes:,} cells"):
-        filled, found = _fill(table.values[:, part], settings, rounded)
-    values = np.full(table.values.shape, np.nan)
-    values[:, part] = filled
+        table, named = read_any_columns(source)
+        table = clear_missing(table)
+    _check_columns(settings["columns"], table.column_names, source)
+    missing = find_missing(table)
+    with voice.busy(f"filling {int(missing.sum()):,} cells"):
+        model = LowRankImputer(**settings).fit(table)
+        filled = model.transform(table)
     with explain_write_errors(output), whole_file(output) as file:
-        write_table(file, table.filled(values), output, table.named)
-    told = {
-        "rows": len(values),
-        "columns": len(table.names),
-        "other_columns": table.others,
-        "missing": int(np.isnan(table.values).sum()),
-        "filled": holes,
-        **_left(table, columns, skip),
-        "row_number_columns": [name for name in columns.row_numbers if name not in skip],
-        "rows_without_numbers": int(np.isnan(table.values[:, part]).all(axis=1).sum()),
-        "strays": columns.strays,
-        **found,
+        write_table(file, filled, output, named)
+    columns = summarize_columns(model, missing.sum(axis=0))
+    written = _write_extras(model, columns, table.num_rows, source, extras)
+    told = _tell(columns, table, model.shape_) | {
+        "rows_without_cells": int(missing.all(axis=1).sum()),
         "seconds": round(time.perf_counter() - began, 3),
         "output": str(output),
+        **written,
     }
-    voice.result(told, _text(told, values.size))
+    voice.result(told, _text(told, columns, written))
 
 
-def _part(table: Table, columns: Columns, skip: list[str], source: Path) -> list[int]:
-    """The places of the columns that are filled; a sentence where there are none."""
-    import numpy as np
-
-    unknown = [name for name in skip if name not in table.arrow.column_names]
+def _check_columns(kinds: dict[str, str], names: list[str], source: Path) -> None:
+    unknown = [name for name in kinds if name not in names]
     if unknown:
-        there = ", ".join(map(repr, table.arrow.column_names[:8]))
-        raise ValueError(f"--skip: there is no column {unknown[0]!r} in {source}; it has {there}.")
-    apart = {*skip, *columns.empty}
-    part = [k for k, name in enumerate(table.names) if name not in apart]
-    if not part:
-        raise ValueError(f"{source} has no column with a known number to fill from.")
-    for k in part:
-        if np.isinf(table.values[:, k]).any():
-            raise ValueError(
-                f"{source}: column {table.names[k]!r} holds an infinite number; make the cell "
-                "empty, or leave the column out with --skip."
-            )
-    return part
+        there = ", ".join(map(repr, names[:8]))
+        raise ValueError(f"there is no column {unknown[0]!r} in {source}; it has {there}.")
 
 
-def _fill(
-    X: Array, settings: dict[str, Any], rounded: list[bool]
-) -> tuple[Array, dict[str, object]]:
-    """The cells filled, and how, with the error at masked cells; a table without gaps as it is."""
-    import numpy as np
+def _write_extras(
+    model: Any,
+    columns: list[FilledColumn],
+    rows: int,
+    source: Path,
+    extras: dict[str, Path | None],
+) -> dict[str, str]:
+    """The picture and the page, where they are asked for."""
+    picture, page = extras["--picture"], extras["--report"]
+    if picture is not None:
+        from pygeco import plot
 
-    from pygeco.estimators import LowRankImputer
-    from pygeco.estimators.masked_error import measure_masked_error
+        with explain_write_errors(picture):
+            plot.imputation(columns).figure.savefig(picture, dpi=150)
+    if page is not None:
+        from pygeco.reports.imputation import report_imputation
 
-    model: LowRankImputer = LowRankImputer(**settings)
-
-    def fill(X: Array) -> Array:
-        found = np.asarray(model.fit_transform(X))
-        found[:, rounded] = np.round(found[:, rounded])
-        return found
-
-    error, filled, gaps = None, X, bool(np.isnan(X).any())
-    if gaps:
-        error = measure_masked_error(fill, X, settings["random_state"])
-        filled = fill(X)
-    return filled, {
-        "rank": model.n_components_ if gaps else None,
-        "alpha": model.alpha_ if gaps else None,
-        "masked_cells": error.cells if error else 0,
-        "masked_error": error.error if error else None,
-        "masked_error_of_means": error.means if error else None,
-    }
+        with explain_write_errors(page):
+            report_imputation(model, columns, rows, page, f"{source.name}, filled")
+    found = {"picture": picture, "report": page}
+    return {name: str(path) for name, path in found.items() if path is not None}
 
 
-def _left(table: Table, columns: Columns, skip: list[str]) -> dict[str, object]:
-    """The missing cells that stay, by column, and the columns without a known cell."""
-    import numpy as np
+def _tell(columns: list[FilledColumn], table: Any, shape: str) -> dict[str, Any]:
+    """What a machine is told."""
+    from pygeco.io.table_columns import find_stray
 
-    counts = dict(columns.missing_elsewhere)
-    for name in {*skip, *columns.empty} & {*table.names}:
-        counts[name] = int(np.isnan(table.values[:, table.names.index(name)]).sum())
-    order = [name for name in table.arrow.column_names if counts.get(name)]
+    left = {c.name: c.missing for c in columns if c.kind == "skip" and c.missing}
+    strays = {c.name: find_stray(table.column(c.name)) for c in columns if c.kind == "skip"}
+    masked = [c for c in columns if c.relative is not None]
+    numbers = [c for c in masked if not c.is_category]
+    cells = sum(c.masked for c in numbers)
+    squares = sum(c.masked * (c.relative or 0.0) ** 2 for c in numbers)
     return {
-        "skipped": skip,
-        "empty_columns": columns.empty,
-        "left": sum(counts.values()),
-        "left_by_column": {name: counts[name] for name in order},
+        "rows": table.num_rows,
+        "columns": [c._asdict() | {"relative_error": c.relative} for c in columns],
+        "missing": sum(c.missing for c in columns),
+        "filled": sum(c.missing for c in columns if c.kind != "skip"),
+        "left": sum(left.values()),
+        "left_by_column": left,
+        "strays": {name: stray for name, stray in strays.items() if stray is not None},
+        "shape": shape,
+        "masked_cells": sum(c.masked for c in masked),
+        "relative_error_of_numbers": (squares / cells) ** 0.5 if cells else None,
     }
 
 
-def _text(found: dict[str, Any], cells: int) -> str:
+def _text(told: dict[str, Any], columns: list[FilledColumn], written: dict[str, str]) -> str:
     lines = [
-        f"{found['rows']:,} rows, {found['columns']} columns of numbers; "
-        f"{found['missing']:,} of {cells:,} cells were missing."
+        f"{told['rows']:,} rows, {len(columns)} columns; {told['missing']:,} of "
+        f"{told['rows'] * len(columns):,} cells were missing, {told['filled']:,} are filled."
     ]
-    apart = [
-        *found["other_columns"],
-        *(n for n in found["skipped"] if n not in found["other_columns"]),
-    ]
-    if apart:
-        lines.append(f"left as they are: {', '.join(apart)}.")
-    if found["rank"] is not None:
-        how = "by the evidence" if found["alpha"] is None else f"ridge {found['alpha']:g}"
-        lines.append(f"filled from {found['rank']} components, {how}: {found['filled']:,} cells.")
-        lines.append(_error_text(found))
-    if found["left"]:
-        counts = ", ".join(f"{name} {count:,}" for name, count in found["left_by_column"].items())
-        lines.append(f"still missing: {found['left']:,} cells ({counts}).")
-    return "\n".join(
-        [*lines, *_warnings(found), f"written: {found['output']} ({found['seconds']} s)"]
-    )
-
-
-def _error_text(found: dict[str, Any]) -> str:
-    if found["masked_error"] is None:
-        return "error: not known, too few cells are known to mask some."
-    return (
-        f"error at {found['masked_cells']:,} known cells, masked: {found['masked_error']:.3f} "
-        f"column deviations (the column means: {found['masked_error_of_means']:.3f})."
-    )
-
-
-def _warnings(found: dict[str, Any]) -> list[str]:
-    """A sentence for each thing that a reader may not expect."""
-    lines = [
-        f"warning: {name!r} has no known cell; it stays empty." for name in found["empty_columns"]
-    ]
-    lines += [
-        f"warning: {name!r} counts the rows; if it is no measurement, pass --skip {name!r}."
-        for name in found["row_number_columns"]
-    ]
+    wide = max(len(c.name) for c in columns)
+    lines += [f"  {c.name:{wide}}  {c.kind:8}  {_describe(c)}" for c in columns]
+    if told["masked_cells"]:
+        lines.append(f"errors are those of {told['masked_cells']:,} known cells, masked.")
+    else:
+        lines.append("errors: not known, too few cells are known to mask some.")
+    if told["left"]:
+        counts = ", ".join(f"{name} {count:,}" for name, count in told["left_by_column"].items())
+        lines.append(f"still missing: {told['left']:,} cells ({counts}).")
     lines += [
         f"warning: {name!r} holds text such as {stray!r} among its numbers and is not filled; "
         "make such cells empty."
-        for name, stray in found["strays"].items()
+        for name, stray in told["strays"].items()
     ]
-    if found["rows_without_numbers"]:
+    if told["rows_without_cells"]:
         lines.append(
-            f"warning: {found['rows_without_numbers']:,} rows have no known number; they get the "
-            "same means."
+            f"warning: {told['rows_without_cells']:,} rows have no known cell; they get the same "
+            "means."
         )
-    return lines
+    lines += [f"{name}: {path}" for name, path in written.items()]
+    return "\n".join([*lines, f"written: {told['output']} ({told['seconds']} s)"])
+
+
+def _describe(column: FilledColumn) -> str:
+    if column.kind == "skip":
+        return f"left as it is: {column.note}."
+    parts = [column.note, f"{column.missing:,} filled"]
+    if column.relative is not None and column.is_category:
+        parts.append(f"{column.error:.0%} wrong (the most frequent: {column.null:.0%})")
+    elif column.relative is not None:
+        parts.append(f"± {column.error:.3g} (the mean: ± {column.null:.3g})")
+    return "; ".join(parts) + "."

@@ -27,6 +27,7 @@ from pygeco.diagnostics.clicks import (
     measure_popularity,
 )
 from pygeco.diagnostics.curves import Curve, measure_curve
+from pygeco.diagnostics.imputation import FilledColumn, summarize_columns
 from pygeco.diagnostics.judging import (
     Bins,
     Judged,
@@ -47,6 +48,7 @@ __all__ = [
     "ClickLists",
     "Component",
     "Curve",
+    "FilledColumn",
     "Group",
     "GroupEffect",
     "Judged",
@@ -78,5 +80,6 @@ __all__ = [
     "measure_long_tail",
     "measure_popularity",
     "predict_by_rules",
+    "summarize_columns",
     "to_data_scale",
 ]

@@ -125,13 +125,8 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     Columns of numbers are found; empty cells, NA, NaN, null, ? and - are missing. The first line is
     data if it has a number; only a frame's own count of its columns, and years, are names.
     """
-    source = Path(path)
     pa = pyarrow()
-    with explain_parse_errors(str(path)):
-        table, named = _parquet(source) if source.suffix.lower() == ".parquet" else _text(source)
-        columns = table.column_names
-    if len(set(columns)) < len(columns):
-        raise ReadError(f"{path}: two columns have the same name; rename one.")
+    table, named = read_any_columns(path)
     numbers = [f.name for f in table.schema if _is_number(f.type)]
     if not numbers or not table.num_rows:
         shown = ", ".join(repr(name) for name in table.column_names[:8]) or "none"
@@ -141,6 +136,17 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     values = np.column_stack([column.to_numpy(zero_copy_only=False) for column in cast])
     others = [name for name in table.column_names if name not in numbers]
     return Table(values, numbers, others, table, named)
+
+
+def read_any_columns(path: str | os.PathLike[str]) -> tuple[Any, bool]:
+    """An Arrow table of columns of any type, and whether the file names them."""
+    source = Path(path)
+    with explain_parse_errors(str(path)):
+        table, named = _parquet(source) if source.suffix.lower() == ".parquet" else _text(source)
+        columns = table.column_names
+    if len(set(columns)) < len(columns):
+        raise ReadError(f"{path}: two columns have the same name; rename one.")
+    return table, named
 
 
 def write_table(file: BinaryIO, table: Any, path: Path, named: bool = True) -> None:

@@ -69,6 +69,20 @@ def count_missing(column: Any) -> int:
     return absent
 
 
+def clear_missing(table: Any) -> Any:
+    """An Arrow table in which texts that say "missing", such as NA or ?, are missing."""
+    import pyarrow.compute as pc
+
+    for k, column in enumerate(table.columns):
+        if is_text(column):
+            names = pyarrow().array(MISSING, column.type)
+            gone = pc.is_in(column, value_set=names)
+            if pc.any(gone).as_py():
+                cleared = pc.if_else(gone, None, column)
+                table = table.set_column(k, table.field(k), cleared)
+    return table
+
+
 def find_stray(column: Any) -> str | None:
     """A text among the numbers of a column, or None where it is no column of numbers."""
     if not is_text(column):

@@ -6,6 +6,7 @@ ax.figure.savefig("path.png")
 
 from pygeco.plot.attributes import attributes
 from pygeco.plot.completion import calibration, path, residuals, spectrum
+from pygeco.plot.imputation import imputation
 from pygeco.plot.maps import factors, frames, parts
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "calibration",
     "factors",
     "frames",
+    "imputation",
     "parts",
     "path",
     "residuals",

@@ -201,13 +201,13 @@ def describe_reproduction(model: Completion) -> dict[str, Any]:
     return {
         "settings": [(name, repr(value)) for name, value in shown.items()],
         "code": f"{type(model).__name__}({given}).fit(cells)",
-        "versions": [("Python", platform.python_version()), *_versions()],
+        "versions": [("Python", platform.python_version()), *list_versions()],
         "machine": f"{platform.system()} {platform.machine()}, {sys.byteorder}-endian",
         "written": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
 
 
-def _versions() -> list[tuple[str, str]]:
+def list_versions() -> list[tuple[str, str]]:
     found = []
     for name in PACKAGES:
         try:

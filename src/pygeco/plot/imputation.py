@@ -1,0 +1,47 @@
+"""A picture of an imputation: how well each column of a table is known from the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pygeco.diagnostics.imputation import FilledColumn
+from pygeco.plot import style
+
+MAX_COLUMNS = 40  # that are drawn, those with the most missing cells
+
+
+def imputation(columns: Sequence[FilledColumn], *, ax: Any = None) -> Any:
+    """Draw the error of each column at masked cells, beside that of means.
+
+    Parameters
+    ----------
+    columns : sequence of FilledColumn
+        What `diagnostics.summarize_columns` tells.
+    ax : matplotlib Axes or None, default=None
+        None makes new ones.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> from pygeco import plot
+    >>> from pygeco.diagnostics import FilledColumn
+    >>> ax = plot.imputation([FilledColumn("age", "count", "", 12, 80, 6.0, 12.0, False)])
+    """
+    known = [column for column in columns if column.relative is not None]
+    known = sorted(known, key=lambda column: -column.missing)[:MAX_COLUMNS]
+    known = sorted(known, key=lambda column: -(column.relative or 0.0))
+    ax = style.axes(ax, (6.4, max(2.2, 0.8 + 0.27 * len(known))))
+    places = range(len(known))
+    tones = [style.TEST if column.is_category else style.TRAIN for column in known]
+    ax.barh(places, [column.relative for column in known], color=tones, height=0.62)
+    ax.axvline(1, color=style.MUTED, lw=1, ls="--")
+    ax.set_yticks(places, [f"{c.name} ({c.kind}, {c.missing:,} missing)" for c in known])
+    style.finish(ax, "error at masked cells, over that of the mean", "")
+    ax.grid(axis="x", color=style.GRID, lw=0.7)
+    ax.grid(axis="y", visible=False)
+    ax.set_xlim(0, max([1.1, *(1.05 * (column.relative or 0.0) for column in known)]))
+    return ax
