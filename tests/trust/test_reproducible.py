@@ -17,11 +17,11 @@ SCRIPT = Path(__file__).parents[1] / "fit_cases.py"
 POOLS = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-def digests(threads=None, **environment) -> str:
+def digests(threads=None, *, once=False, **environment) -> str:
     """What the script prints in a process of its own: a line for each kind of fit."""
     counts = {} if threads is None else dict.fromkeys(POOLS, str(threads))
     run = subprocess.run(
-        [sys.executable, str(SCRIPT)],
+        [sys.executable, str(SCRIPT), *(["once"] if once else [])],
         env=os.environ | counts | environment,
         capture_output=True,
         text=True,
@@ -34,7 +34,7 @@ def digests(threads=None, **environment) -> str:
 
 @pytest.fixture(scope="module")
 def one_thread() -> str:
-    found = digests(1)
+    found = digests(1, once=not SOAK)  # with several threads they are all made twice
     assert len(found.splitlines()) >= 30
     return found
 
