@@ -20,6 +20,7 @@ from pygeco.models.ranking import Best
 from pygeco.models.seen import Positions, Seen, hide_cells
 
 CELLS_AT_ONCE = 1 << 21  # scores in memory at a time: 8 MB
+SPARE = 32  # columns beside a list that rounding could bring into it
 CANDIDATES = 64  # columns by choice that are looked at first, beside four times the list
 
 
@@ -84,13 +85,10 @@ def list_rows(
 ) -> Best:
     """The lists of fitted rows, with predicted values; as `CompletionModel.best` gives them."""
     k = min(k, model.shape[1] if allowed is None else int(allowed.sum()))
-    is_by_value = by == "value" or scores is None or (by == "auto" and np.isinf(scores.power))
-    if scores is None or is_by_value:
-        return model.best(
-            rows, k, by="value", hide_seen=hides, hide_held_out=hides, allowed=allowed
-        )
-    step = max(1, CELLS_AT_ONCE // model.shape[1])
     hidden = [cells for cells in (model.seen, model.held_out) if hides and cells is not None]
+    if scores is None or by == "value" or (by == "auto" and np.isinf(scores.power)):
+        return _list_values(model, rows, k, hidden, allowed)
+    step = max(1, CELLS_AT_ONCE // model.shape[1])
     found = []
     for at in range(0, len(rows), step):
         some = rows[at : at + step]
@@ -100,6 +98,37 @@ def list_rows(
         if allowed is not None:
             choice[:, ~allowed] = -np.inf
         found.append(_list_choices(model, scores, some, choice, k, by))
+    return Best(*(np.concatenate(part) for part in zip(*found, strict=True)))
+
+
+def _list_values(
+    model: CompletionModel,
+    rows: Positions,
+    k: int,
+    hidden: list[Seen],
+    allowed: NDArray[np.bool_] | None,
+) -> Best:
+    """Lists by value alone: screened in single precision, put in order in double."""
+    A, biases, n = model.factors, model.biases, model.shape[1]
+    wide = min(n, k + SPARE)
+    step = max(1, min(CELLS_AT_ONCE // n, CELLS_AT_ONCE // max(1, wide * A.rank)))
+    found = []
+    for at in range(0, len(rows), step):
+        some = rows[at : at + step]
+        left = A.U[some] * A.s
+        table = (left @ A.V.T).astype(np.float32, copy=False)
+        table += (biases.col - biases.col.mean()).astype(np.float32)
+        for cells in hidden:
+            hide_cells(table, some, cells)
+        if allowed is not None:
+            table[:, ~allowed] = -np.inf
+        columns, _ = _find_largest(table, wide)
+        exact = np.einsum("ir,ikr->ik", left.astype(float), A.V[columns].astype(float))
+        exact += biases.col[columns]
+        values = model.respond(exact + (biases.mean + biases.row[some])[:, None])
+        exact[np.isneginf(np.take_along_axis(table, columns, axis=1))] = -np.inf
+        best = _sort_best(columns, exact, values, k)
+        found.append(Best(best.columns, best.values))
     return Best(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
 
