@@ -46,10 +46,12 @@ def test_eight_threads_ask_one_model(layer) -> None:
 
 
 def test_every_kernel_on_all_cores_takes_turns() -> None:
-    """One that is compiled elsewhere would end the process where numba's layer is workqueue."""
+    """One that is run from elsewhere would end the process where numba's layer is workqueue."""
     home = Path(pygeco.__file__).parent
-    found = [path.name for path in home.rglob("*.py") if "parallel=True" in path.read_text("utf-8")]
-    assert found == ["parallel.py"]
+    texts = {path.name: path.read_text("utf-8") for path in home.rglob("*.py")}
+    assert [name for name in texts if "parallel=True" in texts[name]] == ["launching.py"]
+    users = {name for name in texts if "find_runner" in texts[name] or "_run_parts" in texts[name]}
+    assert users == {"launching.py", "parallel.py"}
 
 
 def test_fits_in_one_process() -> None:
