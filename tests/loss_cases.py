@@ -35,7 +35,7 @@ CASES = {
     "squared": (losses.Squared(), _real),
     "huber": (losses.Huber(0.7), _real),
     "pseudo-huber": (losses.PseudoHuber(0.5), _real),
-    "log-cosh": (losses.LogCosh(), _real),
+    "log-cosh": (losses.LogCosh(1.0), _real),
     "absolute": (losses.Absolute(0.3), _real),
     "quantile": (losses.Quantile(0.8, 0.4), _real),
     "logistic": (losses.Logistic(), _labels),

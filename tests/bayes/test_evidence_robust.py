@@ -139,11 +139,13 @@ def test_a_tenth_of_gross_outliers_leaves_no_trace() -> None:
         assert model.rank_ == 2
         assert error(model, truth) < 0.02
         assert model.loss_.delta == pytest.approx(0.02, rel=0.2)
-        mean, deviation = model.predict(rows, cols, return_std=True)
-        clean = np.abs(seen - truth)[rows, cols] < 0.1
-        inside = np.abs(mean - seen[rows, cols])[clean] < 1.645 * deviation[clean]
-        assert inside.mean() > 0.85
-        assert 0.01 < deviation[clean].mean() < 0.03
+        _, deviation = model.predict(rows, cols, return_std=True)
+        np.testing.assert_allclose(deviation, 20 * 0.1**0.5, rtol=0.15)  # one in ten is wild
+        low, high = model.predict_interval(rows, cols, 0.8)
+        given = seen[rows, cols]
+        clean = np.abs(given - truth[rows, cols]) < 0.1
+        assert ((low <= given) & (given <= high))[clean].mean() > 0.85
+        assert 0.02 < (high - low)[clean].mean() < 0.06  # ordinary cells have their own size
 
 
 def test_without_outliers_little_is_lost() -> None:
@@ -242,3 +244,33 @@ def test_the_step_of_the_path_speaks_of_the_loss(loss) -> None:
     A = model.factors_.to_dense()
     assert step.certificate.inner == pytest.approx(np.sum(G * A), abs=1e-4 * step.objective)
     assert step.certificate.sigma == pytest.approx(np.linalg.norm(G, 2), rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["squared", *ROBUST, "quantile"])
+def test_the_answer_goes_with_the_units_of_the_data(name) -> None:
+    rng = np.random.default_rng(0)
+    Y = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 30)) + 0.3 * rng.standard_t(
+        3, (40, 30)
+    )
+    at = np.nonzero(rng.random(Y.shape) < 0.6)
+    settings = {"loss": name, "random_state": 0, "pattern": False}
+    plain, large = (
+        MatrixCompletion(**settings).fit((*at, size * Y[at], Y.shape)).to_dense() / size
+        for size in (1.0, 731.0)
+    )
+    np.testing.assert_allclose(large, plain, atol=1e-5 * np.abs(plain).max())
+
+
+@pytest.mark.parametrize("name", ["huber", "absolute"])
+def test_deviations_and_intervals_know_of_wild_cells(name) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.standard_normal((120, 2)) @ rng.standard_normal((2, 90))
+    Y = truth + 0.3 * rng.standard_t(2.5, truth.shape)
+    known = rng.random(Y.shape) < 0.5
+    cells = (*np.nonzero(known), Y[known], Y.shape)
+    model = MatrixCompletion(loss=name, random_state=0, pattern=False).fit(cells)
+    rows, cols = np.nonzero(~known)
+    values, deviation = model.predict(rows, cols, return_std=True)
+    np.testing.assert_allclose(np.mean(deviation**2), np.mean((values - Y[~known]) ** 2), rtol=0.25)
+    low, high = model.predict_interval(rows, cols, 0.9)
+    assert 0.88 < np.mean((low <= Y[~known]) & (Y[~known] <= high)) < 0.92

@@ -21,9 +21,9 @@ def test_the_value_is_the_conjugate_at_a_scaled_slope(name, scale) -> None:
 def test_the_sum_over_cells_is_a_weighted_mean_of_it() -> None:
     rows, cols, w = np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([1.0, 2.0, 0.5])
     y, A = np.array([1.0, -2.0, 0.5]), LowRank.from_dense(np.arange(4.0).reshape(2, 2))
-    entries = Entries(rows, cols, y, loss="log-cosh", sample_weight=w)
+    entries = Entries(rows, cols, y, loss=losses.LogCosh(1.0), sample_weight=w)
     z = A.to_dense()[rows, cols]
-    loss = losses.LogCosh()
+    loss = losses.LogCosh(1.0)
     dual = dual_of_losses(entries, A)
     for scale in (0.3, 1.0):
         a = scale * loss.slope(z, y)

@@ -38,7 +38,8 @@ LEAST_NOISE = 1e-9
 class Posterior:
     """Both sides' means and variances, in units where the data have mean 0 and deviation 1.
 
-    `weighing` is that of the cells, under a robust loss. `drift` is what time adds. Under a
+    `weighing` is that of the cells, under a robust loss: 1 / `tau` is the variance of the noise of
+    ordinary cells then, and `tails` times that of all. `drift` is what time adds. Under a
     `likelihood` the units are those of its z, and 1 / `tau` is the mean variance of its squares.
     """
 
@@ -52,6 +53,7 @@ class Posterior:
     weighing: Weighing | None = None
     drift: Drift | None = None
     likelihood: Likelihood | None = None
+    tails: float = 1.0
 
     @property
     def rank(self) -> int:
@@ -92,7 +94,7 @@ class Posterior:
         """Var of a new observation at the cells, time apart: of its mean, and the noise."""
         r, c = self.rows, self.cols
         rows, cols = on(rows, r.bias), on(cols, r.bias)
-        out = full(len(rows), 1 / self.tau if noise else 0.0, r.bias)
+        out = full(len(rows), self.tails / self.tau if noise else 0.0, r.bias)
         for part in parts(len(out), 1 << 16):
             i, j = rows[part], cols[part]
             u, wu, v, wv = r.factor[i], r.variance[i], c.factor[j], c.variance[j]

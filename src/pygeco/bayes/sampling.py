@@ -119,7 +119,7 @@ class _Collector:
             scale * self.mean.col,
             scale * error,
             tuple(self.draws),
-            float(np.mean(self.noises)),
+            start.tails * float(np.mean(self.noises)),
             scale,
             len(self.noises),
             self.drift.result(),

@@ -18,13 +18,14 @@ from pygeco.bayes.drift import Drift
 from pygeco.bayes.evidence import fit_evidence, reason_to_end
 from pygeco.bayes.informed import match_groups
 from pygeco.bayes.posterior import NOTHING, Known, Posterior
+from pygeco.bayes.priors import FLOAT
 from pygeco.bayes.sampling import sample_posterior
 from pygeco.bayes.timing import subtract_drift
 from pygeco.engines import session
 from pygeco.estimators._checkpoint import Checkpoint, StageKeeper
 from pygeco.estimators._choices import limit_rank
 from pygeco.estimators._known import Told, learn_known
-from pygeco.losses import Loss
+from pygeco.losses import Loss, Squared
 from pygeco.losses.weighted_squares import Weighing
 from pygeco.models.slab_arrays import place_rows
 from pygeco.objectives import Entries
@@ -74,10 +75,8 @@ def fit_by_evidence(
         found, sweeps, stop = rounds
         cells = entries
         if loss.robust:
-            cells, weighing = _weigh_cells(entries, loss, offsets, found)
-            entries, found = entries.with_loss(weighing.loss), replace(found, weighing=weighing)
-        if found.likelihood is not None:
-            entries = entries.with_loss(found.likelihood.loss)
+            cells, found = _weigh_last(entries, loss, offsets, found)
+        entries = entries.with_loss(_settle_loss(entries, found))
         factors, biases = found.factors(), found.biases()
         if settings.posterior and stop is not Stop.CALLBACK:
             most = None if rank == "auto" else limit
@@ -164,6 +163,31 @@ def _weigh_cells(
     else:
         factors, biases = found.factors(), found.biases()
     return entries.reweigh(factors, biases.mean + biases.row, biases.col, loss)
+
+
+def _weigh_last(
+    entries: Entries, loss: Loss, offsets: tuple[str, ...], found: Posterior
+) -> tuple[Entries, Posterior]:
+    """Weighted squares about the last posterior, which then knows of them and of wild cells."""
+    cells, weighing = _weigh_cells(entries, loss, offsets, found)
+    return cells, replace(found, weighing=weighing, tails=_measure_tails(entries, found))
+
+
+def _settle_loss(entries: Entries, found: Posterior) -> Loss:
+    """The loss with what the fit settled of it."""
+    if found.likelihood is not None:
+        return found.likelihood.loss
+    return entries.loss if found.weighing is None else found.weighing.loss
+
+
+def _measure_tails(entries: Entries, found: Posterior) -> float:
+    """How much larger the mean squared error is than the noise of ordinary cells.
+
+    What a new cell deviates by is not weighted: it may be a wild one.
+    """
+    data = entries.with_loss(Squared()).standardize(found.mean, found.scale, FLOAT)
+    error = data.squared_error(found.rows, found.cols) / data.total_weight
+    return max(1.0, found.tau * error)
 
 
 def _leave_out_time(entries: Entries, drift: Drift | None, known: Known, scale: float) -> Entries:

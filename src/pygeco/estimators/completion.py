@@ -37,12 +37,13 @@ class MatrixCompletion(_CompletionFolding):
     loss : str or Loss, default="squared"
         "squared", "huber", "pseudo-huber", "log-cosh", "absolute", "quantile", "logistic",
         "smoothed-hinge", "poisson", "ordinal", or an object from `pygeco.losses`. Labels are −1/+1
-        or 0/1. Huber's threshold, left open, comes from the residuals: with the evidence from the
-        model's own, else from those of row and column means.
+        or 0/1. Thresholds and widths that are left open come from the residuals: with the evidence
+        from the model's own, else from those of row and column means. The cut points of levels and
+        the dispersion of counts are estimated with the rest.
     penalty : "auto", "evidence", Penalty or None, default="auto"
         "evidence", `pygeco.Ridge(alpha)`, `pygeco.Trace(alpha)`, `pygeco.Schatten(alpha, p)`, or
-        None. "auto" is the evidence for the squared loss and for those that outliers pull less
-        (Huber's, pseudo-Huber, log-cosh, absolute), unless a solver is given, and else None.
+        None. "auto" is the evidence, unless a solver is given; for the losses of margins and
+        quantiles, and for those of your own, it is None.
     biases : "auto", bool, or some of "global", "row", "column", default="auto"
         Offsets μ + b_i + c_j. With the evidence, where "auto" is True, they are fitted jointly
         with the low-rank part. Else "auto" is False, and they are fitted first, by the same loss;

@@ -89,6 +89,7 @@ POSTERIOR = parts(
     scale=number(0),
     drift=optional(drift),
     likelihood=optional(of(Likelihood)),
+    tails=number(0),
 )
 AVERAGE = parts(
     Average,

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pygeco.arrays.low_rank import Array
-from pygeco.losses.base import check_positive, limit_to_domain, namespace
+from pygeco.losses.base import check_positive, find_scale, limit_to_domain, namespace
 from pygeco.losses.regression import Regression
+
+DEFAULT_WIDTH = 0.1  # of the rounded corner, in robust standard deviations
+
+
+def find_width(x: Array, weights: Array | None = None) -> float:
+    """The width of the rounded corner for residuals x."""
+    return DEFAULT_WIDTH * find_scale(x, weights)
 
 
 @dataclass(frozen=True)
@@ -15,8 +22,9 @@ class Absolute(Regression):
 
     Parameters
     ----------
-    width : float, default=0.1
-        ε, in the units of the data.
+    width : float or None, default=None
+        ε, in the units of the data. None is a tenth of the robust standard deviation of the
+        residuals; 0.1 before these are known.
 
     Examples
     --------
@@ -26,33 +34,47 @@ class Absolute(Regression):
     [99.9]
     """
 
-    width: float = 0.1
+    width: float | None = None
     name = "absolute"
     robust = True
+    settled_power = 1  # squares of the weights would count next to nothing but the nearest cells
 
     def __post_init__(self) -> None:
-        check_positive("width", self.width)
+        if self.width is not None:
+            check_positive("width", self.width)
+
+    @property
+    def _width(self) -> float:
+        return DEFAULT_WIDTH if self.width is None else self.width
+
+    def fitted(
+        self, y: Array, residuals: Array | None = None, weights: Array | None = None
+    ) -> Absolute:
+        """The width from the residuals, or from the values about their median."""
+        if self.width is not None:
+            return self
+        return replace(self, width=find_width(y if residuals is None else residuals, weights))
 
     @property
     def smoothness(self) -> float:
-        return 1 / self.width
+        return 1 / self._width
 
     def value(self, z: Array, y: Array) -> Array:
         x = z - y
-        return x * x / (self.width + (x * x + self.width**2) ** 0.5)
+        return x * x / (self._width + (x * x + self._width**2) ** 0.5)
 
     def slope(self, z: Array, y: Array) -> Array:
         x = z - y
-        return x / (x * x + self.width**2) ** 0.5
+        return x / (x * x + self._width**2) ** 0.5
 
     def curvature(self, z: Array, y: Array) -> Array:
-        root = ((z - y) ** 2 + self.width**2) ** 0.5
-        return (self.width / root) ** 2 / root
+        root = ((z - y) ** 2 + self._width**2) ** 0.5
+        return (self._width / root) ** 2 / root
 
     def conjugate(self, a: Array, y: Array) -> Array:
         left = 1 - a * a
         root = namespace(a).maximum(left, 0) ** 0.5
-        return limit_to_domain(left >= -1e-12, a * y + self.width * (1 - root))
+        return limit_to_domain(left >= -1e-12, a * y + self._width * (1 - root))
 
 
 @dataclass(frozen=True)
@@ -66,8 +88,9 @@ class Quantile(Regression):
     ----------
     q : float, default=0.5
         The quantile, strictly between 0 and 1.
-    width : float, default=0.1
-        μ, in the units of the data.
+    width : float or None, default=None
+        μ, in the units of the data. None is a tenth of the robust standard deviation of the
+        residuals; 0.1 before these are known.
 
     Examples
     --------
@@ -78,29 +101,42 @@ class Quantile(Regression):
     """
 
     q: float = 0.5
-    width: float = 0.1
+    width: float | None = None
     name = "quantile"
 
     def __post_init__(self) -> None:
-        check_positive("width", self.width)
+        if self.width is not None:
+            check_positive("width", self.width)
         if not 0 < self.q < 1:
             raise ValueError(f"q: must be strictly between 0 and 1, not {self.q!r}.")
 
     @property
+    def _width(self) -> float:
+        return DEFAULT_WIDTH if self.width is None else self.width
+
+    def fitted(
+        self, y: Array, residuals: Array | None = None, weights: Array | None = None
+    ) -> Quantile:
+        """The width from the residuals, or from the values about their median."""
+        if self.width is not None:
+            return self
+        return replace(self, width=find_width(y if residuals is None else residuals, weights))
+
+    @property
     def smoothness(self) -> float:
-        return 1 / self.width
+        return 1 / self._width
 
     def value(self, z: Array, y: Array) -> Array:
         g = -self.slope(z, y)
-        return g * (y - z) - self.width * g * g / 2
+        return g * (y - z) - self._width * g * g / 2
 
     def slope(self, z: Array, y: Array) -> Array:
-        return namespace(z).clip((z - y) / self.width, -self.q, 1 - self.q)
+        return namespace(z).clip((z - y) / self._width, -self.q, 1 - self.q)
 
     def curvature(self, z: Array, y: Array) -> Array:
-        g = (z - y) / self.width
-        return ((g >= -self.q) & (g <= 1 - self.q)).astype(z.dtype) / self.width
+        g = (z - y) / self._width
+        return ((g >= -self.q) & (g <= 1 - self.q)).astype(z.dtype) / self._width
 
     def conjugate(self, a: Array, y: Array) -> Array:
         domain = (a >= -self.q - 1e-12) & (a <= 1 - self.q + 1e-12)
-        return limit_to_domain(domain, a * y + self.width * a * a / 2)
+        return limit_to_domain(domain, a * y + self._width * a * a / 2)

@@ -164,6 +164,16 @@ def robust_scale(residuals: Array, weights: Array | None = None) -> float:
     return 1.4826 * median(np.abs(residuals - median(residuals, weights)), weights)
 
 
+def find_scale(x: Array, weights: Array | None = None) -> float:
+    """The robust scale of numbers; where most are alike, 1.25 · mean |x − median x|, or one."""
+    scale = robust_scale(x, weights)
+    if scale > 0 or not len(x):
+        return scale or 1.0
+    away = np.abs(x - median(x, weights)).astype(float)
+    total = float(away.sum() if weights is None else (away * weights).sum())
+    return 1.2533 * total / float(len(x) if weights is None else weights.sum()) or 1.0
+
+
 def median(x: Array, weights: Array | None = None) -> float:
     """The median; with weights, that of x_i given w_i times: halfway where two would do."""
     if weights is None:

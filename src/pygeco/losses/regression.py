@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from pygeco.arrays.low_rank import Array
-from pygeco.losses.base import Loss, check_positive, limit_to_domain, namespace, robust_scale, xlogx
+from pygeco.losses.base import (
+    Loss,
+    check_positive,
+    find_scale,
+    limit_to_domain,
+    namespace,
+    robust_scale,
+    xlogx,
+)
 
 
 class Regression(Loss):
@@ -16,6 +25,8 @@ class Regression(Loss):
 
     regression = True
     nonnegative = True
+    # The power of the weights of cells where the scale is left to the residuals; see `Weighing`.
+    settled_power: ClassVar[int] = 2
 
     def stiffness(self, z: Array, y: Array) -> Array:
         """ℓ″, held above a tenth of ℓ′/(z − y), the curvature of reweighted least squares.
@@ -144,8 +155,9 @@ class PseudoHuber(Regression):
 
     Parameters
     ----------
-    delta : float, default=1.0
-        δ, where the square turns into a line.
+    delta : float or None, default=None
+        δ, where the square turns into a line. None is two robust standard deviations of the
+        residuals; 1 before these are known.
 
     Examples
     --------
@@ -155,31 +167,44 @@ class PseudoHuber(Regression):
     [0.0]
     """
 
-    delta: float = 1.0
+    delta: float | None = None
     name = "pseudo-huber"
     robust = True
 
     def __post_init__(self) -> None:
-        check_positive("delta", self.delta)
+        if self.delta is not None:
+            check_positive("delta", self.delta)
+
+    @property
+    def _delta(self) -> float:
+        return 1.0 if self.delta is None else self.delta
+
+    def fitted(
+        self, y: Array, residuals: Array | None = None, weights: Array | None = None
+    ) -> PseudoHuber:
+        """δ from the residuals, or from the values about their median where there are none."""
+        if self.delta is not None:
+            return self
+        return replace(self, delta=2 * find_scale(y if residuals is None else residuals, weights))
 
     @property
     def smoothness(self) -> float:
         return 1.0
 
     def value(self, z: Array, y: Array) -> Array:
-        x = (z - y) / self.delta
+        x = (z - y) / self._delta
         # √(1+x²) − 1 = x² / (1 + √(1+x²)) keeps its digits for small x.
-        return self.delta**2 * x * x / (1 + (1 + x * x) ** 0.5)
+        return self._delta**2 * x * x / (1 + (1 + x * x) ** 0.5)
 
     def slope(self, z: Array, y: Array) -> Array:
         x = z - y
-        return x / (1 + (x / self.delta) ** 2) ** 0.5
+        return x / (1 + (x / self._delta) ** 2) ** 0.5
 
     def curvature(self, z: Array, y: Array) -> Array:
-        return (1 + ((z - y) / self.delta) ** 2) ** -1.5
+        return (1 + ((z - y) / self._delta) ** 2) ** -1.5
 
     def conjugate(self, a: Array, y: Array) -> Array:
-        d = self.delta
+        d = self._delta
         left = 1 - (a / d) ** 2
         root = namespace(a).maximum(left, 0) ** 0.5
         return limit_to_domain(left >= -1e-12, a * y + d * d * (1 - root))
@@ -187,7 +212,12 @@ class PseudoHuber(Regression):
 
 @dataclass(frozen=True)
 class LogCosh(Regression):
-    """ℓ = log cosh x, x = z − y: squared near zero, absolute far away.
+    """ℓ = s² log cosh(x/s), x = z − y: squared near zero, absolute far away.
+
+    Parameters
+    ----------
+    scale : float or None, default=None
+        s. None is the robust standard deviation of the residuals; 1 before these are known.
 
     Examples
     --------
@@ -197,26 +227,45 @@ class LogCosh(Regression):
     [1.0]
     """
 
+    scale: float | None = None
     name = "log-cosh"
     robust = True
+
+    def __post_init__(self) -> None:
+        if self.scale is not None:
+            check_positive("scale", self.scale)
+
+    @property
+    def _scale(self) -> float:
+        return 1.0 if self.scale is None else self.scale
+
+    def fitted(
+        self, y: Array, residuals: Array | None = None, weights: Array | None = None
+    ) -> LogCosh:
+        """The scale from the residuals, or from the values about their median."""
+        if self.scale is not None:
+            return self
+        return replace(self, scale=find_scale(y if residuals is None else residuals, weights))
 
     @property
     def smoothness(self) -> float:
         return 1.0
 
     def value(self, z: Array, y: Array) -> Array:
-        xp = namespace(z)
-        x = xp.abs(z - y)
+        xp, s = namespace(z), self._scale
+        x = xp.abs(z - y) / s
         # log(1 + 2 sinh²(x/2)) keeps its digits for small x, the other form its range.
         near = xp.log1p(2 * xp.sinh(xp.minimum(x, 1) / 2) ** 2)
-        return xp.where(x < 1, near, x + xp.log1p(xp.exp(-2 * x)) - math.log(2))
+        return s * s * xp.where(x < 1, near, x + xp.log1p(xp.exp(-2 * x)) - math.log(2))
 
     def slope(self, z: Array, y: Array) -> Array:
-        return namespace(z).tanh(z - y)
+        return self._scale * namespace(z).tanh((z - y) / self._scale)
 
     def curvature(self, z: Array, y: Array) -> Array:
-        return 1 - namespace(z).tanh(z - y) ** 2
+        return 1 - namespace(z).tanh((z - y) / self._scale) ** 2
 
     def conjugate(self, a: Array, y: Array) -> Array:
-        entropy = (xlogx(1 + a) + xlogx(1 - a)) / 2
-        return limit_to_domain(abs(a) <= 1 + 1e-12, a * y + entropy)
+        s = self._scale
+        b = a / s
+        entropy = s * s * (xlogx(1 + b) + xlogx(1 - b)) / 2
+        return limit_to_domain(abs(b) <= 1 + 1e-12, a * y + entropy)

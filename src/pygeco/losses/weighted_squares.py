@@ -25,7 +25,7 @@ class Weighing(NamedTuple):
     def settled(cls, given: Loss, residuals: Array, weights: Array | None = None) -> Weighing:
         """What the loss leaves open, from residuals with weights; the mean is one still."""
         loss = given.fitted(residuals, residuals, weights)
-        return cls(loss, 1 if loss is given else 2)
+        return cls(loss, 1 if loss is given else cast(Regression, loss).settled_power)
 
     def weights(self, residuals: Array) -> Array:
         own = cast(Regression, self.loss).weights(residuals)

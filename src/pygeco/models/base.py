@@ -181,10 +181,10 @@ class FittedModel(NewLines, ABC):
 
     @property
     def noise(self) -> float:
-        """The variance of the noise of numbers, by the evidence, on their scale."""
+        """The variance of the noise of numbers; of ordinary ones, where some are wild."""
         p = self.expect_evidence()
         if self.average is not None:
-            return self.average.scale**2 * self.average.noise
+            return self.average.scale**2 * self.average.noise / p.tails
         return p.scale**2 / p.tau
 
     def respond(self, z: Array, variance: Array | None = None) -> Array:

@@ -135,6 +135,6 @@ def measure_variances(
     """
     new, cols = new_rows(p, entries, values), p.cols
     u, wu, v, wv = (x.astype(float) for x in (new.factor, new.variance, cols.factor, cols.variance))
-    out = (u * u) @ wv.T + wu @ (v * v + wv).T + (1 / p.tau if noise else 0.0)
+    out = (u * u) @ wv.T + wu @ (v * v + wv).T + (p.tails / p.tau if noise else 0.0)
     out += new.bias_variance[:, None].astype(float) + cols.bias_variance
     return out

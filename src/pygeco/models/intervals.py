@@ -32,8 +32,9 @@ def find_interval(
         variance = model.spread(rows, cols).astype(z.dtype)
         low, high = (likelihood.find_quantile(z, variance, q) for q in levels)
         return low, high
-    deviation = model.deviation(rows, cols, times)
-    low, high = (z + size * deviation for size in measure_tails(model, levels))
+    wild = model.noise * (model.expect_evidence().tails - 1)  # the quantiles know of these
+    size = (model.deviation(rows, cols, times).astype(float) ** 2 - wild) ** 0.5
+    low, high = (z + (q * size).astype(z.dtype) for q in measure_tails(model, levels))
     if model.clips:
         low, high = np.clip(low, *model.bounds), np.clip(high, *model.bounds)
     return low, high
