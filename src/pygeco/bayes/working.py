@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pygeco.arrays.kinds import ones, zeros
+from pygeco.arrays.kinds import ones
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.likelihoods.base import Likelihood, WorkingSquares, mean_of
 from pygeco.bayes.posterior import Posterior
@@ -128,6 +128,6 @@ def _replace_cells(
 
 def _multiply(cells: Cells, P: Array, Q: Array) -> Array:
     """⟨P_i, Q_j⟩ at the cells: the residuals of zero targets."""
-    nothing = zeros(cells.size, cells.values, FLOAT)
+    nothing = (0 * cells.values).astype(FLOAT)
     bare = cells._replace(values=nothing, weights=cells.weights[:0])
     return cells.engine.residuals(bare, P.astype(FLOAT), Q.astype(FLOAT)).data.astype(FLOAT)

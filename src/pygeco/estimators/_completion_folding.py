@@ -44,6 +44,8 @@ class _CompletionFolding(_CompletionSpread):
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Give full rows, dense, as `predict` would: coordinates times `components_`, plus offsets.
 
+        Labels, levels and counts are those at the coordinates, as if these were known for sure.
+
         Parameters
         ----------
         X : array

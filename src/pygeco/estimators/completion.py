@@ -43,7 +43,7 @@ class MatrixCompletion(_CompletionFolding):
     penalty : "auto", "evidence", Penalty or None, default="auto"
         "evidence", `pygeco.Ridge(alpha)`, `pygeco.Trace(alpha)`, `pygeco.Schatten(alpha, p)`, or
         None. "auto" is the evidence, unless a solver is given; for the losses of margins and
-        quantiles, and for those of your own, it is None.
+        quantiles, for those of your own, and on a cluster for labels, levels and counts it is None.
     biases : "auto", bool, or some of "global", "row", "column", default="auto"
         Offsets μ + b_i + c_j. With the evidence, where "auto" is True, they are fitted jointly
         with the low-rank part. Else "auto" is False, and they are fitted first, by the same loss;

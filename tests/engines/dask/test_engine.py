@@ -336,6 +336,17 @@ def test_the_evidence_under_a_robust_loss(client) -> None:
         )
 
 
+def test_the_evidence_of_labels_is_for_one_machine(client) -> None:
+    middle = np.median(VALUES)
+    labels = np.where(VALUES > middle, 1.0, 0.0)
+    given = (ROWS, COLS, labels, SHAPE)
+    with client.as_current():
+        model = MatrixCompletion(1, loss="logistic", engine="dask", random_state=0)
+        assert model.fit(given).penalty_ is None
+        with pytest.raises(ValueError, match="penalty: on a cluster the evidence is not known for"):
+            model.set_params(penalty="evidence").fit(given)
+
+
 @pytest.mark.parametrize("shape", [(1200, 12), (12, 1200)], ids=str)
 def test_small_noise_is_found_beside_large_values(client, shape) -> None:
     data = make_noisy_cells(shape, 1e-4, share=0.8)
