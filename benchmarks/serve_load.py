@@ -283,13 +283,14 @@ def make_other(model: Path, folder: Path) -> Path:
 async def measure_killing(model: Path, options: list[str]) -> None:
     with running(model, [*options, "--workers", "2"]) as server:
         await wait_for(server)
-        load = Load(server, await find_all_users(server))
-        task = asyncio.create_task(load.run(15))
-        for _ in range(2):
-            await asyncio.sleep(4)
-            os.kill(server.processes()[0], signal.SIGKILL)
+        users = await find_all_users(server)
+        await asyncio.sleep(10)  # until both serve
+        load = Load(server, users)
+        task = asyncio.create_task(load.run(20))
+        await asyncio.sleep(3)
+        os.kill(server.processes()[0], signal.SIGKILL)
         await task
-        load.tell("two workers, one killed twice", 15)
+        load.tell("two workers, one killed", 20)
         print(f"  processes at the end: {len(server.processes())}")
 
 

@@ -21,24 +21,29 @@ def address(models, model_folder):
     assert "Traceback" not in log.read_text()
 
 
-@pytest.mark.parametrize(("scheme", "width", "keys"), [("light", 1400, True), ("dark", 380, False)])
-def test_everything_on_the_page(address, scheme, width, keys) -> None:
-    complaints, elsewhere = [], []
+@pytest.fixture(scope="module")
+def browser():
     with sync_api.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        context = browser.new_context(
-            color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce"
-        )
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: elsewhere.append(request.url))
-        wait_until(lambda: _try(page, address))
-        complaints.clear()
-        do_everything(page, address, "7", "film 3", keys=keys)
-        assert page.locator("#user-items b, #user-items img").count() == 0  # titles are text
-        assert "<b>&amp;" in page.locator("#user-items .name").first.inner_text()
-        browser.close()
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.mark.parametrize(("scheme", "width", "keys"), [("light", 1400, True), ("dark", 380, False)])
+def test_everything_on_the_page(address, browser, scheme, width, keys) -> None:
+    complaints, elsewhere = [], []
+    context = browser.new_context(
+        color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce"
+    )
+    page = context.new_page()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: elsewhere.append(request.url))
+    wait_until(lambda: _try(page, address))
+    do_everything(page, address, "7", "film 3", keys=keys)
+    assert page.locator("#user-items b, #user-items img").count() == 0  # titles are text
+    assert "<b>&amp;" in page.locator("#user-items .name").first.inner_text()
+    context.close()
     assert complaints == []
     assert [url for url in elsewhere if not url.startswith((address, "data:"))] == []
 

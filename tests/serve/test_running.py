@@ -51,7 +51,8 @@ def test_workers_die_models_change_and_every_answer_is_whole(models, model_folde
     wholes = {name: (model_folder / f"{name}.geco").read_bytes() for name in models}
     model, titles = tmp_path / "live.geco", str(write_titles(tmp_path))
     model.write_bytes(wholes["ratings"])
-    with run_server(model, "--titles", titles, "--workers", "2") as (address, process, log):
+    options = "--titles", titles, "--workers", "2", "--access-log"
+    with run_server(model, *options) as (address, process, log):
         wait_until(lambda: _try(address))
         with asking(address) as (versions, lost):
             for name in ("clicks", "ratings", "clicks"):
@@ -69,9 +70,24 @@ def test_workers_die_models_change_and_every_answer_is_whole(models, model_folde
             wait_until(lambda: _all_serve(address, models["clicks"].version))
         assert versions == {one.version for one in models.values()}
         assert len(lost) <= 1  # the connection that the killed worker had
-        process.terminate()
+        assert finish_what_is_under_way(address, process).startswith(b"HTTP/1.1 200")
         assert process.wait(20) == 0
+    assert "POST /v1/recommend 200" in log.read_text()
     assert "Traceback" not in log.read_text()
+
+
+def finish_what_is_under_way(address, process) -> bytes:
+    """The answer to a request whose body is on its way when the server is told to stop."""
+    host, port = address.removeprefix("http://").split(":")
+    body = b'{"user": 3}'
+    head = f"POST /v1/recommend HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+    with socket.create_connection((host, int(port))) as client:
+        client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:3])
+        time.sleep(0.3)
+        process.terminate()
+        time.sleep(0.3)
+        client.sendall(body[3:])
+        return client.recv(65536)
 
 
 def _try(address) -> bool:
@@ -87,27 +103,6 @@ def _all_serve(address, version) -> bool:
         return {httpx.get(f"{address}/ready").json()["model"] for _ in range(6)} == {version}
     except httpx.TransportError:
         return False
-
-
-def test_one_process_finishes_what_is_under_way(model_folder, models) -> None:
-    with run_server(model_folder / "ratings.geco", "--access-log") as server:
-        address, process, log = server
-        wait_until(lambda: _try(address))
-        host, port = address.removeprefix("http://").split(":")
-        # A request whose body is still on its way when the server is told to stop.
-        body = b'{"user": 3}'
-        head = f"POST /v1/recommend HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
-        with socket.create_connection((host, int(port))) as client:
-            client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body[:3])
-            time.sleep(0.3)
-            process.terminate()
-            time.sleep(0.3)
-            client.sendall(body[3:])
-            answer = client.recv(65536)
-        assert answer.startswith(b"HTTP/1.1 200")
-        assert process.wait(20) == 0
-    assert "POST /v1/recommend 200" in log.read_text()
-    assert "Traceback" not in log.read_text()
 
 
 def test_wrong_files_and_ports_are_one_sentence(tmp_path) -> None:

@@ -43,6 +43,10 @@ def export(
             )
         if index is not None and output.suffix:
             raise ValueError("--index: is written into a folder; give -o a name without an ending.")
+        if index is not None:
+            from pygeco.io.vector_index import import_package
+
+            import_package(index)  # before the work
         fitted = _write_factors(model, output, side, overwrite)
         m, n = fitted.factors_.shape
         values = {"output": str(output), "users": m, "items": n, "rank": fitted.rank_}

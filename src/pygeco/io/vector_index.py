@@ -46,7 +46,7 @@ def write_index(
     """
     if kind not in KINDS:
         raise ValueError(f"--index: unknown {kind!r}; use one of {', '.join(KINDS)}.")
-    package = _import(kind)
+    package = import_package(kind)
     k = min(k, len(columns))
     step = max(1, len(rows) // JUDGED_ROWS)
     judged = np.ascontiguousarray(rows[::step][:JUDGED_ROWS])
@@ -124,7 +124,8 @@ class _Faiss:
         self.package.write_index(self.index, path)
 
 
-def _import(kind: str) -> Any:
+def import_package(kind: str) -> Any:
+    """The package of a kind of index; an error says how to get it."""
     try:
         return importlib.import_module(kind)
     except ModuleNotFoundError as error:
