@@ -107,7 +107,7 @@ bench-peers: .venv-peers/ready
 $(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev]'
-	$(BIN)/python -m compileall -qq -j 0 -x '/(tests?|pip|setuptools|mypyc?)/' $(VENV)/lib || true
+	$(BIN)/python -m compileall -qq -j 0 -x '/(tests?|pip|setuptools|mypyc?|fontTools|pygments|async_api)/' $(VENV)/lib || true
 	touch $@
 
 clean:

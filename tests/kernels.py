@@ -11,24 +11,21 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from pygeco import Clicks, Entries, MatrixCompletion, Solver, minimize
+from pygeco import Entries
+from pygeco.cli.warming import plan_fits
 from pygeco.data import make_ratings
 from pygeco.engines.dask import sweeps
 from pygeco.engines.values import Ridges
 
 
-def path(dtype: str) -> None:
-    """Half-sweeps, residuals and products, of ratings and of clicks."""
+def compile_for(dtype: str) -> None:
+    """What `geco doctor --warm` compiles, in one precision, and the columns of a cluster."""
+    for name, fit in plan_fits():
+        if name.endswith(dtype):
+            fit()
     rows, cols, values, shape = make_ratings((60, 40), 1_000)
     entries = Entries(rows, cols, values.astype(dtype), shape)
-    for solver in (Solver(correction="sweep"), Solver(correction="core")):
-        minimize(entries, 2, solver, random_state=0)
-    minimize(Clicks((rows, cols, values.astype(dtype), shape)), 2, random_state=0)
     columns(entries, np.ones((60, 2), dtype), np.ones((40, 2), dtype))
-    clicks = Clicks((rows, cols, values, shape), dtype=dtype)
-    minimize(clicks, 2, Solver(correction="sweep"), random_state=0)
-    if dtype == "f4":
-        MatrixCompletion(random_state=0).fit((rows, cols, values, shape))
 
 
 def columns(entries: Entries, fixed: np.ndarray, start: np.ndarray) -> None:
@@ -44,7 +41,7 @@ def columns(entries: Entries, fixed: np.ndarray, start: np.ndarray) -> None:
 
 def main() -> None:
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
-        for _ in pool.map(path, ("f4", "f8")):
+        for _ in pool.map(compile_for, ("float32", "float64")):
             pass
 
 
