@@ -75,6 +75,17 @@ def read_movies() -> pd.DataFrame:
     return table.reindex(movies.index).join(genres)
 
 
+def read_tastes() -> pd.DataFrame:
+    """The mean rating that a user gave to the movies of each genre, beside sex and age."""
+    users = read_movielens("users", ["id", "sex", "age", "occupation", "zip"]).set_index("id")
+    ratings = read_movielens("ratings", ["user", "item", "rating", "time"])
+    movies = read_movielens("movies", ["item", "title", "genres"])
+    genres = movies.assign(genre=movies["genres"].str.split("|")).explode("genre")
+    cells = ratings.merge(genres[["item", "genre"]], on="item")
+    means = cells.pivot_table("rating", "user", "genre", aggfunc="mean")
+    return means.assign(sex=users["sex"].astype("category"), age=users["age"])
+
+
 TABLES: dict[str, Callable[[], pd.DataFrame]] = {
     "iris": lambda: with_class(datasets.load_iris),
     "wine": lambda: with_class(datasets.load_wine),
@@ -86,8 +97,9 @@ TABLES: dict[str, Callable[[], pd.DataFrame]] = {
     "GSS": read_gss,
     "users": read_users,
     "movies": read_movies,
+    "tastes": read_tastes,
 }
-MOST_ROWS = {"digits": 500, "users": 2_000, "movies": 2_000}  # forests take long
+MOST_ROWS = {"digits": 500, "users": 2_000, "movies": 2_000, "tastes": 1_000}  # forests take long
 
 
 def read_tables(wanted: list[str]) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -156,7 +168,7 @@ def by_numbers(imputer: Any) -> Callable[[pd.DataFrame], pd.DataFrame]:
     return fill
 
 
-def fill_by_forest(table: pd.DataFrame, trees: int = 100, rounds: int = 2) -> pd.DataFrame:
+def fill_by_forest(table: pd.DataFrame, trees: int = 50, rounds: int = 2) -> pd.DataFrame:
     """Each column from all others by a forest, in turn (Stekhoven and Bühlmann 2012)."""
     categories = {
         k: table[name].cat.categories for k, name in enumerate(table) if is_category(table[name])

@@ -196,6 +196,16 @@ def test_wrong_tables_are_told(model) -> None:
         LowRankImputer(columns={"a": "number"}).fit(np.eye(3))
 
 
+def test_positive_numbers_and_counts_stay_so_in_plain_shape() -> None:
+    table = TABLE[["income", "visits", "number"]].iloc[:60]  # too few cells to choose a shape by
+    model = LowRankImputer(random_state=0).fit(table)
+    assert model.shape_ == "plain"
+    low, _ = model.impute_interval(table, 0.99)
+    for found in (model.transform(table), low, *model.sample_imputations(table, 3, 0)):
+        assert (found["income"] >= table["income"].min()).all()
+        assert (found["visits"] >= 0).all()
+
+
 def test_skewed_numbers_are_filled_better_than_by_a_plain_gaussian() -> None:
     full = load_wine(as_frame=True).data
     full = np.exp(3 * (full - full.mean()) / full.std())

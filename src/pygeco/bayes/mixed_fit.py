@@ -27,6 +27,7 @@ MIN_MASKED = 3_000  # masked cells that trials should have, of all their rounds 
 MAX_ROUNDS = 5
 MAX_TRIAL_ROWS = 4_000  # a shape's gain shows in fewer
 MAX_FIT_ROWS = 30_000  # the error of a covariance of 100 columns from these is 0.3 % of a cell's
+MIN_SHAPE_CELLS = 200  # masked numbers, for them to say anything of shapes
 MIN_SHAPE_GAIN = 0.005  # of the error relative to that of the means, to leave the plain shape
 TRUSTS = np.array([0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 2.0])
 TRUST_PRIOR = 2.0  # of (log trust)², so that few cells move it little
@@ -260,6 +261,8 @@ def _choose(trials: dict[str, list[ColumnTrial]]) -> str:
         for s, found in trials.items()
     }
     best = min(losses, key=losses.__getitem__)
+    if sum(len(t.residuals) for t in trials["plain"]) < MIN_SHAPE_CELLS:
+        return "plain"
     return best if losses[best] < losses["plain"] - MIN_SHAPE_GAIN else "plain"
 
 

@@ -19,6 +19,7 @@ from pygeco.estimators._table_filling import (
     Filler,
     answer_cells,
     fill_table,
+    limit_cells,
     read_block,
     split_rows,
 )
@@ -179,6 +180,7 @@ class _ImputerAnswers(Saveable):
             at, x = (np.concatenate([block[side] for block in blocks]) for side in (0, 1))
             if len(at):
                 field = model.fields[place]
+                x = limit_cells(x, field, model.table.codes[model.places.index(place)])
                 filled[field.name] = at, make_cells(x, field, columns[place].type)
         return fill_columns(X, filled)
 

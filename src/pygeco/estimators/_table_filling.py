@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from pygeco.algorithm.events import Listener
 from pygeco.arrays.kinds import parts
 from pygeco.arrays.low_rank import Array
-from pygeco.bayes.column_codes import ValueCode
+from pygeco.bayes.column_codes import Code, NumberCode, ValueCode
 from pygeco.bayes.mixed_fit import MAX_FIT_ROWS, ColumnTrial, MixedFit, Plan, fit_mixed
 from pygeco.bayes.mixed_table import Belief, MixedTable
 from pygeco.io.column_kinds import Columns, find_fields
@@ -76,8 +76,16 @@ def fill_table(X: Any, filler: Filler, answer: Answer, n_jobs: int | None = None
     filled = {}
     for k, (rows, cells) in found.items():
         field = filler.fields[k]
+        cells = limit_cells(cells, field, filler.table.codes[filler.places.index(k)])
         filled[field.name] = rows, make_cells(cells, field, columns[k].type)
     return fill_columns(X, filled)
+
+
+def limit_cells(x: Array, field: Field, code: Code) -> Array:
+    """Positive numbers and counts stay at or above the least that is known."""
+    if field.kind in ("positive", "count") and isinstance(code, NumberCode):
+        return np.maximum(x, code.low)
+    return x
 
 
 def choose_ways(filler: Filler, fill: str) -> list[str]:
