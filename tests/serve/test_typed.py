@@ -44,6 +44,8 @@ def test_anything_is_a_request_or_one_sentence(body) -> None:
         ({"by": "x"}, 422, "by: expected one of 'auto', 'value', 'choice', not 'x'."),
         ({"user": True}, 422, "user: expected a text or an integer or a number, not True."),
         ({"user": math.inf}, 422, "user: expected a text or an integer or a number, not inf."),
+        ({"user": 10**25}, 422, "user: expected a text or an integer or a number, not so large"),
+        ({"users": [1, 10**25]}, 422, "users: expected integers of 64 bits"),
         ({"users": []}, 422, "users: has 0 entries; give 1 to 10,000."),
         ({"users": [1] * (MAX_BATCH + 1)}, 413, "users: has 10,001 entries; give 1 to 10,000."),
         ({"users": [1, None]}, 422, "users[1]: expected a text or an integer or a number"),

@@ -13,7 +13,7 @@ from pygeco.cli.console import report_errors
 from pygeco.cli.options import Model, Title, TitleItem, Titles
 
 TOKEN_NAME = "GECO_TOKEN"
-EXTRA = {"starlette", "uvicorn", "orjson", "httptools"}
+EXTRA = {"starlette", "uvicorn", "msgspec", "httptools"}
 
 Host = Annotated[
     str, typer.Option(help="Address to listen on; one that others reach needs a token.")

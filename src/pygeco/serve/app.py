@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 from urllib.parse import parse_qs
 
-import orjson
+import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -40,7 +40,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 def make_app(service: Service, limits: Limits, reporter: Reporter, *, needs_token: bool) -> Any:
     """The application, to be put behind `Guard`."""
-    description = orjson.dumps(describe_interface(pygeco.__version__, needs_token))
+    description = msgspec.json.encode(describe_interface(pygeco.__version__, needs_token))
 
     async def describe(request: Request) -> Response:
         return Response(description, media_type=JSON)
@@ -49,7 +49,7 @@ def make_app(service: Service, limits: Limits, reporter: Reporter, *, needs_toke
         return Response(b'{"status":"alive"}', media_type=JSON)
 
     async def tell_ready(request: Request) -> Response:
-        body = orjson.dumps({"status": "ready", "model": service.served.version})
+        body = msgspec.json.encode({"status": "ready", "model": service.served.version})
         return Response(body, media_type=JSON)
 
     async def tell_metrics(request: Request) -> Response:
@@ -135,11 +135,9 @@ async def _read(request: Request, kind: type | None, limits: Limits) -> Any:
         raise RequestError(415, "not_json", f"content-type: expected {JSON}.")
     raw = await read_body(request, limits)
     try:
-        value = orjson.loads(raw)
-    except orjson.JSONDecodeError as error:
-        raise RequestError(
-            400, "bad_json", f"body: is no JSON; line {error.lineno}, column {error.colno}."
-        ) from None
+        value = msgspec.json.decode(raw)
+    except (ValueError, RecursionError):
+        raise RequestError(400, "bad_json", "body: is no JSON in UTF-8.") from None
     return read_object(kind or object, value)
 
 
@@ -184,7 +182,7 @@ def _guard(endpoint: Endpoint) -> Endpoint:
 
 def make_failure(status: int, code: str, sentence: str) -> Response:
     """An error as every route tells it."""
-    body = orjson.dumps({"error": {"code": code, "message": sentence}})
+    body = msgspec.json.encode({"error": {"code": code, "message": sentence}})
     headers = {"connection": "close"} if status in (408, 413) else {}
     if status == 429:
         headers["retry-after"] = "1"

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
-import orjson
+import msgspec
 
 from pygeco.serve import answers
 from pygeco.serve.finding import TextIndex, build_index, name_matches
@@ -181,4 +181,4 @@ def _answer_alike(waiting: list[Waiting]) -> list[bytes | Exception]:
 
 
 def _encode(value: object) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
+    return msgspec.json.encode(value)

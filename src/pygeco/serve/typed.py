@@ -177,6 +177,8 @@ def _check_ids(values: list[Any], kinds: set[type], name: str) -> list[Any]:
     """Many ids at once, without a call for each."""
     if float in kinds and not all(math.isfinite(one) for one in values if type(one) is float):
         _refuse(name, "finite numbers", values)
+    if int in kinds and not all(_has_64_bits(one) for one in values if type(one) is int):
+        _refuse(name, "integers of 64 bits", values)
     if str in kinds and any(type(one) is str and len(one) > MAX_TEXT for one in values):
         _refuse(name, f"texts of at most {MAX_TEXT:,} characters", values)
     return values
@@ -189,7 +191,7 @@ def _read_plain(hint: Any, bound: Between | None, value: object, name: str) -> A
     expected = _NAMES[hint] + (f" from {bound.low:g} to {bound.high:g}" if bound else "")
     if hint is float and type(value) is int and abs(value) < 1 << 53:
         value = float(value)
-    if type(value) is not hint:
+    if type(value) is not hint or (isinstance(value, int) and not _has_64_bits(value)):
         _refuse(name, expected, value)
     if isinstance(value, float) and not math.isfinite(value):
         _refuse(name, expected, value)
@@ -198,6 +200,10 @@ def _read_plain(hint: Any, bound: Between | None, value: object, name: str) -> A
     if bound and isinstance(value, (int, float)) and not bound.low <= value <= bound.high:
         _refuse(name, expected, value)
     return value
+
+
+def _has_64_bits(value: int) -> bool:
+    return -(1 << 63) <= value < 1 << 64
 
 
 def _parse(hint: Any, text: str) -> object:
