@@ -165,3 +165,14 @@ def test_reasons_add_up_to_the_linear_prediction() -> None:
     found = model.explain(i, j, k=SHAPE[1])
     z = model.decision_function([i], [j])[0]
     assert found.base + found.contributions.sum() == pytest.approx(z, abs=0.05)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "ordinal"])
+def test_labels_that_can_be_told_apart_without_error(loss) -> None:
+    """Their logits have no end; the component that tells them apart stays."""
+    rows, cols = np.nonzero(np.random.default_rng(0).random((30, 20)) < 0.5)
+    model = MatrixCompletion(loss=loss, random_state=0)
+    model.fit((rows, cols, ((rows + cols) % 2).astype(float), (30, 20)))
+    assert model.rank_ == 1
+    i, j = np.indices((30, 20))
+    assert ((model.to_dense() > 0.5) == (i + j) % 2).all()

@@ -131,7 +131,7 @@ def test_ids_may_be_of_another_kind(files, tmp_path):
         (("--users", "x.csv"), "user_id,age\n1,3\n2,3\n", 2, "--users: no column is left as an"),
         (("--users", "x.csv"), "age,sex\n300,f\n400,m\n", 2, "--users: no column holds ids; call"),
         (("--users", "x.csv", "--penalty", "none"), "", 2, "--users: attributes say something to"),
-        (("--items", "x.csv", "--loss", "logistic"), "", 2, "--items: attributes say something"),
+        (("--items", "x.csv", "--loss", "quantile"), "", 2, "--items: attributes say something"),
         (("--pattern", "yes", "--penalty", "none"), "", 2, "use --penalty evidence, or --pattern"),
         (("--pattern", "some"), "", 2, "--pattern"),
         (("--users", "-", "--items", "-"), "", 2, "--users: standard input has one table"),

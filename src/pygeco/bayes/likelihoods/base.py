@@ -17,6 +17,9 @@ import numpy as np
 from pygeco.arrays.low_rank import Array
 from pygeco.losses.base import Loss, namespace, sigmoid, softplus
 
+MIN_WEIGHT = 1e-6  # of a cell's squares: what is certain already underflows
+MIN_BOUND_SHARE = 0.05  # of the curvature of a parabola above the logistic loss (Jaakkola, Jordan)
+
 
 class WorkingSquares(NamedTuple):
     """½ ω (ŷ − z)² in the place of −log p(y | z): weights ω > 0 and working targets ŷ."""
@@ -119,6 +122,16 @@ class Softplus:
     def curvature(self) -> Array:
         p = self.slope
         return self.shrink * p * (1 - p)
+
+    @property
+    def stiffness(self) -> Array:
+        """The curvature, but no less than a share of what bounds it, about 1 / (4 + 2 |x|).
+
+        Where labels can be told apart without error the curvature vanishes, and with it all that
+        they say of a component.
+        """
+        far = (self.mean**2 + self.variance) ** 0.5
+        return namespace(far).maximum(self.curvature, MIN_BOUND_SHARE / (4 + 2 * far))
 
 
 def polya_gamma_mean(z: Array) -> Array:

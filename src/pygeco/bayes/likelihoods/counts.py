@@ -12,7 +12,7 @@ from scipy.special import gammaln
 
 from pygeco.arrays.kinds import host, on
 from pygeco.arrays.low_rank import Array
-from pygeco.bayes.likelihoods.base import Likelihood, WorkingSquares, mean_of
+from pygeco.bayes.likelihoods.base import MIN_WEIGHT, Likelihood, WorkingSquares, mean_of
 from pygeco.bayes.likelihoods.polya_gamma import draw_polya_gamma
 from pygeco.losses import Poisson
 from pygeco.losses.base import namespace, xlogx
@@ -52,7 +52,7 @@ class Counts(Likelihood):
             bend = bend + share * left * rate * ((y + r) / (r + rate))
         # Far above the rate, the curvature there says too little of how far to go.
         xp = namespace(mean)
-        weights = xp.maximum(bend, xp.abs(slope) / MAX_STEP)
+        weights = xp.maximum(xp.maximum(bend, xp.abs(slope) / MAX_STEP), MIN_WEIGHT)
         return WorkingSquares(weights, mean - slope / weights)
 
     def draw_squares(self, y: Array, z: Array, rng: np.random.Generator) -> WorkingSquares:

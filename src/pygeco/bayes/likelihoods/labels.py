@@ -30,7 +30,7 @@ class Labels(Likelihood):
 
     def make_squares(self, y: Array, mean: Array, variance: Array) -> WorkingSquares:
         found = Softplus(mean, variance)
-        weights = found.curvature
+        weights = found.stiffness
         return WorkingSquares(weights, mean + ((y + 1) / 2 - found.slope) / weights)
 
     def draw_squares(self, y: Array, z: Array, rng: np.random.Generator) -> WorkingSquares:

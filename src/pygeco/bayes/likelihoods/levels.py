@@ -48,7 +48,7 @@ class Levels(Likelihood):
 
     def make_squares(self, y: Array, mean: Array, variance: Array) -> WorkingSquares:
         above, below = self._terms(y, mean, variance)
-        weights = above.curvature + below.curvature
+        weights = above.stiffness + below.stiffness
         return WorkingSquares(weights, mean + (below.slope - above.slope) / weights)
 
     def draw_squares(self, y: Array, z: Array, rng: np.random.Generator) -> WorkingSquares:
