@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from pygeco.bayes.attributes import AttributeValues, group_pattern, group_table
+from pygeco.bayes.attributes import AttributeValues, group_pattern, group_table, mark_cells
 from pygeco.objectives import Entries
 
 
@@ -30,7 +30,7 @@ def check_adjoint(group, m):
 def test_the_pattern_is_the_known_cells_each_row_of_unit_length_about_its_mean(columns):
     mask, entries = make_cells()
     orders = (entries.by_row, entries.by_col)
-    group = group_pattern(*(orders[::-1] if columns else orders))
+    group = group_pattern(*(orders[::-1] if columns else orders), mark_cells(orders[0]))
     P = (mask.T if columns else mask).astype(float)
     counts = P.sum(axis=1)
     known = counts > 0
@@ -45,7 +45,8 @@ def test_rows_that_all_know_the_same_have_no_pattern():
     m, n = 6, 5
     rows, cols = np.divmod(np.arange(m * n), n)
     entries = Entries(rows, cols, np.ones(m * n, np.float32), (m, n))
-    assert group_pattern(entries.by_row, entries.by_col) is None
+    every = mark_cells(entries.by_row)
+    assert group_pattern(entries.by_row, entries.by_col, every) is None
 
 
 def test_a_table_is_centered_over_rows_with_data_and_kept_for_all_that_are_known():

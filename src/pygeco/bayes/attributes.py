@@ -103,13 +103,17 @@ class AttributeValues(NamedTuple):
         ]
 
 
-def group_pattern(own: Cells, other: Cells) -> RidgeGroup | None:
+def mark_cells(cells: Cells) -> Array:
+    """A one for each cell, in any order."""
+    return ones(cells.size, cells.values, FLOAT)
+
+
+def group_pattern(own: Cells, other: Cells, every: Array) -> RidgeGroup | None:
     """Which cells each row knows: 1 / √count at each of them, less the mean of all rows.
 
-    `own` groups the cells by row, `other` by column; of columns it is the other way round. None
-    where all rows know the same cells.
+    `own` groups the cells by row, `other` by column; of columns it is the other way round. `every`,
+    from `mark_cells`, serves both sides. None where all rows know the same cells.
     """
-    every = ones(own.size, own.values, FLOAT)
     G = CellTable(own, other, every, every)
     known = own.counts() > 0
     return make_group(PATTERN, PATTERN, G, G, pattern_sizes(own), known, known)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from pygeco.arrays.kinds import distant
-from pygeco.bayes.attributes import AttributeValues, group_pattern, group_table
+from pygeco.bayes.attributes import AttributeValues, group_pattern, group_table, mark_cells
 from pygeco.bayes.effects import MIN_DEGREES, MIN_STAYING_SHARE, start_effects, state_doubts
 from pygeco.bayes.posterior import Known, Posterior, update_priors
 from pygeco.bayes.priors import Gaussian
@@ -34,9 +34,10 @@ def gather_known(
     where they say nothing. `values` are tables of attributes of either side.
     """
     orders = entries.by_row, entries.by_col
+    every = mark_cells(orders[0]) if any(pattern) else None
     sides = []
     for own, other, wanted, table in zip(orders, orders[::-1], pattern, values, strict=True):
-        group = group_pattern(own, other) if wanted else None
+        group = group_pattern(own, other, every) if wanted and every is not None else None
         groups = [] if group is None else [group._replace(stays=stays)]
         if table is not None:
             some = own.counts() > 0
