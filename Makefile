@@ -21,12 +21,8 @@ demo: $(VENV)/ready
 	$(BIN)/geco demo --output geco-demo
 
 test: $(VENV)/ready
-	$(MAKE) kernels
-	$(MAKE) -j 2 lint tests
-
-# Three processes for two cores: one or other often waits, for a cluster or a browser.
-tests: $(VENV)/ready
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(MAKE) -j 2 lint kernels
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 # Of each room the tests that take no cluster, no browser, no other process and no large data.
 QUICK := tests/algorithm tests/arrays tests/bayes tests/losses tests/objectives tests/io/test_tables.py \

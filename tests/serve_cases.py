@@ -118,7 +118,7 @@ def run_server(model: Path, *options: str, **environment: str):
         process.stdout.close()
 
 
-def wait_until(condition, seconds: float = 15.0):
+def wait_until(condition, seconds: float = 60.0):
     """What the condition gives once it is true."""
     last = time.monotonic() + seconds
     while time.monotonic() < last:

@@ -50,7 +50,10 @@ def choose_candidates(estimator: _CompletionState, items: Any, exclude: Any) -> 
 
 def is_by_row(given: Any) -> bool:
     """Whether columns are given for each row: a dict, or a table of rows and columns."""
-    return isinstance(given, Mapping) or (is_table(given) and len(list_columns(given)) > 1)
+    if isinstance(given, Mapping):
+        return True
+    has_columns = hasattr(given, "columns") or hasattr(given, "column_names")  # unlike a Series
+    return has_columns and is_table(given) and len(list_columns(given)) > 1
 
 
 def read_cells(estimator: _CompletionState, name: str, given: Any) -> Seen:

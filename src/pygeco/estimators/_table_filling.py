@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 from pygeco.algorithm.events import Listener
 from pygeco.arrays.kinds import parts
 from pygeco.arrays.low_rank import Array
+from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes.column_codes import Code, NumberCode, ValueCode
 from pygeco.bayes.mixed_fit import MAX_FIT_ROWS, ColumnTrial, MixedFit, Plan, fit_mixed
 from pygeco.bayes.mixed_table import Belief, MixedTable
@@ -62,7 +63,8 @@ def fit_fields(
     own = [column for column, field in zip(columns, fields, strict=True) if field.kind != "skip"]
     rows = len(columns[0])
     most = SAMPLE_FACTOR * MAX_FIT_ROWS
-    at = slice(None) if rows <= most else np.random.default_rng([seed, 7]).choice(rows, most, False)
+    rng = stream(Purpose.SAMPLE, seed, rows)
+    at = slice(None) if rows <= most else rng.choice(rows, most, False)
     cells = np.column_stack([read_cells(c, f)[at] for c, f in zip(own, used, strict=True)])
     return fields, fit_mixed(cells, [plan_column(field) for field in used], seed, listener)
 

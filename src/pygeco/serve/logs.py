@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import logging.config
 
 from pygeco.errors.visible_text import escape_controls
 
@@ -14,11 +15,18 @@ class _Lines(logging.Formatter):
 
 def set_up_logs() -> None:
     """Messages of the server and of uvicorn's errors, with the time."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(_Lines("%(asctime)s %(process)d %(levelname)s %(message)s"))
-    own = logging.getLogger("pygeco.serve")
-    own.handlers, own.propagate = [handler], False
-    own.setLevel(logging.INFO)
-    others = logging.getLogger("uvicorn")
-    others.handlers, others.propagate = [handler], False
-    others.setLevel(logging.WARNING)
+    form = {"()": _Lines, "fmt": "%(asctime)s %(process)d %(levelname)s %(message)s"}
+    levels = {"pygeco.serve": "INFO", "uvicorn": "WARNING"}
+    loggers = {
+        name: {"level": level, "handlers": ["lines"], "propagate": False}
+        for name, level in levels.items()
+    }
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": {"lines": form},
+            "handlers": {"lines": {"class": "logging.StreamHandler", "formatter": "lines"}},
+            "loggers": loggers,
+        }
+    )

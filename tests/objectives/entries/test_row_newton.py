@@ -130,7 +130,7 @@ def test_a_row_takes_the_same_steps_in_any_company(steps, room, monkeypatch):
 
     def solve(rows):
         i, j = np.indices((len(rows), 12)).reshape(2, -1)
-        entries = Entries(i, j, y[rows].reshape(-1), loss=losses.LogCosh())
+        entries = Entries(i, j, y[rows].reshape(-1), loss=losses.LogCosh(1.0))
         return minimize_side(entries, np.zeros((len(rows), 2)), fixed, steps=steps)
 
     alone = np.concatenate([solve([i]) for i in range(9)])
