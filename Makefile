@@ -16,7 +16,7 @@ export PYTHONWARNINGS ?=
 # The tests start many processes, each of which would compile the package's files anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test tests quick kernels soak supply lint docs gallery bench bench-peers clean
+.PHONY: demo test quick kernels soak supply lint docs gallery bench bench-peers clean
 demo: $(VENV)/ready
 	$(BIN)/geco demo --output geco-demo
 
