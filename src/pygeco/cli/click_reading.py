@@ -70,8 +70,6 @@ def read_clicks_for(model: Any, path: Path, given: dict[str, str | None], voice:
 
 def name_left_out(model: Any, left: Any) -> tuple[Any, Any]:
     """Clicks that were left out, and their negatives, by the ids of the model."""
-    import numpy as np
-
     from pygeco.io.tables import pyarrow
 
     names = model.table_columns_[:2]
@@ -81,7 +79,7 @@ def name_left_out(model: Any, left: Any) -> tuple[Any, Any]:
         for role, part in zip(("user", "item", "item"), left, strict=True)
     )
     table = pyarrow().table(dict(zip(names, (rows, cols), strict=True)))
-    return table, np.asarray(negatives)
+    return table, negatives
 
 
 def _read_clicks(plan: Plan, voice: Voice, file: Any, why: str) -> Ratings:
@@ -116,10 +114,10 @@ def _find_equal(plan: Plan, ratings: Ratings) -> Ratings:
 
 def _hint_at_counts(plan: Plan, ratings: Ratings) -> Ratings:
     """The same ratings, with a word about --implicit where they look like counts."""
-    from pygeco.io.value_scale import look_like_counts
+    from pygeco.io.value_scale import look_like_counts, sample_values
 
     values = ratings.fitted.column("rating").to_numpy()
-    if plan.implicit is not None or not look_like_counts(values):
+    if plan.implicit is not None or not look_like_counts(sample_values(values)):
         return ratings
     hint = (
         f"the ratings are whole numbers up to {values.max():,.0f}, as counts are; --implicit takes "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pygeco.cli.console import Voice, explain_write_errors, report_errors
+from pygeco.cli.impute_numbers import impute_numbers, tell_left_cells, tell_strays
 from pygeco.cli.options import Json, Overwrite
 from pygeco.cli.outputs import check_output
 
@@ -77,8 +78,6 @@ def impute(
         voice = Voice(as_json)
         check_output(output, table, overwrite=overwrite)
         if rank is not None or alpha is not None:
-            from pygeco.cli.impute_numbers import impute_numbers
-
             settings = {"n_components": rank, "alpha": alpha, "random_state": seed}
             impute_numbers(table, output, settings, whole, skip or [], overwrite, voice)
             return
@@ -206,14 +205,7 @@ def _text(told: dict[str, Any], columns: list[FilledColumn], written: dict[str, 
         lines.append(f"errors are those of {told['masked_cells']:,} known cells, masked.")
     else:
         lines.append("errors: not known, too few cells are known to mask some.")
-    if told["left"]:
-        counts = ", ".join(f"{name} {count:,}" for name, count in told["left_by_column"].items())
-        lines.append(f"still missing: {told['left']:,} cells ({counts}).")
-    lines += [
-        f"warning: {name!r} holds text such as {stray!r} among its numbers and is not filled; "
-        "make such cells empty."
-        for name, stray in told["strays"].items()
-    ]
+    lines += [*tell_left_cells(told), *tell_strays(told)]
     if told["rows_without_cells"]:
         lines.append(
             f"warning: {told['rows_without_cells']:,} rows have no known cell; they get the same "

@@ -146,9 +146,7 @@ def _text(found: dict[str, Any], cells: int) -> str:
         how = "by the evidence" if found["alpha"] is None else f"ridge {found['alpha']:g}"
         lines.append(f"filled from {found['rank']} components, {how}: {found['filled']:,} cells.")
         lines.append(_error_text(found))
-    if found["left"]:
-        counts = ", ".join(f"{name} {count:,}" for name, count in found["left_by_column"].items())
-        lines.append(f"still missing: {found['left']:,} cells ({counts}).")
+    lines += tell_left_cells(found)
     return "\n".join(
         [*lines, *_warnings(found), f"written: {found['output']} ({found['seconds']} s)"]
     )
@@ -163,6 +161,23 @@ def _error_text(found: dict[str, Any]) -> str:
     )
 
 
+def tell_left_cells(found: dict[str, Any]) -> list[str]:
+    """Which cells no column could be filled at, if any."""
+    if not found["left"]:
+        return []
+    counts = ", ".join(f"{name} {count:,}" for name, count in found["left_by_column"].items())
+    return [f"still missing: {found['left']:,} cells ({counts})."]
+
+
+def tell_strays(found: dict[str, Any]) -> list[str]:
+    """Columns that are not filled because of a text among their numbers."""
+    return [
+        f"warning: {name!r} holds text such as {stray!r} among its numbers and is not filled; "
+        "make such cells empty."
+        for name, stray in found["strays"].items()
+    ]
+
+
 def _warnings(found: dict[str, Any]) -> list[str]:
     """A sentence for each thing that a reader may not expect."""
     lines = [
@@ -172,11 +187,7 @@ def _warnings(found: dict[str, Any]) -> list[str]:
         f"warning: {name!r} counts the rows; if it is no measurement, pass --skip {name!r}."
         for name in found["row_number_columns"]
     ]
-    lines += [
-        f"warning: {name!r} holds text such as {stray!r} among its numbers and is not filled; "
-        "make such cells empty."
-        for name, stray in found["strays"].items()
-    ]
+    lines += tell_strays(found)
     if found["rows_without_numbers"]:
         lines.append(
             f"warning: {found['rows_without_numbers']:,} rows have no known number; they get the "

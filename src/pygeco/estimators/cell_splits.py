@@ -16,7 +16,27 @@ from pygeco.estimators.cell_list import CellList, cells
 Split = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-class RowHoldOut(BaseCrossValidator):  # type: ignore[misc]
+class _CellSplits(BaseCrossValidator):  # type: ignore[misc]
+    """Splits of cells whose number is a setting."""
+
+    n_splits: int
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Give the number of splits.
+
+        Parameters
+        ----------
+        X, y, groups : None
+            Not used.
+
+        Returns
+        -------
+        int
+        """
+        return self.n_splits
+
+
+class RowHoldOut(_CellSplits):
     """A share of the cells of each row, drawn at random: every row is fitted and judged.
 
     A row keeps one cell at least; one with a single cell has none held out.
@@ -44,20 +64,6 @@ class RowHoldOut(BaseCrossValidator):  # type: ignore[misc]
         self.test_size = test_size
         self.random_state = random_state
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Give the number of splits.
-
-        Parameters
-        ----------
-        X, y, groups : None
-            Not used.
-
-        Returns
-        -------
-        int
-        """
-        return self.n_splits
-
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
         """Give the positions of the fitted and of the held-out cells, draw by draw.
 
@@ -84,7 +90,7 @@ class RowHoldOut(BaseCrossValidator):  # type: ignore[misc]
             yield np.flatnonzero(~held), np.flatnonzero(held)
 
 
-class LeaveLastOut(BaseCrossValidator):  # type: ignore[misc]
+class LeaveLastOut(_CellSplits):
     """The last cells of each row, by time or in the order given, after those that are fitted.
 
     The first split holds out the last of each row, the next one those before them, without the
@@ -113,20 +119,6 @@ class LeaveLastOut(BaseCrossValidator):  # type: ignore[misc]
         self.count = count
         self.n_splits = n_splits
         self.times = times
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Give the number of splits.
-
-        Parameters
-        ----------
-        X, y, groups : None
-            Not used.
-
-        Returns
-        -------
-        int
-        """
-        return self.n_splits
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
         """Give the positions of the fitted and of the held-out cells, the last ones first.
