@@ -33,7 +33,7 @@ def test_recommendations(home, tmp_path) -> None:
     model = pygeco.load(home / "m.geco")
     told = json.loads(
         run(
-            *("recommend", home / "m.geco", "--user", 7, "--user", 9, "-k", 3, "--json"),
+            *("recommend", home / "m.geco", 7, "--user", 9, "-k", 3, "--json"),
             *("--titles", home / "titles.csv"),
         ).stdout
     )["rows"]

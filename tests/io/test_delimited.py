@@ -44,3 +44,11 @@ def test_doubled_colons_are_replaced_in_any_chunks(content, sizes) -> None:
         assert len(part) <= size
         found.append(part)
     assert b"".join(found) == content.replace(b"::", UNIT)
+
+
+def test_text_above_the_table_is_named() -> None:
+    prose = b"Lines of user, item and rating follow\nmade by hand\n\n"
+    with pytest.raises(ReadError, match=r"has text above its table.*remove the first 3 lines"):
+        read_ratings(io.BytesIO(prose + b"ann a 4\nbob a 1\n"))
+    spaced = b"user item rating\n\nann a 4\n\nbob a 1\n"  # a header and blank lines are no text
+    assert read_ratings(io.BytesIO(spaced)).table.num_rows == 2

@@ -74,6 +74,7 @@ Candidates = Annotated[
 Excluded = Annotated[
     Path | None, typer.Option(help="File with items that are in no list, one a line.")
 ]
+UserIds = Annotated[list[str] | None, typer.Argument(metavar="[USER]", help="Ids of users.")]
 By = Annotated[
     str,
     typer.Option(
@@ -128,8 +129,9 @@ def predict(
 
 def recommend(
     model: Model,
+    named: UserIds = None,
     user: Annotated[
-        list[str] | None, typer.Option("--user", help="A user's id; may be given again.")
+        list[str] | None, typer.Option("--user", help="The same; may be given again.")
     ] = None,
     everyone: Annotated[bool, typer.Option("--all", help="Every user that was fitted.")] = False,
     new_user: NewUser = None,
@@ -159,7 +161,8 @@ def recommend(
     attributes of users has lists for new ones by --new-user and --new-users.
     """
     with report_errors("recommend"):
-        _check_choice(user, everyone, new_user, new_users)
+        users = [*(named or []), *(user or [])]
+        _check_choice(users, everyone, new_user, new_users)
         inputs = model, titles, items, exclude, new_users
         check_table_output(output, *inputs, overwrite=overwrite)
         voice, fitted = Voice(as_json), open_model(model)
@@ -169,7 +172,7 @@ def recommend(
         elif everyone:
             ids = fitted.row_ids_
         else:
-            ids = parse_user_ids(fitted.row_ids_, user or [], unknown)
+            ids = parse_user_ids(fitted.row_ids_, users, unknown)
         limits: dict[str, Any] = {
             "items": read_listed_ids(fitted, items, "--items"),
             "exclude": read_listed_ids(fitted, exclude, "--exclude"),
@@ -177,6 +180,7 @@ def recommend(
         limits |= {"exclude_seen": not include_seen, "unknown": unknown, "by": by}
         limits["time"] = parse_moment(fitted, time)
         table = _rank_for(ids, fitted, voice, k, new, **limits)
+        _tell_of_empty_lists(table, len(ids), voice)
         table = add_titles(table, fitted, titles, title_item, title)
         table = table if new is not None else _mark_unknown(table, fitted, ids, voice)
         write_answer(table, output, voice)
@@ -256,6 +260,16 @@ def _rank_for(
             best.rows = users[block]
             parts.append(_named(best, "user", "item", called))
     return pa.concat_tables(parts)
+
+
+def _tell_of_empty_lists(table: Any, asked: int, voice: Voice) -> None:
+    """Say that users have no list, where an empty table would look like a fault."""
+    empty = asked - len(table.column("user").unique())
+    if empty > 0:
+        voice.note(
+            f"{empty:,} of {asked:,} users have no list: none of the items to choose from is new "
+            "to them; --include-seen lists those too."
+        )
 
 
 def _blocks(count: int, size: int, bar: Callable[[float], object]) -> Iterator[slice]:

@@ -66,6 +66,7 @@ def _numbered(first: list[str]) -> list[str]:
 def read_head_lines(file: Source) -> list[str]:
     """The first lines that are not blank, whole ones as far as there are any."""
     text = _decode(file.head)
+    refuse_prose(file.name, text.splitlines()[:SNIFFED_LINES])
     lines = [line for line in text.splitlines()[:SNIFFED_LINES] if line.strip()]
     if len(lines) > 1 and not text.endswith("\n"):
         lines = lines[:-1] or lines  # the head may end inside a line
@@ -82,6 +83,22 @@ def refuse_comments(name: str, lines: list[str]) -> None:
         raise ReadError(
             f"{name} begins with a comment, {lines[0][:40]!r}; remove the lines that begin "
             "with '#'."
+        )
+
+
+def refuse_prose(name: str, lines: list[str]) -> None:
+    """One sentence about a file with text above its table, which a blank line parts from it."""
+    blanks = [k for k, line in enumerate(lines) if not line.strip()]
+    if not blanks or not (table := lines[blanks[-1] + 1 :]):
+        return
+    separator = find_separator(table)
+    if separator is None or not (above := [line for line in lines[: blanks[-1]] if line.strip()]):
+        return
+    widths = {len(split_fields(line, separator)) for line in table}
+    if len(widths) == 1 and len(split_fields(above[0], separator)) not in widths:
+        raise ReadError(
+            f"{name} has text above its table, beginning {above[0][:40]!r}; remove the first "
+            f"{blanks[-1] + 1} lines."
         )
 
 
