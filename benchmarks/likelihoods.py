@@ -57,14 +57,27 @@ def take_movielens(name: str, part: str | None) -> Split:
 
 
 def measure_calibration(chance: Array, label: Array, bins: int = 10) -> float:
-    """The expected calibration error over bins of equal width."""
+    """The expected calibration error: |mean chance − share of ones|, over bins of equal width.
+
+    Each bin counts by its cells.
+    """
     at = np.minimum((chance * bins).astype(int), bins - 1)
     parts = [at == k for k in range(bins) if np.any(at == k)]
     return sum(abs(chance[p].mean() - label[p].mean()) * p.mean() for p in parts)
 
 
-def judge_labels() -> None:
-    split = take_movielens("ml-100k", "ua")
+def measure_chance_error(chance: Array, draws: int = 200) -> float:
+    """The mean calibration error of labels drawn by these chances: what luck leaves."""
+    rng = np.random.default_rng(0)
+    return float(
+        np.mean(
+            [measure_calibration(chance, rng.random(len(chance)) < chance) for _ in range(draws)]
+        )
+    )
+
+
+def judge_labels(part: str) -> None:
+    split = take_movielens("ml-100k", part)
     liked = split.values >= 4
     rows, cols, y, shape = split.fitted
     labels = split._replace(fitted=(rows, cols, (y >= 4).astype(float), shape))
@@ -75,8 +88,8 @@ def judge_labels() -> None:
         chance = model.predict_proba(split.rows, split.cols)[:, 1]
         error, area = log_loss(liked, chance), roc_auc_score(liked, chance)
         print(
-            f"labels  {name:14} log-loss {error:.4f}  AUC {area:.4f}  calibration "
-            f"{measure_calibration(chance, liked):.4f}"
+            f"labels {part}  {name:14} log-loss {error:.4f}  AUC {area:.4f}  calibration "
+            f"{measure_calibration(chance, liked):.4f} (by luck {measure_chance_error(chance):.4f})"
             f"  {seconds:.1f} s, {seconds / plain.seconds:.1f} × squares"
         )
 
@@ -175,7 +188,8 @@ def judge_intervals() -> None:
 def main() -> None:
     asked = sys.argv[1:] or ["labels", "levels", "counts", "intervals"]
     if "labels" in asked:
-        judge_labels()
+        for part in ("ua", "ub", "u1"):
+            judge_labels(part)
     if "levels" in asked:
         judge_levels(take_movielens("ml-100k", "ua"))
     if "counts" in asked:

@@ -7,6 +7,7 @@ from scipy import stats
 from pygeco.bayes.likelihoods.base import (
     Likelihood,
     Softplus,
+    expect_sigmoid,
     polya_gamma_mean,
     polya_gamma_variance,
 )
@@ -135,3 +136,27 @@ def test_moments_of_polya_gamma_are_those_of_its_series():
     sizes = 1 / (2 * np.pi**2 * k**2 + z**2 / 2)
     np.testing.assert_allclose(polya_gamma_mean(z), sizes.sum(0), rtol=1e-4)
     np.testing.assert_allclose(polya_gamma_variance(z), (sizes**2).sum(0), rtol=1e-5)
+
+
+def test_mean_of_the_sigmoid_is_its_integral():
+    mean, variance = (x.ravel() for x in np.meshgrid(np.linspace(-8, 8, 17), [0, 0.1, 1, 4, 8, 30]))
+    t = np.linspace(-9, 9, 3001)
+    shares = np.exp(-t * t / 2) / np.exp(-t * t / 2).sum()
+    exact = stats.logistic.cdf(mean[:, None] + variance[:, None] ** 0.5 * t) @ shares
+    error = np.abs(expect_sigmoid(mean, variance) - exact)
+    assert error[variance <= 1].max() < 2e-6
+    assert error[variance <= 4].max() < 1e-3
+    assert error.max() < 0.015
+
+
+@pytest.mark.parametrize("name", ["labels", "levels"])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_score_is_minus_the_logarithm_of_the_probability(name, kind):
+    likelihood, _, _ = CASES[name]
+    mean, variance = np.linspace(-6, 6, 13).astype(kind), np.linspace(0, 12, 13).astype(kind)
+    P = likelihood.find_probabilities(mean, variance)
+    for k, y in enumerate([-1.0, 1.0] if name == "labels" else range(4)):
+        scores = likelihood.score_loss(np.full(13, y, kind), mean, variance)
+        np.testing.assert_allclose(np.exp(-scores), P[:, k], atol=2e-6)
+    far = np.array([-1e4, 1e4], kind)
+    assert np.isfinite(likelihood.score_loss(np.ones(2, kind), far, np.array([0, 40], kind))).all()

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from pygeco.arrays.low_rank import Array
-from pygeco.bayes.likelihoods.base import Likelihood, Softplus, WorkingSquares, mean_of
+from pygeco.bayes.likelihoods.base import (
+    Likelihood,
+    Softplus,
+    WorkingSquares,
+    expect_sigmoid,
+    mean_of,
+    score_nodes,
+)
 from pygeco.bayes.likelihoods.polya_gamma import draw_polya_gamma
 from pygeco.losses import Logistic
 from pygeco.losses.base import namespace, softplus
@@ -41,10 +48,10 @@ class Labels(Likelihood):
         return Softplus(-y * mean, variance).value
 
     def score_loss(self, y: Array, mean: Array, variance: Array) -> Array:
-        return softplus(-y * Softplus(mean, variance).shrink * mean)
+        return score_nodes(lambda shrink, z: softplus(-y * shrink * z), mean, variance)
 
     def respond(self, mean: Array, variance: Array) -> Array:
-        return Softplus(mean, variance).slope
+        return expect_sigmoid(mean, variance)
 
     def deviate(self, mean: Array, variance: Array) -> Array:
         p = self.respond(mean, variance)

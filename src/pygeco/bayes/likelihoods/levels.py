@@ -10,7 +10,13 @@ import numpy as np
 
 from pygeco.arrays.kinds import host, on
 from pygeco.arrays.low_rank import Array
-from pygeco.bayes.likelihoods.base import Likelihood, Softplus, WorkingSquares
+from pygeco.bayes.likelihoods.base import (
+    Likelihood,
+    Softplus,
+    WorkingSquares,
+    expect_sigmoid,
+    score_nodes,
+)
 from pygeco.bayes.likelihoods.polya_gamma import draw_polya_gamma
 from pygeco.losses import Ordinal
 from pygeco.losses.base import namespace, softplus
@@ -83,12 +89,15 @@ class Levels(Likelihood):
         return replace(self, cuts=tuple(float(cut) for cut in cuts))
 
     def score_loss(self, y: Array, mean: Array, variance: Array) -> Array:
-        shrink = Softplus(mean, variance).shrink
         cuts = on([-FAR, *self.cuts, FAR], mean, mean.dtype)
         k, xp = y.astype(np.int64), namespace(mean)
-        high, low = (shrink * (cuts[k + side] - mean) for side in (1, 0))
-        gap = xp.where((k > 0) & (k < len(self.cuts)), high - low, FAR)
-        return softplus(-high) + softplus(low) - xp.log(-xp.expm1(-gap))
+
+        def score(shrink: Array, z: Array) -> Array:
+            high, low = (shrink * (cuts[k + side] - z) for side in (1, 0))
+            gap = xp.where((k > 0) & (k < len(self.cuts)), high - low, FAR)
+            return softplus(-high) + softplus(low) - xp.log(-xp.expm1(-gap))
+
+        return score_nodes(score, mean, variance)
 
     def respond(self, mean: Array, variance: Array) -> Array:
         out = 0 * mean + self.levels[-1]
@@ -116,7 +125,7 @@ class Levels(Likelihood):
 
     def _shares_below(self, mean: Array, variance: Array) -> list[Array]:
         """P(y ≤ k) for all k but the last."""
-        return [Softplus(cut - mean, variance).slope for cut in self.cuts]
+        return [expect_sigmoid(cut - mean, variance) for cut in self.cuts]
 
     def _ends(self, y: Array) -> tuple[Array, Array, Array, Array]:
         """The cut points above and below each cell's level, and one where there is one."""
