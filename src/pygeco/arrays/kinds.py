@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pygeco.arrays.coded import Coded
+
 Array = NDArray[np.floating[Any]]
 
 HOST: Array = np.zeros(0)
@@ -42,8 +44,8 @@ def once(x: Any) -> Any:
 
 
 def as_array(x: ArrayLike) -> NDArray[Any]:
-    """X as it is where it is an array of any kind, else as one of NumPy's."""
-    return x if foreign(x) else np.asarray(x)  # type: ignore[return-value]
+    """X as it is where it is an array of any kind, coded or not, else as one of NumPy's."""
+    return x if foreign(x) or isinstance(x, Coded) else np.asarray(x)  # type: ignore[return-value]
 
 
 def on(x: ArrayLike, like: NDArray[Any], dtype: Any = None) -> NDArray[Any]:

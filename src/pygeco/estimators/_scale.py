@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pygeco.arrays.kinds import host
+from pygeco.arrays.kinds import host, runs
 
 MAX_LEVELS = 21  # stars, halves and tenths of them, 0 … 20; more is taken for a plain number
 SAMPLE_SIZE = 20_000  # cells from which the step between levels is guessed, before all are checked
@@ -29,7 +29,7 @@ def has_bounded_scale(values: Any, weights: Any) -> bool:
     if not 2 <= len(levels) <= MAX_LEVELS or not np.isfinite(high - low):
         return False
     least = max(MIN_END_CELLS, MIN_END_SHARE * len(values))
-    if min(int((values == end).sum()) for end in (low, high)) < least:
+    if min(_count_value(values, end) for end in (low, high)) < least:
         return False
     step = float(np.diff(levels).min())
     return any(_on_grid(values, low, high, part) for part in (step, step / 2))
@@ -38,5 +38,12 @@ def has_bounded_scale(values: Any, weights: Any) -> bool:
 def _on_grid(values: Any, low: float, high: float, step: float) -> bool:
     if (high - low) / step > MAX_LEVELS - 1 + MAX_GRID_ERROR:
         return False
-    places = (values - low) / step
-    return bool((np.abs(places - np.rint(places)) <= MAX_GRID_ERROR).all())
+    for part in runs(values):
+        places = (values[part] - low) / step
+        if not bool((np.abs(places - np.rint(places)) <= MAX_GRID_ERROR).all()):
+            return False
+    return True
+
+
+def _count_value(values: Any, wanted: float) -> int:
+    return sum(int((values[part] == wanted).sum()) for part in runs(values))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.arrays.coded import Coded
 from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array
 from pygeco.objectives import Entries
@@ -43,7 +44,9 @@ def keep_cells(entries: Entries, times: Array = NO_TIMES) -> Seen:
     cells = entries.by_row
     if entries.borrowed:
         cells = cells._replace(indices=cells.indices.copy(), values=cells.values.copy())
-    return Seen(cells.pointers, cells.indices, cells.values, cells.weights, times)
+    values: Any = cells.values
+    values = np.asarray(values) if isinstance(values, Coded) else values
+    return Seen(cells.pointers, cells.indices, values, cells.weights, times)
 
 
 def sort_cells(

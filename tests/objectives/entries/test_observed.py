@@ -6,7 +6,9 @@ import scipy.sparse as sp
 
 from entries_cases import sparse
 from pygeco import Entries, LowRank, MatrixCompletion, Solver, minimize
+from pygeco.arrays.coded import Coded
 from pygeco.engines.cpu.products import cross_grams, fresh_products, matvec, residuals
+from pygeco.objectives.entries import observed
 
 KERNELS = (matvec, residuals, fresh_products, cross_grams)
 
@@ -119,3 +121,49 @@ def test_a_model_does_not_follow_changes_of_what_it_was_fitted_to():
     after = model.recommend([0, 1], 3)
     for one, other in zip(before, after, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("form", ["coo", "csr"])
+def test_ratings_kept_as_codes_give_the_same_bits(monkeypatch, form):
+    X = sparse(0, np.float32, form)
+    X.data = np.round(2 * X.data).astype(np.float32) / 2
+    made = []
+    for least in (1 << 40, 0):
+        monkeypatch.setattr(observed, "MIN_CODED_CELLS", least)
+        made.append((Entries.from_sparse(X), Entries.from_sparse(X, lean=True)))
+    plain, short = made
+    assert isinstance(short[0].by_row.values, Coded)
+    assert isinstance(short[0].standardize(1.0, 2.0, np.float32).by_col.values, Coded)
+    A = LowRank.product(*(np.random.default_rng(1).standard_normal((k, 3)) for k in X.shape))
+    for one, other in zip(plain, short, strict=True):
+        for side in ("by_row", "by_col"):
+            for a, b in zip(getattr(one, side)[:5], getattr(other, side)[:5], strict=True):
+                np.testing.assert_array_equal(a, b)
+        assert one.value(A) == other.value(A)
+        x = np.arange(X.shape[1], dtype=float)
+        np.testing.assert_array_equal(one.gradient(A).matvec(x), other.gradient(A).matvec(x))
+        np.testing.assert_array_equal(
+            one.half_sweep(A.V, A.U, side="row", ridge=0.1),
+            other.half_sweep(A.V, A.U, side="row", ridge=0.1),
+        )
+        np.testing.assert_array_equal(
+            minimize(one, 2, random_state=0).A.to_dense(),
+            minimize(other, 2, random_state=0).A.to_dense(),
+        )
+
+
+def test_the_default_fit_of_ratings_kept_as_codes_gives_the_same_bits(monkeypatch):
+    rng = np.random.default_rng(0)
+    rows, cols = np.nonzero(rng.random((120, 60)) < 0.4)
+    stars = np.clip(
+        np.round(3 + rng.standard_normal(120)[rows] + rng.standard_normal(60)[cols]), 1, 5
+    )
+    found = []
+    for least in (1 << 40, 0):
+        monkeypatch.setattr(observed, "MIN_CODED_CELLS", least)
+        found.append(MatrixCompletion(posterior=3, random_state=0).fit((rows, cols, stars)))
+    plain, short = found
+    np.testing.assert_array_equal(plain.predict(rows, cols), short.predict(rows, cols))
+    assert plain.path_[-1].certificate == short.path_[-1].certificate
+    assert type(short.seen_.values) is np.ndarray
+    np.testing.assert_array_equal(plain.seen_.values, short.seen_.values)

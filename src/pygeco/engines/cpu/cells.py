@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.arrays.coded import Coded
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu import products
 from pygeco.engines.cpu.parallel import lend
@@ -98,9 +99,10 @@ def _group(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
     pointers = np.zeros(groups + 1, np.int64)
     indices = np.empty(len(values), np.int32)
-    out = np.empty_like(values)
-    products.group(lend(major), lend(minor), lend(values), pointers, indices, out)
-    return pointers, indices, out
+    given = _carry(values)
+    out = np.empty_like(given)
+    products.group(lend(major), lend(minor), lend(given), pointers, indices, out)
+    return pointers, indices, _bring(out, values)
 
 
 def _transpose(
@@ -111,7 +113,18 @@ def _transpose(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
     pointers = np.zeros(groups + 1, np.int64)
     indices = np.empty_like(from_indices)
-    out = np.empty_like(from_values)
-    given = lend(from_pointers), lend(from_indices), lend(from_values)
+    carried = _carry(from_values)
+    out = np.empty_like(carried)
+    given = lend(from_pointers), lend(from_indices), lend(carried)
     products.transpose(*given, pointers, indices, out)
-    return pointers, indices, out
+    return pointers, indices, _bring(out, from_values)
+
+
+def _carry(values: Any) -> NDArray[Any]:
+    """What is moved for values: themselves, or their codes."""
+    return values.codes if isinstance(values, Coded) else values
+
+
+def _bring(moved: NDArray[Any], values: Any) -> Any:
+    """What was moved, as values again."""
+    return Coded(moved, values.table) if isinstance(values, Coded) else moved

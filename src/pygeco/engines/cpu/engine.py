@@ -14,6 +14,7 @@ from pygeco.engines.cpu.backgrounds import pad_rows
 from pygeco.engines.cpu.cells import both_orders, order_that_serves, scatter_runs
 from pygeco.engines.cpu.listing import list_best_products
 from pygeco.engines.cpu.ranking import top_k
+from pygeco.engines.cpu.reading import lay_out
 from pygeco.engines.cpu.sweep import half_sweep, tables
 from pygeco.engines.cpu.vectors import BYTES
 from pygeco.engines.protocol import Engine, GroupJob, LocalEngine, TableEngine
@@ -73,17 +74,17 @@ class CpuCells(Engine):
         return out
 
     def residuals(self, cells: Cells, P: Array, Q: Array) -> Residuals:
-        out = np.empty_like(cells.values)
+        out = np.empty(cells.size, cells.values.dtype)
         sums = np.empty((len(cells.blocks) - 1, 2))
         P, Q = np.ascontiguousarray(P), np.ascontiguousarray(Q)
-        products.residuals(*cells[:5], P, Q, out, sums)
+        products.residuals(*lay_out(cells), P, Q, out, sums)
         return Residuals(out, float(sums[:, 0].sum()), float(sums[:, 1].sum()))
 
     def fresh_products(self, cells: Cells, P: Array, Q: Array, scale: float, X: Array) -> Residuals:
         out = np.empty((cells.groups, X.shape[1]), X.dtype)
         sums = np.empty((len(cells.blocks) - 1, 2))
         P, Q, X = (np.ascontiguousarray(x) for x in (P, Q, X))
-        products.fresh_products(*cells[:5], P, Q, scale, X, out, sums)
+        products.fresh_products(*lay_out(cells), P, Q, scale, X, out, sums)
         return Residuals(out, float(sums[:, 0].sum()), float(sums[:, 1].sum()))
 
     def cross_grams(self, cells: Cells, X: Array, x: Array) -> Array:
@@ -126,7 +127,7 @@ class CpuCells(Engine):
         mean = none if ridges.noise is None else np.empty_like(out)
         uncertainty = np.empty(m)
         half_sweep(
-            *cells[:5],
+            *lay_out(cells),
             flat,
             width,
             s,
@@ -163,7 +164,7 @@ class Cpu(CpuCells, LocalEngine, TableEngine):
         count, s = part.stop - part.start, V.shape[1]
         grams, sides = np.empty((count, s, s)), np.empty((count, s))
         V, offset = np.ascontiguousarray(V), np.ascontiguousarray(offset, dtype=float)
-        products.row_systems(*cells[:4], part.start, offset, V, grams, sides)
+        products.row_systems(*lay_out(cells)[:4], part.start, offset, V, grams, sides)
         return Systems(grams, sides, np.zeros(0))
 
     def top_k(self, scores: Array, k: int) -> tuple[NDArray[np.int64], Array]:

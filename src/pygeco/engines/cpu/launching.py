@@ -80,13 +80,20 @@ def bind(typing_context, address, arguments):
 def borrow(typing_context, given):
     """What is given; an array without its owner, whose references are then not counted."""
 
-    def generate(context, builder, signature, args):
-        if not isinstance(given, types.Array):
-            return args[0]
-        array = context.make_array(given)(context, builder, args[0])
+    def disown(context, builder, kind, value):
+        if isinstance(kind, types.BaseTuple):
+            parts = zip(kind.types, cgutils.unpack_tuple(builder, value), strict=True)
+            own = [disown(context, builder, *part) for part in parts]
+            return context.make_tuple(builder, kind, own)
+        if not isinstance(kind, types.Array):
+            return value
+        array = context.make_array(kind)(context, builder, value)
         array.meminfo = cgutils.get_null_value(array.meminfo.type)
         array.parent = cgutils.get_null_value(array.parent.type)
         return array._getvalue()
+
+    def generate(context, builder, signature, args):
+        return disown(context, builder, given, args[0])
 
     return given(given), generate
 

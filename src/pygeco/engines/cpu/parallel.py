@@ -38,6 +38,8 @@ def lend(argument: Any) -> Any:
     For memory-mapped arrays and those from other processes, which cannot, numba would compile
     the kernel once more.
     """
+    if isinstance(argument, tuple):
+        return tuple(map(lend, argument))
     if isinstance(argument, np.ndarray) and not argument.flags.writeable:
         return np.asarray(_Memory(argument))
     return argument

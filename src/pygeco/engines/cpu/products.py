@@ -15,6 +15,7 @@ from numba import njit
 from pygeco.engines.cpu.dots import AHEAD as STREAM
 from pygeco.engines.cpu.dots import sparse_dot, sparse_dots
 from pygeco.engines.cpu.parallel import spread
+from pygeco.engines.cpu.reading import read_value
 from pygeco.engines.cpu.vectors import BYTES, dot, fetch, fused
 
 # An unsigned index spares numba's test for a negative one.
@@ -110,7 +111,7 @@ def _residual(indices, values, weights, e, P, at, Q, s):
     later = np.int64(indices[min(e + AHEAD, np.uint64(len(indices) - 1))])
     fetch(Q, later * s, s)
     z = dot(P, at, Q, np.int64(np.uint32(indices[e])) * s, s)
-    r = z - values[e]
+    r = z - read_value(values, e)
     return z, r, (r * weights[e] if len(weights) else r)
 
 
@@ -174,7 +175,7 @@ def row_systems(t, pointers, indices, values, weights, first, offset, V, grams, 
     for e in range(np.uint64(pointers[first + t]), np.uint64(pointers[first + t + 1])):
         j = np.uint32(indices[e])
         w = weights[e] if len(weights) else 1.0
-        y = w * (values[e] - offset[j])
+        y = w * (read_value(values, e) - offset[j])
         for k in range(s):
             sides[t, k] = fused(y, V[j, k], sides[t, k])
             c = w * V[j, k]

@@ -40,7 +40,7 @@ def total(cells: Cells, loss: Formulas, P: Array, Q: Array) -> float:
 def slopes(cells: Cells, loss: Formulas, P: Array, Q: Array, *, sums: bool = True) -> Slopes:
     """The slope of every cell; with `sums`, what goes with it. O(|E| s)."""
     chunks = _Chunks(cells, P, Q)
-    out = np.empty_like(cells.values)
+    out = np.empty(cells.size, cells.values.dtype)
     parts = np.zeros((chunks.count, 2))
 
     def run_chunk(c: int) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 
 from pygeco.engines.cpu.parallel import spread
+from pygeco.engines.cpu.reading import read_value
 from pygeco.engines.cpu.simd import (
     SIDE,
     TILE,
@@ -61,7 +62,7 @@ def _gather(
             fetch(W, later, width)
         j = np.uint32(indices[e])
         root = P.dtype.type(math.sqrt(weights[e])) if len(weights) else P.dtype.type(1)
-        r = root * P.dtype.type(values[e] - offset[j])
+        r = root * P.dtype.type(read_value(values, e) - offset[j])
         factors[np.uint64(t)], roots[np.uint64(t)] = r, root
         plain += root * r
         heavy += root * root

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.arrays.coded import Coded
 from pygeco.arrays.kinds import on, ones, runs, scaled, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.engines import Cells, Engine
@@ -32,6 +33,16 @@ def multiply_weights(cells: Cells, weights: Array) -> Cells:
     """The cells with their weights multiplied by these."""
     weights = weights * cells.weights if len(cells.weights) else weights
     return cells._replace(weights=weights.astype(cells.values.dtype))
+
+
+def _standardize(values: Any, mean: float, scale: float, dtype: type) -> Any:
+    """(y − mean) / scale in another precision; codes stay, and their table changes."""
+    if isinstance(values, Coded):
+        return ((values.astype(float) - mean) / scale).astype(dtype)
+    out: Array = np.empty_like(values, dtype=dtype)
+    for part in runs(values):
+        out[part] = (values[part].astype(float) - mean) / scale
+    return out
 
 
 class CellViews:
@@ -106,7 +117,8 @@ class CellViews:
         first, second = 0.0, 0.0
         cells = self.by_row
         for part in runs(cells.values):
-            y = cells.values[part].astype(float) - center
+            y = cells.values[part].astype(float)
+            y -= center
             wy = y * cells.weights[part] if len(cells.weights) else y
             first += float(wy.sum())
             second += float(np.dot(wy, y))
@@ -148,9 +160,7 @@ class CellViews:
         other = self._changed()
         for name in ("by_row", "by_col"):
             cells: Cells = getattr(self, name)
-            values: Array = np.empty_like(cells.values, dtype=dtype)
-            for part in runs(cells.values):
-                values[part] = (cells.values[part].astype(float) - mean) / scale
+            values = _standardize(cells.values, mean, scale, dtype)
             setattr(other, name, cells._replace(values=values, weights=cells.weights.astype(dtype)))
         return other
 

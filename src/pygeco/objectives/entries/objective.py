@@ -293,7 +293,7 @@ class Entries(CellViews, Objective):
         def through(cells: Cells) -> Product:
             # In float64: rounded to float32, the core would miss the minimum by as much.
             w = cells.weights
-            data = cells.values * w.astype(float) if len(w) else cells.values
+            data = cells.values * w.astype(float) if len(w) else cells.values[:]
             return lambda x: self.engine.product(cells, data, 1.0, x)
 
         pair = through(self.by_row), through(self.by_col)

@@ -8,11 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.checks import is_whole
-from pygeco.arrays.kinds import contiguous, on, ones
+from pygeco.arrays.coded import encode_values
+from pygeco.arrays.kinds import contiguous, on, ones, runs
 from pygeco.arrays.low_rank import Array
 from pygeco.engines import Cells, Engine
 from pygeco.engines.cpu.cells import with_transpose
 from pygeco.errors import RepeatedCellError
+
+MIN_CODED_CELLS = 1 << 22  # from here on a byte for each value is worth a kernel of its own
 
 
 def order_cells(
@@ -33,6 +36,7 @@ def order_cells(
     if w is not None and not w.all():  # a cell of weight zero is none
         some = w > 0
         i, j, y, w = i[some], j[some], y[some], w[some]
+    y = _compact(y, engine)
     by_row, by_col = _drop_repeats(*engine.both_orders(i, j, y, w, shape), duplicates, shape)
     return *engine.place_cells(by_row, by_col), shape
 
@@ -61,7 +65,8 @@ def use_compressed(X: Any, engine: Engine, allow_empty: bool) -> tuple[Cells, Ce
     pointers = X.indptr.astype(np.int64)
     if len(pointers) != groups + 1 or pointers[-1] != len(y) or np.any(np.diff(pointers) < 0):
         raise ValueError("X: its index pointers do not fit its cells; build the matrix again.")
-    one, other = with_transpose(pointers, X.indices, y, y[:0], others, engine)
+    none = y[:0]
+    one, other = with_transpose(pointers, X.indices, _compact(y, engine), none, others, engine)
     return (one, other) if X.format == "csr" else (other, one)
 
 
@@ -75,13 +80,27 @@ def _values(values: ArrayLike, allow_empty: bool, like: Array) -> Array:
         y = y.astype(float, copy=False)
     if len(y) == 0 and not allow_empty:
         raise ValueError("values: no observed cell; at least one is needed.")
-    bad = np.flatnonzero(~np.isfinite(y))
-    if len(bad):
-        raise ValueError(
-            f"values: {len(bad)} of {len(y)} observed values are NaN or infinity (the first at "
-            f"position {int(bad[0])}); drop those cells."
-        )
+    _refuse_bad(y)
     return contiguous(y)
+
+
+def _compact(y: Array, engine: Engine) -> Array:
+    """Many values of few kinds as codes; else as they are."""
+    if not engine.uses_host_arrays or len(y) < MIN_CODED_CELLS:
+        return y
+    found: Any = encode_values(y)
+    return y if found is None else found
+
+
+def _refuse_bad(y: Array) -> None:
+    """An error where values are not finite, found a part at a time."""
+    if all(bool(np.isfinite(y[part]).all()) for part in runs(y)):
+        return
+    bad = np.flatnonzero(~np.isfinite(y))
+    raise ValueError(
+        f"values: {len(bad)} of {len(y)} observed values are NaN or infinity (the first at "
+        f"position {int(bad[0])}); drop those cells."
+    )
 
 
 def _indices(
