@@ -16,8 +16,9 @@ import math
 import numpy as np
 from numba import njit
 
+from pygeco.engines.cpu.launching import claim
 from pygeco.engines.cpu.parallel import spread
-from pygeco.engines.cpu.row_simd import add_multiples, claim, scale_row_by, take_inverse_roots
+from pygeco.engines.cpu.row_simd import add_multiples, scale_row_by, take_inverse_roots
 from pygeco.engines.cpu.row_systems import (
     add_products,
     ask_for,

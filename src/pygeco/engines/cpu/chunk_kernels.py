@@ -8,7 +8,8 @@ chunk's first cell.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from pygeco.engines.cpu.keeping import njit
 
 _FAST = {"reassoc", "contract", "nsz"}
 

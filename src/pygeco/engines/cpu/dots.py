@@ -21,6 +21,9 @@ _DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 _WHOLES = ir.VectorType(I32, LANES)
 _BITS = ir.VectorType(ir.IntType(1), LANES)
 
+RUN = 64  # cells that are summed before their sum is added to the others
+ROWS_AHEAD = 12  # rows that are fetched before they are needed
+
 
 class _Row:
     """Code for groups of `LANES` cells: Σ data x over them, added to a vector of float64 sums."""
@@ -126,31 +129,58 @@ def sparse_dot(typing_context, indices, data, x, start, stop):
     return types.float64(indices, data, x, types.int64, types.int64), generate
 
 
-@intrinsic
-def sparse_dots(typing_context, X, width, q, indices, data, start, stop, out):
-    """out[q:q+lanes] = Σ data[e] X[indices[e], q:q+lanes] for start ≤ e < stop, in float64.
+def _make_sparse_dots(vectors):
+    """A function that sums so many vectors of columns side by side."""
 
-    The rows of X are flat, each `width` numbers, a multiple of the lanes; `out` is float64. Every
-    sum goes from the first cell to the last.
-    """
+    @intrinsic
+    def sparse_dots(typing_context, X, width, q, indices, data, start, stop, out):
+        def generate(context, builder, signature, args):
+            v = Vectors(context, builder, X.dtype)
+            wide = Vectors(context, builder, types.float64, v.lanes)
+            source, places = v.data(X, args[0]), v.data(indices, args[3])
+            numbers, target = v.data(data, args[4]), v.data(out, args[7])
+            width, q, start, stop = args[1], args[2], args[5], args[6]
+            at = [builder.add(q, integer(k * v.lanes)) for k in range(vectors)]
+            sums = v.variables([v.zero] * vectors)
 
-    def generate(context, builder, signature, args):
-        v = Vectors(context, builder, X.dtype)
-        wide = Vectors(context, builder, types.float64, v.lanes)
-        source, places = v.data(X, args[0]), v.data(indices, args[3])
-        numbers, target = v.data(data, args[4]), v.data(out, args[7])
-        width, q, start, stop = args[1], args[2], args[5], args[6]
-        (total,) = wide.variables([wide.zero])
-        with cgutils.for_range(builder, builder.sub(stop, start)) as loop:
-            e = builder.add(start, loop.index)
-            j = builder.zext(builder.load(builder.gep(places, [e])), I64)
-            row = v.load(source, builder.add(builder.mul(j, width), q))
-            number = builder.load(builder.gep(numbers, [e]))
-            if v.size < 8:
-                row, number = builder.fpext(row, wide.vector), builder.fpext(number, wide.scalar)
-            builder.store(wide.fused(wide.spread(number), row, builder.load(total)), total)
-        wide.store(builder.load(total), target, q)
-        return context.get_dummy_value()
+            def place_of(e):
+                j = builder.zext(builder.load(builder.gep(places, [e])), I64)
+                return builder.mul(j, width)
 
-    i = types.int64
-    return types.void(X, i, i, indices, data, i, i, out), generate
+            for column in at:
+                wide.store(wide.zero, target, column)
+            runs = cgutils.for_range_slice(builder, start, stop, integer(RUN), inc=True)
+            with runs as (first, _):
+                for place in sums:
+                    builder.store(v.zero, place)
+                left = builder.sub(stop, first)
+                whole = builder.icmp_signed("<", left, integer(RUN))
+                with cgutils.for_range(builder, builder.select(whole, left, integer(RUN))) as loop:
+                    e = builder.add(first, loop.index)
+                    later = builder.add(e, integer(ROWS_AHEAD))
+                    later = builder.select(builder.icmp_signed("<", later, stop), later, e)
+                    next_row, own_row = place_of(later), place_of(e)
+                    for column in at:
+                        prefetch(builder, source, builder.add(next_row, column))
+                    number = v.spread_at(numbers, e)
+                    for place, column in zip(sums, at, strict=True):
+                        row = v.load(source, builder.add(own_row, column))
+                        builder.store(v.fused(number, row, builder.load(place)), place)
+                for place, column in zip(sums, at, strict=True):
+                    total = builder.load(place)
+                    if v.size < 8:
+                        total = builder.fpext(total, wide.vector)
+                    wide.store(builder.fadd(wide.load(target, column), total), target, column)
+            return context.get_dummy_value()
+
+        i = types.int64
+        return types.void(X, i, i, indices, data, i, i, out), generate
+
+    return sparse_dots
+
+
+# sparse_dots(X, width, q, indices, data, start, stop, out): for so many vectors of columns from q
+# on, out[q:…] = Σ data[e] X[indices[e], q:…] for start ≤ e < stop. The rows of X are flat, each
+# `width` numbers, a multiple of the lanes; `out` is float64. Sums go from the first cell to the
+# last, in the precision of X over `RUN` cells, then in float64.
+sparse_dots_1, sparse_dots_2, sparse_dots_3, sparse_dots_4 = map(_make_sparse_dots, (1, 2, 3, 4))

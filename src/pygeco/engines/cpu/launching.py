@@ -22,6 +22,8 @@ from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.untyped_passes import IRProcessing
 from numba.extending import intrinsic
 
+from pygeco.engines.cpu.keeping import njit
+
 _I32, _I64 = ir.IntType(32), ir.IntType(64)
 
 
@@ -144,33 +146,50 @@ class BorrowingCompiler(CompilerBase):
 def compile_part(function: Callable[..., None]) -> Any:
     """A function that is called by its address alone, so that Python needs no way into it."""
     options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return numba.njit(cache=True, pipeline_class=BorrowingCompiler, **options)(function)
+    return njit(cache=True, pipeline_class=BorrowingCompiler, **options)(function)
 
 
-@numba.njit(cache=True, parallel=True)
-def _run_parts(function, bound, count):
-    for part in numba.prange(count):
-        call_at(function, (bound, np.int64(part)))
+@intrinsic
+def claim(typing_context, counter):
+    """counter[0]++ as one step of whichever thread asks, and what it was before."""
+
+    def generate(context, builder, signature, args):
+        data = context.make_array(counter)(context, builder, args[0]).data
+        place = builder.bitcast(data, _I64.as_pointer())
+        return builder.atomic_rmw("add", place, ir.Constant(_I64, 1), "monotonic")
+
+    return types.int64(counter), generate
 
 
-def _launch(runner, address, count, *arguments):
+@njit(cache=True, parallel=True)
+def _run_parts(function, bound, count, threads):
+    """Each part by the thread that is free first: parts and cores are not all alike."""
+    counter = np.zeros(1, np.int64)
+    for _ in numba.prange(min(threads, count)):
+        part = claim(counter)
+        while part < count:
+            call_at(function, (bound, part))
+            part = claim(counter)
+
+
+def _launch(runner, address, count, threads, *arguments):
     function, bound = bind(address, arguments)
-    call_at(runner, (function, bound, count))
+    call_at(runner, (function, bound, count, threads))
 
 
 def make_launcher(name: str) -> Callable[..., None]:
-    """A function of (runner, address, count, …) that runs the parts of one kernel.
+    """A function of (runner, address, count, threads, …) that runs the parts of one kernel.
 
     Each kernel has its own, which numba then keeps in a file of its own.
     """
     own = FunctionType(_launch.__code__, _launch.__globals__, name)
     own.__qualname__ = f"launch_{name}"
-    return numba.njit(cache=True, no_cfunc_wrapper=True)(own)
+    return njit(cache=True, no_cfunc_wrapper=True)(own)
 
 
 def find_runner() -> int:
     """The address of the loop over all cores."""
-    return find_address(_run_parts, (types.int64,) * 3)
+    return find_address(_run_parts, (types.int64,) * 4)
 
 
 def find_address(compiled: Any, kinds: tuple[Any, ...]) -> int:

@@ -8,7 +8,8 @@ one order. Lists are then exact, whatever blocks and threads the screening had.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from pygeco.engines.cpu.keeping import njit
 
 _FAST = {"reassoc", "contract", "nsz"}
 

@@ -66,12 +66,12 @@ class Kernel:
         lent = [lend(array) for array in arrays]
         parts = lent[self.place]
         count = parts if isinstance(parts, int) else len(parts) - self.ends
-        addresses = self.find_addresses(tuple(lent))
+        before = *self.find_addresses(tuple(lent)), count, numba.get_num_threads()
         if Kernel.safe:
-            self.launch(*addresses, count, *lent)
+            self.launch(*before, *lent)
             return
         with _LOCK:
-            self.launch(*addresses, count, *lent)
+            self.launch(*before, *lent)
             Kernel.safe = numba.threading_layer() != "workqueue"
 
     def find_addresses(self, arguments: tuple[Any, ...]) -> tuple[int, int]:

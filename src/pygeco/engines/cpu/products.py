@@ -10,10 +10,16 @@ Pointers are int64, so more than 2³¹ cells are fine.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from pygeco.engines.cpu.dots import AHEAD as STREAM
-from pygeco.engines.cpu.dots import sparse_dot, sparse_dots
+from pygeco.engines.cpu.dots import (
+    sparse_dot,
+    sparse_dots_1,
+    sparse_dots_2,
+    sparse_dots_3,
+    sparse_dots_4,
+)
+from pygeco.engines.cpu.keeping import njit
 from pygeco.engines.cpu.parallel import spread
 from pygeco.engines.cpu.reading import read_value
 from pygeco.engines.cpu.vectors import BYTES, dot, fetch, fused
@@ -92,15 +98,26 @@ def scatter(b, pointers, indices, data, runs, x, out):
 
 @spread("blocks", ends=1)
 def matmat(b, pointers, indices, data, blocks, scale, X, width, out):
-    """out = scale · S X for the sparse S and a few columns, summed in float64. O(|E| k).
+    """out = scale · S X for the sparse S and a few columns. O(|E| k).
+
+    Runs of cells are summed in the precision of X, and their sums in float64.
 
     The rows of X, of the dtype of the data, are flat and padded to `width` numbers each.
     """
     lanes = BYTES // X.itemsize
     total = np.empty(width)
+    whole = width // (4 * lanes) * (4 * lanes)
+    rest = (width - whole) // lanes
     for i in range(blocks[b], blocks[b + 1]):
-        for q in range(0, width, lanes):
-            sparse_dots(X, width, q, indices, data, pointers[i], pointers[i + 1], total)
+        start, stop = pointers[i], pointers[i + 1]
+        for q in range(0, whole, 4 * lanes):
+            sparse_dots_4(X, width, q, indices, data, start, stop, total)
+        if rest == 3:
+            sparse_dots_3(X, width, whole, indices, data, start, stop, total)
+        elif rest == 2:
+            sparse_dots_2(X, width, whole, indices, data, start, stop, total)
+        elif rest == 1:
+            sparse_dots_1(X, width, whole, indices, data, start, stop, total)
         for k in range(out.shape[1]):
             out[i, k] = scale * total[k]
 

@@ -11,7 +11,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from pygeco.engines.cpu.simd import SIDE
-from pygeco.engines.cpu.vectors import BYTES, I32, I64, Vectors, integer
+from pygeco.engines.cpu.vectors import BYTES, I32, Vectors, integer
 
 PAIR_SUMS = 8  # of a tile of scalar products: four rows by two
 
@@ -208,15 +208,3 @@ def apply_rows(typing_context, X, width, first, p, out, count):
 
     i = types.int64
     return types.void(X, i, i, p, out, i), generate
-
-
-@intrinsic
-def claim(typing_context, counter):
-    """counter[0]++ as one step of whichever thread asks, and what it was before."""
-
-    def generate(context, builder, signature, args):
-        data = context.make_array(counter)(context, builder, args[0]).data
-        place = builder.bitcast(data, I64.as_pointer())
-        return builder.atomic_rmw("add", place, integer(1), "monotonic")
-
-    return types.int64(counter), generate

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from pygeco.engines.cpu.keeping import njit
 
 # Reassociation lets LLVM vectorise sums; NaN and infinity keep their meaning. A division that
 # may raise is not vectorised, hence NumPy's error model.

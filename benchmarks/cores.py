@@ -1,0 +1,110 @@
+"""How fits gain from cores: seconds with 1, 2, 4, … threads, beside cmfrec and implicit.
+
+    PYGECO_DATA=... python benchmarks/cores.py [--threads 1 2 4 8 16] [--fits movielens ...]
+
+Each fit runs once to warm up, then `--turns` times with each number of threads, the shortest counts.
+"movielens" and "draws" are the default fit and `posterior=15` of MovieLens-1M, "made" and "path" the
+default fit and the path to rank 10 of 9.2 million made ratings of MovieLens-10M's shape. "cmfrec"
+and "implicit" fit the same made ratings, 40 factors and 5 iterations, where they are installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import scipy.sparse as sp
+
+from pygeco import Entries, MatrixCompletion, minimize
+from pygeco.data import load_movielens
+from pygeco.engines.cpu.threads import limit_threads
+from sections.made import sparse_ratings
+
+MADE_SHAPE, MADE_CELLS = (69_878, 10_677), 9_200_000
+PATH_RANK = 10
+PEER_FACTORS, PEER_ROUNDS = 40, 5
+
+
+@cache
+def movielens() -> sp.csr_array:
+    ratings = load_movielens("ml-1m", None, download=False)
+    shape = len(ratings.users), len(ratings.items)
+    return sp.csr_array((ratings.values, (ratings.rows, ratings.cols)), shape=shape)
+
+
+@cache
+def made() -> sp.csr_array:
+    return sparse_ratings(MADE_SHAPE, MADE_CELLS)
+
+
+@cache
+def made_entries() -> Entries:
+    return Entries.from_sparse(made())
+
+
+def fit_path(threads: int) -> None:
+    with limit_threads(threads):
+        minimize(made_entries(), PATH_RANK, random_state=0)
+
+
+def fit_cmfrec(threads: int) -> None:
+    from cmfrec import CMF
+
+    model = CMF(k=PEER_FACTORS, niter=PEER_ROUNDS, nthreads=threads, verbose=False)
+    model.fit(made().tocoo())
+
+
+def fit_implicit(threads: int) -> None:
+    from implicit.als import AlternatingLeastSquares
+
+    model = AlternatingLeastSquares(PEER_FACTORS, iterations=PEER_ROUNDS, num_threads=threads)
+    model.fit(sp.csr_matrix(made()), show_progress=False)
+
+
+FITS: dict[str, Callable[[int], Any]] = {
+    "movielens": lambda threads: MatrixCompletion(n_jobs=threads).fit(movielens()),
+    "draws": lambda threads: MatrixCompletion(n_jobs=threads, posterior=15).fit(movielens()),
+    "made": lambda threads: MatrixCompletion(n_jobs=threads).fit(made()),
+    "path": fit_path,
+    "cmfrec": fit_cmfrec,
+    "implicit": fit_implicit,
+}
+
+
+def measure(fit: Callable[[int], Any], threads: int, turns: int) -> float:
+    """The shortest of several turns."""
+    found = []
+    for _ in range(turns):
+        began = time.perf_counter()
+        fit(threads)
+        found.append(time.perf_counter() - began)
+    return min(found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    most = os.cpu_count() or 1
+    usual = [count for count in (1, 2, 4, 8, 16) if count <= most]
+    parser.add_argument("--threads", type=int, nargs="+", default=usual)
+    parser.add_argument("--fits", nargs="+", choices=FITS, default=list(FITS))
+    parser.add_argument("--turns", type=int, default=2)
+    given = parser.parse_args()
+    print("| seconds with threads |", *(f"{count} |" for count in given.threads), "times one |")
+    print("| --- |" + " ---: |" * (len(given.threads) + 1))
+    for name in given.fits:
+        if name in ("cmfrec", "implicit") and find_spec(name) is None:
+            print(f"| {name} | not installed |")
+            continue
+        FITS[name](max(given.threads))
+        found = [measure(FITS[name], count, given.turns) for count in given.threads]
+        shown = " | ".join(f"{seconds:.2f}" for seconds in found)
+        print(f"| {name} | {shown} | {found[0] / min(found):.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""Compiled functions on the disk, which hold as long as none of their files has changed.
+
+numba compiles a function anew when its own file changes. What it calls may stand in another file,
+and is part of its code: after an upgrade it would run as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+
+FOLDER = Path(__file__).parent
+IMPORT = re.compile(r"^from pygeco\.engines\.cpu(?:\.(\w+))? import ", re.MULTILINE)
+
+
+@cache
+def hash_sources(file: Path) -> bytes:
+    """A digest of a file and of those of the kernels that it imports, and so on."""
+    found, open_files = {file: b""}, [file]
+    while open_files:
+        one = open_files.pop()
+        found[one] = one.read_bytes()
+        for name in IMPORT.findall(found[one].decode()):
+            other = FOLDER / f"{name or '__init__'}.py"
+            if other not in found and other.exists():
+                found[other] = b""
+                open_files.append(other)
+    texts = (path.name.encode() + b"\0" + found[path] for path in sorted(found))
+    return hashlib.sha256(b"\0".join(texts)).digest()
+
+
+def njit(*functions: Callable[..., Any], **options: Any) -> Any:
+    """numba's own; with `cache=True` the function on the disk belongs to these sources."""
+    made = numba.njit(*functions, **options)
+    if functions:
+        return _stamp(made)
+    return lambda function: _stamp(made(function))
+
+
+def _stamp(compiled: Any) -> Any:
+    # Both names are numba's own: where a release has others, its own rule holds.
+    file: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if hasattr(file, "_source_stamp"):
+        source = Path(compiled.py_func.__code__.co_filename)
+        file._source_stamp = file._source_stamp, hash_sources(source)
+    return compiled
