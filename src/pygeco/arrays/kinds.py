@@ -9,7 +9,7 @@ cores and priors, s or s² numbers, stay on the host, where small algebra is fas
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -56,6 +56,27 @@ def on(x: ArrayLike, like: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
 def host(x: Any) -> NDArray[Any]:
     """The numbers of an array of any kind as a NumPy array."""
     return x.get() if foreign(x) else np.asarray(x)
+
+
+def draw_like(
+    function: Callable[..., NDArray[Any]], rng: np.random.Generator, x: Array, *others: Array
+) -> Array:
+    """function(rng, x, *others), drawn on the host, of the kind of x, one number for each of x.
+
+    Where x is not at hand, each of its parts is drawn where it is, from a stream of its own.
+    """
+    if distant(x):
+        found: Array = x.draw(function, rng, *others)  # type: ignore[attr-defined]
+        return found
+    return on(function(rng, *(host(each) for each in (x, *others))), x)
+
+
+def look_up(table: Array, index: NDArray[np.integer[Any]]) -> Array:
+    """The numbers of a small table at these places, where the places are."""
+    if distant(index):
+        found: Array = index.look_up(table)  # type: ignore[attr-defined]
+        return found
+    return table[index]
 
 
 def answer(x: Any, *asked: Any) -> Any:

@@ -44,6 +44,7 @@ class Purpose(IntEnum):
     HELD_CLICKS = 21  # clicks held out to choose settings by
     PERIODS = 22  # the chain that finds the variances of offsets of periods
     IMPUTER_DRAWS = 24  # cells and models that an imputer draws
+    SLAB_DRAWS = 25  # what a worker draws for the cells of its slab, keyed by the slab
 
 
 def stream(purpose: Purpose, seed: int = 0, *keys: int) -> np.random.Generator:

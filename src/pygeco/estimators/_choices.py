@@ -12,7 +12,6 @@ from pygeco.arrays.low_rank import Array
 from pygeco.bayes.likelihoods import has_likelihood
 from pygeco.estimators._scale import has_bounded_scale
 from pygeco.losses import Loss, Squared, find_loss
-from pygeco.models.slab_arrays import is_in_slabs
 from pygeco.objectives import Entries
 from pygeco.objectives.entries.biases import read_parts
 
@@ -67,22 +66,6 @@ def choose_penalty(estimator: _CompletionState) -> str | Penalty | None:
     if not isinstance(posterior, (int, np.integer)) or posterior < 0:
         raise ValueError(f"posterior: expected a number of sweeps, at least 0, not {posterior!r}.")
     return penalty
-
-
-def settle_penalty(
-    estimator: _CompletionState, entries: Entries, penalty: str | Penalty | None
-) -> str | Penalty | None:
-    """The penalty where the cells are: on a cluster, the evidence knows numbers alone."""
-    if penalty != "evidence" or entries.squared or not is_in_slabs(entries.kind):
-        return penalty
-    if entries.loss.robust:
-        return penalty
-    if estimator.penalty == "evidence" or estimator.posterior:
-        raise ValueError(
-            f"penalty: on a cluster the evidence is not known for loss={entries.loss.name!r}; use "
-            "None or a penalty there, or fit on one machine."
-        )
-    return None
 
 
 def choose_offsets(

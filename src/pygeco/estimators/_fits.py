@@ -14,7 +14,7 @@ from pygeco.algorithm.path import Path
 from pygeco.arrays.low_rank import LowRank
 from pygeco.engines import borrow_cluster
 from pygeco.estimators._checkpoint import Checkpoint, keep_seed, open_checkpoint
-from pygeco.estimators._choices import Choices, choose_parts, choose_penalty, settle_penalty
+from pygeco.estimators._choices import Choices, choose_parts, choose_penalty
 from pygeco.estimators._dates import choose_times, settle_times
 from pygeco.estimators._evidence_fit import fit_by_evidence
 from pygeco.estimators._fitted_cells import make_fitted_entries
@@ -78,7 +78,6 @@ def fit_cells(
     entries, dates = make_fitted_entries(
         estimator, X, columns, y=y, loss=loss, sample_weight=sample_weight, times=times
     )
-    penalty = settle_penalty(estimator, entries, penalty)
     dates = settle_times(estimator, entries, times, dates)
     entries, told = take_attributes(estimator, entries, attributes, penalty)
     told = told._replace(dates=dates)

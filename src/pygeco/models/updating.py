@@ -87,6 +87,8 @@ def keep_factors(A: LowRank, entries: Entries) -> LowRank:
     """A as a model keeps it: of the kind and the precision of the data."""
     if A.rank == 0:  # an empty path does not know where its data are
         A = LowRank.zero(A.shape, entries.kind)
+        rows = entries.by_row.counts()
+        A = replace(A, U=np.empty_like(rows, dtype=float, shape=A.U.shape))
     return A.astype(entries.dtype)
 
 

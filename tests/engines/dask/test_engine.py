@@ -15,8 +15,10 @@ import dask
 from distributed import Client, KilledWorker, LocalCluster
 
 from noise_cases import make_noisy_cells
-from pygeco import Dense, Entries, MatrixCompletion, Ridge, Solver, engines, minimize
+from pygeco import Dense, Entries, LowRank, MatrixCompletion, Ridge, Solver, engines, minimize
 from pygeco.bayes.evidence import fit_evidence
+from pygeco.bayes.likelihoods.base import polya_gamma_mean, polya_gamma_variance
+from pygeco.bayes.likelihoods.labels import Labels
 from pygeco.data import make_ratings
 from pygeco.engines.dask import adapter, grid, local, passes, slabs, sweeps
 from pygeco.engines.dask.faults import explain_errors
@@ -25,6 +27,7 @@ from pygeco.engines.dask.rowwise import send_rows
 from pygeco.engines.dask.slab_functions import identity
 from pygeco.engines.dask.tall import Tall
 from pygeco.errors import ClusterError, WorkerLostWarning
+from pygeco.models.updating import keep_factors
 
 ROWS, COLS, VALUES, SHAPE = make_ratings((80, 30), 1100, rank=3)
 VALUES = VALUES.astype(float)
@@ -336,14 +339,41 @@ def test_the_evidence_under_a_robust_loss(client) -> None:
         )
 
 
-def test_the_evidence_of_labels_is_for_one_machine(client) -> None:
-    labels = (VALUES - np.median(VALUES) > 0).astype(float)
-    given = (ROWS, COLS, labels, SHAPE)
-    with client.as_current():
-        model = MatrixCompletion(1, loss="logistic", engine="dask", random_state=0)
-        assert model.fit(given).penalty_ is None
-        with pytest.raises(ValueError, match="penalty: on a cluster the evidence is not known for"):
-            model.set_params(penalty="evidence").fit(given)
+@pytest.mark.parametrize("name", ["logistic", "ordinal", "poisson"])
+def test_the_evidence_of_labels_levels_and_counts(client, name) -> None:
+    values = {
+        "logistic": np.median(VALUES) < VALUES,
+        "ordinal": np.clip(np.rint(VALUES), 2, 5),
+        "poisson": np.rint(np.exp(VALUES - VALUES.mean())),
+    }[name].astype(float)
+    one, other = (
+        fit_evidence(
+            Entries(ROWS, COLS, values, SHAPE, loss=name, engine=engine), rank=2, max_sweeps=2
+        ).posterior
+        for engine in ("cpu", client)
+    )
+    np.testing.assert_allclose(
+        other.factors().entries(ROWS, COLS) + other.biases().at(ROWS, COLS),
+        one.factors().entries(ROWS, COLS) + one.biases().at(ROWS, COLS),
+        atol=1e-5,
+    )
+    assert other.tau == pytest.approx(one.tau, rel=1e-5)
+    assert vars(other.likelihood) == {
+        key: pytest.approx(x, rel=1e-5) for key, x in vars(one.likelihood).items()
+    }
+
+
+def test_factors_of_no_rank_and_draws_for_cells(client) -> None:
+    labels = np.random.default_rng(0).integers(2, size=len(VALUES)).astype(float)
+    entries = Entries(ROWS, COLS, labels, SHAPE, engine=client)
+    assert keep_factors(LowRank.zero(SHAPE), entries).U.get().shape == (80, 0)
+    z = entries.by_row.values - 3.0
+    weights, targets = Labels().draw_squares(z, z, np.random.default_rng(1))
+    drawn, x = weights.get(), z.get()
+    expected, spread = polya_gamma_mean(x), polya_gamma_variance(x)
+    np.testing.assert_allclose(targets.get() * drawn, x / 2, atol=1e-9)
+    assert abs(np.mean(drawn - expected)) < 4 * np.sqrt(np.mean(spread) / len(x))
+    assert len(np.unique(drawn)) == len(drawn)
 
 
 @pytest.mark.parametrize("shape", [(1200, 12), (12, 1200)], ids=str)

@@ -62,7 +62,7 @@ class Counts(Likelihood):
         """
         r = min(self.shape, MAX_DRAWN_SHAPE * max(1.0, mean_of(y)))
         about = math.log(r)
-        weights = draw_polya_gamma(z - about, rng, host(y).astype(float) + r)
+        weights = draw_polya_gamma(z - about, rng, y.astype(float) + r)
         return WorkingSquares(weights, about + (y - r) / 2 / weights)
 
     def expect_loss(self, y: Array, mean: Array, variance: Array) -> Array:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pygeco.arrays.kinds import host, on
+from pygeco.arrays.kinds import host, look_up, on
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.likelihoods.base import (
     Likelihood,
@@ -69,7 +69,7 @@ class Levels(Likelihood):
         above, below = self._terms(y, mean, variance)
         gaps = [-math.log1p(-math.exp(-gap)) for gap in np.diff(self.cuts)]
         constant = on([0.0, *gaps, 0.0], mean, mean.dtype)
-        return above.value + below.value + constant[y.astype(np.int64)]
+        return above.value + below.value + look_up(constant, y.astype(np.int64))
 
     def update(
         self, y: Array, mean: Array, variance: Array, weights: Array | None = None
@@ -89,11 +89,11 @@ class Levels(Likelihood):
         return replace(self, cuts=tuple(float(cut) for cut in cuts))
 
     def score_loss(self, y: Array, mean: Array, variance: Array) -> Array:
-        cuts = on([-FAR, *self.cuts, FAR], mean, mean.dtype)
+        low_ends, high_ends = self._bounds(y, mean)
         k, xp = y.astype(np.int64), namespace(mean)
 
         def score(shrink: Array, z: Array) -> Array:
-            high, low = (shrink * (cuts[k + side] - z) for side in (1, 0))
+            high, low = (shrink * (end - z) for end in (high_ends, low_ends))
             gap = xp.where((k > 0) & (k < len(self.cuts)), high - low, FAR)
             return softplus(-high) + softplus(low) - xp.log(-xp.expm1(-gap))
 
@@ -131,13 +131,18 @@ class Levels(Likelihood):
         """The cut points above and below each cell's level, and one where there is one."""
         k, last = y.astype(np.int64), len(self.cuts)
         cuts = on([0.0, *self.cuts, 0.0], y, y.dtype)
-        return cuts[k + 1], cuts[k], (k < last).astype(y.dtype), (k > 0).astype(y.dtype)
+        high, low = look_up(cuts, k + 1), look_up(cuts, k)
+        return high, low, (k < last).astype(y.dtype), (k > 0).astype(y.dtype)
 
     def _terms(self, y: Array, mean: Array, variance: Array) -> tuple[Softplus, Softplus]:
         """E softplus(z − θ_k) and E softplus(θ_(k−1) − z); next to nothing at the ends."""
-        cuts = on([-FAR, *self.cuts, FAR], mean, mean.dtype)
-        k = y.astype(np.int64)
-        return Softplus(mean - cuts[k + 1], variance), Softplus(cuts[k] - mean, variance)
+        low, high = self._bounds(y, mean)
+        return Softplus(mean - high, variance), Softplus(low - mean, variance)
+
+    def _bounds(self, y: Array, mean: Array) -> tuple[Array, Array]:
+        """The cut points below and above each cell's level; far away at the ends."""
+        cuts, k = on([-FAR, *self.cuts, FAR], mean, mean.dtype), y.astype(np.int64)
+        return look_up(cuts, k), look_up(cuts, k + 1)
 
     def _step(
         self, y: Array, mean: Array, variance: Array, weights: Array | None

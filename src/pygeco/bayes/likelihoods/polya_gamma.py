@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from pygeco.arrays.kinds import host, on
+from pygeco.arrays.kinds import draw_like
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.likelihoods.base import polya_gamma_mean, polya_gamma_variance
 
@@ -20,7 +20,11 @@ def draw_polya_gamma(z: Array, rng: np.random.Generator, shape: Array | None = N
     first terms are drawn; what is left, which varies little, is one more gamma variable, with its
     mean and its variance.
     """
-    x = host(z).astype(float)
+    return draw_like(_draw_sum, rng, z) if shape is None else draw_like(_draw_sum, rng, z, shape)
+
+
+def _draw_sum(rng: np.random.Generator, z: Array, shape: Array | None = None) -> Array:
+    x = z.astype(float)
     mean, variance = polya_gamma_mean(x), polya_gamma_variance(x)
     if shape is not None:
         mean, variance = shape * mean, shape * variance
@@ -33,4 +37,4 @@ def draw_polya_gamma(z: Array, rng: np.random.Generator, shape: Array | None = N
         mean, variance = mean - count * size, variance - count * size * size
     mean, variance = np.maximum(mean, 1e-12), np.maximum(variance, 1e-24)
     found += variance / mean * rng.standard_gamma(mean * mean / variance)
-    return on(found, z)
+    return found

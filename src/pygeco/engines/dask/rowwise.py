@@ -81,6 +81,15 @@ def apply_rowwise(function: Callable[..., Any], *args: Any, **kwargs: Any) -> An
     return like.like(Node(function, *nodes), meta)
 
 
+def draw_slabs(function: Callable[..., Any], rng: np.random.Generator, *arrays: Any) -> Any:
+    """function(generator, *arrays) of each slab, with a stream of its own: a number a row."""
+    like = arrays[0]
+    seed, places = int(rng.integers(2**63)), Each(tuple(range(like.grid.count)))
+    nodes = [x.node for x in arrays]
+    node = Node(slab_functions.draw_slab, function, seed, places, *nodes, costly=True)
+    return like.like(node, np.zeros(0))
+
+
 def _value(x: Any) -> Any:
     return x.value if isinstance(x, Constant) else x
 

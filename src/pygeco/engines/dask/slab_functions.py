@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import Array
+from pygeco.arrays.streams import Purpose, stream
 from pygeco.engines.cpu.cells import with_transpose
 from pygeco.engines.cpu.engine import ENGINE
 from pygeco.engines.dask.slabs import Slab
@@ -75,6 +76,11 @@ def select(parts: tuple[Any, ...], places: tuple[int, ...]) -> tuple[Any, ...]:
 
 def take_item(x: Array, key: Any) -> Array:
     return x[key]
+
+
+def draw_slab(function: Callable[..., Array], seed: int, place: int, *arrays: Array) -> Array:
+    """What is drawn for a slab, of one number each."""
+    return function(stream(Purpose.SLAB_DRAWS, seed, place), *arrays)
 
 
 def repeat_row(row: Array, count: int) -> Array:

@@ -26,6 +26,7 @@ from pygeco.engines.dask.rowwise import (
     WideArray,
     align,
     apply_rowwise,
+    draw_slabs,
     matmul,
     send_rows,
 )
@@ -191,6 +192,12 @@ class Tall(TallArray, NDArrayOperatorsMixin):
         """The same, which the workers then forget."""
         self.node.costly = False
         return self
+
+    def draw(self, function: Any, rng: np.random.Generator, *others: Tall) -> Tall:
+        return draw_slabs(function, rng, self, *others)
+
+    def look_up(self, table: NDArray[Any]) -> Tall:
+        return apply_rowwise(np.take, Constant(table), self)
 
     def copy(self) -> Tall:
         return Tall(self.engine, self.node, self.bounds, self.meta)
