@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pygeco.serve import answers
+from pygeco.serve import answers, service
 from pygeco.serve.openapi import describe_interface
 from pygeco.serve.requests import Recommend
 from pygeco.serve.settings import Limits
@@ -128,7 +128,7 @@ def test_what_nobody_foresaw_is_logged_and_not_shown(ratings, monkeypatch, caplo
     def fail(*_):
         raise RuntimeError("a secret")
 
-    monkeypatch.setattr(answers, "recommend", fail)
+    monkeypatch.setattr(service, "write_lists", fail)
     with serving(ratings) as ask:
         found = ask("GET", "/v1/recommend?user=1")
     assert found.status_code == 500

@@ -23,6 +23,7 @@ from pygeco.engines.values import (
     Cells,
     Deviations,
     Formulas,
+    Largest,
     Lines,
     Products,
     Residuals,
@@ -178,6 +179,23 @@ class LocalEngine(Engine):
     def best_products(self, asked: Products) -> tuple[NDArray[np.int64], Array] | None:
         """The same of scores that are products; None where blocks of them go to `top_k`."""
         return None
+
+    def largest_products(self, asked: Largest) -> tuple[NDArray[np.int64], Array] | None:
+        """Columns in ascending order, and their products; −1 and −∞ at the end where there are
+        fewer. None where an engine has no such way.
+        """
+        return None
+
+    def sum_lines(
+        self,
+        table: Array,
+        rows: NDArray[np.int64],
+        pointers: NDArray[np.int64],
+        indices: NDArray[np.int32],
+    ) -> Array:
+        """Σ table[indices[e]] over the cells e of each row, (rows, r). O(|E| r)."""
+        ends = zip(pointers[rows], pointers[rows + 1], strict=True)
+        return np.stack([table[indices[int(a) : int(b)]].sum(axis=0) for a, b in ends])
 
     def map_groups(self, cells: Cells, job: GroupJob, other: Array, *own: Array) -> Array:
         return job(self, cells, other, *own)

@@ -185,3 +185,18 @@ class Products(NamedTuple):
     pointers: NDArray[np.int64]
     indices: NDArray[np.int32]
     k: int
+
+
+class Largest(NamedTuple):
+    """A question for the k columns with the largest ⟨left_t, right_j⟩, in single precision.
+
+    Line t of `left` is row rows[t] of the cells in `hidden` (pointers and indices of each set),
+    whose columns are left out; so are those that are not `allowed`.
+    """
+
+    left: Array
+    right: Array
+    rows: NDArray[np.int64]
+    hidden: tuple[tuple[NDArray[np.int64], NDArray[np.int32]], ...]
+    allowed: NDArray[np.bool_] | None
+    k: int

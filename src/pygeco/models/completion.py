@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from pygeco.arrays.kinds import contiguous, empty, foreign, host, moved, on, zer
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.reasons import contributions
 from pygeco.models.base import FittedModel
+from pygeco.models.list_scores import ListScores, list_by_choice, make_list_scores
 from pygeco.models.lists import check_by
 from pygeco.models.ranking import Best, Reasons, list_length
 from pygeco.models.scoring import FactorScorer, Scorer, list_best
@@ -90,14 +92,36 @@ class CompletionModel(FittedModel):
         known = ((self.seen, hide_seen), (self.held_out, hide_held_out), (hidden, True))
         hides = [cells for cells, is_hidden in known if is_hidden and cells is not None]
         scorer = self._choose_scorer(by)
-        found, _ = list_best(scorer, rows, wanted, hidden=hides, allowed=allowed, only=only)
+        if isinstance(scorer, ListScorer) and only is None and not foreign(self.factors.U):
+            found, _ = list_by_choice(
+                self, self.list_scores, rows.reshape(-1), wanted,
+                power=scorer.power, hidden=hides, allowed=allowed,
+            )  # fmt: skip
+            found = found.reshape(*rows.shape, wanted)
+        else:
+            found, _ = list_best(scorer, rows, wanted, hidden=hides, allowed=allowed, only=only)
         answers = self.predict(on(rows, found)[..., None], np.maximum(found, 0))
         answers[found < 0] = -np.inf
         return Best(found, answers)
 
+    @cached_property
+    def left(self) -> Array:
+        """U diag(s) of the factors, which lists and similar rows need again and again."""
+        return self.factors.left
+
+    @cached_property
+    def list_scores(self) -> ListScores:
+        """What makes lists by what rows choose."""
+        assert self.lists is not None
+        return make_list_scores(self.lists)
+
+    def __getstate__(self) -> dict[str, object]:
+        """The fields alone: what was kept for speed is made anew elsewhere."""
+        return {field.name: self.__dict__[field.name] for field in fields(self)}
+
     def make_scorer(self) -> FactorScorer:
         """What differs within a row: a large mean would hide it. Scores are in double precision."""
-        left, right = self.factors.left, contiguous(self.factors.V)
+        left, right = self.left, contiguous(self.factors.V)
         if foreign(left):
             left, right = left.astype(float), right.astype(float)
         return FactorScorer(left, right, on(self.biases.col - self.biases.col.mean(), left))
@@ -112,7 +136,7 @@ class CompletionModel(FittedModel):
         return ListScorer(self, 0.0 if by == "choice" else self.lists.power)
 
     def similar_rows(self, rows: Positions, k: int) -> Best:
-        return find_alike(self.factors.left, rows, k)
+        return find_alike(self.left, rows, k)
 
     def similar_columns(self, cols: Positions, k: int) -> Best:
         return find_alike(self.factors.T.left, cols, k)
@@ -218,7 +242,7 @@ class ListScorer:
         choice = lists.score_choices(known)
         if self.power == 0:
             return choice
-        z = model.factors.left[rows] @ V.T
+        z = model.left[rows] @ V.T
         z = z + (model.biases.mean + model.biases.row[rows][:, None] + model.biases.col)
         return lists.combine(choice, model.respond(z), self.power)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.models.ranking import Best
-from pygeco.serve.list_scores import list_rows
+from pygeco.serve.listing import list_rows
 from pygeco.serve.requests import (
     MAX_EXPLAINED,
     Explain,
@@ -67,7 +67,15 @@ def predict(served: Served, asked: Predict) -> dict[str, Any]:
     return one if deviations is None else one | {"deviation": deviations[0]}
 
 
-def recommend(served: Served, users: list[Any], asked: Recommend) -> list[UserList]:
+class FoundLists(NamedTuple):
+    """Lists of users in positions: of the users, −1 for one that is unknown, and of the items."""
+
+    at: NDArray[np.int64]
+    columns: NDArray[Any]
+    scores: NDArray[Any]
+
+
+def find_lists(served: Served, users: list[Any], asked: Recommend) -> FoundLists:
     """A list for each user; unknown ones get that of the average user."""
     check_by(served, asked.by)
     k, allowed = asked.k, served.allow(asked.only, asked.without)
@@ -77,10 +85,9 @@ def recommend(served: Served, users: list[Any], asked: Recommend) -> list[UserLi
         )
     at = served.find(0, users, "user", strict=asked.unknown == "error")
     own, place = np.unique(np.maximum(at, 0), return_inverse=True)
-    model = served.model
     best = list_rows(
-        model,
-        served.list_scores,
+        served.model,
+        served.list_parts,
         own,
         k,
         by=asked.by,
@@ -91,7 +98,13 @@ def recommend(served: Served, users: list[Any], asked: Recommend) -> list[UserLi
     lost = at < 0
     if lost.any():
         width = columns.shape[1]
-        columns[lost], scores[lost] = model.rank_for_average(width, allowed)
+        columns[lost], scores[lost] = served.model.rank_for_average(width, allowed)
+    return FoundLists(at, columns, scores)
+
+
+def recommend(served: Served, users: list[Any], asked: Recommend) -> list[UserList]:
+    """The list of each user, with deviations and reasons where they are asked for."""
+    at, columns, scores = find_lists(served, users, asked)
     spread = _find_deviations(served, at, columns) if asked.deviation else None
     lists = name_lists(served, Best(columns, scores), spread)
     if asked.reasons and served.explains:
@@ -99,7 +112,7 @@ def recommend(served: Served, users: list[Any], asked: Recommend) -> list[UserLi
     return [
         {"user": user, "known": known, "items": items}
         for user, known, items in zip(
-            served.name_as_asked(0, users, at), (~lost).tolist(), lists, strict=True
+            served.name_as_asked(0, users, at), (at >= 0).tolist(), lists, strict=True
         )
     ]
 
@@ -177,7 +190,7 @@ def fold_in(served: Served, asked: FoldIn) -> dict[str, Any]:
 
 
 def check_by(served: Served, by: str) -> None:
-    if by == "choice" and (served.is_of_clicks or served.list_scores is None):
+    if by == "choice" and (served.is_of_clicks or served.model.lists is None):
         raise RequestError(422, "bad_value", "by: the model has not learned choices; use value.")
 
 

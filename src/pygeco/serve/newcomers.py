@@ -12,10 +12,11 @@ from pygeco.arrays.low_rank import Array
 from pygeco.bayes.reasons import contributions
 from pygeco.clicks.model import ClickModel
 from pygeco.losses import Loss
+from pygeco.models.list_scores import KnownColumns
 from pygeco.models.ranking import Best
 from pygeco.models.seen import Seen
 from pygeco.objectives import Entries
-from pygeco.serve.list_scores import CELLS_AT_ONCE, Cells, pick_best
+from pygeco.serve.listing import CELLS_AT_ONCE, pick_best
 from pygeco.serve.requests import FoldIn, Known, Listed
 from pygeco.serve.served import Served
 from pygeco.serve.typed import RequestError
@@ -47,13 +48,13 @@ def _fold_some(
     variance = None if model.likelihood is None else model.vary_rows(entries, noise=False)
     middle = model.biases.mean + model.biases.col
     predicted = model.respond(z + middle, variance).astype(np.float32)
-    scores = served.list_scores
+    scores = served.list_parts.choice
     if scores is None or asked.by == "value" or (asked.by == "auto" and np.isinf(scores.power)):
         table = (z + model.biases.col).astype(np.float32)
     else:
         table = scores.draw(cells)
         if asked.by != "choice" and scores.power:
-            table = scores.weigh(table, predicted)
+            table = scores.weigh(table, predicted, scores.power)
         nobody = np.diff(cells.pointers) == 0  # who chose nothing is drawn to nothing
         table[nobody] = z[nobody] + model.biases.col
     table[lines, cells.columns] = -np.inf
@@ -68,7 +69,9 @@ def _fold_some(
     ]
 
 
-def read_known(served: Served, people: list[list[Known]]) -> tuple[Cells, NDArray[np.float32]]:
+def read_known(
+    served: Served, people: list[list[Known]]
+) -> tuple[KnownColumns, NDArray[np.float32]]:
     """What people know as cells; of an item that comes twice, the last."""
     counts, columns, values = [0], [], []
     low, high = served.model.bounds
@@ -86,7 +89,7 @@ def read_known(served: Served, people: list[list[Known]]) -> tuple[Cells, NDArra
             columns.append(j)
             values.append(1.0 if value is None else value)
         counts.append(len(columns))
-    cells = Cells(np.array(counts, np.int64), np.array(columns, np.int32))
+    cells = KnownColumns(np.array(counts, np.int64), np.array(columns, np.int32))
     return cells, np.array(values, np.float32)
 
 
@@ -95,7 +98,7 @@ def _name_list(
     best: Best,
     line: int,
     spread: Array | None,
-    cells: Cells,
+    cells: KnownColumns,
     values: NDArray[np.float32],
     reasons: int,
 ) -> list[Listed]:

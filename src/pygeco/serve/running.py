@@ -164,7 +164,7 @@ async def watch(
 def prepare(copy: Path, titles: TitleFile | None) -> Served:
     """A model ready to answer at once."""
     served = open_served(copy, titles)
-    _ = served.list_scores
+    _ = served.list_parts
     return served
 
 

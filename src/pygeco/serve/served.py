@@ -16,7 +16,7 @@ from pygeco.arrays.container import PREFIX
 from pygeco.io.model_parts import load_parts
 from pygeco.io.tables import find_positions, parse_ids
 from pygeco.models.completion import CompletionModel
-from pygeco.serve.list_scores import ListScores, make_list_scores
+from pygeco.serve.listing import ListParts, make_list_parts
 from pygeco.serve.typed import RequestError
 
 VERSION_DIGITS = 12  # hexadecimal digits of a model's version
@@ -58,9 +58,14 @@ class Served:
         return self.is_of_clicks or self.model.posterior is not None
 
     @cached_property
-    def list_scores(self) -> ListScores | None:
-        """What makes lists where choices were learned; None where lists are by value."""
-        return make_list_scores(self.model)
+    def list_parts(self) -> ListParts:
+        """What makes lists."""
+        return make_list_parts(self.model)
+
+    @cached_property
+    def item_heads(self) -> dict[int, bytes]:
+        """The JSON of items before their scores, of those that were listed; see `write_lists`."""
+        return {}
 
     @cached_property
     def counts(self) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -12,6 +12,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu import backgrounds, products, separable, tiles
 from pygeco.engines.cpu.backgrounds import pad_rows
 from pygeco.engines.cpu.cells import both_orders, order_that_serves, scatter_runs
+from pygeco.engines.cpu.largest import find_largest_products, sum_lines_of_cells
 from pygeco.engines.cpu.listing import list_best_products
 from pygeco.engines.cpu.ranking import top_k
 from pygeco.engines.cpu.reading import lay_out
@@ -22,6 +23,7 @@ from pygeco.engines.values import (
     Cells,
     Deviations,
     Formulas,
+    Largest,
     Lines,
     Products,
     Residuals,
@@ -174,6 +176,18 @@ class Cpu(CpuCells, LocalEngine, TableEngine):
 
     def best_products(self, asked: Products) -> tuple[NDArray[np.int64], Array]:
         return list_best_products(asked)
+
+    def largest_products(self, asked: Largest) -> tuple[NDArray[np.int64], Array]:
+        return find_largest_products(asked)
+
+    def sum_lines(
+        self,
+        table: Array,
+        rows: NDArray[np.int64],
+        pointers: NDArray[np.int64],
+        indices: NDArray[np.int32],
+    ) -> Array:
+        return sum_lines_of_cells(table, rows, pointers, indices)
 
     def lines(
         self, table: Table, loss: Formulas, P: Array, Q: Array, X: Array, *,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pygeco.serve.list_scores import list_rows, pick_best
+from pygeco.serve.listing import list_rows, pick_best
 
 
 @pytest.mark.parametrize("by", ["auto", "choice", "value"])
@@ -13,7 +13,7 @@ def test_lists_are_the_models_own(ratings, by, hides) -> None:
     allowed = np.arange(60) % 7 != 3
     given = {"by": by, "hide_seen": hides, "hide_held_out": hides, "allowed": allowed}
     expected = model.best(rows, 12, **given)
-    found = list_rows(model, ratings.list_scores, rows, 12, by=by, hides=hides, allowed=allowed)
+    found = list_rows(model, ratings.list_parts, rows, 12, by=by, hides=hides, allowed=allowed)
     same = found.columns == expected.columns
     assert same.mean() > 0.99  # but for near ties
     np.testing.assert_allclose(found.scores[same], expected.scores[same], rtol=1e-5)

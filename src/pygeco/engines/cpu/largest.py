@@ -1,0 +1,74 @@
+"""The columns with the largest products of each row, on all cores (numba and BLAS)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import get_num_threads
+from numpy.typing import NDArray
+
+from pygeco.arrays.kinds import parts
+from pygeco.arrays.low_rank import Array
+from pygeco.engines.cpu.largest_kernels import hide_lines, pick_largest, sum_lines
+from pygeco.engines.cpu.parallel import lend
+from pygeco.engines.cpu.threads import each
+from pygeco.engines.values import Largest
+
+CELLS_AT_ONCE = 1 << 21  # products in the memory of a thread: 8 MB
+MIN_ROWS = 64  # of a block: fewer are not worth a thread
+
+
+def find_largest_products(asked: Largest) -> tuple[NDArray[np.int64], Array]:
+    """See `LocalEngine.largest_products`. O(m n r)."""
+    m, n = len(asked.left), len(asked.right)
+    columns, found = np.empty((m, asked.k), np.int64), np.empty((m, asked.k), np.float32)
+    left, right = (np.ascontiguousarray(x, np.float32) for x in (asked.left, asked.right))
+    hidden = [_lend_cells(*cells) for cells in asked.hidden]
+    rows = np.ascontiguousarray(asked.rows, np.int64)
+    blocks = _cut(m, CELLS_AT_ONCE // max(n, 1))
+
+    def job(t: int) -> None:
+        part = blocks[t]
+        table = left[part] @ right.T
+        for cells in hidden:
+            hide_lines(table, rows[part], *cells)
+        if asked.allowed is not None:
+            table[:, ~asked.allowed] = -np.inf
+        pick_largest(table, columns[part], found[part])
+
+    each(job, len(blocks))
+    return columns, found
+
+
+def sum_lines_of_cells(
+    table: Array,
+    rows: NDArray[np.int64],
+    pointers: NDArray[np.int64],
+    indices: NDArray[np.int32],
+) -> Array:
+    """See `LocalEngine.sum_lines`."""
+    out = np.zeros((len(rows), table.shape[1]), table.dtype)
+    rows, table = np.ascontiguousarray(rows, np.int64), lend(np.ascontiguousarray(table))
+    cells, blocks = _lend_cells(pointers, indices), _cut(len(rows), len(rows))
+
+    def job(t: int) -> None:
+        sum_lines(table, rows[blocks[t]], *cells, out[blocks[t]])
+
+    each(job, len(blocks))
+    return out
+
+
+def _cut(count: int, most: int) -> list[slice]:
+    """Blocks of rows for the threads, equal and not too small."""
+    threads = get_num_threads()
+    size = min(max(1, most), max(MIN_ROWS, -(-count // threads)))
+    return list(parts(count, -(-count // -(-count // size)))) if count else []
+
+
+def _lend_cells(
+    pointers: NDArray[np.int64], indices: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """In the kinds for which the kernels are compiled."""
+    return (
+        lend(np.ascontiguousarray(pointers, np.int64)),
+        lend(np.ascontiguousarray(indices, np.int32)),
+    )

@@ -1,0 +1,123 @@
+"""The largest numbers of lines, and sums of lines (numba, one thread, no GIL)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+GROUPS = 4  # for each of the numbers wanted
+HALVINGS = 24  # of the range in which a floor is looked for
+MOST = np.finfo(np.float32).max
+_FAST = {"reassoc", "contract", "nsz"}
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST)
+def sum_lines(table, rows, pointers, indices, out):
+    """The lines of each row's cells, summed four at a time."""
+    width = table.shape[1]
+    for t in range(len(rows)):
+        first, last = pointers[rows[t]], pointers[rows[t] + 1]
+        whole = last - (last - first) % 4
+        for e in range(first, whole, 4):
+            a, b, c, d = indices[e], indices[e + 1], indices[e + 2], indices[e + 3]
+            for r in range(width):
+                out[t, r] += (table[a, r] + table[b, r]) + (table[c, r] + table[d, r])
+        for e in range(whole, last):
+            a = indices[e]
+            for r in range(width):
+                out[t, r] += table[a, r]
+
+
+@njit(cache=True, nogil=True)
+def hide_lines(table, rows, pointers, indices):
+    """−∞ in line t at the columns of the cells of rows[t]."""
+    for t in range(len(rows)):
+        for e in range(pointers[rows[t]], pointers[rows[t] + 1]):
+            table[t, indices[e]] = -np.inf
+
+
+@njit(cache=True, nogil=True)
+def pick_largest(table, columns, found):
+    """The largest of each line in the order of their columns; of equals the first are taken.
+
+    What k of the maxima of groups reach, k of all numbers do: with four groups for each of the k, a
+    sixth more than k numbers pass such a floor.
+    """
+    width, k = table.shape[1], columns.shape[1]
+    groups = min(width, GROUPS * k)
+    maxima = np.empty(groups, table.dtype)
+    places, numbers = np.empty(width + 1, np.int64), np.empty(width + 1, table.dtype)
+    for t in range(len(table)):
+        maxima[:] = -np.inf
+        for start in range(0, width, groups):
+            raise_maxima(maxima, table[t, start : start + groups])
+        count = gather_above(table[t], find_floor(maxima, k), places, numbers)
+        keep_largest(places[:count], numbers[:count], columns[t], found[t])
+
+
+@njit(cache=True, nogil=True)
+def raise_maxima(maxima, numbers):
+    """The larger one of both, at each place."""
+    for g in range(len(numbers)):
+        x = numbers[g]
+        maxima[g] = x if x > maxima[g] else maxima[g]
+
+
+@njit(cache=True, nogil=True)
+def find_floor(numbers, k):
+    """A finite number that at least k of these reach and not many more; the least where none is."""
+    high = -MOST
+    low = MOST
+    for x in numbers:
+        high = max(high, x)
+        low = min(low, x) if x > -np.inf else low
+    if count_above(numbers, low) < k:
+        return -MOST
+    for _ in range(HALVINGS):
+        middle = low + (high - low) / np.float32(2)
+        count = count_above(numbers, middle)
+        if count >= k:
+            low = middle
+            if count <= k + (k >> 3):
+                break
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def count_above(numbers, floor):
+    """How many reach the floor."""
+    count = np.int32(0)
+    for x in numbers:
+        count += np.int32(x >= floor)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def gather_above(line, floor, places, numbers):
+    """Columns and numbers from the floor on, without a branch; how many there are."""
+    count = 0
+    for j in range(len(line)):
+        places[count], numbers[count] = j, line[j]
+        count += line[j] >= floor
+    return count
+
+
+@njit(cache=True, nogil=True)
+def keep_largest(places, numbers, columns, found):
+    """The largest of some numbers, in their order, into `columns` and `found`."""
+    k, taken = len(columns), 0
+    least, ties = -MOST, k
+    if len(numbers) > k:
+        least = np.partition(numbers, len(numbers) - k)[len(numbers) - k]
+        ties -= count_above(numbers, np.nextafter(least, MOST))
+    for t in range(len(numbers)):
+        x = numbers[t]
+        if x < least or (x == least and ties == 0):
+            continue
+        ties -= x == least
+        columns[taken], found[taken] = places[t], x
+        taken += 1
+    columns[taken:] = -1
+    found[taken:] = -np.inf
