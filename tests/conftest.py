@@ -1,5 +1,6 @@
 """One thread for the many tiny problems; the tests of threads set their own number."""
 
+import gc
 import os
 
 import numba
@@ -34,6 +35,20 @@ SLOW = (
 )  # fmt: skip
 
 CLUSTER_FOLDER = "tests/io/partitioned/"
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection():
+    """What is collected stays: the garbage collector need not look at it again and again."""
+    gc.disable()
+    found = yield
+    gc.freeze()
+    gc.enable()
+    return found
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
 
 
 def pytest_collection_modifyitems(items) -> None:

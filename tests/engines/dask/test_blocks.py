@@ -9,6 +9,7 @@ pytest.importorskip("distributed")
 
 from distributed import Client, LocalCluster
 
+import forked_workers  # noqa: F401
 from pygeco import Entries
 from pygeco.arrays.kinds import host
 from pygeco.engines.dask import functions, grid, passes, slabs

@@ -14,6 +14,7 @@ pytest.importorskip("distributed")
 import dask
 from distributed import Client, KilledWorker, LocalCluster
 
+import forked_workers  # noqa: F401
 from noise_cases import make_noisy_cells
 from pygeco import Dense, Entries, LowRank, MatrixCompletion, Ridge, Solver, engines, minimize
 from pygeco.bayes.evidence import fit_evidence

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from distributed import Client, LocalCluster
 
+import forked_workers  # noqa: F401
 from pygeco.engines.dask import slabs
 
 SETTINGS = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}

@@ -1,5 +1,6 @@
 """From files to a model on a cluster, as from a table on one machine."""
 
+import dask
 import dask.dataframe as dd
 import numpy as np
 import pyarrow as pa
@@ -8,6 +9,7 @@ from typer.testing import CliRunner
 
 from attribute_files import draw_world
 from cluster_cases import ratings, written
+from forked_workers import METHOD
 from pygeco import MatrixCompletion, load
 from pygeco.arrays.kinds import host
 from pygeco.bayes.attributes import AttributeValues
@@ -116,8 +118,9 @@ def test_the_command(folder, tmp_path, here, monkeypatch):
         return result.output
 
     model = tmp_path / "model.geco"
-    said = run("fit", folder, "-o", model, "--engine", "dask", "--workers", 2, "--rank", 2,
-               "--holdout", 0.1)  # fmt: skip
+    with dask.config.set({METHOD: "spawn"}):
+        said = run("fit", folder, "-o", model, "--engine", "dask", "--workers", 2, "--rank", 2,
+                   "--holdout", 0.1)  # fmt: skip
     assert f"{folder.name} (4 Parquet files): user = 'user'" in said
     assert "held-out RMSE" in said
     assert "rank 2 from 2,244 ratings of 41 items by 97 users." in said
