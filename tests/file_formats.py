@@ -33,7 +33,7 @@ from pygeco.errors import AttributeWarning, ColumnError, ReadError
 from pygeco.estimators._checkpoint import Checkpoint, take_kept_steps
 from pygeco.io.matrices import read_array, read_table
 from pygeco.io.model_file import describe
-from pygeco.io.partitioned.sources import plan_parts, read_footer, read_rows
+from pygeco.io.parquet_parts import plan_parts, read_footer, read_rows
 from pygeco.io.pictures import read_film, write_image, write_video
 from pygeco.io.titles import read_titles
 

@@ -16,6 +16,7 @@ EXEMPT = {
     "engines/cpu/*": "test_engines.py compares each pass with dense NumPy, whatever file it is in",
     "engines/cuda/*": "test_engines.py, on the GPU or compiled for the CPU by cuda_on_cpu.py",
     "engines/dask/*": "engines/dask/test_engine.py, each pass on a cluster",
+    "io/parquet_parts.py": "io/test_streamed.py and io/partitioned/test_reading.py read by it",
     "io/partitioned/*": "io/partitioned/test_reading.py, from a folder to a matrix on a cluster",
     "bayes/*": "test_evidence.py and test_sampling.py fit by all of them",
     "models/c*": "models/test_base.py asks every question of both kinds of model",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from pygeco.cli import fit_plan as asked
@@ -15,7 +16,14 @@ from pygeco.cli.fit_summary import summarize_fit
 from pygeco.cli.options import Item, Json, Missing, Overwrite, Rating, Times, User
 from pygeco.cli.outputs import check_apart, check_output
 from pygeco.cli.parsing import parse_seconds
-from pygeco.cli.reading import is_in_parts, read_parts, read_ratings, read_test
+from pygeco.cli.reading import (
+    Ratings,
+    is_in_parts,
+    read_folder,
+    read_parts,
+    read_ratings,
+    read_test,
+)
 
 
 def fit(
@@ -85,9 +93,7 @@ def _run(plan: Plan, voice: Voice) -> None:
     _check_evidence(plan, model)
     tables = read_sides(plan.attributes)
     with open_cluster(plan.cluster, plan.ratings, voice) as client:
-        parts = client is not None and is_in_parts(plan.ratings)
-        read = read_ratings if client is not None else read_cells
-        ratings = read_parts(plan, voice, client) if parts else read(plan, voice)
+        ratings = _read(plan, voice, client)
         voice.note(ratings.found)
         if ratings.clicks:
             fit_clicks(plan, voice, ratings)
@@ -123,6 +129,16 @@ def _run(plan: Plan, voice: Voice) -> None:
         if not watch.out_of_time:
             plan.checkpoint.unlink(missing_ok=True)
         summarize_fit(plan, voice, model, held, found, taken, watch.late)
+
+
+def _read(plan: Plan, voice: Voice, client: Any) -> Ratings:
+    """The ratings, by the workers of a cluster or here."""
+    if client is None:
+        is_folder = Path(plan.ratings).is_dir()
+        return read_folder(plan, voice) if is_folder else read_cells(plan, voice)
+    if is_in_parts(plan.ratings):
+        return read_parts(plan, voice, client)
+    return read_ratings(plan, voice)
 
 
 def _learn_lists(plan: Plan, voice: Voice, model: Any) -> None:

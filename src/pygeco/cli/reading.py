@@ -69,6 +69,29 @@ def read_parts(plan: Plan, voice: Voice, client: Any) -> Ratings:
     return Ratings(found, found.held, found.found, found.names)
 
 
+def read_folder(plan: Plan, voice: Voice) -> Ratings:
+    """Parquet files of a folder, part by part, on this machine."""
+    from pygeco.io.streamed import read_streamed
+
+    for option, is_given in (
+        ("--implicit", plan.implicit),
+        ("--matrix", plan.matrix),
+        ("--times", plan.times is not None),
+    ):
+        if is_given:
+            raise ValueError(f"{option}: is for a file, and {plan.name} is a folder; leave it out.")
+    with voice.progress(f"reading {plan.name}") as bar:
+        found = read_streamed(
+            plan.ratings,
+            columns=list(plan.columns.values()),
+            duplicates=plan.settings["duplicates"],
+            holdout=(plan.holdout, plan.seed) if plan.holdout else None,
+            missing_values=plan.settings["missing_values"],
+            progress=bar,
+        )
+    return Ratings(found, found.held, found.found, found.names)
+
+
 def read_test(plan: Plan, voice: Voice, fitted: Any) -> Any:
     """The ratings to predict, their ids of the kind of those that are fitted."""
     from pygeco.io.ratings import read_columns

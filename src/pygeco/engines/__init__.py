@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
@@ -26,6 +27,7 @@ __all__ = [
     "choose_engine",
     "choose_local_engine",
     "choose_table_engine",
+    "has_cluster",
     "limit_threads",
     "session",
 ]
@@ -107,6 +109,14 @@ def _module(engine: str) -> Any:
 def borrow_cluster() -> AbstractContextManager[bool]:
     """A cluster for a while: that of Dask's client (false), or one started for it (true)."""
     return _module("dask").borrow_client()
+
+
+def has_cluster() -> bool:
+    """Whether Dask has a client that it would take by itself."""
+    if "distributed" not in sys.modules:
+        return False
+    found = import_module("pygeco.engines.dask.cluster").find_client()
+    return found is not None
 
 
 def limit_threads(n_jobs: int | None) -> AbstractContextManager[None]:

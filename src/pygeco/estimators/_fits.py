@@ -17,7 +17,7 @@ from pygeco.estimators._checkpoint import Checkpoint, keep_seed, open_checkpoint
 from pygeco.estimators._choices import Choices, choose_parts, choose_penalty
 from pygeco.estimators._dates import choose_times, settle_times
 from pygeco.estimators._evidence_fit import fit_by_evidence
-from pygeco.estimators._fitted_cells import make_fitted_entries
+from pygeco.estimators._fitted_cells import is_read_here, make_fitted_entries
 from pygeco.estimators._known import Told, take_attributes
 from pygeco.estimators._path_fit import follow_path
 from pygeco.estimators._progress import take_seed
@@ -48,10 +48,10 @@ class Outcome(NamedTuple):
 @contextmanager
 def borrow_cluster_for(X: Any, engine: str | None) -> Iterator[bool]:
     """A cluster for the fit, where X or the engine asks for one; whether it goes with the fit."""
-    in_parts = is_partitioned(X)
+    in_parts = is_partitioned(X) and not is_read_here(X, engine)
     if in_parts and engine not in (None, "dask"):
         raise ValueError(
-            f"engine: {engine!r} does not read files; use engine='dask', or read the file "
+            f"engine: {engine!r} does not read files; use engine='cpu' or 'dask', or read the file "
             "by pygeco.data.read_ratings and fit its table."
         )
     if engine != "dask" and not in_parts:

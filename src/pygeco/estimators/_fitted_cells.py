@@ -10,13 +10,15 @@ from numpy.typing import ArrayLike
 
 from pygeco.arrays.kinds import host
 from pygeco.bayes.periods import order_times
+from pygeco.engines import has_cluster
 from pygeco.errors import RepeatedCellError
 from pygeco.estimators._dates import Found, take_times
 from pygeco.estimators._input import check_columns, make_entries
 from pygeco.estimators._marks import check_scale, drop_marks
 from pygeco.estimators._recognize import Taken, take_cells
 from pygeco.estimators.cell_list import CellList
-from pygeco.io.tables import Column, is_partitioned
+from pygeco.io.streamed import Streamed, read_streamed
+from pygeco.io.tables import Column, is_in_files, is_partitioned
 from pygeco.io.value_scale import parse_marks
 from pygeco.losses import Loss
 from pygeco.models.slab_arrays import is_in_slabs
@@ -38,6 +40,8 @@ def make_fitted_entries(
 ) -> tuple[Entries, Found]:
     """The cells to fit, and their times; the model keeps their ids, or that there are none."""
     marks = model.missing_values
+    if isinstance(X, Streamed) or is_read_here(X, model.engine):
+        return _stream_entries(model, X, columns, loss, sample_weight), Found()
     if is_partitioned(X):
         return _spread_entries(model, X, columns, loss, sample_weight), Found()
     if isinstance(X, CellList):
@@ -64,6 +68,35 @@ def make_fitted_entries(
         return entries, Found()
     rows, cols = (np.asarray(host(x)) for x in cells[:2])
     return entries, Found(order_times(entries, rows, cols, got.times), got.time_column)
+
+
+def is_read_here(X: object, engine: object) -> bool:
+    """Whether X is the address of files that this process reads: no cluster is asked or at hand."""
+    return is_in_files(X) and (engine == "cpu" or (engine is None and not has_cluster()))
+
+
+def _stream_entries(
+    model: _CompletionState,
+    X: Any,
+    columns: Sequence[Column] | str | None,
+    loss: Loss,
+    sample_weight: ArrayLike | None,
+) -> Entries:
+    """The cells of Parquet files, read part by part."""
+    if sample_weight is not None:
+        raise ValueError("sample_weight: is not for files that are read in parts; leave it out.")
+    found = X
+    if not isinstance(X, Streamed):
+        found = read_streamed(
+            X,
+            columns=columns,
+            duplicates=model.duplicates,
+            missing_values=model.missing_values,
+        )
+    model.row_ids_, model.column_ids_ = found.row_ids, found.column_ids
+    model.table_columns_ = found.names
+    check_columns(model, found.shape[1], reset=True)
+    return Entries.from_orders(found.by_row, found.by_col, found.shape, loss=loss)
 
 
 def _spread_entries(

@@ -242,14 +242,15 @@ class MatrixCompletion(_CompletionFolding):
 
         Parameters
         ----------
-        X : sparse matrix, array, tuple, CellList, table, or source on a cluster
+        X : sparse matrix, array, tuple, CellList, table, path, or source on a cluster
             A sparse matrix (its stored cells), a dense array (its cells that are not NaN), a tuple
             (rows, cols, values[, shape]), `pygeco.cells(...)`, or a table of ratings: anything with
             the Arrow stream interface (pandas, polars, pyarrow, DuckDB) whose columns are called
             user, item and rating, or the like. Ids may be of any type; the model keeps them, and
-            then speaks of ids, not of positions. On a cluster also a Dask DataFrame, the address of
-            a folder of Parquet files, or a list of such files: the workers read them.
-            `pygeco.data.read_ratings` reads a file on one machine.
+            then speaks of ids, not of positions. Also the address of a folder of Parquet files, or
+            a list of such files: they are read part by part, and may be larger than memory; on a
+            cluster the workers read them, and a Dask DataFrame too. `pygeco.data.read_ratings`
+            reads a file of any format.
         y : array or None, default=None
             The values of pairs: X is then a table or an array of two columns of ids, or a tuple
             (rows, cols). Of a matrix, whose values are its own, it is not used.

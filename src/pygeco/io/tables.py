@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.checks import is_whole
-from pygeco.errors import ColumnError
+from pygeco.errors import ColumnError, ReadError
 from pygeco.io.column_names import list_names
 from pygeco.io.protocols import ArrowTable
 
@@ -42,6 +42,11 @@ def is_partitioned(X: Any) -> bool:
     if isinstance(X, list):
         return bool(X) and all(isinstance(one, (str, os.PathLike)) for one in X)
     return is_frame(X) or hasattr(X, "slabs")
+
+
+def is_in_files(X: Any) -> bool:
+    """Whether X is the address of files, or a list of such."""
+    return isinstance(X, (str, os.PathLike)) or (isinstance(X, list) and is_partitioned(X))
 
 
 def is_frame(X: Any) -> bool:
@@ -124,6 +129,20 @@ def arrange_ids(column: Any, name: str) -> Coded:
     place[order] = np.arange(len(ids), dtype=np.int32)
     codes = [place[np.asarray(chunk.indices)] for chunk in encoded.chunks]
     return Coded(np.concatenate(codes), ids.take(order))
+
+
+def join_ids(arrays: Sequence[Any], name: str) -> Any:
+    """Arrow arrays one after the other, in the type that holds all of them."""
+    pa = pyarrow()
+    try:
+        schemas = [pa.schema([(name, array.type)]) for array in arrays]
+        kind = pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+        return pa.chunked_array([array.cast(kind) for array in arrays])
+    except pa.ArrowException as error:
+        kinds = " and ".join(sorted({str(array.type) for array in arrays}))
+        raise ReadError(
+            f"column {name!r}: ids are of type {kinds} in different parts; write them alike."
+        ) from error
 
 
 def _comparable(column: Any, name: str) -> Any:

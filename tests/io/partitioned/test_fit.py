@@ -105,8 +105,8 @@ def test_weights_are_not_for_parts(client, folder):
 
 
 def test_other_engines_read_no_files(folder):
-    with pytest.raises(ValueError, match="engine: 'cpu' does not read files; use engine='dask'"):
-        MatrixCompletion(engine="cpu").fit(folder)
+    with pytest.raises(ValueError, match="engine: 'cuda' does not read files; use engine='cpu'"):
+        MatrixCompletion(engine="cuda").fit(folder)
 
 
 def test_the_command(folder, tmp_path, here, monkeypatch):

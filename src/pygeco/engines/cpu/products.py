@@ -45,6 +45,19 @@ def group(major, minor, values, pointers, indices, out):
 
 
 @njit(cache=True)
+def place(rows, cols, values, free, pointers, indices, out):
+    """Cells put at the next free place of their row; false where a row has none left."""
+    for e in range(len(rows)):
+        at = free[rows[e]]
+        if at >= pointers[rows[e] + 1]:
+            return False
+        free[rows[e]] = at + 1
+        indices[at] = cols[e]
+        out[at] = values[e]
+    return True
+
+
+@njit(cache=True)
 def transpose(from_pointers, from_indices, from_values, pointers, indices, out):
     """The same cells in the other order, each group sorted. `pointers` starts at zero."""
     for e in range(from_pointers[-1]):

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu.cells import in_rows
 from pygeco.engines.dask.slabs import Slab, slab_bounds
-from pygeco.errors import ReadError
-from pygeco.io.tables import arrange_ids, pyarrow, take_numbers
+from pygeco.io.tables import arrange_ids, join_ids, pyarrow, take_numbers
 from pygeco.io.value_scale import are_marks
 from pygeco.objectives.entries.observed import find_repeats, merge_repeats
 
@@ -155,20 +154,6 @@ def _sketch(users: Any, weights: NDArray[np.int64]) -> tuple[Any, NDArray[np.int
     marks = np.linspace(0, ends[-1], MAX_SKETCH_USERS + 1)[1:]
     at = np.unique(np.minimum(np.searchsorted(ends, marks), len(users) - 1))
     return users.take(pyarrow().array(at)), np.diff(ends[at], prepend=0)
-
-
-def join_ids(arrays: Sequence[Any], name: str) -> Any:
-    """Arrow arrays one after the other, in the type that holds all of them."""
-    pa = pyarrow()
-    try:
-        schemas = [pa.schema([(name, array.type)]) for array in arrays]
-        kind = pa.unify_schemas(schemas, promote_options="permissive").field(0).type
-        return pa.chunked_array([array.cast(kind) for array in arrays])
-    except pa.ArrowException as error:
-        kinds = " and ".join(sorted({str(array.type) for array in arrays}))
-        raise ReadError(
-            f"column {name!r}: ids are of type {kinds} in different parts; write them alike."
-        ) from error
 
 
 def find_starts(summary: Summary) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -12,16 +11,16 @@ from numpy.typing import NDArray
 
 from pygeco.engines.dask.patience import await_futures, gather_values
 from pygeco.engines.dask.slabs import Slabs
-from pygeco.errors import ColumnError, ReadError, RepeatedCellError
+from pygeco.errors import ColumnError, RepeatedCellError
+from pygeco.io import parquet_parts as files
 from pygeco.io.column_names import match_columns
 from pygeco.io.partitioned import parts, sources
 from pygeco.io.partitioned.ids import RowIds
 from pygeco.io.tables import Column, find_column, id_array, is_frame, pyarrow
-from pygeco.io.value_scale import are_clicks, parse_marks, refuse_marks, tell_of_clicks
+from pygeco.io.value_scale import parse_marks
 from pygeco.objectives.entries.observed import check_policy
 
 MERGED_AT_ONCE = 8  # summaries that one task merges
-MAX_HELD_ROWS = 1_000_000  # rows that are held out
 Progress = Callable[[float], object]
 
 
@@ -112,7 +111,8 @@ def read_partitioned(
     await_futures(client, client.compute(read), _halve_progress(progress, 0.0))
     root = client.persist(_summarize(read, plan.names, token))
     summary: parts.Summary = gather_values(client, [client.compute(root)])[0]
-    _check(summary, plan, missing_values)
+    about = summary.cells, summary.bad, summary.first, summary.values
+    files.check_rows(plan.words, *about, missing_values)
     built = client.persist(_build_slabs(read, root, summary, plan, duplicates, token))
     del read
     return _collect(client, built, summary, plan, duplicates, token, progress)
@@ -128,25 +128,19 @@ def _plan_files(
 ) -> Planned:
     from dask import delayed
 
-    paths = sources.list_files(X)
-    asked = client.map(sources.read_footer, paths, key=f"pygeco-footer-{token}")
+    paths = files.list_files(X)
+    asked = client.map(files.read_footer, paths, key=f"pygeco-footer-{token}")
     footers = gather_values(client, asked)
-    given = dict(zip(sources.ROLES, _check_columns(columns), strict=True))
-    rows = sources.plan_parts(paths, footers, given)
-    chosen = None
-    if holdout is not None:
-        total = sum(sum(about.rows) for about in footers)
-        chosen = sources.Holdout(min(holdout[0], MAX_HELD_ROWS / max(1, total)), holdout[1])
+    rows = files.plan_parts(paths, footers, files.check_three(columns))
+    chosen = files.choose_rows(holdout, footers)
     read = delayed(sources.read_part, pure=True)
     tasks = [
         read(one, chosen, marks, dask_key_name=f"pygeco-read-{token}-{t}")
         for t, one in enumerate(rows)
     ]
-    hold = delayed(sources.read_held_rows, pure=True)
+    hold = delayed(files.read_held_rows, pure=True)
     held = [] if chosen is None else [hold(one, chosen) for one in rows]
-    name = sources.name_file(os.fspath(X)) if isinstance(X, (str, os.PathLike)) else "the list"
-    kind = "a Parquet file" if len(paths) == 1 else f"{len(paths):,} Parquet files"
-    return Planned(tasks, held, rows[0].names, f"{name} ({kind})")
+    return Planned(tasks, held, rows[0].names, files.name_files(X, len(paths)))
 
 
 def _plan_frame(
@@ -155,9 +149,9 @@ def _plan_frame(
     from dask import delayed
 
     names = [str(name) for name in X.columns]
-    given = _check_columns(columns)
+    given = files.check_three(columns).values()
     if columns is None:
-        at = match_columns(names, sources.ROLES)
+        at = match_columns(names, files.ROLES)
         if at is None:
             raise ColumnError(
                 f"X: no columns look like user, item and rating, but {names}; pass columns=."
@@ -172,14 +166,6 @@ def _plan_frame(
     return Planned(
         tasks, [], tuple(names[k] for k in at), f"a Dask DataFrame in {len(tasks):,} parts"
     )
-
-
-def _check_columns(columns: Sequence[Column | None] | None) -> Sequence[Column | None]:
-    if columns is None:
-        return (None, None, None)
-    if isinstance(columns, str) or len(columns) != 3:
-        raise ValueError(f"columns: expected three, for rows, columns and values, not {columns!r}.")
-    return columns
 
 
 def _summarize(read: Sequence[Any], names: tuple[str, ...], token: str) -> Any:
@@ -202,19 +188,6 @@ def _summarize(read: Sequence[Any], names: tuple[str, ...], token: str) -> Any:
             for t in range(0, len(level), MERGED_AT_ONCE)
         ]
     return level[0]
-
-
-def _check(summary: parts.Summary, plan: Planned, missing_values: Any) -> None:
-    if not summary.cells:
-        raise ReadError(f"{plan.words} has no row with user and item and rating; give another.")
-    if summary.bad:
-        raise ValueError(
-            f"values: {summary.bad} of {summary.cells} observed values are NaN or infinity (the "
-            f"first at position {summary.first}); drop those cells."
-        )
-    refuse_marks(summary.values, missing_values)
-    if are_clicks(summary.values):
-        raise ValueError(tell_of_clicks(float(summary.values[0])))
 
 
 def _build_slabs(
@@ -279,11 +252,7 @@ def _collect(
         client, tuple(slabs), rows, len(column_ids), sizes, np.dtype(summary.dtype), False
     )
     starts = id_array(parts.find_starts(summary))
-    roles = zip(sources.ROLES, plan.names, strict=True)
-    words = ", ".join(f"{role} = {name!r}" for role, name in roles)
-    lost = summary.skipped
-    left = f"; {lost:,} rows with a missing value are left out" if lost else ""
-    found = f"{plan.words}: {words}; {summary.cells:,} rows{left}."
+    found = files.tell_rows(plan.words, plan.names, summary.cells, summary.skipped)
     row_ids = RowIds(client, tuple(users), starts, rows)
     held = _join_held(gather_values(client, client.compute(plan.held))) if plan.held else None
     return Partitioned(shaped, row_ids, column_ids, plan.names, found, held)

@@ -20,7 +20,8 @@ from pygeco.objectives.clicks.input import (
     read_line_weights,
     weigh_by_values,
 )
-from pygeco.objectives.entries.objective import START_PULL, Entries, Product
+from pygeco.objectives.entries.half_sweep import START_PULL
+from pygeco.objectives.entries.objective import Entries, Product
 from pygeco.objectives.spans.quadratic import QuadraticSpan
 
 

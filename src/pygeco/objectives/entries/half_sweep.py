@@ -13,6 +13,10 @@ from pygeco.engines.values import Cells, Ridges
 
 UNKNOWN: Array = np.zeros(0)
 
+# A pull to the start, as a share of a row's mean curvature: it settles what the row's cells leave
+# open, well above the rounding of the Grams and far below anything that they say.
+START_PULL = {"f": 1e-4, "d": 1e-10}
+
 
 class Side(NamedTuple):
     """One side's factor (m, s) and offsets (m,), and their variances, empty where not known."""

@@ -28,17 +28,13 @@ from pygeco.objectives.entries.gradient import (
     residuals_at,
     sum_residuals,
 )
-from pygeco.objectives.entries.half_sweep import Side, half_sweep
+from pygeco.objectives.entries.half_sweep import START_PULL, Side, half_sweep
 from pygeco.objectives.entries.observed import check_policy, order_cells, use_compressed
 from pygeco.objectives.entries.row_newton import minimize_side
 from pygeco.objectives.spans.convex import ConvexSpan
 from pygeco.objectives.spans.quadratic import QuadraticSpan
 
 Product = Callable[[Array], Array]
-
-# A pull to the start, as a share of a row's mean curvature: it settles what the row's cells leave
-# open, well above the rounding of the Grams and far below anything that they say.
-START_PULL = {"f": 1e-4, "d": 1e-10}
 
 
 class Entries(CellViews, Objective):
@@ -139,25 +135,29 @@ class Entries(CellViews, Objective):
             both = use_compressed(X, engine, settings.get("allow_empty", False))
             if both is not None:
                 check_policy(settings.get("duplicates", "error"))
-                entries = cls.__new__(cls)
                 kept = {key: settings[key] for key in ("loss", "lean") if key in settings}
-                entries._take(*both, (int(X.shape[0]), int(X.shape[1])), **kept)
+                entries = cls.from_orders(*both, (int(X.shape[0]), int(X.shape[1])), **kept)
                 entries.borrowed = True
                 return entries
         coo = X.tocoo()
         if np.iscomplexobj(coo.data):
             raise ValueError("X: complex values are not supported; pass a real matrix.")
-        rows, cols = coo.row, coo.col
-        weight = None if row_weight is None else row_weight[rows]
-        return cls(rows, cols, coo.data, coo.shape, sample_weight=weight, **settings)
+        weight = None if row_weight is None else row_weight[coo.row]
+        return cls(coo.row, coo.col, coo.data, coo.shape, sample_weight=weight, **settings)
+
+    @classmethod
+    def from_orders(
+        cls, by_row: Cells, by_col: Cells, shape: tuple[int, int], **settings: Any
+    ) -> Entries:
+        """Cells that are in both orders already, with settings `loss` and `lean`."""
+        entries = cls.__new__(cls)
+        entries._take(by_row, by_col, shape, **settings)
+        return entries
 
     @classmethod
     def from_slabs(cls, slabs: Any, *, loss: str | Loss = "squared", lean: bool = False) -> Entries:
         """Cells on the workers of a cluster, see `pygeco.engines.dask.Slabs`."""
-        entries = cls.__new__(cls)
-        by_row, by_col = cells_of_slabs(slabs)
-        entries._take(by_row, by_col, slabs.shape, loss, lean)
-        return entries
+        return cls.from_orders(*cells_of_slabs(slabs), slabs.shape, loss=loss, lean=lean)
 
     @classmethod
     def from_dense(

@@ -37,7 +37,7 @@ def order_cells(
         some = w > 0
         i, j, y, w = i[some], j[some], y[some], w[some]
     y = _compact(y, engine)
-    by_row, by_col = _drop_repeats(*engine.both_orders(i, j, y, w, shape), duplicates, shape)
+    by_row, by_col = drop_repeats(*engine.both_orders(i, j, y, w, shape), duplicates, shape)
     return *engine.place_cells(by_row, by_col), shape
 
 
@@ -153,7 +153,7 @@ def check_policy(duplicates: str) -> None:
         raise ValueError(f"duplicates: unknown policy {duplicates!r}; use one of {policies}.")
 
 
-def _drop_repeats(
+def drop_repeats(
     by_row: Cells, by_col: Cells, duplicates: str, shape: tuple[int, int]
 ) -> tuple[Cells, Cells]:
     """The cells with at most one each, by the policy."""
