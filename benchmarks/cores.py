@@ -2,10 +2,11 @@
 
     PYGECO_DATA=... python benchmarks/cores.py [--threads 1 2 4 8 16] [--fits movielens ...]
 
-Each fit runs once to warm up, then `--turns` times with each number of threads, the shortest counts.
-"movielens" and "draws" are the default fit and `posterior=15` of MovieLens-1M, "made" and "path" the
-default fit and the path to rank 10 of 9.2 million made ratings of MovieLens-10M's shape. "cmfrec"
-and "implicit" fit the same made ratings, 40 factors and 5 iterations, where they are installed.
+Each fit runs once to warm up, then `--turns` times with each number of threads, of which the
+shortest counts. "movielens" and "draws" are the default fit and `posterior=15` of MovieLens-1M,
+"made" and "path" the default fit and the path to rank 10 of 9.2 million made ratings of
+MovieLens-10M's shape. "cmfrec" and "implicit" fit the same made ratings, 40 factors and 5
+iterations, where they are installed.
 """
 
 from __future__ import annotations

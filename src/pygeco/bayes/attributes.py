@@ -15,6 +15,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.arrays.operators import MadeOf, Operator
 from pygeco.bayes.ridge import PATTERN, TABLE, RidgeGroup
 from pygeco.engines import Cells, Engine
+from pygeco.engines.values import LineScales
 
 FLOAT = np.float32
 MIN_SPREAD = 1e-6  # share of the squares that must lie about the mean; below it float32 rounds
@@ -45,21 +46,33 @@ class CellTable(Operator):
         Y = contiguous(Y, FLOAT)
         return self.by_row.engine.products(self.by_col, self.col_data, 1.0, Y).astype(FLOAT)
 
+    def multiply_scaled(self, X: Array, scales: LineScales) -> Array:
+        """G X, scaled and shifted."""
+        engine = self.by_row.engine
+        return engine.scaled_products(self.by_row, self.row_data, contiguous(X, FLOAT), scales)
+
+    def multiply_transposed_scaled(self, Y: Array, scales: LineScales) -> Array:
+        """Gᵀ Y, scaled and shifted."""
+        engine = self.by_row.engine
+        return engine.scaled_products(self.by_col, self.col_data, contiguous(Y, FLOAT), scales)
+
 
 @dataclass(frozen=True, eq=False)
 class Centered(MadeOf):
     """diag(size) G − known meanᵀ: rows of any size, less the mean where something is known."""
 
+    G: CellTable
     size: Array
     known: Array
     mean: Array
 
     def matmat(self, X: Array) -> Array:
-        return self.size[:, None] * self.G.matmat(X) - self.known[:, None] * (self.mean @ X)
+        scales = LineScales(self.size, None, self.known, self.mean @ X)
+        return self.G.multiply_scaled(X, scales)
 
     def rmatmat(self, Y: Array) -> Array:
-        sums = self.known @ Y
-        return self.G.rmatmat(self.size[:, None] * Y) - self.mean[:, None] * on(sums, self.mean)
+        sums = on(self.known @ Y, self.mean)
+        return self.G.multiply_transposed_scaled(Y, LineScales(None, self.size, self.mean, sums))
 
 
 class AttributeValues(NamedTuple):
@@ -150,8 +163,8 @@ def place_table(values: sp.csr_array, engine: Engine) -> CellTable:
 def make_group(
     name: str,
     source: str,
-    G: Operator,
-    squared: Operator,
+    G: CellTable,
+    squared: CellTable,
     size: Array,
     known: NDArray[np.bool_],
     counted: NDArray[np.bool_],

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import distant, host, inner, on, ones, zeros
+from pygeco.arrays.kinds import on
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.effects import (
     Effect,
@@ -20,7 +20,8 @@ from pygeco.bayes.effects import (
     weigh_effects,
 )
 from pygeco.bayes.ridge import RidgeGroup
-from pygeco.objectives.entries.half_sweep import Side
+from pygeco.engines.columns import Moments, Rows, steps_of
+from pygeco.objectives.entries.half_sweep import UNKNOWN, Side
 
 FLOAT = np.float32  # the noise of the data is far above the rounding
 NEVER = 1e10  # the precision of an offset that is switched off
@@ -67,20 +68,22 @@ class Gaussian(NamedTuple):
 
     def update(self, side: Side, groups: Sequence[RidgeGroup] = ()) -> Gaussian:
         """The most likely one over the n rows with data, its off-diagonal times n / (n + d)."""
-        X, W = stack_side(side)
+        rows = Rows(*side, self.some)
+        steps = steps_of(side.bias)
         if not groups:
-            centre, covariance = self._measure(X[self.some].astype(float), W[self.some])
+            centre, covariance = self._shrink(steps.measure_rows(rows, self.centre))
             return self._replace(precision=np.linalg.inv(covariance), centre=centre)
-        mean = X[self.some].mean(axis=0, dtype=float)
-        T = X - on(mean.astype(FLOAT), X)
+        mean = steps.measure_rows(
+            rows._replace(variance=UNKNOWN, bias_variance=UNKNOWN), self.centre
+        ).mean
+        T = _stack_vectors(side, mean)
         effects = solve_effects(groups, self.effects, T, self.there(T))
         moves = center_rows(groups, effects)
-        rest = (T - moves)[self.some].astype(float)
         pulls = sum_pulls(effects)
-        middle, covariance = self._measure(rest, W[self.some], pulls / max(len(rest), 1))
+        rest = steps.measure_rows(rows._replace(less=moves), mean)
+        centre, covariance = self._shrink(rest, pulls / max(rest.number, 1))
         precision = np.linalg.inv(covariance)
         effects = weigh_effects(groups, effects, precision, self.unknowns)
-        centre = host(mean) + middle
         return self._replace(
             precision=precision,
             centre=centre,
@@ -88,10 +91,10 @@ class Gaussian(NamedTuple):
             centers=on(centre.astype(FLOAT), moves) + moves,
         )
 
-    def _measure(self, X: Array, W: Array, more: Array | float = 0.0) -> tuple[Array, Array]:
-        """Mean and covariance of rows of these variances, `more` added to the covariance."""
-        count, d = X.shape
-        centre, covariance, spread = measure_moments(X, W)
+    def _shrink(self, found: Moments, more: Array | float = 0.0) -> tuple[Array, Array]:
+        """Mean and covariance of the rows, `more` added to it before its off-diagonal shrinks."""
+        count, centre, covariance, spread = found
+        d = len(centre)
         covariance = covariance + more
         own = np.diag(covariance) + spread if count else np.ones(d)
         share = count / (count + d)
@@ -114,19 +117,20 @@ class Gaussian(NamedTuple):
         The prior of the prior counts as many rows as there are components, at the diagonal of
         `guess`. With attributes their coefficients are drawn first, and their weights last.
         """
-        X = np.column_stack([side.factor, side.bias])
+        rows = Rows(side.factor, side.bias, UNKNOWN, UNKNOWN, self.some)
+        steps = steps_of(side.bias)
         effects, more, moves = self.effects, 0, None
         pulls: Array | float = 0.0
         if groups:
-            mean = X[self.some].mean(axis=0, dtype=float)
-            T = X - on(mean.astype(FLOAT), X)
+            mean = steps.measure_rows(rows, self.centre).mean
+            T = _stack_vectors(side, mean)
             covariance = np.linalg.inv(self.precision)
             effects = draw_effects(groups, effects, T, covariance, self.there(T), rng)
             moves = center_rows(groups, effects)
-            X = X - moves
             more = sum(group.size for group in groups)
             pulls = sum_pulls(effects)
-        precision, centre = self._draw_moments(X[self.some].astype(float), guess, more, pulls, rng)
+        found = steps.measure_rows(rows._replace(less=moves), self.centre)
+        precision, centre = self._draw_moments(found, guess, more, pulls, rng)
         prior = self._replace(precision=precision, centre=centre)
         if moves is None:
             return prior
@@ -136,13 +140,17 @@ class Gaussian(NamedTuple):
         )
 
     def _draw_moments(
-        self, X: Array, guess: Array, more: int, pulls: Array | float, rng: np.random.Generator
+        self,
+        found: Moments,
+        guess: Array,
+        more: int,
+        pulls: Array | float,
+        rng: np.random.Generator,
     ) -> tuple[Array, Array]:
         """Precision and centre given vectors; `more` of them, with this scatter, are unseen."""
-        count, d = X.shape
-        middle = X.mean(axis=0)
-        scatter = inner(X - middle, X - middle) + d * np.diag(np.diag(guess)) + pulls
-        centre = host(middle)
+        count, centre, covariance, _ = found
+        d = len(centre)
+        scatter = count * covariance + d * np.diag(np.diag(guess)) + pulls
         if not self.offset:
             scatter[-1, :] = scatter[:, -1] = centre[-1] = 0.0
             scatter[-1, -1] = 1e-10
@@ -180,14 +188,6 @@ def stack_side(side: Side) -> tuple[Array, Array]:
     )
 
 
-def measure_moments(X: Array, W: Array) -> tuple[Array, Array, Array]:
-    """Mean and covariance of the rows of X, and the mean of those of W, on the host."""
-    count, d = X.shape
-    if not distant(X) or not count:
-        middle = X.mean(axis=0) if count else zeros(d, X)
-        spread = host(W.mean(axis=0, dtype=float)) if count else np.zeros(d)
-        return host(middle), inner(X - middle, X - middle) / max(count, 1), spread
-    # In one journey; float64 has digits enough for the difference.
-    sums = inner(np.column_stack([X, ones(count, X)]), np.column_stack([X, W])) / count
-    centre = sums[d, :d]
-    return centre, sums[:d, :d] - np.outer(centre, centre), sums[d, d:]
+def _stack_vectors(side: Side, mean: Array) -> Array:
+    """Vectors with their offsets, less their mean, which is on the host."""
+    return np.column_stack([side.factor, side.bias]) - on(mean.astype(FLOAT), side.factor)

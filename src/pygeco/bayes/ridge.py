@@ -6,14 +6,14 @@ as the other side of a matrix on a cluster and a table on this machine are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from pygeco.arrays.kinds import host, on
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.operators import Operator
+from pygeco.engines.columns import steps_of
 
 PATTERN, TABLE = "pattern", "table"  # sources of groups: the known cells, or what was given
 Blocks = tuple[Array, ...]  # one array (F_g, k) a group
@@ -68,37 +68,48 @@ def solve_ridge(
     Each column is preconditioned by the diagonal, and all are stepped together until the largest
     residual, by that measure, has fallen to `tolerance` of its right side. O(|X| k) a step.
     """
+    whole = isinstance(there, np.ndarray) and bool(np.all(there == 1))
     scale = tuple(
-        (1.0 / (group.diagonal + weight)).astype(np.float32)[:, None]
+        (1.0 / (group.diagonal + weight)).astype(np.float32)
         for group, weight in zip(groups, weights, strict=True)
     )
 
-    def apply(P: Blocks) -> Blocks:
-        found = multiply_transposed(groups, there * multiply(groups, P))
-        pairs = zip(found, P, weights, strict=True)
-        return tuple((q + weight * p).astype(np.float32) for q, p, weight in pairs)
+    def apply(P: Blocks) -> tuple[Blocks, Array]:
+        """The system times P, and the products of both, a number a column."""
+        found = multiply(groups, P)
+        parts = multiply_transposed(groups, found if whole else there * found)
+        return _collect(
+            steps_of(q).add_multiple(q, p, weight)
+            for q, p, weight in zip(parts, P, weights, strict=True)
+        )
 
-    def step(X: Blocks, sizes: Array, P: Blocks) -> Blocks:
-        return tuple(x + on(sizes.astype(np.float32), p) * p for x, p in zip(X, P, strict=True))
-
-    goal = tolerance**2 * _dot_columns(right, tuple(map(np.multiply, scale, right)))
-    x: Blocks = start
-    r: Blocks = tuple(b - a for b, a in zip(right, apply(x), strict=True))
-    z: Blocks = tuple(map(np.multiply, scale, r))
-    p, size = z, _dot_columns(r, z)
+    x: Blocks = tuple(steps_of(b).take(b) for b in start)
+    r: Blocks = tuple(b - a for b, a in zip(right, apply(x)[0], strict=True))
+    goal = tolerance**2 * _measure(right, scale)
+    size = _measure(r, scale)
+    p: Blocks = tuple(s[:, None] * b for s, b in zip(scale, r, strict=True))
     for _ in range(max_iter):
         if np.all(size <= goal):
             break
-        q = apply(p)
-        length = size / np.maximum(_dot_columns(p, q), 1e-30)
-        x, r = step(x, length, p), step(r, -length, q)
-        z = tuple(map(np.multiply, scale, r))
-        before, size = size, _dot_columns(r, z)
-        p = step(z, size / np.maximum(before, 1e-30), p)
+        q, products = apply(p)
+        lengths = size / np.maximum(products, 1e-30)
+        stepped = [
+            steps_of(parts[0]).descend(*parts, lengths)
+            for parts in zip(x, r, p, q, scale, strict=True)
+        ]
+        x, r = (tuple(part[k] for part in stepped) for k in (0, 1))
+        before, size = size, sum((part[2] for part in stepped), np.zeros(1))
+        ratios = size / np.maximum(before, 1e-30)
+        p = tuple(steps_of(b).turn(b, a, s, ratios) for b, a, s in zip(r, p, scale, strict=True))
     return x
 
 
-def _dot_columns(P: Blocks, Q: Blocks) -> Array:
-    """Σ_g diag(P_gᵀ Q_g), on the host."""
-    pairs = zip(P, Q, strict=True)
-    return sum((host(np.sum(p * q, axis=0, dtype=float)) for p, q in pairs), np.zeros(1))
+def _measure(R: Blocks, scale: Blocks) -> Array:
+    """Σ_g diag(R_gᵀ diag(scale_g) R_g), on the host."""
+    return sum((steps_of(r).measure(r, s) for r, s in zip(R, scale, strict=True)), np.zeros(1))
+
+
+def _collect(parts: Iterable[tuple[Array, Array]]) -> tuple[Blocks, Array]:
+    """The arrays, and the sum of what comes with them."""
+    arrays, sums = zip(*parts, strict=True)
+    return arrays, sum(sums, np.zeros(1))

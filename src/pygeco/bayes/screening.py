@@ -15,8 +15,9 @@ from pygeco.arrays.kinds import host, on, times
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.effects import PROBES, draw_signs
 from pygeco.bayes.posterior import Known, Posterior
-from pygeco.bayes.priors import FLOAT, Gaussian, measure_moments, stack_side
+from pygeco.bayes.priors import FLOAT, Gaussian, stack_side
 from pygeco.bayes.ridge import RidgeGroup
+from pygeco.engines.columns import Rows, steps_of
 from pygeco.objectives.entries.half_sweep import Side
 
 MIN_SCORE = 2.0  # deviations of a normal: noise is rarely above, and later sweeps drop what is
@@ -44,8 +45,9 @@ def keep_telling(
 
 def score_groups(side: Side, prior: Gaussian, groups: Sequence[RidgeGroup]) -> list[float]:
     """How much more than nothing each group says, in deviations. O(|X| d) each."""
-    X, W = stack_side(side)
-    middle, covariance, _ = measure_moments(X[prior.some].astype(float), W[prior.some])
+    X, _ = stack_side(side)
+    found = steps_of(side.bias).measure_rows(Rows(*side, prior.some), prior.centre)
+    middle, covariance = found.mean, found.covariance
     sizes, basis = np.linalg.eigh(covariance)
     free = sizes > MIN_SPREAD_SHARE * max(sizes[-1], 1e-300)
     white = (basis[:, free] / np.sqrt(sizes[free])).astype(FLOAT)

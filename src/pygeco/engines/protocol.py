@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Concatenate
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import inner, times
+from pygeco.arrays.kinds import contiguous, inner, times
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.values import (
     Cells,
@@ -25,6 +25,7 @@ from pygeco.engines.values import (
     Formulas,
     Largest,
     Lines,
+    LineScales,
     Products,
     Residuals,
     Ridges,
@@ -86,6 +87,13 @@ class Engine(ABC):
     def rotate(self, X: Array, Q: Array) -> Array:
         """X Q of a tall array and a square one of the host. O(n s²)."""
         return times(X, Q)
+
+    def scaled_products(self, cells: Cells, data: Array, X: Array, scales: LineScales) -> Array:
+        """S X for a few columns, scaled and shifted, in the precision of the data. O(|E| k)."""
+        own, other, pull, shift = scales
+        X = X if other is None else contiguous(other[:, None] * X)
+        found = self.products(cells, data, 1.0, X).astype(data.dtype)
+        return (found if own is None else own[:, None] * found) - pull[:, None] * shift
 
     def fingerprint(self) -> list[str] | None:
         """Hashes that stand for the cells, where those are not at hand; None where they are."""

@@ -200,3 +200,15 @@ class Largest(NamedTuple):
     hidden: tuple[tuple[NDArray[np.int64], NDArray[np.int32]], ...]
     allowed: NDArray[np.bool_] | None
     k: int
+
+
+class LineScales(NamedTuple):
+    """How products S X are scaled and shifted: own_i Σ_j S_ij other_j X_j − pull_i shift.
+
+    No `own` or no `other` is one everywhere.
+    """
+
+    own: Array | None
+    other: Array | None
+    pull: Array
+    shift: Array

@@ -11,6 +11,8 @@ from pygeco.engines.cpu import cells as orders
 from pygeco.engines.cpu import products as cpu
 from pygeco.engines.cpu.cells import BLOCK_COUNT, block_bounds
 from pygeco.engines.cpu.engine import ENGINE
+from pygeco.engines.protocol import Engine
+from pygeco.engines.values import LineScales
 
 SHAPES = [(1, 1), (1, 40), (40, 1), (30, 50), (700, 20)]
 TYPES = [np.float32, np.float64]
@@ -228,3 +230,17 @@ def test_cells_beyond_two_to_the_31() -> None:
     cpu.row_systems(pointers, indices, values, none, 0, np.zeros(4), Q, grams, sides)
     np.testing.assert_allclose(grams, np.einsum("ij,jk,jl->ikl", 1.0 * seen, Q, Q))
     np.testing.assert_allclose(sides, Y @ Q)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_scaled_products_are_those_of_any_engine(shape) -> None:
+    both, _, _ = cells(shape, np.float32)
+    rng = np.random.default_rng(2)
+    for order, size in zip(both, shape[::-1], strict=True):
+        X = rng.standard_normal((size, 19)).astype("f")
+        own, pull = (rng.random(order.groups).astype("f") for _ in range(2))
+        other, shift = rng.random(size).astype("f"), rng.random(19).astype("f")
+        for scales in (LineScales(own, None, pull, shift), LineScales(None, other, pull, shift)):
+            found = ENGINE.scaled_products(order, order.values, X, scales)
+            wanted = Engine.scaled_products(ENGINE, order, order.values, X, scales)
+            np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)

@@ -80,13 +80,14 @@ def plan_work(counts: NDArray[np.int64], s: int) -> tuple[NDArray[np.int64], NDA
     return long_rows.astype(np.int64), np.unique(marks).astype(np.int64)
 
 
-def pad_rows(factor: Array) -> tuple[Array, int]:
-    """The rows, each padded with zeros to whole vectors, one after the other."""
+def pad_rows(factor: Array, scale: Array | None = None) -> tuple[Array, int]:
+    """The rows, times `scale`, each padded with zeros to whole vectors, one after the other."""
     lanes = BYTES // factor.itemsize
     n, s = factor.shape
     width = max(1, -(-s // lanes)) * lanes
-    if s == width:
+    if s == width and scale is None:
         return np.ascontiguousarray(factor).reshape(-1), width
-    out = np.zeros((n, width), factor.dtype)
-    out[:, :s] = factor
+    out = np.empty((n, width), factor.dtype)
+    out[:, s:] = 0
+    np.multiply(factor, 1 if scale is None else scale[:, None], out=out[:, :s])
     return out.reshape(-1), width

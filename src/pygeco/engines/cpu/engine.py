@@ -25,6 +25,7 @@ from pygeco.engines.values import (
     Formulas,
     Largest,
     Lines,
+    LineScales,
     Products,
     Residuals,
     Ridges,
@@ -72,7 +73,18 @@ class CpuCells(Engine):
     def products(self, cells: Cells, data: Array, scale: float, X: Array) -> Array:
         out = np.empty((cells.groups, X.shape[1]))
         flat, width = pad_rows(X.astype(data.dtype, copy=False))
-        products.matmat(cells.pointers, cells.indices, data, cells.blocks, scale, flat, width, out)
+        lines = *cells[:2], data, cells.blocks
+        none = np.zeros(0, data.dtype)
+        products.matmat(*lines, scale, flat, width, none, none, none, out)
+        return out
+
+    def scaled_products(self, cells: Cells, data: Array, X: Array, scales: LineScales) -> Array:
+        out = np.empty((cells.groups, X.shape[1]), data.dtype)
+        flat, width = pad_rows(X, scales.other)
+        own = np.zeros(0, data.dtype) if scales.own is None else scales.own
+        lines = *cells[:2], data, cells.blocks
+        tables = (x.astype(data.dtype, copy=False) for x in (own, scales.pull, scales.shift))
+        products.matmat(*lines, 1.0, flat, width, *tables, out)
         return out
 
     def residuals(self, cells: Cells, P: Array, Q: Array) -> Residuals:

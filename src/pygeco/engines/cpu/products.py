@@ -110,12 +110,13 @@ def scatter(b, pointers, indices, data, runs, x, out):
 
 
 @spread("blocks", ends=1)
-def matmat(b, pointers, indices, data, blocks, scale, X, width, out):
-    """out = scale · S X for the sparse S and a few columns. O(|E| k).
+def matmat(b, pointers, indices, data, blocks, scale, X, width, own, pull, shift, out):
+    """out = scale · diag(own) S X − pull shiftᵀ for the sparse S and a few columns. O(|E| k).
 
-    Runs of cells are summed in the precision of X, and their sums in float64.
+    No numbers of `own` are ones, and none of `pull` zeros.
 
-    The rows of X, of the dtype of the data, are flat and padded to `width` numbers each.
+    Runs of cells are summed in the precision of X, and their sums in float64. The rows of X, of the
+    dtype of the data, are flat and padded to `width` numbers each.
     """
     lanes = BYTES // X.itemsize
     total = np.empty(width)
@@ -131,8 +132,9 @@ def matmat(b, pointers, indices, data, blocks, scale, X, width, out):
             sparse_dots_2(X, width, whole, indices, data, start, stop, total)
         elif rest == 1:
             sparse_dots_1(X, width, whole, indices, data, start, stop, total)
+        factor = scale * own[i] if len(own) else scale
         for k in range(out.shape[1]):
-            out[i, k] = scale * total[k]
+            out[i, k] = factor * total[k] - (pull[i] * shift[k] if len(pull) else 0.0)
 
 
 @njit(inline="always")

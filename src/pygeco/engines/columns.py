@@ -1,0 +1,107 @@
+"""Passes over tall arrays (F, k): steps of conjugate gradients, and moments of rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.kinds import distant, foreign, host, inner, on, ones, zeros
+from pygeco.arrays.low_rank import Array
+
+
+class Rows(NamedTuple):
+    """Rows (x_i, b_i) of d numbers, and their variances, which may be unknown: no numbers.
+
+    `some` says which of them count. They are measured less `less`, (m, d), if that is given.
+    """
+
+    factor: Array
+    bias: Array
+    variance: Array
+    bias_variance: Array
+    some: NDArray[np.bool_]
+    less: Array | None = None
+
+
+class Moments(NamedTuple):
+    """How many rows there are, their mean and covariance, and the mean of their variances."""
+
+    number: int
+    mean: Array
+    covariance: Array
+    spread: Array
+
+
+class ColumnSteps:
+    """On arrays of any kind; sums of columns are on the host.
+
+    In steps, one system a column, what is given may be overwritten by what is returned, `start` of
+    `take` apart.
+    """
+
+    def take(self, start: Array) -> Array:
+        """Where a solution starts from, as one that steps may overwrite."""
+        return start
+
+    def add_multiple(self, Q: Array, P: Array, weight: float) -> tuple[Array, Array]:
+        """Q + weight P, and diag(Pᵀ (Q + weight P))."""
+        found = (Q + weight * P).astype(np.float32)
+        return found, sum_columns(P * found)
+
+    def descend(
+        self, X: Array, R: Array, P: Array, Q: Array, scale: Array, lengths: Array
+    ) -> tuple[Array, Array, Array]:
+        """X + P diag(lengths), the residual R less Q diag(lengths), and its size by `scale`."""
+        lengths = on(lengths.astype(np.float32), P)
+        X, R = X + lengths * P, R - lengths * Q
+        return X, R, self.measure(R, scale)
+
+    def measure(self, R: Array, scale: Array) -> Array:
+        """diag(Rᵀ diag(scale) R)."""
+        return sum_columns(R * (scale[:, None] * R))
+
+    def turn(self, R: Array, P: Array, scale: Array, ratios: Array) -> Array:
+        """diag(scale) R + P diag(ratios)."""
+        return scale[:, None] * R + on(ratios.astype(np.float32), P) * P
+
+    def measure_rows(self, rows: Rows, guess: Array) -> Moments:
+        """The moments of the rows that count; `guess` is near their mean, if it has d numbers."""
+        some = rows.some
+        X = np.column_stack([rows.factor, rows.bias])
+        X = (X if rows.less is None else X - rows.less)[some].astype(float)
+        if not len(rows.bias_variance):
+            return measure_moments(X, None)
+        return measure_moments(X, np.column_stack([rows.variance, rows.bias_variance])[some])
+
+
+PLAIN = ColumnSteps()
+
+
+def steps_of(x: Array) -> ColumnSteps:
+    """Those for arrays like x: the cores of this machine work on NumPy's."""
+    if foreign(x):
+        return PLAIN
+    from pygeco.engines.cpu.columns import STEPS
+
+    return STEPS
+
+
+def measure_moments(X: Array, W: Array | None) -> Moments:
+    """Those of the rows of X, in float64, with variances W, if they are known."""
+    count, d = X.shape
+    if W is None or not distant(X) or not count:
+        middle = X.mean(axis=0) if count else zeros(d, X)
+        spread = np.zeros(d) if W is None or not count else host(W.mean(axis=0, dtype=float))
+        rest = X - middle
+        return Moments(count, host(middle), inner(rest, rest) / max(count, 1), spread)
+    # In one journey; float64 has digits enough for the difference.
+    sums = inner(np.column_stack([X, ones(count, X)]), np.column_stack([X, W])) / count
+    centre = sums[d, :d]
+    return Moments(count, centre, sums[:d, :d] - np.outer(centre, centre), sums[d, d:])
+
+
+def sum_columns(X: Array) -> Array:
+    """The sum of each column, in float64 on the host."""
+    return host(np.sum(X, axis=0, dtype=float))

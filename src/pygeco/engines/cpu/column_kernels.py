@@ -1,0 +1,74 @@
+"""Passes over tall arrays on the cores of one machine, some rows a part; see `ColumnSteps`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pygeco.engines.cpu.parallel import spread
+from pygeco.engines.cpu.vectors import fused
+
+
+@spread("sums")
+def add_multiple(b, Q, P, weight, rows, sums):
+    columns = np.uint64(P.shape[1])
+    for k in range(columns):
+        sums[b, k] = 0.0
+    for i in range(np.uint64(b * rows), np.uint64(min((b + 1) * rows, len(P)))):
+        for k in range(columns):
+            q = Q[i, k] + weight * P[i, k]
+            Q[i, k] = q
+            sums[b, k] += P[i, k] * q
+
+
+@spread("sums")
+def descend(b, X, R, P, Q, scale, lengths, rows, sums):
+    columns = np.uint64(P.shape[1])
+    for k in range(columns):
+        sums[b, k] = 0.0
+    for i in range(np.uint64(b * rows), np.uint64(min((b + 1) * rows, len(P)))):
+        for k in range(columns):
+            r = R[i, k] - lengths[k] * Q[i, k]
+            X[i, k] += lengths[k] * P[i, k]
+            R[i, k] = r
+            sums[b, k] += r * (scale[i] * r)
+
+
+@spread("parts")
+def turn(b, R, P, scale, ratios, rows, parts):
+    columns = np.uint64(P.shape[1])
+    for i in range(np.uint64(b * rows), np.uint64(min((b + 1) * rows, len(P)))):
+        for k in range(columns):
+            P[i, k] = scale[i] * R[i, k] + ratios[k] * P[i, k]
+
+
+@spread("sums")
+def moments(b, factor, bias, variance, bias_variance, some, less, guess, rows, sums):
+    """Of some rows: how many, Σ w, Σ (x − guess), and half of Σ (x − guess)(x − guess)ᵀ."""
+    s = np.uint64(factor.shape[1])
+    d = s + np.uint64(1)
+    x, total = np.empty(d), sums[b]
+    total[:] = 0.0
+    for i in range(np.uint64(b * rows), np.uint64(min((b + 1) * rows, len(bias)))):
+        if not some[i]:
+            continue
+        for k in range(s):
+            x[k] = factor[i, k]
+        x[s] = bias[i]
+        if len(less):
+            for k in range(d):
+                x[k] -= less[i, k]
+        total[0] += 1.0
+        at = np.uint64(1)
+        if len(bias_variance):
+            for k in range(s):
+                total[at + k] += variance[i, k]
+            total[at + s] += bias_variance[i]
+        at += d
+        for k in range(d):
+            x[k] -= guess[k]
+            total[at + k] += x[k]
+        at += d
+        for k in range(d):
+            for q in range(k + np.uint64(1)):
+                total[at + q] = fused(x[k], x[q], total[at + q])
+            at += d

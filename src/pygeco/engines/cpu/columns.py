@@ -1,0 +1,65 @@
+"""Passes over tall arrays on the cores of one machine: one for each step, in single precision."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pygeco.arrays.low_rank import Array
+from pygeco.engines.columns import ColumnSteps, Moments, Rows
+from pygeco.engines.cpu import column_kernels as kernels
+
+PART_ROWS = 256  # that a thread takes at once; each part has sums of its own
+MAX_MOMENT_PARTS = 64  # whose sums, d² numbers each, are added up
+
+
+class CpuColumnSteps(ColumnSteps):
+    """See `ColumnSteps`: steps are in place."""
+
+    def take(self, start: Array) -> Array:
+        return np.array(start, np.float32, order="C")
+
+    def add_multiple(self, Q: Array, P: Array, weight: float) -> tuple[Array, Array]:
+        Q = np.ascontiguousarray(Q, np.float32)
+        sums = _make_sums(P)
+        kernels.add_multiple(Q, np.ascontiguousarray(P), np.float32(weight), PART_ROWS, sums)
+        return Q, sums.sum(axis=0)
+
+    def descend(
+        self, X: Array, R: Array, P: Array, Q: Array, scale: Array, lengths: Array
+    ) -> tuple[Array, Array, Array]:
+        sums = _make_sums(P)
+        kernels.descend(X, R, P, Q, scale, lengths.astype(np.float32), PART_ROWS, sums)
+        return X, R, sums.sum(axis=0)
+
+    def turn(self, R: Array, P: Array, scale: Array, ratios: Array) -> Array:
+        kernels.turn(R, P, scale, ratios.astype(np.float32), PART_ROWS, _count_parts(P))
+        return P
+
+    def measure_rows(self, rows: Rows, guess: Array) -> Moments:
+        m, d = len(rows.bias), rows.factor.shape[1] + 1
+        guess = guess.astype(float) if len(guess) == d else np.zeros(d)
+        size = max(PART_ROWS, -(-m // MAX_MOMENT_PARTS))
+        none = np.zeros((0, d), rows.factor.dtype)
+        sums = np.empty((max(1, -(-m // size)), 1 + 2 * d + d * d))
+        spread = rows[2:4] if len(rows.bias_variance) else (none, none[:, 0])
+        less = none if rows.less is None else np.ascontiguousarray(rows.less, none.dtype)
+        some = np.ascontiguousarray(rows.some)
+        kernels.moments(*rows[:2], *spread, some, less, guess, size, sums)
+        total = sums.sum(axis=0)
+        count = max(total[0], 1.0)
+        variances, mean, squares = np.split(total[1:] / count, [d, 2 * d])
+        lower = np.tril(squares.reshape(d, d))
+        whole = lower + np.tril(lower, -1).T
+        moved = mean + guess if total[0] else np.zeros(d)
+        return Moments(int(total[0]), moved, whole - np.outer(mean, mean), variances)
+
+
+STEPS = CpuColumnSteps()
+
+
+def _count_parts(P: Array) -> int:
+    return -(-len(P) // PART_ROWS)
+
+
+def _make_sums(P: Array) -> Array:
+    return np.empty((_count_parts(P), P.shape[1]))

@@ -1,0 +1,76 @@
+"""Passes over tall arrays against dense algebra in float64."""
+
+import numpy as np
+import pytest
+
+from pygeco.engines.columns import PLAIN, Rows, steps_of
+from pygeco.engines.cpu import columns
+from pygeco.engines.cpu.columns import STEPS
+
+SIZES = [(1, 0), (3, 1), (256, 5), (257, 16), (1100, 23)]
+BOTH = pytest.mark.parametrize("steps", [PLAIN, STEPS], ids=["plain", "cpu"])
+
+
+def make_arrays(m, k, count):
+    rng = np.random.default_rng(m + k)
+    return [rng.standard_normal((m, k)).astype(np.float32) for _ in range(count)]
+
+
+def test_arrays_of_the_host_go_to_the_cores() -> None:
+    assert steps_of(np.zeros(3)) is STEPS
+
+
+@BOTH
+@pytest.mark.parametrize(("m", "k"), SIZES)
+def test_steps(steps, m, k) -> None:
+    X, R, P, Q = make_arrays(m, k, 4)
+    lengths, scale = np.linspace(-1, 2, k), np.linspace(0.5, 2, m).astype(np.float32)
+    x, r, p, q = (a.astype(float) for a in (X, R, P, Q))
+    x2, r2, q2 = x + p * lengths, r - q * lengths, q + 0.7 * p
+    start = X.copy()
+    taken = steps.take(X)
+    found, products = steps.add_multiple(Q.copy(), P, 0.7)
+    np.testing.assert_allclose(found, q2, atol=1e-5)
+    np.testing.assert_allclose(products, np.sum(p * q2, axis=0), rtol=1e-4, atol=1e-4)
+    moved, rest, sizes = steps.descend(taken, R.copy(), P, Q, scale, lengths)
+    np.testing.assert_allclose(moved, x2, atol=1e-5)
+    np.testing.assert_allclose(rest, r2, atol=1e-5)
+    np.testing.assert_allclose(sizes, np.sum(scale[:, None] * r2**2, axis=0), rtol=1e-4)
+    np.testing.assert_allclose(steps.measure(rest, scale), sizes, rtol=1e-4)
+    turned = steps.turn(R, P.copy(), scale, lengths)
+    np.testing.assert_allclose(turned, scale[:, None] * r + p * lengths, atol=1e-5)
+    np.testing.assert_array_equal(X, start)
+
+
+@BOTH
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("centered", [True, False])
+@pytest.mark.parametrize("rows_at_once", [1, 64])
+@pytest.mark.parametrize(("m", "k"), SIZES)
+def test_moments(steps, m, k, known, centered, rows_at_once, monkeypatch) -> None:
+    monkeypatch.setattr(columns, "PART_ROWS", rows_at_once)
+    F, W, L = make_arrays(m, k + 1, 3)
+    rng = np.random.default_rng(0)
+    some = rng.random(m) < 0.6
+    some[0] = True
+    variances = (W[:, :k] ** 2, W[:, k] ** 2) if known else (np.zeros(0), np.zeros(0))
+    factor, bias = np.ascontiguousarray(F[:, :k]) + 3, np.ascontiguousarray(F[:, k])
+    rows = Rows(factor, bias, *map(np.ascontiguousarray, variances), some, L if centered else None)
+    X = np.column_stack([factor, bias]).astype(float) - (L if centered else 0)
+    found = steps.measure_rows(rows, np.full(k + 1, 2.5))
+    assert found.number == some.sum()
+    np.testing.assert_allclose(found.mean, X[some].mean(axis=0), atol=1e-5)
+    wanted = np.cov(X[some].T, bias=True).reshape(k + 1, k + 1)
+    np.testing.assert_allclose(found.covariance, wanted, atol=1e-5)
+    spread = (W[some] ** 2).mean(axis=0) if known else np.zeros(k + 1)
+    np.testing.assert_allclose(found.spread, spread, rtol=1e-5)
+
+
+@BOTH
+def test_no_rows_and_a_guess_of_another_size(steps) -> None:
+    factor, bias = make_arrays(300, 2, 1)[0], np.ones(300, np.float32)
+    nobody = Rows(factor, bias, factor**2, bias, np.zeros(300, bool))
+    found = steps.measure_rows(nobody, np.zeros(7))
+    assert found.number == 0
+    assert not found.mean.any()
+    assert not found.covariance.any()
