@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
+import scipy  # its parts are imported when used
 
 from pygeco.arrays.kinds import Array, foreign, host, inner, scaled, times
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
+import scipy  # its parts are imported when used
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import contiguous, on, ones
@@ -81,7 +81,7 @@ class AttributeValues(NamedTuple):
     `matrix` (m, F) is sparse and on the host; where `known` is false nothing is known of a row.
     """
 
-    matrix: sp.csr_array
+    matrix: scipy.sparse.csr_array
     known: NDArray[np.bool_]
     names: tuple[str, ...]
     sizes: tuple[int, ...]
@@ -91,11 +91,13 @@ class AttributeValues(NamedTuple):
 
     def take(self, rows: NDArray[np.integer]) -> AttributeValues:
         """Those of some rows."""
-        return self._replace(matrix=sp.csr_array(self.matrix[rows]), known=self.known[rows])
+        return self._replace(
+            matrix=scipy.sparse.csr_array(self.matrix[rows]), known=self.known[rows]
+        )
 
     def append(self, other: AttributeValues) -> AttributeValues:
         """With the rows of another table of the same groups after its own."""
-        matrix = sp.csr_array(sp.vstack([self.matrix, other.matrix]))
+        matrix = scipy.sparse.csr_array(scipy.sparse.vstack([self.matrix, other.matrix]))
         return self._replace(matrix=matrix, known=np.concatenate([self.known, other.known]))
 
     def widen(self, size: int, place: NDArray[np.integer]) -> AttributeValues:
@@ -104,14 +106,14 @@ class AttributeValues(NamedTuple):
         at[place] = np.arange(len(place))
         found = self.take(np.maximum(at, 0))
         old = at >= 0
-        matrix = sp.csr_array(sp.diags_array(old.astype(FLOAT)) @ found.matrix)
+        matrix = scipy.sparse.csr_array(scipy.sparse.diags_array(old.astype(FLOAT)) @ found.matrix)
         return found._replace(matrix=matrix, known=found.known & old)
 
-    def split(self) -> list[sp.csr_array]:
+    def split(self) -> list[scipy.sparse.csr_array]:
         """The columns of each group."""
         ends = np.cumsum(self.sizes)
         return [
-            sp.csr_array(self.matrix[:, end - size : end])
+            scipy.sparse.csr_array(self.matrix[:, end - size : end])
             for size, end in zip(self.sizes, ends, strict=True)
         ]
 
@@ -151,7 +153,7 @@ def group_table(
             yield group
 
 
-def place_table(values: sp.csr_array, engine: Engine) -> CellTable:
+def place_table(values: scipy.sparse.csr_array, engine: Engine) -> CellTable:
     """A sparse matrix of the host where the passes run."""
     table = values.tocoo()
     rows, cols = (on(x.astype(np.int32), engine.kind) for x in (table.row, table.col))

@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # scipy.special is imported when used
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from pygeco.arrays.low_rank import Array
 
@@ -104,7 +104,7 @@ def code_numbers(x: Array, shape: str) -> NumberCode:
         return NumberCode(1.0, 1.0, 0.0, low, 1.0, low, high, none, none)
     if shape == "ranks":
         knots, counts = np.unique(known, return_counts=True)
-        scores = ndtri((np.cumsum(counts) - counts / 2) / len(known))
+        scores = scipy.special.ndtri((np.cumsum(counts) - counts / 2) / len(known))
         spread = np.sqrt(np.sum(counts * scores**2) / len(known))
         return NumberCode(1.0, 1.0, 0.0, 0.0, 1.0, low, high, knots, scores / spread)
     power, sign, shift = choose_power(known) if shape == "power" else (1.0, 1.0, 0.0)
@@ -204,7 +204,7 @@ def code_values(x: Array, values: Array, *, is_ordered: bool) -> ValueCode:
 
 def _line(p: Array) -> Array:
     """Means of a normal between the cuts that give these shares, standardized."""
-    cuts = ndtri(np.cumsum(p)[:-1])
+    cuts = scipy.special.ndtri(np.cumsum(p)[:-1])
     density = np.concatenate([[0], np.exp(-(cuts**2) / 2), [0]])
     x = (density[:-1] - density[1:]) / p
     x = x - p @ x

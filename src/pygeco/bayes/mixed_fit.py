@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # scipy.special is imported when used
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from pygeco.algorithm.events import Listener
 from pygeco.arrays.low_rank import Array
@@ -275,7 +275,7 @@ def _trust(code: Code, trial: ColumnTrial) -> Code:
 
 def _measure_widths(trials: Sequence[ColumnTrial]) -> Array:
     """Quantiles of the residuals over a normal's, those of few cells drawn to the table's."""
-    normal = ndtri(0.5 + COVERAGES / 2)
+    normal = scipy.special.ndtri(0.5 + COVERAGES / 2)
     pool = np.concatenate([t.residuals for t in trials])
     if len(pool) < WIDTH_PRIOR:
         return np.ones((len(trials), len(COVERAGES)))

@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy  # scipy.special is imported when used
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.column_codes import Code, NumberCode, ValueCode
@@ -117,7 +117,7 @@ class MixedTable(NamedTuple):
         """The ends of an interval for each cell; of a category the most probable one, twice."""
         code = self.codes[k]
         if isinstance(code, NumberCode):
-            half = ndtri(0.5 + coverage / 2) * self.widen(k, coverage)
+            half = scipy.special.ndtri(0.5 + coverage / 2) * self.widen(k, coverage)
             half = half * np.sqrt(belief.covariance[:, 0, 0])
             ends = (code.decode(belief.mean[:, 0] + side * half) for side in (-1, 1))
             low, high = ends

@@ -16,8 +16,8 @@ import time
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # scipy.special is imported when used
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from pygeco.algorithm.events import Listener, Sweep
 from pygeco.arrays.kinds import host, parts
@@ -150,7 +150,7 @@ def choose_strength(scatter: Array, n: int) -> float:
     d, values = len(scatter), np.maximum(np.linalg.eigvalsh(scatter), 0.0)
     k = STRENGTHS[:, None]
     nu, j = k + d + 1, np.arange(d)
-    terms = gammaln((nu + n - j) / 2) - gammaln((nu - j) / 2)
+    terms = scipy.special.gammaln((nu + n - j) / 2) - scipy.special.gammaln((nu - j) / 2)
     terms += nu / 2 * np.log(k) - (nu + n) / 2 * np.log(k + values)
     return float(STRENGTHS[np.argmax(terms.sum(axis=1))])
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
+import scipy  # its parts are imported when used
 from numpy.typing import NDArray
 
 from pygeco.io.attribute_arrays import as_array, read_array
@@ -73,7 +73,9 @@ def take_rows(X: Any) -> Any:
 
 
 def _has_columns(X: Any) -> bool:
-    is_mapping = isinstance(X, Mapping) and not sp.issparse(X)  # a matrix by keys is one, too
+    is_mapping = isinstance(X, Mapping) and not scipy.sparse.issparse(
+        X
+    )  # a matrix by keys is one, too
     return isinstance(X, AttributeTable) or is_mapping or is_table(X)
 
 

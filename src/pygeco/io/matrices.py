@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
+import scipy  # its parts are imported when used
 from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
@@ -77,7 +77,9 @@ def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
 def _market(file: BinaryIO, size: int) -> Array:
     cells = read_market(file)
     check_growth(file.name, size, 8 * math.prod(cells.shape))
-    return np.asarray(sp.coo_array((cells.values, (cells.rows, cells.cols)), cells.shape).toarray())
+    return np.asarray(
+        scipy.sparse.coo_array((cells.values, (cells.rows, cells.cols)), cells.shape).toarray()
+    )
 
 
 def _npy(file: BinaryIO, size: int) -> NDArray[Any]:
@@ -108,7 +110,7 @@ def _archive(file: BinaryIO, size: int) -> NDArray[Any]:
         names = [Path(name).stem for name in archive.namelist()]
     file.seek(0)
     if "format" in names and "shape" in names:
-        matrix = sp.load_npz(file)
+        matrix = scipy.sparse.load_npz(file)
         check_growth(file.name, size, 8 * math.prod(matrix.shape))
         if matrix.format in ("csr", "csc", "bsr"):
             matrix.check_format(full_check=True)  # an index astray would be followed

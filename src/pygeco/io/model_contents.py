@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import scipy  # its parts are imported when used
 
 from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Schatten, Trace
@@ -52,7 +52,7 @@ def attribute_values(m: str) -> Check:
             names=each(tuple, of(str)),
             sizes=each(tuple, of(int)),
         )(name, value, sizes)
-        if not sp.issparse(value.matrix) or len(value.names) != len(value.sizes):
+        if not scipy.sparse.issparse(value.matrix) or len(value.names) != len(value.sizes):
             raise ValueError(f"{name} is not a table of attributes")
         match_size(f"{name}.matrix", value.matrix.shape[0], m, sizes)
         match_size(f"{name}.matrix", value.matrix.shape[1], sum(value.sizes), sizes)
@@ -89,7 +89,7 @@ def own_cells(name: str, value: Any, sizes: Sizes) -> None:
 
 def sparse(m: str, n: str) -> Check:
     def check(name: str, value: Any, sizes: Sizes) -> None:
-        if not sp.issparse(value):
+        if not scipy.sparse.issparse(value):
             raise ValueError(f"{name} is not a sparse matrix")
         for found, dim in zip(value.shape, (m, n), strict=True):
             match_size(name, found, dim, sizes)

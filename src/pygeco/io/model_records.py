@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import scipy  # its parts are imported when used
 
 from pygeco import losses
 from pygeco.algorithm.certificates import Certificate
@@ -61,7 +61,7 @@ _RECORDS: dict[str, type[Any]] = {
         *losses.LOSSES.values(),
     )
 }
-_SPARSE = {"csr": sp.csr_array, "csc": sp.csc_array, "coo": sp.coo_array}
+_SPARSE = {"csr": "csr_array", "csc": "csc_array", "coo": "coo_array"}  # of scipy.sparse
 
 
 class Encoder:
@@ -98,7 +98,7 @@ class Encoder:
             return self._array(host(value))
         if isinstance(value, Stop):
             return {"$": "Stop", "is": value.name}
-        if sp.issparse(value) and value.format in _SPARSE:
+        if scipy.sparse.issparse(value) and value.format in _SPARSE:
             return self._sparse(value)
         return self._compound(value)
 
@@ -197,7 +197,7 @@ class Decoder:
         for part in parts:
             array("i", "indices")(f"{tag} matrix", part, Sizes())
         inner = (data, tuple(parts)) if tag == "coo" else (data, *parts)
-        matrix = _SPARSE[tag](inner, shape=tuple(value["shape"]))
+        matrix = getattr(scipy.sparse, _SPARSE[tag])(inner, shape=tuple(value["shape"]))
         if tag != "coo":
             matrix.check_format()
         return matrix

@@ -30,7 +30,7 @@ def read_titles(
     listed, titles = (reading.table.column(role).to_pylist() for role in ("item", "title"))
     for one, called in zip(listed, titles, strict=True):
         first.setdefault(one.strip(), called)
-    wanted = id_texts(pyarrow().chunked_array([pyarrow().array(ids)])).to_pylist()
+    wanted = _write_ids(ids)
     if len(wanted) and not any(one in first for one in wanted):
         raise ReadError(
             f"{reading.found} None of its items, such as {listed[0]!r}, is one of the model's, "
@@ -38,3 +38,10 @@ def read_titles(
             "and title= (on the command line --title-item and --title)."
         )
     return [first.get(text, text) for text in wanted]
+
+
+def _write_ids(ids: NDArray[Any]) -> list[str]:
+    """Ids as text; whole numbers and texts without Arrow, which would import pandas for them."""
+    if ids.dtype.kind in "iuU" or all(type(one) is str for one in ids.tolist()):
+        return list(map(str, ids.tolist()))
+    return list(id_texts(pyarrow().chunked_array([pyarrow().array(ids)])).to_pylist())

@@ -65,8 +65,10 @@ class ListScores:
 
 def make_list_scores(lists: ListWeights) -> ListScores:
     V = np.asarray(lists.vectors, np.float32)
+    encoder = V * np.asarray(lists.inward, np.float32)[:, None]
+    encoder *= np.asarray(lists.shrink, np.float32)
     return ListScores(
-        encoder=V * (np.asarray(lists.inward)[:, None] * lists.shrink).astype(np.float32),
+        encoder=encoder,
         right=V * np.asarray(lists.outward, np.float32)[:, None],
         power=lists.power,
         threshold=lists.threshold,

@@ -8,9 +8,7 @@ from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
-import scipy  # scipy.optimize is imported when used
-import scipy.sparse as sp
-import scipy.sparse.linalg
+import scipy  # its parts are imported when used
 
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Operator
@@ -102,11 +100,13 @@ class Custom(Objective):
     def slopes(self, A: LowRank) -> Any:
         """∇R(A) as the user gives it: whatever multiplies."""
         G = self._gradient(A)
-        if not (sp.issparse(G) or isinstance(G, scipy.sparse.linalg.LinearOperator)):
+        if not (scipy.sparse.issparse(G) or _is_operator(G)):
             G = np.asarray(G, dtype=float)
         if G.shape != self.shape:
             raise ValueError(f"gradient: has shape {G.shape}, but the objective's is {self.shape}.")
-        numbers = G.data if sp.issparse(G) else G if isinstance(G, np.ndarray) else np.zeros(0)
+        numbers = (
+            G.data if scipy.sparse.issparse(G) else G if isinstance(G, np.ndarray) else np.zeros(0)
+        )
         if not np.all(np.isfinite(numbers)):
             raise ValueError("gradient: has NaN or infinite entries; it must be finite everywhere.")
         return G
@@ -123,7 +123,7 @@ class Custom(Objective):
         t = 1e-4
         middle = LowRank(U, np.array([1.0, 0.0]), V)
         G = self.slopes(middle)
-        if isinstance(G, scipy.sparse.linalg.LinearOperator):
+        if _is_operator(G):
             _check_transpose(G, U)
         ahead, here, behind = (self.value(LowRank(U, np.array([1.0, x]), V)) for x in (t, 0, -t))
         slope = float(U[:, 1] @ _product(G, V[:, 1]))
@@ -262,7 +262,13 @@ def _along(G: Any, A: LowRank) -> float:
     return float(np.sum(A.s * np.sum(A.U * _product(G, A.V), axis=0)))
 
 
-def _check_transpose(G: scipy.sparse.linalg.LinearOperator, U: Array) -> None:
+def _is_operator(G: object) -> bool:
+    from scipy.sparse.linalg import LinearOperator
+
+    return isinstance(G, LinearOperator)
+
+
+def _check_transpose(G: Any, U: Array) -> None:
     try:
         G.T @ U
     except (NotImplementedError, TypeError):  # what scipy raises depends on how G was made

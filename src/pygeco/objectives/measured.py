@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg, eigsh
 
 from pygeco.arrays.linalg import solve_psd
 from pygeco.arrays.low_rank import Array, LowRank
@@ -190,6 +189,8 @@ class MeasuredSpan:
         force = -self.frame.pack(self.slope(B) + ridge * B)
         H = self.risk.curvature(self._at(B), stiff=True)
         if len(force) > MAX_FORMED_UNKNOWNS:
+            from scipy.sparse.linalg import cg
+
             operator = self._operator(H, len(force), ridge)
             return self.frame.unpack(cg(operator, force, rtol=1e-6, maxiter=500)[0])
         M = self._hessian(H)
@@ -245,7 +246,9 @@ class MeasuredSpan:
         )
         return M - cross @ H.inverse @ cross.T
 
-    def _operator(self, H: Curvature, size: int, ridge: float = 0.0) -> LinearOperator:
+    def _operator(self, H: Curvature, size: int, ridge: float = 0.0) -> Any:
+        from scipy.sparse.linalg import LinearOperator
+
         def apply(x: Array) -> Array:
             dz = self.frame.forward(self.frame.unpack(x))
             return self.frame.pack(self.frame.adjoint(H.act(dz))) + ridge * x
@@ -257,5 +260,7 @@ def _largest(M: Any) -> float:
     """The largest eigenvalue of a positive semidefinite matrix or operator."""
     if isinstance(M, np.ndarray):
         return float(np.linalg.eigvalsh(M)[-1])
+    from scipy.sparse.linalg import eigsh
+
     start = stream(Purpose.SMOOTHNESS).standard_normal(M.shape[0])
     return float(eigsh(M, 1, v0=start, tol=1e-3, return_eigenvectors=False)[0]) * 1.01

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
-import scipy.sparse as sp
+import scipy  # its parts are imported when used
 from numpy.typing import ArrayLike
 
 from pygeco.arrays.low_rank import Array, LowRank
@@ -140,10 +140,12 @@ class Stack:
         return z[:, None]
 
     def pull(self, g: Array) -> tuple[Product, Product]:
-        if sp.issparse(self.flat):
+        if scipy.sparse.issparse(self.flat):
             cells = self.flat.tocoo()
             k, at = cells.coords
-            G = sp.csr_array((g[k, 0] * cells.data, np.divmod(at, self.shape[1])), self.shape)
+            G = scipy.sparse.csr_array(
+                (g[k, 0] * cells.data, np.divmod(at, self.shape[1])), self.shape
+            )
         else:
             G = (g[:, 0] @ self.flat).reshape(self.shape)
         return lambda x: G @ x, lambda y: G.T @ y
@@ -219,7 +221,7 @@ def _read_operators(given: Any) -> Operators:
                 "each measurement needs one of both."
             )
         return Pairs(left, right)
-    if isinstance(given, Sequence) and any(sp.issparse(M) for M in given):
+    if isinstance(given, Sequence) and any(scipy.sparse.issparse(M) for M in given):
         return _sparse(given)
     dense = np.asarray(given)
     if dense.ndim != 3 or 0 in dense.shape:
@@ -239,11 +241,13 @@ def _sparse(given: Sequence[Any]) -> Stack:
         one, other = sorted(shapes)[:2]
         raise ValueError(f"operators: all must have one shape, but {one} and {other} are there.")
     (m, n), K = shapes.pop(), len(given)
-    tall = validation.check_matrix("operators", sp.vstack([sp.csr_array(M) for M in given]))
-    wide = sp.csr_array(sp.vstack([sp.csr_array(M).T for M in given]))
+    tall = validation.check_matrix(
+        "operators", scipy.sparse.vstack([scipy.sparse.csr_array(M) for M in given])
+    )
+    wide = scipy.sparse.csr_array(scipy.sparse.vstack([scipy.sparse.csr_array(M).T for M in given]))
     return Stack(
         (m, n),
-        sp.csr_array(tall.reshape(K, m * n)),
+        scipy.sparse.csr_array(tall.reshape(K, m * n)),
         lambda v: (tall @ v).reshape(K, m),
         lambda u: (wide @ u).reshape(K, n),
     )

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse as sp
-import scipy.sparse.linalg
+import scipy  # its parts are imported when used
 from numpy.typing import ArrayLike
 
 from pygeco.arrays.low_rank import Array
@@ -21,8 +19,8 @@ Matrix = Any  # a dense array or a scipy sparse array: both have `@` and `.T`
 
 def check_matrix(name: str, given: Any) -> Matrix:
     """A finite real matrix in float64, dense or CSR."""
-    if sp.issparse(given):
-        X = sp.csr_array(given)
+    if scipy.sparse.issparse(given):
+        X = scipy.sparse.csr_array(given)
         numbers = X.data
     else:
         X = numbers = np.asarray(given)
@@ -31,7 +29,7 @@ def check_matrix(name: str, given: Any) -> Matrix:
     if 0 in X.shape:
         raise ValueError(f"{name}: has shape {X.shape}; at least one row and column are needed.")
     check_finite(name, numbers)
-    return X.astype(float) if sp.issparse(X) else np.ascontiguousarray(X, dtype=float)
+    return X.astype(float) if scipy.sparse.issparse(X) else np.ascontiguousarray(X, dtype=float)
 
 
 def check_finite(name: str, numbers: Any) -> None:
@@ -115,7 +113,7 @@ def normalize_weights(w: Array | None, rows: int) -> Array:
 
 def scale_rows(w: Array, X: Matrix) -> Matrix:
     """diag(w) X for a column w."""
-    return X.multiply(w).tocsr() if sp.issparse(X) else w * X
+    return X.multiply(w).tocsr() if scipy.sparse.issparse(X) else w * X
 
 
 def find_top_square(X: Matrix) -> float:
@@ -123,10 +121,12 @@ def find_top_square(X: Matrix) -> float:
     short = min(X.shape)
     if short <= MAX_GRAM_SIZE:
         gram = X.T @ X if X.shape[1] == short else X @ X.T
-        dense = gram.toarray() if sp.issparse(gram) else gram
+        dense = gram.toarray() if scipy.sparse.issparse(gram) else gram
         top = float(scipy.linalg.eigvalsh(dense, subset_by_index=[short - 1, short - 1])[0])
     else:
+        from scipy.sparse.linalg import svds
+
         start = stream(Purpose.SMOOTHNESS).standard_normal(short)
-        found = scipy.sparse.linalg.svds(X, k=1, v0=start, return_singular_vectors=False)
+        found = svds(X, k=1, v0=start, return_singular_vectors=False)
         top = float(found[0]) ** 2
     return max(top, 0.0) * (1 + 1e-9)  # rounding must not make a bound out of reach

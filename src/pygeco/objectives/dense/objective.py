@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+import scipy  # its parts are imported when used
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.kinds import host, inner, on, ones, scaled, times, zeros
@@ -234,12 +234,12 @@ class Dense(Objective):
         """Median and lower quartile of |Y − A| of each column, and how many cells. O(m n s)."""
         return self.engine.deviations(self.table, *self.append_offset(False, A.left, A.V))
 
-    def outliers(self, A: LowRank, threshold: float | Array) -> sp.csr_array:
+    def outliers(self, A: LowRank, threshold: float | Array) -> scipy.sparse.csr_array:
         """Y − A where that is larger than the threshold, one or one a column; (m, n) sparse."""
         P, Q = self.append_offset(False, A.left, A.V)
         i, j, r = self.engine.residuals_beyond(self.table, P, Q, on(threshold, P))
         starts = np.searchsorted(i, np.arange(self.shape[0] + 1, like=i))
-        return sp.csr_array((host(r), host(j), host(starts)), shape=self.shape)
+        return scipy.sparse.csr_array((host(r), host(j), host(starts)), shape=self.shape)
 
     def append_offset(self, columns: bool, P: Array, Q: Array) -> tuple[Array, Array]:
         """P and Q with the offset as two more columns; P goes with the columns, else the rows."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import scipy.sparse as sp
+import scipy  # its parts are imported when used
 
 from pygeco.arrays.kinds import host, ones, zeros
 from pygeco.arrays.low_rank import Array
@@ -53,10 +53,10 @@ class EntriesGradient(OfCells):
     def rmatmat(self, Y: Array) -> Array:
         return self.objective.engine.products(self.objective.by_col, self.by_col, self.scale, Y)
 
-    def to_sparse(self) -> sp.csr_array:
+    def to_sparse(self) -> scipy.sparse.csr_array:
         cells = self.objective.by_row
         data, indices, pointers = (host(x) for x in (self.by_row, cells.indices, cells.pointers))
-        return sp.csr_array((self.scale * data, indices, pointers), self.shape)
+        return scipy.sparse.csr_array((self.scale * data, indices, pointers), self.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +86,11 @@ class OneOrderGradient(OfCells):
     def rmatmat(self, Y: Array) -> Array:
         return self._products(True, Y)
 
-    def to_sparse(self) -> sp.csr_array:
+    def to_sparse(self) -> scipy.sparse.csr_array:
         own = self.objective.cells(self.columns)
-        kind = sp.csc_array if self.columns else sp.csr_array
+        kind = scipy.sparse.csc_array if self.columns else scipy.sparse.csr_array
         parts = (self.scale * self.data, own.indices, own.pointers)
-        return sp.csr_array(kind(parts, self.shape))
+        return scipy.sparse.csr_array(kind(parts, self.shape))
 
     @cached_property
     def other(self) -> Array:

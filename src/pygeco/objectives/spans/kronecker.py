@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse.linalg
+import scipy  # its parts are imported when used
 
 from pygeco.arrays.kinds import host, inner, runs, times
 from pygeco.arrays.low_rank import Array
@@ -89,12 +88,14 @@ def conjugate_gradients(
         half = scipy.linalg.cho_solve(solve_left, c.reshape(force.shape))
         return scipy.linalg.cho_solve(solve_right, half.T).T.reshape(-1)
 
+    from scipy.sparse.linalg import LinearOperator, cg
+
     square = (force.size, force.size)
-    step, _ = scipy.sparse.linalg.cg(
-        scipy.sparse.linalg.LinearOperator(square, matvec=apply, dtype=float),
+    step, _ = cg(
+        LinearOperator(square, matvec=apply, dtype=float),
         force.reshape(-1),
         rtol=rtol,
         maxiter=500,
-        M=scipy.sparse.linalg.LinearOperator(square, matvec=precondition, dtype=float),
+        M=LinearOperator(square, matvec=precondition, dtype=float),
     )
     return step.reshape(force.shape)

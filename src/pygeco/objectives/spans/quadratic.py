@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-import scipy.linalg
+import scipy  # its parts are imported when used
 
 from pygeco.arrays.kinds import contiguous, host, inner, times
 from pygeco.arrays.linalg import solve_psd
