@@ -4,6 +4,7 @@
     python benchmarks/untuned_clicks.py yelp2018           LightGCN's split, all unseen columns
     python benchmarks/untuned_clicks.py ml1m               leave-one-out (He et al. 2017)
     python benchmarks/untuned_clicks.py ratings            MovieLens-1M, 90/10, by value and choice
+    python benchmarks/untuned_clicks.py cold               MovieLens-1M, new users and new films
     python benchmarks/untuned_clicks.py yelp2018 --rivals  GF-CF and popularity beside it
 
 The data are found through PYGECO_DATA; test clicks are seen by no fit.
@@ -15,8 +16,10 @@ import argparse
 import time
 
 import numpy as np
+import pandas as pd
 
 from pygeco import ImplicitCompletion, MatrixCompletion, data, evaluate, metrics, rivals
+from pygeco.estimators.ranking import Ranking
 
 
 def yelp2018(plan: argparse.Namespace) -> None:
@@ -56,6 +59,52 @@ def ratings(plan: argparse.Namespace) -> None:
         print(f"{by:12} nDCG@10 {found.ndcg:.4f}", flush=True)
 
 
+def cold(plan: argparse.Namespace) -> None:
+    """A tenth of the users and of the films without a click, listed by their attributes alone."""
+    given = data.load_movielens("ml-1m", download=False)
+    tables = data.load_movielens_attributes("ml-1m", download=False)
+    told = {name: value for name, value in tables.users.items() if name != "zip_code"}
+    films = {name: value for name, value in tables.items.items() if name != "title"}
+    rng = np.random.default_rng(0)
+    new_row, new_column = (rng.random(size) < 0.1 for size in given.shape)
+    is_new = new_row[given.rows], new_column[given.cols]
+    clicks = pd.DataFrame({"user": given.users[given.rows], "item": given.items[given.cols]})
+    sides = [
+        {
+            name: np.asarray(column)[np.isin(table[key], ids) == wanted]
+            for name, column in table.items()
+        }
+        for table, key, ids in (
+            (told, "user_id", given.users[new_row]),
+            (films, "movie_id", given.items[new_column]),
+        )
+        for wanted in (False, True)
+    ]
+    fitted = clicks[~is_new[0] & ~is_new[1]]
+    began = time.process_time()
+    model = ImplicitCompletion(random_state=plan.seed, engine=plan.engine).fit(
+        fitted, row_attributes=sides[0], column_attributes=sides[2]
+    )
+    print(f"fit {time.process_time() - began:.1f} CPU s", flush=True)
+    print(model.choice_.to_pandas().query("weight.notna()").to_string(), flush=True)
+    users = np.sort(given.users[new_row])
+    popular = np.tile(fitted["item"].value_counts().index[:20], (len(users), 1))
+    show_cold("popular", Ranking(popular, popular, users), clicks[is_new[0] & ~is_new[1]])
+    alone = {"items": [], "new_columns": sides[3]}
+    show_cold("new users", model.recommend(k=20, new_rows=sides[1]), clicks[is_new[0] & ~is_new[1]])
+    show_cold("new films", model.recommend(k=20, **alone), clicks[~is_new[0] & is_new[1]])
+    both = model.recommend(k=20, new_rows=sides[1], **alone)
+    show_cold("both", both, clicks[is_new[0] & is_new[1]])
+
+
+def show_cold(name: str, best: object, truth: pd.DataFrame) -> None:
+    """Lists at the clicks that were left out."""
+    users, row = np.unique(truth["user"], return_inverse=True)
+    lists = best.columns[np.searchsorted(best.rows, users)]
+    found = metrics.ranking(lists, row, truth["item"].to_numpy())
+    print(f"{name:12} Recall@20 {found.recall:.4f} nDCG@20 {found.ndcg:.4f}", flush=True)
+
+
 def fit_clicks(clicks: object, plan: argparse.Namespace) -> ImplicitCompletion:
     began = time.perf_counter()
     model = ImplicitCompletion(random_state=plan.seed, engine=plan.engine).fit(clicks)
@@ -72,7 +121,7 @@ def judge(
     print(f"{name}\n{found}", flush=True)
 
 
-SECTIONS = {"yelp2018": yelp2018, "ml1m": ml1m, "ratings": ratings}
+SECTIONS = {"yelp2018": yelp2018, "ml1m": ml1m, "ratings": ratings, "cold": cold}
 
 
 def main() -> None:

@@ -55,6 +55,8 @@ def files() -> None:
     pairs = [f"{i + 1},{j + 1}\n" for i, j in zip(rows, cols, strict=True)]
     Path("clicks.csv").write_text("user,item\n" + "".join(pairs[100:]))
     Path("later.csv").write_text("user,item\n" + "".join(pairs[:100]))
+    people = [f"{i + 1},{20 + i % 50},{('student', 'doctor')[i % 2]}\n" for i in range(100)]
+    Path("people.csv").write_text("user_id,age,occupation\n" + "".join(people))
     Path("movies.dat").write_text("".join(f"{j + 1}::Film {j + 1}::Drama\n" for j in range(60)))
 
 

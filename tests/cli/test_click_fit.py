@@ -69,4 +69,20 @@ def test_lists_have_scores_and_no_ratings(home) -> None:
     assert "similarity" in run("similar", home / "m.geco", "film-3").stdout
     assert "chosen in" in run("inspect", home / "m.geco").stdout
     said = run("recommend", home / "m.geco", "--new-user", "age=3", code=2).output
-    assert "--new-user: a model of clicks knows users by their clicks alone" in said
+    assert "--new-user: the model was fitted without attributes of users" in said
+
+
+def test_attributes_from_file_to_lists_of_new_users(home) -> None:
+    table = pd.read_csv(home / "clicks.csv")
+    film = table["item"].str.removeprefix("film-").astype(int)
+    taste = (film % 4).groupby(table["user"]).agg(lambda kinds: kinds.mode()[0])
+    pd.DataFrame({"user_id": taste.index, "taste": [f"t{k}" for k in taste]}).to_csv(
+        home / "users.csv", index=False
+    )
+    given = ("--users", home / "users.csv", "-o", home / "a.geco", "--rank", 8)
+    said = run("fit", home / "clicks.csv", *given).output
+    assert "users.csv: ids in 'user_id'; categories: taste (4)" in said
+    assert "attributes of users place new users" in said
+    shown = run("recommend", home / "a.geco", "--new-user", "taste=t2", "-k", 3, "--json").stdout
+    items = [int(row["item"].removeprefix("film-")) for row in json.loads(shown)["rows"]]
+    assert {k % 4 for k in items} == {2}

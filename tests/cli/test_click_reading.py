@@ -47,7 +47,7 @@ def test_what_is_fitted(file, options, said, kind, folder, tmp_path) -> None:
     [
         ("pairs.csv", ("--loss", "huber"), "--loss: is for ratings, and these are clicks"),
         ("pairs.csv", ("--posterior", 3), "--posterior: is for ratings"),
-        ("plays.csv", ("--implicit", "--users", "u.csv"), "--users: is for ratings"),
+        ("plays.csv", ("--implicit", "--pattern", "yes"), "--pattern: is for ratings"),
         ("pairs.csv", ("--duplicates", "last"), "--duplicates: is for ratings"),
         ("pairs.csv", ("--resume",), "--resume: a fit of clicks keeps no state"),
         ("pairs.csv", ("--explicit",), "too few for user and item and rating"),
@@ -56,7 +56,6 @@ def test_what_is_fitted(file, options, said, kind, folder, tmp_path) -> None:
 )
 def test_what_is_not_for_clicks(file, options, said, folder, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "u.csv").write_text("user,age\n1,20\n2,30\n")
     told = run("fit", folder / file, "-o", "m.geco", *options, code=2).output
     assert said in told
     assert len(told.strip().splitlines()) == 1

@@ -175,3 +175,70 @@ def test_bad_clicks_are_refused_and_nothing_changes(model, X, words):
     with pytest.raises(ValueError, match=words):
         model.fit(X)
     assert model.model_ is before
+
+
+@pytest.fixture(scope="module")
+def described(pairs):
+    """Users and items with ids, of whom one each has no click, and what is known of them."""
+    users = pd.DataFrame({"user": [f"u{i:03d}" for i in range(121)]})
+    users["taste"] = [f"t{k}" for k in [*pairs[2], 2]]
+    items = pd.DataFrame({"item": np.arange(100, 141), "kind": [f"k{j % 4}" for j in range(41)]})
+    return users, items
+
+
+@pytest.fixture(scope="module")
+def informed(pairs, described):
+    model = ImplicitCompletion(**FIXED)
+    return model.fit(frame(pairs), row_attributes=described[0], column_attributes=described[1])
+
+
+def test_ids_without_clicks_are_placed_by_attributes(pairs, informed, model):
+    assert informed.factors_.shape == (121, 41)
+    assert informed.row_ids_[-1] == "u120"
+    best = informed.recommend("u120", k=5)
+    assert set((best.columns - 100) % 4) == {2}
+    dense = informed.factors_.to_dense()[:120, :40]
+    assert np.allclose(dense, model.factors_.to_dense(), atol=0.05 * np.abs(dense).max())
+
+
+def test_new_rows_and_columns_are_listed_by_attributes(informed):
+    users = pd.DataFrame({"user": ["new", "other"], "taste": ["t1", "t3"]})
+    best = informed.recommend(k=4, new_rows=users)
+    assert best.rows.tolist() == ["new", "other"]
+    assert np.array_equal((best.columns - 100) % 4, [[1] * 4, [3] * 4])
+    items = pd.DataFrame({"item": [900, 901, 902, 903], "kind": ["k0", "k1", "k2", "k3"]})
+    alone = informed.recommend(k=1, items=[], new_columns=items)
+    assert len(alone.columns) == 121
+    both = informed.recommend("new", k=1, items=[], new_rows=users, new_columns=items)
+    assert both.columns.tolist() == [901]
+    wide = informed.recommend("u003", k=45, new_columns=items)
+    assert set(items["item"]) <= set(wide.columns.tolist())
+    assert best.to_pandas().columns.tolist() == ["user", "place", "item", "score"]
+
+
+def test_rows_by_clicks_and_attributes(pairs, informed):
+    x = np.zeros((1, 41))
+    placed = informed.transform(x, attributes={"taste": "t2"})
+    assert np.allclose(placed, informed.model_.factors.left[120], atol=1e-5)
+    with pytest.raises(ValueError, match="have 2 lines, but X has 1 rows"):
+        informed.transform(x, attributes={"taste": ["t2", "t1"]})
+
+
+def test_attributes_in_a_file_and_after_new_clicks(pairs, informed, tmp_path):
+    informed.save(tmp_path / "m.geco")
+    again = pygeco.load(tmp_path / "m.geco")
+    asked = {"taste": ["t1", "t2"]}
+    before = informed.recommend(k=3, new_rows=asked).columns
+    assert np.array_equal(again.recommend(k=3, new_rows=asked).columns, before)
+    assert again.choice_ == informed.choice_
+    again.partial_fit(pd.DataFrame({"user": ["u120", "zz"], "item": [100, 101]}))
+    assert again.factors_.shape == (122, 41)
+    found = again.recommend(k=3, new_rows=asked).columns
+    assert np.array_equal((found - 100) % 4, [[1] * 3, [2] * 3])
+
+
+def test_lines_by_attributes_need_a_fit_with_some(model, informed, described):
+    with pytest.raises(ValueError, match="new_rows: the model was fitted without row_attributes"):
+        model.recommend(new_rows={"taste": "t1"})
+    with pytest.raises(ValueError, match="need a column of ids"):
+        informed.recommend("u003", new_columns={"kind": ["k1"]})

@@ -45,6 +45,7 @@ class Purpose(IntEnum):
     PERIODS = 22  # the chain that finds the variances of offsets of periods
     IMPUTER_DRAWS = 24  # cells and models that an imputer draws
     SLAB_DRAWS = 25  # what a worker draws for the cells of its slab, keyed by the slab
+    COLD_LINES = 26  # rows and columns held out to choose the weight of their attributes by
 
 
 def stream(purpose: Purpose, seed: int = 0, *keys: int) -> np.random.Generator:

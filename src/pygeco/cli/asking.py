@@ -229,11 +229,6 @@ def _find_newcomers(
     model: Any, described: list[str] | None, path: Path | None, voice: Voice
 ) -> Newcomers | None:
     """The new users that lists are asked for, if any."""
-    if (described or path) and is_of_clicks(model):
-        raise ValueError(
-            f"{'--new-user' if described else '--new-users'}: a model of clicks knows users by "
-            "their clicks alone; fit with theirs, or use ImplicitCompletion.transform."
-        )
     if described:
         return parse_newcomers(model, described)
     return None if path is None else read_newcomers(model, path, 0, "--new-users", voice)

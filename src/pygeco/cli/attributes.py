@@ -33,6 +33,7 @@ class Taken(NamedTuple):
     ids: int
     without_attributes: int
     without_ratings: int
+    cells: str = "ratings"  # what the ids have
 
     @property
     def given(self) -> tuple[Any, Any]:
@@ -66,7 +67,7 @@ class Taken(NamedTuple):
             parts.append(f"left out: {_join_names(left)}")
         parts.append(
             f"{self.without_attributes:,} of {self.ids:,} {self.who} have no attributes, "
-            f"{self.without_ratings:,} have attributes and no ratings"
+            f"{self.without_ratings:,} have attributes and no {self.cells}"
         )
         return "; ".join(parts) + "."
 

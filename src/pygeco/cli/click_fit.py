@@ -5,20 +5,29 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from pygeco.cli.attributes import PEOPLE, Table, Taken, take_sides
 from pygeco.cli.click_reading import read_clicks_for, refuse_for_clicks
 from pygeco.cli.console import Voice, explain_write_errors, report_errors
 from pygeco.cli.fit_plan import Plan
 from pygeco.cli.reading import Ratings
 
 
-def fit_clicks(plan: Plan, voice: Voice, clicks: Ratings) -> None:
-    """Fit `ImplicitCompletion`, write the model, and say what came of it."""
+def fit_clicks(plan: Plan, voice: Voice, clicks: Ratings, tables: list[Table | None]) -> None:
+    """Fit `ImplicitCompletion`, write the model, and say what came of it.
+
+    `tables` have the attributes of users and of items.
+    """
     from pygeco.cli.watching import Watch
     from pygeco.errors import ClicksWarning
     from pygeco.estimators import ImplicitCompletion
 
     refuse_for_clicks(plan)
     voice.note(clicks.clicks)
+    sides = take_sides(plan.attributes, tables, clicks.fitted, on_cluster=False)
+    taken = [side and side._replace(cells="clicks") for side in sides]
+    for side in taken:
+        if side:
+            voice.note(side.tell())
     settings = {"rank", "random_state", "engine"} & plan.settings.keys()
     model = ImplicitCompletion(**{name: plan.settings[name] for name in settings})
     with report_errors("fit"):  # here an interrupt leaves nothing to continue from
@@ -26,7 +35,8 @@ def fit_clicks(plan: Plan, voice: Voice, clicks: Ratings) -> None:
             model.set_params(observer=watch)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always", ClicksWarning)
-                model.fit(clicks.fitted)
+                rows, columns = (side and side.given for side in taken)
+                model.fit(clicks.fitted, row_attributes=rows, column_attributes=columns)
         model.set_params(observer=None)
         model.file_columns_ = clicks.columns or None
         held = clicks.held
@@ -38,11 +48,18 @@ def fit_clicks(plan: Plan, voice: Voice, clicks: Ratings) -> None:
             model.save(plan.output)
         told = [str(w.message) for w in caught if w.category is ClicksWarning]
         said = [text.removeprefix("X: ").partition(";")[0] + "." for text in told]
-        _summarize(plan, voice, model, held, clicks, said, watch.out_of_time)
+        _summarize(plan, voice, model, held, clicks, taken, said, watch.out_of_time)
 
 
 def _summarize(
-    plan: Plan, voice: Voice, model: Any, held: Any, clicks: Ratings, said: list[str], is_late: bool
+    plan: Plan,
+    voice: Voice,
+    model: Any,
+    held: Any,
+    clicks: Ratings,
+    taken: list[Taken | None],
+    said: list[str],
+    is_late: bool,
 ) -> None:
     from pygeco.diagnostics import measure_popularity
 
@@ -58,7 +75,11 @@ def _summarize(
         "rank": model.rank_,
         "choice": choice,
     }
+    told = dict(zip(PEOPLE, taken, strict=True))
+    if any(taken):
+        values["attributes"] = {who: side.describe() for who, side in told.items() if side}
     lines = [] if voice.live else [clicks.found, clicks.clicks]
+    lines += [] if voice.live else [side.tell() for side in taken if side]
     lines += [*said, f"{cells:,} clicks of {n:,} items by {m:,} users.", *tell_choice(choice)]
     if is_late:
         lines.append("the time limit is reached; what did best until then is fitted.")
@@ -75,6 +96,8 @@ def describe_choice(model: Any, popularity: float | None = None) -> dict[str, An
 
     choice = model.choice_
     parts = {"squares": choice.share, "spectral": 1 - choice.share}
+    sides = {"users": choice.row_attributes, "items": choice.column_attributes}
+    told = {who: {"weight": it.weight, "pull": it.pull} for who, it in sides.items() if it}
     return {
         "families": {
             name: {"share": share, **vars(getattr(choice, name))}
@@ -84,7 +107,7 @@ def describe_choice(model: Any, popularity: float | None = None) -> dict[str, An
         "trials": len(choice.trials),
         "ndcg@20": find_chosen_ndcg(model.model_),
         "popularity_ndcg@20": popularity,
-    }
+    } | ({"attributes": told} if told else {})
 
 
 def tell_choice(choice: dict[str, Any]) -> list[str]:
@@ -99,6 +122,7 @@ def tell_choice(choice: dict[str, Any]) -> list[str]:
     if choice["trials"]:
         how = f"chosen in {choice['trials']} trial{'s' if choice['trials'] > 1 else ''}"
     lines = [f"{how}: {' and '.join(parts)}."]
+    lines += [_tell_weight(who, **it) for who, it in choice.get("attributes", {}).items()]
     if choice["ndcg@20"] is not None:
         beside = choice["popularity_ndcg@20"]
         lines.append(
@@ -106,6 +130,15 @@ def tell_choice(choice: dict[str, Any]) -> list[str]:
             + ("." if beside is None else f"; the most popular items have {beside:.4f}.")
         )
     return lines
+
+
+def _tell_weight(who: str, weight: float, pull: float) -> str:
+    """What attributes are used for."""
+    if not weight:
+        return f"attributes of {who} are not used: they say nothing of new {who}."
+    if not pull:
+        return f"attributes of {who} place new {who}; those with clicks are as without them."
+    return f"attributes of {who} place new {who}, and move those with few clicks (pull {pull:g})."
 
 
 def _judge_held_out(

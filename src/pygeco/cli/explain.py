@@ -61,9 +61,16 @@ def explain(
             }
             voice.result(said, "")
             return
-        told = f"score {predicted:.3f}, the sum over the user's clicks."
-        voice.note(told if clicks else describe_reasons(predicted, why))
+        voice.note((describe_clicks if clicks else describe_reasons)(predicted, why))
         write_answer(table, output, voice)
+
+
+def describe_clicks(score: float, why: Reasons) -> str:
+    """The score, and what of it attributes add."""
+    order = sorted(why.attributes.items(), key=lambda one: -abs(one[1]))
+    adds = ", ".join(f"{name} {amount:+.3f}" for name, amount in order)
+    more = f" and attributes. Of the attributes, {adds}" if adds else ""
+    return f"score {score:.3f}, the sum over the user's clicks{more}."
 
 
 def describe_reasons(predicted: float, why: Reasons) -> str:

@@ -96,7 +96,7 @@ def _run(plan: Plan, voice: Voice) -> None:
         ratings = _read(plan, voice, client)
         voice.note(ratings.found)
         if ratings.clicks:
-            fit_clicks(plan, voice, ratings)
+            fit_clicks(plan, voice, ratings, tables)
             return
         held = ratings.held if plan.test is None else read_test(plan, voice, ratings.fitted)
         on_cluster = client is not None

@@ -167,7 +167,6 @@ class Plan:
     def for_ratings(self) -> str | None:
         """The first option that says something of ratings alone, where one is given."""
         given = {option: self.settings[name] != value for option, (name, value) in FOR_RATINGS}
-        given |= {o: path is not None for o, path in zip(OPTIONS, self.attributes, strict=True)}
         given["--duplicates"] = self.settings["duplicates"] in ("mean", "last")
         return next((option for option, is_given in given.items() if is_given), None)
 

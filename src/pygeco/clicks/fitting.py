@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from pygeco.algorithm.events import ClickTrial
 from pygeco.arrays.kinds import contiguous, inner, on, zeros
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.clicks.attributes import Told
+from pygeco.clicks.cold import choose_attributes
+from pygeco.clicks.informing import Wishes, inform
 from pygeco.clicks.judging import hold_out_clicks
 from pygeco.clicks.model import ClickModel, SpectralPart, SquaresPart
 from pygeco.clicks.search import (
@@ -63,18 +66,25 @@ def fit_clicks(
     share: float | None = None,
     seed: int = 0,
     tell: Callable[[ClickTrial], object] = lambda trial: None,
+    told: Told = (None, None),
 ) -> FittedClicks:
     """The model of clicks, whose weights are the values of the entries.
 
     None for a family leaves it out, and None within its settings, or for the share of the squares
-    in the scores, leaves that to held-out clicks.
+    in the scores, leaves that to held-out clicks. `told` are attributes of rows and of columns.
     """
     search = _start_search(entries, spectral, squares, share, seed, tell)
+    wishes: Wishes = (None, None)
     if search is None:
         chosen = _take_defaults(entries, spectral, squares, share)
     else:
-        chosen = _choose(search, spectral, squares, share)
-    model = fit_chosen(entries, chosen, seed)
+        chosen, parts = _choose(search, spectral, squares, share)
+        if any(values is not None for values in told):
+            factors, _ = _blend(*parts, chosen.share)
+            wishes = choose_attributes(
+                search, entries, factors, told, lambda some: fit_chosen(some, chosen, seed).factors
+            )
+    model = inform(fit_chosen(entries, chosen, seed), told, wishes)
     trials = () if search is None else tuple(search.trials)
     return FittedClicks(model, trials, search is not None and search.is_stopped)
 
@@ -96,7 +106,16 @@ def refit(
             wide[places[1]] = old
             starts[k] = wide
     chosen = Chosen(model.spectral_settings, model.squares_settings, model.share, *starts)
-    return fit_chosen(entries, chosen, seed)
+    told = tuple(
+        None if values is None else values.widen(size, place)
+        for values, size, place in zip(
+            (model.row_attributes, model.column_attributes), entries.shape, places, strict=True
+        )
+    )
+    wishes = tuple(
+        None if one is None else one.settings for one in (model.row_map, model.column_map)
+    )
+    return inform(fit_chosen(entries, chosen, seed), (told[0], told[1]), (wishes[0], wishes[1]))
 
 
 def fit_chosen(entries: Entries, chosen: Chosen, seed: int) -> ClickModel:
@@ -106,14 +125,7 @@ def fit_chosen(entries: Entries, chosen: Chosen, seed: int) -> ClickModel:
     if chosen.squares is not None and chosen.share > 0:
         start = chosen.squares_start
         two = fit_squares(entries, chosen.squares, seed=seed, start=start, sweeps=LAST_SWEEPS)
-    weights = [
-        share / measure_spread(part.left, part.right) if part is not None else 0.0
-        for share, part in ((1 - chosen.share, one), (chosen.share, two))
-    ]
-    lefts = [w * part.left for w, part in zip(weights, (one, two), strict=True) if part is not None]
-    rights = [part.right for part in (one, two) if part is not None]
-    left, right = np.concatenate(lefts, axis=1), np.concatenate(rights, axis=1)
-    factors = LowRank(left, np.ones(left.shape[1]), right).svd()
+    factors, weights = _blend(one, two, chosen.share)
     dtype = entries.dtype
     factors = LowRank(
         contiguous(factors.U, dtype), factors.s.astype(dtype), contiguous(factors.V, dtype)
@@ -138,6 +150,28 @@ def fit_chosen(entries: Entries, chosen: Chosen, seed: int) -> ClickModel:
         else _keep_spectral(one, vectors, weights[0], factors),
         squares=None if two is None else _keep_squares(entries, chosen, two, weights[1], factors),
     )
+
+
+class _Pair(Protocol):
+    """Scores as `left` `right`ᵀ."""
+
+    @property
+    def left(self) -> Array: ...
+
+    @property
+    def right(self) -> Array: ...
+
+
+def _blend(one: _Pair | None, two: _Pair | None, share: float) -> tuple[LowRank, list[float]]:
+    """One matrix of the scores of both families, and the weight of each in it."""
+    weights = [
+        part_share / measure_spread(part.left, part.right) if part is not None else 0.0
+        for part_share, part in ((1 - share, one), (share, two))
+    ]
+    lefts = [w * part.left for w, part in zip(weights, (one, two), strict=True) if part is not None]
+    rights = [part.right for part in (one, two) if part is not None]
+    left, right = np.concatenate(lefts, axis=1), np.concatenate(rights, axis=1)
+    return LowRank(left, np.ones(left.shape[1]), right).svd(), weights
 
 
 def _start_search(
@@ -183,7 +217,8 @@ def _choose(
     spectral: SpectralSettings | None,
     squares: SquaresSettings | None,
     share: float | None,
-) -> Chosen:
+) -> tuple[Chosen, tuple[_Pair | None, _Pair | None]]:
+    """What held-out clicks chose, and the scores of each family that has a share, without those."""
     one: Found[SpectralSettings] | None = None
     two: Found[SquaresSettings] | None = None
     if spectral is not None:
@@ -196,13 +231,14 @@ def _choose(
         share = 0.0
     elif share is None:
         share, _ = search.choose_share(one, two)
-    return Chosen(
+    chosen = Chosen(
         None if one is None else one.settings,
         None if two is None else two.settings,
         share,
         None if one is None else one.columns,
         None if two is None else two.columns,
     )
+    return chosen, (one if share < 1 else None, two if share > 0 else None)
 
 
 def _fit_spectral(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -47,20 +47,33 @@ class Judge:
 
         With `weights`, one a held-out click in the order of `held`, only clicks above zero count.
         """
-        n = self.shape[1]
-        length = min(LIST_LENGTH, n)
         gains, rows_judged = np.zeros(count), 0
         held = self.held if weights is None else _keep_positive(self.held, weights)
-        size = max(1, BLOCK_CELLS // n)
+        for t, found in self._judge_blocks(tables, held):
+            gains[t] += float(found.sum())
+            rows_judged += len(found) if t == 0 else 0
+        return (gains / max(rows_judged, 1)).tolist()
+
+    def measure_rows(self, tables: Tables, count: int) -> NDArray[np.float64]:
+        """The nDCG@20 of each of `count` models in each judged row, (count, rows)."""
+        found: list[list[NDArray[np.float64]]] = [[np.zeros(0)] for _ in range(count)]
+        for t, some in self._judge_blocks(tables, self.held):
+            found[t].append(some)
+        return np.stack([np.concatenate(parts) for parts in found])
+
+    def _judge_blocks(
+        self, tables: Tables, held: Seen
+    ) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """The number of a model, and its nDCG@20 in rows of a block that have held-out clicks."""
+        n = self.shape[1]
+        length, size = min(LIST_LENGTH, n), max(1, BLOCK_CELLS // n)
         for at in range(0, len(self.rows), size):
             rows = self.rows[at : at + size]
             have = np.diff(held.pointers)[rows] > 0
-            rows_judged += int(have.sum())
             for t, table in enumerate(tables(rows)):
                 hide_cells(table, on(rows, table), self.seen)
                 found, _ = choose_local_engine(table).top_k(table, length)
-                gains[t] += _sum_ndcg(host(found)[have], rows[have], held, n)
-        return (gains / max(rows_judged, 1)).tolist()
+                yield t, _measure_ndcg(host(found)[have], rows[have], held, n)
 
 
 def hold_out_clicks(entries: Entries, seed: int) -> Split | None:
@@ -84,8 +97,8 @@ def hold_out_clicks(entries: Entries, seed: int) -> Split | None:
     return Split(fit, Judge(judged, cells, keep_cells(fit), (m, n)))
 
 
-def _sum_ndcg(found: Positions, rows: Positions, held: Seen, n: int) -> float:
-    """Σ over rows of the nDCG of the columns found, best first, with a gain of one a click."""
+def _measure_ndcg(found: Positions, rows: Positions, held: Seen, n: int) -> NDArray[np.float64]:
+    """The nDCG in each row of the columns found, best first, with a gain of one a click."""
     length = found.shape[1]
     discounts = 1 / np.log2(np.arange(length) + 2.0)
     counts = (held.pointers[rows + 1] - held.pointers[rows]).astype(np.int64)
@@ -95,7 +108,7 @@ def _sum_ndcg(found: Positions, rows: Positions, held: Seen, n: int) -> float:
     keys = owners * np.int64(n + 1) + held.indices[starts + np.arange(len(starts))]
     asked = np.arange(len(rows))[:, None] * np.int64(n + 1) + found
     hits: NDArray[np.bool_] = np.isin(asked, keys) & (found >= 0)
-    return float(((hits * discounts).sum(axis=1) / ideal).sum())
+    return np.asarray((hits * discounts).sum(axis=1) / ideal)
 
 
 def _keep_positive(cells: Seen, weights: Array) -> Seen:

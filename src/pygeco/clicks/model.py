@@ -10,6 +10,7 @@ import numpy as np
 from pygeco.arrays.kinds import foreign, host, inner, on, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.attributes import AttributeValues
+from pygeco.clicks.attributes import AttributeMap
 from pygeco.clicks.settings import SpectralSettings, SquaresSettings
 from pygeco.models.completion import CompletionModel
 from pygeco.models.folding import Folded
@@ -61,6 +62,8 @@ class ClickModel(CompletionModel):
         How new rows are placed; None where that family has no share.
     trials : tuple
         What was tried for the settings.
+    row_map, column_map : AttributeMap or None
+        Where attributes put rows and columns; None where the fit had none.
     """
 
     spectral_settings: SpectralSettings | None
@@ -69,10 +72,10 @@ class ClickModel(CompletionModel):
     spectral: SpectralPart | None
     squares: SquaresPart | None
     trials: tuple[object, ...] = ()
+    row_map: AttributeMap | None = None
+    column_map: AttributeMap | None = None
 
     def fold_rows(self, entries: Entries, values: AttributeValues | None = None) -> Folded:
-        if values is not None:
-            raise ValueError("attributes: a model of clicks has none; leave them out.")
         like = self.factors.V
         found = zeros((entries.shape[0], self.factors.rank), like, like.dtype)
         if self.spectral is not None:
@@ -80,6 +83,10 @@ class ClickModel(CompletionModel):
             found = found + cells.engine.products(cells, cells.values, 1.0, self.spectral.encoder)
         if self.squares is not None and entries.size:
             found = found + self._solve_rows(entries)
+        if values is not None:
+            assert self.row_map is not None
+            counts = host(entries.by_row.counts())
+            found = on(self.row_map.move(values, counts, host(found)), like).astype(like.dtype)
         return Folded(found, zeros(len(found), like, like.dtype))
 
     def fold_columns(self, entries: Entries, values: AttributeValues | None = None) -> Folded:
@@ -102,7 +109,15 @@ class ClickModel(CompletionModel):
         if self.squares is not None and len(cols):
             parts += self._explain_squares(cols, weights, target)
         order = np.argsort(-np.abs(parts), kind="stable")[: max(0, k)]
-        return Reasons(cols[order], parts[order], 0.0)
+        base, said = self._explain_attributes(row, len(cols), target)
+        return Reasons(cols[order], parts[order], base, said)
+
+    def add_lines(
+        self, rows: AttributeValues | None, columns: AttributeValues | None
+    ) -> ClickModel:
+        from pygeco.clicks.informing import add_lines
+
+        return add_lines(self, rows, columns)
 
     def check_updatable(self) -> None:
         if foreign(self.factors.U):
@@ -128,6 +143,22 @@ class ClickModel(CompletionModel):
         )
         turn = on(solved.rotation.T.astype(part.turn.dtype) @ host(part.turn), solved.factor)
         return solved.factor @ turn
+
+    def _explain_attributes(
+        self, row: int, count: int, target: Array
+    ) -> tuple[float, dict[str, float]]:
+        """What the mean row adds, where there is no click, and what each group of attributes."""
+        said, values = self.row_map, self.row_attributes
+        if said is None or values is None or said.is_silent or not values.known[row]:
+            return 0.0, {}
+        pull = said.settings.pull
+        share = pull / (pull + count) if count else 1.0
+        x = values.matrix[[row]].toarray()[0] - said.center
+        parts = share * x * (said.weights @ target)
+        ends = np.cumsum(values.sizes)[:-1]
+        sums = [float(part.sum()) for part in np.split(parts, ends)]
+        base = 0.0 if count else float(said.level @ target)
+        return base, dict(zip(values.names, sums, strict=True)) if share else {}
 
     def _explain_squares(self, cols: Positions, weights: Array, target: Array) -> Array:
         part, settings = self.squares, self.squares_settings

@@ -104,3 +104,24 @@ class SpectralSettings(_Settings):
     column_power: float | None = None
     ridge: float | None = None
     popularity: float | None = None
+
+
+@dataclass(frozen=True)
+class AttributeSettings:
+    """How much the attributes of rows, or of columns, say; chosen by held-out clicks.
+
+    Parameters
+    ----------
+    weight : float, default=0.03
+        Of attributes for lines without clicks: 1 / λ of the ridge from attributes to vectors. Zero
+        stands for "not used": a new line is then the mean of all.
+    pull : float, default=0.0
+        What attributes add to a line of k clicks is multiplied by pull / (pull + k). Zero leaves
+        lines with clicks as they are.
+    side : "row" or "column", default="row"
+        Whose attributes they are.
+    """
+
+    weight: float = 0.03
+    pull: float = 0.0
+    side: str = "row"

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+
+if TYPE_CHECKING:
+    from pygeco.estimators.implicit import ImplicitCompletion
 
 
 def read_settings(name: str, given: Any, kind: Any) -> Any:
@@ -30,3 +36,19 @@ def check_share(share: Any) -> float | None:
     if is_number and 0 <= share <= 1:
         return float(share)
     raise ValueError(f"share: expected 'auto' or a number from 0 to 1, not {share!r}.")
+
+
+def read_families(
+    estimator: ImplicitCompletion,
+) -> tuple[SpectralSettings | None, SquaresSettings | None]:
+    """The settings of both families as given, with the rank of all."""
+    spectral = read_settings("spectral", estimator.spectral, SpectralSettings)
+    squares = read_settings("squares", estimator.squares, SquaresSettings)
+    rank = estimator.rank
+    if rank != "auto":
+        spectral = None if spectral is None else replace(spectral, rank=rank)
+        squares = None if squares is None else replace(squares, rank=rank)
+    for name, part in (("spectral", spectral), ("squares", squares)):
+        if part is not None:
+            part.check(name if rank == "auto" else "rank")
+    return spectral, squares

@@ -1,4 +1,4 @@
-"""New clicks for a fitted model of clicks."""
+"""New rows and new clicks for a fitted model of clicks."""
 
 from __future__ import annotations
 
@@ -6,12 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pygeco.arrays.kinds import answer
+from pygeco.arrays.low_rank import Array
 from pygeco.estimators._click_input import read_click_entries, take_clicks, weigh_counts
+from pygeco.estimators._folding import read_line_attributes
 from pygeco.io.tables import find_positions
 from pygeco.objectives import Entries
 
 if TYPE_CHECKING:
     from pygeco.estimators.implicit import ImplicitCompletion
+
+
+def place_rows(estimator: ImplicitCompletion, X: Any, attributes: Any) -> Array:
+    """See `ImplicitCompletion.transform`."""
+    if isinstance(X, tuple) and len(X) == 2:
+        X = (*X, np.ones(len(X[0]), np.float32))
+    if isinstance(X, tuple) and len(X) == 3:
+        X = (*X, (int(np.max(X[0], initial=-1)) + 1, estimator.n_features_in_))
+    entries = weigh_counts(read_click_entries(estimator, X, reset=False), estimator.counts)
+    values = read_line_attributes(estimator, attributes, entries.shape[0], 0, "attributes")
+    found = estimator.model_.fold_rows(entries, values).coordinates
+    return answer(found, *(X if isinstance(X, tuple) else (X,)))
 
 
 def take_in_clicks(estimator: ImplicitCompletion, X: Any, y: Any) -> None:

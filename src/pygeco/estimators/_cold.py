@@ -18,7 +18,6 @@ from pygeco.estimators.ranking import Ranking
 from pygeco.io.attribute_tables import AttributeTable, read_attribute_table
 from pygeco.io.tables import find_positions, find_unsorted
 from pygeco.models import FittedModel
-from pygeco.models.cold import add_lines
 from pygeco.models.completion import CompletionModel
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def extend(estimator: _CompletionState, new_rows: Any, new_columns: Any) -> Exte
         for side, (given, encoder) in enumerate(zip((new_rows, new_columns), encoders, strict=True))
     ]
     rows, columns = (new.values if new is not None and len(new) else None for new in sides)
-    model = add_lines(estimator.model_, rows, columns)
+    model = estimator.model_.add_lines(rows, columns)
     return Extended(model, estimator.model_, (sides[0], sides[1]))
 
 
@@ -107,30 +106,47 @@ def recommend_new(
     estimator: _CompletionState,
     rows: Any,
     k: int,
-    new_rows: Any,
+    new: tuple[Any, Any],
     filters: ListFilters,
     *,
     exclude_seen: bool,
     time: Any = None,
 ) -> Ranking:
-    """See `MatrixCompletion.recommend`: lists for rows known by their attributes."""
+    """See `MatrixCompletion.recommend`: lists for rows, or of columns, known by attributes."""
     if filters.is_by_row:
-        raise ValueError("new_rows: columns of each row are for fitted rows; give arrays of them.")
-    wide = extend(estimator, new_rows, None)
-    side = wide.sides[0]
-    assert side is not None
-    m = wide.fitted.shape[0]
+        name = NAMES[0] if new[0] is not None else NAMES[1]
+        raise ValueError(f"{name}: columns of each row are for fitted lines; give arrays of them.")
+    wide = extend(estimator, *new)
+    side, more = wide.sides
+    m, n = wide.fitted.shape
+    ids = gather_ids(estimator.row_ids_)
     given: Any = rows
-    if rows is None:
+    if rows is not None:
+        at = wide.locate(ids, rows, 0)
+    elif side is not None:
         at = m + np.arange(len(side))
         given = at - m if side.ids is None else side.ids
     else:
-        at = wide.locate(gather_ids(estimator.row_ids_), rows, 0)
+        at = np.arange(m)
+        given = at if ids is None else ids
+    allowed = filters.allowed
+    if allowed is not None:
+        allowed = np.append(allowed, np.ones(wide.model.shape[1] - n, bool))
     hidden: dict[str, Any] = {"hide_seen": exclude_seen, "hide_held_out": exclude_seen}
     model = wide.model.at(read_asked_time(time))
-    found, scores = model.best(at, k, allowed=filters.allowed, **hidden)
-    names = (*name_sides(estimator.table_columns_), "prediction")
-    return Ranking(take_ids(estimator.column_ids_, found), scores, given, names)
+    found, scores = model.best(at, k, allowed=allowed, **hidden)
+    names = (*name_sides(estimator.table_columns_), estimator._score_name)
+    return Ranking(take_ids(_join_columns(estimator, more), found), scores, given, names)
+
+
+def _join_columns(estimator: _CompletionState, new: NewLines | None) -> NDArray[Any] | None:
+    """The ids of the fit's columns, and of new ones after them."""
+    ids = estimator.column_ids_
+    if ids is None or new is None or not len(new):
+        return ids
+    if new.ids is None:
+        raise ValueError("new_columns: need a column of ids, as the columns of the fit have them.")
+    return np.concatenate([ids, new.ids])
 
 
 def encode_lines(encoder: Attributes | None, given: Any, side: int, name: str) -> NewLines:

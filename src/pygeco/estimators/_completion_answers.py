@@ -133,6 +133,7 @@ class _CompletionAnswers(_CompletionState):
         exclude: Any = None,
         unknown: str = "mean",
         new_rows: Any = None,
+        new_columns: Any = None,
         time: Any = None,
     ) -> Ranking:
         """Find the k columns to recommend to each row, best first.
@@ -164,6 +165,9 @@ class _CompletionAnswers(_CompletionState):
         new_rows : table, dict, matrix or None, default=None
             The attributes of rows that were not fitted, as in `predict`; without `rows` there is a
             list for each of them.
+        new_columns : table, dict, matrix or None, default=None
+            The attributes of columns that were not fitted, with their ids: candidates beside
+            `items`, by value. With `items=[]` lists are of these alone.
         time : time or None, default=None
             When the lists are for; by default at the end of the data.
 
@@ -174,10 +178,10 @@ class _CompletionAnswers(_CompletionState):
             the list; `recommend().to_pandas()` is a table for everyone.
         """
         check_is_fitted(self)
-        if new_rows is not None:
-            filters = choose_candidates(self, items, exclude)
+        if new_rows is not None or new_columns is not None:
+            filters = choose_candidates(self, items, exclude, may_be_none=new_columns is not None)
             hides = {"exclude_seen": exclude_seen, "time": time}
-            return recommend_new(self, rows, k, new_rows, filters, **hides)
+            return recommend_new(self, rows, k, (new_rows, new_columns), filters, **hides)
         return recommend_columns(
             self,
             rows,

@@ -42,7 +42,7 @@ def read_rows(estimator: _CompletionState, X: Any, given: Any, name: str = "attr
         allow_empty=True,
         engine=model.engine,
     )
-    return Lines(entries, _read_attributes(estimator, given, entries.shape[0], 0, name))
+    return Lines(entries, read_line_attributes(estimator, given, entries.shape[0], 0, name))
 
 
 def read_columns(estimator: _CompletionState, X: Any, given: Any) -> Lines:
@@ -56,7 +56,7 @@ def read_columns(estimator: _CompletionState, X: Any, given: Any) -> Lines:
             f"X: has {entries.shape[1]} rows, but the model was fitted with {m}; new columns "
             "have the rows of the fit."
         )
-    return Lines(entries, _read_attributes(estimator, given, entries.shape[0], 1, "attributes"))
+    return Lines(entries, read_line_attributes(estimator, given, entries.shape[0], 1, "attributes"))
 
 
 def fold_rows(estimator: _CompletionState, X: Any, given: Any) -> Array:
@@ -127,9 +127,10 @@ def _answer(
     return answer(W.astype(entries.dtype, copy=False), *(X if isinstance(X, tuple) else (X,)))
 
 
-def _read_attributes(
+def read_line_attributes(
     estimator: _CompletionState, given: Any, count: int, side: int, name: str
 ) -> AttributeValues | None:
+    """Attributes of new lines, as a user gives them, which errors call by this name."""
     if given is None:
         return None
     encoder = (estimator.row_encoder_, estimator.column_encoder_)[side]

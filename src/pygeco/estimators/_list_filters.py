@@ -30,20 +30,26 @@ class ListFilters(NamedTuple):
         return self.hidden is not None or self.only is not None
 
 
-def choose_candidates(estimator: _CompletionState, items: Any, exclude: Any) -> ListFilters:
-    """What `items` and `exclude` leave, each an array of columns or columns by row."""
+def choose_candidates(
+    estimator: _CompletionState, items: Any, exclude: Any, *, may_be_none: bool = False
+) -> ListFilters:
+    """What `items` and `exclude` leave, each an array of columns or columns by row.
+
+    Nothing, only where it `may_be_none`.
+    """
     allowed = np.ones(estimator.model_.shape[1], bool)
     hidden = only = None
     if is_by_row(items):
         only = read_cells(estimator, "items", items)
     elif items is not None:
         allowed[:] = False
+    if items is not None and only is None and np.size(items):
         allowed[host(find_index(estimator, "items", items, 1))] = True
     if is_by_row(exclude):
         hidden = read_cells(estimator, "exclude", exclude)
     elif exclude is not None and np.size(exclude):
         allowed[host(find_index(estimator, "exclude", exclude, 1))] = False
-    if not allowed.any():
+    if not allowed.any() and not may_be_none:
         raise ValueError("items: none is left to recommend; give more of them, or exclude fewer.")
     return ListFilters(None if allowed.all() else allowed, hidden, only)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from pygeco.algorithm.events import ClickTrial
-from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+from pygeco.clicks.settings import AttributeSettings, SpectralSettings, SquaresSettings
 from pygeco.io.tables import pyarrow
 
 
@@ -20,12 +20,17 @@ class ClickChoice(NamedTuple):
         The share of the squares in the scores; the spectral family has the rest.
     trials : tuple of ClickTrial
         In the order in which they were tried, with their nDCG@20 and the seconds since the start.
+    row_attributes, column_attributes : AttributeSettings or None
+        How much attributes count: `weight` for new lines, `pull` for those with clicks; zero is
+        "not used". None where the fit had none.
     """
 
     spectral: SpectralSettings | None
     squares: SquaresSettings | None
     share: float
     trials: tuple[ClickTrial, ...]
+    row_attributes: AttributeSettings | None = None
+    column_attributes: AttributeSettings | None = None
 
     def to_pandas(self) -> Any:
         """Give the trials as a table.
@@ -35,6 +40,8 @@ class ClickChoice(NamedTuple):
         pandas.DataFrame
         """
         every = (*vars(SquaresSettings()), "share")
+        if any(isinstance(t.settings, AttributeSettings) for t in self.trials):
+            every = (*every, "weight", "pull")
         lines: dict[str, list[Any]] = {"family": [t.family for t in self.trials]}
         for name in every:
             lines[name] = [

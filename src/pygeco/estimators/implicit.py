@@ -6,22 +6,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from pygeco.algorithm.events import Listener
 from pygeco.algorithm.path import Path, Stop
-from pygeco.arrays.kinds import answer
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
 from pygeco.clicks.fitting import fit_clicks
 from pygeco.clicks.model import ClickModel
 from pygeco.clicks.settings import SpectralSettings, SquaresSettings
-from pygeco.estimators._click_input import make_click_entries, read_click_entries, weigh_counts
-from pygeco.estimators._click_settings import check_share, read_settings
-from pygeco.estimators._click_updates import take_in_clicks
+from pygeco.estimators._click_input import make_click_entries
+from pygeco.estimators._click_settings import check_share, read_families
+from pygeco.estimators._click_updates import place_rows, take_in_clicks
 from pygeco.estimators._completion_folding import _CompletionFolding
+from pygeco.estimators._known import take_attributes
 from pygeco.estimators._progress import attend_fit, take_seed
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.estimators.click_choice import ClickChoice
@@ -97,8 +96,12 @@ class ImplicitCompletion(_CompletionFolding):
         The weights of the clicks, summed.
     biases_, offsets_, loss_, penalty_, levels_, range_, clip_, path_, posterior_, average_ : object
         Of `MatrixCompletion`, whose answers this class shares; they say nothing here.
-    row_attributes_, column_attributes_, row_encoder_, column_encoder_, attribute_effects_ : object
-        Likewise: a model of clicks has no attributes.
+    row_attributes_, column_attributes_ : AttributeValues or None
+        What the fit was told of rows and columns, as numbers.
+    row_encoder_, column_encoder_ : Attributes or None
+        How the attributes of rows and columns were made numbers.
+    attribute_effects_ : object
+        Of the evidence; it says nothing here.
     lists_, drift_, time_column_ : None
         Lists are by the scores themselves, and time says nothing here.
 
@@ -165,13 +168,20 @@ class ImplicitCompletion(_CompletionFolding):
         model = vars(self).get("model_")
         if model is None:
             raise AttributeError(f"{type(self).__name__!r} is not fitted, so it has no 'choice_'.")
-        return ClickChoice(
-            model.spectral_settings, model.squares_settings, model.share, model.trials
-        )
+        maps = (model.row_map, model.column_map)
+        said = (None if one is None else one.settings for one in maps)
+        families = model.spectral_settings, model.squares_settings
+        return ClickChoice(*families, model.share, model.trials, *said)
 
     @all_or_nothing
     def fit(
-        self, X: Any, y: Any = None, *, columns: Sequence[str | int] | str | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        columns: Sequence[str | int] | str | None = None,
+        row_attributes: Any = None,
+        column_attributes: Any = None,
     ) -> ImplicitCompletion:
         """Fit to clicks. Every form of X gives the same model.
 
@@ -189,16 +199,22 @@ class ImplicitCompletion(_CompletionFolding):
             The counts of pairs.
         columns : sequence of two or three names or numbers, "matrix" or None, default=None
             Which columns of a table are the users, the items and the counts.
+        row_attributes, column_attributes : table, matrix, (Attributes, table) or None, default=None
+            What is known of rows and columns beforehand, as `MatrixCompletion.fit` takes it. Lines
+            held out say how much it counts for new ones, and held-out clicks for others; nothing,
+            where it does not help. A line without clicks is where its attributes put it.
 
         Returns
         -------
         ImplicitCompletion
             The estimator itself.
         """
-        families = self._families()
+        families = read_families(self)
         share = check_share(self.share)
         with attend_fit(self, self.observer, self.callback) as listener:
             entries = make_click_entries(self, X, y, columns)
+            known = row_attributes, column_attributes
+            entries, told = take_attributes(self, entries, known, "evidence")
             listener.on_start(entries, min(entries.shape))
             found = fit_clicks(
                 entries,
@@ -207,12 +223,14 @@ class ImplicitCompletion(_CompletionFolding):
                 share=share,
                 seed=take_seed(self.random_state),
                 tell=listener.on_click_trial,
+                told=told.values,
             )
             stop = Stop.CALLBACK if found.is_stopped else Stop.VALIDATION
             self.model_ = replace(found.model, trials=found.trials)
             self.path_ = Path((), stop, 0, entries.shape)
             self.n_iter_, self.stop_reason_ = len(found.trials), stop
-            self.row_encoder_ = self.column_encoder_ = self.time_column_ = None
+            self.row_encoder_, self.column_encoder_ = told.encoders
+            self.time_column_ = None
             listener.on_stop(stop)
         return self
 
@@ -223,23 +241,17 @@ class ImplicitCompletion(_CompletionFolding):
         ----------
         X : matrix or tuple (rows, cols[, counts[, shape]])
             With the columns of the fit; the rows may be new.
-        attributes : None
-            Not used: a model of clicks has none.
+        attributes : table, dict, matrix or None, default=None
+            What is known of these rows beside their clicks, in the form of `row_attributes` of the
+            fit: a line for each row of X, in their order. Rows without clicks are where attributes
+            alone put them.
 
         Returns
         -------
         array (rows, rank_)
         """
         check_is_fitted(self)
-        if attributes is not None:
-            raise ValueError("attributes: a model of clicks has none; leave them out.")
-        if isinstance(X, tuple) and len(X) == 2:
-            X = (*X, np.ones(len(X[0]), np.float32))
-        if isinstance(X, tuple) and len(X) == 3:
-            X = (*X, (int(np.max(X[0], initial=-1)) + 1, self.n_features_in_))
-        entries = weigh_counts(read_click_entries(self, X, reset=False), self.counts)
-        found = self.model_.fold_rows(entries).coordinates
-        return answer(found, *(X if isinstance(X, tuple) else (X,)))
+        return place_rows(self, X, attributes)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Measure the mean nDCG@20 of lists without fitted clicks; higher is better.
@@ -285,15 +297,3 @@ class ImplicitCompletion(_CompletionFolding):
             return self.fit(X, y)
         take_in_clicks(self, X, y)
         return self
-
-    def _families(self) -> tuple[SpectralSettings | None, SquaresSettings | None]:
-        """The settings of both families as given, with the rank of all."""
-        spectral = read_settings("spectral", self.spectral, SpectralSettings)
-        squares = read_settings("squares", self.squares, SquaresSettings)
-        if self.rank != "auto":
-            spectral = None if spectral is None else replace(spectral, rank=self.rank)
-            squares = None if squares is None else replace(squares, rank=self.rank)
-        for name, part in (("spectral", spectral), ("squares", squares)):
-            if part is not None:
-                part.check(name if self.rank == "auto" else "rank")
-        return spectral, squares

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pygeco.algorithm.events import ClickTrial
+from pygeco.clicks.attributes import AttributeMap
 from pygeco.clicks.model import SpectralPart, SquaresPart
-from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+from pygeco.clicks.settings import AttributeSettings, SpectralSettings, SquaresSettings
 from pygeco.io.model_checks import Check, array, each, number, of, optional, parts
 from pygeco.models.lists import ListWeights
 
@@ -18,6 +19,18 @@ LISTS = parts(
     threshold=number(),
     deviation=number(0),
 )
+
+
+def attribute_map(size: str) -> Check:
+    """Where attributes put rows, or columns."""
+    return parts(
+        AttributeMap,
+        center=array("f", size),
+        level=array("f", "r"),
+        weights=array("f", size, "r"),
+        settings=of(AttributeSettings),
+    )
+
 
 CLICK_CHECKS: dict[str, Check] = {
     "spectral_settings_": optional(of(SpectralSettings)),
@@ -36,4 +49,6 @@ CLICK_CHECKS: dict[str, Check] = {
         )
     ),
     "trials_": each(tuple, of(ClickTrial)),
+    "row_map_": optional(attribute_map("row attributes")),
+    "column_map_": optional(attribute_map("column attributes")),
 }

@@ -44,6 +44,8 @@ CLICK_PARTS = MODEL_PARTS | {
     "spectral_": "spectral",
     "squares_": "squares",
     "trials_": "trials",
+    "row_map_": "row_map",
+    "column_map_": "column_map",
 }
 # What each kind of estimator that can be asked about rows and columns keeps in a file.
 KINDS: dict[str, tuple[type[CompletionModel], dict[str, str], dict[str, Any]]] = {

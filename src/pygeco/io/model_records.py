@@ -37,8 +37,9 @@ from pygeco.bayes.periods import Periods
 from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.priors import Gaussian
 from pygeco.bayes.table_gaussian import TableGaussian
+from pygeco.clicks.attributes import AttributeMap
 from pygeco.clicks.model import SpectralPart, SquaresPart
-from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+from pygeco.clicks.settings import AttributeSettings, SpectralSettings, SquaresSettings
 from pygeco.io.column_kinds import Columns
 from pygeco.io.model_checks import Sizes, array, check_types
 from pygeco.io.typed_columns import Field
@@ -57,6 +58,7 @@ _RECORDS: dict[str, type[Any]] = {
         *(Drift, ListWeights, Path, PeriodOffsets, Periods, Posterior, Power),
         *(Columns, Field, MixedTable, NumberCode, TableGaussian, ValueCode),
         *(ClickTrial, SpectralPart, SpectralSettings, SquaresPart, SquaresSettings),
+        *(AttributeMap, AttributeSettings),
         *(Schatten, Seen, Side, Signs, Solver, Stage, Step, Trace, Weighing, losses.Multinomial),
         *losses.LOSSES.values(),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from pygeco.models.ranking import Best, Reasons
 from pygeco.models.seen import Positions, Seen, sort_cells
 from pygeco.objectives import Entries
 from pygeco.objectives.entries.biases import Biases
+
+if TYPE_CHECKING:
+    from pygeco.models.completion import CompletionModel
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -112,6 +115,14 @@ class FittedModel(NewLines, ABC):
         By value, those with the highest prediction. "auto" counts how likely a row is to choose
         them too, where the model has `lists`; "choice" counts that alone.
         """
+
+    def add_lines(
+        self, rows: AttributeValues | None, columns: AttributeValues | None
+    ) -> CompletionModel:
+        """The model with rows and columns after its own that are known by attributes alone."""
+        from pygeco.models.cold import add_lines
+
+        return add_lines(self, rows, columns)
 
     @abstractmethod
     def similar_rows(self, rows: Positions, k: int) -> Best:

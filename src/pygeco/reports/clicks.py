@@ -31,6 +31,7 @@ FAMILIES = {
     "both": "both",
 }
 SETTINGS = ("rank", "row_power", "column_power", "ridge", "background", "popularity")
+ATTRIBUTE_SETTINGS = ("weight", "pull")
 
 
 def gather_click_content(
@@ -163,7 +164,16 @@ def _describe_trials(fitted: ClickModel) -> str:
         f"{make_plural(len(fitted.trials), 'trial')}, in this order, each judged by the same "
         "held-out clicks. The share is that of weighted squares in a blend of the best of both "
         "families."
+        + (
+            " Trials of new rows and columns are judged by others: lists of lines held out whole."
+            if fitted.row_map is not None or fitted.column_map is not None
+            else ""
+        )
     )
+
+
+def _has(trials: Any, name: str) -> bool:
+    return any(hasattr(trial.settings, name) for trial in trials)
 
 
 def _list_trials(fitted: ClickModel) -> tuple[Any, list[tuple[str, list[str]]]]:
@@ -174,7 +184,8 @@ def _list_trials(fitted: ClickModel) -> tuple[Any, list[tuple[str, list[str]]]]:
         ("family", [str(trial.family) for trial in trials]),
         ("nDCG@20", [f"{trial.ndcg:.4f}" for trial in trials]),
     ]
-    for name in SETTINGS:
+    names = [*SETTINGS, *(name for name in ATTRIBUTE_SETTINGS if _has(trials, name))]
+    for name in names:
         values = [getattr(trial.settings, name, None) for trial in trials]
         shown = ["–" if x is None else format_number(float(x), 3) for x in values]
         columns.append((name.replace("_", " "), shown))
