@@ -1,6 +1,10 @@
 """The page loads nothing from elsewhere, and has no script or style inside."""
 
+import html
+import json
 import re
+
+import numpy as np
 
 from pygeco.serve.page import read_asset, render_page
 
@@ -16,3 +20,14 @@ def test_it_loads_its_own_files_alone(ratings, clicks) -> None:
     text = read_asset("page.js").decode() + read_asset("page.css").decode()
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
     assert "innerHTML" not in text
+
+
+def test_it_opens_with_a_user_who_knows_as_much_as_the_median(ratings, clicks) -> None:
+    for served in (ratings, clicks):
+        text = re.search('data-user="([^"]*)"', render_page(served).decode())[1]
+        user = json.loads(html.unescape(text))
+        counts = np.diff(served.model.seen.pointers)
+        own = int(counts[np.flatnonzero(served.ids[0] == user)[0]])
+        positive = counts[counts > 0]
+        assert np.mean(positive <= own) >= 0.5
+        assert np.mean(positive >= own) >= 0.5

@@ -398,8 +398,10 @@ async function start() {
     $$("try-mine").lastElementChild?.querySelector("button")?.focus();
   });
   $$("try-clear").addEventListener("click", startTry);
-  const users = await ask("v1/find?side=user&k=1"), items = await ask("v1/find?side=item&k=1");
-  if (users.matches.length) { $$("user-text").value = String(users.matches[0].id); chooseUser(users.matches[0]); }
+  const user = JSON.parse(document.body.dataset.user);
+  $$("user-text").value = String(user);
+  chooseUser({ id: user });
+  const items = await ask("v1/find?side=item&k=1");
   if (items.matches.length) openFromMap(items.matches[0]);
   await Promise.all([startTry(), map.load(), showHealth()]);
   document.body.dataset.ready = "yes";

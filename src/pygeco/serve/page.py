@@ -7,6 +7,9 @@ from functools import cache
 from importlib.resources import files
 from string import Template
 
+import msgspec
+import numpy as np
+
 from pygeco.serve.served import Served
 
 
@@ -22,6 +25,7 @@ def render_page(served: Served) -> bytes:
         "version": served.version,
         "explains": "yes" if served.explains else "no",
         "summary": f"{m:,} users, {n:,} items, {len(served.model.seen.indices):,} {word}s.",
+        "user": msgspec.json.encode(served.name(0, np.array([served.typical_row]))[0]).decode(),
         "verb": "Click" if served.is_of_clicks else "Rate",
         "act": "click" if served.is_of_clicks else "rate",
     }

@@ -72,6 +72,15 @@ class Served:
         """Known cells of each row, and of each column."""
         return self.model.counts()
 
+    @cached_property
+    def typical_row(self) -> int:
+        """A row with as many known cells as the median of those that have any."""
+        counts = self.counts[0]
+        own = np.flatnonzero(counts)
+        if not len(own):
+            return 0
+        return int(own[np.argsort(counts[own], kind="stable")[(len(own) - 1) // 2]])
+
     def find(self, side: int, wanted: list[Any], name: str, *, strict: bool) -> NDArray[np.int64]:
         """Positions of ids, −1 for one that is unknown; an error where that is `strict`."""
         known = self.ids[side]
