@@ -34,6 +34,9 @@ from typing import Any
 import numpy as np
 import uvloop
 
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+from wrong_requests import make_wrong_request
+
 PROGRAM = [sys.executable, "-c", "from pygeco.cli import main; main()", "serve"]
 CONNECTIONS = 32
 
@@ -294,66 +297,11 @@ async def measure_killing(model: Path, options: list[str]) -> None:
         print(f"  processes at the end: {len(server.processes())}")
 
 
-def spoil(rng: random.Random, schema: dict[str, Any], parts: dict[str, Any], depth: int = 0) -> Any:
-    """A value that may be right or wrong in any way, guided by the description."""
-    junk: list[Any] = [
-        None,
-        True,
-        -1,
-        0,
-        1,
-        10**25,
-        1e308,
-        "",
-        "x" * 2000,
-        "\u202e",
-        [],
-        {},
-        [[]],
-        -0.0,
-    ]
-    if rng.random() < 0.2 or depth > 6:
-        return rng.choice(junk)
-    if "$ref" in schema:
-        schema = parts[schema["$ref"].rpartition("/")[2]]
-    if "anyOf" in schema:
-        return spoil(rng, rng.choice(schema["anyOf"]), parts, depth + 1)
-    kind = schema.get("type")
-    if kind == "object":
-        names = [name for name in schema.get("properties", {}) if rng.random() < 0.4]
-        found = {n: spoil(rng, schema["properties"][n], parts, depth + 1) for n in names}
-        return found | ({"extra": 1} if rng.random() < 0.05 else {})
-    if kind == "array":
-        return [
-            spoil(rng, schema["items"], parts, depth + 1) for _ in range(rng.choice([0, 1, 3, 30]))
-        ]
-    values: dict[Any, list[Any]] = {
-        "integer": [schema.get("minimum", 1), schema.get("maximum", 5), 2, -5, 10**6],
-        "number": [1.0, 3.5, 5, 6, -1e300],
-        "string": [*schema.get("enum", ["1"]), "1", "abc", "\x00", "é"],
-        "boolean": [True, False],
-    }
-    return rng.choice(values.get(kind, [None]))
-
-
 def make_wrong(rng: random.Random, spec: dict[str, Any]) -> bytes:
-    path, methods = rng.choice(list(spec["paths"].items()))
-    parts = spec["components"]["schemas"]
-    if "post" in methods and rng.random() < 0.7:
-        schema = methods["post"]["requestBody"]["content"]["application/json"]["schema"]
-        body = json.dumps(spoil(rng, schema, parts)).encode()
-        if rng.random() < 0.15:
-            at = rng.randrange(len(body) + 1)
-            body = body[:at] + bytes([rng.randrange(256)]) + body[at + 1 :]
-        kind = "application/json" if rng.random() < 0.97 else "text/plain"
-        return post(path, body, kind)
-    query = "&".join(
-        f"{one['name']}={rng.choice(['', '1', '-1', 'x', '%00', '%ff', '9' * 40, 'true', 'nan'])}"
-        for one in methods.get("get", {}).get("parameters", [])
-        if rng.random() < 0.4
-    )
-    method = rng.choice(["GET"] * 8 + ["PUT", "DELETE"])
-    return get(f"{path}?{query}").replace(b"GET", method.encode(), 1)
+    method, path, body, kind = make_wrong_request(rng, spec)
+    if body is None:
+        return get(path).replace(b"GET", method.encode(), 1)
+    return post(path, body, kind)
 
 
 async def measure_malformed(model: Path, options: list[str]) -> None:

@@ -1,8 +1,10 @@
 """Slow and greedy clients are dropped; others are not."""
 
 import asyncio
+import json
 from contextlib import suppress
 
+import pytest
 import uvicorn
 
 from pygeco.serve.protocol import make_protocol
@@ -65,11 +67,21 @@ def test_a_head_must_come_in_time() -> None:
     asyncio.run(serve(check))
 
 
-def test_a_head_must_be_short() -> None:
+@pytest.mark.parametrize(
+    ("sent", "status", "code"),
+    [
+        (b"GET / HTTP/1.1\r\nx: " + b"y" * 3000 + b"\r\n", 431, "long_head"),
+        (b"no HTTP at all\r\n\r\n", 400, "bad_request"),
+    ],
+)
+def test_a_wrong_head_is_refused_in_the_form_of_all_errors(sent, status, code) -> None:
     async def check(host, port) -> None:
         reader, writer = await asyncio.open_connection(host, port)
-        writer.write(b"GET / HTTP/1.1\r\nx: " + b"y" * 3000 + b"\r\n")
-        assert await is_dropped(reader, 0.15)  # long before its time is over
+        writer.write(sent)
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 %d " % status)
+        assert b"content-type: application/json" in head
+        assert json.loads(await reader.read())["error"]["code"] == code  # to the end
         writer.close()
 
     asyncio.run(serve(check))

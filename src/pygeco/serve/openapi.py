@@ -39,6 +39,7 @@ STATUSES = {
     "415": "The body is not application/json.",
     "422": "A field is wrong; the message says which.",
     "429": "Too many requests are under way; ask again.",
+    "431": "The address and the headers are too long; ask by POST.",
 }
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any, ClassVar
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from pygeco.serve.settings import Limits
+
+LINGER_SECONDS = 2.0  # for a client to read why it is refused
+MAX_IGNORED = 1 << 22  # bytes that are read from it meanwhile
 
 
 class PatientProtocol(HttpToolsProtocol):
@@ -17,6 +21,7 @@ class PatientProtocol(HttpToolsProtocol):
     _head_timer: asyncio.TimerHandle | None = None
     _read_timer: asyncio.TimerHandle | None = None
     _head_size = 0
+    _ignored: int | None = None  # bytes that came after a refusal
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -26,13 +31,40 @@ class PatientProtocol(HttpToolsProtocol):
         self._await_head()
 
     def data_received(self, data: bytes) -> None:
+        if self._ignored is not None:
+            self._ignored += len(data)
+            if self._ignored > MAX_IGNORED:
+                self._drop()
+            return
         if self._head_timer is None and (self.cycle is None or self.cycle.response_complete):
             self._await_head()
         super().data_received(data)
         if self._head_timer is not None:  # the head has not ended yet
             self._head_size += len(data)
-            if self._head_size > self.limits.max_head:
-                self._drop()
+            if self._head_size > self.limits.max_head and self._ignored is None:
+                said = f"head: is longer than {self.limits.max_head:,} bytes; ask by POST."
+                self._refuse(b"431 Request Header Fields Too Large", "long_head", said)
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(
+            b"400 Bad Request", "bad_request", "request: is no HTTP, or its head is wrong."
+        )
+
+    def _refuse(self, status: bytes, code: str, sentence: str) -> None:
+        """An answer in the form of all others, then the end.
+
+        What the client still sends is read for a while: a connection that is closed before would
+        take the answer with it.
+        """
+        body = json.dumps({"error": {"code": code, "message": sentence}}).encode()
+        head = b"HTTP/1.1 %b\r\ncontent-type: application/json\r\n" % status
+        self.transport.write(
+            head + b"content-length: %d\r\nconnection: close\r\n\r\n%b" % (len(body), body)
+        )
+        self.transport.write_eof()
+        self._stop("_head_timer")
+        self._ignored = 0
+        self._head_timer = self.loop.call_later(LINGER_SECONDS, self._drop)
 
     def on_headers_complete(self) -> None:
         self._stop("_head_timer")

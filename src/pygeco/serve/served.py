@@ -17,7 +17,7 @@ from pygeco.io.model_parts import load_parts
 from pygeco.io.tables import find_positions, parse_ids
 from pygeco.models.completion import CompletionModel
 from pygeco.serve.listing import ListParts, make_list_parts
-from pygeco.serve.typed import RequestError
+from pygeco.serve.typed import MAX_SHOWN, RequestError, show_value
 
 VERSION_DIGITS = 12  # hexadecimal digits of a model's version
 
@@ -86,12 +86,13 @@ class Served:
         known = self.ids[side]
         at = find_positions(known, _suit(known, wanted))
         if strict and np.any(at < 0):
-            wrong = wanted[int(np.argmax(at < 0))]
+            wrong = show_value(wanted[int(np.argmax(at < 0))])
+            first, last = (str(one)[:MAX_SHOWN] for one in (known[0], known[-1]))
             raise RequestError(
                 404,
                 "unknown_id",
-                f"{name}: the model does not know {wrong!r}; it has {len(known):,} ids from "
-                f"{known[0]!s} to {known[-1]!s}.",
+                f"{name}: the model does not know {wrong}; it has {len(known):,} ids from "
+                f"{first} to {last}.",
             )
         return at
 

@@ -44,7 +44,7 @@ def read_object(kind: type[T], value: object, name: str = "body") -> T:
     for key in value:
         if key not in hints:
             listed = ", ".join(hints)
-            raise RequestError(422, "unknown_field", f"{_show(key)}: unknown; use {listed}.")
+            raise RequestError(422, "unknown_field", f"{show_value(key)}: unknown; use {listed}.")
     found = {key: read_value(hints[key], one, key) for key, one in value.items()}
     for key, needed in known.items():
         if needed and key not in found:
@@ -60,7 +60,7 @@ def read_query(kind: type[T], given: Mapping[str, list[str]]) -> T:
     for key, texts in given.items():
         if key not in hints:
             raise RequestError(
-                422, "unknown_field", f"{_show(key)}: unknown; use {', '.join(hints)}."
+                422, "unknown_field", f"{show_value(key)}: unknown; use {', '.join(hints)}."
             )
         if _is_list(hints[key]):
             body[key] = texts
@@ -254,10 +254,10 @@ def _defaults(kind: Any) -> dict[str, bool]:
 
 
 def _refuse(name: str, expected: str, value: object) -> NoReturn:
-    raise RequestError(422, "bad_value", f"{name}: expected {expected}, not {_show(value)}.")
+    raise RequestError(422, "bad_value", f"{name}: expected {expected}, not {show_value(value)}.")
 
 
-def _show(value: object) -> str:
+def show_value(value: object) -> str:
     """A wrong value in a few characters."""
     if isinstance(value, (list, dict)):
         return "a list" if isinstance(value, list) else "an object"
