@@ -110,23 +110,32 @@ class Gaussian(NamedTuple):
             covariance[-1, -1] = 1 / NEVER
 
     def draw(
-        self, side: Side, guess: Array, rng: np.random.Generator, groups: Sequence[RidgeGroup] = ()
+        self,
+        side: Side,
+        guess: Array,
+        rng: np.random.Generator,
+        groups: Sequence[RidgeGroup] = (),
+        *,
+        renews: bool = True,
     ) -> Gaussian:
         """Mean and precision given the side's vectors: normal and Wishart, the conjugate pair.
 
         The prior of the prior counts as many rows as there are components, at the diagonal of
-        `guess`. With attributes their coefficients are drawn first, and their weights last.
+        `guess`. With attributes their coefficients are drawn first, if that `renews` them, and
+        their weights last.
         """
         rows = Rows(side.factor, side.bias, UNKNOWN, UNKNOWN, self.some)
         steps = steps_of(side.bias)
         effects, more, moves = self.effects, 0, None
         pulls: Array | float = 0.0
         if groups:
-            mean = steps.measure_rows(rows, self.centre).mean
-            T = _stack_vectors(side, mean)
-            covariance = np.linalg.inv(self.precision)
-            effects = draw_effects(groups, effects, T, covariance, self.there(T), rng)
-            moves = center_rows(groups, effects)
+            if renews or self.centers is None:
+                T = _stack_vectors(side, steps.measure_rows(rows, self.centre).mean)
+                covariance = np.linalg.inv(self.precision)
+                effects = draw_effects(groups, effects, T, covariance, self.there(T), rng)
+                moves = center_rows(groups, effects)
+            else:
+                moves = self.centers - on(self.centre.astype(FLOAT), self.centers)
             more = sum(group.size for group in groups)
             pulls = sum_pulls(effects)
         found = steps.measure_rows(rows._replace(less=moves), self.centre)

@@ -35,6 +35,9 @@ from pygeco.objectives.entries.objective import Entries
 
 BURN_IN_SWEEPS = 12  # of a chain, before the average begins
 CHAIN_SWEEPS = 15  # of a chain that are averaged
+EFFECT_PERIOD = (
+    2  # sweeps from one draw of the coefficients of attributes to the next: it takes long
+)
 OVER_RELAXATION = 0.95  # how far a draw is reflected at its conditional mean; 0 is plain Gibbs
 LAST_DRAW_PULL = 1e-5  # as a share of a row's curvature: what float32 may lose of it
 MAX_KEPT_DRAWS = 24  # for intervals
@@ -141,7 +144,8 @@ def _run_chains(
         shrink = [np.linalg.inv(prior.precision) for prior in (now.row_prior, now.col_prior)]
         for t in range(-BURN_IN_SWEEPS, length):
             relax = OVER_RELAXATION if t >= 0 else 0.0  # plain draws forget the start sooner
-            new = draw_sweep(data, now, shrink, relax, rng, known)
+            renews = t % EFFECT_PERIOD == 0
+            new = draw_sweep(data, now, shrink, relax, rng, known, renews=renews)
             yield t >= 0, now, new
             now = new.state
 
@@ -192,8 +196,12 @@ def draw_sweep(
     relax: float,
     rng: np.random.Generator,
     known: Known = NOTHING,
+    *,
+    renews: bool = True,
 ) -> SweepDraw:
     """Draw the prior of the rows, the rows, the prior of the columns, the columns, the noise.
+
+    Coefficients of attributes are drawn where the sweep `renews` them.
 
     Offsets of periods come first, where there are some; the others see the cells without them.
     """
@@ -204,11 +212,11 @@ def draw_sweep(
             subtract_drift(data, time.drift, known.periods),
             replace(now, drift=time.drift),
         )
-    row_prior = now.row_prior.draw(now.rows, shrink[0], rng, known.rows)
+    row_prior = now.row_prior.draw(now.rows, shrink[0], rng, known.rows, renews=renews)
     seen = draw_cells(data.by_row, now.rows, now.cols, now, rng)
     rows = draw_side(seen.cells, now.rows, now.cols, row_prior, seen.tau, relax, rng)
     now = replace(now, likelihood=seen.likelihood)
-    col_prior = now.col_prior.draw(now.cols, shrink[1], rng, known.cols)
+    col_prior = now.col_prior.draw(now.cols, shrink[1], rng, known.cols, renews=renews)
     own = draw_cells(data.by_col, now.cols, rows.side, now, rng)
     cols = draw_side(own.cells, now.cols, rows.side, col_prior, own.tau, relax, rng)
     tau = own.tau
