@@ -58,5 +58,5 @@ def one_blas_thread() -> AbstractContextManager[object]:
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """Found once: looking through the loaded libraries takes longer than a small pass."""
-    return ThreadpoolController()
+    """Those of BLAS, found once: looking through what is loaded takes longer than a small pass."""
+    return ThreadpoolController().select(user_api="blas")

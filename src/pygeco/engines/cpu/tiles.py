@@ -9,6 +9,7 @@ result has the same bits for any number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -47,7 +48,7 @@ def lines(
     # Where the lines make few parts, the tiles across are shared out too, in fixed runs.
     runs = parts(len(across), -(-len(across) // (1 if len(along) >= MIN_PARTS else MIN_PARTS)))
     count, k = len(P) if by_row else len(Q), X.shape[1]
-    low = np.tril_indices(k)
+    low = _lower_triangle(k)
     sides, sums = np.zeros((len(runs), count, k)), np.zeros((len(runs), 2, count))
     packed = np.zeros((len(runs), count, len(low[0]) if curved else 0))
     add = kernels.add_row_sums if by_row else kernels.add_column_sums
@@ -193,6 +194,8 @@ def grid(shape: tuple[int, int]) -> tuple[list[slice], list[slice]]:
 def parts(size: int, most: int, few: int = 1) -> list[slice]:
     """0 … size − 1 in even runs of at most `most`, at least `few` where those are not short."""
     count = max(-(-size // most), min(few, size // MIN_PART_LINES), 1)
+    if count == 1:
+        return [slice(0, size)]
     marks = np.linspace(0, size, count + 1).astype(int)
     return [slice(int(a), int(b)) for a, b in pairwise(marks)]
 
@@ -216,6 +219,12 @@ class _Buffers:
         if w is not None:
             kernels.weigh(w, z, value, stiffness)
         return z, value, stiffness
+
+
+@cache
+def _lower_triangle(k: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Kept: a pass over a small table takes no longer than finding it."""
+    return np.tril_indices(k)
 
 
 def _unpack(packed: Array, k: int, low: tuple[NDArray[Any], NDArray[Any]]) -> Array:
