@@ -1,8 +1,5 @@
 """The command line in this process, and a small set of ratings for it."""
 
-import os
-import pty
-import subprocess
 import sys
 
 import pandas as pd
@@ -26,25 +23,3 @@ def run(*arguments, code: int = 0, stdin: bytes | None = None):
 def frame(cells=1500, seed=0) -> pd.DataFrame:
     rows, cols, values, _ = make_ratings((80, 50), cells, seed=seed)
     return pd.DataFrame({"user": rows + 1, "item": [f"film-{k}" for k in cols], "rating": values})
-
-
-def on_a_terminal(*arguments, columns: int = 120, **env: str) -> tuple[int, str]:
-    """What a person sees: the command on a pseudo-terminal."""
-    leader, follower = pty.openpty()
-    child = subprocess.Popen(
-        [*GECO, *map(str, arguments)],
-        stdout=follower,
-        stderr=follower,
-        env=os.environ | {"TERM": "xterm", "COLUMNS": str(columns), "NO_COLOR": "1"} | env,
-    )
-    os.close(follower)
-    parts = []
-    while True:
-        try:
-            parts.append(os.read(leader, 1 << 16))
-        except OSError:
-            break
-        if not parts[-1]:
-            break
-    os.close(leader)
-    return child.wait(), b"".join(parts).decode()

@@ -7,6 +7,8 @@ import numba
 import pytest
 from hypothesis import settings
 
+from soak import SOAK
+
 # An idle cluster of two workers takes 14 % of a core for watching itself, and so 3 to 4 %.
 for _name, _value in (
     ("WORKER__PROFILE__ENABLED", "False"),
@@ -16,7 +18,7 @@ for _name, _value in (
     os.environ.setdefault(f"DASK_DISTRIBUTED__{_name}", _value)
 
 # A machine may be busy: how long an example takes says nothing.
-settings.register_profile("pygeco", deadline=None)
+settings.register_profile("pygeco", deadline=None, max_examples=100 if SOAK else 40)
 settings.load_profile("pygeco")
 
 # Files that take longest come first, so that no process is left alone with one at the end.
@@ -80,3 +82,13 @@ def _one_thread():
     numba.set_num_threads(1)
     yield
     numba.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def terminals():
+    """Commands on terminals and other streams."""
+    from terminals import Terminals
+
+    found = Terminals()
+    yield found
+    found.close()

@@ -1,6 +1,7 @@
-"""The command line on pseudo-terminals: one process imports it, and forks for each command.
+"""The command line on pseudo-terminals and other streams: one process imports it, and forks for
+each command.
 
-As a script, it reads commands and environments as lines of JSON, and writes what is seen.
+As a script, it reads commands, environments and streams as lines of JSON, and writes what is seen.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 
 
 class Terminals:
-    """What a person sees of commands, on terminals of any width."""
+    """What a person sees of commands, on terminals of any width, and with any streams."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
@@ -22,7 +23,15 @@ class Terminals:
 
     def __call__(self, *arguments, columns: int = 120) -> tuple[int, str]:
         env = {"TERM": "xterm", "COLUMNS": str(columns), "NO_COLOR": "1"}
-        self.process.stdin.write(json.dumps([list(map(str, arguments)), env]) + "\n")
+        return self._ask(arguments, env, None)
+
+    def redirect(self, *arguments, streams, **env: str) -> int:
+        """The exit code, where the three streams are files of these names, or closed where None."""
+        given = [None if name is None else str(name) for name in streams]
+        return self._ask(arguments, env, given)[0]
+
+    def _ask(self, arguments, env, streams) -> tuple[int, str]:
+        self.process.stdin.write(json.dumps([list(map(str, arguments)), env, streams]) + "\n")
         self.process.stdin.flush()
         code, shown = json.loads(self.process.stdout.readline())
         return code, shown
@@ -31,11 +40,21 @@ class Terminals:
         self.process.communicate()
 
 
-def run_command(arguments: list[str], env: dict[str, str]) -> tuple[int, str]:
-    child, leader = pty.fork()
+def run_command(
+    arguments: list[str], env: dict[str, str], streams: list[str | None] | None
+) -> tuple[int, str]:
+    child, leader = pty.fork() if streams is None else (os.fork(), -1)
     if not child:
-        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
         os.environ |= env
+        for stream, name in enumerate(streams or ()):
+            if name is not None:
+                file = os.open(name, os.O_RDONLY if stream == 0 else os.O_WRONLY | os.O_CREAT)
+                os.dup2(file, stream)
+                os.close(file)
+        for stream, name in enumerate(streams or ()):
+            if name is None:
+                os.close(stream)
+        sys.stdin, sys.stdout, sys.stderr = map(open_stream, range(3))
         sys.argv = ["geco", *arguments]
         code = 1
         try:
@@ -43,19 +62,30 @@ def run_command(arguments: list[str], env: dict[str, str]) -> tuple[int, str]:
         except SystemExit as end:
             code = end.code or 0
         finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
+            for stream in filter(None, (sys.stdout, sys.stderr)):
+                stream.flush()
             os._exit(code)
     parts = []
-    while True:
+    while streams is None:
         try:
             parts.append(os.read(leader, 1 << 16))
         except OSError:
             break
         if not parts[-1]:
             break
-    os.close(leader)
+    if streams is None:
+        os.close(leader)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), b"".join(parts).decode()
+
+
+def open_stream(stream: int):
+    """As Python does at its start: none where it is closed."""
+    try:
+        os.fstat(stream)
+    except OSError:
+        return None
+    encoding = os.environ.get("PYTHONIOENCODING") or None
+    return os.fdopen(stream, "r" if stream == 0 else "w", encoding=encoding)
 
 
 if __name__ == "__main__":

@@ -90,10 +90,11 @@ def test_exponent(bench) -> None:
 
 def test_memory(bench, plan, monkeypatch) -> None:
     memory = importlib.import_module("sections.memory")
-    monkeypatch.delitem(memory.FITS, "path")  # the largest is a path too
-    found = bench.measure(["memory"], replace(plan, large=True, netflix=(2_000, (80, 70))))
-    if not found:
+    if not os.access(memory.REFS, os.W_OK):
         pytest.skip("this system does not let a process reset its peak")
+    answer = memory._child("path", 2_000, (80, 70), plan.memory_rank)  # one process for all
+    monkeypatch.setattr(memory, "_child", lambda *_: answer)
+    found = bench.measure(["memory"], replace(plan, large=True, netflix=(2_000, (80, 70))))
     lines = lines_of(found, "memory")
     assert "default fit, 2,000 cells" in lines
     assert lines["path, 2,000 cells"].wanted == pytest.approx(24 + 8 * 150 * (1 + 2) / 2_000)
@@ -137,9 +138,10 @@ def test_startup(bench, plan, monkeypatch, capsys) -> None:
         exec(startup.FIRST_FIT.format(settings=settings, cells=1_000, shape=(60, 50)), {})
         assert all(float(second) > 0 for second in capsys.readouterr().out.split())
     monkeypatch.setattr(startup, "IMPORTS", 1)
-    monkeypatch.delitem(startup.FITS, "Solver.paper()")
+    monkeypatch.setattr(startup, "FIRST_FIT", "print(0.25, 0.5)")  # the fits were made above
     lines = lines_of(bench.measure(["startup"], plan), "startup")
-    assert [line.wanted for line in lines.values()] == [1, 20, 3]
+    assert [line.wanted for line in lines.values()] == [1, 20, 3, 20, 3]
+    assert [line.figure for line in lines.values()][1:] == [0.25] * 4
 
 
 def test_unknown_section(bench, capsys) -> None:

@@ -88,8 +88,12 @@ def cvxpy_best(case, penalty):
     return float(cp.Problem(cp.Minimize(total + h)).solve(solver=cp.CLARABEL))
 
 
-@EVERY
-@pytest.mark.parametrize("penalty", [Trace(0.03), Ridge(0.03)], ids=["trace", "ridge"])
+# The trace norm with every case, the ridge with one of each kind.
+OPTIMA = [(name, Trace(0.03)) for name in CASES]
+OPTIMA += [(name, Ridge(0.03)) for name in ("features, multinomial", "quadratic", "sensing")]
+
+
+@pytest.mark.parametrize(("name", "penalty"), OPTIMA, ids=str)
 def test_convex_optimum_and_certificate(name, penalty):
     """At full rank the path ends at the global optimum; before, the certificate covers it."""
     case = CASES[name]
@@ -105,19 +109,19 @@ def test_convex_optimum_and_certificate(name, penalty):
         assert step.objective - best <= step.certificate.gap(trace_norm) + 1e-6
 
 
-@EVERY
-@pytest.mark.parametrize(
-    "solver",
-    [
-        replace(Solver.paper(), replacements=5),
-        replace(Solver.refitted(), replacements=5),
-        Solver(signs=True, replacements=2, refine=True),
-        Solver(correction="diagonal", signs=True, replacements=2),
-    ],
-    ids=["paper", "refitted", "refined", "diagonal"],
-)
-def test_variants_never_rise_and_know_their_value(name, solver):
-    case = CASES[name]
+SOLVERS = {
+    "paper": replace(Solver.paper(), replacements=5),
+    "refitted": replace(Solver.refitted(), replacements=5),
+    "refined": Solver(signs=True, replacements=2, refine=True),
+    "diagonal": Solver(correction="diagonal", signs=True, replacements=2),
+}
+# Two for each case, so that each meets several of every kind.
+PAIRS = [(name, list(SOLVERS)[(t + k) % 4]) for t, name in enumerate(CASES) for k in (0, 1)]
+
+
+@pytest.mark.parametrize(("name", "choice"), PAIRS)
+def test_variants_never_rise_and_know_their_value(name, choice):
+    case, solver = CASES[name], SOLVERS[choice]
     path = minimize(
         case.objective, min(2, *case.shape), solver, random_state=0, penalty=Ridge(1e-2)
     )

@@ -15,14 +15,6 @@ from pygeco.cli.console import report_errors
 from pygeco.data import read_ratings
 from pygeco.errors import ReadError
 from pygeco.errors.visible_text import HIDDEN
-from terminals import Terminals
-
-
-@pytest.fixture(scope="module")
-def terminals():
-    found = Terminals()
-    yield found
-    found.close()
 
 
 def is_harmless(text: str) -> bool:

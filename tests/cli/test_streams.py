@@ -7,6 +7,8 @@ import subprocess
 from cli_cases import GECO, frame
 from pygeco import MatrixCompletion
 
+ASCII = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
+
 
 def shell(command: str, **env: str) -> subprocess.CompletedProcess:
     whole = " ".join(f"'{part}'" for part in GECO)
@@ -16,27 +18,32 @@ def shell(command: str, **env: str) -> subprocess.CompletedProcess:
     )  # fmt: skip
 
 
-def test_closed_streams(hostile) -> None:
-    for command, code, said in (
-        (f"geco fit - -o {hostile}/new <&-", 3, "standard input is empty; give a file"),
-        (f"geco recommend {hostile}/m --user 1 >&-", 0, ""),
-        (f"geco recommend {hostile}/m --user 1 2>&-", 0, ""),
-        (f"geco similar {hostile}/m x <&- >&- 2>&-", 2, ""),
+def test_closed_streams(hostile, terminals, tmp_path) -> None:
+    out, error = tmp_path / "out", tmp_path / "error"
+    for arguments, streams, code, said in (
+        (("fit", "-", "-o", hostile / "new"), (None, out, error), 3, "standard input is empty"),
+        (("recommend", hostile / "m", "--user", "1"), (os.devnull, None, error), 0, ""),
+        (("recommend", hostile / "m", "--user", "1"), (os.devnull, out, None), 0, ""),
     ):
-        done = shell(command)
-        assert done.returncode == code
-        assert said in done.stderr
-        assert "Traceback" not in done.stderr
+        error.write_text("")
+        assert terminals.redirect(*arguments, streams=streams) == code
+        told = error.read_text()
+        assert said in told
+        assert "Traceback" not in told
+    assert "film" in out.read_text()
+    assert shell(f"geco similar {hostile}/m x <&- >&- 2>&-").returncode == 2
 
 
-def test_a_terminal_that_knows_ascii_only(tmp_path) -> None:
+def test_a_terminal_that_knows_ascii_only(terminals, tmp_path) -> None:
     ratings = frame()
     ratings["item"] = [f"é×{item}" for item in ratings.item]
     MatrixCompletion(1, penalty=None, random_state=0).fit(ratings).save(tmp_path / "m")
-    ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
-    told = shell(f"geco inspect {tmp_path}/m", **ascii_only)
+    told = shell(f"geco inspect {tmp_path}/m", **ASCII)
     assert told.returncode == 0, told.stderr
     assert r"\xe9xfilm" in told.stdout
-    told = shell(f"geco recommend {tmp_path}/m --user 1 --json", **ascii_only)
-    assert json.loads(told.stdout)["rows"][0]["item"].startswith("é×film")
-    assert told.stdout.isascii()
+    streams = (os.devnull, tmp_path / "out", tmp_path / "error")
+    arguments = ("recommend", tmp_path / "m", "--user", "1", "--json")
+    assert terminals.redirect(*arguments, streams=streams, **ASCII) == 0
+    printed = (tmp_path / "out").read_text()
+    assert json.loads(printed)["rows"][0]["item"].startswith("é×film")
+    assert printed.isascii()

@@ -1,14 +1,14 @@
 """What is seen of a fit while it runs, and how it ends in time."""
 
 import json
-import subprocess
+import os
 import time
 
 import pytest
 
 import pygeco
 from attribute_files import draw_world
-from cli_cases import GECO, on_a_terminal, run
+from cli_cases import run
 from pygeco import MatrixCompletion
 from pygeco.cli.console import Voice
 from pygeco.cli.watching import Watch
@@ -40,17 +40,20 @@ def test_every_long_part_listens_to_the_time_limit(options, said, home, tmp_path
         assert (whole["rank"], whole["stop"]) == (plain["rank"], plain["stop"])
 
 
-def test_a_terminal_shows_a_live_table_and_a_pipe_does_not(home, tmp_path) -> None:
+def test_a_terminal_shows_a_live_table_and_a_file_does_not(home, tmp_path, terminals) -> None:
     fit = ("fit", home / "ratings.csv", "-o", tmp_path / "m", "--rank", "4", "--penalty", "none",
            "--holdout", "0.1")  # fmt: skip
-    code, shown = on_a_terminal(*fit)
+    code, shown = terminals(*fit)
     assert code == 0
     for word in ("objective", "gap at most", "held-out RMSE", "seconds", "user = 'user'"):
         assert word in shown
-    piped = subprocess.run([*GECO, *map(str, fit)], capture_output=True, check=True, text=True)
-    assert piped.stderr == ""
-    assert "gap at most" not in piped.stdout
-    assert "\x1b" not in piped.stdout
+    streams = (os.devnull, tmp_path / "out", tmp_path / "error")
+    assert terminals.redirect(*fit, "--overwrite", streams=streams) == 0
+    assert (tmp_path / "error").read_text() == ""
+    printed = (tmp_path / "out").read_text()
+    assert "rank 4" in printed
+    assert "gap at most" not in printed
+    assert "\x1b" not in printed
 
 
 class Screen:

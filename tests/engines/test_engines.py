@@ -21,7 +21,11 @@ from pygeco.engines.cuda import work_items
 from pygeco.engines.cuda.driver import count_gpus
 from pygeco.engines.values import Ridges, Table
 
-SHAPES = [(1, 1), (1, 60), (30, 1), (23, 31), (3, 140)]
+# Each shape by row or by column, the plain one by both.
+ORDERS = [
+    ((1, 1), False), ((1, 60), True), ((30, 1), False), ((23, 31), False), ((23, 31), True),
+    ((3, 140), True),
+]  # fmt: skip
 TYPES = [np.float32, np.float64]
 gpu = pytest.mark.skipif(not count_gpus(), reason="no GPU")
 
@@ -89,7 +93,7 @@ class Problem:
         np.testing.assert_allclose(host(found), expected, rtol=0, atol=scale * 10.0**-digits)
 
 
-@pytest.fixture(params=[(shape, columns) for shape in SHAPES for columns in (False, True)], ids=str)
+@pytest.fixture(params=ORDERS, ids=str)
 def problem(request, engine):
     def make(dtype=np.float64, weights=True):
         return Problem(engine, request.param[0], dtype, weights, request.param[1])

@@ -25,7 +25,7 @@ CASES = {
 
 
 def ratings():
-    return make_ratings((300, 200), 12000, noise=0.1, rank=6)
+    return make_ratings((150, 100), 4000, noise=0.1, rank=6)
 
 
 def digest(model: MatrixCompletion) -> str:

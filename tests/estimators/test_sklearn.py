@@ -3,6 +3,7 @@
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pygeco import MatrixCompletion, Solver
+from soak import SOAK
 
 REPEATED = (
     "A row given twice is two rows of the matrix, with two entries in every u and a say of their "
@@ -17,12 +18,14 @@ EXPLAINED = {
 }
 
 
+OTHERS = [
+    MatrixCompletion(rank=1, penalty=None, biases=False, solver=Solver(correction="core")),
+    MatrixCompletion(rank=1),
+]
+
+
 @parametrize_with_checks(
-    [
-        MatrixCompletion(rank=1, penalty=None, biases=False, solver=Solver(correction="core")),
-        MatrixCompletion(rank=1),
-        MatrixCompletion(),
-    ],
+    [MatrixCompletion(), *(OTHERS if SOAK else [])],
     expected_failed_checks=lambda estimator: EXPLAINED,
 )
 def test_scikit_learn_checks(estimator, check) -> None:

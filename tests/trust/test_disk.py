@@ -173,17 +173,11 @@ def test_saves_and_checkpoints(trouble, monkeypatch) -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 @pytest.mark.parametrize("arguments", [("recommend", "m.geco", "--all"), ("inspect", "m.geco")])
-def test_standard_output_that_is_full(arguments, home) -> None:
-    with open("/dev/full", "wb") as out:
-        done = subprocess.run(
-            [sys.executable, "-c", "from pygeco.cli import main; main()", *arguments],
-            cwd=home,
-            stdout=out,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-    assert done.returncode == 4, done.stderr
-    assert done.stderr == (
+def test_standard_output_that_is_full(arguments, home, terminals, tmp_path) -> None:
+    told = [home / one if one == "m.geco" else one for one in arguments]
+    error = tmp_path / "error"
+    assert terminals.redirect(*told, streams=(os.devnull, "/dev/full", error)) == 4
+    assert error.read_text() == (
         f"geco {arguments[0]}: cannot write standard output: No space left on device; "
         "choose another place.\n"
     )

@@ -44,7 +44,7 @@ def model(settings, **more):
     return MatrixCompletion(random_state=0, **settings, **more)
 
 
-@law("models of one matrix in many forms", 12, 3000, tables(), st.sampled_from(SETTINGS))
+@law("models of one matrix in many forms", 8, 3000, tables(), st.sampled_from(SETTINGS))
 def test_every_form_of_the_data_gives_the_same_bits(X, settings) -> None:
     i, j = np.indices(X.shape)
     rows, cols = np.nonzero(~np.isnan(X))
@@ -61,7 +61,7 @@ def test_every_form_of_the_data_gives_the_same_bits(X, settings) -> None:
     np.testing.assert_array_equal(found, expected.ravel())
 
 
-@law("models saved and loaded", 12, 3000, tables(), st.sampled_from(SETTINGS))
+@law("models saved and loaded", 8, 3000, tables(), st.sampled_from(SETTINGS))
 def test_a_loaded_model_predicts_the_same_bits(tmp_path_factory, X, settings) -> None:
     i, j = np.indices(X.shape)
     fitted = model(settings).fit(X)
@@ -73,7 +73,7 @@ def test_a_loaded_model_predicts_the_same_bits(tmp_path_factory, X, settings) ->
         assert again.stop_reason_ is fitted.stop_reason_
 
 
-@law("models on another engine", 12, 3000, tables(), st.sampled_from(SETTINGS))
+@law("models on another engine", 8, 3000, tables(), st.sampled_from(SETTINGS))
 def test_every_engine_gives_the_same_predictions(X, settings) -> None:
     i, j = np.indices(X.shape)
     expected = model(settings).fit(X).predict(i, j)

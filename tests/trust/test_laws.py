@@ -14,7 +14,7 @@ PLAIN = {"extras": False, "engines": (None,), "types": (np.float64,)}
 SLACK = 2e-6  # what CVXPY may be off
 
 
-@law("paths that never rise", 24, 20_000, problems())
+@law("paths that never rise", 14, 20_000, problems())
 def test_the_objective_never_rises_and_is_what_it_says(case) -> None:
     path = case.fit()
     values = [case.value(np.zeros(case.shape)), *(step.objective for step in path)]
@@ -32,7 +32,7 @@ def test_the_objective_never_rises_and_is_what_it_says(case) -> None:
 
 @law(
     "certificates and theorems against true optima",
-    15,
+    10,
     3000,
     problems(losses=STATED, engines=(None,), types=(np.float64,), most=5),
     st.sampled_from([0.3, 2.0, 8.0]),
@@ -75,7 +75,7 @@ UNIQUE = {
 
 @law(
     "permutations",
-    16,
+    10,
     10_000,
     problems(**PLAIN, **UNIQUE),
     st.integers(0, 2**32 - 1),
@@ -89,7 +89,7 @@ def test_permuting_rows_and_columns_permutes_the_result(case, seed) -> None:
 
 @law(
     "transpositions",
-    16,
+    10,
     10_000,
     problems(corrections=("core", "diagonal"), **PLAIN, **UNIQUE),
 )
@@ -113,7 +113,7 @@ def test_transposing_keeps_the_optimum_of_the_trace_norm(case) -> None:
 
 @law(
     "scalings",
-    24,
+    14,
     10_000,
     problems(
         corrections=("core", "diagonal", "sweep"), **PLAIN, **UNIQUE | {"losses": ("squared",)}
@@ -124,7 +124,7 @@ def test_scaling_the_values_scales_the_result(case, scale) -> None:
     close(case.fit(), case.but(y=scale * case.y).fit(), lambda A: A, scale=scale)
 
 
-@law("continued fits", 24, 20_000, problems(penalties=(None, Ridge(0.02))))
+@law("continued fits", 14, 20_000, problems(penalties=(None, Ridge(0.02))))
 def test_a_fit_continued_is_the_fit_in_one_go(case) -> None:
     case = case.but(solver=Solver(**vars(case.solver) | {"pairs": 1}))
     whole = case.fit()
@@ -169,7 +169,7 @@ def test_a_weight_of_two_is_a_measurement_given_twice(seed, loss, intercept) -> 
 
 @law(
     "cells as measurements",
-    15,
+    10,
     5000,
     problems(most=6, **PLAIN, losses=("squared", "pseudo-huber")),
 )

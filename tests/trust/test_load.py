@@ -55,7 +55,7 @@ def test_every_kernel_on_all_cores_takes_turns() -> None:
 
 
 def test_fits_in_one_process() -> None:
-    found = loaded("fits", amount(30, 1000))
+    found = loaded("fits", amount(16, 1000))
     tried("fits in one process", found["done"])
 
 

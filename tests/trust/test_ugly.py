@@ -42,7 +42,7 @@ def cells(draw):
 
 @law(
     "paths of any cells",
-    80,
+    50,
     100_000,
     cells(),
     st.sampled_from(SOLVERS),
