@@ -127,18 +127,18 @@ def choose_power(known: Array) -> tuple[float, float, float]:
     best, found = -len(x) * np.log(deviation) + MIN_GAIN, (1.0, 1.0, 0.0)
     for sign in (1.0, -1.0):
         y = sign * x
-        shifts = [float(-y.min() + share * deviation) for share in SHIFTS]
-        shifts += [0.0] if y.min() > 0 else []
-        for shift in shifts:
-            logs = np.log(y + shift)
-            for power in POWERS:
-                t = logs if power == 0 else np.exp(power * logs) / power
-                spread = float(t.std())
-                if not (np.isfinite(spread) and spread > 0):
-                    continue
-                fit = -len(x) * np.log(spread) + (power - 1) * float(logs.sum())
-                if fit > best:
-                    best, found = fit, (power, sign, shift)
+        low = float(y.min())
+        shifts = np.array([share * deviation - low for share in SHIFTS] + [0.0] * (low > 0))
+        logs = np.log(y + shifts[:, None])
+        totals = logs.sum(axis=1)
+        for power in POWERS:
+            t = logs if power == 0 else np.exp(power * logs) / power
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                fits = -len(x) * np.log(t.std(axis=1)) + (power - 1) * totals
+            fits = np.where(np.isfinite(fits), fits, -np.inf)
+            at = int(np.argmax(fits))
+            if fits[at] > best:
+                best, found = float(fits[at]), (power, sign, float(shifts[at]))
     return found
 
 

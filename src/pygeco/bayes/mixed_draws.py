@@ -56,7 +56,7 @@ def draw_coordinates(Z: Array, table: MixedTable, rng: np.random.Generator) -> A
         [np.full(code.width, table.widen(k, DRAWN_WIDTH)) for k, code in enumerate(table.codes)]
     )
     out = np.where(known, Z, 0.0)
-    for rows, cols in list_gaps(known):
+    for rows, cols, _, _ in list_gaps(known):
         own = P[cols[:, :, None], cols[:, None, :]]
         centre = mean[cols] - np.linalg.solve(own, pull[rows, cols][:, :, None])[:, :, 0]
         L = np.linalg.cholesky(own)

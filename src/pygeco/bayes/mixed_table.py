@@ -155,8 +155,9 @@ def condition_rows(Z: Array, gaussian: TableGaussian, starts: NDArray[np.intp]) 
     widths = np.diff(starts)
     wide = np.flatnonzero(widths > 1).tolist()
     blocks = {k: np.zeros((len(Z), widths[k], widths[k])) for k in wide}
-    for rows, cols in list_gaps(known):
-        inverse = np.linalg.inv(P[cols[:, :, None], cols[:, None, :]])
+    for gap in list_gaps(known):
+        rows, cols = gap.rows, gap.cols
+        inverse = gap.invert(P)[gap.which]
         filled[rows, cols] -= (inverse @ pull[rows, cols][:, :, None])[:, :, 0]
         spread[rows, cols] = np.diagonal(inverse, axis1=1, axis2=2)
         for k in wide:

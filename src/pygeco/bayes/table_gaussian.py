@@ -13,6 +13,7 @@ evidence of matrix completion. Both are one form, Σ = V diag(s²) Vᵀ + noise 
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -148,29 +149,58 @@ def choose_strength(scatter: Array, n: int) -> float:
     ν = κ + d + 1, Γ_d the multivariate gamma function.
     """
     d, values = len(scatter), np.maximum(np.linalg.eigvalsh(scatter), 0.0)
+    logs = np.log(STRENGTHS[:, None] + values).sum(axis=1)
+    found = _sum_gammas(d, n) - (STRENGTHS + (d + 1 + n)) / 2 * logs
+    return float(STRENGTHS[np.argmax(found)])
+
+
+@lru_cache(maxsize=64)
+def _sum_gammas(d: int, n: int) -> Array:
+    """What of log p does not depend on the scatter, for each of `STRENGTHS`."""
     k = STRENGTHS[:, None]
     nu, j = k + d + 1, np.arange(d)
     terms = scipy.special.gammaln((nu + n - j) / 2) - scipy.special.gammaln((nu - j) / 2)
-    terms += nu / 2 * np.log(k) - (nu + n) / 2 * np.log(k + values)
-    return float(STRENGTHS[np.argmax(terms.sum(axis=1))])
+    terms += nu / 2 * np.log(k)
+    return np.asarray(terms.sum(axis=1))
 
 
-def list_gaps(known: NDArray[np.bool_]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Rows with the same number of missing cells, as many as there is room for, and which."""
+class Gaps(NamedTuple):
+    """Some rows (n, 1) with u missing cells each, at `cols` (n, u): rows of `patterns` (p, u).
+
+    Where columns are few, so are patterns: what follows from one is found once. cols is
+    patterns[which].
+    """
+
+    rows: NDArray[np.intp]
+    cols: NDArray[np.intp]
+    patterns: NDArray[np.intp]
+    which: NDArray[np.intp]
+
+    def invert(self, P: Array) -> Array:
+        """The inverse of P within the missing cells, pattern by pattern (p, u, u)."""
+        at = self.patterns
+        return np.linalg.inv(P[at[:, :, None], at[:, None, :]])
+
+
+def list_gaps(known: NDArray[np.bool_]) -> list[Gaps]:
+    """Rows with the same number of missing cells, as many as there is room for."""
     missing = np.sum(~known, axis=1)
     found = []
     for u in np.unique(missing[missing > 0]):
         rows = np.flatnonzero(missing == u)
         for part in parts(len(rows), max(1, ROOM // int(u) ** 2)):
-            cols = np.nonzero(~known[rows[part]])[1].reshape(-1, u)
-            found.append((rows[part, None], cols))
+            bits = np.packbits(known[rows[part]], axis=1)
+            keys = bits.view(np.dtype((np.void, bits.shape[1])))[:, 0]
+            _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+            patterns = np.nonzero(~known[rows[part][first]])[1].reshape(-1, u)
+            found.append(Gaps(rows[part, None], patterns[which], patterns, which))
     return found
 
 
 def _fill(
     X: Array,
     known: NDArray[np.bool_],
-    gaps: list[tuple[NDArray[np.intp], NDArray[np.intp]]],
+    gaps: list[Gaps],
     mean: Array,
     precision: Array,
 ) -> tuple[Array, Array]:
@@ -181,9 +211,11 @@ def _fill(
     """
     d, P = len(mean), precision
     pull, filled, spread = np.where(known, X - mean, 0.0) @ P, X.copy(), np.zeros(d * d)
-    for rows, cols in gaps:
-        own = np.linalg.inv(P[cols[:, :, None], cols[:, None, :]])
-        filled[rows, cols] = mean[cols] - (own @ pull[rows, cols][:, :, None])[:, :, 0]
-        at = cols[:, :, None] * d + cols[:, None, :]
-        spread += np.bincount(at.ravel(), weights=own.ravel(), minlength=d * d)
+    for gap in gaps:
+        rows, cols, patterns, which = gap
+        own = gap.invert(P)
+        filled[rows, cols] = mean[cols] - (own[which] @ pull[rows, cols][:, :, None])[:, :, 0]
+        at = patterns[:, :, None] * d + patterns[:, None, :]
+        times = np.bincount(which, minlength=len(patterns))[:, None, None]
+        spread += np.bincount(at.ravel(), weights=(times * own).ravel(), minlength=d * d)
     return filled, spread.reshape(d, d)

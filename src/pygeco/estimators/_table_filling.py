@@ -20,7 +20,8 @@ from pygeco.arrays.kinds import parts
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes.column_codes import Code, NumberCode, ValueCode
-from pygeco.bayes.mixed_fit import MAX_FIT_ROWS, ColumnTrial, MixedFit, Plan, fit_mixed
+from pygeco.bayes.column_trials import ColumnTrial
+from pygeco.bayes.mixed_fit import MAX_FIT_ROWS, MixedFit, Plan, fit_mixed
 from pygeco.bayes.mixed_table import Belief, MixedTable
 from pygeco.io.column_kinds import Columns, find_fields
 from pygeco.io.tables import is_table
