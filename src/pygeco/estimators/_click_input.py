@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import foreign, host
+from pygeco.engines import LocalEngine
 from pygeco.errors import ClicksWarning
 from pygeco.estimators._input import make_entries
 from pygeco.estimators._recognize import Taken, as_pairs_table, take_cells
@@ -50,6 +51,12 @@ def make_click_entries(
     estimator: ImplicitCompletion, X: Any, y: Any, columns: Sequence[Column] | str | None
 ) -> Entries:
     """The clicks to fit, whose values are their weights; the estimator keeps their ids."""
+    engine: Any = estimator.engine
+    if engine == "dask" or not (engine is None or isinstance(engine, (str, LocalEngine))):
+        raise ValueError(
+            "engine: ImplicitCompletion fits on one machine; on a cluster pygeco.Clicks is "
+            "minimized by minimize or algorithm.alternation.alternate."
+        )
     got = take_clicks(X, y, columns)
     estimator.row_ids_, estimator.column_ids_, estimator.table_columns_ = got[1:4]
     entries = read_click_entries(estimator, got.X, reset=True)

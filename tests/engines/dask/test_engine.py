@@ -16,7 +16,19 @@ from distributed import Client, KilledWorker, LocalCluster
 
 import forked_workers  # noqa: F401
 from noise_cases import make_noisy_cells
-from pygeco import Dense, Entries, LowRank, MatrixCompletion, Ridge, Solver, engines, minimize
+from pygeco import (
+    Clicks,
+    Dense,
+    Entries,
+    ImplicitCompletion,
+    LowRank,
+    MatrixCompletion,
+    Ridge,
+    Solver,
+    engines,
+    minimize,
+)
+from pygeco.algorithm.alternation import alternate, frequency_ridges
 from pygeco.bayes.evidence import fit_evidence
 from pygeco.bayes.likelihoods.base import polya_gamma_mean, polya_gamma_variance
 from pygeco.bayes.likelihoods.labels import Labels
@@ -232,6 +244,25 @@ OPERATIONS = {
     "some of all": lambda x: np.any(x > 2) + 2 * np.all(x < 9),
     "condition": lambda x: np.where(x > 0, x, -1.0).astype(np.float32),
 }
+
+
+def test_clicks_before_a_background(client) -> None:
+    """Values, gradients, certificates and both half-sweeps of `Clicks`, and alternation."""
+    given, powers = (ROWS, COLS, VALUES, SHAPE), {"row_power": 0.5, "column_power": 0.25}
+    plain, other = Clicks(given, **powers), Clicks(given, engine=client, **powers)
+    same_path(plain, other, 2, SWEEP, Ridge(1e-4))
+    same_path(plain, other, 2, Solver(correction="core"))
+    found = []
+    for objective in (plain, other):
+        ridges = dict(
+            zip(("row_ridge", "column_ridge"), frequency_ridges(objective, 0.01), strict=True)
+        )
+        found.append(alternate(objective, 3, n_sweeps=2, random_state=0, **ridges))
+    assert found[1].objectives == pytest.approx(found[0].objectives, rel=1e-9)
+    one, two = found[0].U @ found[0].V.T, found[1].U.get() @ found[1].V.T
+    np.testing.assert_allclose(two, one, rtol=1e-5, atol=1e-9)
+    with pytest.raises(ValueError, match="engine: ImplicitCompletion fits on one machine"):
+        ImplicitCompletion(engine=client).fit((ROWS, COLS))
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

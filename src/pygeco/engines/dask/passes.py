@@ -116,7 +116,8 @@ class Dask(SlabStore):
         drawn = ridges.noise is not None
         mean, variance = field(1) if drawn else None, field(2) if variances else None
         uncertainty: Any = LaterSum(self.grid, Node(operator.getitem, node, 3))
-        return Solved(field(0), mean, variance, uncertainty)
+        left: Any = LaterSum(self.grid, Node(operator.getitem, node, 4))
+        return Solved(field(0), mean, variance, uncertainty, left)
 
     def map_groups(self, cells: Cells, job: GroupJob, other: Array, *own: Array) -> Array:
         if is_by_column(cells):  # every slab has some cells of a column

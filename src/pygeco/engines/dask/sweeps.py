@@ -15,7 +15,7 @@ from pygeco.engines.values import Cells, Ridges, Solved
 
 # Of `Ridges`: what goes with the partner's side, and with the side that is swept.
 PARTNER = ("partner", "bias", "variance", "bias_variance")
-OWN = ("ridge", "noise", "shift")
+OWN = ("ridge", "noise", "background", "shift")
 
 
 def solve_rows(
@@ -40,8 +40,10 @@ def column_tables(
     variance: Array | None,
     bias_variance: Array | None,
     offsets: bool,
-) -> tuple[Array, Array]:
-    """A slab's share in the systems of all columns, packed (n, width), and in partnerᵀ partner."""
+) -> tuple[Array, Array, float]:
+    """A slab's share in the systems of all columns, packed (n, width), in partnerᵀ partner, and in
+    the sum of weighted squares Σ w y².
+    """
     s, dtype = partner.shape[1], partner.dtype
     flat, lanes = pad_rows(partner)
     zero = np.zeros(len(partner), dtype)
@@ -57,15 +59,31 @@ def column_tables(
         zero if bias_variance is None else bias_variance.astype(dtype),
         out,
     )
-    return out, partner.T @ partner
+    return out, partner.T @ partner, _sum_squares(cells)
+
+
+def _sum_squares(cells: Cells) -> float:
+    """Σ w y² of a slab's cells in these groups."""
+    own = slice(int(cells.pointers[0]), int(cells.pointers[-1]))
+    y = cells.values[own].astype(float)
+    return float(y @ (cells.weights[own] * y) if len(cells.weights) else y @ y)
 
 
 def solve_columns(
-    sums: tuple[Array, Array], start: Array, rest: dict[str, Any], known: bool, variances: bool
+    sums: tuple[Array, Array, float],
+    start: Array,
+    rest: dict[str, Any],
+    known: bool,
+    variances: bool,
 ) -> tuple[Solved, Array]:
     """The columns' solutions. `rest` is what `Ridges` says of the columns themselves."""
-    packed, gram = sums
+    packed, gram, squares = sums
     n, d = start.shape
+    background = rest["background"]
+    if background is not None:
+        diagonal = [k * (k + 3) // 2 for k in range(d)]
+        packed = packed.copy()
+        packed[:, diagonal] += background[:, None] * rest["spectrum"]
     dtype = start.dtype
     offsets, noise = bool(rest["offsets"]), rest["noise"]
     none = np.zeros((0, d))
@@ -97,6 +115,9 @@ def solve_columns(
         variance.astype(dtype) if variances else None,
         float(uncertainty.sum()),
     )
+    if background is not None:
+        sides = packed[:, d * (d + 1) // 2 :][:, :d].astype(float)
+        found = found._replace(unexplained=squares - float(np.sum(sides * out)))
     return found, gram
 
 
@@ -106,4 +127,5 @@ def join_blocks(found: list[Solved]) -> Solved:
         return found[0]
     arrays = zip(*(block[:3] for block in found), strict=True)
     whole: list[Any] = [None if some[0] is None else np.concatenate(some) for some in arrays]
-    return Solved(whole[0], whole[1], whole[2], sum(block.uncertainty for block in found))
+    sums = (sum(getattr(block, name) for block in found) for name in ("uncertainty", "unexplained"))
+    return Solved(whole[0], whole[1], whole[2], *sums)

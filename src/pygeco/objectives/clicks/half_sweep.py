@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pygeco.arrays.kinds import HOST, distant
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.values import Cells, Ridges
 
@@ -46,7 +47,8 @@ def sweep_rows(
     hold = float(background.min()) * max(0.0, float(e[0])) + float(ridge.min())
     turned = engine.rotate(partner, Q.astype(partner.dtype))
     if start is None:
-        begin: Array = np.zeros_like(partner, shape=(cells.groups, s))
+        like = HOST if distant(partner) else partner  # columns beside rows on a cluster are here
+        begin: Array = np.zeros_like(like, shape=(cells.groups, s), dtype=partner.dtype)
     else:
         begin = engine.rotate(start.astype(partner.dtype), Q.astype(partner.dtype))
     ridges = Ridges(

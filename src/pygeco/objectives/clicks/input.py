@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from pygeco.arrays.kinds import Array, as_array, contiguous, on
+from pygeco.arrays.kinds import HOST, Array, as_array, contiguous, on
 from pygeco.engines import Cells, Engine, LocalEngine, choose_engine
 from pygeco.objectives.entries.objective import Entries
 
@@ -28,17 +28,15 @@ def read_clicks(X: Any, targets: ArrayLike, dtype: DTypeLike | None, engine: Any
     """The clicks of a sparse matrix or of triplets, in one precision."""
     rows, cols, data, shape = _split_clicks(X)
     found = choose_engine(engine, data)
-    if not isinstance(found, LocalEngine):
-        raise ValueError(
-            f"engine: {found.name!r} does not sweep clicks; use engine='cpu' or 'cuda'."
-        )
+    # A cluster takes the clicks from here, and places them itself.
+    like = found.kind if isinstance(found, LocalEngine) else HOST
     real = _choose_dtype(data, dtype)
-    w = contiguous(on(data, found.kind), real)
+    w = contiguous(on(data, like), real)
     if w.ndim != 1 or not len(w):
         raise ValueError("X: has no click; at least one is needed.")
     if not (bool(np.all(np.isfinite(w))) and float(w.min()) >= 0 and float(w.max()) > 0):
         raise ValueError("X: weights of clicks must be finite, ≥ 0 and not all zero.")
-    rows, cols = on(rows, found.kind), on(cols, found.kind)
+    rows, cols = on(rows, like), on(cols, like)
     y = _read_targets(targets, w)
     plain = bool(np.all(w == 1))
     return Given(rows, cols, y, None if plain else w, shape, found)

@@ -51,7 +51,7 @@ class Clicks(Objective):
         What to do with a target that is given more than once; see `Entries`.
     dtype : float32, float64 or None, default=None
         The precision of the passes; by default float64 where the weights are, else float32.
-    engine : "cpu", "cuda" or None, default=None
+    engine : "cpu", "cuda", Dask client or None, default=None
         Where passes over the clicks run; by default where the weights are already.
 
     Examples
