@@ -8,12 +8,14 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import parts
 from pygeco.arrays.low_rank import Array
+from pygeco.engines.cpu import column_kernels
 from pygeco.engines.cpu.background_sweep import solve_rows
 from pygeco.engines.cpu.threads import each
 from pygeco.engines.cpu.vectors import BYTES
 from pygeco.engines.values import Cells, Ridges, Solved
 
 BLOCK_ROWS = 8192  # of a tall array that are multiplied at once, on one core
+PAD_ROWS = 1024  # that a thread pads at once
 MAX_BLOCKS = 512  # of rows that a thread takes at once
 MIN_ROW_WORK = 16  # what a cell costs beside the products with its row's others, in such products
 
@@ -88,6 +90,8 @@ def pad_rows(factor: Array, scale: Array | None = None) -> tuple[Array, int]:
     if s == width and scale is None:
         return np.ascontiguousarray(factor).reshape(-1), width
     out = np.empty((n, width), factor.dtype)
-    out[:, s:] = 0
-    np.multiply(factor, 1 if scale is None else scale[:, None], out=out[:, :s])
+    none = np.zeros(0, factor.dtype)
+    scales = none if scale is None else np.ascontiguousarray(scale, factor.dtype)
+    parts = -(-n // PAD_ROWS)
+    column_kernels.pad(np.ascontiguousarray(factor), scales, PAD_ROWS, parts, out)
     return out.reshape(-1), width

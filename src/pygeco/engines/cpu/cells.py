@@ -19,6 +19,8 @@ MAX_CACHED_SUMS = 1 << 16  # that stay in the cache of a core, about
 MIN_CELLS_PER_SUM = 256  # for sums to be scattered into
 MAX_SCATTER_RUNS = 64  # that scatter side by side
 RUN_CELLS_PER_SUM = 64  # of each run, at least
+MAX_SORTING_RUNS = 32  # of cells that are sorted side by side
+SORTED_CELLS_PER_PLACE = 8  # of all runs, at least: their places cost a byte a cell then
 
 
 def both_orders(
@@ -97,11 +99,13 @@ def scatter_runs(cells: Cells, size: int) -> NDArray[np.int64]:
 def _group(
     major: NDArray[Any], minor: NDArray[Any], values: Array, groups: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
-    pointers = np.zeros(groups + 1, np.int64)
+    """Triplets in any order, grouped by `major`, in their order within a group. O(|E|)."""
+    runs = np.linspace(0, len(major), _count_runs(len(major), groups) + 1).astype(np.int64)
+    pointers, places = _find_places(lend(major), runs, groups)
     indices = np.empty(len(values), np.int32)
     given = _carry(values)
     out = np.empty_like(given)
-    products.group(lend(major), lend(minor), lend(given), pointers, indices, out)
+    products.put_triplets(major, minor, given, runs, places, indices, out)
     return pointers, indices, _bring(out, values)
 
 
@@ -111,13 +115,48 @@ def _transpose(
     from_values: Array,
     groups: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
-    pointers = np.zeros(groups + 1, np.int64)
     indices = np.empty_like(from_indices)
-    carried = _carry(from_values)
-    out = np.empty_like(carried)
-    given = lend(from_pointers), lend(from_indices), lend(carried)
-    products.transpose(*given, pointers, indices, out)
+    given = _carry(from_values)
+    out = np.empty_like(given)
+    pointers = transpose_into(indices, out, from_pointers, from_indices, given, groups)
     return pointers, indices, _bring(out, from_values)
+
+
+def transpose_into(
+    indices: NDArray[np.int32],
+    values: NDArray[Any],
+    from_pointers: NDArray[np.int64],
+    from_indices: NDArray[np.int32],
+    from_values: NDArray[Any],
+    groups: int,
+) -> NDArray[np.int64]:
+    """The same cells in the other order, each group sorted; gives its pointers. O(|E|)."""
+    bounds = block_bounds(from_pointers, _count_runs(int(from_pointers[-1]), groups))
+    pointers, places = _find_places(from_indices, from_pointers[bounds], groups)
+    given = from_pointers, from_indices, from_values
+    products.put_transposed(*given, bounds, places, indices, values)
+    return pointers
+
+
+def _count_runs(cells: int, groups: int) -> int:
+    """How many threads sort side by side: each has places of its own in all groups."""
+    return int(np.clip(cells // (SORTED_CELLS_PER_PLACE * max(groups, 1)), 1, MAX_SORTING_RUNS))
+
+
+def _find_places(
+    major: NDArray[Any], runs: NDArray[np.int64], groups: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each group begins, and in it the cells of each run."""
+    places = np.zeros((len(runs) - 1, groups), np.int64)
+    products.count_majors(major, runs, places)
+    pointers = np.zeros(groups + 1, np.int64)
+    np.cumsum(places.sum(axis=0), out=pointers[1:])
+    begin = pointers[:-1].copy()
+    for run in places:
+        count = run.copy()
+        run[:] = begin
+        begin += count
+    return pointers, places
 
 
 def _carry(values: Any) -> NDArray[Any]:

@@ -72,3 +72,15 @@ def moments(b, factor, bias, variance, bias_variance, some, less, guess, rows, s
             for q in range(k + np.uint64(1)):
                 total[at + q] = fused(x[k], x[q], total[at + q])
             at += d
+
+
+@spread("parts")
+def pad(b, X, scale, rows, parts, out):
+    """The rows of X, times `scale` where there is one, with zeros behind them up to out's width."""
+    columns, width = np.uint64(X.shape[1]), np.uint64(out.shape[1])
+    for i in range(np.uint64(b * rows), np.uint64(min((b + 1) * rows, len(X)))):
+        factor = scale[i] if len(scale) else X.dtype.type(1)
+        for k in range(columns):
+            out[i, k] = factor * X[i, k]
+        for k in range(columns, width):
+            out[i, k] = 0

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.coded import Coded
 from pygeco.engines.cpu import products
-from pygeco.engines.cpu.cells import block_bounds
+from pygeco.engines.cpu.cells import block_bounds, transpose_into
 from pygeco.engines.protocol import Engine
 from pygeco.engines.values import Cells
 
@@ -47,11 +47,11 @@ class RowFiller:
         """
         if not np.array_equal(self.place, self.pointers[1:]):
             return None
-        pointers = np.zeros(columns + 1, np.int64)
         indices, values = np.empty_like(self.indices), np.empty_like(self.values)
-        products.transpose(self.pointers, self.indices, self.values, pointers, indices, values)
-        self.pointers[:] = 0
-        products.transpose(pointers, indices, values, self.pointers, self.indices, self.values)
+        own = self.pointers, self.indices, self.values
+        pointers = transpose_into(indices, values, *own, columns)
+        groups = len(self.pointers) - 1
+        transpose_into(self.indices, self.values, pointers, indices, values, groups)
         return (
             self._make_cells(self.pointers, self.indices, self.values, engine),
             self._make_cells(pointers, indices, values, engine),

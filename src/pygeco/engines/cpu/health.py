@@ -12,8 +12,8 @@ from pygeco.engines.cpu import products, sweep
 
 # The kernels that a matvec, a half-sweep and the grouping of cells run.
 KERNELS = (
-    products.group,
-    products.transpose,
+    products.put_triplets,
+    products.put_transposed,
     products.matvec,
     products.residuals,
     sweep.half_sweep,

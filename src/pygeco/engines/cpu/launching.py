@@ -164,6 +164,9 @@ def claim(typing_context, counter):
 @njit(cache=True, parallel=True)
 def _run_parts(function, bound, count, threads):
     """Each part by the thread that is free first: parts and cores are not all alike."""
+    if count == 1:
+        call_at(function, (bound, np.int64(0)))
+        return
     counter = np.zeros(1, np.int64)
     for _ in numba.prange(min(threads, count)):
         part = claim(counter)

@@ -29,17 +29,19 @@ _ONE, _TWO, _THREE, _FOUR, _EIGHT = (np.uint64(k) for k in (1, 2, 3, 4, 8))
 AHEAD = np.uint64(16)  # cells
 
 
-@njit(cache=True)
-def group(major, minor, values, pointers, indices, out):
-    """Cells as triplets, in any order, grouped by `major`. `pointers` (n + 1) starts at zero."""
-    for e in range(len(major)):
-        pointers[major[e] + 1] += 1
-    for i in range(len(pointers) - 1):
-        pointers[i + 1] += pointers[i]
-    place = pointers[:-1].copy()
-    for e in range(len(major)):
-        at = place[major[e]]
-        place[major[e]] = at + 1
+@spread("counts")
+def count_majors(b, major, runs, counts):
+    """counts[b, i] = how many cells of run b have i as their major index."""
+    for e in range(runs[b], runs[b + 1]):
+        counts[b, major[e]] += 1
+
+
+@spread("places")
+def put_triplets(b, major, minor, values, runs, places, indices, out):
+    """The cells of run b, each at the next of its places, which begin at places[b]."""
+    for e in range(runs[b], runs[b + 1]):
+        at = places[b, major[e]]
+        places[b, major[e]] = at + 1
         indices[at] = minor[e]
         out[at] = values[e]
 
@@ -57,20 +59,15 @@ def place(rows, cols, values, free, pointers, indices, out):
     return True
 
 
-@njit(cache=True)
-def transpose(from_pointers, from_indices, from_values, pointers, indices, out):
-    """The same cells in the other order, each group sorted. `pointers` starts at zero."""
-    for e in range(from_pointers[-1]):
-        pointers[from_indices[e] + 1] += 1
-    for i in range(len(pointers) - 1):
-        pointers[i + 1] += pointers[i]
-    place = pointers[:-1].copy()
-    for i in range(len(from_pointers) - 1):
-        for e in range(from_pointers[i], from_pointers[i + 1]):
-            at = place[from_indices[e]]
-            place[from_indices[e]] = at + 1
+@spread("places")
+def put_transposed(b, pointers, major, values, bounds, places, indices, out):
+    """The same of cells in groups: those of run b are of groups bounds[b] … bounds[b + 1] − 1."""
+    for i in range(bounds[b], bounds[b + 1]):
+        for e in range(pointers[i], pointers[i + 1]):
+            at = places[b, major[e]]
+            places[b, major[e]] = at + 1
             indices[at] = i
-            out[at] = from_values[e]
+            out[at] = values[e]
 
 
 @spread("blocks", ends=1)
