@@ -151,7 +151,7 @@ def test_attributes_of_columns_are_at_hand(client, tmp_path) -> None:
     np.testing.assert_array_equal(there.cols[1].diagonal, here.cols[1].diagonal)
     V = rng.standard_normal((sum(sizes), 3)).astype(np.float32)
     np.testing.assert_array_equal(there.cols[1].X.matmat(V), here.cols[1].X.matmat(V))
-    # Products of patterns are sums over slabs, in double precision on either engine.
+    # Products of patterns are sums over slabs: of runs of cells in single precision, which differ.
     for own, other in ((there.rows[0], here.rows[0]), (there.cols[0], here.cols[0])):
         m, n = other.X.shape
         X, Y = (rng.standard_normal((size, 3)).astype(np.float32) for size in (n, m))
@@ -160,7 +160,7 @@ def test_attributes_of_columns_are_at_hand(client, tmp_path) -> None:
             (own.X.rmatmat(Y), other.X.rmatmat(Y)),
         ):
             error = np.abs(host(found) - wanted).max() / np.abs(wanted).max()
-            assert error < 2e-7
+            assert error < 5e-7
     model = MatrixCompletion(2, engine="dask", random_state=0)
     with pytest.raises(ValueError, match=r"column_attributes: 8 ids, such as 410, have no cells"):
         model.fit(parts, column_attributes=films)
