@@ -1,11 +1,16 @@
 """Matrix Market files."""
 
+import io
+
 import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
 
 from pygeco.data import read_ratings
+from pygeco.engines.cpu.text_kernels import parse_lines
+from pygeco.io import matrix_market
+from pygeco.io.matrix_market import read_market
 
 
 @pytest.mark.parametrize("kind", ["coordinate", "dense", "pattern", "symmetric"])
@@ -23,3 +28,79 @@ def test_matrix_market(kind, tmp_path) -> None:
     ).to_numpy()
     wanted = matrix.toarray()
     np.testing.assert_array_equal(back, wanted != 0 if kind == "pattern" else wanted)
+
+
+LISTED = b"%%MatrixMarket matrix coordinate real general\n% a remark\n30 20 "
+
+
+@pytest.mark.parametrize("least", [0, 1 << 30])
+@pytest.mark.parametrize("size", [1, 7, 64, 1 << 24])
+@pytest.mark.parametrize("form", ["plain", "tabs", "spaces", "trailing", "signs", "blank", "mixed"])
+def test_any_spacing_in_any_blocks(monkeypatch, size, form, least) -> None:
+    monkeypatch.setattr(matrix_market, "BLOCK_BYTES", size)
+    monkeypatch.setattr(matrix_market, "MIN_FAST_BYTES", least)
+    rng = np.random.default_rng(0)
+    rows, cols = np.divmod(rng.choice(600, 50, replace=False), 20)
+    values = np.concatenate([rng.standard_normal(10), np.round(rng.standard_normal(40), 3)])
+    lines = [f"{i + 1} {j + 1} {x!r}" for i, j, x in zip(rows, cols, values.tolist(), strict=True)]
+    changed = {
+        "tabs": lambda line: line.replace(" ", "\t"),
+        "spaces": lambda line: "  " + line.replace(" ", "   "),
+        "trailing": lambda line: line + " ",
+        "signs": lambda line: "+" + line,
+        "blank": lambda line: line + "\n",
+    }
+    change = changed.get(form, lambda line: line)
+    text = [change(line) for line in lines]
+    if form == "mixed":
+        text[30:] = [changed["spaces"](line) for line in text[30:]]
+    found = read_market(io.BytesIO(LISTED + b"50\n" + "\n".join(text).encode()))
+    for one, other in zip(found[:3], (rows, cols, values), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert (found.rows.dtype, found.values.dtype) == (np.int64, np.float64)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"1 1 2.5.3\n1 2 3\n", "."),
+        (b"1 1 2abc\n1 2 3\n", "."),
+        (b"1 1-2\n1 2 3\n", "."),
+        (b"1 1 2\n1 2 1e\n", "."),
+        (b"1 1 2\n1 2 -\n", "."),
+        (b"1 1 2\n1 2 1e-\n", "."),
+        (b"1 1 2\n", "it says that it has 2 entries, but 1 lines"),
+        (b"1 1 2\n1 2 3\n1 3 4\n", "it says that it has 2 entries, but 3 lines"),
+        (b"", "it says that it has 2 entries, but 0 lines"),
+        (b"1 1 2\n31 2 3\n", "outside of 30 × 20"),
+        (b"1 1 2\n0 2 3\n", "outside of 30 × 20"),
+        (b"1 1 2\n1 -2 3\n", "outside of 30 × 20"),
+        (b"1 1 2\n1.5 2 3\n", "outside of 30 × 20"),
+        (b"1 1 2\n99999999999999999999 2 3\n", "outside of 30 × 20"),
+        (b"1 1 2\n1 2\n", "."),
+        (b"1 1\n1 2\n", "a line has 2 numbers, where there should be 3"),
+        (b"1 1 2 4\n1 2 3 5\n", "a line has 4 numbers"),
+        (b"1 1 2\n% 2 3\n", "."),
+        (b"1 1 2\n1 2 NA\n", "."),
+        (b"1 1 2\n1 2 \xff\x00\n", "."),
+    ],
+)
+@pytest.mark.parametrize("least", [0, 1 << 30])
+def test_what_does_not_fit_is_an_error(monkeypatch, text, words, least) -> None:
+    monkeypatch.setattr(matrix_market, "MIN_FAST_BYTES", least)
+    with pytest.raises(ValueError, match=words):
+        read_market(io.BytesIO(LISTED + b"2\n" + text))
+
+
+def test_short_numbers_are_the_nearest_ones() -> None:
+    texts = ["0", "-0", "5", "0.1", "-12.75", "3.", ".5", "1e5", "1E-3", "2.5e+3", "1e22", "1e-22"]
+    texts += ["123456789012345", "0.000123", "99999999.9999999", "1.5e-10"]
+    block = "\n".join(texts).encode()
+    values = np.empty(len(texts))
+    none = np.empty(0, np.int64)
+    count = parse_lines(np.frombuffer(block, np.uint8).copy(), False, none, none, values)
+    assert count == len(texts)
+    assert values.tobytes() == np.array([float(text) for text in texts]).tobytes()
+    for odd in (b"1e23", b"1234567890123456", b"nan", b"inf", b"+1", b"1 2", b"0x1", b"1_0"):
+        text = np.frombuffer(odd, np.uint8).copy()
+        assert parse_lines(text, False, none, none, values) == -1

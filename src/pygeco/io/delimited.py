@@ -5,14 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 from pygeco.errors import ReadError
 from pygeco.io.sources import HEAD_BYTES, Source
 from pygeco.io.tables import pyarrow
 from pygeco.io.text_ids import replace_commas
+from pygeco.io.whole_numbers import (
+    MISSING,
+    PaddedNumberError,
+    find_whole_columns,
+    watch_numbers,
+)
 
 SEPARATORS = ("::", "\t", ",", ";", "|", " ")
 WORDS = {"\t": "tab-separated", ",": "CSV", " ": "space-separated"}
@@ -116,16 +122,28 @@ def find_separator(lines: list[str]) -> str | None:
     return max(signs, key=lambda sign: max(counts[sign]), default=None)
 
 
-def read_delimited(file: Source, at: list[int], roles: list[str], how: Sniffed) -> Any:
-    """The columns at these places: ratings as numbers where they are, all else as text."""
+def read_delimited(
+    file: Source, at: list[int], roles: list[str], how: Sniffed, texts: Collection[str] = ()
+) -> Any:
+    """The columns at these places: ratings as numbers where they are, all else as text.
+
+    Ids that are whole numbers, and are written as such, are read as numbers; those of `texts` not.
+    """
     pa = pyarrow()
+    table = _read_whole(file, at, roles, how, texts)
+    if table is not None:
+        return table
     attempts = [(False, "utf8", False), (True, "utf8", False), (True, "latin-1", False)]
     if b'\\"' in file.head:  # quotes within quotes, as MySQL writes them
         attempts = [(text_only, encoding, True) for text_only, encoding, _ in attempts]
     for text_only, encoding, escaped in attempts:
-        texts = [k for k, role in zip(at, roles, strict=True) if text_only or role != "rating"]
+        kinds = {
+            k: pa.string()
+            for k, role in zip(at, roles, strict=True)
+            if text_only or role != "rating"
+        }
         try:
-            table = _read(file, how, at, texts, encoding, escaped)
+            table = _read(file, how, at, kinds, encoding, escaped)
         except pa.ArrowInvalid as error:
             told = str(error)
             if "conversion error" in told or "UTF8" in told:
@@ -140,8 +158,34 @@ def read_delimited(file: Source, at: list[int], roles: list[str], how: Sniffed) 
     raise ReadError(f"{file.name} is not text in UTF-8 or Latin-1; convert it.")
 
 
+def _read_whole(
+    file: Source, at: list[int], roles: list[str], how: Sniffed, texts: Collection[str]
+) -> Any:
+    """The columns where all ids are whole numbers; None where they must be read as text."""
+    pa = pyarrow()
+    places = dict(zip(roles, at, strict=True))
+    words = [places[role] for role in ("title", *texts) if role in places]
+    ids = [k for k in at if k not in words and k != places.get("rating")]
+    if find_whole_columns(how.lines[1:] if how.header else how.lines, ids) != ids or not ids:
+        return None
+    kinds = dict.fromkeys(words, pa.string()) | dict.fromkeys(ids, pa.int64())
+    try:
+        table = _read(file, how, at, kinds, "utf8", b'\\"' in file.head, MISSING)
+    except (pa.ArrowInvalid, PaddedNumberError):
+        return None
+    types = [table.column(k).type for k, role in enumerate(roles) if role == "rating"]
+    is_known = all(pa.types.is_floating(kind) or pa.types.is_integer(kind) for kind in types)
+    return table if is_known else None
+
+
 def _read(
-    file: Source, how: Sniffed, at: list[int], texts: list[int], encoding: str, escaped: bool
+    file: Source,
+    how: Sniffed,
+    at: list[int],
+    kinds: Mapping[int, Any],
+    encoding: str,
+    escaped: bool,
+    missing: Sequence[str] | None = None,
 ) -> Any:
     from pyarrow import csv as arrow_csv
 
@@ -149,7 +193,10 @@ def _read(
     names = [f"c{k}" for k in range(len(how.names))]
     wanted = [names[k] for k in at]
     quoted = not doubled and b'"' in file.head
-    with _single(file) if doubled else file.stream() as stream:
+    with ExitStack() as stack:
+        stream = stack.enter_context(_single(file) if doubled else file.stream())
+        if missing is not None:
+            stream = stack.enter_context(watch_numbers(stream, has_times=not doubled))
         return arrow_csv.read_csv(
             stream,
             read_options=arrow_csv.ReadOptions(
@@ -166,7 +213,8 @@ def _read(
             ),
             convert_options=arrow_csv.ConvertOptions(
                 include_columns=wanted,
-                column_types={names[k]: pyarrow().string() for k in texts},
+                column_types={names[k]: kind for k, kind in kinds.items()},
+                null_values=missing,
             ),
         )
 

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
+from pygeco.engines.cpu.parallel import lend
 
 MAX_LINE_BYTES = 1 << 16  # of the lines before the numbers
+BLOCK_BYTES = 1 << 24  # that are parsed at once
+MIN_FAST_BYTES = 1 << 20  # of a block that is worth a kernel
 MAX_COUNT = 2**53  # the indices are read as float64
 KINDS = ("coordinate", "array")
 FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
@@ -44,8 +48,8 @@ def read_market(file: BinaryIO) -> Cells:
     A ValueError says what is wrong, to be told with the name of the file.
     """
     head = _head(file)
-    table = _numbers(file)
-    cells = _read_listed(head, table) if head.kind == "coordinate" else _read_dense(head, table)
+    columns = _read_columns(file, _count_fields(head))
+    cells = _read_listed(head, columns) if head.kind == "coordinate" else _read_dense(head, columns)
     if head.symmetry == "general":
         return cells
     off = cells.rows != cells.cols
@@ -77,44 +81,123 @@ def _head(file: BinaryIO) -> _Head:
     return _Head(kind, field, symmetry, sizes)
 
 
-def _numbers(file: BinaryIO) -> Array:
-    """The numbers of the lines that are left, (lines, fields)."""
-    text = io.TextIOWrapper(file, encoding="latin-1")
+def _count_fields(head: _Head) -> int:
+    """The numbers of a line."""
+    return 1 if head.kind == "array" else 2 if head.field == "pattern" else 3
+
+
+def _read_columns(file: BinaryIO, width: int) -> list[NDArray[Any]]:
+    """The numbers of the lines that are left, a column each, read a block at a time."""
+    found: list[list[NDArray[Any]]] = [[] for _ in range(width)]
+    for block in _cut_lines(file):
+        parsed = _parse_short(block, width) if len(block) >= MIN_FAST_BYTES else None
+        parsed = parsed or _parse_long(block, width) or _parse_any(block, width)
+        for column, part in zip(found, parsed, strict=True):
+            column.append(part)
+    return [_join(column) for column in found]
+
+
+def _join(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """The parts of a column as one array; a single part is not copied."""
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+
+def _cut_lines(file: BinaryIO) -> Iterator[bytes]:
+    """Blocks of whole lines."""
+    rest = b""
+    while data := file.read(BLOCK_BYTES):
+        end = data.rfind(b"\n") + 1
+        if end:
+            yield rest + data[:end]
+            rest = data[end:]
+        else:
+            rest += data
+    if rest:
+        yield rest
+
+
+def _parse_short(block: bytes, width: int) -> list[NDArray[Any]] | None:
+    """The columns of a block by a kernel; None where a number has many digits or is odd."""
+    from pygeco.engines.cpu.text_kernels import parse_lines
+
+    most = block.count(b"\n") + 1
+    rows, cols = (np.empty(most if width > 1 else 0, np.int64) for _ in range(2))
+    values = np.empty(most if width % 2 else 0)
+    text = lend(np.frombuffer(block, np.uint8))
+    count = parse_lines(text, width > 1, rows, cols, values)
+    if count < 0:
+        return None
+    return [column[:count] for column in (rows, cols, values) if len(column)]
+
+
+def _parse_long(block: bytes, width: int) -> list[NDArray[Any]] | None:
+    """The columns of a block by pyarrow, on all cores; None where it is not there or refuses.
+
+    It takes one sign between two numbers, and whole numbers for rows and columns.
+    """
+    try:
+        import pyarrow as pa
+        from pyarrow import csv
+    except ModuleNotFoundError:
+        return None
+    names = [str(k) for k in range(width)]
+    kinds = [*[pa.int64()] * (2 if width > 1 else 0), *[pa.float64()] * (width % 2)]
+    sign = "\t" if b"\t" in block[:MAX_LINE_BYTES] else " "
+    try:
+        table = csv.read_csv(
+            pa.BufferReader(block),
+            read_options=csv.ReadOptions(column_names=names),
+            parse_options=csv.ParseOptions(delimiter=sign, quote_char=False),
+            convert_options=csv.ConvertOptions(
+                column_types=dict(zip(names, kinds, strict=True)), null_values=[]
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+    return [column.to_numpy() for column in table.columns]
+
+
+def _parse_any(block: bytes, width: int) -> list[NDArray[Any]]:
+    """The same by NumPy, with any space between and around the numbers."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "loadtxt: input contained no data")
-        table: Array = np.loadtxt(text, comments=None, ndmin=2)
-    text.detach()
-    return table
+        table: Array = np.loadtxt(io.StringIO(block.decode("latin-1")), comments=None, ndmin=2)
+    if table.size and table.shape[1] != width:
+        raise ValueError(f"a line has {table.shape[1]} numbers, where there should be {width}")
+    return list(table.reshape(-1, width).T)
 
 
-def _read_listed(head: _Head, table: Array) -> Cells:
+def _read_listed(head: _Head, columns: list[NDArray[Any]]) -> Cells:
     m, n, count = head.sizes
-    width = 2 if head.field == "pattern" else 3
-    if len(table) != count or (count and table.shape[1] != width):
-        raise ValueError(_miscounted(count, len(table)))
-    table = table.reshape(count, width)
-    places = table[:, :2]
-    if not np.all((places >= 1) & (places <= [m, n]) & (places == np.rint(places))):
-        raise ValueError(f"a cell lies outside of {m} × {n}")
-    rows, cols = (places.astype(np.int64) - 1).T
-    values = np.ones(count) if width == 2 else table[:, 2].copy()
-    return Cells(rows, cols, values, (m, n))
+    if len(columns[0]) != count:
+        raise ValueError(_miscounted(count, len(columns[0])))
+    sides = []
+    for index, size in zip(columns[:2], (m, n), strict=True):
+        is_whole = index.dtype.kind == "i" or bool(np.all(index == np.rint(index)))
+        if count and not (is_whole and index.min() >= 1 and index.max() <= size):
+            raise ValueError(f"a cell lies outside of {m} × {n}")
+        sides.append(index.astype(np.int64, copy=False) - 1)
+    values = columns[2].astype(float, copy=False) if len(columns) > 2 else np.ones(count)
+    return Cells(sides[0], sides[1], values, (m, n))
 
 
-def _read_dense(head: _Head, table: Array) -> Cells:
+def _read_dense(head: _Head, columns: list[NDArray[Any]]) -> Cells:
     """Columns one after the other; of a symmetric matrix from the diagonal or below it down."""
     m, n = head.sizes
+    values = columns[0].astype(float, copy=False)
     inside = {"symmetric": m * (m + 1) // 2, "skew-symmetric": m * (m - 1) // 2}
     count = inside.get(head.symmetry, m * n)
-    if head.field == "pattern" or table.size != count or (count and table.shape[1] != 1):
-        raise ValueError(_miscounted(count, table.size))
+    if head.field == "pattern" or len(values) != count:
+        raise ValueError(_miscounted(count, len(values)))
     index: Any
     if head.symmetry == "general":
         index = np.divmod(np.arange(count), max(m, 1))
     else:
         index = np.triu_indices(m, k=int(head.symmetry == "skew-symmetric"))
     cols, rows = index
-    return Cells(rows.astype(np.int64), cols.astype(np.int64), table.reshape(-1), (m, n))
+    return Cells(rows.astype(np.int64), cols.astype(np.int64), values, (m, n))
 
 
 def _miscounted(told: int, found: int) -> str:

@@ -138,7 +138,7 @@ def read_columns(
         if found is not None and found not in at:
             at, roles = [*at, found], [*roles, TIMES]
     names = [layout.names[k] for k in at]
-    table = _table(file, layout, at, roles).rename_columns(roles)
+    table = _table(file, layout, at, roles, texts).rename_columns(roles)
     for k, role in enumerate(roles):
         if role == "title" or role in texts:
             table = table.set_column(k, role, id_texts(table.column(k)))
@@ -197,10 +197,12 @@ def find_layout(
     return Layout("text", text.words, text.names, text.header, text)
 
 
-def _table(file: Source, layout: Layout, at: list[int], roles: list[str]) -> Any:
+def _table(
+    file: Source, layout: Layout, at: list[int], roles: list[str], texts: Collection[str]
+) -> Any:
     """The chosen columns, in the order of `at`."""
     if layout.text is not None:
-        return read_delimited(file, at, roles, layout.text)
+        return read_delimited(file, at, roles, layout.text, texts)
     if layout.kind == "matrix":
         return _guard(file, _matrix).select(at)
     if layout.kind == "blocks":

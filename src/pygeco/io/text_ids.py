@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pygeco.io.tables import pyarrow
+from pygeco.io.tables import is_text, pyarrow
 
 # What stands for a missing id among numbers; among texts "NA" is an id like any other.
 MISSING_IDS = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "NaN", "nan", "None")
@@ -16,8 +16,11 @@ def narrow_ids(column: Any) -> Any:
     is written back as it was read; else as text.
 
     So `01` and `1` stay two ids, as do `1.10` and `1.1`. Spaces around a value are not part of it.
+    A column that is no text stays.
     """
     pa = pyarrow()
+    if not is_text(column):
+        return column
     encoded = column.dictionary_encode().unify_dictionaries()  # a few texts say it for all
     if not encoded.num_chunks:
         return column
