@@ -202,3 +202,38 @@ def do_everything(page, address: str, user: str, item: str, *, keys: bool) -> No
     assert page.locator("#figures dt").count() >= 4
     width = page.evaluate("innerWidth")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def find_problems(page, axe: str) -> list[str]:
+    """What axe-core calls serious or critical on the page as it stands; `axe` is its source."""
+    page.evaluate(axe + "; 0")
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{one['id']}: {one['nodes'][0]['html'][:120]}"
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+def measure_clicks(page, count: int) -> list[float]:
+    """Milliseconds from a click on a rating or an item to the new list, sorted."""
+    times = page.evaluate(
+        """async (count) => {
+          const list = document.getElementById("try-items"), times = [];
+          for (let t = 0; t < count; t++) {
+            const buttons = document.querySelectorAll("#try-mine button");
+            const began = performance.now();
+            const changed = new Promise((done) => {
+              const watcher = new MutationObserver(() => { watcher.disconnect(); done(); });
+              watcher.observe(list, { childList: true, subtree: true, characterData: true });
+            });
+            buttons[(t * 7) % buttons.length].click();
+            await changed;
+            times.push(performance.now() - began);
+            await new Promise((done) => setTimeout(done, 20));
+          }
+          return times;
+        }""",
+        count,
+    )
+    return sorted(times)

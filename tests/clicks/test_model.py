@@ -7,6 +7,7 @@ import pytest
 
 from pygeco.clicks.fitting import Chosen, fit_chosen
 from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+from pygeco.objectives import Entries
 
 SPECTRAL = SpectralSettings(9, 0.4, 0.3, 2.0, 0.1)
 SQUARES = SquaresSettings(5, 0.2, 0.01, 0.5, 0.25, 0.1)
@@ -35,6 +36,16 @@ def test_reasons_add_up(model, clicks):
     score = model.linear(np.array([row]), np.array([column]))[0]
     assert reasons.contributions.sum() + reasons.base == pytest.approx(score, rel=1e-3)
     assert len(model.explain(row, column, 2).columns) == 2
+
+
+@pytest.mark.parametrize("count", [1, 4, 12])  # fewer and more than the rank of the squares
+def test_reasons_of_new_rows_add_up_to_their_scores(model, clicks, count):
+    cols, values = np.arange(count) * 3 + 1, np.ones(count)
+    shape = (1, clicks.shape[1])
+    folded = model.fold_rows(Entries(np.zeros(count, int), cols, values, shape, loss="squared"))
+    score = float(folded.coordinates[0] @ model.factors.V[0])
+    reasons = model.explain_clicks(cols, values, 0, 100)
+    assert reasons.contributions.sum() == pytest.approx(score, rel=1e-3)
 
 
 def test_new_columns_are_refused_in_a_sentence(model, clicks):

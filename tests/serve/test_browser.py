@@ -1,24 +1,71 @@
-"""The page in a real browser, against a real server: by mouse and keyboard, wide and narrow."""
+"""The page in a real browser, against a real server: by mouse and keyboard, wide and narrow.
 
+`make soak` does everything in all combinations, on MovieLens-1M with titles where PYGECO_DATA has
+it, with models of its own or those in the folder PYGECO_SERVE_MODELS (ratings.geco, clicks.geco).
+Where PYGECO_AXE names a file axe.min.js of axe-core, it looks at every page; PYGECO_SHOTS is a
+folder for pictures.
+"""
+
+import os
 import shutil
+import subprocess
+from itertools import product
+from pathlib import Path
 
 import pytest
 
-from page_flows import FLAGS, do_everything
-from serve_cases import run_server, wait_until, write_titles
+from page_flows import FLAGS, do_everything, find_problems, measure_clicks
+from serve_cases import PROGRAM, run_server, wait_until, write_titles
+from soak import SOAK
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 if CHROMIUM is None:
     pytest.skip("chromium is not installed (apt-get install chromium)", allow_module_level=True)
 
+MOVIES = Path(os.environ.get("PYGECO_DATA", "none"), "ml-1m")
+CASES = [("ratings", "light", 1400, True), ("clicks", "dark", 380, False)]
+if SOAK:
+    CASES = list(product(("ratings", "clicks"), ("light", "dark"), (1400, 380), (True, False)))
+CLICKS = 60  # whose answers are timed, in the long form
+MAX_MILLISECONDS = 100  # from a click to the new list: what feels immediate
+
 
 @pytest.fixture(scope="module")
-def address(models, model_folder):
-    titles = str(write_titles(model_folder))
-    with run_server(model_folder / "ratings.geco", "--titles", titles) as (found, _, log):
-        yield found
-    assert "Traceback" not in log.read_text()
+def model_files(request, tmp_path_factory):
+    """The folder of both models, their titles, and whether they are MovieLens'."""
+    if not (SOAK and MOVIES.is_dir()):
+        request.getfixturevalue("models")
+        folder = request.getfixturevalue("model_folder")
+        return folder, write_titles(folder), False
+    given = os.environ.get("PYGECO_SERVE_MODELS")
+    folder = Path(given) if given else tmp_path_factory.mktemp("movies")
+    for kind, more in (("ratings", ()), ("clicks", ("--implicit",))):
+        if not (folder / f"{kind}.geco").exists():
+            command = [*PROGRAM, "fit", str(MOVIES / "ratings.dat"), *more, "-o"]
+            subprocess.run([*command, str(folder / f"{kind}.geco")], check=True)
+    return folder, MOVIES / "movies.dat", True
+
+
+@pytest.fixture(scope="module")
+def open_server(model_files):
+    """The address of a server of a kind of model, started once."""
+    folder, titles, _ = model_files
+    servers, logs, addresses = [], [], {}
+
+    def open_one(kind):
+        if kind not in addresses:
+            server = run_server(folder / f"{kind}.geco", "--titles", str(titles))
+            addresses[kind], _, log = server.__enter__()
+            servers.append(server)
+            logs.append(log)
+        return addresses[kind]
+
+    yield open_one
+    for server in servers:
+        server.__exit__(None, None, None)
+    for log in logs:
+        assert "Traceback" not in log.read_text()
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +76,12 @@ def browser():
         chromium.close()
 
 
-@pytest.mark.parametrize(("scheme", "width", "keys"), [("light", 1400, True), ("dark", 380, False)])
-def test_everything_on_the_page(address, browser, scheme, width, keys) -> None:
+@pytest.mark.parametrize(("kind", "scheme", "width", "keys"), CASES)
+def test_everything_on_the_page(
+    open_server, model_files, browser, record_property, kind, scheme, width, keys
+) -> None:
     complaints, elsewhere = [], []
+    address, is_movies = open_server(kind), model_files[2]
     context = browser.new_context(
         color_scheme=scheme, viewport={"width": width, "height": 900}, reduced_motion="reduce"
     )
@@ -40,12 +90,29 @@ def test_everything_on_the_page(address, browser, scheme, width, keys) -> None:
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: elsewhere.append(request.url))
     wait_until(lambda: _try(page, address))
-    do_everything(page, address, "7", "film 3", keys=keys)
+    do_everything(page, address, "7", "toy story" if is_movies else "film 3", keys=keys)
     assert page.locator("#user-items b, #user-items img").count() == 0  # titles are text
-    assert "<b>&amp;" in page.locator("#user-items .name").first.inner_text()
+    if not is_movies:
+        assert "<b>&amp;" in page.locator("#user-items .name").first.inner_text()
+    _take_picture(page, f"{kind}-{scheme}-{width}-{'keys' if keys else 'mouse'}")
+    if SOAK:
+        times = measure_clicks(page, CLICKS)
+        middle, late = times[len(times) // 2], times[int(0.95 * len(times))]
+        record_property("click to list, ms", f"median {middle:.0f}, p95 {late:.0f}")
+        assert middle < MAX_MILLISECONDS
+    if os.environ.get("PYGECO_AXE"):
+        axe = Path(os.environ["PYGECO_AXE"]).read_text(encoding="utf-8")
+        assert find_problems(page, axe) == []
     context.close()
     assert complaints == []
     assert [url for url in elsewhere if not url.startswith((address, "data:"))] == []
+
+
+def _take_picture(page, name: str) -> None:
+    folder = os.environ.get("PYGECO_SHOTS")
+    if folder:
+        page.evaluate("scrollTo(0, 0)")
+        page.screenshot(path=str(Path(folder, f"{name}.png")), full_page=True)
 
 
 def _try(page, address) -> bool:

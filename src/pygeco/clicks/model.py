@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -99,7 +100,13 @@ class ClickModel(CompletionModel):
         """Scores are sums over a row's clicks, given which columns those are."""
         own = slice(int(self.seen.pointers[row]), int(self.seen.pointers[row + 1]))
         cols = host(self.seen.indices[own]).astype(np.int64)
-        weights = host(self.seen.values[own]).astype(float)
+        found = self.explain_clicks(cols, host(self.seen.values[own]).astype(float), column, k)
+        target = host(self.factors.V[column]).astype(float)
+        base, said = self._explain_attributes(row, int(np.sum(cols != column)), target)
+        return Reasons(found.columns, found.contributions, base, said)
+
+    def explain_clicks(self, cols: Positions, weights: Array, column: int, k: int) -> Reasons:
+        """What the clicks of any row add, fitted or not."""
         others = cols != column
         cols, weights = cols[others], weights[others]
         target = host(self.factors.V[column]).astype(float)
@@ -109,8 +116,16 @@ class ClickModel(CompletionModel):
         if self.squares is not None and len(cols):
             parts += self._explain_squares(cols, weights, target)
         order = np.argsort(-np.abs(parts), kind="stable")[: max(0, k)]
-        base, said = self._explain_attributes(row, len(cols), target)
-        return Reasons(cols[order], parts[order], base, said)
+        return Reasons(cols[order], parts[order], 0.0)
+
+    @cached_property
+    def _background(self) -> tuple[Array, Array]:
+        """Eigenvalues and vectors of Σ_j κ_j v_j v_jᵀ over all columns: each reason needs them."""
+        part = self.squares
+        assert part is not None
+        V = part.columns
+        values, vectors = np.linalg.eigh(inner(V * part.weights[:, None], V).astype(float))
+        return values, vectors
 
     def add_lines(
         self, rows: AttributeValues | None, columns: AttributeValues | None
@@ -165,10 +180,15 @@ class ClickModel(CompletionModel):
         assert part is not None
         assert settings is not None
         own, ridge = part.hold(np.array([float(len(cols))]), settings)
-        V = part.columns
-        gram = inner(V * part.weights[:, None], V).astype(float)
-        mine = host(V[cols]).astype(float)
-        system = own[0] * gram + ridge[0] * np.eye(len(gram)) + (mine.T * weights) @ mine
-        pull = np.linalg.solve(system, host(part.turn).astype(float) @ target)
-        found: Array = weights * (mine @ pull)
-        return found
+        values, vectors = self._background
+        # With the system D + MᵀWM in the basis of the background, the parts are W M times its
+        # inverse times the target: (I + W M D⁻¹Mᵀ)⁻¹ W M D⁻¹ t, as small as the clicks are few.
+        D = own[0] * values + ridge[0]
+        mine = host(part.columns[cols]).astype(float) @ vectors
+        t = vectors.T @ (host(part.turn).astype(float) @ target)
+        if len(cols) <= len(D):
+            small = np.eye(len(cols)) + weights[:, None] * ((mine / D) @ mine.T)
+            found: Array = np.linalg.solve(small, weights * (mine @ (t / D)))
+            return found
+        pull = np.linalg.solve(np.diag(D) + (mine.T * weights) @ mine, t)
+        return weights * (mine @ pull)

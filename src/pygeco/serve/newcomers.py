@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from pygeco.clicks.model import ClickModel
 from pygeco.losses import Loss
 from pygeco.models.list_scores import KnownColumns
 from pygeco.models.ranking import Best
-from pygeco.models.seen import Seen
 from pygeco.objectives import Entries
 from pygeco.serve.listing import CELLS_AT_ONCE, pick_best
 from pygeco.serve.requests import FoldIn, Known, Listed
@@ -124,8 +122,7 @@ def explain_known(
     model = served.model
     cols: Any = columns.astype(np.int64)
     if isinstance(model, ClickModel):
-        seen = Seen(np.array([0, len(cols)]), columns, values)
-        why = replace(model, seen=seen).explain(0, target, k)
+        why = model.explain_clicks(cols, values.astype(float), target, k)
         found, adds = why.columns, why.contributions
     else:
         assert model.posterior is not None
