@@ -192,7 +192,8 @@ def run_cold(given: argparse.Namespace) -> None:
     out = rng.choice(users, len(users) // 10, False), rng.choice(items, len(items) // 10, False)
     if find_spec("cmfrec") is None:
         print("cmfrec is not installed, and left out.\n")
-    line = show(["new", "method", "test cells", "RMSE", "90 % intervals hold"])
+    heads = ["new", "method", "test cells", "RMSE", "90 % intervals hold", "spread stars"]
+    line = show([*heads, "squared errors over variances"])
     for name, sides in (("films", (0, 1)), ("users", (1, 0)), ("both", (1, 1))):
         new_user, new_item = (
             cells[column].isin(out[t]) if sides[t] else np.zeros(len(cells), bool)
@@ -202,17 +203,32 @@ def run_cold(given: argparse.Namespace) -> None:
         split = Split(cells[~(new_user | new_item)], cells[is_asked], whole.known)
         asked = f"{len(split.test):,}"
         for draws in (0, given.draws):
-            error, share = predict_cold(split, draws)
-            line(name, f"pygeco, {draws} draws", asked, f"{error:.4f}", f"{share:.1%}")
-        line(name, "means", asked, f"{rmse(guess_means(split), split.test['rating']):.4f}", "–")
+            found = predict_cold(split, draws)
+            shares = f"{found.share:.1%}", f"{found.spread_share:.1%}", f"{found.squares:.3f}"
+            line(name, f"pygeco, {draws} draws", asked, f"{found.error:.4f}", *shares)
+        none = "–", "–", "–"
+        line(name, "means", asked, f"{rmse(guess_means(split), split.test['rating']):.4f}", *none)
         if find_spec("cmfrec") is not None:
             gone = tuple(out[t] if sides[t] else out[t][:0] for t in range(2))
             best = tune_cmfrec(split, (users, items), gone)
-            line(name, f"cmfrec, {best.settings}", asked, f"{best.error:.4f}", "–")
+            line(name, f"cmfrec, {best.settings}", asked, f"{best.error:.4f}", *none)
 
 
-def predict_cold(split: Split, draws: int) -> tuple[float, float]:
-    """Test error, and how often the 90 % intervals hold."""
+class Cold(NamedTuple):
+    """Test error, how often 90 % intervals hold, and the mean square of errors in deviations.
+
+    Stars are whole, so that an interval holds one or does not: `spread_share` is what intervals
+    hold of stars that are spread evenly over ±½, the variance of that added.
+    """
+
+    error: float
+    share: float
+    spread_share: float
+    squares: float
+
+
+def predict_cold(split: Split, draws: int) -> Cold:
+    """Predictions of new users and films by what is known of them."""
     known, new = ({}, {}) if draws == 0 else (split.known, {})
     words = (("row_attributes", "new_rows", "user"), ("column_attributes", "new_columns", "item"))
     for word, other, column in words if draws == 0 else ():
@@ -225,8 +241,14 @@ def predict_cold(split: Split, draws: int) -> tuple[float, float]:
     model = MatrixCompletion(posterior=draws, random_state=0).fit(split.train, **known)
     test = split.test
     found, deviation = model.predict(test["user"], test["item"], return_std=True, **new)
-    misses = np.abs(np.asarray(test["rating"]) - found)
-    return rmse(found, test["rating"]), float(np.mean(misses <= NINETY * deviation))
+    misses = np.asarray(test["rating"]) - found
+    spread = misses + np.random.default_rng(1).uniform(-0.5, 0.5, len(misses))
+    return Cold(
+        rmse(found, test["rating"]),
+        float(np.mean(np.abs(misses) <= NINETY * deviation)),
+        float(np.mean(np.abs(spread) <= NINETY * np.sqrt(deviation**2 + 1 / 12))),
+        float(np.mean((misses / deviation) ** 2)),
+    )
 
 
 def guess_means(split: Split) -> Array:

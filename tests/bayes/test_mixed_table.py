@@ -9,7 +9,7 @@ from pygeco.bayes.column_codes import SHAPES, code_numbers, code_values
 from pygeco.bayes.mixed_draws import draw_cells, draw_model
 from pygeco.bayes.mixed_fit import Plan, fit_mixed, mask_cells, order_rows
 from pygeco.bayes.mixed_table import COVERAGES, MixedTable
-from pygeco.bayes.table_gaussian import TableGaussian
+from pygeco.bayes.table_gaussian import TableGaussian, list_forms
 
 
 def column(seed=0, n=300):
@@ -183,3 +183,16 @@ def test_drawn_models_scatter_about_the_fitted_one() -> None:
     assert np.abs(error).max() < 0.06  # an inverse Wishart's mean, with its 200 / 194
     spread = np.std([d[0, 0] for d in drawn]) / table.covariance()[0, 0]
     assert spread == pytest.approx(np.sqrt(2 / 200), rel=0.2)
+
+
+def test_masked_cells_choose_the_form_where_rows_are_fewer_than_columns():
+    rng = np.random.default_rng(0)
+    walk = np.cumsum(rng.standard_normal((30, 36)), axis=1)  # of no low rank
+    flat = rng.standard_normal((10, 1)) @ rng.standard_normal((1, 30))
+    flat += 0.3 * rng.standard_normal(flat.shape)
+    for X, is_whole in ((walk, True), (flat, False)):
+        d = X.shape[1]
+        X = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+        found = fit_mixed(X, [Plan(k, "plain") for k in range(d)], 0).table.gaussian
+        assert (len(found.components) == d - 1) == is_whole
+    assert list_forms(np.ones((31, 30), bool)) == ("whole",)

@@ -59,6 +59,23 @@ def mean_loss(trials: Sequence[ColumnTrial]) -> float:
     return float(np.mean([t.loss for t in trials if t.cells] or [1.0]))
 
 
+def pool_losses(trials: Sequence[ColumnTrial], spreads: Array) -> float:
+    """The mean loss of a masked cell: of numbers its square over the column's variance.
+
+    Of values, the log-loss relative to that of the shares. Ratios of columns with few masked cells
+    would say little.
+    """
+    total, count = 0.0, 0
+    for trial, spread in zip(trials, spreads, strict=True):
+        if trial.null_likelihood:
+            total += trial.cells * trial.loss
+            count += trial.cells
+        elif trial.cells and spread > 0:
+            total += trial.error / float(spread)
+            count += trial.cells
+    return total / max(1, count)
+
+
 def compare_column(
     table: MixedTable, k: int, belief: Belief, truth: Array, seen: Array
 ) -> ColumnTrial:

@@ -23,10 +23,11 @@ from pygeco.bayes.column_trials import (
     compare_column,
     mean_loss,
     measure_widths,
+    pool_losses,
     trust_code,
 )
 from pygeco.bayes.mixed_table import COVERAGES, MixedTable, encode_table
-from pygeco.bayes.table_gaussian import TableGaussian, fit_table
+from pygeco.bayes.table_gaussian import TableGaussian, fit_table, list_forms
 
 MASKED_SHARE = 0.1  # of the known cells
 MIN_MASKED = 3_000  # masked cells that trials should have, of all their rounds together
@@ -36,6 +37,7 @@ MAX_FIT_ROWS = 30_000  # the error of a covariance of 100 columns from these is 
 MIN_SHAPE_CELLS = 200  # masked numbers, for them to say anything of shapes
 MIN_SHAPE_GAIN = 0.005  # of the error relative to that of the means, to leave the plain shape
 MIN_RACE_ROUNDS = 2  # in which every shape is tried; then those that are far behind are left
+MIN_FORM_GAIN = 0.98  # the error over that of a whole covariance, for low rank to be taken
 MAX_LAG = 0.01  # of the error relative to that of the means, behind the best so far
 
 
@@ -79,17 +81,48 @@ def fit_mixed(
             found, starts[s] = _try(part, held, plans, s, seed, starts[s])
             trials[s] = [a + b for a, b in zip(trials[s], found, strict=True)]
     shape = _choose(trials)
+    form, tried = _choose_form(part, masks, plans, shape, seed, trials[shape])
     codes = [
-        trust_code(code, t)
-        for code, t in zip(_code(X[order], plans, shape), trials[shape], strict=True)
+        trust_code(code, t) for code, t in zip(_code(X[order], plans, shape), tried, strict=True)
     ]
-    gaussian = fit_coordinates(encode_table(X[order], codes), seed, listener, starts[shape])
-    table = MixedTable(tuple(codes), gaussian, measure_widths(trials[shape]))
-    return MixedFit(table, shape, tuple(trials[shape]), len(order))
+    gaussian = fit_coordinates(encode_table(X[order], codes), seed, listener, starts[shape], form)
+    table = MixedTable(tuple(codes), gaussian, measure_widths(tried))
+    return MixedFit(table, shape, tuple(tried), len(order))
+
+
+def _choose_form(
+    X: Array,
+    masks: Sequence[NDArray[np.bool_]],
+    plans: Sequence[Plan],
+    shape: str,
+    seed: int,
+    default: list[ColumnTrial],
+) -> tuple[str | None, list[ColumnTrial]]:
+    """The form of the covariance by the masked cells, and their trials.
+
+    None where the table's shape leaves no choice. `default` is the trial of the form for it.
+    """
+    Z = encode_table(X, _code(X, plans, shape))
+    forms = list_forms(~np.isnan(Z))
+    if len(forms) < 2 or not any(held.any() for held in masks):
+        return None, default
+    found = [ColumnTrial()] * len(plans)
+    for held in masks:
+        more = _try(X, held, plans, shape, seed, None, "whole")[0]
+        found = [a + b for a, b in zip(found, more, strict=True)]
+    tried = {"low rank": default, "whole": found}
+    spreads = np.nanvar(X, axis=0)
+    losses = {form: pool_losses(trials, spreads) for form, trials in tried.items()}
+    best = "low rank" if losses["low rank"] < MIN_FORM_GAIN * losses["whole"] else "whole"
+    return best, tried[best]
 
 
 def fit_coordinates(
-    Z: Array, seed: int, listener: Listener | None = None, start: TableGaussian | None = None
+    Z: Array,
+    seed: int,
+    listener: Listener | None = None,
+    start: TableGaussian | None = None,
+    form: str | None = None,
 ) -> TableGaussian:
     """The Gaussian of coordinates; those that do not vary keep to their mean."""
     with np.errstate(invalid="ignore"):
@@ -102,7 +135,7 @@ def fit_coordinates(
         near = TableGaussian.of_covariance(
             start.mean[varies], start.covariance()[np.ix_(varies, varies)]
         )
-    found = fit_table(Z[:, varies], seed, listener, near)
+    found = fit_table(Z[:, varies], seed, listener, near, form)
     components = np.zeros((len(found.components), Z.shape[1]))
     components[:, varies] = found.components
     mean[varies] = found.mean
@@ -166,11 +199,12 @@ def _try(
     shape: str,
     seed: int,
     start: TableGaussian | None,
+    form: str | None = None,
 ) -> tuple[list[ColumnTrial], TableGaussian]:
     """Fit without the held cells, and compare."""
     seen = np.where(held, np.nan, X)
     codes = _code(seen, plans, shape)
-    gaussian = fit_coordinates(encode_table(seen, codes), seed, start=start)
+    gaussian = fit_coordinates(encode_table(seen, codes), seed, None, start, form)
     table = MixedTable(tuple(codes), gaussian, np.ones((len(plans), len(COVERAGES))))
     rows = np.flatnonzero(held.any(axis=1))
     found = []

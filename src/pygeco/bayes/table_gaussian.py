@@ -30,6 +30,9 @@ from pygeco.objectives.entries.objective import Entries
 STRENGTHS = np.geomspace(1e-2, 1e6, 97)  # κ, in rows: from next to none to columns without relation
 MAX_SWEEPS = 100
 REST = 0.03  # a sweep's change of the filled cells, as a share of their own expected error
+CLOSE_REST = 0.01  # the same where rows are few: sweeps are cheap, and gain up to 3 % of the error
+FEW_ROWS = 10  # a column
+MAX_CHOICE_WORK = 3e7  # multiplications a sweep, up to which the form may be tried
 MAX_WORK = 1e11  # multiplications a sweep, about ten seconds, beyond which low rank is cheaper
 ROOM = 1 << 22  # numbers in the systems of rows that are solved at once
 
@@ -94,21 +97,38 @@ class TableGaussian(NamedTuple):
         return np.maximum((1 - part) / self.noise, np.finfo(float).tiny)
 
 
+def list_forms(known: NDArray[np.bool_]) -> tuple[str, ...]:
+    """The forms that a table's covariance may have, the one for this shape first.
+
+    A whole covariance is the regression of each column on all others, and the better one where
+    rows are more than columns. Where they are fewer, masked cells can tell.
+    """
+    n, d = known.shape
+    work = n * d**2 + np.sum((d - known.sum(axis=1)).astype(float) ** 3)
+    if 2 <= n < d and work + d**3 <= MAX_CHOICE_WORK:
+        return "low rank", "whole"
+    return ("whole",) if d <= n and work <= MAX_WORK else ("low rank",)
+
+
 def fit_table(
-    Z: Array, seed: int, listener: Listener | None = None, start: TableGaussian | None = None
+    Z: Array,
+    seed: int,
+    listener: Listener | None = None,
+    start: TableGaussian | None = None,
+    form: str | None = None,
 ) -> TableGaussian:
     """The Gaussian of the rows of Z (NaN for missing cells), whose columns are standardised.
 
     `listener` is told of each sweep, and stops the fit by a true answer. Sweeps of a covariance
-    begin at `start`, where it is given: one that is near saves most of them.
+    begin at `start`, where it is given: one that is near saves most of them. `form` is one of
+    `list_forms`, the first where none is given.
     """
     known = ~np.isnan(Z)
     Z, known = Z[known.any(axis=1)], known[known.any(axis=1)]
     n, d = Z.shape
     if min(n, d) < 2:
         return TableGaussian.independent(d)
-    work = n * d**2 + np.sum((d - known.sum(axis=1)).astype(float) ** 3)
-    if d <= n and work <= MAX_WORK:
+    if (form or list_forms(known)[0]) == "whole":
         return TableGaussian.of_covariance(*fit_covariance(Z, listener, start))
     data = Entries.from_dense(Z)
     found = fit_evidence(data, rank=min(n, d), seed=seed, listener=listener)
@@ -125,6 +145,7 @@ def fit_covariance(
     mean, covariance = X.mean(axis=0), np.asarray(np.eye(d), float)
     if start is not None:
         mean, covariance = start.mean, start.covariance()
+    rest = REST if n >= FEW_ROWS * d else CLOSE_REST
     for sweep in range(MAX_SWEEPS):
         before, (X, spread) = X, _fill(X, known, gaps, mean, np.linalg.inv(covariance))
         mean = X.mean(axis=0)
@@ -137,7 +158,7 @@ def fit_covariance(
             seconds = time.perf_counter() - began
             if listener.on_sweep(Sweep(sweep + 1, d - 1, noise, seconds)):
                 break
-        if sweep and np.sum((X - before) ** 2) <= REST**2 * error:
+        if sweep and np.sum((X - before) ** 2) <= rest**2 * error:
             break
     return mean, covariance
 
