@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from pygeco.algorithm.events import Listener
 from pygeco.algorithm.penalties import Penalty
 from pygeco.algorithm.refinements import DESCENT_TOLERANCE, Free, refine_jointly
 from pygeco.algorithm.run import minimize
 from pygeco.algorithm.solver import Solver
+from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.objectives.measured import Measured
 
@@ -54,7 +54,7 @@ def minimize_jointly(
         found = refine_jointly(objective, A, penalty, free._replace(c=c), tolerance)
         return min((A, c), (found.A, found.c), key=lambda pair: total(*pair))
 
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         A, c = refine_both(A, c, ROUGH_TOLERANCE)
         objectives = [total(A, c)]
         for k in range(1, rank + 1):

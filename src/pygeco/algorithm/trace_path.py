@@ -15,7 +15,6 @@ from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
-from threadpoolctl import threadpool_limits
 
 from pygeco.algorithm.certificates import certify
 from pygeco.algorithm.directions import Lanczos
@@ -24,6 +23,7 @@ from pygeco.algorithm.penalties import Trace
 from pygeco.algorithm.run import minimize
 from pygeco.algorithm.solver import Solver
 from pygeco.algorithm.symmetric import adapt_direction
+from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.arrays.kinds import host, moved
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, seed_from, stream
@@ -175,7 +175,7 @@ def duality_gap(
     """
     objective = scale_objective(_to_double(objective), penalty.gamma)
     A = scale_matrix(objective, moved(A, objective.kind)).svd()
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         G = objective.gradient(A)
         pair = adapt_direction(Lanczos(tolerance, 500), objective)(
             G, stream(Purpose.TRACE_GAP, seed)

@@ -12,8 +12,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_info
 
+from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.engines.cpu import health
@@ -121,7 +122,7 @@ def _cells(count: int) -> Entries:
 
 
 def _half_sweep(entries: Entries, fixed: Array, start: Array) -> None:
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         entries.half_sweep(fixed, start, side="row", ridge=1e-3)
 
 

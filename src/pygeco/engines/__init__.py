@@ -9,8 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
+from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.arrays.kinds import distant, kind
 from pygeco.engines.protocol import Engine, LocalEngine, TableEngine
 from pygeco.engines.values import Cells, Table
@@ -53,7 +52,7 @@ def session(objective: Any) -> Iterator[None]:
     """What holds while an objective is minimised: BLAS on one thread, for the same bits on any
     machine, and the engine's own session.
     """
-    with threadpool_limits(1, "blas"), choose_engine(None, kind(objective)).session():
+    with one_blas_thread(), choose_engine(None, kind(objective)).session():
         yield
 
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from pygeco.algorithm.events import Listener
+from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.arrays.kinds import parts
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
@@ -138,7 +138,7 @@ def _answer_blocks(
 
     found: dict[int, list[tuple[NDArray[np.intp], Array]]] = {k: [] for k in filler.places}
     threads = n_jobs if n_jobs is not None and n_jobs > 0 else os.cpu_count() or 1
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
         for block in pool.map(run, split_rows(len(columns[0]))):
             for k, part in zip(filler.places, block, strict=True):
                 found[k].append(part)

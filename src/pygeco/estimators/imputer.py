@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import _check_feature_names, check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from pygeco.algorithm.events import Listener
+from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
 from pygeco.bayes.mixed_table import MixedTable
@@ -176,7 +176,7 @@ class LowRankImputer(_ImputerAnswers, OneToOneFeatureMixin, TransformerMixin, Ba
         given = wanted if isinstance(wanted, Columns) else Columns(dict(wanted))
         _check_feature_names(self, X, reset=True)
         number = take_seed(self.random_state)
-        with attend_fit(self) as listener, threadpool_limits(1, "blas"):
+        with attend_fit(self) as listener, one_blas_thread():
             fields, found = fit_fields(X, given, number, listener)
         self.n_features_in_ = len(fields)
         self.columns_: Columns | None = describe_fields(fields)
@@ -202,7 +202,7 @@ class LowRankImputer(_ImputerAnswers, OneToOneFeatureMixin, TransformerMixin, Ba
         self.mean_, self.scale_, varies = measure_columns(X, known)
         Z = self._standardize(X)
         number = take_seed(self.random_state)
-        with attend_fit(self) as listener, threadpool_limits(1, "blas"):
+        with attend_fit(self) as listener, one_blas_thread():
             if self.n_components is None and self.alpha is None:
                 self._fit_gaussian(Z, varies, number, listener)
             else:

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from pygeco.algorithm.column_scales import column_thresholds
 from pygeco.algorithm.events import Listener
 from pygeco.algorithm.robust import fit_robust, project
 from pygeco.algorithm.threshold import Schedule
+from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.arrays.kinds import answer, contiguous, foreign, moved, on, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
@@ -167,7 +167,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         X = self._check_table(X, reset=True)
         self._check_parameters(X.shape)
         # The passes have threads of their own.
-        with attend_fit(self) as listener, threadpool_limits(1, "blas"):
+        with attend_fit(self) as listener, one_blas_thread():
             dense = Dense(X, engine=self.engine)
             check_extremes(dense.table, find_loss(self.loss))
             self._fit(dense, np.float32 if X.dtype == np.float32 else np.float64, listener)
@@ -236,7 +236,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         V = self.components_.T.astype(float)
         dense = Dense(X, self.loss_, engine=choose_engine(None, V))
         dense = dense.shift(zeros(len(X), V), self.location_.astype(float))
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             W = project(dense, V, self.spread_, side="row")
         return answer(W.astype(np.float32 if X.dtype == np.float32 else np.float64), X)
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Generator
 from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from pygeco.algorithm.certificates import certify
 from pygeco.algorithm.directions import Lanczos, Pair
 from pygeco.algorithm.path import Path, Step, Stop
+from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.arrays.low_rank import LowRank
 from pygeco.arrays.streams import Purpose, RandomState, seed_from, stream
 from pygeco.objectives import Entries
@@ -49,7 +49,7 @@ def follow(
     rng, own = stream(Purpose.RIVAL, seed), stream(Purpose.RIVAL_CERTIFICATE, seed)
     iterates = algorithm(rng)
     steps: list[Step] = []
-    with threadpool_limits(1, "blas"):  # the same bits however many threads BLAS would use
+    with one_blas_thread():  # the same bits however many threads BLAS would use
         while True:
             try:
                 at = next(iterates)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import uvicorn
 
-from pygeco.engines.cpu.threads import one_blas_thread
+from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.errors import ModelFileError, ReadError
 from pygeco.serve.app import make_app
 from pygeco.serve.guard import Guard

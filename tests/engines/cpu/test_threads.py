@@ -6,11 +6,7 @@ import numba
 import pytest
 from threadpoolctl import threadpool_info
 
-from pygeco.engines.cpu.threads import each, limit_threads, one_blas_thread
-
-
-def blas_threads() -> set[int]:
-    return {one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"}
+from pygeco.engines.cpu.threads import each, limit_threads
 
 
 @pytest.mark.parametrize("alone", [True, False])
@@ -45,5 +41,3 @@ def test_numbers_of_threads_as_joblib_counts_them() -> None:
         with limit_threads(given):
             assert numba.get_num_threads() == wanted
         assert numba.get_num_threads() == most
-    with one_blas_thread():
-        assert blas_threads() <= {1}

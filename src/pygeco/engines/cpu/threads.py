@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
-from functools import cache
+from contextlib import contextmanager
 
 from numba import get_num_threads, set_num_threads
-from threadpoolctl import ThreadpoolController
 
+from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.engines.cpu.forking import ForkSafeLock
 
 _LOCK = ForkSafeLock()
@@ -49,14 +48,3 @@ def limit_threads(n_jobs: int | None) -> Iterator[None]:
         yield
     finally:
         set_num_threads(before)
-
-
-def one_blas_thread() -> AbstractContextManager[object]:
-    """For the same bits on any machine."""
-    return _libraries().limit(limits=1, user_api="blas")
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    """Those of BLAS, found once: looking through what is loaded takes longer than a small pass."""
-    return ThreadpoolController().select(user_api="blas")

@@ -16,11 +16,11 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.arrays.kinds import Array
 from pygeco.engines.cpu.cells import block_bounds
 from pygeco.engines.cpu.engine import ENGINE
 from pygeco.engines.cpu.forking import ForkSafeLock
-from pygeco.engines.cpu.threads import one_blas_thread
 from pygeco.engines.dask import local, sweeps
 from pygeco.engines.dask.adapter import TaskRef, thread_count
 from pygeco.engines.dask.scratch_files import SlabFiles
