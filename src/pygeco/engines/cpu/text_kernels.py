@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from pygeco.engines.cpu.keeping import njit
 
 MAX_DIGITS = 15  # of a number that float64 holds exactly
 POWERS = 10.0 ** np.arange(23)  # those of ten that float64 holds exactly
