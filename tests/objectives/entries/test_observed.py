@@ -140,6 +140,9 @@ def test_ratings_kept_as_codes_give_the_same_bits(monkeypatch, form):
             for a, b in zip(getattr(one, side)[:5], getattr(other, side)[:5], strict=True):
                 np.testing.assert_array_equal(a, b)
         assert one.value(A) == other.value(A)
+        for cells in (one.by_row, other.by_row):  # as numbers of a sparse matrix
+            found = cells.engine.products(cells, cells.values, 1.0, A.V.astype(np.float32))
+            np.testing.assert_allclose(found, X @ A.V, rtol=1e-4, atol=1e-5)
         x = np.arange(X.shape[1], dtype=float)
         np.testing.assert_array_equal(one.gradient(A).matvec(x), other.gradient(A).matvec(x))
         np.testing.assert_array_equal(

@@ -55,7 +55,9 @@ def half_sweep(cells: Cells, start: Array, ridges: Ridges) -> Solved:
     flat, width = pad_rows(ridges.partner.astype(real, copy=False))
     out, left = np.array(start, order="C"), np.zeros(len(start))
     solve_rows(
-        *cells[:4],
+        *cells[:2],
+        np.asarray(cells.values),
+        cells.weights,
         *plan_work(cells.counts(), s),
         flat,
         width,

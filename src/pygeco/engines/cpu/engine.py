@@ -55,7 +55,8 @@ class CpuCells(Engine):
     def product(self, cells: Cells, data: Array, scale: float, x: Array) -> Array:
         out = np.empty(cells.groups)
         x = np.ascontiguousarray(x, dtype=None if x.dtype == np.float32 else float)
-        products.matvec(cells.pointers, cells.indices, data, cells.blocks, scale, x, out)
+        lines = cells.pointers, cells.indices, np.asarray(data), cells.blocks
+        products.matvec(*lines, scale, x, out)
         return out
 
     def order_that_serves(self, by_row: Cells, by_col: Cells) -> bool | None:
@@ -67,13 +68,13 @@ class CpuCells(Engine):
         runs = scatter_runs(cells, size)
         out = np.empty((len(runs) - 1, size))
         x = np.ascontiguousarray(x, dtype=None if x.dtype == np.float32 else float)
-        products.scatter(cells.pointers, cells.indices, data, runs, x, out)
+        products.scatter(cells.pointers, cells.indices, np.asarray(data), runs, x, out)
         return scale * out.sum(axis=0)
 
     def products(self, cells: Cells, data: Array, scale: float, X: Array) -> Array:
         out = np.empty((cells.groups, X.shape[1]))
         flat, width = pad_rows(X.astype(data.dtype, copy=False))
-        lines = *cells[:2], data, cells.blocks
+        lines = *cells[:2], np.asarray(data), cells.blocks
         none = np.zeros(0, data.dtype)
         products.matmat(*lines, scale, flat, width, none, none, none, out)
         return out
@@ -82,7 +83,7 @@ class CpuCells(Engine):
         out = np.empty((cells.groups, X.shape[1]), data.dtype)
         flat, width = pad_rows(X, scales.other)
         own = np.zeros(0, data.dtype) if scales.own is None else scales.own
-        lines = *cells[:2], data, cells.blocks
+        lines = *cells[:2], np.asarray(data), cells.blocks
         tables = (x.astype(data.dtype, copy=False) for x in (own, scales.pull, scales.shift))
         products.matmat(*lines, 1.0, flat, width, *tables, out)
         return out
