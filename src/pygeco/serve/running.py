@@ -19,12 +19,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import uvicorn
 
 from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.errors import ModelFileError, ReadError
 from pygeco.serve.app import make_app
 from pygeco.serve.guard import Guard
+from pygeco.serve.listing import list_rows
 from pygeco.serve.metrics import make_counters
 from pygeco.serve.protocol import make_protocol
 from pygeco.serve.reporting import Reporter
@@ -35,6 +37,8 @@ from pygeco.serve.watching import POLL_SECONDS, ModelFile, read_current, write_c
 
 LOG = logging.getLogger("pygeco.serve")
 COUNTERS = "counters"
+WARM_UP_SECONDS = 0.5  # after the start
+WARM_UP_ROWS = 64
 MIN_LIFE_SECONDS = 2.0  # of a worker; one that dies sooner is not started again at once
 MAX_EARLY_DEATHS = 5  # in a row, then the server gives up
 THREAD_SETTINGS = (
@@ -140,6 +144,8 @@ async def watch(
 ) -> None:
     """Take models into service as they are put in place."""
     served_copy = read_current(folder)
+    await asyncio.sleep(WARM_UP_SECONDS)
+    await asyncio.to_thread(warm_up, service.served)  # answers do not wait for it
     while True:
         await asyncio.sleep(POLL_SECONDS)
         try:
@@ -159,6 +165,15 @@ async def watch(
         service.replace_model(served)
         reporter.copy = copy
         LOG.info("model %s is in service", served.version)
+
+
+def warm_up(served: Served) -> None:
+    """Load the kernels of batches, once the first answers are out, before a batch needs them."""
+    rows = np.arange(min(WARM_UP_ROWS, served.model.shape[0]))
+    try:
+        list_rows(served.model, served.list_parts, rows, 1, by="auto", hides=True, allowed=None)
+    except Exception:
+        LOG.exception("the first lists failed")
 
 
 def prepare(copy: Path, titles: TitleFile | None) -> Served:
