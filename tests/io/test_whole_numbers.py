@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from pygeco.data import read_ratings
+from pygeco.errors import ReadError
 from pygeco.io import delimited, whole_numbers
 from pygeco.io.whole_numbers import has_padded_number
 
@@ -80,7 +81,7 @@ def test_whole_numbers_are_read_once(monkeypatch) -> None:
 def test_a_number_may_lie_across_two_reads(cut) -> None:
     text = b"12,34\n5,-07,\n"
     file = whole_numbers.Watched(io.BytesIO(text), has_times=True)
-    with pytest.raises(whole_numbers.PaddedNumberError):
+    with pytest.raises(ReadError):
         deque(iter(lambda: file.read(cut), b""))
     fine = whole_numbers.Watched(io.BytesIO(b"10,100\n2005-01-02,0.05,0\n"), has_times=True)
     deque(iter(lambda: fine.read(cut), b""))

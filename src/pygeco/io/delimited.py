@@ -15,7 +15,6 @@ from pygeco.io.tables import pyarrow
 from pygeco.io.text_ids import replace_commas
 from pygeco.io.whole_numbers import (
     MISSING,
-    PaddedNumberError,
     find_whole_columns,
     watch_numbers,
 )
@@ -171,7 +170,7 @@ def _read_whole(
     kinds = dict.fromkeys(words, pa.string()) | dict.fromkeys(ids, pa.int64())
     try:
         table = _read(file, how, at, kinds, "utf8", b'\\"' in file.head, MISSING)
-    except (pa.ArrowInvalid, PaddedNumberError):
+    except (pa.ArrowInvalid, ReadError):
         return None
     types = [table.column(k).type for k, role in enumerate(roles) if role == "rating"]
     is_known = all(pa.types.is_floating(kind) or pa.types.is_integer(kind) for kind in types)

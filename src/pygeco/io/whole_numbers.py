@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.errors import ReadError
 from pygeco.io.tables import pyarrow
 
 WHOLE = re.compile(r"-?\d{1,18}")  # that int64 holds
@@ -31,12 +32,8 @@ def find_whole_columns(lines: Sequence[Sequence[str]], at: Sequence[int]) -> lis
     ]
 
 
-class PaddedNumberError(Exception):
-    """A number is written in a way that it is not written back."""
-
-
 class Watched(io.RawIOBase):
-    """A file whose numbers are looked at while it is read; PaddedNumberError where one is odd."""
+    """A file whose numbers are looked at while it is read; ReadError where one is odd."""
 
     def __init__(self, file: BinaryIO, *, has_times: bool) -> None:
         self.file, self.has_times, self.last = file, has_times, b"\n\n"
@@ -50,7 +47,7 @@ class Watched(io.RawIOBase):
         for first in range(0, len(seen) - 2, SCANNED_AT_ONCE):
             part = np.frombuffer(seen[first : first + SCANNED_AT_ONCE + 3], np.uint8)
             if has_padded_number(part, has_times=self.has_times):
-                raise PaddedNumberError
+                raise ReadError("A number is written in a way that it is not written back.")
         self.last = seen[-3:]
         return data
 
