@@ -5,10 +5,13 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from pygeco.engines.cpu import threads
 from pygeco.engines.cpu.forking import ForkSafeLock
+from pygeco.engines.cpu.threads import each
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 
@@ -69,10 +72,10 @@ def test_fit_fork_and_answer(tmp_path) -> None:
 
 
 def test_a_child_finds_every_lock_open() -> None:
-    lock, entered, leave = ForkSafeLock(), threading.Event(), threading.Event()
+    safe, entered, leave = ForkSafeLock(), threading.Event(), threading.Event()
 
     def hold():
-        with lock:
+        with safe.lock:
             entered.set()
             leave.wait(30)
 
@@ -82,8 +85,40 @@ def test_a_child_finds_every_lock_open() -> None:
     pid = os.fork()
     if not pid:
         signal.alarm(10)
-        with lock:
+        with safe.lock:
             os._exit(0)
     leave.set()
     thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_an_interrupt_leaves_no_lock_shut() -> None:
+    """Wherever it comes in code of ours: another thread finds every lock open."""
+
+    def interrupt_call(at):
+        calls = 0
+
+        def count(frame, event, argument):
+            nonlocal calls
+            if event == "call" and "pygeco" in frame.f_code.co_filename:
+                calls += 1
+                if calls == at:
+                    sys.setprofile(None)
+                    raise KeyboardInterrupt
+
+        sys.setprofile(count)
+        try:
+            each(lambda part: None, 3, alone=True)
+        except KeyboardInterrupt:
+            return True
+        finally:
+            sys.setprofile(None)
+        return False
+
+    at = 1
+    while interrupt_call(at):
+        with ThreadPoolExecutor(1) as other:
+            assert other.submit(threads._LOCK.lock.acquire, False).result(), at
+            other.submit(threads._LOCK.lock.release).result()
+        at += 1
+    assert at > 2

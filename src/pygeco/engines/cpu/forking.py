@@ -12,7 +12,6 @@ import os
 import threading
 from collections.abc import Callable
 from importlib import import_module
-from types import TracebackType
 
 import numba
 
@@ -20,25 +19,18 @@ CHILD_THREADS = 1  # any more would be those that the fork left behind
 
 
 class ForkSafeLock:
-    """A lock that a forked child finds open: the thread that held it may have stayed behind."""
+    """A lock that a forked child finds open: the thread that held it may have stayed behind.
+
+    It is entered as `with safe.lock:`, which is Python's own: an interrupt in code of ours, where
+    it has been shut and is not yet guarded, or the other way round, would leave it shut for good.
+    """
 
     def __init__(self) -> None:
         self._renew()
         _call_in_children(self._renew)
 
     def _renew(self) -> None:
-        self._lock = threading.RLock()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._lock.release()
+        self.lock = threading.RLock()
 
 
 def serve_forked_children() -> None:

@@ -70,7 +70,7 @@ class Kernel:
         if Kernel.safe:
             self.launch(*before, *lent)
             return
-        with _LOCK:
+        with _LOCK.lock:
             self.launch(*before, *lent)
             Kernel.safe = numba.threading_layer() != "workqueue"
 

@@ -23,7 +23,7 @@ def each(job: Callable[[int], None], count: int, *, alone: bool = False) -> None
     ends would put it back under another.
     """
     threads = min(get_num_threads(), count)
-    with _LOCK, one_blas_thread():
+    with _LOCK.lock, one_blas_thread():
         if alone or threads < 2:
             for part in range(count):
                 job(part)

@@ -234,7 +234,7 @@ def run_program(program: Program, inputs: Sequence[Any], threads: int) -> Any:
             return inputs[arg.at] if arg.place is None else inputs[arg.at][arg.place]
         return results[arg.at] if isinstance(arg, Result) else arg
 
-    with _LOCK, one_blas_thread():
+    with _LOCK.lock, one_blas_thread():
         _take_threads(threads)
         for function, args in program.instructions:
             results.append(function(*map(value, args)))
@@ -244,7 +244,7 @@ def run_program(program: Program, inputs: Sequence[Any], threads: int) -> Any:
 
 def finish_sum(finish: Callable[..., Any], count: int, *args: Any) -> Any:
     """A task: finish(Σ of the first `count`, *rest)."""
-    with _LOCK, one_blas_thread():
+    with _LOCK.lock, one_blas_thread():
         _take_threads(thread_count())
         return finish(add_parts(*args[:count]), *args[count:])
 
