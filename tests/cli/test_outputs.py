@@ -20,7 +20,7 @@ def rotten(content: bytes) -> bytes:
 
 WRONG = [
     (("fit", "nothing.csv", "-o", "x"), 3, "cannot read nothing.csv: No such file"),
-    (("fit", ".", "-o", "x"), 3, "cannot read .: Is a directory"),
+    (("fit", ".", "-o", "x"), 3, "text.parquet cannot be read: Parquet file size is 6 bytes"),
     (("fit", "ratings.csv", "-o", "no/x"), 4, "there is no folder no; make it first"),
     (("fit", "ratings.csv", "-o", "."), 4, "it is a folder; give the name of a file with -o"),
     (("fit", "ratings.csv", "-o", "x", "--user", "uid"), 2, "there is no column 'uid'; the"),

@@ -34,7 +34,8 @@ def _fit_ratings(real: Any) -> None:
     for settings in ({}, {"rank": 2, "posterior": 2}, {"rank": 2, "loss": "huber"}):
         model = MatrixCompletion(random_state=0, **settings).fit(cells)
     model.predict(cells[0][:5], cells[1][:5])
-    model.recommend(np.arange(3), 5, by="value")
+    for by in ("value", "auto"):
+        model.recommend(np.arange(3), 5, by=by)
 
 
 def _fit_paths(real: Any) -> None:
