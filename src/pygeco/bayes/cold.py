@@ -30,7 +30,7 @@ from pygeco.bayes.effects import (
     weigh_effects,
 )
 from pygeco.bayes.posterior import Known, Posterior
-from pygeco.bayes.priors import FLOAT, Gaussian, stack_side
+from pygeco.bayes.priors import FLOAT, Gaussian, stack_side, stack_vectors
 from pygeco.bayes.ridge import RidgeGroup
 from pygeco.bayes.screening import keep_telling
 from pygeco.engines import Cells
@@ -84,7 +84,7 @@ def shift_center(other: Cells, now: Posterior, cold: Gaussian, centers: Array) -
     z_j = (v_j, 1), Σ z_j z_jᵀ a = Σ z_j z_jᵀ (x_i − center_i) over the cells, under the prior of a
     row. `other` has the cells by column. O(|E| d).
     """
-    X, _ = stack_side(now.rows)
+    X = stack_vectors(now.rows)
     every = ones(other.size, other.values, FLOAT)
     sums = other.engine.products(other, every, 1.0, contiguous(X - centers, FLOAT))
     cols = now.cols

@@ -76,7 +76,7 @@ class Gaussian(NamedTuple):
         mean = steps.measure_rows(
             rows._replace(variance=UNKNOWN, bias_variance=UNKNOWN), self.centre
         ).mean
-        T = _stack_vectors(side, mean)
+        T = _center_vectors(side, mean)
         effects = solve_effects(groups, self.effects, T, self.there(T))
         moves = center_rows(groups, effects)
         pulls = sum_pulls(effects)
@@ -130,7 +130,7 @@ class Gaussian(NamedTuple):
         pulls: Array | float = 0.0
         if groups:
             if renews or self.centers is None:
-                T = _stack_vectors(side, steps.measure_rows(rows, self.centre).mean)
+                T = _center_vectors(side, steps.measure_rows(rows, self.centre).mean)
                 covariance = np.linalg.inv(self.precision)
                 effects = draw_effects(groups, effects, T, covariance, self.there(T), rng)
                 moves = center_rows(groups, effects)
@@ -191,12 +191,14 @@ class Gaussian(NamedTuple):
 
 def stack_side(side: Side) -> tuple[Array, Array]:
     """Vectors with their offsets, and the variances of both."""
-    return (
-        np.column_stack([side.factor, side.bias]),
-        np.column_stack([side.variance, side.bias_variance]),
-    )
+    return stack_vectors(side), np.column_stack([side.variance, side.bias_variance])
 
 
-def _stack_vectors(side: Side, mean: Array) -> Array:
-    """Vectors with their offsets, less their mean, which is on the host."""
-    return np.column_stack([side.factor, side.bias]) - on(mean.astype(FLOAT), side.factor)
+def stack_vectors(side: Side) -> Array:
+    """Vectors with their offsets."""
+    return np.column_stack([side.factor, side.bias])
+
+
+def _center_vectors(side: Side, mean: Array) -> Array:
+    """The same less their mean, which is on the host."""
+    return stack_vectors(side) - on(mean.astype(FLOAT), side.factor)

@@ -15,7 +15,7 @@ from pygeco.arrays.kinds import host, on, times
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.effects import PROBES, draw_signs
 from pygeco.bayes.posterior import Known, Posterior
-from pygeco.bayes.priors import FLOAT, Gaussian, stack_side
+from pygeco.bayes.priors import FLOAT, Gaussian, stack_vectors
 from pygeco.bayes.ridge import RidgeGroup
 from pygeco.engines.columns import Rows, steps_of
 from pygeco.objectives.entries.half_sweep import Side
@@ -45,7 +45,7 @@ def keep_telling(
 
 def score_groups(side: Side, prior: Gaussian, groups: Sequence[RidgeGroup]) -> list[float]:
     """How much more than nothing each group says, in deviations. O(|X| d) each."""
-    X, _ = stack_side(side)
+    X = stack_vectors(side)
     found = steps_of(side.bias).measure_rows(Rows(*side, prior.some), prior.centre)
     middle, covariance = found.mean, found.covariance
     sizes, basis = np.linalg.eigh(covariance)

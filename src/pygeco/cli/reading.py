@@ -57,15 +57,7 @@ def read_parts(plan: Plan, voice: Voice, client: Any) -> Ratings:
     from pygeco.io.partitioned import read_partitioned
 
     with voice.progress(f"reading {plan.name}") as bar:
-        found = read_partitioned(
-            plan.ratings,
-            client,
-            columns=list(plan.columns.values()),
-            duplicates=plan.settings["duplicates"],
-            holdout=(plan.holdout, plan.seed) if plan.holdout else None,
-            missing_values=plan.settings["missing_values"],
-            progress=bar,
-        )
+        found = read_partitioned(plan.ratings, client, **_say_how(plan), progress=bar)
     return Ratings(found, found.held, found.found, found.names)
 
 
@@ -81,15 +73,18 @@ def read_folder(plan: Plan, voice: Voice) -> Ratings:
         if is_given:
             raise ValueError(f"{option}: is for a file, and {plan.name} is a folder; leave it out.")
     with voice.progress(f"reading {plan.name}") as bar:
-        found = read_streamed(
-            plan.ratings,
-            columns=list(plan.columns.values()),
-            duplicates=plan.settings["duplicates"],
-            holdout=(plan.holdout, plan.seed) if plan.holdout else None,
-            missing_values=plan.settings["missing_values"],
-            progress=bar,
-        )
+        found = read_streamed(plan.ratings, **_say_how(plan), progress=bar)
     return Ratings(found, found.held, found.found, found.names)
+
+
+def _say_how(plan: Plan) -> dict[str, Any]:
+    """What readers of Parquet files are told."""
+    return {
+        "columns": list(plan.columns.values()),
+        "duplicates": plan.settings["duplicates"],
+        "holdout": (plan.holdout, plan.seed) if plan.holdout else None,
+        "missing_values": plan.settings["missing_values"],
+    }
 
 
 def read_test(plan: Plan, voice: Voice, fitted: Any) -> Any:
