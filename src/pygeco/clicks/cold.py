@@ -139,10 +139,10 @@ def _choose_pulls(search: Search, factors: LowRank, told: Told, wishes: Wishes) 
         if values is None or wish is None or not wish.weight or search.is_stopped:
             continue
         tried = tuple(replace(wish, pull=pull) for pull in PULLS)
-        maps = [fit_map(values, counts[side], lines[side], wish)] * len(tried)
+        found_map = fit_map(values, counts[side], lines[side], wish)
         moved = [
-            move_lines(one._replace(settings=settings), values, counts[side], lines[side])
-            for one, settings in zip(maps, tried, strict=True)
+            move_lines(found_map._replace(settings=one), values, counts[side], lines[side])
+            for one in tried
         ]
         scores = _judge_moved(search, lines, moved, side)
         for one, score in zip(tried, scores.mean(axis=1), strict=True):
