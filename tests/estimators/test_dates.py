@@ -7,6 +7,7 @@ import pytest
 
 from pygeco import MatrixCompletion, cells, load
 from pygeco.losses import Huber
+from pygeco.objectives.entries.biases import Biases
 
 M, N, PERIODS = 50, 30, 5
 START = 1_600_000_000
@@ -127,6 +128,16 @@ def test_draws_know_the_time_too():
     found = MatrixCompletion(posterior=4, **SETTINGS).fit(TRAIN)
     assert found.average_.drift is not None
     assert error(found.predict(TEST)["prediction"]) < 0.6
+    late = START + 20 * DAY
+    found.partial_fit(TABLE[1000:1060].assign(timestamp=late, rating=-3.0))
+    average = found.average_
+    assert average.drift.latest == found.drift_.latest == late
+    ids = TABLE[1000:1060]["user"].to_numpy(), TABLE[1000:1060]["item"].to_numpy()
+    lower = found.predict(*ids) - found.predict(*ids, times=float(TRAIN["timestamp"].max()))
+    assert np.mean(lower) < -0.7
+    end = average.drift.add_to_biases(Biases(0.0, average.row, average.col), average.scale)
+    np.testing.assert_allclose(found.model_.biases.row, end.row, atol=1e-12)
+    np.testing.assert_allclose(found.model_.biases.col, end.col, atol=1e-12)
 
 
 def test_a_fit_that_was_stopped_goes_on_to_the_same_bits(model, tmp_path, monkeypatch):

@@ -217,9 +217,6 @@ def test_errors_name_the_argument(ratings) -> None:
         model.transform_columns(np.ones((89, 2)))
     with pytest.raises(ValueError, match=r"^values: 1 of 1 observed values are NaN"):
         model.partial_fit(([0], [0], [np.nan]))
-    drawn = MatrixCompletion(posterior=2, random_state=0).fit(tuple(ratings))
-    with pytest.raises(ValueError, match=r"^posterior: the mean of draws cannot take in"):
-        drawn.partial_fit(([0], [0], [1.0]))
 
 
 @pytest.mark.skipif("PYGECO_DATA" not in os.environ, reason="PYGECO_DATA names no data folder")

@@ -142,9 +142,9 @@ def moved(x: Any, like: NDArray[Any]) -> Any:
 
 
 def spread_lines(x: Array, size: int, place: NDArray[np.integer[Any]]) -> Array:
-    """The lines of x at these places among `size` of them, zeros elsewhere; of NumPy's arrays."""
-    out = np.zeros((size, *x.shape[1:]), x.dtype)
-    out[place] = x
+    """The lines of x at these places among `size` of them, zeros elsewhere."""
+    out = zeros((size, *x.shape[1:]), x, x.dtype)
+    out[on(place, x)] = x
     return out
 
 

@@ -108,6 +108,8 @@ class _CompletionFolding(_CompletionSpread):
         column given the rows, then those rows again: at the end every one of these rows is what
         `transform` makes of it (with a trace norm, nearly). All else stays: other rows and columns,
         the penalty or the prior and the noise, the rank, `path_`. Where many are new, fit again.
+        A mean of draws moves by what that changes in the evidence, and no draw is made again but
+        those of rows and columns that are mostly new. On a GPU the passes run there.
 
         O(|cells of those rows and columns| s²). A model that was never fitted is fitted.
 

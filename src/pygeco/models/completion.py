@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.kinds import contiguous, empty, foreign, host, moved, on, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.reasons import contributions
+from pygeco.engines import session
 from pygeco.models.base import FittedModel
 from pygeco.models.list_scores import ListScores, list_by_choice, make_list_scores
 from pygeco.models.lists import check_by
@@ -184,19 +185,13 @@ class CompletionModel(FittedModel):
         )
 
     def check_updatable(self) -> None:
-        if foreign(self.factors.U):
-            raise ValueError("X: partial_fit runs on the CPU; call to('cpu') first.")
-        if self.average is not None:
-            raise ValueError(
-                "posterior: the mean of draws cannot take in new cells; fit again, or use "
-                "posterior=0."
-            )
+        """Such a model takes in whatever comes, wherever it is."""
 
     def update(
         self, new: Entries, places: tuple[Positions, Positions], times: Array | None = None
     ) -> CompletionModel:
-        self.check_updatable()
-        return take_in(self, new, places, times)
+        with session(self.factors):
+            return take_in(self, new, places, times)
 
     def move_to(self, like: Array) -> CompletionModel:
         return moved(self, like)

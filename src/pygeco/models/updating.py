@@ -2,7 +2,8 @@
 
 Each row with a new cell is fitted again to all its cells given the columns, then each such column
 given the rows, then those rows again. All else stays: other rows and columns, the penalty or the
-prior and the noise, the rank.
+prior and the noise, the rank. A mean of draws then moves as the posterior does. Cells are merged on
+the host, and the passes run where the model is.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pygeco.arrays.kinds import spread_lines
+from pygeco.arrays.kinds import HOST, host, moved, on, spread_lines
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.effects import widen_patterns
@@ -20,7 +21,9 @@ from pygeco.bayes.periods import order_times
 from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.sweep import new_rows
 from pygeco.bayes.timing import renew_drift
+from pygeco.engines import choose_engine
 from pygeco.losses import Loss
+from pygeco.models.average_update import Change, Shown, find_renewed, update_average
 from pygeco.models.folding import Linear, Sizes
 from pygeco.models.seen import NO_TIMES, Positions, Seen, keep_cells, sort_cells
 from pygeco.objectives import Entries
@@ -40,7 +43,7 @@ def take_in(
     entries = merge_cells(model.seen, model.loss, new, places)
     dates = _merge_times(model, entries, new, places, times)
     rows, cols = (
-        _find_touched(cells.counts(), place, size)
+        _find_touched(host(cells.counts()), place, size)
         for cells, place, size in zip((new.by_row, new.by_col), places, entries.shape, strict=True)
     )
     if not len(rows) and not len(cols):
@@ -52,28 +55,27 @@ def take_in(
             (model.row_attributes, model.column_attributes), entries.shape, places, strict=True
         )
     ]
+    before = state
     rest = _subtract_time(state, entries, dates)
-    state = _refit_rows(state, rest, rows, known[0])
-    state = _refit_rows(state.T, rest.T, cols, known[1]).T
+    part = rest.take_rows(rows)
+    state = _refit_rows(state, part, rows, known[0])
+    state = _refit_rows(state.T, rest.T.take_rows(cols), cols, known[1]).T
     if isinstance(state, Posterior) and state.drift is not None:
         state = renew_drift(state, entries, dates, (rows, cols))
-        rest = _subtract_time(state, entries, dates)
-    state = _refit_rows(state, rest, rows, known[0])
+        part = _subtract_time(state, entries, dates).take_rows(rows)
+    state = _refit_rows(state, part, rows, known[0])
     bounds = model.bounds
     if new.size:
-        low, high = model.loss.bounds(new.by_row.values)
+        low, high = model.loss.bounds(host(new.by_row.values))
         bounds = min(low, bounds[0]), max(high, bounds[1])
     posterior = state if isinstance(state, Posterior) else None
-    A, biases = (
-        (state.A, state.biases)
-        if isinstance(state, Linear)
-        else (state.factors(), state.at_end.biases())
-    )
+    found = _show(model, before, state, new, entries, places)
     return replace(
         model,
-        factors=keep_factors(A, entries),
-        biases=biases,
+        factors=keep_factors(found.factors, entries),
+        biases=found.biases,
         posterior=posterior,
+        average=found.average,
         seen=keep_cells(entries, dates),
         held_out=_widen_held_out(model.held_out, entries.shape, places),
         bounds=bounds,
@@ -81,6 +83,26 @@ def take_in(
         lists=None,
         column_attributes=known[1],
     )
+
+
+def _show(
+    model: CompletionModel,
+    before: Linear | Posterior,
+    after: Linear | Posterior,
+    new: Entries,
+    entries: Entries,
+    places: Places,
+) -> Shown:
+    if isinstance(after, Linear):
+        return Shown(after.A, after.biases)
+    if model.average is None or isinstance(before, Linear):
+        return Shown(after.factors(), after.at_end.biases())
+    renewed = [
+        find_renewed(own.counts(), every.counts())
+        for own, every in ((new.by_row, entries.by_row), (new.by_col, entries.by_col))
+    ]
+    change = Change(before, after, (renewed[0], renewed[1]))
+    return update_average(model.factors, model.biases, model.average, change, places)
 
 
 def keep_factors(A: LowRank, entries: Entries) -> LowRank:
@@ -95,30 +117,30 @@ def keep_factors(A: LowRank, entries: Entries) -> LowRank:
 def merge_cells(
     seen: Seen, loss: Loss, new: Entries, places: Places, duplicates: str = "last"
 ) -> Entries:
-    """The known cells and the new ones, which count where both are there."""
-    old = np.repeat(places[0], np.diff(seen.pointers))
-    weighted = len(seen.weights) or len(new.by_row.weights)
-    weights = [
-        w if len(w) else np.ones(len(y))
-        for w, y in ((seen.weights, seen.values), (new.by_row.weights, new.by_row.values))
-    ]
-    values = np.concatenate([seen.values, new.by_row.values]).astype(seen.values.dtype)
+    """The known cells and the new ones, which count where both are there; where the known are."""
+    there, old = choose_engine(None, seen.values), moved(seen, HOST)
+    fresh = moved(keep_cells(new), HOST)
+    weights = [w if len(w) else np.ones(len(y)) for _, _, y, w, _ in (old, fresh)]
+    values = np.concatenate([old.values, fresh.values]).astype(old.values.dtype)
     return Entries(
-        np.concatenate([old, new.rows()]),
-        np.concatenate([places[1][seen.indices], new.by_row.indices]),
+        np.concatenate([places[0][old.rows()], fresh.rows()]),
+        np.concatenate([places[1][old.indices], fresh.indices]),
         values,
         new.shape,
-        sample_weight=np.concatenate(weights) if weighted else None,
+        sample_weight=np.concatenate(weights) if len(old.weights) or len(fresh.weights) else None,
         duplicates=duplicates,
+        engine=there,
     ).with_loss(loss)
 
 
 def _widen_held_out(held: Seen | None, shape: tuple[int, int], places: Places) -> Seen | None:
     if held is None:
         return None
-    at = places[0][held.rows()], places[1][held.indices]
-    times = held.times if len(held.times) else None
-    return sort_cells(*at, held.values, shape, times)
+    here = moved(held, HOST)
+    at = places[0][here.rows()], places[1][here.indices]
+    times = here.times if len(here.times) else None
+    found: Seen = moved(sort_cells(*at, here.values, shape, times), held.values)
+    return found
 
 
 def _merge_times(
@@ -131,8 +153,8 @@ def _merge_times(
     fresh = np.full(new.size, model.drift.latest) if times is None else times
     return order_times(
         entries,
-        np.concatenate([places[0][seen.rows()], new.rows()]),
-        np.concatenate([places[1][seen.indices], new.by_row.indices]),
+        np.concatenate([places[0][seen.rows()], host(new.rows())]),
+        np.concatenate([places[1][host(seen.indices)], host(new.by_row.indices)]),
         np.concatenate([seen.times, fresh]),
     )
 
@@ -141,7 +163,7 @@ def _subtract_time(state: Linear | Posterior, entries: Entries, times: Array) ->
     """The cells without what time says."""
     if isinstance(state, Linear) or state.drift is None:
         return entries
-    columns = entries.by_row.indices
+    columns = host(entries.by_row.indices)
     moves = state.drift.look_up(entries.rows(), columns, times).mean
     return entries.subtract(state.scale * moves, np.argsort(columns, kind="stable"))
 
@@ -172,7 +194,7 @@ def _widen(state: Linear | Posterior, entries: Entries, places: Places) -> Linea
         )
     A, b = state.A.astype(float), state.biases
     rows, cols = (
-        Sizes(cells.counts(), sizes.level)
+        Sizes(host(cells.counts()), sizes.level)
         for cells, sizes in ((entries.by_row, state.rows), (entries.by_col, state.cols))
     )
     return replace(
@@ -186,19 +208,18 @@ def _widen(state: Linear | Posterior, entries: Entries, places: Places) -> Linea
 
 def _refit_rows(
     state: Linear | Posterior,
-    entries: Entries,
+    part: Entries,
     rows: Positions,
     values: AttributeValues | None,
 ) -> Linear | Posterior:
-    """The state with these rows fitted to all their cells, given the columns."""
-    part = entries.take_rows(rows)
+    """The state with these rows fitted to all their cells, which `part` has, given the columns."""
     if isinstance(state, Posterior):
         found = new_rows(state, part, None if values is None else values.take(rows))
         sides = (_put_rows(old, rows, new) for old, new in zip(state.rows, found, strict=True))
         return replace(state, rows=Side(*sides))
     coordinates, offsets = state.fold(part)
     A, b = state.A, state.biases
-    left = _put_rows(A.U * A.s, rows, coordinates)
+    left = _put_rows(A.left, rows, coordinates)
     row = _put_rows(b.row, rows, offsets)
     A = LowRank(left, np.ones(A.rank), A.V).svd()
     return replace(state, A=A, biases=Biases(b.mean, row, b.col))
@@ -206,5 +227,5 @@ def _refit_rows(
 
 def _put_rows(x: Array, rows: Positions, new: Array) -> Array:
     out = x.copy()
-    out[rows] = new
+    out[on(rows, out)] = new
     return out

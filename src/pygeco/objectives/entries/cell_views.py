@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.coded import Coded
-from pygeco.arrays.kinds import on, ones, runs, scaled, zeros
+from pygeco.arrays.kinds import full, on, ones, runs, scaled, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.engines import Cells, Engine
 from pygeco.losses import Loss, Squared
@@ -203,8 +203,8 @@ class CellViews:
     def take_rows(self, rows: NDArray[Any]) -> Self:
         """These rows alone, in this order; all columns stay."""
         part = self._changed()
-        place = np.full(self.shape[0], -1, dtype=np.int32, like=self.by_row.indices)
-        place[rows] = np.arange(len(rows), dtype=np.int32, like=self.by_row.indices)
+        place = full(self.shape[0], -1, self.by_row.indices, np.int32)
+        place[on(rows, place)] = np.arange(len(rows), dtype=np.int32, like=place)
         where = place[self.rows()]
         mask, cells = where >= 0, self.by_row
         weights = cells.weights[mask] if len(cells.weights) else None

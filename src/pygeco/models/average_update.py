@@ -1,0 +1,163 @@
+"""New cells into a mean of draws: it moves as the posterior by which it is fitted again moves.
+
+Every row and column that new cells touch is fitted again by the evidence (`updating.py`). A draw of
+it for each draw that is kept would take as long as a chain does. The mean of draws and the mean of
+the evidence lie close, so what new cells change in one they change in the other: the mean of draws,
+A, becomes A + (U V'ᵀ after − before), brought back to the components that A has. That is linear, so
+a second update adds to the first as if both had come at once. Draws, which say how far a prediction
+is from certain, move as well; those of a line that is mostly new are drawn from its Gaussian.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pygeco.arrays.kinds import host, inner, on, spread_lines, times
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.streams import Purpose, stream
+from pygeco.bayes.average import Average, Draw
+from pygeco.bayes.drift import Drift, PeriodOffsets
+from pygeco.bayes.posterior import Posterior
+from pygeco.bayes.priors import FLOAT
+from pygeco.models.seen import Positions
+from pygeco.objectives.entries.biases import Biases
+from pygeco.objectives.entries.half_sweep import Side
+
+MIN_NEW_SHARE = 0.2  # of a line's cells that are new, for its draws to be drawn anew
+MIN_SINGULAR_SHARE = 1e-7  # of the largest, for a component to carry a move
+
+Places = tuple[Positions, Positions]
+
+
+class Change(NamedTuple):
+    """The posterior before, widened, and after; which rows and columns are mostly new."""
+
+    before: Posterior
+    after: Posterior
+    renewed: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+
+
+class Shown(NamedTuple):
+    """What a model shows: its matrix, its offsets at the last time, and a mean of draws, if any."""
+
+    factors: LowRank
+    biases: Biases
+    average: Average | None = None
+
+
+def find_renewed(new: Positions, every: Positions) -> NDArray[np.bool_]:
+    """Lines of which a good share of the cells is new, given the counts of both."""
+    return np.asarray(host(new) >= np.maximum(MIN_NEW_SHARE * host(every), 1))
+
+
+def update_average(
+    factors: LowRank, biases: Biases, average: Average, change: Change, places: Places
+) -> Shown:
+    """The mean of draws, with what new cells changed in the posterior. O((m + n) r²)."""
+    row, col = places
+    m, n = (len(side.bias) for side in (change.after.rows, change.after.cols))
+    A = factors.astype(float)
+    A = LowRank(spread_lines(A.U, m, row), A.s, spread_lines(A.V, n, col))
+    A = move_matrix(A, change)
+    old, scale = average.drift, average.scale
+    raw = biases if old is None else old.add_to_biases(biases, -scale)
+    raw = Biases(raw.mean, spread_lines(raw.row, m, row), spread_lines(raw.col, n, col))
+    before, after = change.before.biases(), change.after.biases()
+    raw = Biases(raw.mean, raw.row + (after.row - before.row), raw.col + (after.col - before.col))
+    drift = None if old is None else _move_drift(old.widen(row, col), change)
+    rng = stream(Purpose.UPDATED_DRAWS, average.sweeps, m, n)
+    draws = tuple(_move_draw(draw, change, places, rng) for draw in average.draws)
+    average = replace(average, factors=A, row=raw.row, col=raw.col, draws=draws, drift=drift)
+    return Shown(A, raw if drift is None else drift.add_to_biases(raw, scale), average)
+
+
+def move_matrix(A: LowRank, change: Change) -> LowRank:
+    """A + scale (U₁ V₁ᵀ − U₀ V₀ᵀ) = A + scale (ΔU V₀ᵀ + U₁ ΔVᵀ), in as many components as A has.
+
+    The rows of ΔU go into the span of A's columns, then those of ΔV into that of its rows. A new
+    row is then what folding it into A gives.
+    """
+    p, q = change.before, change.after
+    if A.rank == 0 or q.rank == 0:
+        return A
+    more = (q.rows.factor - p.rows.factor).astype(float)
+    left = A.left + times(more, q.scale * inner(p.cols.factor.astype(float), A.V))
+    more = (q.cols.factor - p.cols.factor).astype(float)
+    shared = inner(q.rows.factor.astype(float), left)
+    return LowRank.product(left, A.V + times(more, q.scale * _solve(left, shared))).svd()
+
+
+def _solve(left: Array, shared: Array) -> Array:
+    """C of the least squares ‖left Cᵀ − U‖, given Uᵀ left; (rank of U, rank of left)."""
+    values, vectors = np.linalg.eigh(inner(left, left))
+    carries = values > MIN_SINGULAR_SHARE**2 * max(float(values[-1]), 1e-300)
+    basis = vectors[:, carries]
+    found: Array = (shared @ basis / values[carries]) @ basis.T
+    return found
+
+
+def _move_draw(draw: Draw, change: Change, places: Places, rng: np.random.Generator) -> Draw:
+    """Both sides of a draw, each given the other as it was."""
+    p, q = change.before, change.after
+    sizes = len(q.rows.bias), len(q.cols.bias)
+    rows, cols = (
+        side._replace(
+            factor=spread_lines(side.factor, size, place),
+            bias=spread_lines(side.bias, size, place),
+        )
+        for side, size, place in zip(draw, sizes, places, strict=True)
+    )
+    is_row, is_col = change.renewed
+    return Draw(
+        _move_side(rows, cols, (p.rows, q.rows), p.cols, is_row, rng),
+        _move_side(cols, rows, (p.cols, q.cols), p.rows, is_col, rng),
+    )
+
+
+def _move_side(
+    drawn: Side,
+    other: Side,
+    own: tuple[Side, Side],
+    partner: Side,
+    renewed: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> Side:
+    """One side of a draw in its own components, in which u Vᵀ of the posterior is nearly the same.
+
+    `own` is that side of the posterior before and after, `partner` its other side.
+    """
+    V = other.factor.astype(float)
+    turn = _solve(V, inner(partner.factor.astype(float), V))
+    before, after = own
+    rank = before.rank + 1
+    noise = on(rng.standard_normal((int(renewed.sum()), rank), dtype=FLOAT), drawn.bias)
+    factor = drawn.factor + times(after.factor - before.factor, turn.astype(FLOAT))
+    bias = drawn.bias + (after.bias - before.bias)
+    at = on(np.flatnonzero(renewed), drawn.bias)
+    spread = np.sqrt(after.variance[at]), np.sqrt(after.bias_variance[at])
+    factor[at] = times(after.factor[at] + spread[0] * noise[:, :-1], turn.astype(FLOAT))
+    bias[at] = after.bias[at] + spread[1] * noise[:, -1]
+    return drawn._replace(factor=factor.astype(FLOAT), bias=bias.astype(FLOAT))
+
+
+def _move_drift(old: Drift, change: Change) -> Drift:
+    """Offsets of periods: their means move by as much, their variances in proportion."""
+    p, q = change.before.drift, change.after.drift
+    assert p is not None
+    assert q is not None
+    parts = zip(old.offsets, p.offsets, q.offsets, strict=True)
+    return replace(q, offsets=tuple(_move_offsets(*part) for part in parts))
+
+
+def _move_offsets(own: PeriodOffsets, before: PeriodOffsets, after: PeriodOffsets) -> PeriodOffsets:
+    starts = (after.numbers + 0.5) * after.periods.width + after.periods.origin
+    mean, variance = own.look_up(after.lines, starts)
+    was, doubt = before.look_up(after.lines, starts)
+    share = after.variance / np.maximum(doubt, 1e-300)
+    return after._replace(
+        mean=mean + (after.mean - was), variance=variance * share, spread=own.spread
+    )

@@ -1,0 +1,123 @@
+"""A mean of draws takes in new cells: it moves as the posterior does."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from fake_device import FakeArray
+from pygeco import LowRank, MatrixCompletion, engines
+from pygeco.bayes.posterior import Posterior
+from pygeco.bayes.priors import Gaussian
+from pygeco.data import make_ratings
+from pygeco.models.average_update import Change, find_renewed, move_matrix
+from pygeco.objectives.entries.half_sweep import Side
+
+ROWS, COLS, VALUES, SHAPE = make_ratings((90, 60), 2400, rank=2, noise=0.4, dtype=np.float64)
+LATE = np.arange(len(ROWS)) % 10 == 3
+EARLY = (ROWS[~LATE], COLS[~LATE], VALUES[~LATE], SHAPE)
+NEW = (ROWS[LATE], COLS[LATE], VALUES[LATE], SHAPE)
+
+
+def fit(cells=EARLY, **settings) -> MatrixCompletion:
+    return MatrixCompletion(posterior=6, random_state=0, clip=False, **settings).fit(cells)
+
+
+@pytest.fixture(scope="module")
+def whole() -> MatrixCompletion:
+    return fit((ROWS, COLS, VALUES, SHAPE))
+
+
+def make_posterior(U, V, scale) -> Posterior:
+    sides = [Side(x.astype(np.float32), np.zeros(len(x), np.float32)) for x in (U, V)]
+    priors = [Gaussian(np.eye(3), np.zeros(3), np.ones(len(x), bool), offset=True) for x in (U, V)]
+    return Posterior(*sides, *priors, tau=1.0, mean=0.0, scale=scale)
+
+
+def test_a_matrix_of_full_rank_moves_by_the_difference_itself() -> None:
+    rng = np.random.default_rng(0)
+    U, V, P, Q = (rng.integers(-4, 5, (size, 2)).astype(float) for size in (7, 5, 7, 5))
+    A = LowRank.from_dense(rng.standard_normal((7, 5)))
+    change = Change(make_posterior(U, V, 3.0), make_posterior(P, Q, 3.0), (np.ones(7), np.ones(5)))
+    moved = move_matrix(A, change)
+    # With all of ℝ⁵ in the span of the rows, nothing is lost in the first step; U has rank 5 of 7.
+    left = A.to_dense() + 3.0 * (P - U) @ V.T
+    basis = np.linalg.qr(left)[0]
+    expected = left + basis @ basis.T @ (3.0 * P @ (Q - V).T)
+    np.testing.assert_allclose(moved.to_dense(), expected, atol=1e-9)
+    assert moved.orthonormal
+
+
+def test_a_line_is_renewed_where_a_fifth_of_its_cells_is_new() -> None:
+    new, every = np.array([0, 1, 2, 1, 0]), np.array([0, 1, 10, 10, 7])
+    np.testing.assert_array_equal(find_renewed(new, every), [False, True, True, False, False])
+
+
+def test_the_error_is_that_of_a_full_fit(whole) -> None:
+    model = fit()
+    rows, cols = ROWS[LATE], COLS[LATE]
+
+    def errors():
+        found = model.predict(rows, cols)
+        return np.sqrt(np.mean((found - VALUES[LATE]) ** 2)), model.to_dense()
+
+    before, old = errors()
+    model.partial_fit(NEW)
+    after, found = errors()
+    full = whole.to_dense()
+    assert after < 0.95 * before  # these cells are fitted now
+    assert np.linalg.norm(found - full) < 0.8 * np.linalg.norm(old - full)
+    assert model.rank_ == model.factors_.rank
+    np.testing.assert_allclose(model.average_.row, model.model_.biases.row)
+
+
+def test_a_new_row_is_what_transform_makes_of_it(whole) -> None:
+    model = copy.deepcopy(whole)
+    before = model.to_dense()
+    none = np.zeros(0, int)
+    assert model.partial_fit((none, none, np.zeros(0), SHAPE)).to_dense().tobytes() == (
+        before.tobytes()
+    )
+    cols = np.arange(0, 60, 2)
+    values = before[11, cols]
+    folded = model.predict((np.zeros(30, int), cols, values, (1, 60)))[0]
+    model.partial_fit((np.full(30, 90), cols, values, (91, 60)))
+    after = model.to_dense()
+    # Its columns move with it a little: each of them has a new cell.
+    np.testing.assert_allclose(after[90], folded, atol=0.1)
+    others = np.setdiff1d(np.arange(60), cols)
+    np.testing.assert_allclose(after[90, others], folded[others], atol=2e-2)
+    np.testing.assert_allclose(after[:90, others], before[:, others], atol=1e-4)
+
+
+def test_deviations_shrink_where_cells_come() -> None:
+    model = fit()
+    thin = int(np.argmin(np.bincount(EARLY[0], minlength=90)))
+    spread = model.model_.spread(np.full(60, thin), np.arange(60)).mean()
+    new = np.setdiff1d(np.arange(60), EARLY[1][EARLY[0] == thin])
+    model.partial_fit((np.full(len(new), thin), new, np.full(len(new), 3.0), SHAPE))
+    assert model.model_.spread(np.full(60, thin), np.arange(60)).mean() < 0.7 * spread
+
+
+def test_a_device_takes_in_the_same(monkeypatch) -> None:
+    monkeypatch.setitem(engines.ENGINE_MODULES, "fake", "fake_device")
+    monkeypatch.setitem(engines.ENGINE_OF_PACKAGE, "fake_device", "fake")
+    wide = (np.append(NEW[0], 90), np.append(NEW[1], 60), np.append(NEW[2], 4.0), (91, 61))
+    means = np.bincount(ROWS, VALUES) / np.bincount(ROWS)
+    told = {"row_attributes": means[:, None]}
+    for settings, given in (
+        ({"pattern": True}, told),
+        ({"posterior": 0}, {}),
+        ({"posterior": 0, "penalty": None, "rank": 2}, {}),
+    ):
+        plain = MatrixCompletion(**{"posterior": 3, "random_state": 0, **settings})
+        other = MatrixCompletion(**plain.get_params()).set_params(engine="fake")
+        plain.fit(EARLY, **given)
+        other.fit(EARLY, **given)
+        plain.partial_fit(wide)
+        other.partial_fit(wide)
+        assert isinstance(other.factors_.U, FakeArray)
+        np.testing.assert_allclose(other.predict(ROWS, COLS), plain.predict(ROWS, COLS), atol=1e-4)
+        if plain.posterior_ is not None:
+            both = [m.predict([90, 3], [60, 5], return_std=True)[1] for m in (plain, other)]
+            np.testing.assert_allclose(*both, rtol=1e-3)
