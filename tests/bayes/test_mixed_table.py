@@ -6,8 +6,9 @@ from scipy.stats import multivariate_normal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from pygeco.bayes.column_codes import SHAPES, code_numbers, code_values
+from pygeco.bayes.masked_trials import Plan, mask_cells, order_rows
 from pygeco.bayes.mixed_draws import draw_cells, draw_model
-from pygeco.bayes.mixed_fit import Plan, fit_mixed, mask_cells, order_rows
+from pygeco.bayes.mixed_fit import fit_mixed
 from pygeco.bayes.mixed_table import COVERAGES, MixedTable
 from pygeco.bayes.table_gaussian import TableGaussian, list_forms
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_t
 
-from pygeco.bayes import table_gaussian
+from pygeco.bayes import row_gaps, table_gaussian
 from pygeco.bayes.evidence import fit_evidence
 from pygeco.bayes.table_gaussian import (
     STRENGTHS,
@@ -36,7 +36,7 @@ def test_the_filled_cells_are_conditional_means_and_covariances() -> None:
     root = rng.standard_normal((5, 7))
     S, m = root @ root.T, rng.standard_normal(5)
     X, spread = table_gaussian._fill(
-        np.where(known, Z, 0), known, table_gaussian.list_gaps(known), m, np.linalg.inv(S)
+        np.where(known, Z, 0), known, row_gaps.list_gaps(known), m, np.linalg.inv(S)
     )
     total = np.zeros((5, 5))
     for x, z, K in zip(X, Z, known, strict=True):
@@ -54,7 +54,7 @@ def test_the_filled_cells_are_conditional_means_and_covariances() -> None:
 def test_rows_are_solved_in_blocks_of_any_size(room, monkeypatch) -> None:
     Z, _ = holes()
     expected = fit_covariance(Z)
-    monkeypatch.setattr(table_gaussian, "ROOM", room)
+    monkeypatch.setattr(row_gaps, "ROOM", room)
     for found, other in zip(fit_covariance(Z), expected, strict=True):
         np.testing.assert_allclose(found, other, rtol=1e-9, atol=1e-12)
 

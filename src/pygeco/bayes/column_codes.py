@@ -82,12 +82,9 @@ class NumberCode(NamedTuple):
         """Mean and deviation of the number whose coordinate is N(mean, deviation²)."""
         if self.power == 1 and not len(self.knots):
             return self.decode(mean), deviation * self.scale
-        first, second = np.zeros(len(mean)), np.zeros(len(mean))
         centre = self.decode(mean)
-        for node, weight in zip(NODES, WEIGHTS, strict=True):
-            beside = self.decode(mean + node * deviation) - centre
-            first += weight * beside
-            second += weight * beside**2
+        beside = self.decode(mean + NODES[:, None] * deviation) - centre
+        first, second = WEIGHTS @ beside, WEIGHTS @ beside**2
         return centre + first, np.sqrt(np.maximum(second - first**2, 0))
 
 
@@ -123,23 +120,28 @@ def choose_power(known: Array) -> tuple[float, float, float]:
     step = -(-len(known) // MAX_TRIED)
     x = np.sort(known)[:: max(1, step)]
     x = np.concatenate([x, [known.max()]])
-    deviation = float(x.std())
-    best, found = -len(x) * np.log(deviation) + MIN_GAIN, (1.0, 1.0, 0.0)
+    deviation, none = float(x.std()), (1.0, 1.0, 0.0)
+    signs, shifts = [], []
     for sign in (1.0, -1.0):
-        y = sign * x
-        low = float(y.min())
-        shifts = np.array([share * deviation - low for share in SHIFTS] + [0.0] * (low > 0))
-        logs = np.log(y + shifts[:, None])
-        totals = logs.sum(axis=1)
-        for power in POWERS:
+        low = float(min(sign * x[0], sign * x[-1]))
+        own = [share * deviation - low for share in SHIFTS] + [0.0] * (low > 0)
+        signs += [sign] * len(own)
+        shifts += own
+    y = np.array(signs)[:, None] * x + np.array(shifts)[:, None]
+    logs = np.log(y)
+    totals = logs.sum(axis=1)
+    fits = np.empty((len(POWERS), len(y)))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for k, power in enumerate(POWERS):
             t = logs if power == 0 else np.exp(power * logs) / power
-            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-                fits = -len(x) * np.log(t.std(axis=1)) + (power - 1) * totals
-            fits = np.where(np.isfinite(fits), fits, -np.inf)
-            at = int(np.argmax(fits))
-            if fits[at] > best:
-                best, found = float(fits[at]), (power, sign, float(shifts[at]))
-    return found
+            t = t - (t.sum(axis=1) / len(x))[:, None]
+            spread = np.einsum("ij,ij->i", t, t) / len(x)
+            fits[k] = -len(x) / 2 * np.log(spread) + (power - 1) * totals
+    fits[~np.isfinite(fits)] = -np.inf
+    at = np.unravel_index(np.argmax(fits), fits.shape)
+    if not fits[at] > -len(x) * np.log(deviation) + MIN_GAIN:
+        return none
+    return POWERS[at[0]], signs[at[1]], shifts[at[1]]
 
 
 class ValueCode(NamedTuple):

@@ -77,20 +77,22 @@ def pool_losses(trials: Sequence[ColumnTrial], spreads: Array) -> float:
 
 
 def compare_column(
-    table: MixedTable, k: int, belief: Belief, truth: Array, seen: Array
+    table: MixedTable, k: int, belief: Belief, truth: Array, middle: Array
 ) -> ColumnTrial:
-    """What the masked cells `truth` say of column k; `seen` are those that were not masked."""
-    code, known = table.codes[k], seen[~np.isnan(seen)]
+    """What the masked cells `truth` say of column k; `middle` is mean and median of the others."""
+    code = table.codes[k]
     if isinstance(code, ValueCode):
         return _compare_values(table, k, belief, truth)
-    error = table.estimate(k, belief, "mean") - truth
-    z = code.encode(truth)[:, 0]
-    residuals = (z - belief.mean[:, 0]) / np.sqrt(belief.covariance[:, 0, 0])
-    own, null = _add_squares(error), _add_squares(known.mean() - truth)
-    absolute = float(np.sum(np.abs(table.estimate(k, belief, "median") - truth)))
-    null_absolute = float(np.sum(np.abs(np.median(known) - truth)))
+    mean, deviation = belief.mean[:, 0], np.sqrt(belief.covariance[:, 0, 0])
+    error = code.moments(mean, deviation)[0] - truth
+    residuals = (code.encode(truth)[:, 0] - mean) / deviation
     return ColumnTrial(
-        len(truth), own, null, residuals, absolute=absolute, null_absolute=null_absolute
+        len(truth),
+        _add_squares(error),
+        _add_squares(middle[0] - truth),
+        residuals,
+        absolute=float(np.abs(code.decode(mean) - truth).sum()),
+        null_absolute=float(np.abs(middle[1] - truth).sum()),
     )
 
 

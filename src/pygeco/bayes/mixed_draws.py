@@ -11,7 +11,8 @@ import numpy as np
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.column_codes import NumberCode, ValueCode
 from pygeco.bayes.mixed_table import MixedTable
-from pygeco.bayes.table_gaussian import TableGaussian, list_gaps
+from pygeco.bayes.row_gaps import list_gaps
+from pygeco.bayes.table_gaussian import TableGaussian
 
 DRAWN_WIDTH = 0.8  # the coverage by whose measured width the noise of draws is widened
 
@@ -56,7 +57,8 @@ def draw_coordinates(Z: Array, table: MixedTable, rng: np.random.Generator) -> A
         [np.full(code.width, table.widen(k, DRAWN_WIDTH)) for k, code in enumerate(table.codes)]
     )
     out = np.where(known, Z, 0.0)
-    for rows, cols, _, _ in list_gaps(known):
+    for gap in list_gaps(known):
+        rows, cols = gap.rows, gap.cols
         own = P[cols[:, :, None], cols[:, None, :]]
         centre = mean[cols] - np.linalg.solve(own, pull[rows, cols][:, :, None])[:, :, 0]
         L = np.linalg.cholesky(own)

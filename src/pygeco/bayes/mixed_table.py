@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.column_codes import Code, NumberCode, ValueCode
-from pygeco.bayes.table_gaussian import TableGaussian, list_gaps
+from pygeco.bayes.row_gaps import GapMemo, list_gaps
+from pygeco.bayes.table_gaussian import TableGaussian
 
 COVERAGES = np.array([0.5, 0.8, 0.9, 0.95, 0.99])  # at which the width of intervals is measured
 
@@ -56,8 +57,7 @@ class MixedTable(NamedTuple):
 
     def believe(self, X: Array, asked: Sequence[int] | None = None) -> list[Belief]:
         """What is known of the missing cells of each column, or of those asked for."""
-        Z, starts = self.encode(X), self.starts
-        beliefs = condition_rows(Z, self.gaussian, starts)
+        beliefs = condition_rows(self.encode(X), self.gaussian, self.starts)
         wanted = range(len(self.codes)) if asked is None else asked
         return [_drop_known(beliefs[k], X[:, k]) for k in wanted]
 
@@ -143,7 +143,9 @@ def take_quantile(chances: Array, values: Array, share: float) -> Array:
     return values[np.minimum(at, len(values) - 1)]
 
 
-def condition_rows(Z: Array, gaussian: TableGaussian, starts: NDArray[np.intp]) -> list[Belief]:
+def condition_rows(
+    Z: Array, gaussian: TableGaussian, starts: NDArray[np.intp], memo: GapMemo | None = None
+) -> list[Belief]:
     """The mean and covariance of each column's missing coordinates, given the row's known ones.
 
     With P the precision, M a row's missing coordinates and K its known ones, all of M have
@@ -155,16 +157,15 @@ def condition_rows(Z: Array, gaussian: TableGaussian, starts: NDArray[np.intp]) 
     widths = np.diff(starts)
     wide = np.flatnonzero(widths > 1).tolist()
     blocks = {k: np.zeros((len(Z), widths[k], widths[k])) for k in wide}
-    for gap in list_gaps(known):
-        rows, cols = gap.rows, gap.cols
-        inverse = gap.invert(P)[gap.which]
-        filled[rows, cols] -= (inverse @ pull[rows, cols][:, :, None])[:, :, 0]
-        spread[rows, cols] = np.diagonal(inverse, axis1=1, axis2=2)
+    for gap in list_gaps(known) if memo is None else memo.recall(known):
+        inverse = gap.invert(P)
+        filled.ravel()[gap.cells] -= gap.move(inverse, pull)
+        spread.ravel()[gap.cells] = np.diagonal(inverse, axis1=1, axis2=2)[gap.which]
         for k in wide:
-            has = np.flatnonzero(~known[rows[:, 0], starts[k]])
-            at = np.argmax(cols[has] == starts[k], axis=1)[:, None] + np.arange(widths[k])
-            block = inverse[has[:, None, None], at[:, :, None], at[:, None, :]]
-            blocks[k][rows[has, 0]] = block
+            has = np.flatnonzero(~known[gap.rows[:, 0], starts[k]])
+            at = np.argmax(gap.cols[has] == starts[k], axis=1)[:, None] + np.arange(widths[k])
+            block = inverse[gap.which[has, None, None], at[:, :, None], at[:, None, :]]
+            blocks[k][gap.rows[has, 0]] = block
     found = []
     for k, (a, b) in enumerate(pairwise(starts.tolist())):
         own = np.flatnonzero(~known[:, a]) if b > a else np.arange(len(Z))

@@ -21,10 +21,11 @@ import scipy  # scipy.special is imported when used
 from numpy.typing import NDArray
 
 from pygeco.algorithm.events import Listener, Sweep
-from pygeco.arrays.kinds import host, parts
+from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.evidence import fit_evidence
 from pygeco.bayes.posterior import Posterior
+from pygeco.bayes.row_gaps import GapMemo, Gaps, list_gaps
 from pygeco.objectives.entries.objective import Entries
 
 STRENGTHS = np.geomspace(1e-2, 1e6, 97)  # κ, in rows: from next to none to columns without relation
@@ -34,7 +35,6 @@ CLOSE_REST = 0.01  # the same where rows are few: sweeps are cheap, and gain up 
 FEW_ROWS = 5  # a column
 MAX_CHOICE_WORK = 3e7  # multiplications a sweep, up to which the form may be tried
 MAX_WORK = 1e11  # multiplications a sweep, about ten seconds, beyond which low rank is cheaper
-ROOM = 1 << 22  # numbers in the systems of rows that are solved at once
 
 
 class TableGaussian(NamedTuple):
@@ -116,12 +116,13 @@ def fit_table(
     listener: Listener | None = None,
     start: TableGaussian | None = None,
     form: str | None = None,
+    memo: GapMemo | None = None,
 ) -> TableGaussian:
     """The Gaussian of the rows of Z (NaN for missing cells), whose columns are standardised.
 
     `listener` is told of each sweep, and stops the fit by a true answer. Sweeps of a covariance
     begin at `start`, where it is given: one that is near saves most of them. `form` is one of
-    `list_forms`, the first where none is given.
+    `list_forms`, the first where none is given. `memo` keeps the gaps for other fits of the rows.
     """
     known = ~np.isnan(Z)
     Z, known = Z[known.any(axis=1)], known[known.any(axis=1)]
@@ -129,19 +130,22 @@ def fit_table(
     if min(n, d) < 2:
         return TableGaussian.independent(d)
     if (form or list_forms(known)[0]) == "whole":
-        return TableGaussian.of_covariance(*fit_covariance(Z, listener, start))
+        return TableGaussian.of_covariance(*fit_covariance(Z, listener, start, memo))
     data = Entries.from_dense(Z)
     found = fit_evidence(data, rank=min(n, d), seed=seed, listener=listener)
     return TableGaussian.of_posterior(found.posterior)
 
 
 def fit_covariance(
-    Z: Array, listener: Listener | None = None, start: TableGaussian | None = None
+    Z: Array,
+    listener: Listener | None = None,
+    start: TableGaussian | None = None,
+    memo: GapMemo | None = None,
 ) -> tuple[Array, Array]:
     """Mean and covariance; O(n d² + Σ u³) a sweep, u the missing cells of a row."""
     known, began = ~np.isnan(Z), time.perf_counter()
     X, (n, d) = np.where(known, Z, 0.0), Z.shape
-    gaps = list_gaps(known)
+    gaps = list_gaps(known) if memo is None else memo.recall(known)
     mean, covariance = X.mean(axis=0), np.asarray(np.eye(d), float)
     if start is not None:
         mean, covariance = start.mean, start.covariance()
@@ -185,39 +189,6 @@ def _sum_gammas(d: int, n: int) -> Array:
     return np.asarray(terms.sum(axis=1))
 
 
-class Gaps(NamedTuple):
-    """Some rows (n, 1) with u missing cells each, at `cols` (n, u): rows of `patterns` (p, u).
-
-    Where columns are few, so are patterns: what follows from one is found once. cols is
-    patterns[which].
-    """
-
-    rows: NDArray[np.intp]
-    cols: NDArray[np.intp]
-    patterns: NDArray[np.intp]
-    which: NDArray[np.intp]
-
-    def invert(self, P: Array) -> Array:
-        """The inverse of P within the missing cells, pattern by pattern (p, u, u)."""
-        at = self.patterns
-        return np.linalg.inv(P[at[:, :, None], at[:, None, :]])
-
-
-def list_gaps(known: NDArray[np.bool_]) -> list[Gaps]:
-    """Rows with the same number of missing cells, as many as there is room for."""
-    missing = np.sum(~known, axis=1)
-    found = []
-    for u in np.unique(missing[missing > 0]):
-        rows = np.flatnonzero(missing == u)
-        for part in parts(len(rows), max(1, ROOM // int(u) ** 2)):
-            bits = np.packbits(known[rows[part]], axis=1)
-            keys = bits.view(np.dtype((np.void, bits.shape[1])))[:, 0]
-            _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-            patterns = np.nonzero(~known[rows[part][first]])[1].reshape(-1, u)
-            found.append(Gaps(rows[part, None], patterns[which], patterns, which))
-    return found
-
-
 def _fill(
     X: Array,
     known: NDArray[np.bool_],
@@ -232,11 +203,10 @@ def _fill(
     """
     d, P = len(mean), precision
     pull, filled, spread = np.where(known, X - mean, 0.0) @ P, X.copy(), np.zeros(d * d)
+    line = filled.ravel()
     for gap in gaps:
-        rows, cols, patterns, which = gap
         own = gap.invert(P)
-        filled[rows, cols] = mean[cols] - (own[which] @ pull[rows, cols][:, :, None])[:, :, 0]
-        at = patterns[:, :, None] * d + patterns[:, None, :]
-        times = np.bincount(which, minlength=len(patterns))[:, None, None]
-        spread += np.bincount(at.ravel(), weights=(times * own).ravel(), minlength=d * d)
+        line[gap.cells] = mean[gap.cols] - gap.move(own, pull)
+        own *= np.bincount(gap.which)[:, None, None]
+        spread += np.bincount(gap.pairs.ravel(), weights=own.ravel(), minlength=d * d)
     return filled, spread.reshape(d, d)

@@ -25,7 +25,7 @@ from pygeco.estimators._table_filling import (
 )
 from pygeco.io.column_kinds import Columns
 from pygeco.io.model_file import Saveable
-from pygeco.io.tables import is_table
+from pygeco.io.tables import is_table, list_columns
 from pygeco.io.typed_columns import (
     Field,
     append_truths,
@@ -217,7 +217,7 @@ class _ImputerAnswers(Saveable):
         _check_feature_names(self, X, reset=False)
         if not is_table(X):
             return self._check_table(X, reset=False)  # type: ignore[attr-defined]
-        names = take_columns(X)[0]
+        names = list_columns(X)
         if names != [field.name for field in self.fields_]:
             raise ValueError(
                 f"X: has the columns {', '.join(names[:8])}, not those of the fit in their order."

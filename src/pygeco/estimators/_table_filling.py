@@ -21,11 +21,20 @@ from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes.column_codes import Code, NumberCode, ValueCode
 from pygeco.bayes.column_trials import ColumnTrial
-from pygeco.bayes.mixed_fit import MAX_FIT_ROWS, MixedFit, Plan, fit_mixed
+from pygeco.bayes.masked_trials import Plan
+from pygeco.bayes.mixed_fit import MAX_FIT_ROWS, MixedFit, fit_mixed
 from pygeco.bayes.mixed_table import Belief, MixedTable
-from pygeco.io.column_kinds import Columns, find_fields
+from pygeco.io.column_kinds import Columns, check_names, find_field
 from pygeco.io.tables import is_table
-from pygeco.io.typed_columns import Field, fill_columns, make_cells, read_cells, take_columns
+from pygeco.io.typed_columns import (
+    Field,
+    fill_columns,
+    make_cells,
+    place_cells,
+    read_cells,
+    read_column,
+    take_columns,
+)
 
 BLOCK_ROWS = 1 << 14  # that are filled at once
 SAMPLE_FACTOR = 4  # rows read for a fit, of which it takes those that its order of rows puts first
@@ -55,19 +64,24 @@ def fit_fields(
     X: Any, given: Columns, seed: int, listener: Listener
 ) -> tuple[tuple[Field, ...], MixedFit]:
     """Kinds of the columns and the model of those that take part."""
-    fields = find_fields(X, given)
-    used = [field for field in fields if field.kind != "skip"]
-    if not used:
-        shown = "; ".join(f"{field.name!r}: {field.note}" for field in fields[:4])
-        raise ValueError(f"X: no column can be filled ({shown}).")
-    _, columns = take_columns(X)
-    own = [column for column, field in zip(columns, fields, strict=True) if field.kind != "skip"]
+    names, columns = take_columns(X)
+    check_names(given, names)
     rows = len(columns[0])
     most = SAMPLE_FACTOR * MAX_FIT_ROWS
     rng = stream(Purpose.SAMPLE, seed, rows)
     at = slice(None) if rows <= most else rng.choice(rows, most, False)
-    cells = np.column_stack([read_cells(c, f)[at] for c, f in zip(own, used, strict=True)])
-    return fields, fit_mixed(cells, [plan_column(field) for field in used], seed, listener)
+    fields, cells = [], []
+    for name, column in zip(names, columns, strict=True):
+        raw = read_column(column, name)
+        field = find_field(name, raw, given.kinds.get(name))
+        fields.append(field)
+        if raw is not None and field.kind != "skip":
+            cells.append(place_cells(raw, field)[at])
+    if not cells:
+        shown = "; ".join(f"{field.name!r}: {field.note}" for field in fields[:4])
+        raise ValueError(f"X: no column can be filled ({shown}).")
+    plans = [plan_column(field) for field in fields if field.kind != "skip"]
+    return tuple(fields), fit_mixed(np.column_stack(cells), plans, seed, listener)
 
 
 def fill_table(X: Any, filler: Filler, answer: Answer, n_jobs: int | None = None) -> Any:
@@ -137,9 +151,10 @@ def _answer_blocks(
         ]
 
     found: dict[int, list[tuple[NDArray[np.intp], Array]]] = {k: [] for k in filler.places}
+    blocks = list(split_rows(len(columns[0])))
     threads = n_jobs if n_jobs is not None and n_jobs > 0 else os.cpu_count() or 1
     with one_blas_thread(), ThreadPoolExecutor(threads) as pool:
-        for block in pool.map(run, split_rows(len(columns[0]))):
+        for block in pool.map(run, blocks) if len(blocks) > 1 else map(run, blocks):
             for k, part in zip(filler.places, block, strict=True):
                 found[k].append(part)
     joined = {

@@ -84,14 +84,19 @@ def describe_fields(fields: Sequence[Field]) -> Columns:
 def find_fields(X: Any, given: Columns) -> tuple[Field, ...]:
     """A field for each column of a table, in their order."""
     names, columns = take_columns(X)
-    unknown = [name for name in given.kinds if name not in names]
-    if unknown:
-        there = ", ".join(map(repr, names[:8]))
-        raise ValueError(f"columns: there is no column {unknown[0]!r}; the table has {there}.")
+    check_names(given, names)
     return tuple(
         find_field(name, read_column(column, name), given.kinds.get(name))
         for name, column in zip(names, columns, strict=True)
     )
+
+
+def check_names(given: Columns, names: Sequence[str]) -> None:
+    """Refuse kinds of columns that a table does not have."""
+    unknown = [name for name in given.kinds if name not in names]
+    if unknown:
+        there = ", ".join(map(repr, names[:8]))
+        raise ValueError(f"columns: there is no column {unknown[0]!r}; the table has {there}.")
 
 
 def find_field(name: str, raw: RawColumn | None, wish: Any = None) -> Field:

@@ -115,6 +115,11 @@ def read_cells(column: Any, field: Field) -> Array:
     raw = read_column(column, field.name)
     if raw is None:
         raise ValueError(f"column {field.name!r}: its type has changed to {column.type}.")
+    return place_cells(raw, field)
+
+
+def place_cells(raw: RawColumn, field: Field) -> Array:
+    """The same of a column that has been read."""
     if bool(raw.levels) != bool(field.levels) and not np.isnan(raw.values).all():
         was = "texts" if field.levels else "numbers"
         raise ValueError(f"column {field.name!r}: held {was} in the fit, and does no longer.")
@@ -181,11 +186,15 @@ def _fill_pandas(X: Any, filled: dict[str, tuple[NDArray[np.intp], Any]]) -> Any
     for k, name in enumerate(X.columns):
         if str(name) in filled:
             rows, cells = filled[str(name)]
-            column = X.iloc[:, k].copy()
-            column.iloc[rows] = (
-                cells.to_pandas().to_numpy() if _is_plain(column) else list(cells.to_pandas())
-            )
-            out.isetitem(k, column)
+            column = X.iloc[:, k]
+            if _is_plain(column):
+                values = column.to_numpy(copy=True)
+                values[rows] = cells.to_numpy(zero_copy_only=False)
+                out.isetitem(k, values)
+            else:
+                column = column.copy()
+                column.iloc[rows] = list(cells.to_pandas())
+                out.isetitem(k, column)
     return out
 
 
