@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.runtime import rtsys
 
 FOLDER = Path(__file__).parent
 IMPORT = re.compile(r"^from pygeco\.engines\.cpu(?:\.(\w+))? import ", re.MULTILINE)
@@ -50,3 +52,26 @@ def _stamp(compiled: Any) -> Any:
         source = Path(compiled.py_func.__code__.co_filename)
         file._source_stamp = file._source_stamp, hash_sources(source)
     return compiled
+
+
+def read_kept(compiled: Any, kinds: tuple[Any, ...]) -> bool:
+    """Whether the function for these types is on the disk; it is then ready to be called.
+
+    numba's own way loads all that it can compile with before it reads anything.
+    """
+    # These names are numba's own, as above.
+    read, context = getattr(compiled._cache, "_load_overload", None), compiled.targetctx
+    if read is None or not hasattr(compiled, "_cache_hits"):
+        return False
+    with global_compiler_lock:
+        rtsys.initialize(context)
+        try:
+            found = read(kinds, context)
+        except OSError:
+            return False
+        if found is None:
+            return False
+        compiled._cache_hits[kinds] += 1
+        context.insert_user_function(found.entry_point, found.fndesc, [found.library])
+        compiled.add_overload(found)
+    return True

@@ -8,7 +8,6 @@ that is compiled once; the loop knows its address alone, and is one for all kern
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numba
@@ -22,9 +21,9 @@ from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.untyped_passes import IRProcessing
 from numba.extending import intrinsic
 
-from pygeco.engines.cpu.keeping import njit
+from pygeco.engines.cpu.keeping import njit, read_kept
 
-_I32, _I64 = ir.IntType(32), ir.IntType(64)
+_I64 = ir.IntType(64)
 
 
 def _call(context, builder, address, kinds, values):
@@ -47,35 +46,6 @@ def call_at(typing_context, address, arguments):
         return context.get_dummy_value()
 
     return types.void(types.int64, arguments), generate
-
-
-@intrinsic
-def bind(typing_context, address, arguments):
-    """The address of a function of (bound, part), and what it is bound to: the function at
-    `address` with these arguments behind the part. They live as long as the function that asks.
-    """
-    two = types.UniTuple(types.int64, 2)
-
-    def generate(context, builder, signature, args):
-        kind = ir.LiteralStructType([_I64, args[1].type])
-        bound = cgutils.alloca_once(builder, kind)
-        builder.store(cgutils.make_anonymous_struct(builder, args, kind), bound)
-        convention = context.call_conv
-        plain = convention.get_function_type(types.none, [types.int64, types.int64])
-        name = builder.module.get_unique_name("part")
-        function = ir.Function(builder.module, plain, name)
-        function.linkage = "internal"
-        inside = ir.IRBuilder(function.append_basic_block())
-        place, part = convention.get_arguments(function)
-        held = inside.load(inside.inttoptr(place, kind.as_pointer()))
-        given = cgutils.unpack_tuple(inside, inside.extract_value(held, 1))
-        kinds = [types.int64, *arguments.types]
-        _call(context, inside, inside.extract_value(held, 0), kinds, [part, *given])
-        inside.ret(ir.Constant(_I32, 0))
-        addresses = [builder.ptrtoint(function, _I64), builder.ptrtoint(bound, _I64)]
-        return context.make_tuple(builder, two, addresses)
-
-    return two(types.int64, arguments), generate
 
 
 @intrinsic
@@ -151,23 +121,21 @@ def compile_part(function: Callable[..., None]) -> Any:
 
 @intrinsic
 def claim(typing_context, counter):
-    """counter[0]++ as one step of whichever thread asks, and what it was before."""
+    """What the number at an address was before one was added, as one step of whichever thread."""
 
     def generate(context, builder, signature, args):
-        data = context.make_array(counter)(context, builder, args[0]).data
-        place = builder.bitcast(data, _I64.as_pointer())
+        place = builder.inttoptr(args[0], _I64.as_pointer())
         return builder.atomic_rmw("add", place, ir.Constant(_I64, 1), "monotonic")
 
-    return types.int64(counter), generate
+    return types.int64(types.int64), generate
 
 
 @njit(cache=True, parallel=True)
-def _run_parts(function, bound, count, threads):
+def _run_parts(function, bound, counter, count, threads):
     """Each part by the thread that is free first: parts and cores are not all alike."""
     if count == 1:
         call_at(function, (bound, np.int64(0)))
         return
-    counter = np.zeros(1, np.int64)
     for _ in numba.prange(min(threads, count)):
         part = claim(counter)
         while part < count:
@@ -175,28 +143,14 @@ def _run_parts(function, bound, count, threads):
             part = claim(counter)
 
 
-def _launch(runner, address, count, threads, *arguments):
-    function, bound = bind(address, arguments)
-    call_at(runner, (function, bound, count, threads))
-
-
-def make_launcher(name: str) -> Callable[..., None]:
-    """A function of (runner, address, count, threads, …) that runs the parts of one kernel.
-
-    Each kernel has its own, which numba then keeps in a file of its own.
-    """
-    own = FunctionType(_launch.__code__, _launch.__globals__, name)
-    own.__qualname__ = f"launch_{name}"
-    return njit(cache=True, no_cfunc_wrapper=True)(own)
-
-
 def find_runner() -> int:
     """The address of the loop over all cores."""
-    return find_address(_run_parts, (types.int64,) * 4)
+    return find_address(_run_parts, (types.int64,) * 5)
 
 
 def find_address(compiled: Any, kinds: tuple[Any, ...]) -> int:
     """Where the machine code for these types lies; it is compiled, or read, where it is not yet."""
-    compiled.compile(kinds)
+    if kinds not in compiled.overloads and not read_kept(compiled, kinds):
+        compiled.compile(kinds)
     found = compiled.overloads[kinds]
     return found.library.get_pointer_to_function(found.fndesc.llvm_func_name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numba
@@ -11,12 +12,8 @@ from numba._dispatcher import compute_fingerprint
 
 from pygeco.engines.cpu.compiling import watch_compilation
 from pygeco.engines.cpu.forking import ForkSafeLock, serve_forked_children
-from pygeco.engines.cpu.launching import (
-    compile_part,
-    find_address,
-    find_runner,
-    make_launcher,
-)
+from pygeco.engines.cpu.launching import compile_part, find_address, find_runner
+from pygeco.engines.cpu.unboxing import make_launcher
 
 watch_compilation()
 serve_forked_children()
@@ -59,28 +56,28 @@ class Kernel:
         self.compiled = compile_part(function)
         self.place = code.co_varnames[1 : code.co_argcount].index(over)
         self.ends = ends
-        self.launch = make_launcher(function.__name__)
-        self.addresses: dict[bytes, tuple[int, int]] = {}
+        self.launchers: dict[bytes, Callable[..., None]] = {}
 
     def __call__(self, *arrays: Any) -> None:
-        lent = [lend(array) for array in arrays]
+        lent = tuple([lend(array) for array in arrays])
         parts = lent[self.place]
         count = parts if isinstance(parts, int) else len(parts) - self.ends
-        before = *self.find_addresses(tuple(lent)), count, numba.get_num_threads()
+        launch = self.find_launcher(lent)
         if Kernel.safe:
-            self.launch(*before, *lent)
+            launch(lent, count, numba.get_num_threads())
             return
         with _LOCK.lock:
-            self.launch(*before, *lent)
+            launch(lent, count, numba.get_num_threads())
             Kernel.safe = numba.threading_layer() != "workqueue"
 
-    def find_addresses(self, arguments: tuple[Any, ...]) -> tuple[int, int]:
-        """Of the loop and of the function for arguments of these types."""
+    def find_launcher(self, arguments: tuple[Any, ...]) -> Callable[..., None]:
+        """What runs the function for arguments of these types."""
         key = compute_fingerprint(arguments)
-        if key not in self.addresses:
-            kinds = (numba.int64, *map(numba.typeof, arguments))
-            self.addresses[key] = find_runner(), find_address(self.compiled, kinds)
-        return self.addresses[key]
+        if key not in self.launchers:
+            kinds = tuple(map(numba.typeof, arguments))
+            address = find_address(self.compiled, (numba.int64, *kinds))
+            self.launchers[key] = partial(make_launcher(kinds), address, find_runner())
+        return self.launchers[key]
 
     @property
     def stats(self) -> Any:
