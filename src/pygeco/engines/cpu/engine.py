@@ -75,8 +75,8 @@ class CpuCells(Engine):
         out = np.empty((cells.groups, X.shape[1]))
         flat, width = pad_rows(X.astype(data.dtype, copy=False))
         lines = *cells[:2], np.asarray(data), cells.blocks
-        none = np.zeros(0, data.dtype)
-        products.matmat(*lines, scale, flat, width, none, none, none, out)
+        none, narrow = np.zeros(0, data.dtype), np.zeros((0, X.shape[1]), data.dtype)
+        products.matmat(*lines, scale, flat, width, none, none, none, narrow, out)
         return out
 
     def scaled_products(self, cells: Cells, data: Array, X: Array, scales: LineScales) -> Array:
@@ -85,7 +85,7 @@ class CpuCells(Engine):
         own = np.zeros(0, data.dtype) if scales.own is None else scales.own
         lines = *cells[:2], np.asarray(data), cells.blocks
         tables = (x.astype(data.dtype, copy=False) for x in (own, scales.pull, scales.shift))
-        products.matmat(*lines, 1.0, flat, width, *tables, out)
+        products.matmat(*lines, 1.0, flat, width, *tables, out, np.zeros((0, 0)))
         return out
 
     def residuals(self, cells: Cells, P: Array, Q: Array) -> Residuals:

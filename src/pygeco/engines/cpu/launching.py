@@ -119,13 +119,27 @@ def compile_part(function: Callable[..., None]) -> Any:
     return njit(cache=True, pipeline_class=BorrowingCompiler, **options)(function)
 
 
+def _add_one(builder, place):
+    return builder.atomic_rmw("add", place, ir.Constant(_I64, 1), "monotonic")
+
+
 @intrinsic
 def claim(typing_context, counter):
-    """What the number at an address was before one was added, as one step of whichever thread."""
+    """counter[0]++ as one step of whichever thread asks, and what it was before."""
 
     def generate(context, builder, signature, args):
-        place = builder.inttoptr(args[0], _I64.as_pointer())
-        return builder.atomic_rmw("add", place, ir.Constant(_I64, 1), "monotonic")
+        data = context.make_array(counter)(context, builder, args[0]).data
+        return _add_one(builder, builder.bitcast(data, _I64.as_pointer()))
+
+    return types.int64(counter), generate
+
+
+@intrinsic
+def claim_at(typing_context, address):
+    """The same of the number at an address."""
+
+    def generate(context, builder, signature, args):
+        return _add_one(builder, builder.inttoptr(args[0], _I64.as_pointer()))
 
     return types.int64(types.int64), generate
 
@@ -137,10 +151,10 @@ def _run_parts(function, bound, counter, count, threads):
         call_at(function, (bound, np.int64(0)))
         return
     for _ in numba.prange(min(threads, count)):
-        part = claim(counter)
+        part = claim_at(counter)
         while part < count:
             call_at(function, (bound, part))
-            part = claim(counter)
+            part = claim_at(counter)
 
 
 def find_runner() -> int:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from pygeco.engines.cpu.lane_simd import fill
 from pygeco.engines.cpu.parallel import spread
-from pygeco.engines.cpu.sweep import CHUNK, _accumulate, tables
+from pygeco.engines.cpu.sweep import CHUNK, SUMS, _accumulate, tables
 from pygeco.engines.cpu.vectors import BYTES
 
 TINY = 1e-30  # a pivot below it is none, as in `sweep`
@@ -26,9 +27,12 @@ def packed_tables(
     d4, stride, size = tables(s, d, BYTES // P.itemsize)
     X = np.zeros((CHUNK + 1) * width, P.dtype)
     factors, roots = np.empty(CHUNK + 1, P.dtype), np.empty(CHUNK + 1, P.dtype)
-    table, spread = np.zeros(size, P.dtype), np.zeros(width, P.dtype)
-    totals = np.empty(3)
+    table, spread = np.empty(size, P.dtype), np.empty(width, P.dtype)
+    totals = np.empty(SUMS)
     for i in range(blocks[b], blocks[b + 1]):
+        fill(table, 0, size, 0)
+        fill(spread, 0, width, 0)
+        fill(totals, 0, SUMS, 0)
         _accumulate(
             indices, values, weights, pointers[i], pointers[i + 1], P, W, width, s, bias,
             offset, offset_variance, X, factors, roots, table, stride, d4, spread, totals,

@@ -107,10 +107,11 @@ def scatter(b, pointers, indices, data, runs, x, out):
 
 
 @spread("blocks", ends=1)
-def matmat(b, pointers, indices, data, blocks, scale, X, width, own, pull, shift, out):
+def matmat(b, pointers, indices, data, blocks, scale, X, width, own, pull, shift, out, wide):
     """out = scale · diag(own) S X − pull shiftᵀ for the sparse S and a few columns. O(|E| k).
 
-    No numbers of `own` are ones, and none of `pull` zeros.
+    No numbers of `own` are ones, and none of `pull` zeros. It goes to `wide`, of float64, where it
+    has rows, and to `out`, of the dtype of the data, else: one function serves both.
 
     Runs of cells are summed in the precision of X, and their sums in float64. The rows of X, of the
     dtype of the data, are flat and padded to `width` numbers each.
@@ -131,7 +132,11 @@ def matmat(b, pointers, indices, data, blocks, scale, X, width, own, pull, shift
             sparse_dots_1(X, width, whole, indices, data, start, stop, total)
         factor = scale * own[i] if len(own) else scale
         for k in range(out.shape[1]):
-            out[i, k] = factor * total[k] - (pull[i] * shift[k] if len(pull) else 0.0)
+            found = factor * total[k] - (pull[i] * shift[k] if len(pull) else 0.0)
+            if len(wide):
+                wide[i, k] = found
+            else:
+                out[i, k] = found
 
 
 @njit(inline="always")

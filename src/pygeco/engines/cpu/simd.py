@@ -263,23 +263,3 @@ def factor_corner(typing_context, M, stride, inverse, count):
 
     i = types.int64
     return types.void(M, i, M, i), generate
-
-
-@intrinsic
-def subtract_multiple(typing_context, M, at, source, factor, count):
-    """M[at + t] −= M[source + t] M[factor] for t < count, each a vector; offsets count vectors."""
-
-    def generate(context, builder, signature, args):
-        v = Vectors(context, builder, M.dtype)
-        data = v.data(M, args[0])
-        at, source, factor = (v.scaled(x) for x in args[1:4])
-        scale = v.load(data, factor)
-        with cgutils.for_range(builder, args[4]) as loop:
-            t = v.scaled(loop.index)
-            here = builder.add(at, t)
-            moved = v.reduced(v.load(data, builder.add(source, t)), scale, v.load(data, here))
-            v.store(moved, data, here)
-        return context.get_dummy_value()
-
-    i = types.int64
-    return types.void(M, i, i, i, i), generate

@@ -16,6 +16,7 @@ import math
 import numpy as np
 from numba import njit
 
+from pygeco.engines.cpu.lane_simd import add_squares, begin_at, fill, solve_back
 from pygeco.engines.cpu.parallel import spread
 from pygeco.engines.cpu.reading import read_value
 from pygeco.engines.cpu.simd import (
@@ -30,21 +31,21 @@ from pygeco.engines.cpu.simd import (
     scale_row,
     solve_four,
     solve_one,
-    subtract_multiple,
 )
-from pygeco.engines.cpu.vectors import BYTES, fetch, fused
+from pygeco.engines.cpu.vectors import BYTES, fetch
 
 AHEAD = 16  # cells from the one at work to the one whose partner is asked for
+SUMS = 3  # of a row: Σ w r, Σ w and Σ w Var(offset)
 CHUNK = 128  # partners gathered at once: with s = 64 floats they fill half of a 64 KiB cache
 
 
-@njit
+@njit(inline="always")
 def tables(s, d, lanes):
     """The row of the right side, the stride and the size of a row's table."""
     d4 = -(-d // SIDE) * SIDE
     stride = -(-d // lanes) * lanes
-    height = -(-max(s, 1) // TILE) * TILE  # one tile is written even without components
-    return d4, stride, max(d4 + 2, height) * stride
+    height = -(-s // TILE) * TILE if s else TILE  # one tile is written even without components
+    return d4, stride, (height if height > d4 + 2 else d4 + 2) * stride
 
 
 @njit(inline="always")
@@ -57,7 +58,8 @@ def _gather(
     for t in range(count):
         e = np.uint64(start + t)
         if len(W):  # twice as many bytes: then the gathers do wait for the cache
-            later = np.int64(indices[np.uint64(min(start + t + AHEAD, last))]) * width
+            ahead = start + t + AHEAD
+            later = np.int64(indices[np.uint64(ahead if ahead < last else last)]) * width
             fetch(P, later, width)
             fetch(W, later, width)
         j = np.uint32(indices[e])
@@ -87,15 +89,14 @@ def _accumulate(
     indices, values, weights, start, stop, P, W, width, s, bias, offset, offset_variance,
     X, factors, roots, table, stride, d4, spread, totals,
 ):  # fmt: skip
-    """One row's table, its Σ w W and its sums, a chunk of its cells at a time."""
+    """One row's table, its Σ w W and its sums, a chunk of its cells at a time; all hold zeros."""
     lanes = BYTES // P.itemsize
     height = -(-s // TILE) * TILE
     sides, sums = d4 * stride, (s if bias else d4 + 1) * stride
-    table[:] = 0
-    spread[:] = 0
-    totals[:] = 0
     for first in range(start, stop, CHUNK):
-        count = min(CHUNK, stop - first)
+        count = stop - first
+        if count > CHUNK:
+            count = CHUNK
         _gather(
             indices, values, weights, first, count, P, W, width, offset, X, factors, roots, totals
         )
@@ -119,11 +120,10 @@ def _accumulate(
 @njit(inline="always")
 def _assemble(G, size, M, d, d4, stride, lanes, tau, ridge, prior, rows, spread, width, pull):
     """M = τ tables + ridge prior, one row a lane; variances and the pull go to the diagonal."""
-    for k in range(d):
-        for q in range(0, k + 1, lanes):
-            place(G, size, k * stride + q, M, k * stride + q, tau, ridge, prior)
-    for q in range(0, d, lanes):
-        place(G, size, d4 * stride + q, M, d4 * stride + q, tau, ridge, prior)
+    for k in range(d + 1):
+        row, stop = (k, k + 1) if k < d else (d4, d)
+        for q in range(0, stop, lanes):
+            place(G, size, row * stride + q, M, row * stride + q, tau, ridge, prior)
     for lane in range(rows):
         for k in range(d):
             own = spread[lane * width + k] if k < width else G.dtype.type(0)
@@ -142,31 +142,17 @@ def _factorise(M, inverse, d4, stride):
 
 
 @njit(inline="always")
-def _back(M, row, inverse, d, stride, lanes):
-    """L⁻ᵀ times a row, in its place."""
-    for k in range(d - 1, -1, -1):
-        at = row * stride + k
-        for t in range(lanes):
-            M[at * lanes + t] *= inverse[k * lanes + t]
-        subtract_multiple(M, row * stride, k * stride, at, k)
-
-
-@njit(inline="always")
 def _variances(M, inverse, d4, stride, lanes, Z, out):
     """out[q] = Σ_k L⁻¹[k, q]², the diagonal of Λ⁻¹; Z takes four columns of L⁻¹ at a time."""
-    out[:] = 0
+    fill(out, 0, d4 * lanes, 0)
     for q in range(0, d4, SIDE):
-        Z[:] = 0
+        fill(Z, 0, SIDE * stride * lanes, 0)
         for i in range(SIDE):
-            for t in range(lanes):
-                Z[(i * stride + q + i) * lanes + t] = 1
+            fill(Z, (i * stride + q + i) * lanes, lanes, 1)
         for k in range(q, d4, SIDE):
             solve_four(Z, 0, M, stride, inverse, q, k)
         for i in range(SIDE):
-            for k in range(q, d4):
-                for t in range(lanes):
-                    z = Z[(i * stride + k) * lanes + t]
-                    out[(q + i) * lanes + t] = fused(z, z, out[(q + i) * lanes + t])
+            add_squares(Z, i * stride + q, d4 - q, out, q + i)
 
 
 @njit(inline="always")
@@ -177,7 +163,7 @@ def _draw(M, inverse, d, d4, stride, lanes, rows, first, noise, mean):
             at = (d4 * stride + k) * lanes + lane
             M[at + stride * lanes] = M[at]
             M[at] += noise[first + lane, k]
-    _back(M, d4 + 1, inverse, d, stride, lanes)
+    solve_back(M, (d4 + 1) * stride, inverse, stride, d)
     for lane in range(rows):
         for k in range(d):
             mean[first + lane, k] = M[((d4 + 1) * stride + k) * lanes + lane]
@@ -186,7 +172,7 @@ def _draw(M, inverse, d, d4, stride, lanes, rows, first, noise, mean):
 @njit(inline="always")
 def _finish(M, inverse, d, d4, stride, lanes, rows, first, out):
     """The solutions to `out`."""
-    _back(M, d4, inverse, d, stride, lanes)
+    solve_back(M, d4 * stride, inverse, stride, d)
     for lane in range(rows):
         size = 0.0
         for k in range(d):
@@ -217,24 +203,35 @@ def half_sweep(
     lanes = BYTES // P.itemsize
     d = s + bias
     d4, stride, size = tables(s, d, lanes)
-    X = np.zeros((CHUNK + 1) * width, P.dtype)
-    factors, roots = np.empty(CHUNK + 1, P.dtype), np.empty(CHUNK + 1, P.dtype)
-    G, spread = np.zeros(lanes * size, P.dtype), np.zeros(lanes * width, P.dtype)
-    M, Z = np.zeros((d4 + 2) * stride * lanes, P.dtype), np.empty(4 * stride * lanes, P.dtype)
+    chunk, whole = CHUNK + 1, (d4 + 2) * stride * lanes
+    X, factors, roots = (
+        np.empty(chunk * width, P.dtype), np.empty(chunk, P.dtype), np.empty(chunk, P.dtype)
+    )  # fmt: skip
+    G, spread = np.empty(lanes * size, P.dtype), np.empty(lanes * width, P.dtype)
+    M, Z = np.empty(whole, P.dtype), np.empty(SIDE * stride * lanes, P.dtype)
     inverse, own = np.empty(d4 * lanes, P.dtype), np.empty(d4 * lanes, P.dtype)
-    total, totals = np.empty(lanes), np.empty(3)
-    weight, pull = np.ones(lanes, P.dtype), np.zeros(lanes, P.dtype)
+    total, totals = np.empty(lanes, np.float64), np.empty(lanes, np.float64)
+    weight, pull = np.empty(lanes, P.dtype), np.empty(lanes, P.dtype)
+    fill(X, 0, chunk * width, 0)
+    fill(M, 0, whole, 0)
+    fill(G, 0, lanes * size, 0)  # of lanes without a row too: no stray number is worked on
+    fill(weight, 0, lanes, 1)
     for k in range(d, d4):
-        M[(k * stride + k) * lanes : (k * stride + k + 1) * lanes] = 1
+        fill(M, (k * stride + k) * lanes, lanes, 1)
     for first in range(blocks[b], blocks[b + 1], lanes):
-        rows = min(lanes, blocks[b + 1] - first)
+        rows = blocks[b + 1] - first
+        if rows > lanes:
+            rows = lanes
+        fill(spread, 0, lanes * width, 0)
         for lane in range(rows):
             i = first + lane
-            table = G[lane * size : (lane + 1) * size]
+            table = begin_at(G, lane * size)
+            fill(table, 0, size, 0)
+            fill(totals, 0, SUMS, 0)
             _accumulate(
                 indices, values, weights, pointers[i], pointers[i + 1], P, W, width, s, bias,
                 offset, offset_variance, X, factors, roots, table, stride, d4,
-                spread[lane * width : (lane + 1) * width], totals,
+                begin_at(spread, lane * width), totals,
             )  # fmt: skip
             total[lane], weight[lane], pull[lane] = totals[2], ridge[i], 0
             if jitter:
