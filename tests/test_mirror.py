@@ -29,6 +29,8 @@ EXEMPT = {
     "estimators/_completion_[as]*": "test_completion.py, test_predicting.py and test_ids.py",
     "estimators/_completion_folding.py": "test_updating.py and test_completion.py fold by it",
     "estimators/*click_*": "test_implicit.py gives clicks in every form and looks at the choice",
+    "clicks/lines.py": "clicks/test_model.py places and explains rows by it",
+    "clicks/cluster.py": "engines/dask/test_engine.py fits, asks and fetches such a model",
     "io/*_contents.py": "io/test_model_checks.py spoils each part of a file",
     "estimators/_fitted_cells.py": "test_tables.py and test_completion.py fit what it makes",
     "estimators/_low_rank_filling.py": "test_imputer.py gives rank and ridge, or one of them",

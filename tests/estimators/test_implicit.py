@@ -168,6 +168,7 @@ def test_bad_settings_are_named(pairs, settings, words):
         ((np.array([0]), np.array([1]), np.array([-1.0])), "counts of clicks must be ≥ 0"),
         (np.zeros((3, 3)), "no click"),
         ((np.array([0]), np.array([1]), np.array([np.nan])), "."),
+        ("clicks.csv", "^X: clicks in files"),
     ],
 )
 def test_bad_clicks_are_refused_and_nothing_changes(model, X, words):

@@ -11,10 +11,12 @@ from pygeco.algorithm.events import ClickTrial
 from pygeco.arrays.kinds import contiguous, inner, on, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.clicks.attributes import Told
+from pygeco.clicks.cluster import ClickClusterModel
 from pygeco.clicks.cold import choose_attributes
 from pygeco.clicks.informing import Wishes, inform
 from pygeco.clicks.judging import hold_out_clicks
-from pygeco.clicks.model import ClickModel, SpectralPart, SquaresPart
+from pygeco.clicks.lines import SpectralPart, SquaresPart
+from pygeco.clicks.model import ClickModel
 from pygeco.clicks.search import (
     BACKGROUND_OF_ROW,
     SPECTRAL_START,
@@ -33,9 +35,12 @@ from pygeco.clicks.spectral import (
 from pygeco.clicks.squares import LAST_SWEEPS, SquaresFactors, fit_squares, make_objective
 from pygeco.losses import Squared
 from pygeco.models.seen import Positions, keep_cells
+from pygeco.models.slab_arrays import is_in_slabs
 from pygeco.models.updating import merge_cells
 from pygeco.objectives import Entries
 from pygeco.objectives.entries.biases import Biases
+
+AnyClickModel = ClickModel | ClickClusterModel
 
 DEFAULT_SHARE = 0.5  # where no click can be held out to choose it
 
@@ -53,7 +58,7 @@ class Chosen(NamedTuple):
 class FittedClicks(NamedTuple):
     """The model, and all that was tried for its settings."""
 
-    model: ClickModel
+    model: AnyClickModel
     trials: tuple[ClickTrial, ...]
     is_stopped: bool
 
@@ -84,7 +89,9 @@ def fit_clicks(
             wishes = choose_attributes(
                 search, entries, factors, told, lambda some: fit_chosen(some, chosen, seed).factors
             )
-    model = inform(fit_chosen(entries, chosen, seed), told, wishes)
+    model = fit_chosen(entries, chosen, seed)
+    if isinstance(model, ClickModel):
+        model = inform(model, told, wishes)
     trials = () if search is None else tuple(search.trials)
     return FittedClicks(model, trials, search is not None and search.is_stopped)
 
@@ -115,10 +122,12 @@ def refit(
     wishes = tuple(
         None if one is None else one.settings for one in (model.row_map, model.column_map)
     )
-    return inform(fit_chosen(entries, chosen, seed), (told[0], told[1]), (wishes[0], wishes[1]))
+    after = fit_chosen(entries, chosen, seed)
+    assert isinstance(after, ClickModel)
+    return inform(after, (told[0], told[1]), (wishes[0], wishes[1]))
 
 
-def fit_chosen(entries: Entries, chosen: Chosen, seed: int) -> ClickModel:
+def fit_chosen(entries: Entries, chosen: Chosen, seed: int) -> AnyClickModel:
     """Both families with these settings on all clicks, as one matrix of scores."""
     one, vectors = _fit_spectral(entries, chosen, seed)
     two = None
@@ -131,7 +140,8 @@ def fit_chosen(entries: Entries, chosen: Chosen, seed: int) -> ClickModel:
         contiguous(factors.U, dtype), factors.s.astype(dtype), contiguous(factors.V, dtype)
     )
     nothing = Biases(0.0, *(zeros(size, entries.kind, dtype) for size in entries.shape))
-    return ClickModel(
+    kind = ClickClusterModel if is_in_slabs(entries.kind) else ClickModel
+    return kind(
         factors=factors,
         biases=nothing,
         loss=Squared(),

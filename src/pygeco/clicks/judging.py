@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import host, on
+from pygeco.arrays.kinds import distant, host, on
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.engines import choose_local_engine
@@ -94,7 +94,13 @@ def hold_out_clicks(entries: Entries, seed: int) -> Split | None:
         judged = np.sort(rng.choice(judged, most, replace=False))
     values = host(entries.by_row.values)
     cells = sort_cells(rows[held], cols[held], values[held], (m, n))
-    return Split(fit, Judge(judged, cells, keep_cells(fit), (m, n)))
+    # Rows on a cluster are judged here.
+    seen = (
+        sort_cells(rows[~held], cols[~held], values[~held], (m, n))
+        if distant(entries.kind)
+        else keep_cells(fit)
+    )
+    return Split(fit, Judge(judged, cells, seen, (m, n)))
 
 
 def _measure_ndcg(found: Positions, rows: Positions, held: Seen, n: int) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from pygeco.arrays.kinds import host, moved
 from pygeco.arrays.low_rank import Array
 from pygeco.clicks.judging import Judge, hold_out_clicks
-from pygeco.clicks.model import ClickModel
+from pygeco.clicks.lines import ClickLines
 from pygeco.clicks.search import Found, Search
 from pygeco.clicks.settings import SpectralSettings
 from pygeco.clicks.spectral import find_spectrum, line_powers, shrink_values
@@ -34,7 +34,7 @@ CHOICE_SEED = 0  # lists of one model do not depend on when they are first asked
 def settle_lists(estimator: _CompletionState, by: str) -> str:
     """Learn what `by` needs, once; "value" where that is all there is."""
     check_by(by)
-    if by == "value" or isinstance(estimator.model_, ClickModel):
+    if by == "value" or isinstance(estimator.model_, ClickLines):
         return "value"  # of clicks the scores are what is chosen
     if estimator.model_.lists is not None:
         return by

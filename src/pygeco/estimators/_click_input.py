@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import foreign, host
-from pygeco.engines import LocalEngine
+from pygeco.arrays.kinds import distant, foreign
 from pygeco.errors import ClicksWarning
 from pygeco.estimators._input import make_entries
 from pygeco.estimators._recognize import Taken, as_pairs_table, take_cells
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.column_names import COUNT_NAMES, find_role, plain_name
-from pygeco.io.tables import Column, list_columns
+from pygeco.io.tables import Column, is_in_files, list_columns
 from pygeco.objectives import Entries
 
 if TYPE_CHECKING:
@@ -51,18 +51,21 @@ def make_click_entries(
     estimator: ImplicitCompletion, X: Any, y: Any, columns: Sequence[Column] | str | None
 ) -> Entries:
     """The clicks to fit, whose values are their weights; the estimator keeps their ids."""
-    engine: Any = estimator.engine
-    if engine == "dask" or not (engine is None or isinstance(engine, (str, LocalEngine))):
-        raise ValueError(
-            "engine: ImplicitCompletion fits on one machine; on a cluster pygeco.Clicks is "
-            "minimized by minimize or algorithm.alternation.alternate."
-        )
+    if is_in_files(X):
+        raise ValueError("X: clicks in files are read into a table first; `geco fit` does both.")
     got = take_clicks(X, y, columns)
     estimator.row_ids_, estimator.column_ids_, estimator.table_columns_ = got[1:4]
     entries = read_click_entries(estimator, got.X, reset=True)
     if not entries.size:
         raise ValueError("X: has no click; at least one is needed.")
     return weigh_counts(entries, estimator.counts)
+
+
+def check_place_of_attributes(entries: Entries, known: tuple[Any, Any]) -> None:
+    """An error where attributes are given for clicks on a cluster."""
+    for name, given in zip(("row_attributes", "column_attributes"), known, strict=True):
+        if given is not None and distant(entries.kind):
+            raise ValueError(f"{name}: clicks on a cluster are fitted without; use engine='cpu'.")
 
 
 def read_click_entries(estimator: Any, X: Any, *, reset: bool) -> Entries:
@@ -91,17 +94,18 @@ def weigh_counts(entries: Entries, counts: str) -> Entries:
     """Counts as weights of clicks: as they are, by their logarithms, or not at all."""
     if counts not in COUNT_KINDS:
         raise ValueError(f"counts: unknown {counts!r}; use one of {', '.join(COUNT_KINDS)}.")
-    values = host(entries.by_row.values)
+    values = entries.by_row.values
     if counts == "plain" or not len(values):
         return entries
-    if counts == "ignore" or values.min() == values.max():
+    least, most = float(values.min()), float(values.max())
+    if counts == "ignore" or least == most:
         return _map_values(entries, np.ones_like)
     if counts == "auto":
         middle = float(np.median(values))
-        if values.max() < HEAVY_TAIL * middle:
+        if most < HEAVY_TAIL * middle:
             return entries
         warnings.warn(
-            f"X: counts go up to {values.max():g} where half are at most {middle:g}, so each "
+            f"X: counts go up to {most:g} where half are at most {middle:g}, so each "
             "weighs log₂(1 + count); pass counts='plain' to weigh by the counts themselves.",
             ClicksWarning,
             stacklevel=4,
@@ -110,7 +114,8 @@ def weigh_counts(entries: Entries, counts: str) -> Entries:
 
 
 def _map_values(entries: Entries, function: Any) -> Entries:
-    other = entries.subset(entries.by_row.values >= 0)
+    other = copy.copy(entries)
+    other.__dict__.pop("value_at_zero", None)
     for name in ("by_row", "by_col"):
         cells = getattr(other, name)
         setattr(other, name, cells._replace(values=function(cells.values)))

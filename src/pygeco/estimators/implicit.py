@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from pygeco.algorithm.events import Listener
-from pygeco.algorithm.path import Path, Stop
+from pygeco.arrays.kinds import HOST
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
-from pygeco.clicks.fitting import fit_clicks
 from pygeco.clicks.model import ClickModel
 from pygeco.clicks.settings import SpectralSettings, SquaresSettings
-from pygeco.estimators._click_input import make_click_entries
-from pygeco.estimators._click_settings import check_share, read_families
+from pygeco.estimators._click_fits import fit_click_model
 from pygeco.estimators._click_updates import place_rows, take_in_clicks
 from pygeco.estimators._completion_folding import _CompletionFolding
-from pygeco.estimators._known import take_attributes
-from pygeco.estimators._progress import attend_fit, take_seed
+from pygeco.estimators._fits import borrow_cluster_for
+from pygeco.estimators._progress import attend_fit
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.estimators.click_choice import ClickChoice
 from pygeco.estimators.evaluation import evaluate
@@ -54,9 +51,10 @@ class ImplicitCompletion(_CompletionFolding):
         Called with each `ClickTrial`; a true answer ends the search, and what did best is fitted.
     observer : Listener or None, default=None
         Told of the start and of the stop. See `Listener`.
-    engine : "cpu", "cuda" or None, default=None
+    engine : "cpu", "cuda", "dask", a Dask client or None, default=None
         Where the passes over the clicks run, and where the model then is; by default where the
-        data are.
+        data are. On a cluster rows and their clicks stay with the workers; attributes go without
+        one.
     random_state : int, RandomState or None, default=None
         For the clicks that are held out, and the starts; the same seed gives the same bits.
     n_jobs : int or None, default=None
@@ -209,29 +207,13 @@ class ImplicitCompletion(_CompletionFolding):
         ImplicitCompletion
             The estimator itself.
         """
-        families = read_families(self)
-        share = check_share(self.share)
-        with attend_fit(self, self.observer, self.callback) as listener:
-            entries = make_click_entries(self, X, y, columns)
-            known = row_attributes, column_attributes
-            entries, told = take_attributes(self, entries, known, "evidence")
-            listener.on_start(entries, min(entries.shape))
-            found = fit_clicks(
-                entries,
-                spectral=families[0],
-                squares=families[1],
-                share=share,
-                seed=take_seed(self.random_state),
-                tell=listener.on_click_trial,
-                told=told.values,
-            )
-            stop = Stop.CALLBACK if found.is_stopped else Stop.VALIDATION
-            self.model_ = replace(found.model, trials=found.trials)
-            self.path_ = Path((), stop, 0, entries.shape)
-            self.n_iter_, self.stop_reason_ = len(found.trials), stop
-            self.row_encoder_, self.column_encoder_ = told.encoders
-            self.time_column_ = None
-            listener.on_stop(stop)
+        with (
+            attend_fit(self, self.observer, self.callback) as listener,
+            borrow_cluster_for(None, self.engine) as is_own_cluster,
+        ):
+            fit_click_model(self, X, y, columns, (row_attributes, column_attributes), listener)
+            if is_own_cluster:
+                self._move(HOST)
         return self
 
     def transform(self, X: Any, attributes: Any = None) -> Array:

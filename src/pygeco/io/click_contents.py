@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pygeco.algorithm.events import ClickTrial
 from pygeco.clicks.attributes import AttributeMap
-from pygeco.clicks.model import SpectralPart, SquaresPart
+from pygeco.clicks.lines import SpectralPart, SquaresPart
 from pygeco.clicks.settings import AttributeSettings, SpectralSettings, SquaresSettings
 from pygeco.io.model_checks import Check, array, each, number, of, optional, parts
 from pygeco.models.lists import ListWeights

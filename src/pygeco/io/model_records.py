@@ -38,7 +38,7 @@ from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.priors import Gaussian
 from pygeco.bayes.table_gaussian import TableGaussian
 from pygeco.clicks.attributes import AttributeMap
-from pygeco.clicks.model import SpectralPart, SquaresPart
+from pygeco.clicks.lines import SpectralPart, SquaresPart
 from pygeco.clicks.settings import AttributeSettings, SpectralSettings, SquaresSettings
 from pygeco.io.column_kinds import Columns
 from pygeco.io.model_checks import Sizes, array, check_types

@@ -26,6 +26,7 @@ from pygeco import (
     Ridge,
     Solver,
     engines,
+    load,
     minimize,
 )
 from pygeco.algorithm.alternation import alternate, frequency_ridges
@@ -262,8 +263,54 @@ def test_clicks_before_a_background(client) -> None:
     assert found[1].objectives == pytest.approx(found[0].objectives, rel=1e-9)
     one, two = found[0].U @ found[0].V.T, found[1].U.get() @ found[1].V.T
     np.testing.assert_allclose(two, one, rtol=1e-5, atol=1e-9)
-    with pytest.raises(ValueError, match="engine: ImplicitCompletion fits on one machine"):
-        ImplicitCompletion(engine=client).fit((ROWS, COLS))
+
+
+SQUARES = {"rank": 3, "background": 0.05, "ridge": 0.02, "row_power": 0.25, "column_power": 0.25}
+SPECTRAL = {"rank": 4, "row_power": 0.3, "column_power": 0.3, "ridge": 1.0, "popularity": 0.1}
+
+
+def test_a_model_of_clicks_is_that_of_the_cpu(client, tmp_path, monkeypatch) -> None:
+    """Both families, their blend by held-out clicks, and every question to the model."""
+    monkeypatch.setattr(slabs, "MIN_SLABS", 2)
+    for name in ("squares.COLD_SWEEPS", "spectral.COLD_ITERATIONS", "spectral.WARM_ITERATIONS"):
+        monkeypatch.setattr(f"pygeco.clicks.{name}", 3)
+    monkeypatch.setattr("pygeco.clicks.fitting.LAST_SWEEPS", 3)
+    chosen = {"squares": SQUARES | {"popularity": 0.0}, "spectral": SPECTRAL, "random_state": 0}
+    rng = np.random.default_rng(0)
+    likes = np.arange(30) % 3 == rng.integers(3, size=80)[:, None]
+    rows, cols = np.nonzero(rng.random(likes.shape) < np.where(likes, 0.6, 0.05))
+    clicks = (rows, cols, rng.integers(1, 4, len(rows)).astype(float), likes.shape)
+    new = (np.zeros(4, int), np.array([1, 4, 10, 22]))
+    plain = ImplicitCompletion(**chosen).fit(clicks)
+    other = ImplicitCompletion(engine=client, **chosen).fit(clicks)
+    assert isinstance(other.factors_.U, Tall)
+    assert other.choice_.share == plain.choice_.share
+    assert [trial.ndcg for trial in other.choice_.trials] == pytest.approx(
+        [trial.ndcg for trial in plain.choice_.trials], abs=1e-9
+    )
+
+    def same(found) -> None:
+        for ask in (
+            lambda model: model.recommend([0, 7, 79], k=5),
+            lambda model: model.similar(3, k=4),
+        ):
+            one, two = ask(found), ask(plain)
+            np.testing.assert_array_equal(one.columns, two.columns)
+            np.testing.assert_allclose(one.scores, two.scores, rtol=1e-5, atol=1e-5)
+        turned = found.transform(new) @ found.components_, plain.transform(new) @ plain.components_
+        np.testing.assert_allclose(*turned, rtol=1e-5, atol=1e-5)
+        one, two = found.explain(7, 4), plain.explain(7, 4)
+        np.testing.assert_allclose(one.contributions, two.contributions, atol=1e-5)
+
+    same(other)
+    with pytest.raises(ValueError, match=r"^X: partial_fit runs on the CPU"):
+        other.partial_fit(([0], [0]))
+    other.save(tmp_path / "clicks.geco")
+    same(load(tmp_path / "clicks.geco"))
+    same(other.to("cpu"))
+    assert isinstance(other.factors_.U, np.ndarray)
+    with pytest.raises(ValueError, match=r"^row_attributes: clicks on a cluster"):
+        ImplicitCompletion(engine=client).fit(clicks, row_attributes=np.ones((80, 1)))
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

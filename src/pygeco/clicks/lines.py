@@ -1,0 +1,149 @@
+"""How rows find their place in a model of clicks, and what their clicks say there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from pygeco.arrays.kinds import host, inner, on, zeros
+from pygeco.arrays.low_rank import Array
+from pygeco.bayes.attributes import AttributeValues
+from pygeco.clicks.attributes import AttributeMap
+from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+from pygeco.models.base import FittedModel
+from pygeco.models.folding import Folded
+from pygeco.models.ranking import Reasons
+from pygeco.models.seen import Positions
+from pygeco.objectives import Entries
+from pygeco.objectives.clicks.half_sweep import sweep_rows
+from pygeco.objectives.clicks.input import weigh_by_values
+
+
+class SpectralPart(NamedTuple):
+    """Coordinates of a row x of clicks are x `encoder` (n, r), in the basis of the model's V.
+
+    `vectors` (n, k) are the singular vectors, which a fit to more clicks starts from.
+    """
+
+    encoder: Array
+    vectors: Array
+
+
+class SquaresPart(NamedTuple):
+    """Coordinates of a row are its least squares in `columns` (n, d), times `turn` (d, r)."""
+
+    columns: Array
+    turn: Array
+    weights: Array  # κ, of the columns in the background
+    row_level: float  # the mean of counts of rows to the row power
+
+    def hold(self, counts: Array, settings: SquaresSettings) -> tuple[Array, Array]:
+        """α ρ and the ridge of rows with these numbers of clicks."""
+        assert settings.background is not None
+        assert settings.ridge is not None
+        power = settings.row_power or 0.0
+        own = settings.background * np.maximum(counts, 1.0) ** power / self.row_level
+        return own, settings.ridge * (counts + own * float(self.weights.sum()))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClickLines(FittedModel):
+    """Scores of all cells as one matrix; a row's place is a function of its clicks alone.
+
+    Attributes
+    ----------
+    spectral_settings, squares_settings : SpectralSettings and SquaresSettings or None
+        What was chosen or given.
+    share : float
+        The share of the squares in the scores.
+    spectral, squares : SpectralPart and SquaresPart or None
+        How new rows are placed; None where that family has no share.
+    trials : tuple
+        What was tried for the settings.
+    row_map, column_map : AttributeMap or None
+        Where attributes put rows and columns; None where the fit had none.
+    """
+
+    spectral_settings: SpectralSettings | None
+    squares_settings: SquaresSettings | None
+    share: float
+    spectral: SpectralPart | None
+    squares: SquaresPart | None
+    trials: tuple[object, ...] = ()
+    row_map: AttributeMap | None = None
+    column_map: AttributeMap | None = None
+
+    def fold_rows(self, entries: Entries, values: AttributeValues | None = None) -> Folded:
+        like = self.factors.V
+        found = zeros((entries.shape[0], self.factors.rank), like, like.dtype)
+        if self.spectral is not None:
+            cells = entries.cells(columns=False)
+            found = found + cells.engine.products(cells, cells.values, 1.0, self.spectral.encoder)
+        if self.squares is not None and entries.size:
+            found = found + self._solve_rows(entries)
+        if values is not None:
+            assert self.row_map is not None
+            counts = host(entries.by_row.counts())
+            found = on(self.row_map.move(values, counts, host(found)), like).astype(like.dtype)
+        return Folded(found, zeros(len(found), like, like.dtype))
+
+    def fold_columns(self, entries: Entries, values: AttributeValues | None = None) -> Folded:
+        raise ValueError(
+            "X: a model of clicks does not complete new columns; take their clicks in by "
+            "partial_fit."
+        )
+
+    def explain_clicks(self, cols: Positions, weights: Array, column: int, k: int) -> Reasons:
+        """What the clicks of any row add, fitted or not."""
+        others = cols != column
+        cols, weights = cols[others], weights[others]
+        target = host(self.factors.V[column]).astype(float)
+        parts = np.zeros(len(cols))
+        if self.spectral is not None:
+            parts += weights * (host(self.spectral.encoder[cols]).astype(float) @ target)
+        if self.squares is not None and len(cols):
+            parts += self._explain_squares(cols, weights, target)
+        order = np.argsort(-np.abs(parts), kind="stable")[: max(0, k)]
+        return Reasons(cols[order], parts[order], 0.0)
+
+    @cached_property
+    def _background(self) -> tuple[Array, Array]:
+        """Eigenvalues and vectors of Σ_j κ_j v_j v_jᵀ over all columns: each reason needs them."""
+        part = self.squares
+        assert part is not None
+        V = part.columns
+        values, vectors = np.linalg.eigh(inner(V * part.weights[:, None], V).astype(float))
+        return values, vectors
+
+    def _solve_rows(self, entries: Entries) -> Array:
+        part, settings = self.squares, self.squares_settings
+        assert part is not None
+        assert settings is not None
+        weighted = weigh_by_values(entries)
+        own, ridge = part.hold(weighted.by_row.counts().astype(float), settings)
+        solved = sweep_rows(
+            weighted.by_row, part.columns, background=own, weights=part.weights, ridge=ridge
+        )
+        turn = on(solved.rotation.T.astype(part.turn.dtype) @ host(part.turn), solved.factor)
+        return solved.factor @ turn
+
+    def _explain_squares(self, cols: Positions, weights: Array, target: Array) -> Array:
+        part, settings = self.squares, self.squares_settings
+        assert part is not None
+        assert settings is not None
+        own, ridge = part.hold(np.array([float(len(cols))]), settings)
+        values, vectors = self._background
+        # With the system D + MᵀWM in the basis of the background, the parts are W M times its
+        # inverse times the target: (I + W M D⁻¹Mᵀ)⁻¹ W M D⁻¹ t, as small as the clicks are few.
+        D = own[0] * values + ridge[0]
+        mine = host(part.columns[cols]).astype(float) @ vectors
+        t = vectors.T @ (host(part.turn).astype(float) @ target)
+        if len(cols) <= len(D):
+            small = np.eye(len(cols)) + weights[:, None] * ((mine / D) @ mine.T)
+            found: Array = np.linalg.solve(small, weights * (mine @ (t / D)))
+            return found
+        pull = np.linalg.solve(np.diag(D) + (mine.T * weights) @ mine, t)
+        return weights * (mine @ pull)
