@@ -69,6 +69,24 @@ def test_new_rows_and_columns_are_predicted_by_their_attributes(world, posterior
     np.testing.assert_array_equal(model.predict(i, j, **none), model.predict(i, j))
 
 
+def test_draws_leave_the_doubt_of_lines_without_cells_to_the_evidence(world):
+    """Draws know them by a prior that does not count rows by their cells: it is too narrow."""
+    ratings, users, items, _ = world
+    settings = {"random_state": 0, "clip": False, "posterior": 4}
+    model = MatrixCompletion(**settings).fit(ratings, row_attributes=users, column_attributes=items)
+    for rows, cols, is_cold in (
+        (range(120, 150), range(60), True),
+        (range(150), range(50, 60), True),
+        (range(120), range(50), False),
+    ):
+        ids = cells(world, rows, cols)[:2]
+        i = np.searchsorted(model.row_ids_, ids[0])
+        j = np.searchsorted(model.column_ids_, ids[1])
+        deviation = model.predict(*ids, return_std=True)[1]
+        wide = np.sqrt(model.posterior_.variance(i, j))
+        assert np.allclose(deviation, wide, rtol=1e-4) == is_cold
+
+
 def test_one_new_row_as_a_dict_of_what_is_known_of_it(model):
     columns = model.column_ids_
     m = model.recommend(new_rows={"sex": "m"}, k=5)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,3 +188,12 @@ def splice_cold(A: LowRank, biases: Biases, p: Posterior) -> tuple[LowRank, Bias
     right += [(own.col - col)[:, None], (1 - there[1])[:, None]]
     U, V = np.column_stack(left), np.column_stack(right)
     return LowRank.product(U, V).svd(), Biases(biases.mean, row, col)
+
+
+def find_cold(p: Posterior, rows: NDArray[np.integer], cols: NDArray[np.integer]) -> NDArray[Any]:
+    """Which cells are in a line that has none of its own, and that `splice_cold` took from p."""
+    found = rows < -1  # none
+    for prior, at in ((p.row_prior, rows), (p.col_prior, cols)):
+        if prior.cold is not None:
+            found = found | ~on(prior.some, at)[at]
+    return found

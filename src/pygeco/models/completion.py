@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import contiguous, empty, foreign, host, moved, on, zeros
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.bayes.cold import find_cold
 from pygeco.bayes.reasons import contributions
 from pygeco.engines import session
 from pygeco.models.base import FittedModel
@@ -72,6 +73,9 @@ class CompletionModel(FittedModel):
             lost |= i == self.average_row
         out = empty(len(i), like)
         out[~lost] = (self.average or p).variance(i[~lost], j[~lost], noise=noise)
+        cold = ~lost & find_cold(p, i, j)
+        if self.average is not None and cold.any():
+            out[cold] = p.variance(i[cold], j[cold], noise=noise)
         if lost.any():
             wide = replace(p, rows=_with_average(p.rows), cols=_with_average(p.cols))
             out[lost] = wide.variance(i[lost], j[lost], noise=noise)
