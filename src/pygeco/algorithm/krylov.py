@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from pygeco.arrays.kinds import HOST, Array, on, once
+from pygeco.arrays.kinds import HOST, Array, numbers, on, once
 from pygeco.arrays.operators import Operator
 
 SEARCH_ROUNDING = 1e-12  # what the arithmetic of a search may lose of σ₁
@@ -103,13 +103,15 @@ class Basis:
         if not self.size:
             return unit(x)
         Q = self.memory[: self.size]
-        part = Q @ x
-        before, x = norm(x), x - part @ Q
-        part = Q @ x
-        with np.errstate(over="ignore"):  # `unit` then finds the size
-            size = math.sqrt(max(0.0, float(x @ x) - float(part @ part)))
-        x = x - part @ Q
-        y, size = (x / size, size) if _plain(size) else unit(x)
+        y: Array = x - (Q @ x) @ Q
+        part = Q @ y
+        with np.errstate(over="ignore"):  # `norm` and `unit` then find the sizes
+            square, rest, lost = numbers(x @ x, y @ y, part @ part)
+        before = math.sqrt(square)
+        before = before if _plain(before) else norm(x)
+        size = math.sqrt(max(0.0, rest - lost)) if rest < math.inf else math.inf
+        y = y - part @ Q
+        y, size = (y / size, size) if _plain(size) else unit(y)
         return (y, size) if size > MIN_RESIDUAL_SHARE * before else (y, 0.0)
 
     def combined(self, weights: Array) -> Array:

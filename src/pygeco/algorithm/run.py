@@ -159,7 +159,7 @@ def add_pairs(run: Run, at: Point) -> Growth:
         if count > 0
         else empty_pairs(objective)
     )
-    before = correction.start(objective, at.A)
+    before = correction.start(objective, at.A, at.value)
     states = [
         correction.extend(
             before, np.column_stack([pair.u, more.U]), np.column_stack([pair.v, more.V])

@@ -46,8 +46,8 @@ class Correction(Protocol):
         """A matrix to start from, in the form that the moves keep: orthonormal."""
         return A if A.orthonormal else A.svd()
 
-    def start(self, objective: Objective, A: LowRank) -> State:
-        """The state at A, as it is."""
+    def start(self, objective: Objective, A: LowRank, value: float | None = None) -> State:
+        """The state at A, as it is; the value there may be known."""
 
     def solve(self, objective: Objective, A: LowRank) -> State:
         """Minimized over the spans of A."""

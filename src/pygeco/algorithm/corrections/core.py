@@ -29,7 +29,7 @@ class Core(Correction):
 
     penalty: Penalty | None = None
 
-    def start(self, objective: Objective, A: LowRank) -> State:
+    def start(self, objective: Objective, A: LowRank, value: float | None = None) -> State:
         span = objective.span(A)
         value = span.value(np.diag(A.s)) + penalty_value(self.penalty, A.s)
         return State(A, span, value, objective, 3 * A.rank)

@@ -34,7 +34,7 @@ class Diagonal(Correction):
                 "ridge can be computed; use Ridge, or correction='core'."
             )
 
-    def start(self, objective: Objective, A: LowRank) -> State:
+    def start(self, objective: Objective, A: LowRank, value: float | None = None) -> State:
         span = objective.span(A)
         return State(A, span, self._value(span, A), objective, 3 * A.rank)
 

@@ -57,12 +57,14 @@ class Sweep(Correction):
         """Whether the penalty is a trace norm, with which sweeps go on until A rests."""
         return isinstance(self.penalty, Trace) and self.penalty.alpha > 0
 
-    def start(self, objective: Objective, A: LowRank) -> State:
+    def start(self, objective: Objective, A: LowRank, value: float | None = None) -> State:
         if not objective.can_sweep:
             raise ValueError(
                 f"correction: {type(objective).__name__} cannot be swept; use correction='core'."
             )
         A = A.svd()
+        if value is not None:
+            return State(A, None, value, objective)
         return State(A, None, objective.value(A) + self._penalty(A), objective, 1)
 
     def solve(self, objective: Objective, A: LowRank) -> State:
