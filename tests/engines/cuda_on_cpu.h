@@ -64,6 +64,8 @@ static double exchanged(double x, unsigned lane) {
     return y;
 }
 static double shuffle_xor(double x, int mask) { return exchanged(x, (threadIdx.x % 32) ^ mask); }
+static float shuffle_xor(float x, int mask) { return (float)exchanged(x, (threadIdx.x % 32) ^ mask); }
+static float shuffle(float x, int lane) { return (float)exchanged(x, lane); }
 static double shuffle(double x, int lane) { return exchanged(x, lane); }
 static int shuffle(int x, int lane) { return (int)exchanged(x, lane); }
 template <typename T> static T load_once(const T* p) { return *p; }

@@ -3,12 +3,25 @@
 import numpy as np
 import pytest
 
+from cuda_on_cpu import emulated_engine
 from pygeco.engines.columns import PLAIN, Rows, steps_of
 from pygeco.engines.cpu import columns
 from pygeco.engines.cpu.columns import STEPS
+from pygeco.engines.cuda.columns import CudaColumnSteps
 
-SIZES = [(1, 0), (3, 1), (256, 5), (257, 16), (1100, 23)]
-BOTH = pytest.mark.parametrize("steps", [PLAIN, STEPS], ids=["plain", "cpu"])
+SIZES = [(1, 0), (3, 1), (256, 5), (257, 16), (1100, 37)]
+
+
+@pytest.fixture(scope="module")
+def emulated(tmp_path_factory):
+    return CudaColumnSteps(emulated_engine(tmp_path_factory.mktemp("kernels")).launch)
+
+
+@pytest.fixture(params=["plain", "cpu", "cuda"])
+def steps(request):
+    if request.param == "cuda":
+        return request.getfixturevalue("emulated")
+    return {"plain": PLAIN, "cpu": STEPS}[request.param]
 
 
 def make_arrays(m, k, count):
@@ -20,7 +33,6 @@ def test_arrays_of_the_host_go_to_the_cores() -> None:
     assert steps_of(np.zeros(3)) is STEPS
 
 
-@BOTH
 @pytest.mark.parametrize(("m", "k"), SIZES)
 def test_steps(steps, m, k) -> None:
     X, R, P, Q = make_arrays(m, k, 4)
@@ -42,7 +54,6 @@ def test_steps(steps, m, k) -> None:
     np.testing.assert_array_equal(X, start)
 
 
-@BOTH
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("centered", [True, False])
 @pytest.mark.parametrize("rows_at_once", [1, 64])
@@ -66,7 +77,6 @@ def test_moments(steps, m, k, known, centered, rows_at_once, monkeypatch) -> Non
     np.testing.assert_allclose(found.spread, spread, rtol=1e-5)
 
 
-@BOTH
 def test_no_rows_and_a_guess_of_another_size(steps) -> None:
     factor, bias = make_arrays(300, 2, 1)[0], np.ones(300, np.float32)
     nobody = Rows(factor, bias, factor**2, bias, np.zeros(300, bool))

@@ -19,7 +19,7 @@ from pygeco.engines.cuda import systems as cuda_systems
 from pygeco.engines.cuda import tables as cuda_tables
 from pygeco.engines.cuda import work_items
 from pygeco.engines.cuda.driver import count_gpus
-from pygeco.engines.values import Ridges, Table
+from pygeco.engines.values import LineScales, Ridges, Table
 
 # Each shape by row or by column, the plain one by both.
 ORDERS = [
@@ -41,7 +41,7 @@ SMALL = {
             (tiles, "MIN_PART_LINES", 2), (tiles, "MIN_SORT_COLS", 3), (cells, "BLOCK_COUNT", 5),
             (cells, "MAX_SCATTER_RUNS", 3), (cells, "RUN_CELLS_PER_SUM", 1),
             (separable, "CHUNK_CELLS", 16)),
-    "emulated": ((work_items, "MIN_ITEM_CELLS", 32), (work_items, "RANGE_NUMBERS", 8),
+    "emulated": ((work_items, "MIN_ITEM_CELLS", 32), (work_items, "RANGE_BYTES", 64),
                  (work_items, "MIN_RANGE_CELLS", 4), (cuda_systems, "PARTIAL_BYTES", 1 << 14),
                  (cuda, "RUN_CELLS", 1 << 7), (cuda_tables, "RUN_CELLS", 30)),
 }  # fmt: skip
@@ -77,6 +77,8 @@ class Problem:
         Y[rows, cols], W[rows, cols] = y, 1.0 if w is None else w
         self.Y, self.W = (Y.T, W.T) if columns else (Y, W)
         self.groups, self.others = self.Y.shape
+        # Of what the engine "cpu" finds in double precision, and a GPU in that of the cells.
+        self.digits = 9 if engine.name == "cpu" or dtype is np.float64 else 6
 
     def normal(self, *shape, dtype=float):
         x = self.rng.standard_normal(shape).astype(dtype)
@@ -127,7 +129,7 @@ def test_the_other_order(engine) -> None:
 def test_products(problem, dtype) -> None:
     p = problem(dtype)
     x, x_here = p.normal(p.others)
-    p.close(p.engine.product(p.cells, p.cells.values, 0.5, x_here), 0.5 * p.Y @ x, 10)
+    p.close(p.engine.product(p.cells, p.cells.values, 0.5, x_here), 0.5 * p.Y @ x, p.digits)
     x, x_here = p.normal(p.groups)
     found = p.engine.transposed_product(p.cells, p.cells.values, 0.5, x_here, p.others)
     p.close(found, 0.5 * p.Y.T @ x, 10)
@@ -139,6 +141,24 @@ def test_products(problem, dtype) -> None:
     p.close(p.engine.products(p.cells, other, 0.5, X_here), 0.5 * p.Y @ X, 4)
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+def test_scaled_products(problem, dtype) -> None:
+    p = problem(dtype)
+    for k in (1, 37):
+        (X, X_here), (shift, shift_here) = p.normal(p.others, k), p.normal(k)
+        (own, own_here), (pull, pull_here) = p.normal(p.groups), p.normal(p.groups)
+        other, other_here = p.normal(p.others)
+        data = p.cells.values
+        for given, left, right in (
+            (LineScales(own_here, None, pull_here, shift_here), own, np.ones(p.others)),
+            (LineScales(None, other_here, pull_here, shift_here), np.ones(p.groups), other),
+        ):
+            given = LineScales(*(None if x is None else x.astype(dtype) for x in given))
+            found = p.engine.scaled_products(p.cells, data, X_here.astype(dtype), given)
+            assert found.dtype == dtype
+            p.close(found, left[:, None] * (p.Y @ (right[:, None] * X)) - np.outer(pull, shift))
+
+
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("dtype", TYPES)
 def test_residuals(problem, dtype, weights) -> None:
@@ -148,8 +168,10 @@ def test_residuals(problem, dtype, weights) -> None:
         Z = P @ Q.T
         found = p.engine.residuals(p.cells, P_here, Q_here)
         p.close(found.data, p.at_cells(p.W * (Z - p.Y)), 5 if dtype is np.float32 else 10)
-        p.close([found.squares], [np.sum(p.W * (Z - p.Y) ** 2)], 9)
-        p.close([found.inner], [np.sum(p.W * (Z - p.Y) * Z)], 9)
+        sums = [np.sum(p.W * (Z - p.Y) ** 2), np.sum(p.W * (Z - p.Y) * Z)]
+        p.close([found.squares, found.inner], sums, p.digits)
+        alone = p.engine.fresh_products(p.cells, P_here, Q_here, 1.0, Q_here[:, :0])
+        p.close([alone.squares, alone.inner], sums, p.digits)
 
 
 @pytest.mark.parametrize("weights", [False, True])

@@ -89,7 +89,7 @@ def solve_ridge(
     size = _measure(r, scale)
     p: Blocks = tuple(s[:, None] * b for s, b in zip(scale, r, strict=True))
     for _ in range(max_iter):
-        if np.all(size <= goal):
+        if bool(np.all(size <= goal)):
             break
         q, products = apply(p)
         lengths = size / np.maximum(products, 1e-30)
@@ -98,18 +98,24 @@ def solve_ridge(
             for parts in zip(x, r, p, q, scale, strict=True)
         ]
         x, r = (tuple(part[k] for part in stepped) for k in (0, 1))
-        before, size = size, sum((part[2] for part in stepped), np.zeros(1))
+        before, size = size, _sum(part[2] for part in stepped)
         ratios = size / np.maximum(before, 1e-30)
         p = tuple(steps_of(b).turn(b, a, s, ratios) for b, a, s in zip(r, p, scale, strict=True))
     return x
 
 
 def _measure(R: Blocks, scale: Blocks) -> Array:
-    """Σ_g diag(R_gᵀ diag(scale_g) R_g), on the host."""
-    return sum((steps_of(r).measure(r, s) for r, s in zip(R, scale, strict=True)), np.zeros(1))
+    """Σ_g diag(R_gᵀ diag(scale_g) R_g)."""
+    return _sum(steps_of(r).measure(r, s) for r, s in zip(R, scale, strict=True))
 
 
 def _collect(parts: Iterable[tuple[Array, Array]]) -> tuple[Blocks, Array]:
     """The arrays, and the sum of what comes with them."""
     arrays, sums = zip(*parts, strict=True)
-    return arrays, sum(sums, np.zeros(1))
+    return arrays, _sum(sums)
+
+
+def _sum(parts: Iterable[Array]) -> Array:
+    """Those of a device stay there."""
+    first, *rest = parts
+    return sum(rest, first)

@@ -35,7 +35,7 @@ class Moments(NamedTuple):
 
 
 class ColumnSteps:
-    """On arrays of any kind; sums of columns are on the host.
+    """On arrays of any kind. Sums of columns are on the host, or on a device with its own steps.
 
     In steps, one system a column, what is given may be overwritten by what is returned, `start` of
     `take` apart.
@@ -77,12 +77,13 @@ class ColumnSteps:
 
 
 PLAIN = ColumnSteps()
+KNOWN: dict[type, ColumnSteps] = {}  # what serves arrays of a type; engines add their own
 
 
 def steps_of(x: Array) -> ColumnSteps:
     """Those for arrays like x: the cores of this machine work on NumPy's."""
     if foreign(x):
-        return PLAIN
+        return KNOWN.get(type(x), PLAIN)
     from pygeco.engines.cpu.columns import STEPS
 
     return STEPS

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import HOST, contiguous, empty, host, zeros
 from pygeco.arrays.low_rank import Array
+from pygeco.engines.columns import KNOWN
 from pygeco.engines.cuda import tables
+from pygeco.engines.cuda.columns import CudaColumnSteps
 from pygeco.engines.cuda.driver import count_gpus
 from pygeco.engines.cuda.launch import Launcher, number, threads
 from pygeco.engines.cuda.systems import append_zero, half_sweep, systems
@@ -26,6 +28,7 @@ from pygeco.engines.values import (
     Deviations,
     Formulas,
     Lines,
+    LineScales,
     Residuals,
     Ridges,
     Slopes,
@@ -77,12 +80,14 @@ class Cuda(LocalEngine, TableEngine):
         none = data[0][:0]
         values, weights = data[0], data[1] if len(data) > 1 else none
         pointers = pointers.astype(np.int64)
-        items = split_groups(pointers)._replace(ranges=ranges(major, minor, *shape))
+        items = split_groups(pointers)._replace(
+            ranges=ranges(major, minor, *shape, values.dtype.itemsize)
+        )
         return Cells(pointers, minor, values, weights, items, self)
 
     def product(self, cells: Cells, data: Array, scale: float, x: Array | None) -> Array:
         items: WorkItems = cells.blocks
-        x = None if x is None else contiguous(x, float)
+        x = None if x is None else contiguous(x, data.dtype)
         total, starts, stops = items.total, items.starts, items.starts[1:]
         if items.ranges is not None:
             starts, stops, _ = items.ranges
@@ -95,7 +100,7 @@ class Cuda(LocalEngine, TableEngine):
             np.float64(scale if whole else 1.0), x, out,
         )  # fmt: skip
         if items.ranges is not None:
-            return scale * out.reshape(items.ranges.parts, -1).sum(axis=0)
+            return self._add_parts(out.reshape(items.ranges.parts, -1), scale)
         return out if whole else self._sum_items(items, out[:, None], scale)[:, 0]
 
     def reorder_by_column(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
@@ -116,56 +121,92 @@ class Cuda(LocalEngine, TableEngine):
     def cross_grams(self, cells: Cells, X: Array, x: Array) -> Array:
         return self._matmat(cells, _weights(cells), contiguous(x, float), contiguous(X, float))
 
+    def scaled_products(self, cells: Cells, data: Array, X: Array, scales: LineScales) -> Array:
+        own, other, pull, shift = (None if x is None else contiguous(x, data.dtype) for x in scales)
+        partial = self._multiply_items(cells, data, other, contiguous(X, data.dtype))
+        return self._sum_items(cells.blocks, partial, 1.0, own, pull, shift)
+
     def _matmat(self, cells: Cells, data: Array | None, x: Array | None, X: Array) -> Array:
         """Σ data x_j X_j over each group, in the precision of X."""
+        out = self._multiply_items(cells, data, x, X)
+        return self._sum_items(cells.blocks, out, 1.0) if cells.blocks.split else out
+
+    def _multiply_items(self, cells: Cells, data: Array | None, x: Array | None, X: Array) -> Array:
+        """The same over each item."""
         items, k = cells.blocks, X.shape[1]
-        if k == 0:
-            return zeros((cells.groups, 0), X, X.dtype)
         out = empty((items.total, k), X, X.dtype)
         grid, block = threads(32 * items.total)
-        self.launch(
-            f"matmat<{number(cells.values if data is None else data)}, {number(X)}>",
-            ((grid[0], -(-k // 32)), block),
-            np.int64(items.total), items.starts, cells.indices,
-            data, x, np.int32(k), X, out,
-        )  # fmt: skip
-        return self._sum_items(items, out, 1.0) if items.split else out
+        wide = 1 if k <= 32 else 2
+        if k:
+            self.launch(
+                f"matmat<{number(cells.values if data is None else data)}, {number(X)}, {wide}>",
+                ((grid[0], -(-k // (32 * wide))), block),
+                np.int64(items.total), items.starts, cells.indices,
+                data, x, np.int32(k), X, out,
+            )  # fmt: skip
+        return out
 
-    def _sum_items(self, items: WorkItems, partial: Array, scale: float) -> Array:
-        """The items of each group, added in order."""
+    def _sum_items(
+        self,
+        items: WorkItems,
+        partial: Array,
+        scale: float,
+        own: Array | None = None,
+        pull: Array | None = None,
+        shift: Array | None = None,
+    ) -> Array:
+        """The items of each group, added in order; then scaled and shifted."""
         groups, k = len(items.first) - 1, partial.shape[1]
         out = empty((groups, k), partial, partial.dtype)
+        if k:
+            self.launch(
+                f"add_pieces<{number(partial)}>", threads(groups * k),
+                np.int64(groups), items.first, np.int32(k), np.float64(scale), own, pull, shift,
+                partial, out,
+            )  # fmt: skip
+        return out
+
+    def _add_parts(self, partial: Array, scale: float) -> Array:
+        """Rows of numbers, added in order."""
+        parts, size = partial.shape
+        out = empty(size, partial)
         self.launch(
-            f"add_pieces<{number(partial)}>", threads(groups * k),
-            np.int64(groups), items.first, np.int32(k), np.float64(scale), partial, out,
+            "add_parts", threads(size),
+            np.int64(parts), np.int64(size), np.float64(scale), partial, out,
         )  # fmt: skip
         return out
 
     def residuals(self, cells: Cells, P: Array, Q: Array) -> Residuals:
-        items: WorkItems = cells.blocks
-        sums = empty((items.total, 2), cells.values)
-        out = np.empty_like(cells.values)
-        self._predict(cells, items, slice(0, items.total), P, Q, out, 0, sums)
-        squares, inner = host(sums.sum(axis=0))
-        return Residuals(out, float(squares), float(inner))
+        return self._measure(cells, P, Q, np.empty_like(cells.values))
 
     def fresh_products(self, cells: Cells, P: Array, Q: Array, scale: float, X: Array) -> Residuals:
+        if not X.shape[1]:  # the sums alone are asked for
+            return self._measure(cells, P, Q, None)
         found = self.residuals(cells, P, Q)
         return found._replace(data=self.products(cells, found.data, scale, X))
 
+    def _measure(self, cells: Cells, P: Array, Q: Array, out: Array | None) -> Residuals:
+        """The sums over the residuals, which go to `out`."""
+        items: WorkItems = cells.blocks
+        sums = empty((2, items.total), cells.values)
+        self._predict(cells, items, slice(0, items.total), P, Q, out, 0, sums)
+        squares, inner = host(sums.sum(axis=1))
+        left = zeros((cells.groups, 0), sums) if out is None else out
+        return Residuals(left, float(squares), float(inner))
+
     def _predict(
-        self, cells: Cells, items: WorkItems, run: slice, P: Array, Q: Array, out: Array, base: int,
-        sums: Array | None,
+        self, cells: Cells, items: WorkItems, run: slice, P: Array, Q: Array, out: Array | None,
+        base: int, sums: Array | None,
     ) -> None:  # fmt: skip
         """Predictions of a run of items; with `sums`, residuals."""
         plain, count = sums is None, run.stop - run.start
-        P, Q = (contiguous(F, cells.values.dtype if plain else float) for F in (P, Q))
+        P, Q = (_pad_fours(F, cells.values.dtype) for F in (P, Q))
         self.launch(
-            f"predictions<{number(out)}, {number(P)}>", threads(32 * count),
+            f"predictions<{number(cells.values)}>", threads(32 * count),
             np.int64(run.start), np.int64(count), items.starts, items.groups, cells.indices,
             None if plain else cells.values,
             None if plain else _weights(cells),
-            np.int32(P.shape[1]), P, Q, np.int64(base), out, sums,
+            np.int32(P.shape[1]), P, Q, np.int64(base), out, np.int64(items.total), sums,
         )  # fmt: skip
 
     def row_systems(self, cells: Cells, part: slice, offset: Array, V: Array) -> Systems:
@@ -258,6 +299,16 @@ def _weights(cells: Cells) -> Array | None:
     return cells.weights if len(cells.weights) else None
 
 
+def _pad_fours(factor: Array, dtype: Any) -> Array:
+    """With columns of zeros up to a multiple of four, which are read at once."""
+    m, s = factor.shape
+    if s % 4 == 0:
+        return contiguous(factor, dtype)
+    out = zeros((m, s + -s % 4), factor, dtype)
+    out[:, :s] = factor
+    return out
+
+
 def _own_cells(cells: Cells) -> Cells:
     """A run of groups, whose pointers are part of all, with cells and items of its own."""
     if len(cells.pointers) == len(cells.blocks.first):
@@ -291,4 +342,5 @@ def engine() -> Cuda:
             "use engine='cpu'."
         )
     launch = Launcher()
+    KNOWN[launch.cupy.ndarray] = CudaColumnSteps(launch)
     return Cuda(launch, launch.cupy.zeros(0))

@@ -12,9 +12,9 @@ from pygeco.arrays.kinds import contiguous, empty, host, zeros
 
 # An item has |E| / ITEM_COUNT cells, but at least and at most so many.
 ITEM_COUNT, MIN_ITEM_CELLS, MAX_ITEM_CELLS = 1 << 16, 256, 1 << 14
-# Numbers of the other side that a processor's cache holds, and the cells of a group that a range of
+# Bytes of the other side that a processor's cache holds, and the cells of a group that a range of
 # so many needs to be worth its while.
-RANGE_NUMBERS, MIN_RANGE_CELLS = 3 << 13, 64
+RANGE_BYTES, MIN_RANGE_CELLS = 3 << 16, 64
 
 
 class Ranges(NamedTuple):
@@ -61,13 +61,16 @@ def split_groups(pointers: NDArray[np.int64]) -> WorkItems:
     return WorkItems(starts, first, own, count, length, count > groups, {})
 
 
-def ranges(major: NDArray[Any], minor: NDArray[Any], groups: int, others: int) -> Ranges | None:
+def ranges(
+    major: NDArray[Any], minor: NDArray[Any], groups: int, others: int, itemsize: int
+) -> Ranges | None:
     """The ranges of sorted cells; None where a range would have too few of a group's cells."""
-    count = -(-others // RANGE_NUMBERS)
-    if others * 4 <= 5 * RANGE_NUMBERS or len(major) < MIN_RANGE_CELLS * groups * count:
+    numbers = RANGE_BYTES // itemsize
+    count = -(-others // numbers)
+    if others * 4 <= 5 * numbers or len(major) < MIN_RANGE_CELLS * groups * count:
         return None
     keys = major.astype(np.int64) * others + minor
-    edges = np.minimum(np.arange(count + 1, like=major) * RANGE_NUMBERS, others)
+    edges = np.minimum(np.arange(count + 1, like=major) * numbers, others)
     bounds = edges[:, None] + np.arange(groups, like=major) * others
     at = np.searchsorted(keys, bounds.reshape(-1)).astype(np.int64).reshape(bounds.shape)
     return Ranges(contiguous(at[:-1]), contiguous(at[1:]), count)

@@ -4,7 +4,7 @@
 // data[e].
 template <typename D>
 __global__ void matvec(i64 pieces, const i64* starts, const i64* stops, const int* indices, const D* data,
-                       double scale, const double* x, double* out) {
+                       double scale, const D* x, double* out) {
     const i64 p = WARP_INDEX;
     if (p >= pieces) return;
     const i64 stop = stops[p];
@@ -15,7 +15,7 @@ __global__ void matvec(i64 pieces, const i64* starts, const i64* stops, const in
         for (int t = 0; t < 4; ++t) {
             const bool inside = e + t * WARP < stop;
             const double d = inside ? (double)load_once(data + e + t * WARP) : 0.0;
-            part[t] = x && inside ? d * x[load_once(indices + e + t * WARP)] : d;
+            part[t] = x && inside ? d * (double)x[load_once(indices + e + t * WARP)] : d;
         }
         total += (part[0] + part[1]) + (part[2] + part[3]);
     }
@@ -24,72 +24,95 @@ __global__ void matvec(i64 pieces, const i64* starts, const i64* stops, const in
 }
 
 // out[p, c] = sum of a X[j, c] over piece p, j the other side of the cell and a = data[e] x[j]; without
-// data or x they count as 1. A warp takes 32 columns, those of blockIdx.y.
-template <typename D, typename T>
+// data or x they count as 1. A warp takes 32 C columns, those of blockIdx.y.
+template <typename D, typename T, int C>
 __global__ void matmat(i64 pieces, const i64* starts, const int* indices, const D* data, const T* x,
-                       int columns, const T* X, T* out) {
+                       int columns, const T* __restrict__ X, T* out) {
     const i64 p = WARP_INDEX;
     if (p >= pieces) return;
-    const int c = blockIdx.y * WARP + LANE;
+    const int first = blockIdx.y * WARP * C + LANE;
     const i64 stop = starts[p + 1];
-    T total = 0;
+    T total[C] = {};
     for (i64 e = starts[p]; e < stop; e += WARP) {
         const bool inside = e + LANE < stop;
         const int own = inside ? indices[e + LANE] : 0;
-        const double a = inside ? (data ? (double)data[e + LANE] : 1.0) * (x ? (double)x[own] : 1.0) : 0.0;
+        const T a = inside ? (data ? (T)data[e + LANE] : (T)1) * (x ? x[own] : (T)1) : (T)0;
         const int count = stop - e < WARP ? (int)(stop - e) : WARP;
+#pragma unroll 4
         for (int t = 0; t < count; ++t) {
-            const i64 j = shuffle(own, t);
-            const T factor = (T)shuffle(a, t);
-            if (c < columns) total += factor * X[j * columns + c];
+            const T* row = X + (i64)shuffle(own, t) * columns;
+            const T factor = shuffle(a, t);
+#pragma unroll
+            for (int c = 0; c < C; ++c)
+                if (first + c * WARP < columns) total[c] += factor * row[first + c * WARP];
         }
     }
-    if (c < columns) out[p * columns + c] = total;
+#pragma unroll
+    for (int c = 0; c < C; ++c)
+        if (first + c * WARP < columns) out[p * columns + first + c * WARP] = total[c];
 }
 
-// out[i, c] = scale * sum of partial[p, c] over the pieces of group i, in order.
+// out[i, c] = scale own[i] * (sum of partial[p, c] over the pieces of group i, in order) - pull[i] shift[c];
+// without own, or pull, that is left out.
 template <typename T>
-__global__ void add_pieces(i64 groups, const i64* first, int columns, double scale, const T* partial, T* out) {
+__global__ void add_pieces(i64 groups, const i64* first, int columns, double scale, const T* own, const T* pull,
+                           const T* shift, const T* partial, T* out) {
     const i64 at = (i64)blockIdx.x * blockDim.x + threadIdx.x;
     if (at >= groups * columns) return;
     const i64 i = at / columns, c = at % columns;
     double total = 0;
     for (i64 p = first[i]; p < first[i + 1]; ++p) total += partial[p * columns + c];
-    out[at] = (T)(scale * total);
+    if (own) total *= own[i];
+    total *= scale;
+    out[at] = (T)(pull ? total - (double)pull[i] * shift[c] : total);
+}
+
+// out[i] = scale * sum of partial[p, i] over the parts, in order.
+__global__ void add_parts(i64 parts, i64 size, double scale, const double* partial, double* out) {
+    const i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= size) return;
+    double total = 0;
+    for (i64 p = 0; p < parts; ++p) total += partial[p * size + i];
+    out[i] = scale * total;
 }
 
 // z = <P_i, Q_j> for the cells of pieces begin ... begin + pieces - 1; groups[p] is the group of a piece.
-// Without values out[e - base] = z. Else out = w (z - y), and sums[p] gets the sums of w (z - y)^2 and of
-// w (z - y) z. Eight lanes share eight cells; at the end each has the sum for its own.
-template <typename T, typename F>
+// Without values out[e - base] = z. Else out = w (z - y), if there is an out, and sums[p] gets the sum of
+// w (z - y)^2, sums[all + p] that of w (z - y) z. Eight lanes share eight cells, each takes four of the s
+// numbers (a multiple of four) at once; at the end each has the sum for its own cell.
+template <typename T>
 __global__ void predictions(i64 begin, i64 pieces, const i64* starts, const int* groups, const int* indices,
-                            const T* values, const T* weights, int s, const F* __restrict__ P,
-                            const F* __restrict__ Q, i64 base, T* out, double* sums) {
+                            const T* values, const T* weights, int s, const T* __restrict__ P,
+                            const T* __restrict__ Q, i64 base, T* out, i64 all, double* sums) {
     const i64 p = begin + WARP_INDEX;
     if (p >= begin + pieces) return;
     const int part = LANE % 8;
-    const F* own = P + (i64)groups[p] * s;
+    const T* own = P + (i64)groups[p] * s;
     const i64 stop = starts[p + 1];
     double squares = 0, inner = 0;
     for (i64 e = starts[p] + LANE; e - LANE < stop; e += WARP) {
         const bool inside = e < stop;
         const int mine = inside ? indices[e] : 0;
-        const F* other[8];
-        F z[8] = {};
+        const T* other[8];
+        T z[8] = {};
 #pragma unroll
         for (int t = 0; t < 8; ++t) other[t] = Q + (i64)shuffle(mine, LANE - part + t) * s;
-        for (int k = part; k < s; k += 8) {
-            const F u = own[k];
+        for (int k = 4 * part; k < s; k += WARP) {
+            const Four<T> u = *(const Four<T>*)(own + k);
 #pragma unroll
-            for (int t = 0; t < 8; ++t) z[t] += u * other[t][k];
+            for (int t = 0; t < 8; ++t) {
+                const Four<T> v = *(const Four<T>*)(other[t] + k);
+#pragma unroll
+                for (int n = 0; n < 4; ++n) z[t] += u.at[n] * v.at[n];
+            }
         }
 #pragma unroll
         for (int half = 4; half; half /= 2) {
             const bool up = part & half;
 #pragma unroll
             for (int t = 0; t < half; ++t) {
-                const F give = up ? z[t] : z[t + half];
-                z[t] = (up ? z[t + half] : z[t]) + (F)shuffle_xor((double)give, half);
+                const T give = up ? z[t] : z[t + half];
+                z[t] = (up ? z[t + half] : z[t]) + shuffle_xor(give, half);
             }
         }
         if (!inside) continue;
@@ -100,7 +123,7 @@ __global__ void predictions(i64 begin, i64 pieces, const i64* starts, const int*
         }
         const double r = whole - values[e];
         const double wr = weights ? r * weights[e] : r;
-        out[e - base] = (T)wr;
+        if (out) out[e - base] = (T)wr;
         squares += wr * r;
         inner += wr * whole;
     }
@@ -108,7 +131,7 @@ __global__ void predictions(i64 begin, i64 pieces, const i64* starts, const int*
     squares = warp_sum(squares);
     inner = warp_sum(inner);
     if (LANE == 0) {
-        sums[2 * p] = squares;
-        sums[2 * p + 1] = inner;
+        sums[p] = squares;
+        sums[all + p] = inner;
     }
 }

@@ -16,6 +16,8 @@ typedef long long i64;
 
 #ifndef CPU_TWIN
 __device__ __forceinline__ double shuffle_xor(double x, int mask) { return __shfl_xor_sync(~0u, x, mask); }
+__device__ __forceinline__ float shuffle_xor(float x, int mask) { return __shfl_xor_sync(~0u, x, mask); }
+__device__ __forceinline__ float shuffle(float x, int lane) { return __shfl_sync(~0u, x, lane); }
 __device__ __forceinline__ double shuffle(double x, int lane) { return __shfl_sync(~0u, x, lane); }
 __device__ __forceinline__ int shuffle(int x, int lane) { return __shfl_sync(~0u, x, lane); }
 __device__ __forceinline__ void warp_barrier() { __syncwarp(); }

@@ -1,0 +1,88 @@
+"""Passes over tall arrays on the GPU: one launch for each step, in single precision.
+
+Sums of columns stay on the GPU, where the next step uses them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pygeco.arrays.kinds import contiguous, empty, host, on
+from pygeco.arrays.low_rank import Array
+from pygeco.engines.columns import ColumnSteps, Moments, Rows
+from pygeco.engines.cuda.launch import Launcher, Shape, threads
+
+PART_ROWS = 32  # that a warp takes; each part has sums of its own
+
+
+class CudaColumnSteps(ColumnSteps):
+    """See `ColumnSteps`: steps are in place."""
+
+    def __init__(self, launch: Launcher) -> None:
+        self.launch = launch
+
+    def take(self, start: Array) -> Array:
+        return start.astype(np.float32, order="C", copy=True)
+
+    def add_multiple(self, Q: Array, P: Array, weight: float) -> tuple[Array, Array]:
+        Q = contiguous(Q, np.float32)
+        return Q, self._sum("add_multiple", P, Q, contiguous(P, np.float32), np.float32(weight))
+
+    def descend(
+        self, X: Array, R: Array, P: Array, Q: Array, scale: Array, lengths: Array
+    ) -> tuple[Array, Array, Array]:
+        R, Q = (contiguous(x, np.float32) for x in (R, Q))
+        return X, R, self._sum("descend", P, X, R, P, Q, scale, on(lengths, P, float))
+
+    def measure(self, R: Array, scale: Array) -> Array:
+        return self._sum("measure", R, contiguous(R, np.float32), scale)
+
+    def turn(self, R: Array, P: Array, scale: Array, ratios: Array) -> Array:
+        if P.size:
+            self.launch("turn", *_cut(P), R, P, scale, on(ratios, P, float))
+        return P
+
+    def measure_rows(self, rows: Rows, guess: Array) -> Moments:
+        m, d = len(rows.bias), rows.factor.shape[1] + 1
+        guess = guess.astype(float) if len(guess) == d else np.zeros(d)
+        spread = len(rows.bias_variance) > 0
+        width = 2 * d + 1 if spread else d + 1
+        given = [
+            None if x is None else contiguous(x, np.float32)
+            for x in (*rows[:2], *(rows[2:4] if spread else (None, None)))
+        ]
+        less = None if rows.less is None else contiguous(rows.less, np.float32)
+        Z = empty((m, width), rows.bias)
+        self.launch(
+            "stack_rows", threads(Z.size),
+            np.int64(m), np.int32(d), np.int32(width), *given, on(rows.some, Z), less,
+            on(guess, Z), Z,
+        )  # fmt: skip
+        sums = host(Z[:, : d + 1].T @ Z)
+        number = sums[d, d]
+        mean = sums[d, :d] / max(number, 1.0)
+        covariance = sums[:d, :d] / max(number, 1.0) - np.outer(mean, mean)
+        variances = sums[d, d + 1 :] / max(number, 1.0) if spread else np.zeros(d)
+        return Moments(int(number), mean + guess if number else np.zeros(d), covariance, variances)
+
+    def _sum(self, name: str, P: Array, *given: Any) -> Array:
+        """The sums of columns that a pass leaves in parts."""
+        shape, *sizes = _cut(P)
+        k, parts = P.shape[1], -(-len(P) // PART_ROWS)
+        partial, out = empty((parts, k), P), empty(k, P)
+        if k:
+            self.launch(name, shape, *sizes, *given, partial)
+            self.launch(
+                "add_parts", threads(k),
+                np.int64(parts), np.int64(k), np.float64(1.0), partial, out,
+            )  # fmt: skip
+        return out
+
+
+def _cut(P: Array) -> tuple[Shape, np.int64, np.int32, np.int64]:
+    """The grid for an array of rows, and what the kernels ask of its size."""
+    m, k = P.shape
+    grid, block = threads(32 * -(-m // PART_ROWS))
+    return ((grid[0], max(1, -(-k // 32))), block), np.int64(m), np.int32(k), np.int64(PART_ROWS)

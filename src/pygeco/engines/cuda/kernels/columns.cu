@@ -1,0 +1,70 @@
+// Passes over tall arrays (size, k) of single precision, one system a column, and the sums of columns.
+//
+// A warp takes `length` rows of 32 columns: those of blockIdx.y. sums[p, c] is what its part p adds.
+
+#define FOR_PART_ROWS                                       \
+    const i64 part = WARP_INDEX, begin = part * length;     \
+    const int c = blockIdx.y * WARP + LANE;                 \
+    if (begin >= size || c >= k) return;                    \
+    const i64 end = begin + length < size ? begin + length : size; \
+    for (i64 i = begin, at = begin * k + c; i < end; ++i, at += k)
+
+// Q += weight P; the sums are of P Q.
+__global__ void add_multiple(i64 size, int k, i64 length, float* Q, const float* __restrict__ P, float weight,
+                             double* sums) {
+    double total = 0;
+    FOR_PART_ROWS {
+        const float p = P[at], q = Q[at] + weight * p;
+        Q[at] = q;
+        total += (double)(p * q);
+    }
+    sums[part * k + c] = total;
+}
+
+// X += lengths P and R -= lengths Q; the sums are of scale R R.
+__global__ void descend(i64 size, int k, i64 length, float* X, float* R, const float* __restrict__ P,
+                        const float* __restrict__ Q, const float* __restrict__ scale,
+                        const double* __restrict__ lengths, double* sums) {
+    double total = 0;
+    FOR_PART_ROWS {
+        const float step = (float)lengths[c], r = R[at] - step * Q[at];
+        X[at] += step * P[at];
+        R[at] = r;
+        total += (double)(r * (scale[i] * r));
+    }
+    sums[part * k + c] = total;
+}
+
+// The sums of scale R R.
+__global__ void measure(i64 size, int k, i64 length, const float* __restrict__ R,
+                        const float* __restrict__ scale, double* sums) {
+    double total = 0;
+    FOR_PART_ROWS total += (double)(R[at] * (scale[i] * R[at]));
+    sums[part * k + c] = total;
+}
+
+// P = scale R + ratios P.
+__global__ void turn(i64 size, int k, i64 length, const float* __restrict__ R, float* P,
+                     const float* __restrict__ scale, const double* __restrict__ ratios) {
+    FOR_PART_ROWS P[at] = scale[i] * R[at] + (float)ratios[c] * P[at];
+}
+
+// The rows (x_i, b_i) that count, less `less` and the guess, a one, and their variances, zeros for the
+// others: d + 1 numbers, or 2 d + 1 where variances are known. A thread a number.
+__global__ void stack_rows(i64 size, int d, int width, const float* factor, const float* bias,
+                           const float* variance, const float* bias_variance, const bool* some,
+                           const float* less, const double* guess, double* out) {
+    const i64 at = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (at >= size * width) return;
+    const i64 i = at / width;
+    const int c = (int)(at % width), v = c - d - 1;
+    double x = 1;
+    if (c < d) {
+        x = c < d - 1 ? factor[i * (d - 1) + c] : bias[i];
+        if (less) x -= less[i * d + c];
+        x -= guess[c];
+    } else if (v >= 0) {
+        x = v < d - 1 ? variance[i * (d - 1) + v] : bias_variance[i];
+    }
+    out[at] = some[i] ? x : 0.0;
+}
