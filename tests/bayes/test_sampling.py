@@ -105,7 +105,8 @@ def test_compression_is_measured_and_small(fitted, monkeypatch) -> None:
     entries, start, _ = fitted
     full = sample_posterior(entries, start, 12, rank=8, seed=3).average
     assert full.error < 0.05 * start.scale
-    monkeypatch.setattr(pygeco.bayes.average, "MAX_WIDTH", 40)
+    monkeypatch.setattr(pygeco.bayes.average, "MIN_WIDTH", 40)
+    monkeypatch.setattr(pygeco.bayes.average, "WIDE_BYTES", 0)
     monkeypatch.setattr(pygeco.bayes.average, "COMPRESSED_RANK", 12)
     small = sample_posterior(entries, start, 12, rank=8, seed=3).average
     assert small.factors.rank <= 12

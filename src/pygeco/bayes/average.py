@@ -16,7 +16,8 @@ from pygeco.bayes.priors import FLOAT
 from pygeco.objectives.entries.half_sweep import Side
 from pygeco.objectives.entries.objective import Entries
 
-MAX_WIDTH = 1024  # columns of the running average before it is compressed
+# Columns of the running average before it is compressed: so many, or more up to these bytes of it.
+MIN_WIDTH, WIDE_BYTES = 1024, 1 << 28
 COMPRESSED_RANK = 256  # the rank to which it is compressed on the way
 MAX_COMPRESSION_ERROR = 2e-3  # by the last compression: root mean square over cells, in deviations
 CHECKED_CELLS = 20_000  # cells at which the change by compression is measured
@@ -76,6 +77,7 @@ class RunningMean:
         self.heavy = [np.sqrt(np.maximum(c.counts(), 1)) for c in (data.by_row, data.by_col)]
         self.total, self.added = 2 * count, 0
         self.weight = 1 / self.total
+        self.width = max(MIN_WIDTH, WIDE_BYTES // (np.dtype(FLOAT).itemsize * (m + n)))
         self.left: list[Array] = []
         self.right: list[Array] = []
         self.rng = rng
@@ -95,7 +97,7 @@ class RunningMean:
         self.right.append(right.astype(FLOAT)[:, None] * cols.factor)
         i, j = self.at
         self.exact += self.weight * np.einsum("tk,tk->t", rows.factor[i], cols.factor[j])
-        if sum(part.shape[1] for part in self.left) > MAX_WIDTH:
+        if sum(part.shape[1] for part in self.left) > self.width:
             A = self._compress()
             self.left, self.right = [A.left.astype(FLOAT)], [A.V.astype(FLOAT)]
 
