@@ -5,7 +5,7 @@
 
 // <cmath> and <cstring> would take longer to read than the kernels take to compile.
 extern "C" double sqrt(double), fabs(double);
-extern "C" float sqrtf(float);
+extern "C" float sqrtf(float), logf(float);
 extern "C" void* memcpy(void*, const void*, size_t);
 
 #define CPU_TWIN

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
+from scipy.stats import kstest
 
 from cuda_on_cpu import emulated_engine
 from pygeco.engines.columns import PLAIN, Rows, steps_of
-from pygeco.engines.cpu import columns
+from pygeco.engines.cpu import columns, noise_kernels
 from pygeco.engines.cpu.columns import STEPS
 from pygeco.engines.cuda.columns import CudaColumnSteps
 
@@ -84,3 +86,45 @@ def test_no_rows_and_a_guess_of_another_size(steps) -> None:
     assert found.number == 0
     assert not found.mean.any()
     assert not found.covariance.any()
+
+
+# The answers of the authors of Threefry (Random123, kat_vectors): key, place, words.
+WORDS = [
+    ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
+    ((0xFFFFFFFF, 0xFFFFFFFF), (0xFFFFFFFF, 0xFFFFFFFF), (0x1CB996FC, 0xBB002BE7)),
+    ((0x13198A2E, 0x03707344), (0x243F6A88, 0x85A308D3), (0xC4923A9C, 0x483DF7A0)),
+]
+
+
+@pytest.mark.parametrize(("key", "place", "words"), WORDS)
+def test_words_are_threefrys(key, place, words) -> None:
+    assert noise_kernels.make_words(*map(np.uint32, (*key, *place))) == words
+
+
+def test_words_become_normal_numbers_far_into_the_tails() -> None:
+    words = np.array([0, 1, 2, 3, 1 << 10, 1 << 20, 1 << 31, 0xFFFFFFFE, 0xFFFFFFFF], np.uint32)
+    share = ((words >> 1) + 0.5) * 2.0**-31
+    expected = np.where(words & 1, 1, -1) * ndtri(1 - share / 2)
+    expected[:4] = np.where(words[:4] & 1, -1, 1) * ndtri(share[:4] / 2)
+    found = [noise_kernels.make_normal(word) for word in words]
+    np.testing.assert_allclose(found[:4], expected[:4], rtol=1e-3)  # beyond 6 deviations
+    np.testing.assert_allclose(found[4:], expected[4:], rtol=1e-5, atol=1e-6)
+
+
+def test_normal_numbers(steps, monkeypatch) -> None:
+    """The same by parts of any size, for every kind of arrays; others for every key."""
+    shape, like, key = (1001, 3), np.zeros(0), (1 << 63) + 12345
+    found = steps.draw_normals(key, shape, like)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, PLAIN.draw_normals(key, shape, like), atol=1e-6)
+    monkeypatch.setattr(columns, "PART_NORMALS", 64)
+    np.testing.assert_array_equal(
+        STEPS.draw_normals(key, shape, like), PLAIN.draw_normals(key, shape, like)
+    )
+    assert kstest(found.ravel(), "norm").pvalue > 1e-3
+    for other in (key + 1, key ^ (1 << 63)):
+        assert (
+            abs(np.corrcoef(found.ravel(), steps.draw_normals(other, shape, like).ravel())[0, 1])
+            < 0.1
+        )
+    assert steps.draw_normals(key, (0, 3), like).shape == (0, 3)

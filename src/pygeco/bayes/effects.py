@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import host, inner, on, spread_lines, zeros
+from pygeco.arrays.kinds import host, inner, on, spread_lines, times, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes.ridge import (
@@ -25,6 +25,7 @@ from pygeco.bayes.ridge import (
     multiply_transposed,
     solve_ridge,
 )
+from pygeco.engines.columns import draw_normals
 
 FLOAT = np.float32
 PROBES = 8  # vectors of random signs by which traces are estimated
@@ -173,7 +174,7 @@ def draw_effects(
         T,
         there,
         start,
-        lambda shape: rng.standard_normal(shape, dtype=FLOAT) @ root,
+        lambda shape, like: times(draw_normals(rng, shape, like), root),
     )
     return tuple(e._replace(coefficients=b) for e, b in zip(effects, found, strict=True))
 
@@ -200,9 +201,11 @@ def state_doubts(
     rng = stream(Purpose.ATTRIBUTES, 1)
     start = tuple(zeros((group.size, DOUBT_DRAWS), group.mean, FLOAT) for group in groups)
     zero = zeros((len(there), DOUBT_DRAWS), there, FLOAT)
-    found = _solve_with_noise(
-        groups, effects, zero, there, start, lambda shape: rng.standard_normal(shape, dtype=FLOAT)
-    )
+
+    def noise(shape: tuple[int, int], like: Array) -> Array:
+        return on(rng.standard_normal(shape, dtype=FLOAT), like)
+
+    found = _solve_with_noise(groups, effects, zero, there, start, noise)
     return tuple(e._replace(doubt=q) for e, q in zip(effects, found, strict=True))
 
 
@@ -212,13 +215,13 @@ def _solve_with_noise(
     T: Array,
     there: Array,
     start: Blocks,
-    noise: Callable[[tuple[int, int]], Array],
+    noise: Callable[[tuple[int, int], Array], Array],
 ) -> Blocks:
     """The ridge with noise on its right side: Xᵀ(D T + D^½ E₁) + √λ E₂ (Simm et al. 2017)."""
     k = T.shape[1]
-    own = there * T + np.sqrt(there) * on(noise((len(T), k)), T)
+    own = there * T + np.sqrt(there) * noise((len(T), k), T)
     right = tuple(
-        (part + FLOAT(effect.weight**0.5) * on(noise((group.size, k)), part)).astype(FLOAT)
+        (part + FLOAT(effect.weight**0.5) * noise((group.size, k), part)).astype(FLOAT)
         for part, group, effect in zip(
             multiply_transposed(groups, own), groups, effects, strict=True
         )

@@ -30,6 +30,7 @@ from pygeco.bayes.priors import FLOAT, Gaussian
 from pygeco.bayes.timing import DriftDraw, begin_drift, draw_drift, subtract_drift
 from pygeco.bayes.working import draw_cells, place_targets
 from pygeco.engines import Cells
+from pygeco.engines.columns import draw_normals
 from pygeco.objectives.entries.half_sweep import Side, Swept, half_sweep
 from pygeco.objectives.entries.objective import Entries
 
@@ -246,7 +247,7 @@ def draw_side(
     rng: np.random.Generator,
 ) -> Swept:
     """Every row reflected at its conditional mean, and moved by what noise that leaves."""
-    noise = rng.standard_normal((len(side.bias), side.rank + 1), dtype=FLOAT)
+    noise = draw_normals(rng, (len(side.bias), side.rank + 1), side.bias)
     swept = half_sweep(
         cells,
         side,
@@ -255,7 +256,7 @@ def draw_side(
         centre=prior.about,
         tau=tau,
         jitter=LAST_DRAW_PULL,
-        noise=on(noise, side.bias),
+        noise=noise,
     )
     rest = FLOAT((1 - relax**2) ** 0.5)
 

@@ -66,6 +66,12 @@ class ColumnSteps:
         """diag(scale) R + P diag(ratios)."""
         return scale[:, None] * R + on(ratios.astype(np.float32), P) * P
 
+    def draw_normals(self, key: int, shape: tuple[int, int], like: Array) -> Array:
+        """The first normal numbers of a key of 64 bits, the same ones for arrays of any kind."""
+        from pygeco.engines.cpu.columns import STEPS
+
+        return on(STEPS.draw_normals(key, shape, np.zeros(0)), like)
+
     def measure_rows(self, rows: Rows, guess: Array) -> Moments:
         """The moments of the rows that count; `guess` is near their mean, if it has d numbers."""
         some = rows.some
@@ -87,6 +93,16 @@ def steps_of(x: Array) -> ColumnSteps:
     from pygeco.engines.cpu.columns import STEPS
 
     return STEPS
+
+
+def draw_normals(rng: np.random.Generator, shape: tuple[int, int], like: Array) -> Array:
+    """Normal numbers in single precision of the kind of `like`, made where such arrays are."""
+    return steps_of(like).draw_normals(int(rng.integers(1 << 64, dtype=np.uint64)), shape, like)
+
+
+def split_key(key: int) -> tuple[np.uint32, np.uint32]:
+    """Its lower and its upper half."""
+    return np.uint32(key & 0xFFFFFFFF), np.uint32(key >> 32)
 
 
 def measure_moments(X: Array, W: Array | None) -> Moments:

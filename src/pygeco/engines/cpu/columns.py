@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from pygeco.arrays.low_rank import Array
-from pygeco.engines.columns import ColumnSteps, Moments, Rows
+from pygeco.engines.columns import ColumnSteps, Moments, Rows, split_key
 from pygeco.engines.cpu import column_kernels as kernels
+from pygeco.engines.cpu import noise_kernels
 
 PART_ROWS = 256  # that a thread takes at once; each part has sums of its own
+PART_NORMALS = 1 << 12  # an even number
 MAX_MOMENT_PARTS = 64  # whose sums, d² numbers each, are added up
 
 
@@ -34,6 +36,12 @@ class CpuColumnSteps(ColumnSteps):
     def turn(self, R: Array, P: Array, scale: Array, ratios: Array) -> Array:
         kernels.turn(R, P, scale, ratios.astype(np.float32), PART_ROWS, _count_parts(P))
         return P
+
+    def draw_normals(self, key: int, shape: tuple[int, int], like: Array) -> Array:
+        out = np.empty(shape, np.float32)
+        parts = -(-out.size // PART_NORMALS)
+        noise_kernels.fill(out.reshape(-1), *split_key(key), PART_NORMALS, parts)
+        return out
 
     def measure_rows(self, rows: Rows, guess: Array) -> Moments:
         m, d = len(rows.bias), rows.factor.shape[1] + 1

@@ -11,7 +11,7 @@ import numpy as np
 
 from pygeco.arrays.kinds import contiguous, empty, host, on
 from pygeco.arrays.low_rank import Array
-from pygeco.engines.columns import ColumnSteps, Moments, Rows
+from pygeco.engines.columns import ColumnSteps, Moments, Rows, split_key
 from pygeco.engines.cuda.launch import Launcher, Shape, threads
 
 PART_ROWS = 32  # that a warp takes; each part has sums of its own
@@ -43,6 +43,11 @@ class CudaColumnSteps(ColumnSteps):
         if P.size:
             self.launch("turn", *_cut(P), R, P, scale, on(ratios, P, float))
         return P
+
+    def draw_normals(self, key: int, shape: tuple[int, int], like: Array) -> Array:
+        out = empty(shape, like, np.float32)
+        self.launch("normals", threads(-(-out.size // 2)), np.int64(out.size), *split_key(key), out)
+        return out
 
     def measure_rows(self, rows: Rows, guess: Array) -> Moments:
         m, d = len(rows.bias), rows.factor.shape[1] + 1

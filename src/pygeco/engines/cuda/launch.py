@@ -11,7 +11,7 @@ import numpy as np
 
 from pygeco.arrays.low_rank import Array
 
-KERNELS = ("common", "cells", "columns", "grams", "solve", "tables")
+KERNELS = ("common", "cells", "columns", "noise", "grams", "solve", "tables")
 NULL = np.uint64(0)
 THREADS_PER_BLOCK = 128
 MIN_CAPABILITY = 80  # compute capability with matrix instructions in double precision
