@@ -13,6 +13,7 @@ from pygeco.arrays.kinds import contiguous, empty, host, on
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.columns import ColumnSteps, Moments, Rows, split_key
 from pygeco.engines.cuda.launch import Launcher, Shape, threads
+from pygeco.engines.cuda.products import add_parts
 
 PART_ROWS = 32  # that a warp takes; each part has sums of its own
 
@@ -76,14 +77,10 @@ class CudaColumnSteps(ColumnSteps):
         """The sums of columns that a pass leaves in parts."""
         shape, *sizes = _cut(P)
         k, parts = P.shape[1], -(-len(P) // PART_ROWS)
-        partial, out = empty((parts, k), P), empty(k, P)
+        partial = empty((parts, k), P)
         if k:
             self.launch(name, shape, *sizes, *given, partial)
-            self.launch(
-                "add_parts", threads(k),
-                np.int64(parts), np.int64(k), np.float64(1.0), partial, out,
-            )  # fmt: skip
-        return out
+        return add_parts(self.launch, partial)
 
 
 def _cut(P: Array) -> tuple[Shape, np.int64, np.int32, np.int64]:

@@ -20,6 +20,7 @@ from pygeco.engines.cuda import tables
 from pygeco.engines.cuda.columns import CudaColumnSteps
 from pygeco.engines.cuda.driver import count_gpus
 from pygeco.engines.cuda.launch import Launcher, number, threads
+from pygeco.engines.cuda.products import multiply, multiply_scaled, multiply_vector
 from pygeco.engines.cuda.systems import append_zero, half_sweep, systems
 from pygeco.engines.cuda.work_items import WorkItems, ranges, runs, split_groups
 from pygeco.engines.protocol import LocalEngine, TableEngine
@@ -86,22 +87,7 @@ class Cuda(LocalEngine, TableEngine):
         return Cells(pointers, minor, values, weights, items, self)
 
     def product(self, cells: Cells, data: Array, scale: float, x: Array | None) -> Array:
-        items: WorkItems = cells.blocks
-        x = None if x is None else contiguous(x, data.dtype)
-        total, starts, stops = items.total, items.starts, items.starts[1:]
-        if items.ranges is not None:
-            starts, stops, _ = items.ranges
-            total = starts.size
-        out = empty(total, data)
-        whole = items.ranges is None and not items.split
-        self.launch(
-            f"matvec<{number(data)}>", threads(32 * total),
-            np.int64(total), starts, stops, cells.indices, data,
-            np.float64(scale if whole else 1.0), x, out,
-        )  # fmt: skip
-        if items.ranges is not None:
-            return self._add_parts(out.reshape(items.ranges.parts, -1), scale)
-        return out if whole else self._sum_items(items, out[:, None], scale)[:, 0]
+        return multiply_vector(self.launch, cells, data, scale, x)
 
     def reorder_by_column(self, by_row: Cells, by_col: Cells, data: Array) -> Array | None:
         return data[by_col.blocks.order]
@@ -115,66 +101,16 @@ class Cuda(LocalEngine, TableEngine):
         return scale * np.bincount(cells.indices, weights=terms, minlength=size)
 
     def products(self, cells: Cells, data: Array, scale: float, X: Array) -> Array:
-        found = self._matmat(cells, data, None, contiguous(X, data.dtype))
+        found = multiply(self.launch, cells, data, None, contiguous(X, data.dtype))
         return scale * found.astype(float)
 
     def cross_grams(self, cells: Cells, X: Array, x: Array) -> Array:
-        return self._matmat(cells, _weights(cells), contiguous(x, float), contiguous(X, float))
+        return multiply(
+            self.launch, cells, _weights(cells), contiguous(x, float), contiguous(X, float)
+        )
 
     def scaled_products(self, cells: Cells, data: Array, X: Array, scales: LineScales) -> Array:
-        own, other, pull, shift = (None if x is None else contiguous(x, data.dtype) for x in scales)
-        partial = self._multiply_items(cells, data, other, contiguous(X, data.dtype))
-        return self._sum_items(cells.blocks, partial, 1.0, own, pull, shift)
-
-    def _matmat(self, cells: Cells, data: Array | None, x: Array | None, X: Array) -> Array:
-        """Σ data x_j X_j over each group, in the precision of X."""
-        out = self._multiply_items(cells, data, x, X)
-        return self._sum_items(cells.blocks, out, 1.0) if cells.blocks.split else out
-
-    def _multiply_items(self, cells: Cells, data: Array | None, x: Array | None, X: Array) -> Array:
-        """The same over each item."""
-        items, k = cells.blocks, X.shape[1]
-        out = empty((items.total, k), X, X.dtype)
-        grid, block = threads(32 * items.total)
-        wide = 1 if k <= 32 else 2
-        if k:
-            self.launch(
-                f"matmat<{number(cells.values if data is None else data)}, {number(X)}, {wide}>",
-                ((grid[0], -(-k // (32 * wide))), block),
-                np.int64(items.total), items.starts, cells.indices,
-                data, x, np.int32(k), X, out,
-            )  # fmt: skip
-        return out
-
-    def _sum_items(
-        self,
-        items: WorkItems,
-        partial: Array,
-        scale: float,
-        own: Array | None = None,
-        pull: Array | None = None,
-        shift: Array | None = None,
-    ) -> Array:
-        """The items of each group, added in order; then scaled and shifted."""
-        groups, k = len(items.first) - 1, partial.shape[1]
-        out = empty((groups, k), partial, partial.dtype)
-        if k:
-            self.launch(
-                f"add_pieces<{number(partial)}>", threads(groups * k),
-                np.int64(groups), items.first, np.int32(k), np.float64(scale), own, pull, shift,
-                partial, out,
-            )  # fmt: skip
-        return out
-
-    def _add_parts(self, partial: Array, scale: float) -> Array:
-        """Rows of numbers, added in order."""
-        parts, size = partial.shape
-        out = empty(size, partial)
-        self.launch(
-            "add_parts", threads(size),
-            np.int64(parts), np.int64(size), np.float64(scale), partial, out,
-        )  # fmt: skip
-        return out
+        return multiply_scaled(self.launch, cells, data, X, scales)
 
     def residuals(self, cells: Cells, P: Array, Q: Array) -> Residuals:
         return self._measure(cells, P, Q, np.empty_like(cells.values))
@@ -252,7 +188,7 @@ class Cuda(LocalEngine, TableEngine):
                 h[at] = _times(loss.stiffness(z, y), w)
         values = self.product(here, value, 1.0, None)
         if not curved:
-            sides = self._matmat(here, g, None, contiguous(Q[:, :size], float))
+            sides = multiply(self.launch, here, g, None, contiguous(Q[:, :size], float))
             return Systems(zeros((len(sides), 0, 0), sides), sides, values)
         Q = Q[:, :size].astype(here.values.dtype)
         found = systems(self.launch, here, here.blocks, h, g, None, Q, plain=True)

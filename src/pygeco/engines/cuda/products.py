@@ -1,0 +1,104 @@
+"""Products with numbers at the cells on the GPU: sums over work items, then over their groups."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pygeco.arrays.kinds import contiguous, empty
+from pygeco.arrays.low_rank import Array
+from pygeco.engines.cuda.launch import Launcher, number, threads
+from pygeco.engines.cuda.work_items import WorkItems
+from pygeco.engines.values import Cells, LineScales
+
+WIDE = 2  # columns that a lane takes, where there are more than a warp's
+
+
+def multiply_vector(
+    launch: Launcher, cells: Cells, data: Array, scale: float, x: Array | None
+) -> Array:
+    """See `Engine.product`; without x the sums of the groups."""
+    items: WorkItems = cells.blocks
+    x = None if x is None else contiguous(x, data.dtype)
+    total, starts, stops = items.total, items.starts, items.starts[1:]
+    if items.ranges is not None:
+        starts, stops, _ = items.ranges
+        total = starts.size
+    out = empty(total, data)
+    whole = items.ranges is None and not items.split
+    launch(
+        f"matvec<{number(data)}>", threads(32 * total),
+        np.int64(total), starts, stops, cells.indices, data,
+        np.float64(scale if whole else 1.0), x, out,
+    )  # fmt: skip
+    if items.ranges is not None:
+        return add_parts(launch, out.reshape(items.ranges.parts, -1), scale)
+    return out if whole else _sum_items(launch, items, out[:, None], scale)[:, 0]
+
+
+def multiply(
+    launch: Launcher, cells: Cells, data: Array | None, x: Array | None, X: Array
+) -> Array:
+    """Σ data x_j X_j over each group, in the precision of X."""
+    out = _multiply_items(launch, cells, data, x, X)
+    return _sum_items(launch, cells.blocks, out, 1.0) if cells.blocks.split else out
+
+
+def multiply_scaled(
+    launch: Launcher, cells: Cells, data: Array, X: Array, scales: LineScales
+) -> Array:
+    """See `Engine.scaled_products`."""
+    given = (None if x is None else contiguous(x, data.dtype) for x in scales)
+    own, other, pull, shift = given
+    partial = _multiply_items(launch, cells, data, other, contiguous(X, data.dtype))
+    return _sum_items(launch, cells.blocks, partial, 1.0, own, pull, shift)
+
+
+def _multiply_items(
+    launch: Launcher, cells: Cells, data: Array | None, x: Array | None, X: Array
+) -> Array:
+    """Σ data x_j X_j over each item."""
+    items, k = cells.blocks, X.shape[1]
+    out = empty((items.total, k), X, X.dtype)
+    grid, block = threads(32 * items.total)
+    wide = 1 if k <= 32 else WIDE
+    if k:
+        launch(
+            f"matmat<{number(cells.values if data is None else data)}, {number(X)}, {wide}>",
+            ((grid[0], -(-k // (32 * wide))), block),
+            np.int64(items.total), items.starts, cells.indices,
+            data, x, np.int32(k), X, out,
+        )  # fmt: skip
+    return out
+
+
+def _sum_items(
+    launch: Launcher,
+    items: WorkItems,
+    partial: Array,
+    scale: float,
+    own: Array | None = None,
+    pull: Array | None = None,
+    shift: Array | None = None,
+) -> Array:
+    """The items of each group, added in order; then scaled and shifted."""
+    groups, k = len(items.first) - 1, partial.shape[1]
+    out = empty((groups, k), partial, partial.dtype)
+    if k:
+        launch(
+            f"add_pieces<{number(partial)}>", threads(groups * k),
+            np.int64(groups), items.first, np.int32(k), np.float64(scale), own, pull, shift,
+            partial, out,
+        )  # fmt: skip
+    return out
+
+
+def add_parts(launch: Launcher, partial: Array, scale: float = 1.0) -> Array:
+    """Rows of numbers in double precision, added in order."""
+    parts, size = partial.shape
+    out = empty(size, partial)
+    if size:
+        launch(
+            "add_parts", threads(size),
+            np.int64(parts), np.int64(size), np.float64(scale), partial, out,
+        )  # fmt: skip
+    return out
