@@ -9,7 +9,7 @@ from pygeco.bayes.column_codes import SHAPES, code_numbers, code_values
 from pygeco.bayes.masked_trials import Plan, mask_cells, order_rows
 from pygeco.bayes.mixed_draws import draw_cells, draw_model
 from pygeco.bayes.mixed_fit import fit_mixed
-from pygeco.bayes.mixed_table import COVERAGES, MixedTable
+from pygeco.bayes.mixed_table import COVERAGES, MixedTable, take_narrowest
 from pygeco.bayes.table_gaussian import TableGaussian, list_forms
 
 
@@ -197,3 +197,21 @@ def test_masked_cells_choose_the_form_where_rows_are_fewer_than_columns():
         found = fit_mixed(X, [Plan(k, "plain") for k in range(d)], 0).table.gaussian
         assert (len(found.components) == d - 1) == is_whole
     assert list_forms(np.ones((31, 30), bool)) == ("whole",)
+
+
+def test_the_narrowest_interval_is_that_of_all_intervals() -> None:
+    rng = np.random.default_rng(11)
+    values = np.array([0.0, 1.0, 2.0, 5.0, 6.0, 9.0])
+    chances = rng.dirichlet(np.full(6, 0.5), 300)
+    chances[0] = [0.9, 0.1, 0, 0, 0, 0]
+    low, high = take_narrowest(chances, values, 0.9)
+    assert (low[0], high[0]) == (0, 0)
+    for p, a, b in zip(chances, low, high, strict=True):
+        every = [
+            (values[j] - values[i], -p[i : j + 1].sum())
+            for i in range(6)
+            for j in range(i, 6)
+            if p[i : j + 1].sum() >= 0.9 - 1e-12
+        ]
+        mass = p[(values >= a) & (values <= b)].sum()
+        assert (b - a, -mass) == pytest.approx(min(every), abs=1e-12)

@@ -92,13 +92,12 @@ def try_model(
     Z = encode_table(one.seen, codes)
     gaussian = fit_coordinates(Z, seed, None, start, form, one.memo)
     table = MixedTable(tuple(codes), gaussian, np.ones((len(codes), len(COVERAGES))))
+    held, starts = one.held[one.rows], table.starts
     found = []
-    for k, belief in enumerate(condition_rows(Z[one.rows], gaussian, table.starts, one.memo)):
-        own = belief.take(one.held[one.rows[belief.rows], k])
-        truth = one.X[one.rows[own.rows], k]
-        has_cells = len(truth) > 0
+    for k, belief in enumerate(condition_rows(Z[one.rows], gaussian, starts, held, one.memo)):
+        truth = one.X[one.rows[belief.rows], k]
         found.append(
-            compare_column(table, k, own, truth, one.middles[k]) if has_cells else ColumnTrial()
+            compare_column(table, k, belief, truth, one.middles[k]) if len(truth) else ColumnTrial()
         )
     return found, gaussian
 

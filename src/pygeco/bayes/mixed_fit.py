@@ -43,9 +43,9 @@ MAX_TRIAL_ROWS = 4_000  # a shape's gain shows in fewer
 MAX_FIT_ROWS = 30_000  # the error of a covariance of 100 columns from these is 0.3 % of a cell's
 MIN_SHAPE_CELLS = 200  # masked numbers, for them to say anything of shapes
 MIN_SHAPE_GAIN = 0.005  # of the error relative to that of the means, to leave the plain shape
-MIN_RACE_ROUNDS = 2  # in which every shape is tried; then those that are far behind are left
 MIN_FORM_GAIN = 0.98  # the error over that of a whole covariance, for low rank to be taken
-MAX_LAG = 0.01  # of the error relative to that of the means, behind the best so far
+MAX_LAGS = (0.03, 0.01)  # behind the best, of the error relative to that of the means: a shape that
+# is further behind after the first round, or after later ones, is left
 
 
 class MixedFit(NamedTuple):
@@ -67,7 +67,7 @@ def fit_mixed(
     trials = {s: [ColumnTrial()] * len(plans) for s in shapes}
     starts: dict[str, TableGaussian] = {}  # where sweeps begin
     for k, one in enumerate(rounds):
-        trials = trials if k < MIN_RACE_ROUNDS else _leave_slow(trials)
+        trials = _leave_slow(trials, MAX_LAGS[min(k, 2) - 1]) if k else trials
         for s in trials:
             found, starts[s] = try_model(one, s, seed, starts.get(s))
             trials[s] = add_trials(trials[s], found)
@@ -125,11 +125,11 @@ def _can_choose(rounds: Sequence[Round], plans: Sequence[Plan]) -> bool:
     return is_open and count >= MIN_SHAPE_CELLS
 
 
-def _leave_slow(trials: dict[str, list[ColumnTrial]]) -> dict[str, list[ColumnTrial]]:
+def _leave_slow(trials: dict[str, list[ColumnTrial]], lag: float) -> dict[str, list[ColumnTrial]]:
     """Without shapes that are far behind the best one."""
     losses = {s: mean_loss(found) for s, found in trials.items()}
     best = min(losses.values())
-    return {s: found for s, found in trials.items() if losses[s] <= best + MAX_LAG}
+    return {s: found for s, found in trials.items() if losses[s] <= best + lag}
 
 
 def _choose(trials: dict[str, list[ColumnTrial]]) -> str:

@@ -57,9 +57,10 @@ class MixedTable(NamedTuple):
 
     def believe(self, X: Array, asked: Sequence[int] | None = None) -> list[Belief]:
         """What is known of the missing cells of each column, or of those asked for."""
-        beliefs = condition_rows(self.encode(X), self.gaussian, self.starts)
-        wanted = range(len(self.codes)) if asked is None else asked
-        return [_drop_known(beliefs[k], X[:, k]) for k in wanted]
+        wanted, at = np.isnan(X), list(range(len(self.codes)) if asked is None else asked)
+        wanted[:, np.setdiff1d(np.arange(len(self.codes)), at)] = False
+        beliefs = condition_rows(self.encode(X), self.gaussian, self.starts, wanted)
+        return [beliefs[k] for k in at]
 
     def chances(self, k: int, belief: Belief) -> Array:
         """Probabilities (rows, values) of a column of values."""
@@ -114,7 +115,10 @@ class MixedTable(NamedTuple):
         return np.sqrt(np.maximum(chances @ code.values**2 - mean**2, 0))
 
     def bound(self, k: int, belief: Belief, coverage: float) -> tuple[Array, Array]:
-        """The ends of an interval for each cell; of a category the most probable one, twice."""
+        """The ends of an interval for each cell; of a category the most probable one, twice.
+
+        Of values in order it is the narrowest interval that has the coverage or more.
+        """
         code = self.codes[k]
         if isinstance(code, NumberCode):
             half = scipy.special.ndtri(0.5 + coverage / 2) * self.widen(k, coverage)
@@ -126,9 +130,7 @@ class MixedTable(NamedTuple):
         if not code.is_ordered:
             most = code.values[chances.argmax(axis=1)]
             return most, most
-        tail = (1 - coverage) / 2
-        low, high = (take_quantile(chances, code.values, at) for at in (tail, 1 - tail))
-        return low, high
+        return take_narrowest(chances, code.values, coverage)
 
 
 def encode_table(X: Array, codes: Sequence[Code]) -> Array:
@@ -143,10 +145,34 @@ def take_quantile(chances: Array, values: Array, share: float) -> Array:
     return values[np.minimum(at, len(values) - 1)]
 
 
+def take_narrowest(chances: Array, values: Array, share: float) -> tuple[Array, Array]:
+    """The ends of each row's narrowest interval whose probabilities add up to the share.
+
+    Of those that are as narrow, the most probable.
+    """
+    n, k = chances.shape
+    sums = np.concatenate([np.zeros((n, 1)), np.cumsum(chances, axis=1)], axis=1)
+    width, mass = np.full(n, np.inf), np.zeros(n)
+    first, last = np.zeros(n, int), np.full(n, k - 1)
+    for a in range(k):
+        b = np.sum(sums[:, 1:] < sums[:, a, None] + share - 1e-12, axis=1)
+        inside = b < k
+        b = np.minimum(b, k - 1)
+        wide, own = values[b] - values[a], sums[np.arange(n), b + 1] - sums[:, a]
+        better = inside & ((wide < width) | ((wide == width) & (own > mass)))
+        first, last = np.where(better, a, first), np.where(better, b, last)
+        width, mass = np.where(better, wide, width), np.where(better, own, mass)
+    return values[first], values[last]
+
+
 def condition_rows(
-    Z: Array, gaussian: TableGaussian, starts: NDArray[np.intp], memo: GapMemo | None = None
+    Z: Array,
+    gaussian: TableGaussian,
+    starts: NDArray[np.intp],
+    wanted: NDArray[np.bool_],
+    memo: GapMemo | None = None,
 ) -> list[Belief]:
-    """The mean and covariance of each column's missing coordinates, given the row's known ones.
+    """The mean and covariance of each column's coordinates at the cells wanted (n, columns).
 
     With P the precision, M a row's missing coordinates and K its known ones, all of M have
     mean_M − P_MM⁻¹ P_MK (z − mean)_K and P_MM⁻¹, of which each column takes its own block.
@@ -156,25 +182,20 @@ def condition_rows(
     filled, spread = np.broadcast_to(mean, Z.shape).copy(), np.zeros(Z.shape)
     widths = np.diff(starts)
     wide = np.flatnonzero(widths > 1).tolist()
-    blocks = {k: np.zeros((len(Z), widths[k], widths[k])) for k in wide}
+    places = {k: np.cumsum(wanted[:, k]) - 1 for k in wide}
+    blocks = {k: np.zeros((int(wanted[:, k].sum()), widths[k], widths[k])) for k in wide}
     for gap in list_gaps(known) if memo is None else memo.recall(known):
         inverse = gap.invert(P)
         filled.ravel()[gap.cells] -= gap.move(inverse, pull)
         spread.ravel()[gap.cells] = np.diagonal(inverse, axis1=1, axis2=2)[gap.which]
         for k in wide:
-            has = np.flatnonzero(~known[gap.rows[:, 0], starts[k]])
+            has = np.flatnonzero(wanted[gap.rows[:, 0], k])
             at = np.argmax(gap.cols[has] == starts[k], axis=1)[:, None] + np.arange(widths[k])
             block = inverse[gap.which[has, None, None], at[:, :, None], at[:, None, :]]
-            blocks[k][gap.rows[has, 0]] = block
+            blocks[k][places[k][gap.rows[has, 0]]] = block
     found = []
     for k, (a, b) in enumerate(pairwise(starts.tolist())):
-        own = np.flatnonzero(~known[:, a]) if b > a else np.arange(len(Z))
-        block = blocks[k][own] if k in blocks else spread[own, a:b, None]
+        own = np.flatnonzero(wanted[:, k])
+        block = blocks[k] if k in blocks else spread[own, a:b, None]
         found.append(Belief(own, filled[own, a:b], block.reshape(len(own), b - a, b - a)))
     return found
-
-
-def _drop_known(belief: Belief, x: Array) -> Belief:
-    """Without cells that are known though their value has no point."""
-    is_open = np.isnan(x[belief.rows])
-    return belief if is_open.all() else belief.take(is_open)

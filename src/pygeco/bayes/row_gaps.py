@@ -11,6 +11,8 @@ from pygeco.arrays.kinds import parts
 from pygeco.arrays.low_rank import Array
 
 ROOM = 1 << 22  # numbers in the systems of rows that are solved at once
+MIN_SHARED_CELLS = 8  # missing ones of a row, for its pattern's products to be worth a turn each
+MIN_SHARING = 4  # rows a pattern, for its product to be one with all of them
 
 
 class Gaps(NamedTuple):
@@ -38,7 +40,13 @@ class Gaps(NamedTuple):
         part = pull.ravel()[self.cells]
         if part.shape[1] == 1:
             return own[self.which, 0] * part
-        return (own[self.which] @ part[:, :, None])[:, :, 0]
+        if part.shape[1] < MIN_SHARED_CELLS or len(part) < MIN_SHARING * len(own):
+            return (own[self.which] @ part[:, :, None])[:, :, 0]
+        out = np.empty(part.shape)
+        order = np.argsort(self.which, kind="stable")
+        for k, rows in enumerate(np.split(order, np.cumsum(np.bincount(self.which))[:-1])):
+            out[rows] = part[rows] @ own[k]
+        return out
 
 
 def list_gaps(known: NDArray[np.bool_]) -> list[Gaps]:

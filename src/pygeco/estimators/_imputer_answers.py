@@ -88,6 +88,7 @@ class _ImputerAnswers(Saveable):
         -------
         low, high : tables or arrays (n_samples, n_features)
             Of the types of X; known cells stay, and a category gets its most probable one in both.
+            Of levels, and of counts with few values, the narrowest that has the coverage or more.
         """
         if not 0 < coverage < 1:
             raise ValueError(f"coverage: must be between 0 and 1, not {coverage!r}.")
