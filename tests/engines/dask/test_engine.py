@@ -74,10 +74,19 @@ def fragile_cluster():
         yield cluster
 
 
-@pytest.fixture(autouse=True)
-def many_slabs(monkeypatch):
-    monkeypatch.setattr(slabs, "MIN_SLABS", 5)
-    monkeypatch.setattr(grid, "PARTS_PER_SUM", 2)  # so that sums have several levels
+@pytest.fixture(scope="module", autouse=True)
+def many_slabs():
+    """Unequally many on the workers, and sums of several levels."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(slabs, "MIN_SLABS", 3)
+        patch.setattr(grid, "PARTS_PER_SUM", 2)
+        yield
+
+
+@pytest.fixture(scope="module")
+def placed(client, many_slabs):
+    """The cells on the cluster, for tests that only ask."""
+    return Entries(ROWS, COLS, VALUES, SHAPE, engine=client)
 
 
 def targets(loss):
@@ -132,11 +141,10 @@ def test_weights_and_more_columns_than_rows(client) -> None:
     same_path(plain, other, 1, Solver(correction="core"))
 
 
-def test_a_half_sweep_over_columns_is_the_least_of_each(client) -> None:
-    other = both(client)[1]
+def test_a_half_sweep_over_columns_is_the_least_of_each(placed) -> None:
     rng = np.random.default_rng(1)
     U, V = rng.standard_normal((SHAPE[0], 2)), rng.standard_normal((SHAPE[1], 2))
-    found = other.half_sweep(U, V, side="column", ridge=1e-3)
+    found = placed.half_sweep(U, V, side="column", ridge=1e-3)
     lift = 1e-3 * len(VALUES) * np.eye(2)
     for j in range(SHAPE[1]):
         own = np.flatnonzero(np.equal(COLS, j))
@@ -144,13 +152,12 @@ def test_a_half_sweep_over_columns_is_the_least_of_each(client) -> None:
         np.testing.assert_allclose(found[j], np.linalg.solve(X.T @ X + lift, X.T @ y), rtol=1e-7)
 
 
-def test_columns_in_blocks_are_the_same_columns(client, monkeypatch) -> None:
-    other = both(client)[1]
+def test_columns_in_blocks_are_the_same_columns(placed, monkeypatch) -> None:
     rng = np.random.default_rng(1)
     U, V = rng.standard_normal((SHAPE[0], 2)), rng.standard_normal((SHAPE[1], 2))
-    whole = other.half_sweep(U, V, side="column")
+    whole = placed.half_sweep(U, V, side="column")
     monkeypatch.setattr(passes, "COLUMN_BLOCK_BYTES", 500)  # a few columns at once
-    np.testing.assert_array_equal(other.half_sweep(U, V, side="column"), whole)
+    np.testing.assert_array_equal(placed.half_sweep(U, V, side="column"), whole)
 
 
 def test_cores_where_the_columns_are_too_many_and_a_word_about_it(client, monkeypatch) -> None:
@@ -179,7 +186,8 @@ def test_another_cluster_whose_worker_comes_later(client, other_cluster) -> None
 @pytest.mark.parametrize("correction", ["sweep", "core"] if SOAK else ["sweep"])
 def test_questions_and_tasks_give_the_same_bits(client, monkeypatch, correction) -> None:
     def bits():
-        path = minimize(both(client)[1], 2, Solver(correction=correction), random_state=0)
+        rank = 2 if SOAK else 1
+        path = minimize(both(client)[1], rank, Solver(correction=correction), random_state=0)
         return [(step.objective, step.certificate.upper) for step in path]
 
     answered = []
@@ -314,18 +322,18 @@ def test_a_model_of_clicks_is_that_of_the_cpu(client, tmp_path, monkeypatch) -> 
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_arrays_in_slabs_are_numpy_s(client, name) -> None:
+def test_arrays_in_slabs_are_numpy_s(placed, name) -> None:
     x = np.random.default_rng(0).standard_normal((80, 3))
-    found = OPERATIONS[name](send_rows(x, both(client)[1].engine.home))
+    found = OPERATIONS[name](send_rows(x, placed.engine.home))
     found = found.get() if hasattr(found, "get") else found
     expected = OPERATIONS[name](x)
     assert np.asarray(found).dtype == np.asarray(expected).dtype
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
-def test_assignment(client) -> None:
+def test_assignment(placed) -> None:
     x = np.random.default_rng(0).standard_normal((80, 3))
-    tall = send_rows(x, both(client)[1].engine.home)
+    tall = send_rows(x, placed.engine.home)
     for array in (x, tall):
         array[7] = 5.0
         array[:, 1] = array[:, 0] * 2
@@ -337,10 +345,10 @@ def test_assignment(client) -> None:
 
 
 @pytest.mark.parametrize("kind", ["plain", "dependent"])
-def test_tall_qr(client, kind) -> None:
+def test_tall_qr(placed, kind) -> None:
     x = np.random.default_rng(0).standard_normal((80, 3))
     x = x[:, [0, 1, 1]] if kind == "dependent" else x
-    Q, R = np.linalg.qr(send_rows(x, both(client)[1].engine.home))
+    Q, R = np.linalg.qr(send_rows(x, placed.engine.home))
     np.testing.assert_allclose(Q.get() @ R, x, atol=1e-12)
     np.testing.assert_allclose(Q.T @ Q, np.eye(3), atol=1e-12)
 
@@ -363,20 +371,22 @@ def test_a_worker_that_is_killed_is_survived(fragile_cluster, monkeypatch, deep)
     assert [s.objective for s in found] == pytest.approx([s.objective for s in known], rel=1e-9)
 
 
-@pytest.mark.parametrize("times", [1, 1000])
-def test_a_worker_out_of_memory(tmp_path, times) -> None:
-    folder = str(tmp_path)
+def test_a_worker_out_of_memory(tmp_path) -> None:
+    def hungry(folder, times):
+        def take(slab):  # on a worker: takes memory until the process is ended, the first few times
+            count = len(os.listdir(folder))
+            if count < times:
+                open(os.path.join(folder, str(count)), "w").close()
+                taken = []
+                for _ in range(200):
+                    taken.append(np.ones(1 << 22))
+                    time.sleep(0.02)
+            return len(slab.by_row.values)
 
-    def hungry(slab):  # on a worker: takes memory until the process is ended, the first few times
-        count = len(os.listdir(folder))
-        if count < times:
-            open(os.path.join(folder, str(count)), "w").close()
-            taken = []
-            for _ in range(200):
-                taken.append(np.ones(1 << 22))
-                time.sleep(0.02)
-        return len(slab.by_row.values)
+        return take
 
+    once, always = tmp_path / "once", tmp_path / "always"
+    once.mkdir(), always.mkdir()
     often = {"distributed.scheduler.allowed-failures": 0, "distributed.worker.memory.spill": False}
     options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
     with (
@@ -385,13 +395,10 @@ def test_a_worker_out_of_memory(tmp_path, times) -> None:
         Client(cluster) as client,
     ):
         engine = Entries(ROWS, COLS, VALUES, SHAPE, engine=client).engine
-        node = Node(hungry, engine.slab)
-        if times == 1:
-            with pytest.warns(WorkerLostWarning, match="is gone; its slabs are read again"):
-                assert engine.grid.total(node, "hungry") == len(VALUES)
-        else:
-            with pytest.raises(ClusterError, match="most likely out of memory"):
-                engine.grid.total(node, "hungry")
+        with pytest.warns(WorkerLostWarning, match="is gone; its slabs are read again"):
+            assert engine.grid.total(Node(hungry(str(once), 1), engine.slab), "once") == len(VALUES)
+        with pytest.raises(ClusterError, match="most likely out of memory"):
+            engine.grid.total(Node(hungry(str(always), 1000), engine.slab), "always")
 
 
 def test_files_of_row_factors_go_when_nobody_needs_them(client, monkeypatch) -> None:
@@ -412,7 +419,7 @@ def test_the_evidence_under_a_robust_loss(client) -> None:
         return lambda step: told.append(step) or len(told) >= sweeps
 
     one, other = (
-        MatrixCompletion(1, loss="huber", engine=engine, callback=stop_after(12), random_state=0)
+        MatrixCompletion(1, loss="huber", engine=engine, callback=stop_after(5), random_state=0)
         for engine in ("cpu", "dask")
     )
     with client.as_current():
@@ -433,7 +440,7 @@ def test_the_evidence_of_labels_levels_and_counts(client, name) -> None:
     }[name].astype(float)
     one, other = (
         fit_evidence(
-            Entries(ROWS, COLS, values, SHAPE, loss=name, engine=engine), rank=2, max_sweeps=2
+            Entries(ROWS, COLS, values, SHAPE, loss=name, engine=engine), rank=1, max_sweeps=2
         ).posterior
         for engine in ("cpu", client)
     )
@@ -506,10 +513,10 @@ def test_a_worker_may_have_a_device_for_its_slabs(client) -> None:
         client.run(use, "cpu")
 
 
-def test_dense_tables_are_refused(client) -> None:
+def test_dense_tables_are_refused(placed) -> None:
     dense = np.ones((6, 5))
     with pytest.raises(TypeError, match="engine: 'dask' serves observed cells"):
-        Dense(dense, engine=both(client)[1].engine)
+        Dense(dense, engine=placed.engine)
 
 
 def test_a_column_that_single_precision_cannot_hold_keeps_its_start() -> None:

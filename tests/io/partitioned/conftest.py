@@ -1,4 +1,4 @@
-"""One cluster of two worker processes for all tests of this folder, and four slabs at least."""
+"""One cluster of two worker processes for all tests of this folder, and three slabs at least."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -40,5 +40,5 @@ def mortal():
 @pytest.fixture(scope="module", autouse=True)
 def _slabs():
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(slabs, "MIN_SLABS", 4)
+        patch.setattr(slabs, "MIN_SLABS", 3)
         yield

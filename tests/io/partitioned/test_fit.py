@@ -119,7 +119,7 @@ def test_the_command(folder, tmp_path, here, monkeypatch):
 
     model = tmp_path / "model.geco"
     with dask.config.set({METHOD: "spawn"}):
-        said = run("fit", folder, "-o", model, "--engine", "dask", "--workers", 2, "--rank", 2,
+        said = run("fit", folder, "-o", model, "--engine", "dask", "--workers", 1, "--rank", 2,
                    "--holdout", 0.1)  # fmt: skip
     assert f"{folder.name} (4 Parquet files): user = 'user'" in said
     assert "held-out RMSE" in said
