@@ -23,8 +23,7 @@ settings.load_profile("pygeco")
 
 # Files that take longest come first, so that no process is left alone with one at the end.
 SLOW = (
-    "engines/dask/test_engine.py", "io/partitioned/test_fit.py", "test_docs.py",
-    "io/partitioned/test_reading.py", "io/partitioned/test_model.py", "io/partitioned/test_ids.py",
+    "engines/dask/test_engine.py", "test_docs.py",
     "trust/test_reproducible.py", "engines/test_engines.py", "algorithm/test_measured_paths.py",
     "cli/test_streams.py", "estimators/test_feature_model.py", "objectives/dense/test_objective.py",
     "experiments/test_figure1.py", "algorithm/test_solver.py", "trust/test_load.py",
@@ -36,7 +35,17 @@ SLOW = (
     "estimators/test_sklearn.py", "algorithm/corrections/test_sweep.py",
 )  # fmt: skip
 
-CLUSTER_FOLDER = "tests/io/partitioned/"
+# Tests that fork from one process, which takes seconds to start: they go to one worker of xdist.
+TOGETHER = {
+    "clusters": (
+        "tests/engines/dask/", "tests/io/partitioned/",
+        "tests/test_docs.py::test_blocks_run[cluster]",
+    ),
+    "terminals": (
+        "tests/cli/test_console.py", "tests/cli/test_streams.py", "tests/cli/test_watching.py",
+        "tests/trust/test_disk.py",
+    ),
+}  # fmt: skip
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -63,17 +72,19 @@ def pytest_collection_modifyitems(items) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """A file goes to one process, and a folder whose files share a cluster."""
+    """A file goes to one process, and so do those that share one."""
     if config.getvalue("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
 
-    class FoldersOfClusters(LoadFileScheduling):
+    class SharingTogether(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            name = super()._split_scope(nodeid)
-            return CLUSTER_FOLDER if name.startswith(CLUSTER_FOLDER) else name
+            for name, starts in TOGETHER.items():
+                if nodeid.startswith(starts):
+                    return name
+            return super()._split_scope(nodeid)
 
-    return FoldersOfClusters(config, log)
+    return SharingTogether(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -27,7 +27,7 @@ from pygeco.estimators import _checkpoint
 from pygeco.io.model_file import load_record
 
 FITS = {
-    "evidence": {"rank": 12, "random_state": 3},
+    "evidence": {"rank": 6, "random_state": 3},
     "path": {"rank": 8, "penalty": Trace(2e-4, gamma=0.5), "biases": True, "random_state": 1},
     "auto": {"penalty": Ridge(1e-5), "solver": Solver(correction="sweep"), "random_state": 5},
 }

@@ -1,7 +1,8 @@
-"""A process under load, by itself so that its memory is its own; prints one line of JSON.
+"""A process under load, by itself so that its memory is its own; prints a line of JSON for each.
 
 python loading.py serve SECONDS    8 threads ask one model for the best ten
 python loading.py fits COUNT       fits one after the other, of several kinds
+python loading.py serve SECONDS fits COUNT
 """
 
 import gc
@@ -103,7 +104,7 @@ def fits(count: int) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    began = time.monotonic()
-    work = {"serve": serve, "fits": fits}[sys.argv[1]]
-    found = work(int(sys.argv[2]))
-    sys.stdout.write(json.dumps(found | {"seconds": time.monotonic() - began}) + "\n")
+    for kind, number in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
+        began = time.monotonic()
+        found = {"serve": serve, "fits": fits}[kind](int(number))
+        sys.stdout.write(json.dumps(found | {"seconds": time.monotonic() - began}) + "\n")

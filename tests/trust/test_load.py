@@ -17,7 +17,7 @@ from soak import amount, tried
 ROOM = 4 << 20  # what the allocator may do between two looks
 
 
-def loaded(*arguments: object, **settings: str) -> dict:
+def loaded(*arguments: object, **settings: str) -> list[dict]:
     if not Path("/proc/self/statm").exists():
         pytest.skip("the memory of a process is not to be read here")
     done = subprocess.run(
@@ -27,22 +27,28 @@ def loaded(*arguments: object, **settings: str) -> dict:
         env=os.environ | settings,
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["wrong"] == []
-    warm, end = found["warm"], found["end"]
-    assert end["memory"] - warm["memory"] < ROOM, found
-    assert end["threads"] <= warm["threads"], found
-    assert end["files"] <= warm["files"], found
-    return found
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    for found in told:
+        assert found["wrong"] == []
+        warm, end = found["warm"], found["end"]
+        assert end["memory"] - warm["memory"] < ROOM, found
+        assert end["threads"] <= warm["threads"], found
+        assert end["files"] <= warm["files"], found
+    return told
 
 
-@pytest.mark.parametrize("layer", ["default", "workqueue"])
-def test_eight_threads_ask_one_model(layer) -> None:
-    """numba takes "workqueue" where there is no OpenMP, and then suffers one thread at a time."""
-    seconds = amount(1, 60) if layer == "default" else amount(1, 10)
-    found = loaded("serve", seconds, NUMBA_THREADING_LAYER=layer)
-    assert found["done"] > 8
-    tried("questions to a model served by 8 threads", found["done"])
+def test_eight_threads_ask_one_model_and_fits_follow() -> None:
+    served, fitted = loaded("serve", amount(1, 60), "fits", amount(16, 1000))
+    assert served["done"] > 8
+    tried("questions to a model served by 8 threads", served["done"])
+    tried("fits in one process", fitted["done"])
+
+
+def test_eight_threads_where_there_is_no_openmp() -> None:
+    """numba takes "workqueue" there, and suffers one thread at a time."""
+    (served,) = loaded("serve", amount(1, 10), NUMBA_THREADING_LAYER="workqueue")
+    assert served["done"] > 8
+    tried("questions to a model served by 8 threads", served["done"])
 
 
 def test_every_kernel_on_all_cores_takes_turns() -> None:
@@ -52,11 +58,6 @@ def test_every_kernel_on_all_cores_takes_turns() -> None:
     assert [name for name in texts if "parallel=True" in texts[name]] == ["launching.py"]
     users = {name for name in texts if "find_runner" in texts[name] or "_run_parts" in texts[name]}
     assert users == {"launching.py", "parallel.py"}
-
-
-def test_fits_in_one_process() -> None:
-    found = loaded("fits", amount(16, 1000))
-    tried("fits in one process", found["done"])
 
 
 def test_blas_stays_on_one_thread_in_loops_that_overlap() -> None:
