@@ -16,13 +16,16 @@ export PYTHONWARNINGS ?=
 # The tests start many processes, each of which would compile the package's files anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test quick kernels soak supply lint docs gallery bench bench-peers clean
+.PHONY: demo test check quick kernels soak supply lint docs gallery bench bench-peers clean
 demo: $(VENV)/ready
 	$(BIN)/geco demo --output geco-demo
 
+# Beside each other, and one process of tests more than cores: some wait for other processes.
 test: $(VENV)/ready
-	$(MAKE) -j 2 lint kernels
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(MAKE) -j 2 lint check
+
+check: kernels
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # Of each room the tests that take no cluster, no browser, no other process and no large data.
 QUICK := tests/algorithm tests/arrays tests/bayes tests/losses tests/objectives tests/io/test_tables.py \
