@@ -5,10 +5,11 @@ import pytest
 from scipy.stats import multivariate_normal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from pygeco import LowRankImputer
 from pygeco.bayes.column_codes import SHAPES, code_numbers, code_values
 from pygeco.bayes.masked_trials import Plan, mask_cells, order_rows
 from pygeco.bayes.mixed_draws import draw_cells, draw_model
-from pygeco.bayes.mixed_fit import fit_mixed
+from pygeco.bayes.mixed_fit import choose_array_form, fit_mixed
 from pygeco.bayes.mixed_table import COVERAGES, MixedTable, take_narrowest
 from pygeco.bayes.table_gaussian import TableGaussian, list_forms
 
@@ -196,6 +197,11 @@ def test_masked_cells_choose_the_form_where_rows_are_fewer_than_columns():
         X = np.where(rng.random(X.shape) < 0.1, np.nan, X)
         found = fit_mixed(X, [Plan(k, "plain") for k in range(d)], 0).table.gaussian
         assert (len(found.components) == d - 1) == is_whole
+        Z = (X - np.nanmean(X, axis=0)) / np.nanstd(X, axis=0)
+        assert choose_array_form(Z, 0) == ("whole" if is_whole else "low rank")
+        model = LowRankImputer(random_state=0).fit(X)
+        assert (model.n_components_ == d - 1) == is_whole
+    assert choose_array_form(np.zeros((31, 30)), 0) is None
     assert list_forms(np.ones((31, 30), bool)) == ("whole",)
 
 

@@ -81,6 +81,22 @@ def fit_mixed(
     return MixedFit(table, shape, tuple(tried), len(order))
 
 
+def choose_array_form(Z: Array, seed: int) -> str | None:
+    """The form of the covariance of an array of numbers, by masked cells as for a table.
+
+    None where the array's shape leaves no choice. Both forms are fitted up to five times.
+    """
+    known = ~np.isnan(Z)
+    if len(list_forms(known)) < 2:
+        return None
+    plans = [Plan(k, SHAPES[0]) for k in range(Z.shape[1])]
+    rounds = mask_rounds(Z[order_rows(Z, plans, seed)], plans, seed)
+    default = [ColumnTrial()] * len(plans)
+    for one in rounds:
+        default = add_trials(default, try_model(one, SHAPES[0], seed)[0])
+    return choose_form(known, rounds, SHAPES[0], seed, default)[0]
+
+
 def mask_rounds(X: Array, plans: Sequence[Plan], seed: int) -> list[Round]:
     """As often as it takes for enough cells to be masked; none where no cell can be."""
     cells = max(1, int(MASKED_SHARE * np.sum(~np.isnan(X))))

@@ -14,6 +14,7 @@ from pygeco.algorithm.events import Listener
 from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
+from pygeco.bayes.mixed_fit import choose_array_form
 from pygeco.bayes.mixed_table import MixedTable
 from pygeco.bayes.table_gaussian import TableGaussian, fit_table
 from pygeco.estimators._imputer_answers import _ImputerAnswers, mark_missing
@@ -47,8 +48,9 @@ class LowRankImputer(_ImputerAnswers, OneToOneFeatureMixin, TransformerMixin, Ba
     and how wide intervals are. Nothing is to be tuned.
 
     An array is one of numbers: columns are brought to mean 0 and deviation 1, so that their units
-    do not matter, and rows are one Gaussian. Where columns are more than rows, or very many, the
-    covariance has low rank plus noise, its rank chosen by the evidence too. With `n_components` or
+    do not matter, and rows are one Gaussian. Where columns are more than rows, masked cells choose
+    between a whole covariance and one of low rank plus noise, whose rank the evidence chooses too;
+    where they are very many, it has low rank. With `n_components` or
     `alpha`, the model is a low-rank matrix of numbers with that rank and ridge.
 
     A missing cell of a row is predicted from the row's known cells alone, so rows that the fit has
@@ -219,8 +221,9 @@ class LowRankImputer(_ImputerAnswers, OneToOneFeatureMixin, TransformerMixin, Ba
         self, Z: Array, varies: NDArray[np.bool_], seed: int, listener: Listener
     ) -> None:
         """Rank and noise by the evidence; columns that say nothing stay at their means."""
-        found = fit_table(Z[:, varies], seed, listener)
-        self.components_ = np.zeros((len(found.components), Z.shape[1]))
+        Z, shape = Z[:, varies], Z.shape
+        found = fit_table(Z, seed, listener, form=choose_array_form(Z, seed))
+        self.components_ = np.zeros((len(found.components), shape[1]))
         self.components_[:, varies] = found.components
         self.mean_[varies] += found.mean * self.scale_[varies]
         self.deviations_, self.noise_ = found.deviations, found.noise
