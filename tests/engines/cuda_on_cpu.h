@@ -56,6 +56,17 @@ static void warp_barrier() {
     while (own_warp().generation == generation) pause_thread();
 }
 
+static unsigned block_arrived, block_generation;
+static void block_barrier() {
+    const unsigned generation = block_generation;
+    if (++block_arrived == blockDim.x) {
+        block_arrived = 0;
+        ++block_generation;
+        return;
+    }
+    while (block_generation == generation) pause_thread();
+}
+
 static double exchanged(double x, unsigned lane) {
     own_warp().slot[0][threadIdx.x % 32] = x;
     warp_barrier();

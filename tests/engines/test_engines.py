@@ -15,6 +15,7 @@ from pygeco.bayes.evidence import fit_evidence
 from pygeco.engines import choose_engine
 from pygeco.engines.cpu import cells, separable, tiles
 from pygeco.engines.cuda import engine as cuda
+from pygeco.engines.cuda import products as cuda_products
 from pygeco.engines.cuda import systems as cuda_systems
 from pygeco.engines.cuda import tables as cuda_tables
 from pygeco.engines.cuda import work_items
@@ -42,7 +43,9 @@ SMALL = {
             (cells, "MAX_SCATTER_RUNS", 3), (cells, "RUN_CELLS_PER_SUM", 1),
             (separable, "CHUNK_CELLS", 16)),
     "emulated": ((work_items, "MIN_ITEM_CELLS", 32), (work_items, "RANGE_BYTES", 64),
-                 (work_items, "MIN_RANGE_CELLS", 4), (cuda_systems, "PARTIAL_BYTES", 1 << 14),
+                 (work_items, "MIN_RANGE_CELLS", 4), (work_items, "MIN_RANGED_CELLS", 0),
+                 (work_items, "MIN_CHUNK_CELLS", 24), (cuda_products, "BLOCK", 64),
+                 (work_items, "MAX_PIECE_CELLS", 5), (cuda_systems, "PARTIAL_BYTES", 1 << 14),
                  (cuda, "RUN_CELLS", 1 << 7), (cuda_tables, "RUN_CELLS", 30)),
 }  # fmt: skip
 

@@ -7,9 +7,10 @@ import numpy as np
 from pygeco.arrays.kinds import contiguous, empty
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cuda.launch import Launcher, number, threads
-from pygeco.engines.cuda.work_items import WorkItems
+from pygeco.engines.cuda.work_items import Ranges, WorkItems
 from pygeco.engines.values import Cells, LineScales
 
+BLOCK = 1024  # threads that share a range
 WIDE = 2  # columns that a lane takes, where there are more than a warp's
 
 
@@ -18,21 +19,35 @@ def multiply_vector(
 ) -> Array:
     """See `Engine.product`; without x the sums of the groups."""
     items: WorkItems = cells.blocks
-    x = None if x is None else contiguous(x, data.dtype)
-    total, starts, stops = items.total, items.starts, items.starts[1:]
-    if items.ranges is not None:
-        starts, stops, _ = items.ranges
-        total = starts.size
-    out = empty(total, data)
-    whole = items.ranges is None and not items.split
+    if x is not None:
+        x = contiguous(x, data.dtype)
+    if x is not None and items.ranges is not None:
+        return _multiply_ranges(launch, cells, data, scale, x, items.ranges)
+    out = empty(items.total, data)
     launch(
-        f"matvec<{number(data)}>", threads(32 * total),
-        np.int64(total), starts, stops, cells.indices, data,
-        np.float64(scale if whole else 1.0), x, out,
+        f"matvec<{number(data)}>", threads(32 * items.total),
+        np.int64(items.total), items.starts, cells.indices, data,
+        np.float64(1.0 if items.split else scale), x, out,
     )  # fmt: skip
-    if items.ranges is not None:
-        return add_parts(launch, out.reshape(items.ranges.parts, -1), scale)
-    return out if whole else _sum_items(launch, items, out[:, None], scale)[:, 0]
+    return _sum_items(launch, items, out[:, None], scale)[:, 0] if items.split else out
+
+
+def _multiply_ranges(
+    launch: Launcher, cells: Cells, data: Array, scale: float, x: Array, ranges: Ranges
+) -> Array:
+    """The product, range by range."""
+    partial, out = empty(len(ranges.starts), data), empty(cells.groups, data)
+    launch(
+        f"matvec_ranges<{number(data)}>", ((len(ranges.bases),), (BLOCK,)),
+        np.int64(ranges.numbers), np.int64(len(x)), ranges.chunks, ranges.bases, ranges.starts,
+        ranges.stops, cells.indices, data, x, partial,
+        shared=ranges.numbers * data.dtype.itemsize,
+    )  # fmt: skip
+    launch(
+        "add_ranges", threads(len(out)),
+        np.int64(ranges.parts), np.int64(len(out)), ranges.first, np.float64(scale), partial, out,
+    )  # fmt: skip
+    return out
 
 
 def multiply(

@@ -12,20 +12,27 @@ from pygeco.arrays.kinds import contiguous, empty, host, zeros
 
 # An item has |E| / ITEM_COUNT cells, but at least and at most so many.
 ITEM_COUNT, MIN_ITEM_CELLS, MAX_ITEM_CELLS = 1 << 16, 256, 1 << 14
-# Bytes of the other side that a processor's cache holds, and the cells of a group that a range of
-# so many needs to be worth its while.
-RANGE_BYTES, MIN_RANGE_CELLS = 3 << 16, 64
+# Bytes of the other side that a block keeps in its shared memory, the cells of a group that a range
+# of so many needs to be worth its while, and those of all groups.
+RANGE_BYTES, MIN_RANGE_CELLS, MIN_RANGED_CELLS = 3 << 15, 64, 1 << 22
+MAX_PIECE_CELLS = 1 << 11  # of a group's cells in a range that a warp takes at once
+CHUNK_COUNT, MIN_CHUNK_CELLS = 1 << 10, 1 << 15  # at most so many blocks, of so many cells at least
 
 
 class Ranges(NamedTuple):
-    """Each group's cells by ranges of the other side, the first range of every group first: what a
-    product gathers from one range stays in a processor's own cache. Columns of the matrix of cell
-    numbers (parts, groups) are groups.
+    """Each group's cells by ranges of `numbers` of the other side, the first range of every group
+    first: what a product gathers from one range stays in a block's own memory. Piece p has the
+    cells starts[p] … stops[p] − 1. Range r of group i has the pieces first[r groups + i] …; a block
+    takes the pieces chunks[b] … chunks[b + 1] − 1, all of the range bases[b] / numbers.
     """
 
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]
+    first: NDArray[np.int64]
+    chunks: NDArray[np.int64]
+    bases: NDArray[np.int64]
     parts: int
+    numbers: int
 
 
 class WorkItems(NamedTuple):
@@ -50,30 +57,46 @@ def split_groups(pointers: NDArray[np.int64]) -> WorkItems:
     """Each group in items of equal length, but for its last one. Depends on the data alone."""
     size, groups = int(pointers[-1] - pointers[0]), len(pointers) - 1
     length = min(max(size // ITEM_COUNT, MIN_ITEM_CELLS), MAX_ITEM_CELLS) // 32 * 32
-    each = np.maximum(-(-np.diff(pointers) // length), 1)
-    first = zeros(groups + 1, pointers, np.int64)
-    first[1:] = np.cumsum(each)
-    count = int(first[-1])
-    own = np.repeat(np.arange(groups, dtype=np.int32, like=pointers), each)
+    first, own = _divide(np.diff(pointers), length)
+    count = len(own)
     starts = empty(count + 1, pointers, np.int64)
     starts[:count] = pointers[own] + (np.arange(count, like=pointers) - first[own]) * length
     starts[count] = pointers[-1]
-    return WorkItems(starts, first, own, count, length, count > groups, {})
+    return WorkItems(starts, first, own.astype(np.int32), count, length, count > groups, {})
 
 
 def ranges(
     major: NDArray[Any], minor: NDArray[Any], groups: int, others: int, itemsize: int
 ) -> Ranges | None:
-    """The ranges of sorted cells; None where a range would have too few of a group's cells."""
+    """The ranges of sorted cells; None where cells are few, or a range has few of a group's."""
     numbers = RANGE_BYTES // itemsize
     count = -(-others // numbers)
-    if others * 4 <= 5 * numbers or len(major) < MIN_RANGE_CELLS * groups * count:
+    if len(major) < max(MIN_RANGED_CELLS, MIN_RANGE_CELLS * groups * count):
         return None
     keys = major.astype(np.int64) * others + minor
     edges = np.minimum(np.arange(count + 1, like=major) * numbers, others)
     bounds = edges[:, None] + np.arange(groups, like=major) * others
     at = np.searchsorted(keys, bounds.reshape(-1)).astype(np.int64).reshape(bounds.shape)
-    return Ranges(contiguous(at[:-1]), contiguous(at[1:]), count)
+    begin, end = (contiguous(x).reshape(-1) for x in (at[:-1], at[1:]))
+    first, own = _divide(end - begin, MAX_PIECE_CELLS)
+    starts = begin[own] + (np.arange(len(own), like=own) - first[own]) * MAX_PIECE_CELLS
+    stops = np.minimum(starts + MAX_PIECE_CELLS, end[own])
+    part = own // groups
+    each = max(MIN_CHUNK_CELLS, len(major) // CHUNK_COUNT)
+    number = (np.cumsum(stops - starts) - 1) // each
+    changes = (part[1:] != part[:-1]) | (number[1:] != number[:-1])
+    chunks = zeros(int(changes.sum()) + 2, starts, np.int64)
+    chunks[1:-1] = np.flatnonzero(changes) + 1
+    chunks[-1] = len(own)
+    return Ranges(starts, stops, first, chunks, part[chunks[:-1]] * numbers, count, numbers)
+
+
+def _divide(sizes: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """The first piece of each, and which one each piece is of; of none there is one piece too."""
+    each = np.maximum(-(-sizes // most), 1)
+    first = zeros(len(sizes) + 1, sizes, np.int64)
+    first[1:] = np.cumsum(each)
+    return first, np.repeat(np.arange(len(sizes), like=sizes), each)
 
 
 def runs(items: WorkItems, most: int) -> list[tuple[slice, slice]]:

@@ -1,26 +1,59 @@
 // Products and predictions over observed cells.
 
-// out[p] = scale * sum of data[e] x[indices[e]] over the cells starts[p] ... stops[p] - 1; without x, of
+// The sum of data[e] x[indices[e] - base] over the cells start ... stop - 1, by a warp; without x, of
 // data[e].
 template <typename D>
-__global__ void matvec(i64 pieces, const i64* starts, const i64* stops, const int* indices, const D* data,
-                       double scale, const D* x, double* out) {
-    const i64 p = WARP_INDEX;
-    if (p >= pieces) return;
-    const i64 stop = stops[p];
+__device__ __forceinline__ double multiply_run(i64 start, i64 stop, const int* indices, const D* data, const D* x,
+                                               int base) {
     double total = 0;
-    for (i64 e = starts[p] + LANE; e - LANE < stop; e += 4 * WARP) {  // four loads hide their latency
+    for (i64 e = start + LANE; e - LANE < stop; e += 4 * WARP) {  // four loads hide their latency
         double part[4];
 #pragma unroll
         for (int t = 0; t < 4; ++t) {
             const bool inside = e + t * WARP < stop;
             const double d = inside ? (double)load_once(data + e + t * WARP) : 0.0;
-            part[t] = x && inside ? d * (double)x[load_once(indices + e + t * WARP)] : d;
+            part[t] = x && inside ? d * (double)x[load_once(indices + e + t * WARP) - base] : d;
         }
         total += (part[0] + part[1]) + (part[2] + part[3]);
     }
-    total = warp_sum(total);
+    return warp_sum(total);
+}
+
+// out[p] = scale * that sum over the cells of piece p.
+template <typename D>
+__global__ void matvec(i64 pieces, const i64* starts, const int* indices, const D* data, double scale,
+                       const D* x, double* out) {
+    const i64 p = WARP_INDEX;
+    if (p >= pieces) return;
+    const double total = multiply_run(starts[p], starts[p + 1], indices, data, x, 0);
     if (LANE == 0) out[p] = scale * total;
+}
+
+// The same over the cells starts[p] ... stops[p] - 1, whose other side is within `numbers` from the base of
+// their block on. A block keeps these numbers of x.
+template <typename D>
+__global__ void matvec_ranges(i64 numbers, i64 others, const i64* chunks, const i64* bases, const i64* starts,
+                              const i64* stops, const int* indices, const D* data, const D* x, double* out) {
+    extern __shared__ double shared[];
+    D* range = (D*)shared;
+    const i64 last = chunks[blockIdx.x + 1], base = bases[blockIdx.x];
+    const i64 count = others - base < numbers ? others - base : numbers;
+    for (i64 k = threadIdx.x; k < count; k += blockDim.x) range[k] = x[base + k];
+    block_barrier();
+    for (i64 p = chunks[blockIdx.x] + threadIdx.x / WARP; p < last; p += blockDim.x / WARP) {
+        const double total = multiply_run(starts[p], stops[p], indices, data, range, (int)base);
+        if (LANE == 0) out[p] = total;
+    }
+}
+
+// out[i] = scale * sum of partial[p] over the pieces of group i in each range, in order.
+__global__ void add_ranges(i64 parts, i64 groups, const i64* first, double scale, const double* partial, double* out) {
+    const i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= groups) return;
+    double total = 0;
+    for (i64 r = i; r < parts * groups; r += groups)
+        for (i64 p = first[r]; p < first[r + 1]; ++p) total += partial[p];
+    out[i] = scale * total;
 }
 
 // out[p, c] = sum of a X[j, c] over piece p, j the other side of the cell and a = data[e] x[j]; without

@@ -21,6 +21,7 @@ __device__ __forceinline__ float shuffle(float x, int lane) { return __shfl_sync
 __device__ __forceinline__ double shuffle(double x, int lane) { return __shfl_sync(~0u, x, lane); }
 __device__ __forceinline__ int shuffle(int x, int lane) { return __shfl_sync(~0u, x, lane); }
 __device__ __forceinline__ void warp_barrier() { __syncwarp(); }
+__device__ __forceinline__ void block_barrier() { __syncthreads(); }
 template <typename T> __device__ __forceinline__ T load_once(const T* p) { return __ldcs(p); }
 __device__ __forceinline__ float inverse_root(float x) { return rsqrtf(x); }
 __device__ __forceinline__ double inverse_root(double x) { return rsqrt(x); }
