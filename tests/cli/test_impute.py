@@ -1,6 +1,7 @@
 """`geco impute`: tables with columns of any kind; known cells stay, what was found is said."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -98,6 +99,7 @@ def test_people_are_told_and_shown_what_was_found(table, tmp_path) -> None:
     assert "visits number as given" in said
     assert "city category 3 categories" in said
     assert "wrong (the most frequent:" in said
+    assert re.search(r"born number dates from 19.{8} to 199.{7}; \d+ filled; ± \d+ days", said)
     assert "'dose' holds text such as 'n.d.'" in said
     assert "1 rows have no known cell" in said
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")

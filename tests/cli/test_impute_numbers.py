@@ -213,7 +213,7 @@ def test_too_few_cells_for_an_error(tmp_path) -> None:
     (tmp_path / "in.csv").write_text("a,b\n1,\n")
     result = run(tmp_path / "in.csv", "-o", tmp_path / "out.csv")
     assert result.exit_code == 0, result.output
-    assert "still missing: 1 cells (b 1)." in result.output
+    assert "still missing: 1 cell (b 1)." in result.output
     (tmp_path / "in.csv").write_text("a,b\n1,\n2,3\n")
     result = run(tmp_path / "in.csv", "-o", tmp_path / "out.csv")
     assert "error: not known" in result.output

@@ -61,3 +61,15 @@ def test_the_page_escapes_and_says_what_was_left(found, tmp_path) -> None:
     assert "<table>, " not in page
     assert "200 texts in 200 cells: names" in page
     assert "wrong" in page
+
+
+def test_errors_are_shown_with_their_units() -> None:
+    def show(error, **kind):
+        about = {"is_category": False, "is_moment": False, **kind}
+        return diagnostics.FilledColumn("", "", "", 1, 1, error, 1.0, **about).show(error)
+
+    assert show(5.25) == "± 5.25"
+    assert show(0.125, is_category=True) == "12% wrong"
+    assert show(200_000.0, is_moment=True) == "± 2.31 days"
+    assert show(5_400.0, is_moment=True) == "± 1.5 hours"
+    assert show(0.5, is_moment=True) == "± 0.5 seconds"

@@ -199,8 +199,10 @@ def _text(told: dict[str, Any], columns: list[FilledColumn], written: dict[str, 
         f"{told['rows']:,} rows, {len(columns)} columns; {told['missing']:,} of "
         f"{told['rows'] * len(columns):,} cells were missing, {told['filled']:,} are filled."
     ]
-    wide = max(len(c.name) for c in columns)
-    lines += [f"  {c.name:{wide}}  {c.kind:8}  {_describe(c)}" for c in columns]
+    names = [c.name or '""' for c in columns]
+    wide = max(map(len, names))
+    for name, c in zip(names, columns, strict=True):
+        lines.append(f"  {name:{wide}}  {c.kind:8}  {_describe(c)}")
     if told["masked_cells"]:
         lines.append(f"errors are those of {told['masked_cells']:,} known cells, masked.")
     else:
@@ -219,8 +221,8 @@ def _describe(column: FilledColumn) -> str:
     if column.kind == "skip":
         return f"left as it is: {column.note}."
     parts = [column.note, f"{column.missing:,} filled"]
-    if column.relative is not None and column.is_category:
-        parts.append(f"{column.error:.0%} wrong (the most frequent: {column.null:.0%})")
-    elif column.relative is not None:
-        parts.append(f"± {column.error:.3g} (the mean: ± {column.null:.3g})")
+    if column.relative is not None:
+        null = column.show(column.null).removesuffix(" wrong")
+        what = "the most frequent" if column.is_category else "the mean"
+        parts.append(f"{column.show(column.error)} ({what}: {null})")
     return "; ".join(parts) + "."

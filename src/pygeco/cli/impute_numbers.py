@@ -166,7 +166,8 @@ def tell_left_cells(found: dict[str, Any]) -> list[str]:
     if not found["left"]:
         return []
     counts = ", ".join(f"{name} {count:,}" for name, count in found["left_by_column"].items())
-    return [f"still missing: {found['left']:,} cells ({counts})."]
+    cells = "cell" if found["left"] == 1 else "cells"
+    return [f"still missing: {found['left']:,} {cells} ({counts})."]
 
 
 def tell_strays(found: dict[str, Any]) -> list[str]:

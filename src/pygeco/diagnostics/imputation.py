@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+UNITS = ((86_400, " days"), (3_600, " hours"), (60, " minutes"), (1, " seconds"))
+
 
 class FilledColumn(NamedTuple):
     """One column of a table that was filled, and how sure its cells are.
@@ -22,6 +24,8 @@ class FilledColumn(NamedTuple):
         The same of the mean, or of the most frequent category.
     is_category : bool
         Whether it is the share that is wrong.
+    is_moment : bool, default=False
+        Whether it is in seconds, as that of dates and times is.
 
     Examples
     --------
@@ -38,11 +42,34 @@ class FilledColumn(NamedTuple):
     error: float
     null: float
     is_category: bool
+    is_moment: bool = False
 
     @property
     def relative(self) -> float | None:
         """The error over that of the mean; None where no cell was masked."""
         return self.error / self.null if self.masked and self.null > 0 else None
+
+    def show(self, error: float, digits: int = 3) -> str:
+        """Write an error with its unit: "± 5.2", "12% wrong", "± 3.1 days".
+
+        Parameters
+        ----------
+        error : float
+            As `error` and `null` are.
+        digits : int, default=3
+            How many count.
+
+        Returns
+        -------
+        str
+            For people.
+        """
+        if self.is_category:
+            return f"{error:.{max(0, digits - 3)}%} wrong"
+        size, unit = next((u for u in UNITS if error >= u[0]), UNITS[-1])
+        if not self.is_moment:
+            size, unit = 1, ""
+        return f"± {error / size:.{digits}g}{unit}"
 
 
 def summarize_columns(model: Any, missing: Any) -> list[FilledColumn]:
@@ -82,6 +109,8 @@ def summarize_columns(model: Any, missing: Any) -> list[FilledColumn]:
             error, null = error / per, null / per
             if not is_category:
                 error, null = float(np.sqrt(error)), float(np.sqrt(null))
-        about = field.name, field.kind, field.note, int(count)
-        out.append(FilledColumn(*about, int(cells), float(error), float(null), bool(is_category)))
+        about = field.name, field.kind, field.note, int(count), int(cells)
+        is_moment = field.step > 0 or field.note.startswith(("dates", "times"))
+        found = float(error), float(null), bool(is_category), is_moment
+        out.append(FilledColumn(*about, *found))
     return out

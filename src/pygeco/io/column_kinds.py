@@ -123,8 +123,10 @@ def find_field(name: str, raw: RawColumn | None, wish: Any = None) -> Field:
     step = next((s for s in STEPS if not np.any(known % s)), 0.0)
     if wish is not None:
         return _find_numbers(name, raw.values, known, wish)._replace(step=step)
-    first, last = (np.datetime64(int(end), "s") for end in (known.min(), known.max()))
-    note = f"dates or times from {first} to {last}"
+    unit, what = ("D", "dates") if step == STEPS[0] else ("s", "times")
+    ends = (np.datetime64(int(end), "s") for end in (known.min(), known.max()))
+    first, last = (end.astype(f"datetime64[{unit}]") for end in ends)
+    note = f"{what} from {first} to {last}"
     return _make(name, "number", note, wish)._replace(step=step)
 
 

@@ -71,7 +71,7 @@ def gather_imputation(
         "tiles": [{"label": a, "value": b, "note": c} for a, b, c in tiles],
         "held_out": True,
         "columns": [_show(column) for column in columns],
-        "left": [(column.name, column.note, f"{column.missing:,}") for column in left],
+        "left": [(column.name or '""', column.note, f"{column.missing:,}") for column in left],
         "charts": {},
         "settings": [(name, repr(value)) for name, value in settings.items()],
         "code": f"LowRankImputer({given}).fit_transform(table)",
@@ -82,11 +82,7 @@ def gather_imputation(
 
 
 def _show(column: FilledColumn) -> tuple[str, tuple[str, ...]]:
-    errors = ("not measured", "") if column.relative is None else _show_errors(column)
-    return column.name, (column.kind, column.note, f"{column.missing:,}", *errors)
-
-
-def _show_errors(column: FilledColumn) -> tuple[str, str]:
-    if column.is_category:
-        return f"{column.error:.1%} wrong", f"{column.null:.1%} wrong"
-    return f"± {column.error:.4g}", f"± {column.null:.4g}"
+    errors = ["not measured", ""]
+    if column.relative is not None:
+        errors = [column.show(error, 4) for error in (column.error, column.null)]
+    return column.name or '""', (column.kind, column.note, f"{column.missing:,}", *errors)
