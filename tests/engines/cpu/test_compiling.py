@@ -39,6 +39,12 @@ def compile_for(
     notice.on_end(compilation(module))
 
 
+def test_a_function_without_a_module_is_another_s() -> None:
+    notice = Notice()
+    notice.on_start(compilation(None))  # as numba compiles one that was made from text
+    assert notice.timer is None
+
+
 def test_a_long_compilation_is_told_once(monkeypatch) -> None:
     stderr = attended(monkeypatch)
     notice = Notice()

@@ -70,6 +70,22 @@ def test_lists_are_those_of_sorting_everything(kind, k) -> None:
     np.testing.assert_array_equal(values, best)
 
 
+@pytest.mark.parametrize("kind", ["plain", "popular", "flat"])
+def test_a_first_floor_counts_no_hidden_column(kind, monkeypatch) -> None:
+    """In blocks of so many columns that the largest of each few give a floor; the best hidden."""
+    monkeypatch.setattr(listing, "BLOCK_COLUMNS", 400)
+    monkeypatch.setattr(listing, "FIRST_COLUMNS", 400)
+    left, right, offsets = make_case(kind, np.random.default_rng(3))
+    scores = left @ right.T + offsets
+    hidden = scores >= np.sort(scores, axis=1)[:, [-40]]
+    hidden[5] = False
+    allowed = np.ones(len(right), bool)
+    columns, values = list_best_products(ask(left, right, offsets, hidden, allowed, 20))
+    wanted, best = sort_all(scores, hidden, allowed, 20)
+    np.testing.assert_array_equal(columns, wanted)
+    np.testing.assert_array_equal(values, best)
+
+
 def test_real_numbers_and_any_number_of_threads_give_the_same_bits() -> None:
     rng = np.random.default_rng(3)
     left, right = (rng.standard_normal((size, 40)).astype(np.float32) for size in (400, 900))

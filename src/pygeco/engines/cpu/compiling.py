@@ -25,7 +25,7 @@ class Notice(event.Listener):
         self.timer: threading.Timer | None = None
 
     def on_start(self, event: Any) -> None:
-        own = event.data["dispatcher"].py_func.__module__.startswith("pygeco.")
+        own = str(event.data["dispatcher"].py_func.__module__).startswith("pygeco.")
         if own and self.timer is None and not self.told:
             self.timer = threading.Timer(NOTICE_SECONDS, self.tell)
             self.timer.daemon = True

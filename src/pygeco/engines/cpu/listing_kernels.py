@@ -13,7 +13,8 @@ from pygeco.engines.cpu.keeping import njit
 
 _FAST = {"reassoc", "contract", "nsz"}
 
-CHUNK = 32  # scores that are compared at once
+CHUNK = 64  # scores that are compared at once
+SMALL_CHUNK = 16  # of which the largest alone stands for all, for a first floor
 
 
 @njit(cache=True, nogil=True)
@@ -108,6 +109,42 @@ def rest_of_product(left, i, right, j, first):
     return total
 
 
+@njit(cache=True, nogil=True, fastmath=_FAST | {"nnan"})
+def find_largest_score(scores, line, start, end):
+    top = scores[line, start]
+    for c in range(start + 1, end):
+        top = max(top, scores[line, c])
+    return top
+
+
+@njit(cache=True, nogil=True)
+def find_floor(scores, line, row, names, pointers, indices, heap):
+    """What at least k columns that are not hidden reach, by the largest of each small chunk.
+
+    `heap` has room for k. −∞ where there are too few chunks.
+    """
+    filled, k, width = 0, len(heap), scores.shape[1]
+    for start in range(0, width - SMALL_CHUNK + 1, SMALL_CHUNK):
+        top = find_largest_score(scores, line, start, start + SMALL_CHUNK)
+        if filled == k and not top > heap[0]:
+            continue
+        at = start
+        while scores[line, at] < top:
+            at += 1
+        if not is_hidden(pointers, indices, row, names[at]):
+            filled = raise_floor(heap, filled, top)
+    return heap[0] if filled == k else np.float32(-np.inf)
+
+
+@njit(cache=True, nogil=True, fastmath=_FAST | {"nnan"})
+def has_passing(scores, line, start, tail, tails, least):
+    """Whether any score of a chunk, with what the other coordinates may add, reaches `least`."""
+    passing = np.int32(0)
+    for c in range(CHUNK):  # of a fixed length, for the compiler
+        passing |= np.int32(scores[line, start + c] + tail * tails[start + c] >= least)
+    return passing != 0
+
+
 @njit(cache=True, nogil=True)
 def screen(
     scores, split, left, right, row_tails, tails,
@@ -124,16 +161,16 @@ def screen(
     width, k = scores.shape[1], heaps.shape[1]
     for line in range(len(scores)):
         p = places[line]
-        count = counts[p]
+        count, heap, own, own_tops = counts[p], heaps[p], found[p], tops[p]
+        if count == 0 and filled[p] == 0 and split == left.shape[1]:
+            first = find_floor(scores, line, rows[line], names, pointers, indices, heap)
+            floors[p] = max(floors[p], first - margin)
         tail, least = row_tails[line], floors[p] - margin
         for start in range(0, width, CHUNK):
             if count < 0:
                 break
             end = min(start + CHUNK, width)
-            passing = 0
-            for c in range(start, end):
-                passing += scores[line, c] + tail * tails[c] >= least
-            if passing == 0:
+            if end - start == CHUNK and not has_passing(scores, line, start, tail, tails, least):
                 continue
             for c in range(start, end):
                 x = scores[line, c]
@@ -142,12 +179,12 @@ def screen(
                 x += rest_of_product(left, line, right, c, split)
                 if not x >= least or is_hidden(pointers, indices, rows[line], names[c]):
                     continue
-                count = add_candidate(found[p], tops[p], count, floors[p], names[c], x + margin)
+                count = add_candidate(own, own_tops, count, floors[p], names[c], x + margin)
                 if count < 0:
                     break
-                filled[p] = raise_floor(heaps[p], filled[p], x - margin)
+                filled[p] = raise_floor(heap, filled[p], x - margin)
                 if filled[p] == k:
-                    floors[p] = heaps[p, 0]
+                    floors[p] = max(floors[p], heap[0])
                     least = floors[p] - margin
         counts[p] = count
 
