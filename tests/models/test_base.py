@@ -78,10 +78,6 @@ def test_new_cells_make_another_model(estimator) -> None:
     before = model.to_dense()
     new = Entries([0, 60], [1, 40], [5.0, 2.0], (61, 41)).with_loss(model.loss)
     places = np.arange(60), np.arange(40)
-    if model.average is not None:
-        with pytest.raises(ValueError, match="mean of draws"):
-            model.update(new, places)
-        return
     after = model.update(new, places)
     assert after.shape == (61, 41)
     assert after.was_fitted(np.array([60]), np.array([40])).all()
