@@ -14,6 +14,7 @@ extern "C" void* memcpy(void*, const void*, size_t);
 #define __shared__
 #define __forceinline__ inline
 #define __restrict__
+#define __launch_bounds__(threads, blocks)
 #define __align__(n) alignas(n)
 
 struct Dim { unsigned x, y; };

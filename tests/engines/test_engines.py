@@ -144,6 +144,19 @@ def test_products(problem, dtype) -> None:
     p.close(p.engine.products(p.cells, other, 0.5, X_here), 0.5 * p.Y @ X, 4)
 
 
+@pytest.mark.parametrize("columns", [False, True])
+def test_products_by_ranges_that_no_block_keeps(emulated, columns, monkeypatch) -> None:
+    sizes = {"RANGE_BYTES": 8, "WIDE_RANGE_BYTES": 64, "MAX_PIECE_CELLS": 5}
+    for name, value in {**sizes, "MIN_RANGED_CELLS": 0, "MIN_RANGE_CELLS": 4}.items():
+        monkeypatch.setattr(work_items, name, value)
+    p = Problem(emulated, (23, 31), np.float64, False, columns)
+    ranges = p.cells.blocks.ranges
+    assert ranges.parts > 1
+    assert not ranges.is_shared
+    x, x_here = p.normal(p.others)
+    p.close(emulated.product(p.cells, p.cells.values, 0.5, x_here), 0.5 * p.Y @ x)
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 def test_scaled_products(problem, dtype) -> None:
     p = problem(dtype)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from pygeco.arrays.kinds import HOST, Array, numbers, on, once
+from pygeco.arrays.kinds import HOST, Array, on, once
 from pygeco.arrays.operators import Operator
 
 SEARCH_ROUNDING = 1e-12  # what the arithmetic of a search may lose of σ₁
@@ -106,7 +106,8 @@ class Basis:
         y: Array = x - (Q @ x) @ Q
         part = Q @ y
         with np.errstate(over="ignore"):  # `norm` and `unit` then find the sizes
-            square, rest, lost = numbers(x @ x, y @ y, part @ part)
+            squares = x @ x, y @ y, part @ part  # all on their way before the first is waited for
+            square, rest, lost = map(float, squares)
         before = math.sqrt(square)
         before = before if _plain(before) else norm(x)
         size = math.sqrt(max(0.0, rest - lost)) if rest < math.inf else math.inf

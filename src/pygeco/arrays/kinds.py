@@ -58,14 +58,6 @@ def host(x: Any) -> NDArray[Any]:
     return x.get() if foreign(x) else np.asarray(x)
 
 
-def numbers(*given: Any) -> list[float]:
-    """Single numbers of any kind, on the host; those of a device in one journey."""
-    if all(foreign(x) for x in given):
-        found: list[float] = host(np.stack(given)).tolist()
-        return found
-    return [float(x) for x in given]
-
-
 def draw_like(
     function: Callable[..., NDArray[Any]], rng: np.random.Generator, x: Array, *others: Array
 ) -> Array:

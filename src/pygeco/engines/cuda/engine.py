@@ -126,9 +126,9 @@ class Cuda(LocalEngine, TableEngine):
         items: WorkItems = cells.blocks
         sums = empty((2, items.total), cells.values)
         self._predict(cells, items, slice(0, items.total), P, Q, out, 0, sums)
-        squares, inner = host(sums.sum(axis=1))
+        totals = sums[0].sum(), sums[1].sum()  # of one row each: CuPy is slow with two
         left = zeros((cells.groups, 0), sums) if out is None else out
-        return Residuals(left, float(squares), float(inner))
+        return Residuals(left, float(totals[0]), float(totals[1]))
 
     def _predict(
         self, cells: Cells, items: WorkItems, run: slice, P: Array, Q: Array, out: Array | None,

@@ -26,7 +26,7 @@ def multiply_vector(
     out = empty(items.total, data)
     launch(
         f"matvec<{number(data)}>", threads(32 * items.total),
-        np.int64(items.total), items.starts, cells.indices, data,
+        np.int64(items.total), items.starts, items.starts[1:], cells.indices, data,
         np.float64(1.0 if items.split else scale), x, out,
     )  # fmt: skip
     return _sum_items(launch, items, out[:, None], scale)[:, 0] if items.split else out
@@ -37,12 +37,19 @@ def _multiply_ranges(
 ) -> Array:
     """The product, range by range."""
     partial, out = empty(len(ranges.starts), data), empty(cells.groups, data)
-    launch(
-        f"matvec_ranges<{number(data)}>", ((len(ranges.bases),), (BLOCK,)),
-        np.int64(ranges.numbers), np.int64(len(x)), ranges.chunks, ranges.bases, ranges.starts,
-        ranges.stops, cells.indices, data, x, partial,
-        shared=ranges.numbers * data.dtype.itemsize,
-    )  # fmt: skip
+    if ranges.is_shared:
+        launch(
+            f"matvec_ranges<{number(data)}>", ((len(ranges.bases),), (BLOCK,)),
+            np.int64(ranges.numbers), np.int64(len(x)), ranges.chunks, ranges.bases, ranges.starts,
+            ranges.stops, cells.indices, data, x, partial,
+            shared=ranges.numbers * data.dtype.itemsize,
+        )  # fmt: skip
+    else:
+        launch(
+            f"matvec<{number(data)}>", threads(32 * len(partial)),
+            np.int64(len(partial)), ranges.starts, ranges.stops, cells.indices, data,
+            np.float64(1.0), x, partial,
+        )  # fmt: skip
     launch(
         "add_ranges", threads(len(out)),
         np.int64(ranges.parts), np.int64(len(out)), ranges.first, np.float64(scale), partial, out,

@@ -12,18 +12,21 @@ from pygeco.arrays.kinds import contiguous, empty, host, zeros
 
 # An item has |E| / ITEM_COUNT cells, but at least and at most so many.
 ITEM_COUNT, MIN_ITEM_CELLS, MAX_ITEM_CELLS = 1 << 16, 256, 1 << 14
-# Bytes of the other side that a block keeps in its shared memory, the cells of a group that a range
-# of so many needs to be worth its while, and those of all groups.
-RANGE_BYTES, MIN_RANGE_CELLS, MIN_RANGED_CELLS = 3 << 15, 64, 1 << 22
+# Bytes of the other side that a block keeps in its shared memory, and that the GPU's cache keeps;
+# the cells of a group that such a range needs to be worth its while, and those of all groups.
+RANGE_BYTES, WIDE_RANGE_BYTES, MIN_RANGE_CELLS, MIN_RANGED_CELLS = 3 << 15, 1 << 24, 64, 1 << 22
 MAX_PIECE_CELLS = 1 << 11  # of a group's cells in a range that a warp takes at once
 CHUNK_COUNT, MIN_CHUNK_CELLS = 1 << 10, 1 << 15  # at most so many blocks, of so many cells at least
 
 
 class Ranges(NamedTuple):
     """Each group's cells by ranges of `numbers` of the other side, the first range of every group
-    first: what a product gathers from one range stays in a block's own memory. Piece p has the
-    cells starts[p] … stops[p] − 1. Range r of group i has the pieces first[r groups + i] …; a block
-    takes the pieces chunks[b] … chunks[b + 1] − 1, all of the range bases[b] / numbers.
+    first: what a product gathers from one range stays in a block's own memory, if `is_shared`, or
+    in the GPU's cache.
+
+    Piece p has the cells starts[p] … stops[p] − 1. Range r of group i has the pieces
+    first[r groups + i] … first[r groups + i + 1] − 1; a block takes the pieces chunks[b] …
+    chunks[b + 1] − 1, all of the range bases[b] / numbers.
     """
 
     starts: NDArray[np.int64]
@@ -33,6 +36,7 @@ class Ranges(NamedTuple):
     bases: NDArray[np.int64]
     parts: int
     numbers: int
+    is_shared: bool
 
 
 class WorkItems(NamedTuple):
@@ -68,11 +72,27 @@ def split_groups(pointers: NDArray[np.int64]) -> WorkItems:
 def ranges(
     major: NDArray[Any], minor: NDArray[Any], groups: int, others: int, itemsize: int
 ) -> Ranges | None:
-    """The ranges of sorted cells; None where cells are few, or a range has few of a group's."""
-    numbers = RANGE_BYTES // itemsize
+    """The ranges of sorted cells; None where one is enough, or a range has few of a group's."""
+    for size in (RANGE_BYTES, WIDE_RANGE_BYTES):
+        numbers = size // itemsize
+        count = -(-others // numbers)
+        if 4 * others <= 5 * numbers or len(major) < MIN_RANGED_CELLS:
+            return None
+        if len(major) >= MIN_RANGE_CELLS * groups * count:
+            return _cut(major, minor, groups, others, numbers, size == RANGE_BYTES)
+    return None
+
+
+def _cut(
+    major: NDArray[Any],
+    minor: NDArray[Any],
+    groups: int,
+    others: int,
+    numbers: int,
+    is_shared: bool,
+) -> Ranges:
+    """Sorted cells by ranges of so many numbers."""
     count = -(-others // numbers)
-    if len(major) < max(MIN_RANGED_CELLS, MIN_RANGE_CELLS * groups * count):
-        return None
     keys = major.astype(np.int64) * others + minor
     edges = np.minimum(np.arange(count + 1, like=major) * numbers, others)
     bounds = edges[:, None] + np.arange(groups, like=major) * others
@@ -88,7 +108,9 @@ def ranges(
     chunks = zeros(int(changes.sum()) + 2, starts, np.int64)
     chunks[1:-1] = np.flatnonzero(changes) + 1
     chunks[-1] = len(own)
-    return Ranges(starts, stops, first, chunks, part[chunks[:-1]] * numbers, count, numbers)
+    return Ranges(
+        starts, stops, first, chunks, part[chunks[:-1]] * numbers, count, numbers, is_shared
+    )
 
 
 def _divide(sizes: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[Any]]:

@@ -7,32 +7,32 @@ __device__ __forceinline__ double multiply_run(i64 start, i64 stop, const int* i
                                                int base) {
     double total = 0;
     for (i64 e = start + LANE; e - LANE < stop; e += 4 * WARP) {  // four loads hide their latency
-        double part[4];
+        D part[4];
 #pragma unroll
         for (int t = 0; t < 4; ++t) {
             const bool inside = e + t * WARP < stop;
-            const double d = inside ? (double)load_once(data + e + t * WARP) : 0.0;
-            part[t] = x && inside ? d * (double)x[load_once(indices + e + t * WARP) - base] : d;
+            const D d = inside ? load_once(data + e + t * WARP) : (D)0;
+            part[t] = x && inside ? d * x[load_once(indices + e + t * WARP) - base] : d;
         }
-        total += (part[0] + part[1]) + (part[2] + part[3]);
+        total += (double)((part[0] + part[1]) + (part[2] + part[3]));
     }
     return warp_sum(total);
 }
 
-// out[p] = scale * that sum over the cells of piece p.
+// out[p] = scale * that sum over the cells starts[p] ... stops[p] - 1.
 template <typename D>
-__global__ void matvec(i64 pieces, const i64* starts, const int* indices, const D* data, double scale,
-                       const D* x, double* out) {
+__global__ void matvec(i64 pieces, const i64* starts, const i64* stops, const int* indices, const D* data,
+                       double scale, const D* x, double* out) {
     const i64 p = WARP_INDEX;
     if (p >= pieces) return;
-    const double total = multiply_run(starts[p], starts[p + 1], indices, data, x, 0);
+    const double total = multiply_run(starts[p], stops[p], indices, data, x, 0);
     if (LANE == 0) out[p] = scale * total;
 }
 
-// The same over the cells starts[p] ... stops[p] - 1, whose other side is within `numbers` from the base of
-// their block on. A block keeps these numbers of x.
+// The same where the other side of the cells is within `numbers` from the base of their block on. A block
+// keeps these numbers of x.
 template <typename D>
-__global__ void matvec_ranges(i64 numbers, i64 others, const i64* chunks, const i64* bases, const i64* starts,
+__global__ void __launch_bounds__(1024, 2) matvec_ranges(i64 numbers, i64 others, const i64* chunks, const i64* bases, const i64* starts,
                               const i64* stops, const int* indices, const D* data, const D* x, double* out) {
     extern __shared__ double shared[];
     D* range = (D*)shared;
