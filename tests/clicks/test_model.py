@@ -51,3 +51,11 @@ def test_reasons_of_new_rows_add_up_to_their_scores(model, clicks, count):
 def test_new_columns_are_refused_in_a_sentence(model, clicks):
     with pytest.raises(ValueError, match="partial_fit"):
         model.fold_columns(clicks.T)
+
+
+def test_the_basis_of_the_background_is_found_once(model, clicks, monkeypatch):
+    first = model.fold_rows(clicks).coordinates
+    model.explain(3, 0, 5)
+    monkeypatch.setattr(np.linalg, "eigh", lambda *_: pytest.fail("another eigenproblem"))
+    np.testing.assert_array_equal(model.fold_rows(clicks).coordinates, first)
+    model.explain(4, 0, 5)

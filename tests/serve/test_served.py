@@ -55,7 +55,10 @@ def test_it_speaks_as_the_estimator_does(ratings) -> None:
     np.testing.assert_array_equal(ratings.model.predict(i, j), expected)
 
 
-HEAVY = "sklearn", "pandas", "scipy.linalg", "scipy.sparse", "scipy.special", "scipy.optimize"
+HEAVY = (
+    *("sklearn", "pandas", "numba"),
+    *("scipy.linalg", "scipy.sparse", "scipy.special", "scipy.optimize"),
+)
 FIRST_LIST = f"""
 import sys
 from pathlib import Path

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pygeco.arrays.kinds import host, inner, on, zeros
+from pygeco.arrays.kinds import host, on, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.clicks.attributes import AttributeMap
@@ -18,7 +18,7 @@ from pygeco.models.folding import Folded
 from pygeco.models.ranking import Reasons
 from pygeco.models.seen import Positions
 from pygeco.objectives import Entries
-from pygeco.objectives.clicks.half_sweep import sweep_rows
+from pygeco.objectives.clicks.half_sweep import Basis, find_basis, sweep_rows
 from pygeco.objectives.clicks.input import weigh_by_values
 
 
@@ -110,13 +110,13 @@ class ClickLines(FittedModel):
         return Reasons(cols[order], parts[order], 0.0)
 
     @cached_property
-    def _background(self) -> tuple[Array, Array]:
-        """Eigenvalues and vectors of Σ_j κ_j v_j v_jᵀ over all columns: each reason needs them."""
+    def basis(self) -> Basis | None:
+        """Of the background of all columns, which every new row and every reason needs.
+
+        It is found once, when first asked for; None where the squares have no share.
+        """
         part = self.squares
-        assert part is not None
-        V = part.columns
-        values, vectors = np.linalg.eigh(inner(V * part.weights[:, None], V).astype(float))
-        return values, vectors
+        return None if part is None else find_basis(self.engine, part.columns, part.weights)
 
     def _solve_rows(self, entries: Entries) -> Array:
         part, settings = self.squares, self.squares_settings
@@ -125,7 +125,12 @@ class ClickLines(FittedModel):
         weighted = weigh_by_values(entries)
         own, ridge = part.hold(weighted.by_row.counts().astype(float), settings)
         solved = sweep_rows(
-            weighted.by_row, part.columns, background=own, weights=part.weights, ridge=ridge
+            weighted.by_row,
+            part.columns,
+            background=own,
+            weights=part.weights,
+            ridge=ridge,
+            basis=self.basis if type(entries.engine) is type(self.engine) else None,
         )
         turn = on(solved.rotation.T.astype(part.turn.dtype) @ host(part.turn), solved.factor)
         return solved.factor @ turn
@@ -135,7 +140,8 @@ class ClickLines(FittedModel):
         assert part is not None
         assert settings is not None
         own, ridge = part.hold(np.array([float(len(cols))]), settings)
-        values, vectors = self._background
+        assert self.basis is not None
+        values, vectors = host(self.basis.values), host(self.basis.vectors)
         # With the system D + MᵀWM in the basis of the background, the parts are W M times its
         # inverse times the target: (I + W M D⁻¹Mᵀ)⁻¹ W M D⁻¹ t, as small as the clicks are few.
         D = own[0] * values + ridge[0]

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
-from pygeco.engines.cpu.parallel import lend
 
 MAX_LINE_BYTES = 1 << 16  # of the lines before the numbers
 BLOCK_BYTES = 1 << 24  # that are parsed at once
@@ -120,6 +119,7 @@ def _cut_lines(file: BinaryIO) -> Iterator[bytes]:
 
 def _parse_short(block: bytes, width: int) -> list[NDArray[Any]] | None:
     """The columns of a block by a kernel; None where a number has many digits or is odd."""
+    from pygeco.engines.cpu.parallel import lend
     from pygeco.engines.cpu.text_kernels import parse_lines
 
     most = block.count(b"\n") + 1

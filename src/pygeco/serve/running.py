@@ -30,6 +30,7 @@ from pygeco.serve.listing import list_rows
 from pygeco.serve.metrics import make_counters
 from pygeco.serve.protocol import make_protocol
 from pygeco.serve.reporting import Reporter
+from pygeco.serve.requests import FoldIn, Known
 from pygeco.serve.served import Served, TitleFile, open_served
 from pygeco.serve.service import Service
 from pygeco.serve.settings import Settings
@@ -168,10 +169,18 @@ async def watch(
 
 
 def warm_up(served: Served) -> None:
-    """Load the kernels of batches, once the first answers are out, before a batch needs them."""
-    rows = np.arange(min(WARM_UP_ROWS, served.model.shape[0]))
+    """Load the kernels of batches and of new people, once the first answers are out.
+
+    A model of clicks finds the basis of its background too, which takes longer than an answer may.
+    """
+    from pygeco.serve.newcomers import fold_people
+
+    rows = np.arange(min(WARM_UP_ROWS, *served.model.shape))
+    value = None if served.is_of_clicks else float(served.model.bounds[0])
+    known = [Known(item=served.name(1, rows[:1])[0], value=value)]
     try:
         list_rows(served.model, served.list_parts, rows, 1, by="auto", hides=True, allowed=None)
+        fold_people(served, [known], FoldIn(k=1, reasons=1), None)
     except Exception:
         LOG.exception("the first lists failed")
 
@@ -180,6 +189,7 @@ def prepare(copy: Path, titles: TitleFile | None) -> Served:
     """A model ready to answer at once."""
     served = open_served(copy, titles)
     _ = served.list_parts
+    warm_up(served)
     return served
 
 

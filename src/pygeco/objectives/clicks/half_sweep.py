@@ -12,6 +12,7 @@ import numpy as np
 
 from pygeco.arrays.kinds import HOST, distant
 from pygeco.arrays.low_rank import Array
+from pygeco.engines.protocol import Engine
 from pygeco.engines.values import Cells, Ridges
 
 
@@ -24,6 +25,22 @@ class Swept(NamedTuple):
     unexplained: float
 
 
+class Basis(NamedTuple):
+    """What a background asks of its columns V, whichever rows come: e, Q, and V in that basis."""
+
+    values: Array
+    vectors: Array
+    partner: Array
+    longest: float  # max_j ‖v_j‖²
+
+
+def find_basis(engine: Engine, partner: Array, weights: Array) -> Basis:
+    """The basis of C = Vᵀdiag(weights)V, where V is `partner`. O(n s² + s³)."""
+    e, Q = np.linalg.eigh(engine.weighted_gram(partner, weights))
+    turned = engine.rotate(partner, Q.astype(partner.dtype))
+    return Basis(e, Q, turned, float(np.max(np.einsum("ik,ik->i", partner, partner))))
+
+
 def sweep_rows(
     cells: Cells,
     partner: Array,
@@ -33,19 +50,20 @@ def sweep_rows(
     ridge: Array,
     start: Array | None = None,
     jitter: float = 0.0,
+    basis: Basis | None = None,
 ) -> Swept:
     """argmin over u_i of Σ w (y − ⟨u_i, v_j⟩)² + background_i u_iᵀ C u_i + ridge_i ‖u_i‖².
 
     V (n, s) is `partner` and C = Vᵀdiag(weights)V. Where background and ridge hold some row by less
     than the share `jitter` of a click, that share pulls rows to their `start`. The precision is the
-    partner's. O(|E| s² + (m + n) s²), where rows have fewer cells than s.
+    partner's. O(|E| s² + (m + n) s²), where rows have fewer cells than s; a `basis` that is known
+    spares what does not depend on the rows.
     """
     engine, s = cells.engine, partner.shape[1]
-    e, Q = np.linalg.eigh(engine.weighted_gram(partner, weights))
+    e, Q, turned, longest = basis or find_basis(engine, partner, weights)
     heaviest = float(cells.weights.max()) if len(cells.weights) else 1.0
-    click = heaviest * float(np.max(np.einsum("ik,ik->i", partner, partner)))
+    click = heaviest * longest
     hold = float(background.min()) * max(0.0, float(e[0])) + float(ridge.min())
-    turned = engine.rotate(partner, Q.astype(partner.dtype))
     if start is None:
         like = HOST if distant(partner) else partner  # columns beside rows on a cluster are here
         begin: Array = np.zeros_like(like, shape=(cells.groups, s), dtype=partner.dtype)

@@ -12,7 +12,6 @@ from pygeco.arrays.coded import encode_values
 from pygeco.arrays.kinds import contiguous, on, ones, runs
 from pygeco.arrays.low_rank import Array
 from pygeco.engines import Cells, Engine
-from pygeco.engines.cpu.cells import with_transpose
 from pygeco.errors import RepeatedCellError
 
 MIN_CODED_CELLS = 1 << 22  # from here on a byte for each value is worth a kernel of its own
@@ -66,6 +65,8 @@ def use_compressed(X: Any, engine: Engine, allow_empty: bool) -> tuple[Cells, Ce
     if len(pointers) != groups + 1 or pointers[-1] != len(y) or np.any(np.diff(pointers) < 0):
         raise ValueError("X: its index pointers do not fit its cells; build the matrix again.")
     none = y[:0]
+    from pygeco.engines.cpu.cells import with_transpose  # kernels: who only asks a model has none
+
     one, other = with_transpose(pointers, X.indices, _compact(y, engine), none, others, engine)
     return (one, other) if X.format == "csr" else (other, one)
 
