@@ -36,28 +36,30 @@ def _call_c(builder: Any, name: str, result: Any, *values: Any) -> Any:
     return builder.call(builder.inttoptr(address, kind.as_pointer()), values)
 
 
-def _unbox(context: Any, builder: Any, kind: Any, given: Any, owners: list[Any]) -> Any:
-    """The value of an object; who keeps the memory of an array goes to the owners."""
+def _unbox(context: Any, builder: Any, kind: Any, given: Any, place: Any) -> list[Any]:
+    """Put the value of an object to its place; where those are that keep the memory of arrays."""
     if isinstance(kind, types.BaseTuple):
-        items = [
-            _call_c(builder, "PyTuple_GetItem", _PLACE, given, ir.Constant(_I64, k))
-            for k in range(len(kind.types))
-        ]
-        pairs = zip(kind.types, items, strict=True)
-        own = [_unbox(context, builder, *pair, owners) for pair in pairs]
-        return context.make_tuple(builder, kind, own)
+        owners = []
+        for k, part in enumerate(kind.types):
+            item = _call_c(builder, "PyTuple_GetItem", _PLACE, given, _I64(k))
+            inside = builder.gep(place, [_I32(0), _I32(k)])
+            owners += _unbox(context, builder, part, item, inside)
+        return owners
     if isinstance(kind, types.Array):
-        array = context.make_array(kind)(context, builder)
-        place = builder.bitcast(array._getpointer(), _PLACE)
-        _call_c(builder, "adapt_ndarray_from_python", _I32, given, place)
-        owners.append(builder.bitcast(array.meminfo, _PLACE))
-        return array._getvalue()
+        raw = builder.bitcast(place, _PLACE)
+        _call_c(builder, "adapt_ndarray_from_python", _I32, given, raw)
+        return [builder.gep(place, [_I32(0), _I32(0)])]
+    builder.store(_unbox_number(builder, kind, given), place)
+    return []
+
+
+def _unbox_number(builder: Any, kind: Any, given: Any) -> Any:
     if isinstance(kind, types.Float):
         number = _call_c(builder, "PyFloat_AsDouble", _DOUBLE, given)
         return number if kind.bitwidth == 64 else builder.fptrunc(number, ir.FloatType())
     if isinstance(kind, types.Boolean):
         truth = _call_c(builder, "PyObject_IsTrue", _I32, given)
-        return builder.icmp_signed("!=", truth, ir.Constant(_I32, 0))
+        return builder.icmp_signed("!=", truth, _I32(0))
     number = _call_c(builder, "PyLong_AsLongLong", _I64, given)
     return number if kind.bitwidth == 64 else builder.trunc(number, ir.IntType(kind.bitwidth))
 
@@ -77,12 +79,14 @@ def _write_part(context: Any, module: Any, kinds: tuple[Any, ...], bound: Any) -
     function.linkage = "internal"
     builder = ir.IRBuilder(function.append_basic_block())
     place, part = convention.get_arguments(function)
-    held = builder.load(builder.inttoptr(place, bound.as_pointer()))
-    address, *given = cgutils.unpack_tuple(builder, held)
+    held = builder.inttoptr(place, bound.as_pointer())
+    address, *given = (
+        builder.load(builder.gep(held, [_I32(0), _I32(k)])) for k in range(len(kinds) + 1)
+    )
     status = _call(context, builder, address, [types.int64, *kinds], [part, *given])
     with cgutils.if_unlikely(builder, status.is_error):
         convention.return_status_propagate(builder, status)
-    builder.ret(ir.Constant(_I32, 0))
+    builder.ret(_I32(0))
     return function
 
 
@@ -95,25 +99,26 @@ def _write_launch(context: Any, module: Any, kinds: tuple[Any, ...]) -> None:
     function = ir.Function(module, kind, "launch")
     builder = ir.IRBuilder(function.append_basic_block())
     address, runner, objects, count, threads = function.args
-    owners: list[Any] = []
-    given = _unbox(context, builder, types.Tuple(kinds), objects, owners)
-    values = [address, *cgutils.unpack_tuple(builder, given)]
-    bound = ir.LiteralStructType([value.type for value in values])
-    part = _write_part(context, module, kinds, bound)
+    bound = ir.LiteralStructType([_I64, *map(context.get_value_type, kinds)])
     place, counter = cgutils.alloca_once(builder, bound), cgutils.alloca_once(builder, _I64)
-    builder.store(cgutils.make_anonymous_struct(builder, values, bound), place)
-    builder.store(ir.Constant(_I64, 0), counter)
+    builder.store(address, builder.gep(place, [_I32(0), _I32(0)]))
+    builder.store(_I64(0), counter)
+    owners = []
+    for k, one in enumerate(kinds):
+        given = _call_c(builder, "PyTuple_GetItem", _PLACE, objects, _I64(k))
+        owners += _unbox(context, builder, one, given, builder.gep(place, [_I32(0), _I32(k + 1)]))
+    part = _write_part(context, module, kinds, bound)
     addresses = [builder.ptrtoint(x, _I64) for x in (part, place, counter)]
     status = _call(context, builder, runner, [types.int64] * 5, [*addresses, count, threads])
     for owner in owners:
-        _call_c(builder, "MemInfo_release", ir.VoidType(), owner)
+        _call_c(builder, "MemInfo_release", ir.VoidType(), builder.load(owner))
     failure = builder.ptrtoint(status.excinfoptr, _I64)
-    builder.ret(builder.select(status.is_error, failure, ir.Constant(_I64, 0)))
+    builder.ret(builder.select(status.is_error, failure, _I64(0)))
 
 
 @cache
 def _make_engine() -> Any:
-    machine = binding.Target.from_default_triple().create_target_machine(opt=1, jit=True)
+    machine = binding.Target.from_default_triple().create_target_machine(opt=0, jit=True)
     return binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
 
 
