@@ -1,5 +1,6 @@
 # make demo   sets up .venv and runs the main job on synthetic ratings
 # make test   sets up .venv and runs lint, types and all tests
+# make check  all tests, without lint and types
 # make quick  lint, types and a minute of tests, for every save
 # make soak   the tests of trust in their long form, at most an hour; prints what was tried
 # make supply licenses, vulnerabilities, reproducible builds, a bare install; part of make soak

@@ -18,8 +18,8 @@ def test_what_is_to_be_changed_is_where_the_map_says(file, name) -> None:
     assert re.search(rf"^(def|class) {name}\b", text, re.MULTILINE)
 
 
-def test_there_are_twelve_places() -> None:
-    assert len(PLACES) == 12
+def test_there_are_twelve_places_at_least() -> None:
+    assert len(PLACES) >= 12
 
 
 def test_every_room_is_on_the_map() -> None:
