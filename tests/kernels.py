@@ -12,11 +12,12 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from pygeco import Entries
+from pygeco import Entries, ImplicitCompletion, MatrixCompletion
 from pygeco.cli.warming import plan_fits
 from pygeco.data import make_ratings
+from pygeco.engines.cpu.largest import find_largest_products
 from pygeco.engines.dask import sweeps
-from pygeco.engines.values import Ridges
+from pygeco.engines.values import Largest, Ridges
 
 
 def compile_for(dtype: str) -> None:
@@ -41,10 +42,22 @@ def columns(entries: Entries, fixed: np.ndarray, start: np.ndarray) -> None:
     sweeps.solve_columns(tables, start, rest, False, False)
 
 
+def compile_lists() -> None:
+    """A model of clicks, and lists for many rows."""
+    gc.disable()
+    cells = make_ratings((60, 40), 1_000)
+    ImplicitCompletion(2, share=0.5, random_state=0).fit(cells[:2]).recommend([0], 3)
+    MatrixCompletion(2, random_state=0).fit(cells).recommend(np.arange(60), 5)
+    left, right = np.ones((2, 2), np.float32), np.ones((9, 2), np.float32)
+    hidden = (np.array([0, 1, 2]), np.array([0, 1], np.int32))
+    find_largest_products(Largest(left, right, np.arange(2), (hidden,), None, 3))
+
+
 def main() -> None:
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
-        for _ in pool.map(compile_for, ("float32", "float64")):
-            pass
+        jobs = [pool.submit(compile_for, dtype) for dtype in ("float32", "float64")]
+        for job in (*jobs, pool.submit(compile_lists)):
+            job.result()
 
 
 if __name__ == "__main__":
