@@ -94,6 +94,7 @@ def synthetic(shape: tuple[int, int], cells: int, seed: int = 0) -> tuple[Any, .
 def agreement() -> dict[str, Any]:
     """The worst relative difference of the objective at any rank, and whether bits repeat."""
     data = make_ratings((600, 400), 30_000)
+    exact = make_ratings((600, 400), 30_000, dtype=np.float64)
     labels = (*data[:2], np.where(data.values > 3.4, 1.0, -1.0), data.shape)
     rng = np.random.default_rng(0)
     table = rng.standard_normal((200, 3)) @ rng.standard_normal((3, 150))
@@ -102,7 +103,8 @@ def agreement() -> dict[str, Any]:
         "core": (Entries, data, Solver(), None, {}),
         "sweep": (Entries, data, Solver(correction="sweep"), None, {}),
         "diagonal": (Entries, data, Solver(correction="diagonal"), None, {}),
-        "paper": (Entries, data, Solver.paper(), None, {}),
+        # In single precision the signs that it alternates over may turn on the last bit.
+        "paper": (Entries, exact, Solver.paper(), None, {}),
         "ridge, weighted": (Entries, data, Solver(), Ridge(1e-3, 0.5), {}),
         "trace, sweeps": (Entries, data, Solver(correction="sweep"), Trace(1e-3), {}),
         "huber": (Entries, data, Solver(), None, {"loss": "huber"}),
@@ -147,7 +149,7 @@ def passes() -> dict[str, Any]:
         seconds = timed(lambda cells=cells, x=x: engine.product(cells, cells.values, 1.0, x), 9)
         share = 8 * CELLS / seconds / found["copy"]
         found[name] = {"seconds": seconds, "share": share}
-        show(f"{name}, 1e8 cells", f"{1e3 * seconds:.3f} ms, {100 * share:.0f} % of a copy", "50 %")
+        show(f"{name}, 1e8 cells", f"{1e3 * seconds:.3f} ms, {100 * share:.0f} % of a copy", "60 %")
     for side, cells, other in (("row", entries.by_row, 1), ("column", entries.by_col, 0)):
         for s in (16, 32, 64):
             partner = cp.random.default_rng(2).standard_normal((NETFLIX[other], s), np.float32)
@@ -203,11 +205,11 @@ def path_of(shape: tuple[int, int], cells: int, rank: int, wanted: str) -> dict[
 
 
 def netflix() -> dict[str, Any]:
-    return path_of(NETFLIX, CELLS, 50, "5 s")
+    return path_of(NETFLIX, CELLS, 50, "2.5 s")
 
 
 def billion() -> dict[str, Any]:
-    return path_of((10_000_000, 1_000_000), 1_000_000_000, 20, "60 s")
+    return path_of((10_000_000, 1_000_000), 1_000_000_000, 20, "10 s")
 
 
 def movielens() -> dict[str, Any] | None:
@@ -225,11 +227,12 @@ def movielens() -> dict[str, Any] | None:
         found[engine] = {"seconds": seconds, "test": -model.score(test), "rank": model.rank_}
     values = [f"{found[e]['seconds']:.3f} s, RMSE {found[e]['test']:.5f}" for e in ("cuda", "cpu")]
     show("MovieLens-1M, default fit", values[0], f"0.3 s; CPU: {values[1]}")
-    sampled = MatrixCompletion(posterior=30, random_state=0, engine="cuda")
-    found["posterior"] = {"seconds": timed(lambda: sampled.fit(train), 1)}
-    found["posterior"]["test"] = -sampled.score(test)
-    value = f"{found['posterior']['seconds']:.2f} s, RMSE {found['posterior']['test']:.5f}"
-    show("MovieLens-1M, posterior=30", value)
+    for pattern in ("auto", False):
+        sampled = MatrixCompletion(posterior=60, pattern=pattern, random_state=0, engine="cuda")
+        seconds = timed(lambda sampled=sampled: sampled.fit(train), 1)
+        found[f"posterior, pattern={pattern}"] = {"seconds": seconds, "test": -sampled.score(test)}
+        value = f"{seconds:.2f} s, RMSE {-sampled.score(test):.5f}"
+        show(f"MovieLens-1M, posterior=60, pattern={pattern}", value, "1 s")
     return found
 
 

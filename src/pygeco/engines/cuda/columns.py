@@ -13,7 +13,6 @@ from pygeco.arrays.kinds import contiguous, empty, host, on
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.columns import ColumnSteps, Moments, Rows, split_key
 from pygeco.engines.cuda.launch import Launcher, Shape, threads
-from pygeco.engines.cuda.products import add_parts
 
 PART_ROWS = 32  # that a warp takes; each part has sums of its own
 
@@ -35,14 +34,14 @@ class CudaColumnSteps(ColumnSteps):
         self, X: Array, R: Array, P: Array, Q: Array, scale: Array, lengths: Array
     ) -> tuple[Array, Array, Array]:
         R, Q = (contiguous(x, np.float32) for x in (R, Q))
-        return X, R, self._sum("descend", P, X, R, P, Q, scale, on(lengths, P, float))
+        return X, R, self._sum("descend", P, X, R, P, Q, scale, contiguous(lengths, float))
 
     def measure(self, R: Array, scale: Array) -> Array:
         return self._sum("measure", R, contiguous(R, np.float32), scale)
 
     def turn(self, R: Array, P: Array, scale: Array, ratios: Array) -> Array:
         if P.size:
-            self.launch("turn", *_cut(P), R, P, scale, on(ratios, P, float))
+            self.launch("turn", *_cut(P), R, P, scale, contiguous(ratios, float))
         return P
 
     def draw_normals(self, key: int, shape: tuple[int, int], like: Array) -> Array:
@@ -80,7 +79,10 @@ class CudaColumnSteps(ColumnSteps):
         partial = empty((parts, k), P)
         if k:
             self.launch(name, shape, *sizes, *given, partial)
-        return add_parts(self.launch, partial)
+        out = empty(k, P)
+        if k:
+            self.launch("add_columns", threads(32 * k), np.int64(parts), np.int32(k), partial, out)
+        return out
 
 
 def _cut(P: Array) -> tuple[Shape, np.int64, np.int32, np.int64]:

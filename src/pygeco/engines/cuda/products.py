@@ -112,15 +112,3 @@ def _sum_items(
             partial, out,
         )  # fmt: skip
     return out
-
-
-def add_parts(launch: Launcher, partial: Array, scale: float = 1.0) -> Array:
-    """Rows of numbers in double precision, added in order."""
-    parts, size = partial.shape
-    out = empty(size, partial)
-    if size:
-        launch(
-            "add_parts", threads(size),
-            np.int64(parts), np.int64(size), np.float64(scale), partial, out,
-        )  # fmt: skip
-    return out

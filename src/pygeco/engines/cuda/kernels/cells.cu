@@ -100,15 +100,6 @@ __global__ void add_pieces(i64 groups, const i64* first, int columns, double sca
     out[at] = (T)(pull ? total - (double)pull[i] * shift[c] : total);
 }
 
-// out[i] = scale * sum of partial[p, i] over the parts, in order.
-__global__ void add_parts(i64 parts, i64 size, double scale, const double* partial, double* out) {
-    const i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= size) return;
-    double total = 0;
-    for (i64 p = 0; p < parts; ++p) total += partial[p * size + i];
-    out[i] = scale * total;
-}
-
 // z = <P_i, Q_j> for the cells of pieces begin ... begin + pieces - 1; groups[p] is the group of a piece.
 // Without values out[e - base] = z. Else out = w (z - y), if there is an out, and sums[p] gets the sum of
 // w (z - y)^2, sums[all + p] that of w (z - y) z. Eight lanes share eight cells, each takes four of the s

@@ -68,3 +68,13 @@ __global__ void stack_rows(i64 size, int d, int width, const float* factor, cons
     }
     out[at] = some[i] ? x : 0.0;
 }
+
+// out[c] = sum of partial[p, c] over the parts, by a warp: always in the same order.
+__global__ void add_columns(i64 parts, int k, const double* partial, double* out) {
+    const i64 c = WARP_INDEX;
+    if (c >= k) return;
+    double total = 0;
+    for (i64 p = LANE; p < parts; p += WARP) total += partial[p * k + c];
+    total = warp_sum(total);
+    if (LANE == 0) out[c] = total;
+}
