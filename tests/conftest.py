@@ -26,7 +26,8 @@ SLOW = (
     "engines/dask/test_engine.py", "test_docs.py",
     "trust/test_reproducible.py", "engines/test_engines.py", "algorithm/test_measured_paths.py",
     "cli/test_streams.py", "estimators/test_feature_model.py", "objectives/dense/test_objective.py",
-    "experiments/test_figure1.py", "algorithm/test_solver.py", "trust/test_load.py",
+    "serve/test_browser.py", "experiments/test_figure1.py", "algorithm/test_solver.py",
+    "trust/test_load.py",
     "test_bench.py", "trust/test_disk.py", "reports/test_browser.py", "trust/test_kill.py",
     "trust/test_laws.py", "test_gallery.py", "bayes/test_sampling.py",
     "bayes/test_evidence_robust.py",
@@ -35,7 +36,8 @@ SLOW = (
     "estimators/test_sklearn.py", "algorithm/corrections/test_sweep.py",
 )  # fmt: skip
 
-# Tests that fork from one process, which takes seconds to start: they go to one worker of xdist.
+# Tests that fork from one process or ask the same models go to one worker of xdist, which makes
+# these once.
 TOGETHER = {
     "clusters": (
         "tests/engines/dask/", "tests/io/partitioned/",
@@ -45,6 +47,7 @@ TOGETHER = {
         "tests/cli/test_console.py", "tests/cli/test_streams.py", "tests/cli/test_watching.py",
         "tests/trust/test_disk.py",
     ),
+    "served models": ("tests/serve/",),
 }  # fmt: skip
 
 

@@ -18,8 +18,9 @@ def home(tmp_path, monkeypatch):
     (folder / "ub.test").write_text("\n".join(lines[1000:]))
     monkeypatch.setenv("PYGECO_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    for name, few in (("JS_RANK", 4), ("GECO_RANK", 4), ("RANKS", (1, 3)), ("PATIENCE", 3)):
-        monkeypatch.setattr(methods, name, few)
+    few = {"JS_RANK": 4, "GECO_RANK": 4, "SOFT_RANK": 6, "SVT_RANK": 6, "RANKS": (1, 3)}
+    for name, value in {**few, "PATIENCE": 3}.items():
+        monkeypatch.setattr(methods, name, value)
     figure1._halves.cache_clear()
     yield tmp_path
     figure1._halves.cache_clear()
