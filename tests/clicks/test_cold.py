@@ -10,7 +10,7 @@ from pygeco import Entries
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.clicks.cold import hold_out_lines, pick_sure
 from pygeco.clicks.fitting import fit_clicks
-from pygeco.clicks.settings import SpectralSettings
+from pygeco.clicks.settings import GivenAttributes, SpectralSettings
 
 
 def describe(groups, count):
@@ -54,6 +54,21 @@ def test_attributes_that_tell_are_used(found):
     tried = scores_of(found, "row attributes")
     chosen = found.model.row_map.settings
     assert tried[chosen.weight, chosen.pull] > 1.1 * tried[chosen.weight, 0.0]
+
+
+def test_what_is_given_is_not_tried(case, found):
+    clicks, group, kind = case
+    told = describe(group, 4), describe(kind, 4)
+    given = GivenAttributes(weight=0.5), GivenAttributes(pull=7.0)
+    settings = {"spectral": SpectralSettings(8, 0.3, 0.3, 1.0), "squares": None, "told": told}
+    other = fit_clicks(clicks, attributes=given, **settings)
+    rows, columns = other.model.row_map.settings, other.model.column_map.settings
+    assert rows.weight == 0.5
+    assert columns.pull == 7.0
+    assert columns.weight == found.model.column_map.settings.weight
+    families = {trial.family for trial in other.trials}
+    assert families >= {"new columns", "row attributes"}
+    assert not families & {"new rows", "column attributes"}
 
 
 def test_attributes_that_tell_nothing_change_no_list(case):

@@ -155,6 +155,9 @@ def test_score_is_the_ndcg_of_lists(pairs):
         ({"share": 2}, "share: expected"),
         ({"counts": "some"}, "counts: unknown"),
         ({"spectral": 3}, "spectral: expected"),
+        ({"attribute_settings": {"pull": -1}}, "attribute_settings: pull must be ≥ 0"),
+        ({"attribute_settings": {"size": 1}}, "attribute_settings: unknown settings"),
+        ({"attribute_settings": (1, 2, 3)}, "attribute_settings: expected one, or a pair"),
     ],
 )
 def test_bad_settings_are_named(pairs, settings, words):
@@ -200,6 +203,16 @@ def test_ids_without_clicks_are_placed_by_attributes(pairs, informed, model):
     assert set((best.columns - 100) % 4) == {2}
     dense = informed.factors_.to_dense()[:120, :40]
     assert np.allclose(dense, model.factors_.to_dense(), atol=0.05 * np.abs(dense).max())
+
+
+def test_attributes_count_as_much_as_is_said(pairs, described):
+    wanted = {"weight": 0.2, "pull": 5.0}
+    model = ImplicitCompletion(attribute_settings=(wanted, False), **FIXED)
+    model.fit(frame(pairs), row_attributes=described[0], column_attributes=described[1])
+    choice = model.choice_
+    assert (choice.row_attributes.weight, choice.row_attributes.pull) == (0.2, 5.0)
+    assert (choice.column_attributes.weight, choice.column_attributes.pull) == (0.0, 0.0)
+    assert model.model_.column_map.is_silent
 
 
 def test_new_rows_and_columns_are_listed_by_attributes(informed):

@@ -13,7 +13,7 @@ import numpy as np
 
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.operators import Operator
-from pygeco.engines.columns import steps_of
+from pygeco.engines.columns import DOUBLE, ColumnSteps, steps_of
 
 PATTERN, TABLE = "pattern", "table"  # sources of groups: the known cells, or what was given
 Blocks = tuple[Array, ...]  # one array (F_g, k) a group
@@ -66,12 +66,13 @@ def solve_ridge(
     D is the diagonal `there` (m, 1): one for rows with data, else zero; or weights of the rows.
 
     Each column is preconditioned by the diagonal, and all are stepped together until the largest
-    residual, by that measure, has fallen to `tolerance` of its right side. O(|X| k) a step.
+    residual, by that measure, has fallen to `tolerance` of its right side. O(|X| k) a step, in the
+    precision of the right sides.
     """
     whole = isinstance(there, np.ndarray) and bool(np.all(there == 1))
     scale = tuple(
-        (1.0 / (group.diagonal + weight)).astype(np.float32)
-        for group, weight in zip(groups, weights, strict=True)
+        (1.0 / (group.diagonal + weight)).astype(b.dtype)
+        for group, weight, b in zip(groups, weights, right, strict=True)
     )
 
     def apply(P: Blocks) -> tuple[Blocks, Array]:
@@ -79,11 +80,11 @@ def solve_ridge(
         found = multiply(groups, P)
         parts = multiply_transposed(groups, found if whole else there * found)
         return _collect(
-            steps_of(q).add_multiple(q, p, weight)
+            _steps_of(q).add_multiple(q, p, weight)
             for q, p, weight in zip(parts, P, weights, strict=True)
         )
 
-    x: Blocks = tuple(steps_of(b).take(b) for b in start)
+    x: Blocks = tuple(_steps_of(b).take(b) for b in start)
     r: Blocks = tuple(b - a for b, a in zip(right, apply(x)[0], strict=True))
     goal = tolerance**2 * _measure(right, scale)
     size = _measure(r, scale)
@@ -94,14 +95,18 @@ def solve_ridge(
         q, products = apply(p)
         lengths = size / np.maximum(products, 1e-30)
         stepped = [
-            steps_of(parts[0]).descend(*parts, lengths)
+            _steps_of(parts[0]).descend(*parts, lengths)
             for parts in zip(x, r, p, q, scale, strict=True)
         ]
         x, r = (tuple(part[k] for part in stepped) for k in (0, 1))
         before, size = size, _sum(part[2] for part in stepped)
         ratios = size / np.maximum(before, 1e-30)
-        p = tuple(steps_of(b).turn(b, a, s, ratios) for b, a, s in zip(r, p, scale, strict=True))
+        p = tuple(_steps_of(b).turn(b, a, s, ratios) for b, a, s in zip(r, p, scale, strict=True))
     return x
+
+
+def _steps_of(x: Array) -> ColumnSteps:
+    return DOUBLE if x.dtype == np.float64 else steps_of(x)
 
 
 def _measure(R: Blocks, scale: Blocks) -> Array:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pygeco.arrays.low_rank import Array
+from pygeco.arrays.operators import Operator
 from pygeco.bayes.attributes import AttributeValues
+from pygeco.bayes.ridge import TABLE, RidgeGroup, solve_ridge
 from pygeco.clicks.settings import AttributeSettings
 from pygeco.models.seen import Positions
 
 MAX_STEPS = 200  # of conjugate gradients
-TOLERANCE = 1e-6  # of the right-hand side: what may be left of it
+TOLERANCE = 1e-6  # of the right sides: what may be left of them
 
 # Attributes of rows and of columns, None where there are none.
 Told = tuple[AttributeValues | None, AttributeValues | None]
@@ -83,27 +86,37 @@ def fit_map(
     return AttributeMap(center, level, weights, settings)
 
 
-def _solve_ridge(X: Any, center: Array, Y: Array, ridge: float) -> Array:
-    """(Z ᵀZ + ridge I)⁻¹ Z ᵀY with Z = X − 1 centerᵀ, by conjugate gradients, all columns at once.
+@dataclass(frozen=True, eq=False)
+class CenteredTable(Operator):
+    """Z = X − 1 centerᵀ, in double precision, never formed."""
 
-    Never forms Z. O(steps nnz(X) r).
-    """
-    scale = np.asarray(X.multiply(X).sum(axis=0)).ravel() - len(Y) * center**2
-    inverse = 1 / (np.maximum(scale, 0) + ridge)[:, None]
-    found = np.zeros((X.shape[1], Y.shape[1]))
-    left = X.T @ Y - np.outer(center, Y.sum(axis=0))
-    least = TOLERANCE**2 * np.sum(left**2, axis=0)
-    step = inverse * left
-    size = np.sum(left * step, axis=0)
-    for _ in range(MAX_STEPS):
-        if np.all(np.sum(left**2, axis=0) <= least):
-            break
-        spread = X @ step - center @ step
-        moved = X.T @ spread - np.outer(center, spread.sum(axis=0)) + ridge * step
-        length = size / np.maximum(np.sum(step * moved, axis=0), np.finfo(float).tiny)
-        found += length * step
-        left -= length * moved
-        turned = inverse * left
-        size, before = np.sum(left * turned, axis=0), size
-        step = turned + size / np.maximum(before, np.finfo(float).tiny) * step
+    X: Any
+    center: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        m, n = self.X.shape
+        return m, n
+
+    def matmat(self, X: Array) -> Array:
+        return np.asarray(self.X @ X - self.center @ X)
+
+    def rmatmat(self, Y: Array) -> Array:
+        return np.asarray(self.X.T @ Y - np.outer(self.center, Y.sum(axis=0)))
+
+
+def _solve_ridge(X: Any, center: Array, Y: Array, ridge: float) -> Array:
+    """(Z ᵀZ + ridge I)⁻¹ Z ᵀY with Z = X − 1 centerᵀ. O(steps nnz(X) r)."""
+    Z = CenteredTable(X, center)
+    squares = np.asarray(X.multiply(X).sum(axis=0)).ravel() - len(Y) * center**2
+    group = RidgeGroup(TABLE, TABLE, Z, np.maximum(squares, 0), center)
+    (found,) = solve_ridge(
+        [group],
+        [ridge],
+        (Z.rmatmat(Y),),
+        (np.zeros((X.shape[1], Y.shape[1])),),
+        there=np.ones((len(Y), 1)),
+        tolerance=TOLERANCE,
+        max_iter=MAX_STEPS,
+    )
     return found

@@ -16,7 +16,7 @@ from pygeco.clicks.attributes import Told, fit_map
 from pygeco.clicks.informing import Wishes, move_lines
 from pygeco.clicks.judging import HELD_SHARE, MAX_JUDGED_ROWS, Judge
 from pygeco.clicks.search import MIN_GAIN, Search
-from pygeco.clicks.settings import AttributeSettings
+from pygeco.clicks.settings import AttributeSettings, GivenAttributes
 from pygeco.models.seen import Positions, Seen, sort_cells
 from pygeco.objectives import Entries
 
@@ -28,6 +28,7 @@ MIN_SURENESS = 2.0  # standard errors of the mean gain that attributes must brin
 # The factors of the chosen settings, fitted to these clicks.
 Fit = Callable[[Entries], LowRank]
 Tried = tuple[AttributeSettings, ...]
+Given = tuple[GivenAttributes, GivenAttributes]  # of rows, and of columns
 Scores = NDArray[np.float64]  # the nDCG of each try in each judged row
 
 
@@ -39,20 +40,32 @@ class ColdSplit(NamedTuple):
     columns: NDArray[np.bool_]
 
 
+def start_attributes(told: Told, given: Given) -> Wishes:
+    """What is given for each side that has attributes, and elsewhere where a search starts."""
+    rows, columns = (
+        None if values is None else own.start(side)
+        for side, values, own in zip(SIDES, told, given, strict=True)
+    )
+    return rows, columns
+
+
 def choose_attributes(
-    search: Search, entries: Entries, split_factors: LowRank, told: Told, fit: Fit
+    search: Search, entries: Entries, split_factors: LowRank, told: Told, fit: Fit, given: Given
 ) -> Wishes:
-    """The weight of each side's attributes by lines that a fit does not see, then their pull."""
-    split = hold_out_lines(entries, told, search.seed)
-    wishes: list[AttributeSettings | None] = [
-        None if values is None else AttributeSettings(side=side)
-        for side, values in zip(SIDES, told, strict=True)
-    ]
+    """The weight of each side's attributes by lines that a fit does not see, then their pull.
+
+    What is `given` stays as it is.
+    """
+    wishes = list(start_attributes(told, given))
+    is_open = any(
+        wish is not None and own.weight is None for wish, own in zip(wishes, given, strict=True)
+    )
+    split = hold_out_lines(entries, told, search.seed) if is_open else None
     if split is not None and not search.is_stopped:
         factors = fit(split.fit)
         for side, judge_side in enumerate((_try_rows, _try_columns)):
             wish, values = wishes[side], told[side]
-            if wish is None or values is None:
+            if wish is None or values is None or given[side].weight is not None:
                 continue
             tried = tuple(replace(wish, weight=weight) for weight in WEIGHTS)
             scores = judge_side(entries, split, factors, told, tried)
@@ -60,7 +73,7 @@ def choose_attributes(
                 for one, score in zip(tried, scores.mean(axis=1), strict=True):
                     search.note(f"new {SIDES[side]}s", one, float(score))
                 wishes[side] = tried[pick_sure(scores)]
-    return _choose_pulls(search, split_factors, told, (wishes[0], wishes[1]))
+    return _choose_pulls(search, split_factors, told, (wishes[0], wishes[1]), given)
 
 
 def hold_out_lines(entries: Entries, told: Told, seed: int) -> ColdSplit | None:
@@ -130,7 +143,9 @@ def _make_judge(
     return Judge(judged, held, nothing, (m, width))
 
 
-def _choose_pulls(search: Search, factors: LowRank, told: Told, wishes: Wishes) -> Wishes:
+def _choose_pulls(
+    search: Search, factors: LowRank, told: Told, wishes: Wishes, given: Given
+) -> Wishes:
     """How far attributes move lines that have clicks, by clicks held out of those."""
     counts = [host(own) for own in search.split.fit.counts()]
     lines = [host(factors.left), host(factors.V)]
@@ -138,12 +153,16 @@ def _choose_pulls(search: Search, factors: LowRank, told: Told, wishes: Wishes) 
     for side, (values, wish) in enumerate(zip(told, wishes, strict=True)):
         if values is None or wish is None or not wish.weight or search.is_stopped:
             continue
-        tried = tuple(replace(wish, pull=pull) for pull in PULLS)
+        pulls = PULLS if given[side].pull is None else (wish.pull,)
+        tried = tuple(replace(wish, pull=pull) for pull in pulls)
         found_map = fit_map(values, counts[side], lines[side], wish)
         moved = [
             move_lines(found_map._replace(settings=one), values, counts[side], lines[side])
             for one in tried
         ]
+        if len(tried) == 1:
+            lines[side] = moved[0]
+            continue
         scores = _judge_moved(search, lines, moved, side)
         for one, score in zip(tried, scores.mean(axis=1), strict=True):
             search.note(f"{SIDES[side]} attributes", one, float(score))

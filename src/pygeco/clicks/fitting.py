@@ -12,8 +12,8 @@ from pygeco.arrays.kinds import contiguous, inner, on, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.clicks.attributes import Told
 from pygeco.clicks.cluster import ClickClusterModel
-from pygeco.clicks.cold import choose_attributes
-from pygeco.clicks.informing import Wishes, inform
+from pygeco.clicks.cold import Given, choose_attributes, start_attributes
+from pygeco.clicks.informing import inform
 from pygeco.clicks.judging import hold_out_clicks
 from pygeco.clicks.lines import SpectralPart, SquaresPart
 from pygeco.clicks.model import ClickModel
@@ -24,7 +24,7 @@ from pygeco.clicks.search import (
     Found,
     Search,
 )
-from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+from pygeco.clicks.settings import GivenAttributes, SpectralSettings, SquaresSettings
 from pygeco.clicks.spectral import (
     SpectralFactors,
     find_spectrum,
@@ -72,14 +72,16 @@ def fit_clicks(
     seed: int = 0,
     tell: Callable[[ClickTrial], object] = lambda trial: None,
     told: Told = (None, None),
+    attributes: Given = (GivenAttributes(), GivenAttributes()),  # noqa: B008
 ) -> FittedClicks:
     """The model of clicks, whose weights are the values of the entries.
 
     None for a family leaves it out, and None within its settings, or for the share of the squares
-    in the scores, leaves that to held-out clicks. `told` are attributes of rows and of columns.
+    in the scores, leaves that to held-out clicks. `told` are attributes of rows and of columns, and
+    `attributes` how much these count.
     """
     search = _start_search(entries, spectral, squares, share, seed, tell)
-    wishes: Wishes = (None, None)
+    wishes = start_attributes(told, attributes)
     if search is None:
         chosen = _take_defaults(entries, spectral, squares, share)
     else:
@@ -87,7 +89,12 @@ def fit_clicks(
         if any(values is not None for values in told):
             factors, _ = _blend(*parts, chosen.share)
             wishes = choose_attributes(
-                search, entries, factors, told, lambda some: fit_chosen(some, chosen, seed).factors
+                search,
+                entries,
+                factors,
+                told,
+                lambda some: fit_chosen(some, chosen, seed).factors,
+                attributes,
             )
     model = fit_chosen(entries, chosen, seed)
     if isinstance(model, ClickModel):

@@ -125,3 +125,23 @@ class AttributeSettings:
     weight: float = 0.03
     pull: float = 0.0
     side: str = "row"
+
+
+@dataclass(frozen=True)
+class GivenAttributes(_Settings):
+    """Those of one side as they are given; None is chosen by held-out clicks."""
+
+    weight: float | None = None
+    pull: float | None = None
+
+    def start(self, side: str) -> AttributeSettings:
+        """What is given, and elsewhere what a search starts from."""
+        default = AttributeSettings(side=side)
+        weight = default.weight if self.weight is None else float(self.weight)
+        return AttributeSettings(weight, default.pull if self.pull is None else self.pull, side)
+
+    def check(self, name: str) -> None:
+        super().check(name)
+        for part, x in (("weight", self.weight), ("pull", self.pull)):
+            if x is not None and x < 0:
+                raise ValueError(f"{name}: {part} must be ≥ 0, not {x!r}.")

@@ -82,7 +82,25 @@ class ColumnSteps:
         return measure_moments(X, np.column_stack([rows.variance, rows.bias_variance])[some])
 
 
+class DoubleSteps(ColumnSteps):
+    """In double precision, on NumPy's arrays."""
+
+    def add_multiple(self, Q: Array, P: Array, weight: float) -> tuple[Array, Array]:
+        found = Q + weight * P
+        return found, sum_columns(P * found)
+
+    def descend(
+        self, X: Array, R: Array, P: Array, Q: Array, scale: Array, lengths: Array
+    ) -> tuple[Array, Array, Array]:
+        X, R = X + lengths * P, R - lengths * Q
+        return X, R, self.measure(R, scale)
+
+    def turn(self, R: Array, P: Array, scale: Array, ratios: Array) -> Array:
+        return scale[:, None] * R + ratios * P
+
+
 PLAIN = ColumnSteps()
+DOUBLE = DoubleSteps()
 KNOWN: dict[type, ColumnSteps] = {}  # what serves arrays of a type; engines add their own
 
 

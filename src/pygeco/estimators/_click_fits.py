@@ -10,7 +10,7 @@ from pygeco.algorithm.events import Listener
 from pygeco.algorithm.path import Path, Stop
 from pygeco.clicks.fitting import fit_clicks
 from pygeco.estimators._click_input import check_place_of_attributes, make_click_entries
-from pygeco.estimators._click_settings import check_share, read_families
+from pygeco.estimators._click_settings import check_share, read_attribute_settings, read_families
 from pygeco.estimators._known import take_attributes
 from pygeco.estimators._progress import take_seed
 
@@ -28,6 +28,7 @@ def fit_click_model(
 ) -> None:
     """The model of the clicks of X, which the estimator gets; `known` are attributes."""
     families, share = read_families(estimator), check_share(estimator.share)
+    attributes = read_attribute_settings(estimator.attribute_settings)
     entries = make_click_entries(estimator, X, y, columns)
     check_place_of_attributes(entries, known)
     entries, told = take_attributes(estimator, entries, known, "evidence")
@@ -40,6 +41,7 @@ def fit_click_model(
         seed=take_seed(estimator.random_state),
         tell=listener.on_click_trial,
         told=told.values,
+        attributes=attributes,
     )
     stop = Stop.CALLBACK if found.is_stopped else Stop.VALIDATION
     estimator.model_ = replace(found.model, trials=found.trials)

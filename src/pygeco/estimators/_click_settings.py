@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pygeco.clicks.settings import SpectralSettings, SquaresSettings
+from pygeco.clicks.settings import (
+    AttributeSettings,
+    GivenAttributes,
+    SpectralSettings,
+    SquaresSettings,
+)
 
 if TYPE_CHECKING:
     from pygeco.estimators.implicit import ImplicitCompletion
@@ -27,6 +32,23 @@ def read_settings(name: str, given: Any, kind: Any) -> Any:
             known = ", ".join(vars(kind()))
             raise ValueError(f"{name}: unknown settings in {given!r}; use {known}.") from None
     raise ValueError(f"{name}: expected 'auto', False, a dict or {kind.__name__}, not {given!r}.")
+
+
+def read_attribute_settings(given: Any) -> tuple[GivenAttributes, GivenAttributes]:
+    """How much attributes of rows, and of columns, count: one for both sides, or a pair."""
+    name = "attribute_settings"
+    pair = given if isinstance(given, (tuple, list)) else (given, given)
+    if len(pair) != 2:
+        raise ValueError(f"{name}: expected one, or a pair of rows and columns, not {given!r}.")
+    sides = []
+    for one in pair:
+        if isinstance(one, AttributeSettings):
+            one = GivenAttributes(one.weight, one.pull)
+        found = GivenAttributes(0.0, 0.0) if one is False else None
+        found = found or read_settings(name, one, GivenAttributes) or GivenAttributes()
+        found.check(name)
+        sides.append(found)
+    return sides[0], sides[1]
 
 
 def check_share(share: Any) -> float | None:

@@ -47,6 +47,10 @@ class ImplicitCompletion(_CompletionFolding):
     counts : "auto", "log", "plain" or "ignore", default="auto"
         What counts of clicks are as weights: log₂(1 + count), the counts themselves, or 1. "auto"
         is "log" where counts are heavy-tailed, which a warning tells, and else "plain".
+    attribute_settings : "auto", dict, False or pair of these, default="auto"
+        How much attributes count, for both sides, or for rows and for columns: a dict of `weight`
+        (of lines without clicks) and `pull` (of others, in clicks), see `ClickChoice`. What is left
+        out is chosen by held-out lines and clicks; False leaves attributes without effect.
     callback : callable or None, default=None
         Called with each `ClickTrial`; a true answer ends the search, and what did best is fitted.
     observer : Listener or None, default=None
@@ -141,6 +145,7 @@ class ImplicitCompletion(_CompletionFolding):
         spectral: str | bool | dict[str, Any] | SpectralSettings = "auto",
         share: float | str = "auto",
         counts: str = "auto",
+        attribute_settings: Any = "auto",
         callback: Callable[[Any], object] | None = None,
         observer: Listener | None = None,
         engine: str | None = None,
@@ -153,6 +158,7 @@ class ImplicitCompletion(_CompletionFolding):
         self.spectral = spectral
         self.share = share
         self.counts = counts
+        self.attribute_settings = attribute_settings
         self.callback = callback
         self.observer = observer
         self.engine = engine
