@@ -11,6 +11,7 @@ from pygeco.arrays.kinds import parts
 from pygeco.arrays.low_rank import Array
 
 ROOM = 1 << 22  # numbers in the systems of rows that are solved at once
+MAX_KEPT_PAIRS = 1 << 16  # of a group of rows: finding them again costs less than their room
 MIN_SHARED_CELLS = 8  # missing ones of a row, for its pattern's products to be worth a turn each
 MIN_SHARING = 4  # rows a pattern, for its product to be one with all of them
 
@@ -20,7 +21,7 @@ class Gaps(NamedTuple):
 
     Where columns are few, so are patterns: what follows from one is found once. cols is
     patterns[which]. `cells` (n, u) and `pairs` (p, u, u) are the places of the missing cells in a
-    table that is read in one line, and of their pairs in its covariance.
+    table that is read in one line, and of their pairs in its covariance; None where there are many.
     """
 
     rows: NDArray[np.intp]
@@ -28,12 +29,17 @@ class Gaps(NamedTuple):
     patterns: NDArray[np.intp]
     which: NDArray[np.intp]
     cells: NDArray[np.intp]
-    pairs: NDArray[np.intp]
+    pairs: NDArray[np.intp] | None
 
     def invert(self, P: Array) -> Array:
         """The inverse of P within the missing cells, pattern by pattern (p, u, u)."""
-        own = P.ravel()[self.pairs]
+        own = P.ravel()[self.place_pairs(len(P))]
         return 1 / own if own.shape[1] == 1 else np.linalg.inv(own)
+
+    def place_pairs(self, d: int) -> NDArray[np.intp]:
+        """Where pairs of missing cells are in a covariance (d, d) that is read in one line."""
+        at = self.patterns
+        return at[:, :, None] * d + at[:, None, :] if self.pairs is None else self.pairs
 
     def move(self, own: Array, pull: Array) -> Array:
         """What is missing from its mean (n, u): the inverses times the rows' pulls."""
@@ -61,8 +67,10 @@ def list_gaps(known: NDArray[np.bool_]) -> list[Gaps]:
             own = rows[part]
             _, first, which = np.unique(keys[own], return_index=True, return_inverse=True)
             patterns = np.nonzero(~known[own[first]])[1].reshape(-1, u)
-            cols, pairs = patterns[which], patterns[:, :, None] * d + patterns[:, None, :]
-            found.append(Gaps(own[:, None], cols, patterns, which, own[:, None] * d + cols, pairs))
+            cols = patterns[which]
+            gap = Gaps(own[:, None], cols, patterns, which, own[:, None] * d + cols, None)
+            keeps = len(patterns) * u**2 <= MAX_KEPT_PAIRS
+            found.append(gap._replace(pairs=gap.place_pairs(d)) if keeps else gap)
     return found
 
 

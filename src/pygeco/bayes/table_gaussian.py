@@ -208,5 +208,5 @@ def _fill(
         own = gap.invert(P)
         line[gap.cells] = mean[gap.cols] - gap.move(own, pull)
         own *= np.bincount(gap.which)[:, None, None]
-        spread += np.bincount(gap.pairs.ravel(), weights=own.ravel(), minlength=d * d)
+        spread += np.bincount(gap.place_pairs(d).ravel(), own.ravel(), d * d)
     return filled, spread.reshape(d, d)

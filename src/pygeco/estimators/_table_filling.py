@@ -81,7 +81,9 @@ def fit_fields(
         shown = "; ".join(f"{field.name!r}: {field.note}" for field in fields[:4])
         raise ValueError(f"X: no column can be filled ({shown}).")
     plans = [plan_column(field) for field in fields if field.kind != "skip"]
-    return tuple(fields), fit_mixed(np.column_stack(cells), plans, seed, listener)
+    rows_read = np.column_stack(cells)
+    cells.clear()  # the fit needs one copy of them
+    return tuple(fields), fit_mixed(rows_read, plans, seed, listener)
 
 
 def fill_table(X: Any, filler: Filler, answer: Answer, n_jobs: int | None = None) -> Any:
@@ -91,7 +93,8 @@ def fill_table(X: Any, filler: Filler, answer: Answer, n_jobs: int | None = None
     _, columns = take_columns(X)
     found = _answer_blocks(columns, filler, answer, n_jobs)
     filled = {}
-    for k, (rows, cells) in found.items():
+    for k in list(found):
+        rows, cells = found.pop(k)  # what a column's answers take is free for the next one
         field = filler.fields[k]
         cells = limit_cells(cells, field, filler.table.codes[filler.places.index(k)])
         filled[field.name] = rows, make_cells(cells, field, columns[k].type)
@@ -157,12 +160,13 @@ def _answer_blocks(
         for block in pool.map(run, blocks) if len(blocks) > 1 else map(run, blocks):
             for k, part in zip(filler.places, block, strict=True):
                 found[k].append(part)
-    joined = {
-        k: (np.concatenate([p[0] for p in own]), np.concatenate([p[1] for p in own]))
-        for k, own in found.items()
-        if own
-    }
-    return {k: own for k, own in joined.items() if len(own[0])}
+    joined = {}
+    for k in filler.places:
+        own = found.pop(k)
+        rows, cells = (np.concatenate([part[side] for part in own]) for side in (0, 1))
+        if len(rows):
+            joined[k] = rows, cells
+    return joined
 
 
 def _fill_array(X: Any, filler: Filler, answer: Answer, source: Array | None = None) -> Array:
