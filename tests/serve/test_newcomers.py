@@ -45,6 +45,15 @@ def test_clicks_are_folded_as_transform_does(clicks) -> None:
     assert all(len(one["reasons"]) == 2 for one in found["items"])
 
 
+def test_who_clicked_nothing_gets_what_the_average_user_does(clicks) -> None:
+    A = clicks.model.factors
+    scores = (A.left @ A.V.T).mean(axis=0)
+    found = answers.fold_in(clicks, FoldIn(people=[know("m03"), []], k=5))["lists"][1]["items"]
+    assert [int(one["item"][1:]) - 1 for one in found] == np.argsort(-scores)[:5].tolist()
+    best = np.sort(scores)[::-1][:5]
+    np.testing.assert_allclose([one["score"] for one in found], best, atol=1e-3)
+
+
 def test_people_together_get_what_each_gets_alone(ratings) -> None:
     people = [know("m01", "m02", values=[3.0, 4.0]), [], know("m05", "m05", values=[1.0, 5.0])]
     together = answers.fold_in(ratings, FoldIn(people=people, k=6))["lists"]

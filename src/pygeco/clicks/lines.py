@@ -118,6 +118,13 @@ class ClickLines(FittedModel):
         part = self.squares
         return None if part is None else find_basis(self.engine, part.columns, part.weights)
 
+    @cached_property
+    def _turn_from_basis(self) -> Array:
+        """From coordinates in the basis to those of the model, (d, r): each reason needs it."""
+        assert self.basis is not None
+        assert self.squares is not None
+        return host(self.basis.vectors).T @ host(self.squares.turn).astype(float)
+
     def _solve_rows(self, entries: Entries) -> Array:
         part, settings = self.squares, self.squares_settings
         assert part is not None
@@ -141,12 +148,11 @@ class ClickLines(FittedModel):
         assert settings is not None
         own, ridge = part.hold(np.array([float(len(cols))]), settings)
         assert self.basis is not None
-        values, vectors = host(self.basis.values), host(self.basis.vectors)
         # With the system D + MᵀWM in the basis of the background, the parts are W M times its
         # inverse times the target: (I + W M D⁻¹Mᵀ)⁻¹ W M D⁻¹ t, as small as the clicks are few.
-        D = own[0] * values + ridge[0]
-        mine = host(part.columns[cols]).astype(float) @ vectors
-        t = vectors.T @ (host(part.turn).astype(float) @ target)
+        D = own[0] * host(self.basis.values) + ridge[0]
+        mine = host(self.basis.partner[cols]).astype(float)
+        t = self._turn_from_basis @ target
         if len(cols) <= len(D):
             small = np.eye(len(cols)) + weights[:, None] * ((mine / D) @ mine.T)
             found: Array = np.linalg.solve(small, weights * (mine @ (t / D)))

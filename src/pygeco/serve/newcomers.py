@@ -42,7 +42,13 @@ def _fold_some(
     at, engine = (lines, cells.columns, values, shape), model.engine
     entries = Entries(*at, loss=loss, allow_empty=True, engine=engine)
     folded = model.fold_rows(entries)
-    z = folded.coordinates @ model.factors.V.T + folded.offsets[:, None]
+    V, own = model.factors.V, folded.coordinates
+    if served.is_of_clicks:  # scores: a double of all columns would take longer than the rest
+        own = own.astype(V.dtype, copy=False)
+    z = own @ V.T + folded.offsets[:, None]
+    nobody = np.diff(cells.pointers) == 0
+    if served.is_of_clicks:
+        z[nobody] = served.average_scores  # nothing is known: all scores would be zero
     variance = None if model.likelihood is None else model.vary_rows(entries, noise=False)
     middle = model.biases.mean + model.biases.col
     predicted = model.respond(z + middle, variance).astype(np.float32)
@@ -53,8 +59,7 @@ def _fold_some(
         table = scores.draw(cells)
         if asked.by != "choice" and scores.power:
             table = scores.weigh(table, predicted, scores.power)
-        nobody = np.diff(cells.pointers) == 0  # who chose nothing is drawn to nothing
-        table[nobody] = z[nobody] + model.biases.col
+        table[nobody] = z[nobody] + model.biases.col  # who chose nothing is drawn to nothing
     table[lines, cells.columns] = -np.inf
     k = min(asked.k, shape[1] if allowed is None else int(allowed.sum()))
     best = pick_best(table, predicted, k, allowed)

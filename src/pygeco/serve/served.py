@@ -19,6 +19,7 @@ from pygeco.models.completion import CompletionModel
 from pygeco.serve.listing import ListParts, make_list_parts
 from pygeco.serve.typed import MAX_SHOWN, RequestError, show_value
 
+AVERAGED_ROWS = 10_000  # about so many make the average row
 VERSION_DIGITS = 12  # hexadecimal digits of a model's version
 
 
@@ -80,6 +81,14 @@ class Served:
         if not len(own):
             return 0
         return int(own[np.argsort(counts[own], kind="stable")[(len(own) - 1) // 2]])
+
+    @cached_property
+    def average_scores(self) -> NDArray[Any]:
+        """What the average row of a model of clicks scores: those who clicked nothing get it."""
+        A = self.model.factors
+        some = A.U[:: max(1, len(A.U) // AVERAGED_ROWS)]
+        found: NDArray[Any] = (some.mean(axis=0) * A.s) @ A.V.T
+        return found
 
     def find(self, side: int, wanted: list[Any], name: str, *, strict: bool) -> NDArray[np.int64]:
         """Positions of ids, −1 for one that is unknown; an error where that is `strict`."""
