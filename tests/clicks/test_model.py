@@ -48,11 +48,6 @@ def test_reasons_of_new_rows_add_up_to_their_scores(model, clicks, count):
     assert reasons.contributions.sum() == pytest.approx(score, rel=1e-3)
 
 
-def test_new_columns_are_refused_in_a_sentence(model, clicks):
-    with pytest.raises(ValueError, match="partial_fit"):
-        model.fold_columns(clicks.T)
-
-
 def test_the_basis_of_the_background_is_found_once(model, clicks, monkeypatch):
     first = model.fold_rows(clicks).coordinates
     model.explain(3, 0, 5)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -133,6 +135,12 @@ def test_new_clicks_rows_and_columns(pairs):
     assert set(model.recommend(["new"], k=5).columns.ravel() % 4) == {1}
     fresh = ImplicitCompletion(**FIXED).partial_fit(pairs[:2])
     assert fresh.factors_.shape == (120, 40)
+    new = np.zeros((121, 40))
+    new[120, [1, 5]] = 1
+    for form in (sp.csr_array(new), new, (np.array([120, 120]), np.array([1, 5]))):
+        other = copy.copy(fresh).partial_fit(form)
+        assert other.factors_.shape == (121, 40)
+        assert set(other.recommend(120, k=5).columns % 4) == {1}
 
 
 def test_score_is_the_ndcg_of_lists(pairs):

@@ -92,8 +92,7 @@ class ClickLines(FittedModel):
 
     def fold_columns(self, entries: Entries, values: AttributeValues | None = None) -> Folded:
         raise ValueError(
-            "X: a model of clicks does not complete new columns; take their clicks in by "
-            "partial_fit."
+            "X: new columns are placed by a model on one machine; call to('cpu') first."
         )
 
     def explain_clicks(self, cols: Positions, weights: Array, column: int, k: int) -> Reasons:

@@ -11,6 +11,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.clicks.lines import ClickLines
 from pygeco.models.completion import CompletionModel
+from pygeco.models.folding import Folded
 from pygeco.models.ranking import Reasons
 from pygeco.models.seen import Positions
 from pygeco.objectives import Entries
@@ -28,6 +29,12 @@ class ClickModel(ClickLines, CompletionModel):
         target = host(self.factors.V[column]).astype(float)
         base, said = self._explain_attributes(row, int(np.sum(cols != column)), target)
         return Reasons(found.columns, found.contributions, base, said)
+
+    def fold_columns(self, entries: Entries, values: AttributeValues | None = None) -> Folded:
+        """New columns from the clicks on them, and from their attributes where these are given."""
+        from pygeco.clicks.new_columns import fold_columns
+
+        return fold_columns(self, entries, values)
 
     def add_lines(
         self, rows: AttributeValues | None, columns: AttributeValues | None

@@ -10,6 +10,7 @@ from pygeco.arrays.kinds import answer
 from pygeco.arrays.low_rank import Array
 from pygeco.estimators._click_input import read_click_entries, take_clicks, weigh_counts
 from pygeco.estimators._folding import read_line_attributes
+from pygeco.estimators.cell_list import CellList
 from pygeco.io.tables import find_positions
 from pygeco.objectives import Entries
 
@@ -27,6 +28,15 @@ def place_rows(estimator: ImplicitCompletion, X: Any, attributes: Any) -> Array:
     values = read_line_attributes(estimator, attributes, entries.shape[0], 0, "attributes")
     found = estimator.model_.fold_rows(entries, values).coordinates
     return answer(found, *(X if isinstance(X, tuple) else (X,)))
+
+
+def read_new_columns(estimator: Any, X: Any) -> Entries:
+    """Clicks on new columns, (m, k), of the rows of the fit."""
+    if isinstance(X, tuple) and len(X) == 2:
+        X = (*X, np.ones(len(X[0]), np.float32))
+    if isinstance(X, tuple) and len(X) == 3:
+        X = (*X, (estimator.model_.shape[0], int(np.max(X[1], initial=-1)) + 1))
+    return weigh_counts(_read_positions(X), estimator.counts)
 
 
 def take_in_clicks(estimator: ImplicitCompletion, X: Any, y: Any) -> None:
@@ -69,4 +79,10 @@ class _NoFit:
 
 
 def _read_positions(X: Any) -> Entries:
+    """Clicks by position, in a tuple, a list of cells or a matrix."""
+    if not isinstance(X, (tuple, CellList)):
+        import scipy.sparse as sp
+
+        coo = sp.coo_array(X if hasattr(X, "tocoo") else np.nan_to_num(np.asarray(X, dtype=float)))
+        X = (*coo.coords, coo.data, coo.shape)
     return read_click_entries(_NoFit(), X, reset=True)

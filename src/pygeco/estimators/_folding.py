@@ -48,8 +48,13 @@ def read_rows(estimator: _CompletionState, X: Any, given: Any, name: str = "attr
 def read_columns(estimator: _CompletionState, X: Any, given: Any) -> Lines:
     """New columns of X, transposed."""
     model = estimator.model_
-    settings = {"duplicates": estimator.duplicates, "engine": model.engine}
-    entries = read_cells(X, loss=model.loss, allow_empty=True, **settings).T
+    if estimator._needs_values:
+        settings = {"duplicates": estimator.duplicates, "engine": model.engine}
+        entries = read_cells(X, loss=model.loss, allow_empty=True, **settings).T
+    else:
+        from pygeco.estimators._click_updates import read_new_columns
+
+        entries = read_new_columns(estimator, X).T
     m = model.shape[0]
     if entries.shape[1] != m:
         raise ValueError(
