@@ -39,7 +39,8 @@ kernels: $(VENV)/ready
 	$(BIN)/python tests/kernels.py
 
 # Tests elsewhere that have a long form too.
-LONG := tests/algorithm/test_paper.py tests/estimators/test_robust_ratings.py tests/estimators/test_sklearn.py tests/serve/test_browser.py
+LONG := tests/algorithm/test_paper.py tests/engines/dask/test_engine.py tests/estimators/test_robust_ratings.py \
+	tests/estimators/test_sklearn.py tests/serve/test_browser.py
 
 soak: $(VENV)/soak
 	PYGECO_SOAK=1 $(BIN)/pytest tests/trust $(LONG) -n 2 $(ARGS)

@@ -72,4 +72,4 @@ def test_readers(target, tmp_path) -> None:
     if SOAK and GUIDED:
         fuzzed(target, RUNS[target], tmp_path, "--guided", f"-max_total_time={SECONDS:.0f}")
     else:
-        fuzzed(target, RUNS.get(target, 30), tmp_path)
+        fuzzed(target, RUNS.get(target, 20), tmp_path)
