@@ -48,8 +48,8 @@ def test_a_minimal_correction_runs_from_the_base_class_alone(monkeypatch) -> Non
     class Borrowed(Correction):
         core = Core()
 
-        def start(self, objective, A):
-            return self.core.start(objective, A)
+        def start(self, objective, A, value=None):
+            return self.core.start(objective, A, value)
 
         def solve(self, objective, A):
             return self.core.solve(objective, A)
