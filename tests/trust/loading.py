@@ -45,6 +45,7 @@ def serve(seconds: float) -> dict[str, object]:
         users = np.arange(400)
         one = [model.recommend(int(user), 10) for user in users]
         some = model.predict(users, users % 300, return_std=True)
+        model.recommend(users, 10)  # numba loads what it needs for many rows once, some 10 MB
         wrong: list[str] = []
         counts = [0] * THREADS
         stop = threading.Event()
