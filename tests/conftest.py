@@ -6,6 +6,7 @@ import os
 import numba
 import pytest
 from hypothesis import settings
+from threadpoolctl import ThreadpoolController
 
 from soak import SOAK
 
@@ -88,6 +89,13 @@ def pytest_xdist_make_scheduler(config, log):
             return super()._split_scope(nodeid)
 
     return SharingTogether(config, log)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread_of_blas():
+    """Two would wait for each other at every small product, which takes a fifth of the time."""
+    with ThreadpoolController().limit(limits=1, user_api="blas"):
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 python loading.py serve SECONDS    8 threads ask one model for the best ten
 python loading.py fits COUNT       fits one after the other, of several kinds
+python loading.py loops COUNT      loops of 4 threads overlap; BLAS stays on one thread in each
 python loading.py serve SECONDS fits COUNT
 """
 
@@ -15,10 +16,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 import pygeco
 from pygeco import LowRankImputer, MatrixCompletion, RobustPCA, Solver, Trace
 from pygeco.data import make_ratings
+from pygeco.engines.cpu.threads import each
 
 THREADS = 8
 RATINGS = make_ratings((400, 300), 12000)
@@ -86,6 +89,30 @@ def serve(seconds: float) -> dict[str, object]:
     return {"done": sum(counts), "wrong": wrong, "warm": warm, "end": end}
 
 
+def loops(count: int) -> dict[str, object]:
+    """A loop that ends does not put the number back under another; at last it is what it was."""
+    blas = ThreadpoolController().select(user_api="blas")
+    seen: list[tuple[int, ...]] = []
+
+    def numbers() -> tuple[int, ...]:
+        return tuple(one["num_threads"] for one in blas.info())
+
+    def loop() -> None:
+        for _ in range(count):
+            each(lambda _: seen.append(numbers()), 3)
+
+    before = numbers()
+    threads = [threading.Thread(target=loop) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    wrong = [str(one) for one in set(seen) if set(one) != {1}]
+    wrong += [f"{before} became {numbers()}"] * (numbers() != before)
+    after = state()
+    return {"done": len(seen), "wrong": wrong, "warm": after, "end": after}
+
+
 def fits(count: int) -> dict[str, object]:
     """Four kinds in turn; the state is taken after a fifth of them, and at the end."""
     kinds = (
@@ -109,5 +136,5 @@ def fits(count: int) -> dict[str, object]:
 if __name__ == "__main__":
     for kind, number in zip(sys.argv[1::2], sys.argv[2::2], strict=True):
         began = time.monotonic()
-        found = {"serve": serve, "fits": fits}[kind](int(number))
+        found = {"loops": loops, "serve": serve, "fits": fits}[kind](int(number))
         sys.stdout.write(json.dumps(found | {"seconds": time.monotonic() - began}) + "\n")

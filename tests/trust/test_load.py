@@ -4,14 +4,11 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
-from threadpoolctl import ThreadpoolController
 
 import pygeco
-from pygeco.engines.cpu.threads import each
 from soak import amount, tried
 
 ROOM = 4 << 20  # what the allocator may do between two looks
@@ -37,8 +34,9 @@ def loaded(*arguments: object, **settings: str) -> list[dict]:
     return told
 
 
-def test_eight_threads_ask_one_model_and_fits_follow() -> None:
-    served, fitted = loaded("serve", amount(1, 60), "fits", amount(16, 1000))
+def test_loops_overlap_then_eight_threads_ask_one_model_then_fits_follow() -> None:
+    looped, served, fitted = loaded("loops", 100, "serve", amount(1, 60), "fits", amount(16, 1000))
+    assert looped["done"] == 1200
     assert served["done"] > 8
     tried("questions to a model served by 8 threads", served["done"])
     tried("fits in one process", fitted["done"])
@@ -58,27 +56,3 @@ def test_every_kernel_on_all_cores_takes_turns() -> None:
     assert [name for name in texts if "parallel=True" in texts[name]] == ["launching.py"]
     users = {name for name in texts if "find_runner" in texts[name] or "_run_parts" in texts[name]}
     assert users == {"launching.py", "parallel.py"}
-
-
-def test_blas_stays_on_one_thread_in_loops_that_overlap() -> None:
-    """A loop that ends does not put the number back under another; at last it is what it was."""
-    blas = ThreadpoolController().select(user_api="blas")
-
-    def numbers() -> list[int]:
-        return [one["num_threads"] for one in blas.info()]
-
-    seen: list[list[int]] = []
-
-    def loops() -> None:
-        for _ in range(100):
-            each(lambda _: seen.append(numbers()), 3)
-
-    before = numbers()
-    threads = [threading.Thread(target=loops) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(seen) == 1200
-    assert set(map(tuple, seen)) == {(1,) * len(before)}
-    assert numbers() == before

@@ -4,7 +4,7 @@ import threading
 
 import numba
 import pytest
-from threadpoolctl import threadpool_info
+from threadpoolctl import ThreadpoolController, threadpool_info
 
 from pygeco.engines.cpu.threads import each, limit_threads
 
@@ -20,7 +20,7 @@ def test_every_part_is_done_once_with_one_thread_of_blas(alone) -> None:
                 one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"
             )
 
-    with limit_threads(2):
+    with ThreadpoolController().limit(limits=2, user_api="blas"), limit_threads(2):
         each(job, 9, alone=alone)
     assert sorted(done) == list(range(9))
     assert seen <= {1}
