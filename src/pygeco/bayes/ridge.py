@@ -111,7 +111,7 @@ def _steps_of(x: Array) -> ColumnSteps:
 
 def _measure(R: Blocks, scale: Blocks) -> Array:
     """Σ_g diag(R_gᵀ diag(scale_g) R_g)."""
-    return _sum(steps_of(r).measure(r, s) for r, s in zip(R, scale, strict=True))
+    return _sum(_steps_of(r).measure(r, s) for r, s in zip(R, scale, strict=True))
 
 
 def _collect(parts: Iterable[tuple[Array, Array]]) -> tuple[Blocks, Array]:

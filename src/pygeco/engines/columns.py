@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,20 +41,22 @@ class ColumnSteps:
     `take` apart.
     """
 
+    precision: type[np.floating[Any]] = np.float32
+
     def take(self, start: Array) -> Array:
         """Where a solution starts from, as one that steps may overwrite."""
         return start
 
     def add_multiple(self, Q: Array, P: Array, weight: float) -> tuple[Array, Array]:
         """Q + weight P, and diag(Pᵀ (Q + weight P))."""
-        found = (Q + weight * P).astype(np.float32)
+        found = (Q + weight * P).astype(self.precision, copy=False)
         return found, sum_columns(P * found)
 
     def descend(
         self, X: Array, R: Array, P: Array, Q: Array, scale: Array, lengths: Array
     ) -> tuple[Array, Array, Array]:
         """X + P diag(lengths), the residual R less Q diag(lengths), and its size by `scale`."""
-        lengths = on(lengths.astype(np.float32), P)
+        lengths = on(lengths.astype(self.precision), P)
         X, R = X + lengths * P, R - lengths * Q
         return X, R, self.measure(R, scale)
 
@@ -64,7 +66,7 @@ class ColumnSteps:
 
     def turn(self, R: Array, P: Array, scale: Array, ratios: Array) -> Array:
         """diag(scale) R + P diag(ratios)."""
-        return scale[:, None] * R + on(ratios.astype(np.float32), P) * P
+        return scale[:, None] * R + on(ratios.astype(self.precision), P) * P
 
     def draw_normals(self, key: int, shape: tuple[int, int], like: Array) -> Array:
         """The first normal numbers of a key of 64 bits, the same ones for arrays of any kind."""
@@ -83,20 +85,9 @@ class ColumnSteps:
 
 
 class DoubleSteps(ColumnSteps):
-    """In double precision, on NumPy's arrays."""
+    """In double precision."""
 
-    def add_multiple(self, Q: Array, P: Array, weight: float) -> tuple[Array, Array]:
-        found = Q + weight * P
-        return found, sum_columns(P * found)
-
-    def descend(
-        self, X: Array, R: Array, P: Array, Q: Array, scale: Array, lengths: Array
-    ) -> tuple[Array, Array, Array]:
-        X, R = X + lengths * P, R - lengths * Q
-        return X, R, self.measure(R, scale)
-
-    def turn(self, R: Array, P: Array, scale: Array, ratios: Array) -> Array:
-        return scale[:, None] * R + ratios * P
+    precision = np.float64
 
 
 PLAIN = ColumnSteps()

@@ -73,8 +73,8 @@ class CompletionModel(FittedModel):
             lost |= i == self.average_row
         out = empty(len(i), like)
         out[~lost] = (self.average or p).variance(i[~lost], j[~lost], noise=noise)
-        cold = ~lost & find_cold(p, i, j)
-        if self.average is not None and cold.any():
+        if self.average is not None:
+            cold = ~lost & find_cold(p, i, j)
             out[cold] = p.variance(i[cold], j[cold], noise=noise)
         if lost.any():
             wide = replace(p, rows=_with_average(p.rows), cols=_with_average(p.cols))
