@@ -11,7 +11,8 @@ from report_cases import by_path
 
 
 def test_pictures_go_where_they_are_told() -> None:
-    _, axes = plt.subplots(1, 5)
+    others = plt.get_fignums()  # of tests before this one
+    figure, axes = plt.subplots(1, 5)
     drawn = [
         plot.path(by_path(), ax=axes[0]),
         plot.spectrum(by_path(), ax=axes[1]),
@@ -20,7 +21,7 @@ def test_pictures_go_where_they_are_told() -> None:
         plot.factors(by_path(), ax=axes[4]),
     ]
     assert all(one is given for one, given in zip(drawn, axes, strict=True))
-    assert len(plt.get_fignums()) == 1
+    assert plt.get_fignums() == [*others, figure.number]
 
 
 def test_a_missing_matplotlib_is_named(monkeypatch) -> None:
