@@ -39,6 +39,7 @@ from pygeco.serve.watching import POLL_SECONDS, ModelFile, read_current, write_c
 LOG = logging.getLogger("pygeco.serve")
 COUNTERS = "counters"
 WARM_UP_SECONDS = 0.5  # after the start
+SWITCH_SECONDS = 0.0005  # for which a thread waits for another's Python; 0.005 by default
 WARM_UP_ROWS = 64
 MIN_LIFE_SECONDS = 2.0  # of a worker; one that dies sooner is not started again at once
 MAX_EARLY_DEATHS = 5  # in a row, then the server gives up
@@ -110,6 +111,7 @@ def run_process(
         lifespan="off",
         log_config=None,
         access_log=False,
+        proxy_headers=False,  # nothing here asks who is asking
         server_header=False,
         backlog=1024,
         timeout_keep_alive=int(settings.limits.idle_seconds),
@@ -130,6 +132,7 @@ def run_process(
             watcher.cancel()
             service.close()
 
+    sys.setswitchinterval(SWITCH_SECONDS)  # lists are some 40 short calls beside the event loop
     gc.freeze()  # what is here now stays; looking through it takes milliseconds
     # Products of a few rows are done before a second thread wakes; processes use other cores.
     with one_blas_thread(), asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:

@@ -221,10 +221,12 @@ def _parse(hint: Any, text: str) -> object:
     return text
 
 
+@cache
 def _is_list(hint: Any) -> bool:
     return typing.get_origin(_unwrap(_without_none(hint))[1]) is list
 
 
+@cache
 def _without_none(hint: Any) -> Any:
     if typing.get_origin(hint) not in (typing.Union, types.UnionType):
         return hint
@@ -232,6 +234,7 @@ def _without_none(hint: Any) -> Any:
     return rest[0] if len(rest) == 1 else typing.Union[tuple(rest)]  # noqa: UP007
 
 
+@cache
 def _unwrap(hint: Any) -> tuple[Between | None, Any]:
     if typing.get_origin(hint) is Annotated:
         inner, *notes = typing.get_args(hint)
