@@ -5,8 +5,7 @@
 start     seconds from the start of the process to its first answer
 load      single recommend requests a second over 32 connections, their latencies, the memory
 batch     seconds of one request with 10,000 rows
-replace   the model file replaced 50 times under load
-truncate  a file that is cut short, put in place and written in place
+replace   the model file replaced 50 times under load, then by files that are cut short
 kill      SIGKILL of a worker, under load
 malformed 10,000 requests that are wrong in some way, made from the OpenAPI description
 """
