@@ -1,5 +1,6 @@
 """A real server on a free port: faults, slow clients, replaced models, its end."""
 
+import asyncio
 import os
 import signal
 import socket
@@ -12,8 +13,12 @@ import httpx
 import pytest
 
 from pygeco.errors import ModelFileError
-from pygeco.serve.running import bind, serve
+from pygeco.serve.metrics import make_counters
+from pygeco.serve.reporting import Reporter
+from pygeco.serve.running import bind, serve, watch
+from pygeco.serve.service import Service
 from pygeco.serve.settings import Settings
+from pygeco.serve.watching import write_current
 from serve_cases import run_server, wait_until, write_titles
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers share a socket")
@@ -74,6 +79,25 @@ def test_workers_die_models_change_and_every_answer_is_whole(models, model_folde
         assert process.wait(20) == 0
     assert "POST /v1/recommend 200" in log.read_text()
     assert "Traceback" not in log.read_text()
+
+
+def test_a_model_that_changes_while_a_worker_starts_is_served(models, model_folder, tmp_path):
+    """The worker has read the name of the first copy, then the second one takes its place."""
+    first, second = (model_folder / f"{name}.geco" for name in ("ratings", "clicks"))
+    (tmp_path / second.name).write_bytes(second.read_bytes())
+    write_current(tmp_path, tmp_path / second.name)
+    reporter = Reporter(Settings(model=first), tmp_path)
+    reporter.copy = first
+
+    async def run() -> None:
+        service = Service(models["ratings"], make_counters())
+        watcher = asyncio.create_task(watch(service, reporter, None, tmp_path, None))
+        async with asyncio.timeout(60):
+            while service.served.version != models["clicks"].version:
+                await asyncio.sleep(0.05)
+        watcher.cancel()
+
+    asyncio.run(run())
 
 
 def finish_what_is_under_way(address, process) -> bytes:

@@ -147,7 +147,7 @@ async def watch(
     file: ModelFile | None,
 ) -> None:
     """Take models into service as they are put in place."""
-    served_copy = read_current(folder)
+    served_copy = reporter.copy  # perhaps no longer the current one
     await asyncio.sleep(WARM_UP_SECONDS)
     await asyncio.to_thread(warm_up, service.served)  # answers do not wait for it
     while True:
