@@ -93,7 +93,7 @@ def test_a_model_that_changes_while_a_worker_starts_is_served(models, model_fold
         service = Service(models["ratings"], make_counters())
         watcher = asyncio.create_task(watch(service, reporter, None, tmp_path, None))
         async with asyncio.timeout(60):
-            while service.served.version != models["clicks"].version:
+            while not service.served.is_of_clicks:
                 await asyncio.sleep(0.05)
         watcher.cancel()
 
