@@ -22,10 +22,10 @@ demo: $(VENV)/ready
 	$(BIN)/geco demo --output geco-demo
 
 # Beside each other, and one process of tests more than cores: some wait for other processes.
-test: $(VENV)/ready
+test:
 	$(MAKE) -j 2 lint check
 
-check: kernels
+check: kernels $(VENV)/ready
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # Of each room the tests that take no cluster, no browser, no other process and no large data.
@@ -35,8 +35,9 @@ QUICK := tests/algorithm tests/arrays tests/bayes tests/losses tests/objectives 
 quick: lint
 	$(BIN)/pytest -n 2 --dist loadfile $(QUICK)
 
-kernels: $(VENV)/ready
-	$(BIN)/python tests/kernels.py
+# Beside the install of what the package itself does not need.
+kernels: $(VENV)/core
+	PYTHONPATH=src $(BIN)/python tests/kernels.py
 
 # Tests elsewhere that have a long form too.
 LONG := tests/algorithm/test_paper.py tests/engines/dask/test_engine.py tests/estimators/test_robust_ratings.py \
@@ -103,10 +104,14 @@ bench-peers: .venv-peers/ready
 		--no-build-isolation --no-deps cmfrec || true
 	touch $@
 
+$(VENV)/core: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e .
+	touch $@
+
 # Bytecode is compiled on all cores, where pip would take one, and without what no test imports;
 # some packages have files that no Python 3 compiles.
-$(VENV)/ready: pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
+$(VENV)/ready: $(VENV)/core
 	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev]'
 	$(BIN)/python -m compileall -qq -j 0 -x '/(tests?|pip|setuptools|mypyc?|fontTools|pygments|async_api)/' $(VENV)/lib || true
 	touch $@

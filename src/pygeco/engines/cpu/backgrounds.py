@@ -56,8 +56,8 @@ def half_sweep(cells: Cells, start: Array, ridges: Ridges) -> Solved:
     out, left = np.array(start, order="C"), np.zeros(len(start))
     solve_rows(
         *cells[:2],
-        np.asarray(cells.values),
-        cells.weights,
+        np.asarray(cells.values).astype(real, copy=False),  # one kernel for each precision
+        cells.weights.astype(real, copy=False),
         *plan_work(cells.counts(), s),
         flat,
         width,

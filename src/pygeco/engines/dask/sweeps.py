@@ -49,7 +49,10 @@ def column_tables(
     zero = np.zeros(len(partner), dtype)
     out = np.empty((cells.groups, table_width(s, offsets, variance is not None)), dtype)
     packed_tables(
-        *cells[:5],
+        *cells[:2],
+        cells.values.astype(dtype, copy=False),
+        cells.weights.astype(dtype, copy=False),
+        cells.blocks,
         flat,
         lanes,
         s,
