@@ -35,7 +35,7 @@ QUICK := tests/algorithm tests/arrays tests/bayes tests/losses tests/objectives 
 quick: lint
 	$(BIN)/pytest -n 2 --dist loadfile $(QUICK)
 
-# Beside the install of what the package itself does not need.
+# Beside the install of what kernels do not need.
 kernels: $(VENV)/core
 	PYTHONPATH=src $(BIN)/python tests/kernels.py
 
@@ -106,7 +106,7 @@ bench-peers: .venv-peers/ready
 
 $(VENV)/core: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e .
+	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e '.[dask]'
 	touch $@
 
 # Bytecode is compiled on all cores, where pip would take one, and without what no test imports;
