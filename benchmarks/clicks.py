@@ -3,6 +3,7 @@
     python benchmarks/clicks.py speed             10⁷ clicks, 64, 128 and 256 factors
     python benchmarks/clicks.py speed --clicks 1e6 --factors 64
     python benchmarks/clicks.py recommend         lists of 20 for 31,668 × 38,048, 256 factors
+    python benchmarks/clicks.py recommend --yelp  the same of Yelp2018, found through PYGECO_DATA
     python benchmarks/clicks.py memory            10⁶ × 10⁶ with 10⁷ clicks, a path of rank 5
     python benchmarks/clicks.py gpu --clicks 1e8 --factors 128     sweeps on the GPU
 
@@ -24,7 +25,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 import scipy.sparse as sp
 
-from pygeco import Clicks, LowRank, Solver, minimize
+from pygeco import Clicks, LowRank, Solver, data, minimize
 from pygeco.algorithm.alternation import alternate
 from pygeco.models import Seen
 from pygeco.models.scoring import FactorScorer, list_best
@@ -160,9 +161,13 @@ def gpu(plan: argparse.Namespace) -> None:
 
 def recommend(plan: argparse.Namespace) -> None:
     """Lists of 20 for all rows, seen columns left out, of factors fitted to clicks; and of random
-    ones, by whose lengths no column can be left out.
+    ones, by whose lengths no column can be left out. The clicks are Yelp2018's, or made ones of
+    its shape.
     """
-    X = sp.csr_matrix(make_clicks((31_668, 38_048), 1_237_000))
+    if plan.yelp:
+        X = sp.csr_matrix(data.load_clicks("yelp2018").train.astype(np.float32))
+    else:
+        X = sp.csr_matrix(make_clicks((31_668, 38_048), 1_237_000))
     rows, factors = np.arange(X.shape[0]), max(plan.factors)
     objective = Clicks(X, background=0.1)
     ridge = RIDGE / objective.total_weight
@@ -213,6 +218,7 @@ def main() -> None:
     parser.add_argument("--clicks", type=float, default=1e7)
     parser.add_argument("--factors", type=int, nargs="+", default=[64, 128, 256])
     parser.add_argument("--turns", type=int, default=2)
+    parser.add_argument("--yelp", action="store_true")
     parser.add_argument("--sweeps", type=int, default=2)
     plan = parser.parse_args()
     for section in plan.sections:

@@ -32,7 +32,7 @@ from pygeco.clicks.spectral import (
     make_factors,
     measure_spread,
 )
-from pygeco.clicks.squares import LAST_SWEEPS, SquaresFactors, fit_squares, make_objective
+from pygeco.clicks.squares import SquaresFactors, fit_squares, make_objective
 from pygeco.losses import Squared
 from pygeco.models.seen import Positions, keep_cells
 from pygeco.models.slab_arrays import is_in_slabs
@@ -139,8 +139,7 @@ def fit_chosen(entries: Entries, chosen: Chosen, seed: int) -> AnyClickModel:
     one, vectors = _fit_spectral(entries, chosen, seed)
     two = None
     if chosen.squares is not None and chosen.share > 0:
-        start = chosen.squares_start
-        two = fit_squares(entries, chosen.squares, seed=seed, start=start, sweeps=LAST_SWEEPS)
+        two = fit_squares(entries, chosen.squares, seed=seed, start=chosen.squares_start)
     factors, weights = _blend(one, two, chosen.share)
     dtype = entries.dtype
     factors = LowRank(

@@ -15,8 +15,9 @@ from pygeco.clicks.spectral import line_powers
 from pygeco.objectives import Clicks, Entries
 
 COLD_SWEEPS = 8  # from random columns; a few more changed nDCG by less than 0.5 %
-WARM_SWEEPS = 3  # from the columns of neighboring settings
-LAST_SWEEPS = 8  # from the columns of most of the clicks, for the model itself
+# From the columns of neighboring settings, or of most of the clicks: the model itself is fitted as
+# those were by which its settings were judged; with 8 sweeps its lists were no better, or worse.
+WARM_SWEEPS = 3
 FRESH_SIZE = 0.02  # of the random columns that are added to fitted ones, against those
 
 
@@ -48,26 +49,21 @@ def fit_squares(
     *,
     seed: int,
     start: Array | None = None,
-    sweeps: int = WARM_SWEEPS,
 ) -> SquaresFactors:
-    """Sweeps at the rank of the settings; from the columns `start` (n, k ≤ rank) where given.
-
-    `sweeps` is how many from a start of the same rank.
-    """
+    """Sweeps at the rank of the settings; from the columns `start` (n, k ≤ rank) where given."""
     assert settings.rank is not None
     assert settings.ridge is not None
     objective = make_objective(entries, settings)
     rank = min(settings.rank, *entries.shape)
     ridges = frequency_ridges(objective, settings.ridge)
     first = None if start is None else _widen(entries, start, rank, seed)
-    if start is None or start.shape[1] < rank:
-        sweeps = COLD_SWEEPS
+    is_cold = start is None or start.shape[1] < rank
     found = alternate(
         objective,
         rank,
         row_ridge=ridges[0],
         column_ridge=ridges[1],
-        n_sweeps=sweeps,
+        n_sweeps=COLD_SWEEPS if is_cold else WARM_SWEEPS,
         start=None if first is None else (first[:0], first),
         random_state=seed,
     )
