@@ -20,7 +20,7 @@ HELD_SHARE = 0.1  # of the clicks
 LIST_LENGTH = 20  # the lists that are judged, by their nDCG
 TABLE_CELLS = 100_000_000  # scores that one judgement may take: its cost
 MIN_JUDGED_ROWS, MAX_JUDGED_ROWS = 500, 3_000
-BLOCK_CELLS = 1 << 24  # scores that are held at once
+BLOCK_CELLS = 1 << 22  # scores that are held at once: 16 MB, which are used again and again
 
 # Scores (rows, n) of some rows, one table for each model that is compared.
 Tables = Callable[[Positions], Iterable[Array]]

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Generic, NamedTuple, TypeVar
 
+import numpy as np
+
 from pygeco.algorithm.events import ClickTrial
 from pygeco.arrays.kinds import on
 from pygeco.arrays.low_rank import Array
@@ -241,15 +243,18 @@ class Search:
     ) -> list[float]:
         """The nDCG of the scores times the counts of columns to each power."""
         fit = self.split.fit
+        steps = np.diff(np.array(powers), prepend=0.0)  # from each to the next, in place
         scales = [
-            on(line_powers(fit, 0.0, power)[1], right, right.dtype) if power else None
-            for power in powers
+            on(line_powers(fit, 0.0, step)[1], right, right.dtype) if step else None
+            for step in steps
         ]
         turned = right.T
 
         def tables(rows: Positions) -> Iterable[Array]:
             scores = left[on(rows, left)] @ turned
             for scale in scales:
-                yield scores.copy() if scale is None else scores * scale
+                if scale is not None:
+                    scores *= scale  # what is hidden stays at −∞
+                yield scores
 
         return self.judge.compare(tables, len(powers))

@@ -67,8 +67,12 @@ def find_spectrum(
     iterations = COLD_ITERATIONS if start is None else WARM_ITERATIONS
     for step in range(iterations):
         Q = _orthonormalize(Z) if step else Z
-        Y = _orthonormalize(down * _products(entries, False, across * Q))
-        Z = across * _products(entries, True, down * Y)
+        Y = _products(entries, False, across * Q)
+        Y *= down  # in place, as below: new memory for so much takes longer than the product
+        Y = _orthonormalize(Y)
+        Y *= down
+        Z = _products(entries, True, Y)
+        Z *= across
     Q, squares = _normalize(Z)
     # With Z = R̃ᵀY and Y orthonormal, the singular pairs in their span are eigenpairs of ZᵀZ.
     return Spectrum(Q, np.sqrt(squares))
