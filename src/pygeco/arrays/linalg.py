@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import scipy  # its parts are imported when used
 
-from pygeco.arrays.kinds import Array, foreign, host, inner, scaled, times
+from pygeco.arrays.kinds import Array, foreign, host, inner, parts, scaled, times
 
 # The least squared pivot of CholeskyQR in roundings: with less, two passes are not enough.
 CONDITION = 1e5
 # Numbers from which CholeskyQR is the faster method on the host: by a factor of 5 to 8.
 LARGE = 1 << 16
+# The least pivot for which double precision is enough, and rows that it takes at a time.
+CAREFUL_PIVOT, CAREFUL_ROWS = 1e-4, 8192
 # Up to this condition of the Gram, one pass is enough: Q is orthonormal to as many roundings.
 EASY = 16.0
 
@@ -38,12 +40,13 @@ def qr(X: Array) -> tuple[Array, Array]:
 
     By Cholesky factors of XᵀX, taken twice where X is not near to that form already (CholeskyQR2:
     Yamamoto and others 2015), in a few products that run at the speed of memory: Householder's
-    method takes sixty times as long on a device. Where X is small, or too near to singular for
-    that, Householder's after all.
+    method takes sixty times as long on a device. Where X is too near to singular for that, in
+    double precision; where it is small, or nearer, Householder's after all.
     """
-    found = _cholesky_qr(X) if X.shape[1] and (foreign(X) or X.size >= LARGE) else None
-    if found is not None:
-        return found
+    if X.shape[1] and (foreign(X) or X.size >= LARGE):
+        found = _cholesky_qr(X) or _careful_qr(X)
+        if found is not None:
+            return found
     Q, R = np.linalg.qr(X)
     R = host(R)
     signs = np.where(np.diag(R) < 0, -1.0, 1.0).astype(R.dtype)
@@ -67,4 +70,31 @@ def _cholesky_qr(X: Array) -> tuple[Array, Array] | None:
         Q, R = times(Q, np.linalg.inv(step * sizes).astype(X.dtype)), (step * sizes) @ R
         if np.linalg.cond(gram) < EASY:
             break
+    return Q, R
+
+
+def _careful_qr(X: Array) -> tuple[Array, Array] | None:
+    """For single precision on the host: the same in double precision, in one pass.
+
+    Q is orthonormal to some 1e-8 where the columns, scaled to one length, have pivots that large.
+    """
+    if foreign(X) or X.dtype != np.float32:
+        return None
+    gram = np.zeros((X.shape[1], X.shape[1]))
+    for part in parts(len(X), CAREFUL_ROWS):
+        rows = X[part].astype(float)
+        gram += rows.T @ rows
+    sizes = np.sqrt(np.diag(gram))
+    if not (np.isfinite(sizes).all() and sizes.min() > 0):
+        return None
+    try:
+        R = np.linalg.cholesky(gram / np.outer(sizes, sizes)).T * sizes
+    except np.linalg.LinAlgError:
+        return None
+    if (np.diag(R) / sizes).min() < CAREFUL_PIVOT:
+        return None
+    Q = np.empty(X.shape, X.dtype)
+    for part in parts(len(X), CAREFUL_ROWS):
+        rows = X[part].astype(float)
+        Q[part] = scipy.linalg.blas.dtrsm(1.0, R, rows.T, trans_a=1, overwrite_b=1).T
     return Q, R
