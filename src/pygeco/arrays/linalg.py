@@ -55,20 +55,14 @@ def qr(X: Array) -> tuple[Array, Array]:
 
 def _cholesky_qr(X: Array) -> tuple[Array, Array] | None:
     Q, R = X, np.eye(X.shape[1])
+    least = float(np.sqrt(CONDITION * np.finfo(X.dtype).eps))
     for _ in range(2):
-        gram = inner(Q, Q).astype(float)
-        sizes = np.sqrt(np.diag(gram))
-        if not (np.isfinite(sizes).all() and sizes.min() > 0):
+        found = _factor_gram(inner(Q, Q).astype(float), least)
+        if found is None:
             return None
-        try:
-            gram = gram / np.outer(sizes, sizes)
-            step = np.linalg.cholesky(gram).T
-        except np.linalg.LinAlgError:
-            return None
-        if np.diag(step).min() ** 2 < CONDITION * float(np.finfo(X.dtype).eps):
-            return None
-        Q, R = times(Q, np.linalg.inv(step * sizes).astype(X.dtype)), (step * sizes) @ R
-        if np.linalg.cond(gram) < EASY:
+        unit, step = found
+        Q, R = times(Q, np.linalg.inv(step).astype(X.dtype)), step @ R
+        if np.linalg.cond(unit) < EASY:
             break
     return Q, R
 
@@ -84,17 +78,26 @@ def _careful_qr(X: Array) -> tuple[Array, Array] | None:
     for part in parts(len(X), CAREFUL_ROWS):
         rows = X[part].astype(float)
         gram += rows.T @ rows
-    sizes = np.sqrt(np.diag(gram))
-    if not (np.isfinite(sizes).all() and sizes.min() > 0):
+    found = _factor_gram(gram, CAREFUL_PIVOT)
+    if found is None:
         return None
-    try:
-        R = np.linalg.cholesky(gram / np.outer(sizes, sizes)).T * sizes
-    except np.linalg.LinAlgError:
-        return None
-    if (np.diag(R) / sizes).min() < CAREFUL_PIVOT:
-        return None
-    Q = np.empty(X.shape, X.dtype)
+    Q, R = np.empty(X.shape, X.dtype), found[1]
     for part in parts(len(X), CAREFUL_ROWS):
         rows = X[part].astype(float)
         Q[part] = scipy.linalg.blas.dtrsm(1.0, R, rows.T, trans_a=1, overwrite_b=1).T
     return Q, R
+
+
+def _factor_gram(gram: Array, least: float) -> tuple[Array, Array] | None:
+    """A Gram of columns scaled to one length, and R with RᵀR = gram; None where a pivot of the
+    scaled one is below `least`.
+    """
+    sizes = np.sqrt(np.diag(gram))
+    if not (np.isfinite(sizes).all() and sizes.min() > 0):
+        return None
+    unit = gram / np.outer(sizes, sizes)
+    try:
+        step = np.linalg.cholesky(unit).T
+    except np.linalg.LinAlgError:
+        return None
+    return None if np.diag(step).min() < least else (unit, step * sizes)
