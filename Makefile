@@ -13,6 +13,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# uv asks the index for all packages at once, pip for one after another; where uv cannot be had
+# or finds no index, pip does it.
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check --no-compile
+install = $(BIN)/uv pip install -q --python $(BIN)/python -c constraints.txt -e $(1) || \
+	$(PIP) -c constraints.txt -e $(1)
 export PYTHONWARNINGS ?=
 # The tests start many processes, each of which would compile the package's files anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -25,7 +30,7 @@ demo: $(VENV)/ready
 test:
 	$(MAKE) -j 2 lint check
 
-check: kernels $(VENV)/ready
+check: kernels
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # Of each room the tests that take no cluster, no browser, no other process and no large data.
@@ -35,8 +40,7 @@ QUICK := tests/algorithm tests/arrays tests/bayes tests/losses tests/objectives 
 quick: lint
 	$(BIN)/pytest -n 2 --dist loadfile $(QUICK)
 
-# Beside the install of what kernels do not need.
-kernels: $(VENV)/core
+kernels: $(VENV)/ready
 	PYTHONPATH=src $(BIN)/python tests/kernels.py
 
 # Tests elsewhere that have a long form too.
@@ -51,7 +55,7 @@ supply: $(VENV)/soak
 
 # Where these tools cannot be had, the tests that need them say so and are skipped.
 $(VENV)/soak: $(VENV)/ready
-	-$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[soak]'
+	-$(call install,'.[soak]')
 	touch $@
 
 lint: $(VENV)/ready
@@ -67,7 +71,7 @@ docs: $(VENV)/docs
 	@echo built: build/site/index.html
 
 $(VENV)/docs: $(VENV)/ready
-	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	$(call install,'.[docs]')
 	touch $@
 
 .PHONY: coverage mutants
@@ -78,7 +82,7 @@ mutants: $(VENV)/trust
 	PATH="$(BIN):$$PATH" $(BIN)/python benchmarks/mutants.py $(ARGS)
 
 $(VENV)/trust: $(VENV)/ready
-	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[trust]'
+	$(call install,'.[trust]')
 	touch $@
 
 gallery: $(VENV)/ready
@@ -104,15 +108,12 @@ bench-peers: .venv-peers/ready
 		--no-build-isolation --no-deps cmfrec || true
 	touch $@
 
-$(VENV)/core: pyproject.toml constraints.txt
+# Bytecode is compiled on all cores and without what no test imports; some packages have files
+# that no Python 3 compiles.
+$(VENV)/ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e '.[dask]'
-	touch $@
-
-# Bytecode is compiled on all cores, where pip would take one, and without what no test imports;
-# some packages have files that no Python 3 compiles.
-$(VENV)/ready: $(VENV)/core
-	$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev]'
+	-$(PIP) -c constraints.txt uv
+	$(call install,'.[dev]')
 	$(BIN)/python -m compileall -qq -j 0 -x '/(tests?|pip|setuptools|mypyc?|fontTools|pygments|async_api)/' $(VENV)/lib || true
 	touch $@
 
