@@ -92,13 +92,15 @@ def test_memory(bench, plan, monkeypatch) -> None:
     memory = importlib.import_module("sections.memory")
     if not os.access(memory.REFS, os.W_OK):
         pytest.skip("this system does not let a process reset its peak")
-    answer = memory._child("path", 2_000, (80, 70), plan.memory_rank)  # one process for all
+    cells, shape = 400_000, (2_000, 1_500)  # more than what earlier fits left free
+    answer = memory._child("path", cells, shape, plan.memory_rank)  # one process for all
     monkeypatch.setattr(memory, "_child", lambda *_: answer)
-    found = bench.measure(["memory"], replace(plan, large=True, netflix=(2_000, (80, 70))))
-    lines = lines_of(found, "memory")
-    assert "default fit, 2,000 cells" in lines
-    assert lines["path, 2,000 cells"].wanted == pytest.approx(24 + 8 * 150 * (1 + 2) / 2_000)
-    assert lines["path, 2,000 cells: time"].unit == "minutes"
+    plan = replace(plan, cells=cells, shape=shape, large=True, netflix=(cells, shape))
+    lines = lines_of(bench.measure(["memory"], plan), "memory")
+    assert "default fit, 400,000 cells" in lines
+    factors = 8 * sum(shape) * (1 + 2)
+    assert lines["path, 400,000 cells"].wanted == pytest.approx(24 + factors / cells)
+    assert lines["path, 400,000 cells: time"].unit == "minutes"
     # Two orders of index and value beside the input: no fit can do with less.
     assert all(line.figure > 16 for line in lines.values() if line.unit == "bytes/cell")
 
