@@ -1,6 +1,7 @@
 """Compile the largest kernels, each once: the tests' own processes then find them on the disk.
 
-Without that, every process that needs one before another has kept it compiles it for itself.
+Without that, every process that needs one before another has kept it compiles it for itself. The
+same holds for the files of the tests, in which pytest rewrites the asserts.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ import gc
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -53,10 +57,25 @@ def compile_lists() -> None:
     find_largest_products(Largest(left, right, np.arange(2), (hidden,), None, 3))
 
 
+def rewrite_asserts() -> None:
+    """What pytest makes of the files of tests, where it looks for it. Its names are its own."""
+    from _pytest.assertion import rewrite
+
+    config: Any = SimpleNamespace(getini=lambda name: False)
+    state: Any = SimpleNamespace(trace=print)
+    folder = Path(__file__).parent.absolute()
+    for file in (*folder.rglob("test_*.py"), *folder.rglob("conftest.py")):
+        kept = rewrite.get_cache_dir(file)
+        kept.mkdir(parents=True, exist_ok=True)
+        stamp, code = rewrite._rewrite_test(file, config)
+        rewrite._write_pyc(state, code, stamp, kept / (file.stem + rewrite.PYC_TAIL))
+
+
 def main() -> None:
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         jobs = [pool.submit(compile_for, dtype) for dtype in ("float32", "float64")]
-        for job in (*jobs, pool.submit(compile_lists)):
+        jobs += [pool.submit(job) for job in (compile_lists, rewrite_asserts)]
+        for job in jobs:
             job.result()
 
 

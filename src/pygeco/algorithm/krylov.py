@@ -168,17 +168,19 @@ def bound_sigma(alphas: list[float], betas: list[float], theta: float, log_c: fl
     a, b = np.array(alphas) / theta, np.array(betas) / theta
     diagonal, off = a * a, a * b
     diagonal[1:] += b[:-1] ** 2
+    coefficients = list(zip(diagonal.tolist(), off.tolist(), strict=True))
+    log_limit = -2 * log_c
+    ample = min(1e250, (1 + 1e-9) * math.exp(min(log_limit, 600.0)))  # whose logarithm is above
 
     def exceeds(lam: float) -> bool:
         before, now, total, last = 0.0, 1.0, 1.0, 0.0
-        log_limit = -2 * log_c
-        for d, e in zip(diagonal.tolist(), off.tolist(), strict=True):
+        for d, e in coefficients:
             before, now = now, ((lam - d) * now - last * before) / e
             last = e
             total += now * now
-            if total > 1e250 or math.log(total) > log_limit:
+            if total > ample:
                 return True
-        return False
+        return math.log(total) > log_limit
 
     low, high = 0.0, SEARCH_ROUNDING  # λ − 1
     while not exceeds(1.0 + high) and high < 1e12:

@@ -110,8 +110,9 @@ def keep_largest(places, numbers, columns, found):
     k, taken = len(columns), 0
     least, ties = -MOST, k
     if len(numbers) > k:
-        least = np.partition(numbers, len(numbers) - k)[len(numbers) - k]
-        ties -= count_above(numbers, np.nextafter(least, MOST))
+        least = select(numbers.copy(), len(numbers) - k)
+        for x in numbers:
+            ties -= x > least
     for t in range(len(numbers)):
         x = numbers[t]
         if x < least or (x == least and ties == 0):
@@ -121,3 +122,31 @@ def keep_largest(places, numbers, columns, found):
         taken += 1
     columns[taken:] = -1
     found[taken:] = -np.inf
+
+
+@njit(cache=True, nogil=True)
+def select(numbers, place):
+    """What stands at a place once the numbers, which are moved, are sorted (Hoare's way).
+
+    numba's `partition` does so too, but takes ten seconds to compile.
+    """
+    low, high = 0, len(numbers) - 1
+    while low < high:
+        pivot = numbers[(low + high) // 2]
+        left, right = low, high
+        while left <= right:
+            while numbers[left] < pivot:
+                left += 1
+            while numbers[right] > pivot:
+                right -= 1
+            if left <= right:
+                numbers[left], numbers[right] = numbers[right], numbers[left]
+                left += 1
+                right -= 1
+        if place <= right:
+            high = right
+        elif place >= left:
+            low = left
+        else:
+            break
+    return numbers[place]
