@@ -10,6 +10,7 @@ from pygeco.arrays.kinds import inner, on, times
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.clicks.settings import SpectralSettings
+from pygeco.engines.values import LineScales
 from pygeco.objectives import Entries
 
 COLD_ITERATIONS = 4  # of a subspace that starts from random numbers; more changed no list's nDCG
@@ -60,19 +61,14 @@ def find_spectrum(
     m, n = entries.shape
     rank = min(rank, m, n)
     down, across = (
-        on(p[:, None], entries.kind, entries.dtype)
-        for p in line_powers(entries, -row_power, -column_power)
+        on(p, entries.kind, entries.dtype) for p in line_powers(entries, -row_power, -column_power)
     )
     Z = _first_block(entries, rank, seed, start)
     iterations = COLD_ITERATIONS if start is None else WARM_ITERATIONS
     for step in range(iterations):
         Q = _orthonormalize(Z) if step else Z
-        Y = _products(entries, False, across * Q)
-        Y *= down  # in place, as below: new memory for so much takes longer than the product
-        Y = _orthonormalize(Y)
-        Y *= down
-        Z = _products(entries, True, Y)
-        Z *= across
+        Y = _products(entries, False, Q, LineScales(down, across))
+        Z = _products(entries, True, _orthonormalize(Y), LineScales(across, down))
     Q, squares = _normalize(Z)
     # With Z = R̃ᵀY and Y orthonormal, the singular pairs in their span are eigenpairs of ZᵀZ.
     return Spectrum(Q, np.sqrt(squares))
@@ -92,7 +88,8 @@ def make_factors(
     _, popular = line_powers(entries, 0.0, settings.popularity)
     encoder = on(across[:, None], V, V.dtype) * (V * on(shrink, V, V.dtype))
     right = on(popular[:, None], V, V.dtype) * V
-    return SpectralFactors(_products(entries, False, encoder), right, encoder)
+    left = _products(entries, False, encoder, LineScales(None, None))
+    return SpectralFactors(left, right, encoder)
 
 
 def shrink_values(values: Array, ridge: float) -> Array:
@@ -127,10 +124,10 @@ def _orthonormalize(X: Array) -> Array:
     return times(X, np.linalg.inv(L).T.astype(X.dtype))
 
 
-def _products(entries: Entries, columns: bool, X: Array) -> Array:
-    """R X, or Rᵀ X."""
+def _products(entries: Entries, columns: bool, X: Array, scales: LineScales) -> Array:
+    """R X, or Rᵀ X, scaled, in the precision of the clicks."""
     cells = entries.cells(columns)
-    return cells.engine.products(cells, cells.values, 1.0, X)
+    return cells.engine.scaled_products(cells, cells.values, X, scales)
 
 
 def _first_block(entries: Entries, rank: int, seed: int, start: Array | None) -> Array:

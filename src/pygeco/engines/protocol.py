@@ -93,7 +93,8 @@ class Engine(ABC):
         own, other, pull, shift = scales
         X = X if other is None else contiguous(other[:, None] * X)
         found = self.products(cells, data, 1.0, X).astype(data.dtype)
-        return (found if own is None else own[:, None] * found) - pull[:, None] * shift
+        found = found if own is None else own[:, None] * found
+        return found if pull is None or shift is None else found - pull[:, None] * shift
 
     def fingerprint(self) -> list[str] | None:
         """Hashes that stand for the cells, where those are not at hand; None where they are."""

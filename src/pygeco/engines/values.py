@@ -205,10 +205,10 @@ class Largest(NamedTuple):
 class LineScales(NamedTuple):
     """How products S X are scaled and shifted: own_i Σ_j S_ij other_j X_j − pull_i shift.
 
-    No `own` or no `other` is one everywhere.
+    No `own` or no `other` is one everywhere, and no `pull` is zero.
     """
 
     own: Array | None
     other: Array | None
-    pull: Array
-    shift: Array
+    pull: Array | None = None
+    shift: Array | None = None

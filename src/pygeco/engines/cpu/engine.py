@@ -82,9 +82,11 @@ class CpuCells(Engine):
     def scaled_products(self, cells: Cells, data: Array, X: Array, scales: LineScales) -> Array:
         out = np.empty((cells.groups, X.shape[1]), data.dtype)
         flat, width = pad_rows(X, scales.other)
-        own = np.zeros(0, data.dtype) if scales.own is None else scales.own
         lines = *cells[:2], np.asarray(data), cells.blocks
-        tables = (x.astype(data.dtype, copy=False) for x in (own, scales.pull, scales.shift))
+        tables = (
+            np.zeros(0, data.dtype) if x is None else x.astype(data.dtype, copy=False)
+            for x in (scales.own, scales.pull, scales.shift)
+        )
         products.matmat(*lines, 1.0, flat, width, *tables, out, np.zeros((0, 0)))
         return out
 
