@@ -2,6 +2,7 @@
 
 import gc
 import os
+from functools import cache
 
 import numba
 import pytest
@@ -95,6 +96,16 @@ def pytest_xdist_make_scheduler(config, log):
 def _one_thread_of_blas():
     """Two would wait for each other at every small product, which takes a fifth of the time."""
     with ThreadpoolController().limit(limits=1, user_api="blas"):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_command():
+    """typer's runner makes the command anew for each call, which takes longer than most calls."""
+    from typer import testing
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(testing, "_get_command", cache(testing._get_command))
         yield
 
 
