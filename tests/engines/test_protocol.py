@@ -16,6 +16,7 @@ from pygeco.engines import choose_engine
 from pygeco.engines.cpu.engine import Cpu
 from pygeco.engines.cuda.engine import Cuda
 from pygeco.engines.protocol import Engine, LocalEngine, TableEngine
+from sources import parse_files
 
 SOURCE = Path(pygeco.__file__).parent
 CLAIMS = {
@@ -71,9 +72,9 @@ def test_a_minimal_engine_has_every_ability_s_default() -> None:
         pass
 
 
-def calls(path):
+def calls(tree):
     """Where a file asks an engine who it is, or whether it has something."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             probes = node.func.id in ("getattr", "hasattr") and len(node.args) > 1
             name = node.args[1] if probes else None
@@ -90,9 +91,9 @@ def calls(path):
 def test_nobody_probes_an_engine_or_compares_its_name() -> None:
     found = [
         (str(path.relative_to(SOURCE)), line)
-        for path in SOURCE.rglob("*.py")
+        for path, tree in parse_files(SOURCE, "getattr", "hasattr", ".name")
         if path.name != "kinds.py"  # the kinds of arrays, which are other people's types
-        for line in calls(path)
+        for line in calls(tree)
     ]
     assert found == []
 

@@ -17,6 +17,7 @@ from pygeco.algorithm.corrections.diagonal import Diagonal
 from pygeco.algorithm.corrections.factory import MAKERS, choose_name, make_correction, resolve_auto
 from pygeco.algorithm.corrections.sweep import Sweep
 from pygeco.objectives import Objective
+from sources import parse_files
 
 SOURCES = Path(pygeco.algorithm.__file__).parent
 
@@ -76,10 +77,10 @@ def test_a_minimal_correction_runs_from_the_base_class_alone(monkeypatch) -> Non
 def test_no_other_file_asks_which_correction_it_is() -> None:
     """No comparison of a correction's name and no isinstance of one, outside the factory."""
     kinds = {"Correction", "Core", "Descent", "Diagonal", "Sweep"}
-    for file in SOURCES.parent.rglob("*.py"):
+    for file, tree in parse_files(SOURCES.parent, "correction", *kinds):
         if file.name == "factory.py":
             continue
-        for node in ast.walk(ast.parse(file.read_text())):
+        for node in ast.walk(tree):
             if isinstance(node, ast.Compare):
                 sides = [node.left, *node.comparators]
                 assert not any(getattr(x, "attr", "") == "correction" for x in sides), file

@@ -11,6 +11,7 @@ pytest.importorskip("distributed")
 
 import pygeco
 from pygeco.engines.dask import adapter
+from sources import parse_files
 
 SOURCE = Path(pygeco.__file__).parent
 # Attributes of Dask's clients, schedulers and workers that its documentation does not promise.
@@ -20,8 +21,8 @@ PRIVATE = {
 }  # fmt: skip
 
 
-def private_names(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def private_names(tree):
+    for node in ast.walk(tree):
         modules = []
         if isinstance(node, ast.ImportFrom) and node.module:
             modules = [f"{node.module}.{alias.name}" for alias in node.names]
@@ -40,8 +41,8 @@ def private_names(path):
 def test_only_the_adapter_knows_dask_s_inside() -> None:
     found = {
         str(path.relative_to(SOURCE)): names
-        for path in SOURCE.rglob("*.py")
-        if (names := sorted(set(private_names(path))))
+        for path, tree in parse_files(SOURCE, "dask", "distributed", *PRIVATE)
+        if (names := sorted(set(private_names(tree))))
     }
     assert list(found) == ["engines/dask/adapter.py"]
     assert {"dask._expr.LLGExpr", "dask._task_spec.TaskRef"} <= set(found.popitem()[1])
