@@ -5,7 +5,7 @@
 
 // <cmath> and <cstring> would take longer to read than the kernels take to compile.
 extern "C" double sqrt(double), fabs(double);
-extern "C" float sqrtf(float), logf(float);
+extern "C" float sqrtf(float), logf(float), fabsf(float), fmaxf(float, float);
 extern "C" void* memcpy(void*, const void*, size_t);
 
 #define CPU_TWIN
@@ -42,7 +42,7 @@ static __attribute__((noinline)) void resume_thread() {
     if (!_setjmp(scheduler)) _longjmp(block_threads[current].place, 1);
 }
 
-struct Warp { unsigned arrived, generation; double slot[3][32]; };
+struct Warp { unsigned arrived, generation; double slot[6][32]; };
 static Warp block_warps[MAX_THREADS / 32];
 static Warp& own_warp() { return block_warps[threadIdx.x / 32]; }
 
@@ -94,6 +94,70 @@ static void multiply(double* c, double a0, double a1, double b) {
             c[n] += own_warp().slot[n / 2][4 * g + k] * own_warp().slot[2][4 * (2 * t + n % 2) + k];
     warp_barrier();
 }
+
+static void multiply(float* c, float a0, float a1, float a2, float a3, float b0, float b1) {
+    const unsigned lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    float given[6] = {a0, a1, a2, a3, b0, b1};
+    for (int n = 0; n < 6; ++n) own_warp().slot[n][lane] = given[n];
+    warp_barrier();
+    for (unsigned k = 0; k < 8; ++k)
+        for (unsigned n = 0; n < 4; ++n)
+            c[n] += (float)(own_warp().slot[k / 4 * 2 + n / 2][4 * g + k % 4] *
+                            own_warp().slot[4 + k / 4][4 * (2 * t + n % 2) + k % 4]);
+    warp_barrier();
+}
+
+static unsigned pack_halves(float x, float y) {
+    _Float16 both[2] = {(_Float16)x, (_Float16)y};
+    unsigned bits;
+    memcpy(&bits, both, 4);
+    return bits;
+}
+static void unpack_halves(unsigned bits, float& x, float& y) {
+    _Float16 both[2];
+    memcpy(both, &bits, 4);
+    x = both[0], y = both[1];
+}
+
+static void multiply(float* c, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
+    const unsigned lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    unsigned given[6] = {a0, a1, a2, a3, b0, b1};
+    for (int n = 0; n < 6; ++n) own_warp().slot[n][lane] = given[n];
+    warp_barrier();
+    for (unsigned k = 0; k < 8; ++k)
+        for (unsigned n = 0; n < 4; ++n) {
+            float a[2], b[2];
+            unpack_halves((unsigned)own_warp().slot[k / 4 * 2 + n / 2][4 * g + k % 4], a[0], a[1]);
+            unpack_halves((unsigned)own_warp().slot[4 + k / 4][4 * (2 * t + n % 2) + k % 4], b[0], b[1]);
+            c[n] += a[0] * b[0] + a[1] * b[1];
+        }
+    warp_barrier();
+}
+
+static unsigned warp_max(unsigned x) {
+    for (int mask = 16; mask; mask /= 2) {
+        const unsigned y = (unsigned)exchanged(x, (threadIdx.x % 32) ^ mask);
+        x = x > y ? x : y;
+    }
+    return x;
+}
+static unsigned bits_of(float x) {
+    unsigned bits;
+    memcpy(&bits, &x, 4);
+    return bits;
+}
+static float number_of(unsigned bits) {
+    float x;
+    memcpy(&x, &bits, 4);
+    return x;
+}
+static float root(float x) { return sqrtf(x); }
+
+template <int BYTES> static void copy_ahead(void* to, const void* from) { memcpy(to, from, BYTES); }
+static void end_copies() {}
+template <int LEFT> static void wait_for_copies() {}
+
+static float shorten(float x) { return number_of((bits_of(x) + 0x1000) & 0xffffe000); }
 
 struct Launch { void (*kernel)(void**); void** arguments; };
 static Launch launched;

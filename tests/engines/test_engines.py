@@ -16,6 +16,7 @@ from pygeco.engines import choose_engine
 from pygeco.engines.cpu import cells, separable, tiles
 from pygeco.engines.cuda import engine as cuda
 from pygeco.engines.cuda import products as cuda_products
+from pygeco.engines.cuda import single as cuda_single
 from pygeco.engines.cuda import systems as cuda_systems
 from pygeco.engines.cuda import tables as cuda_tables
 from pygeco.engines.cuda import work_items
@@ -46,6 +47,7 @@ SMALL = {
                  (work_items, "MIN_RANGE_CELLS", 4), (work_items, "MIN_RANGED_CELLS", 0),
                  (work_items, "MIN_CHUNK_CELLS", 24), (cuda_products, "BLOCK", 64),
                  (work_items, "MAX_PIECE_CELLS", 5), (cuda_systems, "PARTIAL_BYTES", 1 << 14),
+                 (cuda_single, "PARTIAL_BYTES", 1 << 14),
                  (cuda, "RUN_CELLS", 1 << 7), (cuda_tables, "RUN_CELLS", 30)),
 }  # fmt: skip
 
@@ -292,6 +294,32 @@ def test_half_sweeps(engine, s, offsets, weights, columns) -> None:
         p.close((host(drawn.out) + host(again.out)) / 2, out, digits)
         assert drawn.variance is None
         assert float(np.abs(host(drawn.out) - out).max()) > 1e-3
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("s", [1, 20, 27, 64])
+def test_half_sweeps_for_factors_alone(engine, s, weights) -> None:
+    """Rows of one work item and of several, to the rounding of single precision."""
+    p = Problem(engine, (9, 50), np.float32, weights)
+    factor = p.rng.standard_normal((50, s)).astype(np.float32)
+    ridge, start = p.rng.uniform(5, 9, 9), p.rng.standard_normal((9, s)).astype(np.float32)
+    A, bias = p.rng.standard_normal((s, s + 3)), p.rng.standard_normal(50)
+    prior, shift = A @ A.T / s + np.eye(s), p.rng.standard_normal((9, s))
+    here = (on(x, engine.kind) for x in (factor, bias, ridge, shift, start))
+    factor_here, bias_here, ridge_here, shift_here, start_here = here
+    ridges = Ridges(
+        factor_here, bias_here, None, None, ridge_here, prior, shift_here, 1.7, 0.01, None, False,
+    )  # fmt: skip
+    found = engine.half_sweep(p.cells, start_here, ridges, variances=False)
+    assert found.uncertainty == 0.0
+    X, expected = factor.astype(float), []
+    for w, y, own, pull, begin in zip(p.W, p.Y, ridge, shift, start, strict=True):
+        G = (X.T * w) @ X
+        hold = 0.01 * 1.7 * np.trace(G) / s
+        right = 1.7 * X.T @ (w * (y - bias)) + own * pull + hold * begin
+        expected.append(np.linalg.solve(1.7 * G + own * prior + hold * np.eye(s), right))
+    error = np.linalg.norm(host(found.out) - expected) / np.linalg.norm(expected)
+    assert error < 2e-6
 
 
 @pytest.mark.parametrize("columns", [False, True])

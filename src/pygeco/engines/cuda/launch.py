@@ -11,7 +11,9 @@ import numpy as np
 
 from pygeco.arrays.low_rank import Array
 
-KERNELS = ("common", "cells", "columns", "noise", "grams", "solve", "tables")
+KERNELS = (
+    "common", "cells", "columns", "noise", "grams", "solve", "tiles", "rows", "single", "tables",
+)  # fmt: skip
 NULL = np.uint64(0)
 THREADS_PER_BLOCK = 128
 MIN_CAPABILITY = 80  # compute capability with matrix instructions in double precision

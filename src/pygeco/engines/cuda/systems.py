@@ -12,6 +12,7 @@ import numpy as np
 
 from pygeco.arrays.kinds import contiguous, empty, on, zeros
 from pygeco.arrays.low_rank import Array
+from pygeco.engines.cuda import single
 from pygeco.engines.cuda.launch import Launcher, number, threads
 from pygeco.engines.cuda.work_items import WorkItems, runs
 from pygeco.engines.values import Cells, Ridges, Solved
@@ -50,8 +51,11 @@ def half_sweep(
     """See `Engine.half_sweep`."""
     items, real, s = cells.blocks, start.dtype, ridges.partner.shape[1]
     blocks = max(1, -(-s // 8))
-    Q = _pad_columns(ridges.partner, blocks)
-    W = None if ridges.variance is None else _pad_columns(ridges.variance.astype(real), blocks)
+    in_registers = _fit_registers(blocks, real)
+    if in_registers and not variances and single.is_plain(ridges):
+        return single.sweep(launch, cells, start, ridges)
+    Q = _pad(launch, ridges.partner, blocks, real)
+    W = None if ridges.variance is None else _pad(launch, ridges.variance, blocks, real)
     biases = tuple(
         None if x is None else append_zero(x.astype(real))
         for x in (ridges.bias, ridges.bias_variance)
@@ -72,9 +76,12 @@ def half_sweep(
     weights = cells.weights if len(cells.weights) else None
     offset = ridges.offsets or W is not None
     for part, run in runs(items, PARTIAL_BYTES // (real.itemsize * item_size(blocks))):
-        parts = _parts(
-            launch, cells, items, run, weights, cells.values, biases, Q, W, real, offset=offset
-        )
+        if in_registers:
+            parts = single.make_parts(launch, cells, items, run, biases, Q, W, offset=offset)
+        else:
+            parts = _parts(
+                launch, cells, items, run, weights, cells.values, biases, Q, W, real, offset=offset
+            )
         _solve(
             launch, out,
             np.int64(part.start), np.int64(part.stop - part.start), items.first, np.int32(s),
@@ -149,6 +156,17 @@ def append_zero(x: Array) -> Array:
     out = zeros(len(x) + 1, x, x.dtype)
     out[:-1] = x
     return out
+
+
+def _fit_registers(blocks: int, real: Any) -> bool:
+    return bool(real == np.float32 and blocks <= single.MAX_LINES)
+
+
+def _pad(launch: Launcher, factor: Array, blocks: int, real: Any) -> Array:
+    """The rows as the kernels of such systems read them."""
+    if _fit_registers(blocks, real):
+        return single.arrange(launch, factor, blocks)
+    return _pad_columns(factor.astype(real, copy=False), blocks)
 
 
 def _pad_columns(factor: Array, blocks: int) -> Array:

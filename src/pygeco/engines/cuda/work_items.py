@@ -42,7 +42,8 @@ class Ranges(NamedTuple):
 class WorkItems(NamedTuple):
     """Item p has the cells starts[p] … starts[p + 1] − 1, group i the items first[i] …
     first[i + 1] − 1, at least one; groups[p] is the group of item p. `split` says that some
-    group has several; `known` keeps the runs that were asked for. `order` says where, in the other
+    group has several; `known` keeps the runs that were asked for. `many` are the groups of several
+    items, and places[p] counts the items before p that are theirs. `order` says where, in the other
     order of the same cells, each cell is.
     """
 
@@ -53,6 +54,8 @@ class WorkItems(NamedTuple):
     length: int
     split: bool
     known: dict[int, list[tuple[slice, slice]]]
+    many: NDArray[np.int64]
+    places: NDArray[np.int64]
     ranges: Ranges | None = None
     order: NDArray[Any] | None = None
 
@@ -66,7 +69,12 @@ def split_groups(pointers: NDArray[np.int64]) -> WorkItems:
     starts = empty(count + 1, pointers, np.int64)
     starts[:count] = pointers[own] + (np.arange(count, like=pointers) - first[own]) * length
     starts[count] = pointers[-1]
-    return WorkItems(starts, first, own.astype(np.int32), count, length, count > groups, {})
+    several = np.diff(first) > 1
+    places = zeros(count + 1, pointers, np.int64)
+    places[1:] = np.cumsum(several[own])
+    many = np.flatnonzero(several).astype(np.int64)
+    own = own.astype(np.int32)
+    return WorkItems(starts, first, own, count, length, count > groups, {}, many, places)
 
 
 def ranges(
