@@ -20,7 +20,7 @@ SQUARES = SquaresSettings(5, 0.2, 0.01, 0.5, 0.25, 0.1)
 def model(clicks, request):
     """Fitted until it rests: then a column is the one that its own clicks give."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pygeco.clicks.spectral.COLD_ITERATIONS", 100)
+        patch.setattr("pygeco.clicks.spectral.COLD_POWERS", (1,) * 100)
         patch.setattr("pygeco.clicks.squares.COLD_SWEEPS", 100)
         return fit_chosen(clicks, Chosen(SPECTRAL, SQUARES, request.param), 0)
 

@@ -146,11 +146,16 @@ class LowRank:
             contiguous(self.V[:, :rank]),
         )
 
-    def svd(self) -> LowRank:
-        """The same matrix with orthonormal columns and s ≥ 0, largest first. O((m + n) k²)."""
+    def svd(self, dtype: Any = None) -> LowRank:
+        """The same matrix with orthonormal columns and s ≥ 0, largest first. O((m + n) k²).
+
+        The columns have this dtype, or else that of U, s and V together.
+        """
         Qu, Ru = qr(self.U)
         Qv, Rv = qr(self.V)
         P, s, Qt = np.linalg.svd((Ru * self.s) @ Rv.T, full_matrices=False)
+        if dtype is not None:
+            P, Qt = P.astype(dtype), Qt.astype(dtype)
         return LowRank(times(Qu, P), s, times(Qv, Qt.T))
 
     def entries(self, rows: ArrayLike, cols: ArrayLike) -> Array:

@@ -187,7 +187,7 @@ def _blend(one: _Pair | None, two: _Pair | None, share: float) -> tuple[LowRank,
     lefts = [w * part.left for w, part in zip(weights, (one, two), strict=True) if part is not None]
     rights = [part.right for part in (one, two) if part is not None]
     left, right = np.concatenate(lefts, axis=1), np.concatenate(rights, axis=1)
-    return LowRank(left, np.ones(left.shape[1]), right).svd(), weights
+    return LowRank(left, np.ones(left.shape[1]), right).svd(left.dtype), weights
 
 
 def _start_search(

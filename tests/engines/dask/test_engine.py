@@ -280,8 +280,8 @@ SPECTRAL = {"rank": 4, "row_power": 0.3, "column_power": 0.3, "ridge": 1.0, "pop
 def test_a_model_of_clicks_is_that_of_the_cpu(client, tmp_path, monkeypatch) -> None:
     """Both families, their blend by held-out clicks, and every question to the model."""
     monkeypatch.setattr(slabs, "MIN_SLABS", 2)
-    for name in ("squares.COLD_SWEEPS", "spectral.COLD_ITERATIONS", "spectral.WARM_ITERATIONS"):
-        monkeypatch.setattr(f"pygeco.clicks.{name}", 3)
+    monkeypatch.setattr("pygeco.clicks.squares.COLD_SWEEPS", 3)
+    monkeypatch.setattr("pygeco.clicks.spectral.COLD_POWERS", (1, 2))
     chosen = {"squares": SQUARES | {"popularity": 0.0}, "spectral": SPECTRAL, "random_state": 0}
     rng = np.random.default_rng(0)
     likes = np.arange(30) % 3 == rng.integers(3, size=80)[:, None]
