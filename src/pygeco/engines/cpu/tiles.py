@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu import tile_kernels as kernels
+from pygeco.engines.cpu.parallel import lend
 from pygeco.engines.cpu.threads import each
 from pygeco.engines.values import Deviations, Formulas, Lines, Table
 
@@ -170,7 +171,7 @@ def census(table: Table) -> tuple[float, float, int]:
         for j in cols:
             y, w = table.values[i, j], table.weight(i, j)
             if w is None:
-                finite, infinite = kernels.census(y)
+                finite, infinite = _count_finite(y)
                 found[task] += finite, 0, infinite
                 found[task, 1] = max(found[task, 1], finite > 0)
             else:
@@ -181,6 +182,11 @@ def census(table: Table) -> tuple[float, float, int]:
 
     each(run_part, len(rows), alone=table.values.size <= MAX_SERIAL_CELLS)
     return float(found[:, 0].sum()), float(found[:, 1].max()), int(found[:, 2].sum())
+
+
+def _count_finite(y: NDArray[Any]) -> tuple[int, int]:
+    """How many cells are finite, and how many infinite: one kernel serves every layout."""
+    return kernels.census(np.ascontiguousarray(y)) if y.dtype.kind == "f" else (y.size, 0)
 
 
 def grid(shape: tuple[int, int]) -> tuple[list[slice], list[slice]]:
@@ -201,20 +207,26 @@ def parts(size: int, most: int, few: int = 1) -> list[slice]:
 
 
 class _Buffers:
-    """Three tiles' worth of memory, used again for each tile."""
+    """Four tiles' worth of memory, used again for each tile."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
-        self.memory = np.empty((3, TILE_ROWS * TILE_COLS), table.dtype)
+        self.memory = np.empty((4, TILE_ROWS * TILE_COLS), table.dtype)
 
     def evaluate(
         self, evaluate: Evaluate, P: Array, Q: Array, i: slice, j: slice
     ) -> tuple[Array, Array, Array]:
         """Slope, value and stiffness of a tile, weighted."""
         shape = i.stop - i.start, j.stop - j.start
-        z, value, stiffness = (flat[: shape[0] * shape[1]].reshape(shape) for flat in self.memory)
+        tiles = (flat[: shape[0] * shape[1]].reshape(shape) for flat in self.memory)
+        z, value, stiffness, target = tiles
         np.matmul(P[i], Q[j].T, out=z)
-        evaluate(z, self.table.values[i, j], value, stiffness)
+        y = self.table.values[i, j]
+        # One kernel serves every type and layout; of tiles that lie apart it would be no faster.
+        if y.dtype != z.dtype or not y.flags.c_contiguous:
+            np.copyto(target, y, casting="unsafe")
+            y = target
+        evaluate(z, lend(y), value, stiffness)
         w = self.table.weight(i, j)
         if w is not None:
             kernels.weigh(w, z, value, stiffness)
