@@ -33,7 +33,7 @@ def exponent(values, first=100) -> float:
 def test_converges_like_one_over_k(rival):
     task = problem((20, 15), seed=2, noise=0.5)
     t = 0.5 * np.linalg.norm(task.Y, "nuc")
-    path = rival(task.entries, 200, t, random_state=0)
+    path = rival(task.entries, 120, t, random_state=0)
     least = best(task, trace_norm=t)
     C = 2 * task.entries.smoothness * t**2
     excess = np.array([step.objective for step in path]) - least

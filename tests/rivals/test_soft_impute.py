@@ -18,7 +18,7 @@ def test_reaches_the_convex_optimum(als, weights):
     task = problem((9, 7), weights=weights, seed=1)
     alphas = top(task) * np.array([0.5, 0.1, 0.02])
     path = soft_impute(
-        task.entries, 7, alphas, als=als, tolerance=1e-9, iterations=20000, random_state=0
+        task.entries, 7, alphas, als=als, tolerance=1e-8, iterations=20000, random_state=0
     )
     assert path.stop is Stop.CONVERGED
     for alpha, step in zip(alphas, path, strict=True):
@@ -57,7 +57,7 @@ def test_any_smooth_loss_reaches_what_geco_proves_optimal(loss):
 def test_the_path_starts_at_zero_and_grows(als):
     task = problem((20, 16), seed=4)
     alphas = top(task) * np.array([1.01, 0.6, 0.3, 0.1, 0.03])
-    path = soft_impute(task.entries, 16, alphas, als=als, tolerance=1e-7, random_state=0)
+    path = soft_impute(task.entries, 16, alphas, als=als, tolerance=1e-5, random_state=0)
     assert path[0].rank == 0
     sizes = [step.certificate.trace_norm for step in path]
     assert np.all(np.diff(sizes) > 0)
@@ -68,7 +68,7 @@ def test_the_path_starts_at_zero_and_grows(als):
 def test_the_rank_is_limited_and_the_grid_left_open():
     task = problem((14, 11), seed=5)
     for als in (False, True):
-        path = soft_impute(task.entries, 3, als=als, random_state=0)
+        path = soft_impute(task.entries, 3, als=als, tolerance=1e-3, random_state=0)
         assert len(path) == 10
         assert max(step.rank for step in path) == 3
     with pytest.raises(ValueError, match=r"^alphas: expected one or more numbers > 0"):
