@@ -372,7 +372,7 @@ def test_half_sweeps_before_a_background(engine, s, dtype) -> None:
 @pytest.mark.parametrize("columns", [False, True])
 def test_small_noise_is_found_beside_large_values(engine, columns) -> None:
     """Long columns: sums of squares in single precision hold nothing of residuals of 1e-4."""
-    length = 200 if isinstance(engine, EmulatedCuda) else 2500
+    length = 120 if isinstance(engine, EmulatedCuda) else 2500
     shape = (length, 12) if columns else (12, length)
     data = make_noisy_cells(shape, 1e-4, share=0.8)
     rows, cols, values, _ = data.fitted
