@@ -19,6 +19,7 @@ ROBUST = {
 }
 
 INTERRUPTED = {"loss": "huber", "posterior": 2, "random_state": 0}
+SMALL = (150, 100), 5_000  # cells
 
 
 def spoiled(shape=(300, 200), cells=15_000, rank=3, share=0.04, seed=0):
@@ -42,7 +43,7 @@ def squared_fit() -> MatrixCompletion:
 def whole_fit() -> tuple[MatrixCompletion, list[int]]:
     """A fit that nothing interrupts, and the sweeps that it told of."""
     told = []
-    whole = MatrixCompletion(callback=told.append, **INTERRUPTED).fit(spoiled()[0])
+    whole = MatrixCompletion(callback=told.append, **INTERRUPTED).fit(spoiled(*SMALL)[0])
     return whole, [s.sweeps for s in told if isinstance(s, Sweep)]
 
 
@@ -207,7 +208,7 @@ class EnoughError(Exception):
 
 @pytest.mark.parametrize("sweeps", [1, 15, 30, 60])
 def test_a_fit_that_was_interrupted_goes_on_to_the_same_bits(sweeps, tmp_path) -> None:
-    data, _ = spoiled()
+    data, _ = spoiled(*SMALL)
     whole, counts = whole_fit()
     assert counts == sorted(set(counts))
 
