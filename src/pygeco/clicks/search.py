@@ -111,18 +111,23 @@ class Search:
                     if found[0].ndcg > best[0].ndcg * (1 + MIN_GAIN):
                         best, improved = found, True
                         break
-        while given.rank is None and not self.is_stopped:
-            now = best[0].settings
-            assert now.rank is not None
-            if 2 * now.rank > min(MAX_SPECTRAL_RANK, m // 2, n // 2):
-                break
-            found = self._try_spectral(replace(now, rank=2 * now.rank), given, best[1])
-            if found[0].ndcg < best[0].ndcg * (1 + RANK_GAIN):
-                break
-            best = found
+        if given.rank is None:
+            best = self._double_rank(best, given)
         if given.ridge is None and not self.is_stopped:
             best = self._try_ridges(*best)
         return best[0]
+
+    def _double_rank(
+        self, best: tuple[Found[SpectralSettings], Spectrum], given: SpectralSettings
+    ) -> tuple[Found[SpectralSettings], Spectrum]:
+        """Ranks twice as high, until two in a row do not pay: gains do not shrink steadily."""
+        latest, misses, most = best, 0, min(MAX_SPECTRAL_RANK, min(self.split.fit.shape) // 2)
+        rank = 2 * (best[0].settings.rank or 1)
+        while rank <= most and misses < 2 and not self.is_stopped:
+            latest = self._try_spectral(replace(best[0].settings, rank=rank), given, latest[1])
+            pays = latest[0].ndcg >= best[0].ndcg * (1 + RANK_GAIN)
+            best, misses, rank = latest if pays else best, 0 if pays else misses + 1, 2 * rank
+        return best
 
     def _try_spectral(
         self, asked: SpectralSettings, given: SpectralSettings, start: Spectrum | None
