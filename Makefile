@@ -26,12 +26,12 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/ready
 	$(BIN)/geco demo --output geco-demo
 
-# Beside each other, and one process of tests more than cores: some wait for other processes.
+# Beside each other, and more processes of tests than cores: some wait for other processes.
 test:
 	$(MAKE) -j 2 lint check
 
 check: kernels
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 # Of each room the tests that take no cluster, no browser, no other process and no large data.
 QUICK := tests/algorithm tests/arrays tests/bayes tests/losses tests/objectives tests/io/test_tables.py \
