@@ -31,7 +31,7 @@ test:
 	$(MAKE) -j 2 lint check
 
 check: kernels
-	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 # Of each room the tests that take no cluster, no browser, no other process and no large data.
 QUICK := tests/algorithm tests/arrays tests/bayes tests/losses tests/objectives tests/io/test_tables.py \
