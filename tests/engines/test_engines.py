@@ -16,8 +16,6 @@ from pygeco.engines import choose_engine
 from pygeco.engines.cpu import cells, separable, tiles
 from pygeco.engines.cuda import engine as cuda
 from pygeco.engines.cuda import products as cuda_products
-from pygeco.engines.cuda import single as cuda_single
-from pygeco.engines.cuda import systems as cuda_systems
 from pygeco.engines.cuda import tables as cuda_tables
 from pygeco.engines.cuda import work_items
 from pygeco.engines.cuda.driver import count_gpus
@@ -46,8 +44,7 @@ SMALL = {
     "emulated": ((work_items, "MIN_ITEM_CELLS", 32), (work_items, "RANGE_BYTES", 64),
                  (work_items, "MIN_RANGE_CELLS", 4), (work_items, "MIN_RANGED_CELLS", 0),
                  (work_items, "MIN_CHUNK_CELLS", 24), (cuda_products, "BLOCK", 64),
-                 (work_items, "MAX_PIECE_CELLS", 5), (cuda_systems, "PARTIAL_BYTES", 1 << 14),
-                 (cuda_single, "PARTIAL_BYTES", 1 << 14),
+                 (work_items, "MAX_PIECE_CELLS", 5), (work_items, "PARTIAL_BYTES", 1 << 14),
                  (cuda, "RUN_CELLS", 1 << 7), (cuda_tables, "RUN_CELLS", 30)),
 }  # fmt: skip
 

@@ -21,8 +21,8 @@ from pygeco.engines.cuda.columns import CudaColumnSteps
 from pygeco.engines.cuda.driver import count_gpus
 from pygeco.engines.cuda.launch import Launcher, number, threads
 from pygeco.engines.cuda.products import multiply, multiply_scaled, multiply_vector
-from pygeco.engines.cuda.systems import append_zero, half_sweep, systems
-from pygeco.engines.cuda.work_items import WorkItems, ranges, runs, split_groups
+from pygeco.engines.cuda.systems import half_sweep, systems
+from pygeco.engines.cuda.work_items import WorkItems, append_zero, ranges, runs, split_groups
 from pygeco.engines.protocol import LocalEngine, TableEngine
 from pygeco.engines.values import (
     Cells,

@@ -11,11 +11,16 @@ import numpy as np
 from pygeco.arrays.kinds import contiguous, empty, host, on
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cuda.launch import Launcher, number, threads
-from pygeco.engines.cuda.work_items import WorkItems, runs
+from pygeco.engines.cuda.work_items import (
+    WorkItems,
+    append_zero,
+    count_items,
+    item_size,
+    runs,
+)
 from pygeco.engines.values import Cells, Ridges, Solved
 
 MAX_LINES = 8  # of eight unknowns: the system of so many is in one warp's registers
-PARTIAL_BYTES = 4 << 30  # of partial systems that are in memory at once
 THREADS = 64  # of a block
 STEPS_KEPT = 3  # of four rows a lane each, that a warp keeps in shared memory, as in the kernels
 
@@ -37,7 +42,7 @@ def make_parts(
     """The partial systems of a run of items; with `offset` what an offset needs too."""
     lines, count = Q.shape[1] // 8, run.stop - run.start
     h = cells.weights if len(cells.weights) else None
-    out = empty(count * part_size(lines), Q, np.float32)
+    out = empty(count * item_size(lines), Q, np.float32)
     flags = ", ".join("true" if x else "false" for x in (h is not None, offset))
     launch(
         f"single_grams<{number(cells.values)}, {lines}, {flags}>", threads(32 * count, THREADS),
@@ -67,15 +72,15 @@ def sweep(launch: Launcher, cells: Cells, start: Array, ridges: Ridges) -> Solve
         np.int64(0 if shift.ndim == 1 else shift.shape[1]), np.float64(ridges.tau),
         np.float64(ridges.jitter), np.int32(s),
     )  # fmt: skip
-    bias = None if ridges.bias is None else _append_zero(ridges.bias)
+    bias = None if ridges.bias is None else append_zero(ridges.bias.astype(np.float32))
     h = cells.weights if len(cells.weights) else None
     kind = f"{number(cells.values)}, {lines}, {'false' if h is None else 'true'}"
-    most = PARTIAL_BYTES // (4 * part_size(lines))
+    most = count_items(4, lines)
     left = int(items.places[-1]) if items.split else 0
     whole = [(slice(0, cells.groups), slice(0, items.total))]
     for part, run in whole if left <= most else runs(items, most):
         begin, count = np.int64(run.start), run.stop - run.start
-        parts = empty(min(left, count) * part_size(lines), Q, np.float32)
+        parts = empty(min(left, count) * item_size(lines), Q, np.float32)
         launch(
             f"sweep_pieces<{kind}>", threads(32 * count, THREADS),
             begin, np.int64(count), items.starts, items.groups, items.places, cells.indices, h,
@@ -85,26 +90,15 @@ def sweep(launch: Launcher, cells: Cells, start: Array, ridges: Ridges) -> Solve
         many = items.many if left <= most else _within(items.many, part)
         if len(many):
             shared = (begin, np.int64(len(many)), many, items.first, items.places)
-            size = part_size(lines)
+            size = item_size(lines)
             launch("add_parts", threads(len(many) * size), *shared, np.int32(size), parts)
             solvers = threads(32 * len(many), THREADS)
             launch(f"solve_parts<{lines}>", solvers, *shared, *ridge, parts, out)
     return Solved(out, None, None, 0.0, 0.0)
 
 
-def part_size(lines: int) -> int:
-    """Numbers of a partial system, as in the kernels."""
-    return 32 * lines * (lines + 1) + 24 * lines + 4
-
-
 def _ring_bytes(lines: int) -> int:
     return THREADS * STEPS_KEPT * 4 * 4 * lines
-
-
-def _append_zero(x: Array) -> Array:
-    out = empty(len(x) + 1, x, np.float32)
-    out[:-1], out[-1:] = x, 0
-    return out
 
 
 def _within(many: Array, part: slice) -> Array:

@@ -14,10 +14,15 @@ from pygeco.arrays.kinds import contiguous, empty, on, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cuda import single
 from pygeco.engines.cuda.launch import Launcher, number, threads
-from pygeco.engines.cuda.work_items import WorkItems, runs
+from pygeco.engines.cuda.work_items import (
+    WorkItems,
+    append_zero,
+    count_items,
+    item_size,
+    runs,
+)
 from pygeco.engines.values import Cells, Ridges, Solved
 
-PARTIAL_BYTES = 4 << 30  # of partial systems that are in memory at once
 MAX_WHOLE_BLOCKS = 8  # blocks of eight columns whose whole Gram one warp keeps in its registers
 PREFERRED_SHARED_BYTES = 32 << 10  # that a block takes at most, where it has a choice
 MAX_SHARED_BYTES = 220 << 10  # that a block can have at all
@@ -33,7 +38,7 @@ def systems(
     blocks = max(1, -(-s // 8))
     Q = _pad_columns(Q, blocks)
     grams, sides = empty((groups, s, s), Q), empty((groups, s), Q)
-    for part, run in runs(items, PARTIAL_BYTES // (8 * item_size(blocks))):
+    for part, run in runs(items, count_items(8, blocks)):
         parts = _parts(launch, cells, items, run, h, y, (bias, None), Q, None, np.float64, plain)
         count = part.stop - part.start
         if s:
@@ -75,7 +80,7 @@ def half_sweep(
     explained = None if background is None else empty(len(start), start)
     weights = cells.weights if len(cells.weights) else None
     offset = ridges.offsets or W is not None
-    for part, run in runs(items, PARTIAL_BYTES // (real.itemsize * item_size(blocks))):
+    for part, run in runs(items, count_items(real.itemsize, blocks)):
         if in_registers:
             parts = single.make_parts(launch, cells, items, run, biases, Q, W, offset=offset)
         else:
@@ -140,22 +145,10 @@ def _solve(
     )  # fmt: skip
 
 
-def item_size(blocks: int) -> int:
-    """Numbers that a work item leaves for its group's system, as in the kernels."""
-    return 32 * blocks * (blocks + 1) + 24 * blocks + 4
-
-
 def system_room(d: int) -> int:
     """Numbers of memory for one system of d unknowns while it is solved, as in the kernels."""
     ld, tall = (d + 4) // 4 * 4, (d + 3) // 4 * 4
     return tall * ld + 4 * tall
-
-
-def append_zero(x: Array) -> Array:
-    """One more zero, for the row of zeros."""
-    out = zeros(len(x) + 1, x, x.dtype)
-    out[:-1] = x
-    return out
 
 
 def _fit_registers(blocks: int, real: Any) -> bool:

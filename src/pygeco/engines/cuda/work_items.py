@@ -17,6 +17,7 @@ ITEM_COUNT, MIN_ITEM_CELLS, MAX_ITEM_CELLS = 1 << 16, 256, 1 << 14
 RANGE_BYTES, WIDE_RANGE_BYTES, MIN_RANGE_CELLS, MIN_RANGED_CELLS = 3 << 15, 1 << 24, 64, 1 << 22
 MAX_PIECE_CELLS = 1 << 11  # of a group's cells in a range that a warp takes at once
 CHUNK_COUNT, MIN_CHUNK_CELLS = 1 << 10, 1 << 15  # at most so many blocks, of so many cells at least
+PARTIAL_BYTES = 4 << 30  # of partial systems that are in memory at once
 
 
 class Ranges(NamedTuple):
@@ -148,3 +149,20 @@ def _runs(items: WorkItems, most: int) -> Iterator[tuple[slice, slice]]:
         end = min(max(end, at + 1), groups)
         yield slice(at, end), slice(int(first[at]), int(first[end]))
         at = end
+
+
+def item_size(blocks: int) -> int:
+    """Numbers that a work item leaves for its group's system, as in the kernels."""
+    return 32 * blocks * (blocks + 1) + 24 * blocks + 4
+
+
+def count_items(itemsize: int, blocks: int) -> int:
+    """Items whose partial systems, of numbers of so many bytes, are in memory at once."""
+    return PARTIAL_BYTES // (itemsize * item_size(blocks))
+
+
+def append_zero(x: NDArray[Any]) -> NDArray[Any]:
+    """One more zero, for the row of zeros."""
+    out = zeros(len(x) + 1, x, x.dtype)
+    out[:-1] = x
+    return out
