@@ -95,11 +95,15 @@ static void multiply(double* c, double a0, double a1, double b) {
     warp_barrier();
 }
 
+// What each lane has of both operands, for all lanes of its warp.
+template <typename T> static void show_operands(const T (&given)[6]) {
+    for (int n = 0; n < 6; ++n) own_warp().slot[n][threadIdx.x % 32] = given[n];
+    warp_barrier();
+}
+
 static void multiply(float* c, float a0, float a1, float a2, float a3, float b0, float b1) {
     const unsigned lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    float given[6] = {a0, a1, a2, a3, b0, b1};
-    for (int n = 0; n < 6; ++n) own_warp().slot[n][lane] = given[n];
-    warp_barrier();
+    show_operands<float>({a0, a1, a2, a3, b0, b1});
     for (unsigned k = 0; k < 8; ++k)
         for (unsigned n = 0; n < 4; ++n)
             c[n] += (float)(own_warp().slot[k / 4 * 2 + n / 2][4 * g + k % 4] *
@@ -121,9 +125,7 @@ static void unpack_halves(unsigned bits, float& x, float& y) {
 
 static void multiply(float* c, unsigned a0, unsigned a1, unsigned a2, unsigned a3, unsigned b0, unsigned b1) {
     const unsigned lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    unsigned given[6] = {a0, a1, a2, a3, b0, b1};
-    for (int n = 0; n < 6; ++n) own_warp().slot[n][lane] = given[n];
-    warp_barrier();
+    show_operands<unsigned>({a0, a1, a2, a3, b0, b1});
     for (unsigned k = 0; k < 8; ++k)
         for (unsigned n = 0; n < 4; ++n) {
             float a[2], b[2];
