@@ -60,8 +60,8 @@ class Clicks(Objective):
     >>> from pygeco import Clicks, minimize
     >>> clicks = Clicks(sp.csr_array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
     >>> A = minimize(clicks, 1, random_state=0).A
-    >>> A.entries([0, 2], [1, 0]).round(2).tolist()
-    [0.91, 0.0]
+    >>> A.entries([0, 1], [1, 0]).round(2).tolist()
+    [0.91, 0.91]
     """
 
     can_sweep = True
