@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from pygeco import Entries, minimize
+from pygeco.objectives.entries import observed
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -60,7 +61,10 @@ def lines_of(found, section):
     return {line.what: line for line in found[section]}
 
 
-def test_kernels(bench, plan, capsys) -> None:
+@pytest.mark.parametrize("least", [1, 1 << 22])
+def test_kernels(bench, plan, capsys, monkeypatch, least) -> None:
+    """Also where ratings are kept as codes, as they are at the size that is timed."""
+    monkeypatch.setattr(observed, "MIN_CODED_CELLS", least)
     lines = lines_of(bench.measure(["kernels"], plan), "kernels")
     assert len(lines) == 7 + 2 * 4
     assert lines["half-sweep of columns, s = 17"].wanted == 40

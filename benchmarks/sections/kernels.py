@@ -100,9 +100,9 @@ def _pass_works(entries: Entries) -> Works:
     x, y, X = rng.standard_normal(n), rng.standard_normal(m), rng.standard_normal((n, COLUMNS))
     sums = np.empty(256)
     huber, logistic = entries.with_loss(Huber(1.0)), entries.with_loss(Logistic())
-    cells = entries.by_row
+    indices, numbers = entries.by_row.indices, np.asarray(entries.by_row.values)
     return {
-        READ: lambda: _read(cells.indices, cells.values, sums),
+        READ: lambda: _read(indices, numbers, sums),
         PRODUCTS[0]: lambda: G.matvec(x),
         PRODUCTS[1]: lambda: G.rmatvec(y),
         f"gradient matmat, {COLUMNS} columns": lambda: G.matmat(X),
