@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from pygeco.data import read_ratings
 from pygeco.engines.cpu.text_kernels import parse_lines
+from pygeco.engines.cpu.threads import limit_threads
 from pygeco.io import matrix_market
 from pygeco.io.matrix_market import read_market
 
@@ -57,7 +58,7 @@ def test_any_spacing_in_any_blocks(monkeypatch, size, form, least) -> None:
     found = read_market(io.BytesIO(LISTED + b"50\n" + "\n".join(text).encode()))
     for one, other in zip(found[:3], (rows, cols, values), strict=True):
         np.testing.assert_array_equal(one, other)
-    assert (found.rows.dtype, found.values.dtype) == (np.int64, np.float64)
+    assert (found.rows.dtype, found.values.dtype) == (np.int32, np.float64)
 
 
 @pytest.mark.parametrize(
@@ -92,12 +93,34 @@ def test_what_does_not_fit_is_an_error(monkeypatch, text, words, least) -> None:
         read_market(io.BytesIO(LISTED + b"2\n" + text))
 
 
+@pytest.mark.parametrize("least", [0, 1 << 30])
+@pytest.mark.parametrize("rows", [2**31 - 1, 2**31, 2**52])
+def test_a_long_side(monkeypatch, least, rows) -> None:
+    monkeypatch.setattr(matrix_market, "MIN_FAST_BYTES", least)
+    head = f"%%MatrixMarket matrix coordinate real general\n{rows} 3 2\n"
+    found = read_market(io.BytesIO(f"{head}{rows} 3 1.5\n1 1 2\n".encode()))
+    assert found.rows.tolist() == [rows - 1, 0]
+    assert found.cols.tolist() == [2, 0]
+    assert found.rows.dtype == (np.int32 if rows < 2**31 else np.int64)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_blocks_keep_their_order_on_any_number_of_threads(monkeypatch, threads) -> None:
+    monkeypatch.setattr(matrix_market, "BLOCK_BYTES", 40)
+    monkeypatch.setattr(matrix_market, "MIN_FAST_BYTES", 0)
+    lines = [f"{k % 30 + 1} {k % 20 + 1} {k}" for k in range(200)]
+    with limit_threads(threads):
+        found = read_market(io.BytesIO(LISTED + b"200\n" + "\n".join(lines).encode()))
+    np.testing.assert_array_equal(found.values, np.arange(200))
+    np.testing.assert_array_equal(found.rows, np.arange(200) % 30)
+
+
 def test_short_numbers_are_the_nearest_ones() -> None:
     texts = ["0", "-0", "5", "0.1", "-12.75", "3.", ".5", "1e5", "1E-3", "2.5e+3", "1e22", "1e-22"]
     texts += ["123456789012345", "0.000123", "99999999.9999999", "1.5e-10"]
     block = "\n".join(texts).encode()
     values = np.empty(len(texts))
-    none = np.empty(0, np.int64)
+    none = np.empty(0, np.int32)
     count = parse_lines(np.frombuffer(block, np.uint8).copy(), False, none, none, values)
     assert count == len(texts)
     assert values.tobytes() == np.array([float(text) for text in texts]).tobytes()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -26,10 +27,13 @@ SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 
 
 class Cells(NamedTuple):
-    """The stored cells, rows and columns from 0; both halves of a symmetric matrix."""
+    """The stored cells, rows and columns from 0; both halves of a symmetric matrix.
 
-    rows: NDArray[np.int64]
-    cols: NDArray[np.int64]
+    Indices are int32 where the shape allows it.
+    """
+
+    rows: NDArray[np.integer[Any]]
+    cols: NDArray[np.integer[Any]]
     values: Array
     shape: tuple[int, int]
 
@@ -87,10 +91,11 @@ def _count_fields(head: _Head) -> int:
 
 def _read_columns(file: BinaryIO, width: int) -> list[NDArray[Any]]:
     """The numbers of the lines that are left, a column each, read a block at a time."""
+    from pygeco.engines.cpu.threads import map_ahead
+
     found: list[list[NDArray[Any]]] = [[] for _ in range(width)]
-    for block in _cut_lines(file):
-        parsed = _parse_short(block, width) if len(block) >= MIN_FAST_BYTES else None
-        parsed = parsed or _parse_long(block, width) or _parse_any(block, width)
+    for block, short in map_ahead(partial(_parse_short, width=width), _cut_lines(file)):
+        parsed = short or _parse_long(block, width) or _parse_any(block, width)
         for column, part in zip(found, parsed, strict=True):
             column.append(part)
     return [_join(column) for column in found]
@@ -118,12 +123,16 @@ def _cut_lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _parse_short(block: bytes, width: int) -> list[NDArray[Any]] | None:
-    """The columns of a block by a kernel; None where a number has many digits or is odd."""
+    """The columns of a block by a kernel; None where a number has many digits or is odd, or where
+    the block is too small to compile for.
+    """
+    if len(block) < MIN_FAST_BYTES:
+        return None
     from pygeco.engines.cpu.parallel import lend
     from pygeco.engines.cpu.text_kernels import parse_lines
 
-    most = block.count(b"\n") + 1
-    rows, cols = (np.empty(most if width > 1 else 0, np.int64) for _ in range(2))
+    most = len(block) // (2 * width) + 1  # lines: a digit and a space or a line's end, each number
+    rows, cols = (np.empty(most if width > 1 else 0, np.int32) for _ in range(2))
     values = np.empty(most if width % 2 else 0)
     text = lend(np.frombuffer(block, np.uint8))
     count = parse_lines(text, width > 1, rows, cols, values)
@@ -178,7 +187,8 @@ def _read_listed(head: _Head, columns: list[NDArray[Any]]) -> Cells:
         is_whole = index.dtype.kind == "i" or bool(np.all(index == np.rint(index)))
         if count and not (is_whole and index.min() >= 1 and index.max() <= size):
             raise ValueError(f"a cell lies outside of {m} × {n}")
-        sides.append(index.astype(np.int64, copy=False) - 1)
+        own = index.astype(_index_type(head), copy=False)
+        sides.append(np.subtract(own, 1, out=own if own.flags.writeable else None))
     values = columns[2].astype(float, copy=False) if len(columns) > 2 else np.ones(count)
     return Cells(sides[0], sides[1], values, (m, n))
 
@@ -197,7 +207,12 @@ def _read_dense(head: _Head, columns: list[NDArray[Any]]) -> Cells:
     else:
         index = np.triu_indices(m, k=int(head.symmetry == "skew-symmetric"))
     cols, rows = index
-    return Cells(rows.astype(np.int64), cols.astype(np.int64), values, (m, n))
+    kind = _index_type(head)
+    return Cells(rows.astype(kind), cols.astype(kind), values, (m, n))
+
+
+def _index_type(head: _Head) -> type[np.integer[Any]]:
+    return np.int32 if max(head.sizes[:2]) <= np.iinfo(np.int32).max else np.int64
 
 
 def _miscounted(told: int, found: int) -> str:

@@ -6,7 +6,7 @@ import numba
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info
 
-from pygeco.engines.cpu.threads import each, limit_threads
+from pygeco.engines.cpu.threads import each, limit_threads, map_ahead
 
 
 @pytest.mark.parametrize("alone", [True, False])
@@ -41,3 +41,25 @@ def test_numbers_of_threads_as_joblib_counts_them() -> None:
         with limit_threads(given):
             assert numba.get_num_threads() == wanted
         assert numba.get_num_threads() == most
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("count", [0, 1, 2, 9])
+def test_items_come_in_their_order_and_few_are_taken_ahead(threads, count) -> None:
+    taken = []
+
+    def items():
+        for k in range(count):
+            taken.append(k)
+            yield k
+
+    with limit_threads(threads):
+        for place, (item, found) in enumerate(map_ahead(lambda k: k * k, items())):
+            assert (item, found) == (place, place**2)
+            assert len(taken) <= place + threads + 1
+    assert len(taken) == count
+
+
+def test_an_item_that_fails_is_told_of() -> None:
+    with pytest.raises(ZeroDivisionError):
+        list(map_ahead(lambda k: 1 // k, [2, 1, 0]))

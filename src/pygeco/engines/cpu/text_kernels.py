@@ -7,6 +7,7 @@ import numpy as np
 from pygeco.engines.cpu.keeping import njit
 
 MAX_DIGITS = 15  # of a number that float64 holds exactly
+MAX_INDEX = 2**31 - 1  # what int32 holds
 POWERS = 10.0 ** np.arange(23)  # those of ten that float64 holds exactly
 _NEW_LINE, _POINT, _MINUS, _PLUS, _E = (np.uint8(ord(sign)) for sign in "\n.-+e")
 
@@ -61,7 +62,8 @@ def _read_number(text, at):
 def parse_lines(text, whole, rows, cols, values):
     """Two whole numbers (if `whole`) and one number (unless `values` is empty) of each line.
 
-    The count of lines, blank ones apart; −1 where a line is anything else, or may be.
+    Whole numbers fit into int32. The count of lines, blank ones apart; −1 where a line is anything
+    else, or may be.
     """
     at, count = 0, 0
     sides = 2 if whole else 0
@@ -76,7 +78,7 @@ def parse_lines(text, whole, rows, cols, values):
                 return -1
             if field < sides:
                 number, at = _read_digits(text, begin, np.int64(0))
-                if at == begin or at - begin > MAX_DIGITS:
+                if at == begin or at - begin > MAX_DIGITS or number > MAX_INDEX:
                     return -1
                 if field:
                     cols[count] = number

@@ -1,10 +1,12 @@
-"""A loop over independent parts on all cores, each part on one."""
+"""Loops over independent parts on all cores, each part on one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import TypeVar
 
 from numba import get_num_threads, set_num_threads
 
@@ -12,6 +14,8 @@ from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.engines.cpu.forking import ForkSafeLock
 
 _LOCK = ForkSafeLock()
+Item = TypeVar("Item")
+Found = TypeVar("Found")
 
 
 def each(job: Callable[[int], None], count: int, *, alone: bool = False) -> None:
@@ -31,6 +35,24 @@ def each(job: Callable[[int], None], count: int, *, alone: bool = False) -> None
         with ThreadPoolExecutor(threads) as pool:
             for _ in pool.map(job, range(count)):
                 pass
+
+
+def map_ahead(job: Callable[[Item], Found], items: Iterable[Item]) -> Iterator[tuple[Item, Found]]:
+    """Each item with job(item), in their order, for functions that let go of the GIL.
+
+    As many items as there are threads are taken before the first is asked for, and no more: they
+    may be large.
+    """
+    threads = get_num_threads()
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: deque[tuple[Item, Future[Found]]] = deque()
+        for item in items:
+            waiting.append((item, pool.submit(job, item)))
+            if len(waiting) > threads:
+                first, found = waiting.popleft()
+                yield first, found.result()
+        for last, found in waiting:
+            yield last, found.result()
 
 
 @contextmanager
