@@ -4,13 +4,10 @@ import io
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pygeco.data import read_ratings
 from pygeco.errors import ReadError
 from pygeco.io import delimited
-from pygeco.io.delimited import UNIT, _Single
 from rating_cases import rows_of
 
 
@@ -34,16 +31,6 @@ def test_quotes_newlines_and_other_alphabets(tmp_path) -> None:
     assert rows_of(read_ratings(tmp_path / "r").table) == [('a "b"', "x,\ny", 1.0), ("n", "m", 3.0)]
     (tmp_path / "r").write_bytes('user::item::rating\né::"x::1\n'.encode("latin-1"))
     assert rows_of(read_ratings(tmp_path / "r").table) == [("é", '"x', 1.0)]
-
-
-@given(st.text("a:", max_size=60).map(str.encode), st.lists(st.integers(1, 9), max_size=80))
-def test_doubled_colons_are_replaced_in_any_chunks(content, sizes) -> None:
-    stream, found = _Single(io.BytesIO(content)), []
-    for size in [*sizes, *[7] * 80]:
-        part = stream.read(size)
-        assert len(part) <= size
-        found.append(part)
-    assert b"".join(found) == content.replace(b"::", UNIT)
 
 
 def test_text_above_the_table_is_named() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from typing import Any, BinaryIO, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, NamedTuple
 
 from pygeco.errors import ReadError
+from pygeco.io.recoding import UNIT, encode_latin, join_colons, open_changed
 from pygeco.io.sources import HEAD_BYTES, Source
 from pygeco.io.tables import pyarrow
 from pygeco.io.text_ids import replace_commas
@@ -21,7 +21,6 @@ from pygeco.io.whole_numbers import (
 
 SEPARATORS = ("::", "\t", ",", ";", "|", " ")
 WORDS = {"\t": "tab-separated", ",": "CSV", " ": "space-separated"}
-UNIT = b"\x1f"  # stands for "::", which pyarrow does not take; no text contains it
 BLOCK_BYTES = 1 << 22  # that a reader parses at once
 SNIFFED_LINES = 8  # of the head, which tell the separator
 
@@ -132,17 +131,15 @@ def read_delimited(
     table = _read_whole(file, at, roles, how, texts)
     if table is not None:
         return table
-    attempts = [(False, "utf8", False), (True, "utf8", False), (True, "latin-1", False)]
-    if b'\\"' in file.head:  # quotes within quotes, as MySQL writes them
-        attempts = [(text_only, encoding, True) for text_only, encoding, _ in attempts]
-    for text_only, encoding, escaped in attempts:
+    escaped = b'\\"' in file.head  # quotes within quotes, as MySQL writes them
+    for text_only, is_latin in ((False, False), (True, False), (True, True)):
         kinds = {
             k: pa.string()
             for k, role in zip(at, roles, strict=True)
             if text_only or role != "rating"
         }
         try:
-            table = _read(file, how, at, kinds, encoding, escaped)
+            table = _read(file, how, at, kinds, is_latin, escaped)
         except pa.ArrowInvalid as error:
             told = str(error)
             if "conversion error" in told or "UTF8" in told:
@@ -169,7 +166,7 @@ def _read_whole(
         return None
     kinds = dict.fromkeys(words, pa.string()) | dict.fromkeys(ids, pa.int64())
     try:
-        table = _read(file, how, at, kinds, "utf8", b'\\"' in file.head, MISSING)
+        table = _read(file, how, at, kinds, False, b'\\"' in file.head, MISSING)
     except (pa.ArrowInvalid, ReadError):
         return None
     types = [table.column(k).type for k, role in enumerate(roles) if role == "rating"]
@@ -182,7 +179,7 @@ def _read(
     how: Sniffed,
     at: list[int],
     kinds: Mapping[int, Any],
-    encoding: str,
+    is_latin: bool,
     escaped: bool,
     missing: Sequence[str] | None = None,
 ) -> Any:
@@ -193,7 +190,8 @@ def _read(
     wanted = [names[k] for k in at]
     quoted = not doubled and b'"' in file.head
     with ExitStack() as stack:
-        stream = stack.enter_context(_single(file) if doubled else file.stream())
+        changes = [*[join_colons] * doubled, *[encode_latin] * is_latin]
+        stream = stack.enter_context(open_changed(file, changes))
         if missing is not None:
             stream = stack.enter_context(watch_numbers(stream, has_times=not doubled))
         return arrow_csv.read_csv(
@@ -202,7 +200,6 @@ def _read(
                 column_names=names,
                 skip_rows=int(how.header),
                 block_size=BLOCK_BYTES,
-                encoding=encoding,
             ),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=UNIT.decode() if doubled else how.separator,
@@ -216,33 +213,6 @@ def _read(
                 null_values=missing,
             ),
         )
-
-
-@contextmanager
-def _single(file: Source) -> Iterator[Any]:
-    with file.file() as raw, pyarrow().PythonFile(_Single(raw), mode="r") as stream:
-        yield stream
-
-
-class _Single(io.RawIOBase):
-    """A file with one sign for each "::"."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self.file, self.rest = file, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        if size is None or size < 0:
-            return self.rest + self.file.read().replace(b"::", UNIT)
-        if not self.rest:
-            raw = self.file.read(size)
-            if (len(raw) - len(raw.rstrip(b":"))) % 2:  # the other half may come next
-                raw += self.file.read(1)
-            self.rest = raw.replace(b"::", UNIT)
-        given, self.rest = self.rest[:size], self.rest[size:]
-        return given
 
 
 def split_fields(line: str, separator: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pygeco.errors import ReadError
-from pygeco.io.delimited import UNIT
+from pygeco.io.recoding import UNIT
 from pygeco.io.sources import Source
 from pygeco.io.tables import pyarrow
 

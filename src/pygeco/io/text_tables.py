@@ -11,6 +11,7 @@ from pygeco.errors import ReadError
 from pygeco.io.column_names import find_role
 from pygeco.io.columns import shorten_floats
 from pygeco.io.delimited import find_separator, is_number, read_head_lines, split_fields
+from pygeco.io.recoding import encode_latin, open_changed
 from pygeco.io.sources import Source
 from pygeco.io.tables import pyarrow
 from pygeco.io.text_ids import narrow_ids
@@ -33,11 +34,11 @@ def read_text_table(file: Source, *, first_is_text: bool = False) -> tuple[Any, 
     rows = [split_fields(line, separator) for line in lines]
     named = has_names(rows[0])
     texts = {rows[0][0] if named else "f0": pyarrow().string()} if first_is_text else {}
-    for encoding in ("utf8", "latin-1"):
-        with file.stream() as stream:
+    for changes in ([], [encode_latin]):
+        with open_changed(file, changes) as stream:
             table = csv.read_csv(
                 stream,
-                csv.ReadOptions(autogenerate_column_names=not named, encoding=encoding),
+                csv.ReadOptions(autogenerate_column_names=not named),
                 csv.ParseOptions(delimiter=separator, newlines_in_values=b'"' in file.head),
                 csv.ConvertOptions(
                     null_values=MISSING, decimal_point=_point(rows, separator), column_types=texts

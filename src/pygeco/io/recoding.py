@@ -1,0 +1,67 @@
+"""Bytes that are changed on their way to pyarrow's readers.
+
+pyarrow has a way to recode text, and does not close it: a thread of its own may let go of it after
+the table is there, for which it needs Python's lock. Where Python ends in that moment, the process
+is aborted. What is here is closed with the file, before the table is given on.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+from pygeco.io.sources import Source
+from pygeco.io.tables import pyarrow
+
+UNIT = b"\x1f"  # stands for "::", which pyarrow does not take; no text contains it
+
+Change = Callable[[bytes], bytes]
+
+
+def join_colons(block: bytes) -> bytes:
+    """One sign for each "::"."""
+    return block.replace(b"::", UNIT)
+
+
+def encode_latin(block: bytes) -> bytes:
+    """Latin-1 as UTF-8."""
+    return block.decode("latin-1").encode()
+
+
+@contextmanager
+def open_changed(file: Source, changes: Sequence[Change]) -> Iterator[Any]:
+    """A file as pyarrow reads it, after these changes."""
+    if not changes:
+        with file.stream() as stream:
+            yield stream
+        return
+    with file.file() as raw, pyarrow().PythonFile(Changed(raw, changes), mode="r") as stream:
+        yield stream
+
+
+class Changed(io.RawIOBase):
+    """A file whose blocks go through the changes; a pair of colons is in one block."""
+
+    def __init__(self, file: BinaryIO, changes: Sequence[Change]) -> None:
+        self.file, self.changes, self.rest = file, changes, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or size < 0:
+            return self.rest + self._change(self.file.read())
+        if not self.rest:
+            raw = self.file.read(size)
+            if (len(raw) - len(raw.rstrip(b":"))) % 2:  # the other half may come next
+                raw += self.file.read(1)
+            self.rest = self._change(raw)
+        given, self.rest = self.rest[:size], self.rest[size:]
+        return given
+
+    def _change(self, block: bytes) -> bytes:
+        for change in self.changes:
+            block = change(block)
+        return block
