@@ -330,7 +330,7 @@ def run_growth(given: argparse.Namespace) -> None:
     """
     m, n = 100_000, 10_000
     rng = np.random.default_rng(0)
-    rows, cols, values, _ = make_ratings((m, n), given.cells, seed=0)
+    rows, cols, values, _ = make_ratings((m, n), given.cells, random_state=0)
     levels = given.entries // 1_000
     at = rng.integers(0, m, given.entries), rng.integers(0, levels, given.entries)
     table = sp.csr_array(sp.coo_array((np.ones(given.entries), at), (m, levels)))

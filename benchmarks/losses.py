@@ -37,7 +37,7 @@ def problems(count: int, columns: int) -> tuple[dict[str, Entries], LowRank]:
     keys = np.unique(rng.integers(0, m * n, int(1.02 * count) + 100))
     keys = np.sort(rng.permutation(keys)[:count])
     rows, cols = (keys // n).astype(np.int32), (keys % n).astype(np.int32)
-    truth = make_low_rank(SHAPE, columns, seed=1)
+    truth = make_low_rank(SHAPE, columns, random_state=1)
     z = truth.entries(rows, cols)
     noisy = (z + 0.5 * rng.standard_normal(count)).astype(np.float32)
     labels = np.where(z + rng.logistic(size=count) > 0, 1, -1).astype(np.float32)

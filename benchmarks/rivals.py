@@ -26,15 +26,15 @@ def alphas(entries: Entries, least: float, count: int) -> np.ndarray:
 
 def recovery() -> None:
     """A rank-5 500 × 500 matrix from 30 % of its cells."""
-    truth = make_low_rank((500, 500), 5, seed=0)
+    truth = make_low_rank((500, 500), 5, random_state=0)
     exact = truth.to_dense()
     rows, cols = np.nonzero(np.random.default_rng(1).random(exact.shape) < 0.3)
     entries = Entries(rows, cols, exact[rows, cols], exact.shape)
     small = alphas(entries, 1e-6, 12)
     fits = {
-        "SVT": lambda: svt(entries, 20, tolerance=5e-5, random_state=0),
-        "OptSpace": lambda: optspace(entries, 5, tolerance=1e-6, random_state=0),
-        "ADMiRA": lambda: admira(entries, 5, tolerance=1e-5, random_state=0),
+        "SVT": lambda: svt(entries, 20, tol=5e-5, random_state=0),
+        "OptSpace": lambda: optspace(entries, 5, tol=1e-6, random_state=0),
+        "ADMiRA": lambda: admira(entries, 5, tol=1e-5, random_state=0),
         "Soft-Impute": lambda: soft_impute(entries, 20, small, random_state=0),
         "Soft-Impute, ALS": lambda: soft_impute(entries, 8, small, als=True, random_state=0),
         "GECO, sweeps": lambda: minimize(entries, 5, Solver(correction="sweep"), random_state=0),
@@ -52,7 +52,7 @@ def recovery() -> None:
 
 def rates(steps: int = 1000) -> None:
     """The exponent p of gap ≈ c k^−p over the last nine tenths of a run."""
-    truth = make_low_rank((60, 50), 3, seed=0).to_dense()
+    truth = make_low_rank((60, 50), 3, random_state=0).to_dense()
     rng = np.random.default_rng(1)
     noisy = truth + 0.5 * rng.standard_normal(truth.shape)
     rows, cols = np.nonzero(rng.random(truth.shape) < 0.6)
@@ -81,15 +81,15 @@ def movielens() -> None:
         "R1MP, rank 30": lambda: r1mp(train, 30, random_state=0),
         "economic, rank 30": lambda: r1mp(train, 30, economic=True, random_state=0),
         "ADMiRA, rank 10": lambda: admira(train, 10, random_state=0),
-        "OptSpace, rank 10": lambda: optspace(train, 10, iterations=100, random_state=0),
+        "OptSpace, rank 10": lambda: optspace(train, 10, max_iter=100, random_state=0),
         "Soft-Impute": lambda: soft_impute(
-            train, 30, alphas(train, 0.2, 3), tolerance=1e-3, random_state=0
+            train, 30, alphas(train, 0.2, 3), tol=1e-3, random_state=0
         ),
         "Soft-Impute, ALS": lambda: soft_impute(
-            train, 30, alphas(train, 0.2, 3), als=True, tolerance=1e-3, random_state=0
+            train, 30, alphas(train, 0.2, 3), als=True, tol=1e-3, random_state=0
         ),
         "SVT, 50 steps": lambda: svt(
-            train, 20, tau=5 * bound, delta=1.9, iterations=50, random_state=0
+            train, 20, tau=5 * bound, delta=1.9, max_iter=50, random_state=0
         ),
     }
     print("\na random half of MovieLens-1M")

@@ -11,7 +11,7 @@ from pygeco.data import make_ratings, split_cells
 
 
 def main(output: Path) -> None:
-    rows, cols, values, shape = make_ratings(seed=2)
+    rows, cols, values, shape = make_ratings(random_state=2)
     held = split_cells(len(values), 0.2)
     fitted = ~held
     model = MatrixCompletion(random_state=0)

@@ -12,7 +12,7 @@ from pygeco.data import make_ratings, split_cells
 
 
 def main(output: Path) -> None:
-    rows, cols, values, shape = make_ratings(seed=1)
+    rows, cols, values, shape = make_ratings(random_state=1)
     held = split_cells(len(values), 0.1)
     fitted = ~held
     model = MatrixCompletion(

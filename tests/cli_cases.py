@@ -21,5 +21,5 @@ def run(*arguments, code: int = 0, stdin: bytes | None = None):
 
 
 def frame(cells=1500, seed=0) -> pd.DataFrame:
-    rows, cols, values, _ = make_ratings((80, 50), cells, seed=seed)
+    rows, cols, values, _ = make_ratings((80, 50), cells, random_state=seed)
     return pd.DataFrame({"user": rows + 1, "item": [f"film-{k}" for k in cols], "rating": values})

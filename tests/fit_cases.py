@@ -31,9 +31,9 @@ from pygeco import (
 )
 from pygeco.data import make_low_rank, make_ratings
 
-RATINGS = make_ratings((120, 80), 3000, seed=3)
+RATINGS = make_ratings((120, 80), 3000, random_state=3)
 RNG = np.random.default_rng(0)
-TABLE = make_low_rank((40, 25), 3, seed=1).to_dense() + 0.1 * RNG.standard_normal((40, 25))
+TABLE = make_low_rank((40, 25), 3, random_state=1).to_dense() + 0.1 * RNG.standard_normal((40, 25))
 TABLE[RNG.random(TABLE.shape) < 0.2] = np.nan
 X = RNG.standard_normal((90, 8))
 Y = X @ RNG.standard_normal((8, 4)) + 0.1 * RNG.standard_normal((90, 4))

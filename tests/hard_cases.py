@@ -18,7 +18,7 @@ def _holes(X, share=0.4):
 
 def _cases() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(0)
-    exact = make_low_rank((12, 9), 2, seed=1).to_dense()
+    exact = make_low_rank((12, 9), 2, random_state=1).to_dense()
     noisy = exact + 0.3 * rng.standard_normal(exact.shape)
     alone, diagonal = np.full((9, 8), np.nan), np.full((9, 6), np.nan)
     alone[3, 5] = 2.0

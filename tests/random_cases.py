@@ -18,8 +18,8 @@ from pygeco.engines.cuda.driver import count_gpus
 ENGINES = [None, FAKE_ENGINE, *(["cuda"] if count_gpus() else [])]
 # Whoever counts thousands of certificates meets one in a thousand.
 SURE = 1 - 1e-9
-EXACT = Lanczos(tau=0.0, iterations=1000, confidence=SURE)
-DIRECTIONS = [EXACT, Lanczos(confidence=SURE), Power(iterations=3, confidence=SURE)]
+EXACT = Lanczos(tau=0.0, max_iter=1000, confidence=SURE)
+DIRECTIONS = [EXACT, Lanczos(confidence=SURE), Power(max_iter=3, confidence=SURE)]
 PENALTIES = None, Ridge(0.02), Trace(0.03), Schatten(0.01, 1.0), Schatten(0.01, 1.5)
 STATED = tuple(name for name in CASES if name != "poisson-capped")
 

@@ -13,7 +13,7 @@ from pygeco.data import make_ratings, split_cells
 @cache
 def ratings():
     """Fitted and held-out triplets of one small matrix."""
-    rows, cols, values, shape = make_ratings((120, 80), 3000, rank=2, seed=3)
+    rows, cols, values, shape = make_ratings((120, 80), 3000, rank=2, random_state=3)
     held = split_cells(len(values), 0.2, 1)
     part = [(rows[mask], cols[mask], values[mask], shape) for mask in (~held, held)]
     return part[0], part[1]

@@ -27,7 +27,7 @@ SLACK = 1e-6  # what CVXPY may be off
     "solver",
     [
         Solver(direction=Exact(), correction="core"),
-        Solver(direction=Power(iterations=2), correction="core", signs=True, replacements=2),
+        Solver(direction=Power(max_iter=2), correction="core", signs=True, replacements=2),
     ],
 )
 def test_gap_holds_against_the_true_optimum(solver, shape, penalty) -> None:
@@ -87,7 +87,7 @@ def test_certificate_from_a_start_that_no_correction_has_seen() -> None:
 def test_the_trace_penalty_proves_its_optimum() -> None:
     """σ₁(∇R) ≤ α at a stationary point: no matrix of any rank is better."""
     case, penalty = problem((7, 6), 0.8), Trace(0.15)
-    solver = Solver(direction=Lanczos(tau=1e-6, iterations=100), correction="core")
+    solver = Solver(direction=Lanczos(tau=1e-6, max_iter=100), correction="core")
     path = minimize(case.entries, 6, solver, penalty=penalty, random_state=0)
     np.testing.assert_allclose(path[-1].objective, best(case, penalty), rtol=1e-4)
     assert path[-1].gap < 1e-2 * path[-1].objective

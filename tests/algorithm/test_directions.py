@@ -66,7 +66,7 @@ def test_zero_matrix_has_no_direction(search) -> None:
 def test_tau_is_honored_and_proved(kind, tau, name) -> None:
     M = matrices()[name]
     true = np.linalg.norm(M, 2)
-    search = kind(tau=tau, iterations=5000)
+    search = kind(tau=tau, max_iter=5000)
     for seed in range(3):
         pair = search(Matrix(M), np.random.default_rng(seed))
         assert pair.sigma >= (1 - tau) * true * (1 - 1e-12)
@@ -77,7 +77,7 @@ def test_tau_is_honored_and_proved(kind, tau, name) -> None:
 def test_a_looser_tau_is_proved_sooner(kind) -> None:
     M = Matrix(matrices()["gaussian"])
     passes = [
-        kind(tau=tau, iterations=5000)(M, np.random.default_rng(0)).passes
+        kind(tau=tau, max_iter=5000)(M, np.random.default_rng(0)).passes
         for tau in (0.9, 0.5, 0.1, 0.01)
     ]
     assert passes == sorted(passes)
@@ -109,18 +109,18 @@ def test_lanczos_needs_fewer_passes_than_power(tau) -> None:
     for seed in range(5):
         M = np.random.default_rng(seed).standard_normal((50, 80))
         rng = np.random.default_rng
-        lanczos += Lanczos(tau, iterations=5000)(Matrix(M), rng(seed)).passes
-        power += Power(tau, iterations=5000)(Matrix(M), rng(seed)).passes
+        lanczos += Lanczos(tau, max_iter=5000)(Matrix(M), rng(seed)).passes
+        power += Power(tau, max_iter=5000)(Matrix(M), rng(seed)).passes
     assert lanczos < 0.6 * power
 
 
 @pytest.mark.parametrize("confidence", [0.5, 0.9])
 @pytest.mark.parametrize("kind", [Lanczos, Power])
-@pytest.mark.parametrize("iterations", [1, 2])
-def test_upper_fails_no_more_often_than_it_says(kind, iterations, confidence) -> None:
+@pytest.mark.parametrize("max_iter", [1, 2])
+def test_upper_fails_no_more_often_than_it_says(kind, max_iter, confidence) -> None:
     """Over random starts. The spectrum is one for which the bound is nearly tight."""
     M = np.diag([1.0, *(0.05 * 0.9 ** np.arange(11.0))])
-    search = kind(tau=0.0, iterations=iterations, confidence=confidence)
+    search = kind(tau=0.0, max_iter=max_iter, confidence=confidence)
     starts = 2000
     failures = sum(
         search(Matrix(M), np.random.default_rng(seed)).upper < 1.0 for seed in range(starts)
@@ -142,7 +142,7 @@ def test_lanczos_bound_does_not_fail_at_the_default_confidence() -> None:
 def test_signs_are_balanced_and_a_fixed_point() -> None:
     for seed in range(20):
         M = np.random.default_rng(seed).standard_normal((13, 9))
-        pair = Signs(iterations=1000, tolerance=0.0)(Matrix(M), np.random.default_rng(seed))
+        pair = Signs(max_iter=1000, tol=0.0)(Matrix(M), np.random.default_rng(seed))
         np.testing.assert_allclose(np.abs(pair.u), 1 / np.sqrt(13))
         np.testing.assert_allclose(np.abs(pair.v), 1 / np.sqrt(9))
         np.testing.assert_array_equal(np.sign(M @ pair.v), np.sign(pair.u))
@@ -154,7 +154,7 @@ def test_signs_alternate_from_a_random_vector_of_signs() -> None:
     """One alternation by hand: u = sign(G v) and v = sign(Gᵀ u)."""
     for seed in range(5):
         M = np.random.default_rng(seed).standard_normal((13, 9))
-        pair = Signs(iterations=1)(Matrix(M), np.random.default_rng(seed))
+        pair = Signs(max_iter=1)(Matrix(M), np.random.default_rng(seed))
         start = np.where(np.random.default_rng(seed).random(9) < 0.5, -1, 1)
         np.testing.assert_array_equal(np.sign(pair.u), np.sign(M @ start))
         np.testing.assert_array_equal(np.sign(pair.v), np.sign(M.T @ np.sign(M @ start)))
@@ -163,8 +163,7 @@ def test_signs_alternate_from_a_random_vector_of_signs() -> None:
 def test_signs_never_lose_over_alternations() -> None:
     M = np.random.default_rng(3).standard_normal((40, 50))
     gains = [
-        Signs(iterations=k, tolerance=0.0)(Matrix(M), np.random.default_rng(7)).sigma
-        for k in range(1, 15)
+        Signs(max_iter=k, tol=0.0)(Matrix(M), np.random.default_rng(7)).sigma for k in range(1, 15)
     ]
     assert gains == sorted(gains)
     assert gains[-1] > gains[0]
@@ -197,22 +196,22 @@ def test_directions_work_on_the_gradient_of_entries() -> None:
 @pytest.mark.parametrize("kind", [Lanczos, Power])
 @pytest.mark.parametrize(
     ("argument", "value"),
-    [("tau", 1.0), ("tau", -0.1), ("iterations", 0), ("confidence", 1.0), ("confidence", 0.0)],
+    [("tau", 1.0), ("tau", -0.1), ("max_iter", 0), ("confidence", 1.0), ("confidence", 0.0)],
 )
 def test_bad_settings_name_the_argument(kind, argument, value) -> None:
     with pytest.raises(ValueError, match=f"^{argument}: must be"):
         kind(**{argument: value})
 
 
-@pytest.mark.parametrize("iterations", [0, -1])
-def test_signs_need_an_iteration(iterations) -> None:
-    with pytest.raises(ValueError, match=r"^iterations: must be at least 1"):
-        Signs(iterations=iterations)
+@pytest.mark.parametrize("max_iter", [0, -1])
+def test_signs_need_an_iteration(max_iter) -> None:
+    with pytest.raises(ValueError, match=r"^max_iter: must be at least 1"):
+        Signs(max_iter=max_iter)
 
 
 @pytest.mark.parametrize("kind", [Lanczos, Power])
 def test_the_ends_of_the_settings(kind) -> None:
-    search = kind(tau=0.0, iterations=1, confidence=1e-9)
+    search = kind(tau=0.0, max_iter=1, confidence=1e-9)
     pair = search(Matrix(np.diag([3.0, 1.0, 0.5])), np.random.default_rng(0))
     assert 0 < pair.sigma <= 3 * (1 + 1e-12)
     assert pair.passes == 2
@@ -229,15 +228,15 @@ def test_scales_whose_squares_leave_the_range(search, scale) -> None:
     np.testing.assert_allclose(np.linalg.norm(other.v), 1)
 
 
-@pytest.mark.parametrize("iterations", [1, 2, 5])
-def test_the_bound_of_the_power_method_as_it_is_stated(iterations) -> None:
+@pytest.mark.parametrize("max_iter", [1, 2, 5])
+def test_the_bound_of_the_power_method_as_it_is_stated(max_iter) -> None:
     """σ₁ ≤ (‖Mᵏx‖ / c)^(1/2k) with M = GᵀG, ‖x‖ = 1 and c = δ √(π/2) / ‖Gaussian start‖."""
     G = matrices()["gaussian"]
-    pair = Power(iterations=iterations, confidence=0.9)(Matrix(G), np.random.default_rng(4))
+    pair = Power(max_iter=max_iter, confidence=0.9)(Matrix(G), np.random.default_rng(4))
     start = np.random.default_rng(4).standard_normal(20)
-    x = np.linalg.matrix_power(G.T @ G, iterations) @ start / np.linalg.norm(start)
+    x = np.linalg.matrix_power(G.T @ G, max_iter) @ start / np.linalg.norm(start)
     c = 0.1 * np.sqrt(np.pi / 2) / np.linalg.norm(start)
-    assert pair.upper == pytest.approx((np.linalg.norm(x) / c) ** (1 / (2 * iterations)), rel=1e-9)
+    assert pair.upper == pytest.approx((np.linalg.norm(x) / c) ** (1 / (2 * max_iter)), rel=1e-9)
 
 
 def test_the_bound_leaves_room_for_rounding_where_the_start_says_all() -> None:
@@ -272,11 +271,11 @@ def test_signs_of_one_row_or_one_column() -> None:
 
 
 def test_lanczos_is_exact_where_its_spaces_are_complete() -> None:
-    """After min(m, n) iterations, or after as many as there are different singular values."""
+    """After min(m, n) max_iter, or after as many as there are different singular values."""
     rng = np.random.default_rng(0)
     for m, n in ((7, 5), (5, 7), (40, 30)):  # more vectors than there is room for at first
         M = rng.standard_normal((m, n))
-        pair = Lanczos(tau=0.0, iterations=1000)(Matrix(M), rng)
+        pair = Lanczos(tau=0.0, max_iter=1000)(Matrix(M), rng)
         np.testing.assert_allclose([pair.sigma, pair.upper], np.linalg.norm(M, 2), rtol=1e-11)
         assert pair.passes <= 2 * min(m, n)
     flat = Lanczos(tau=0.0)(Matrix(matrices()["rank three, flat"]), rng)
@@ -295,18 +294,16 @@ def test_a_pair_says_how_it_was_found() -> None:
 
 def test_signs_stop_where_an_alternation_gains_too_little() -> None:
     M = Matrix(np.random.default_rng(3).standard_normal((60, 50)))
-    exact, rough = (
-        Signs(iterations=1000, tolerance=t)(M, np.random.default_rng(7)) for t in (0.0, 0.5)
-    )
+    exact, rough = (Signs(max_iter=1000, tol=t)(M, np.random.default_rng(7)) for t in (0.0, 0.5))
     assert rough.passes < exact.passes < 2000  # at a fixed point even no gain is enough
     assert rough.sigma <= exact.sigma
-    assert Signs(iterations=2, tolerance=0.0)(M, np.random.default_rng(7)).passes == 4
+    assert Signs(max_iter=2, tol=0.0)(M, np.random.default_rng(7)).passes == 4
 
 
 def test_directions_by_name() -> None:
     assert make_direction("lanczos", tau=0.5) == Lanczos(tau=0.5)
-    assert make_direction("signs", iterations=3) == Signs(iterations=3)
-    assert make_direction("power", iterations=3) == Power(iterations=3)
+    assert make_direction("signs", max_iter=3) == Signs(max_iter=3)
+    assert make_direction("power", max_iter=3) == Power(max_iter=3)
     with pytest.raises(ValueError, match=r"^direction: unknown name 'qr'"):
         make_direction("qr")
 

@@ -20,7 +20,7 @@ SLACK = 1e-6  # what CVXPY may be off
 @pytest.mark.parametrize("solver", ["core", "diagonal"])
 def test_theorem_1_holds_along_the_path(solver, tau) -> None:
     case = problem((8, 6), 0.7)
-    choice = Solver(direction=Lanczos(tau=tau, iterations=100), correction=solver)
+    choice = Solver(direction=Lanczos(tau=tau, max_iter=100), correction=solver)
     path = minimize(case.entries, 5, choice, random_state=0)
     beta = case.entries.smoothness
     for t in (0.5, 2.0, 8.0):

@@ -144,9 +144,9 @@ def test_fresh_seeds_are_drawn_from_a_wide_range() -> None:
 
 @pytest.mark.parametrize("tolerance", [0.0, -1e-9, np.nan])
 def test_a_bad_tolerance_is_named(tolerance) -> None:
-    with pytest.raises(ValueError, match=r"^tolerance: must be positive, not"):
-        Solver(tolerance=tolerance)
-    assert Solver(tolerance=0.5).tolerance == 0.5
+    with pytest.raises(ValueError, match=r"^tol: must be positive, not"):
+        Solver(tol=tolerance)
+    assert Solver(tol=0.5).tol == 0.5
 
 
 def test_a_step_tells_the_norm_and_the_gradient_of_its_matrix() -> None:
@@ -270,7 +270,7 @@ def test_a_search_is_sharpened_where_a_proof_depends_on_it(
     entries, penalty = problem().entries, None if alpha is None else Trace(alpha)
     zero = LowRank.zero((12, 9))
     given = Pair(np.eye(12)[0], np.eye(9)[0], sigma, upper, 7, "given", 0.9)
-    solver = Solver(direction=Given(given), correction=correction, tolerance=0.2)
+    solver = Solver(direction=Given(given), correction=correction, tol=0.2)
     run = Run(entries, solver, make_correction(correction, penalty), penalty, 3, 5, 0.0, 0.0)
     found = find_direction(run, zero).pair
     if sharp:
@@ -344,7 +344,7 @@ def test_a_true_answer_of_the_callback_stops(answer, rank, stop) -> None:
 
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-11])
 def test_sweeps_rest_as_closely_as_the_solver_asks(tolerance) -> None:
-    case, solver = problem(), Solver(correction="sweep", tolerance=tolerance)
+    case, solver = problem(), Solver(correction="sweep", tol=tolerance)
     path = minimize(case.entries, 1, solver, penalty=Trace(0.05), random_state=0)
     A, G = path.A, case.gradient(path.A.to_dense())
     unrest = A.s @ np.linalg.norm(G @ A.V + 0.05 * A.U, axis=0)
@@ -354,7 +354,7 @@ def test_sweeps_rest_as_closely_as_the_solver_asks(tolerance) -> None:
 
 def test_a_small_gain_of_a_new_rank_is_no_stall() -> None:
     """Each of 30 ranks lowers the objective by the same; the tolerance is of trace norms only."""
-    solver = Solver(correction="core", tolerance=10.0)
+    solver = Solver(correction="core", tol=10.0)
     path = minimize(Dense(np.eye(30)), 30, solver, random_state=0)
     assert [step.rank for step in path] == list(range(1, 31))
 

@@ -33,7 +33,7 @@ def objectives(path: Path) -> np.ndarray:
 
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("shape", [(12, 9), (9, 12), (30, 20)])
-@pytest.mark.parametrize("search", [Exact(), Lanczos(tau=0.0, iterations=1000)])
+@pytest.mark.parametrize("search", [Exact(), Lanczos(tau=0.0, max_iter=1000)])
 def test_path_is_that_of_algorithm_1(search, shape, weights) -> None:
     case = problem(shape, 0.6, weights=weights)
     path = minimize(case.entries, 6, Solver(direction=search, correction="core"), random_state=0)
@@ -78,7 +78,7 @@ def test_objective_never_rises(correction, penalty, replacements, signs, shape) 
 @pytest.mark.parametrize("correction", ["core", "diagonal"])
 def test_a_replacement_is_kept_only_when_the_objective_falls(correction) -> None:
     """From the same path, a rank with replacements ends no higher than one without."""
-    ratings = Entries(*make_ratings((200, 100), 4000, seed=2))
+    ratings = Entries(*make_ratings((200, 100), 4000, random_state=2))
     plain, more = Solver(correction=correction), Solver(correction=correction, replacements=10)
     replaced, path = 0, None
     for rank in range(1, 6):
@@ -94,7 +94,7 @@ def test_a_replacement_is_kept_only_when_the_objective_falls(correction) -> None
 def test_signs_win_only_with_a_larger_decrease() -> None:
     kinds = set()
     for seed in range(6):
-        ratings = Entries(*make_ratings((60, 40), 500, seed=seed))
+        ratings = Entries(*make_ratings((60, 40), 500, random_state=seed))
         path = minimize(ratings, 2, CORE, random_state=seed)
         signs = Solver(signs=True, correction="core")
         one = minimize(ratings, 3, CORE, start=path)[-1]
@@ -108,7 +108,7 @@ def test_signs_win_only_with_a_larger_decrease() -> None:
 def test_paper_is_the_experiment_of_section_5() -> None:
     solver = Solver.paper()
     assert isinstance(solver.direction, Power)
-    assert solver.direction.iterations == 30
+    assert solver.direction.max_iter == 30
     assert solver.direction.tau == 0.0
     assert solver.signs
     assert solver.replacements == 20

@@ -79,7 +79,7 @@ def test_certified_optimum_is_cvxpys(shape, seed, share, gamma):
     entries = problem(*shape, 0.6, seed, weighted=seed == 1)
     top = duality_gap(entries, LowRank.zero(shape), Trace(0.0, gamma)).sigma
     alpha = share * top
-    solver = Solver(correction="sweep", tolerance=1e-7)
+    solver = Solver(correction="sweep", tol=1e-7)
     path = minimize(entries, min(shape), solver, penalty=Trace(alpha, gamma), random_state=0)
     assert path.stop is Stop.OPTIMAL
     best, A = optimum(entries, alpha, gamma)
@@ -133,7 +133,7 @@ def test_path_from_zero_to_the_data(dtype):
 
 def test_each_alpha_is_the_same_from_a_cold_start():
     entries = problem(14, 12, 0.6)
-    solver = Solver(correction="sweep", tolerance=1e-8)
+    solver = Solver(correction="sweep", tol=1e-8)
     for step in trace_path(entries, alphas=[0.01, 0.05, 0.002], solver=solver):
         cold = minimize(entries, 12, solver, penalty=Trace(step.alpha), random_state=3)
         assert step.objective == pytest.approx(cold[-1].objective, rel=1e-7)
@@ -217,7 +217,7 @@ def test_bad_arguments_are_named():
             trace_path(entries, **settings)
     with pytest.raises(ValueError, match=r"^validation: "):
         _ = trace_path(entries, alphas=[0.1]).best
-    with pytest.raises(ValueError, match=r"^tolerance: "):
-        Solver(tolerance=0.0)
+    with pytest.raises(ValueError, match=r"^tol: "):
+        Solver(tol=0.0)
     with pytest.raises(ValueError, match=r"^gamma: Bare "):
         scale_objective(Bare(), 0.5)

@@ -84,7 +84,10 @@ def test_data_and_fit_may_share_a_seed(seed: int, words, shape: tuple[int, int])
     path = minimize(entries, 3, penalty=penalty, random_state=seed)
     assert path.stop is not Stop.OPTIMAL or path.A.rank == 1
     best = trace_path(entries, alphas=[10 * scale], random_state=seed)[0].objective
-    assert duality_gap(entries, zero, penalty, seed=seed).gap >= entries.value(zero) - best - 1e-12
+    assert (
+        duality_gap(entries, zero, penalty, random_state=seed).gap
+        >= entries.value(zero) - best - 1e-12
+    )
     top = trace_path(entries, count=1, random_state=seed)[0].alpha
     assert top == pytest.approx(22 * scale, rel=1e-5)
     for rival in (rivals.r1mp, rivals.admira):

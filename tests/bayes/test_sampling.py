@@ -127,6 +127,6 @@ def test_the_same_seed_gives_the_same_draws() -> None:
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_data_without_noise_have_finite_draws(seed) -> None:
-    X = make_low_rank((12, 9), 2, seed=1).to_dense()
+    X = make_low_rank((12, 9), 2, random_state=1).to_dense()
     model = MatrixCompletion(posterior=3, random_state=seed).fit(X)
     np.testing.assert_allclose(model.to_dense(), X, atol=0.05 * X.std())

@@ -34,7 +34,7 @@ def test_later_fits_compile_nothing(real) -> None:
     assert len(names) == len(set(names)) == 8
     known = count_compiled()
     assert sum(known.values()) >= 20
-    rows, cols, values, shape = make_ratings((50, 70), 1200, seed=1)
+    rows, cols, values, shape = make_ratings((50, 70), 1200, random_state=1)
     cells = rows, cols, values.astype(real), shape
     model = MatrixCompletion(random_state=1).fit(cells)
     model.recommend(np.arange(4), 3, by="value")

@@ -57,8 +57,8 @@ def test_ids_of_more_than_64_bits() -> None:
     "draw",
     [
         lambda: split_cells(9, 0.1, -1),
-        lambda: make_ratings((9, 9), 9, seed=-1),
-        lambda: make_low_rank((9, 9), 2, seed=-1),
+        lambda: make_ratings((9, 9), 9, random_state=-1),
+        lambda: make_low_rank((9, 9), 2, random_state=-1),
         lambda: list(CellKFold(3, random_state=-1).split(np.ones((4, 3)))),
         lambda: plain(random_state=-1).fit(TABLE),
     ],

@@ -22,7 +22,7 @@ def sigmoid(z):
 def latent(seed=0):
     """Z = offsets + rank 2, and the mask of the cells that are seen."""
     rng = np.random.default_rng(seed)
-    Z = make_low_rank(SHAPE, 2, seed=1).to_dense()
+    Z = make_low_rank(SHAPE, 2, random_state=1).to_dense()
     Z += 0.4 * rng.standard_normal(SHAPE[0])[:, None] + 0.4 * rng.standard_normal(SHAPE[1])
     return Z, rng.random(SHAPE) < 0.5, rng
 

@@ -10,7 +10,7 @@ from pygeco.data import make_ratings
 
 
 def table(seed=0) -> pd.DataFrame:
-    rows, cols, values, _ = make_ratings((200, 80), 6000, seed=seed)
+    rows, cols, values, _ = make_ratings((200, 80), 6000, random_state=seed)
     return pd.DataFrame({"user": rows, "item": cols, "rating": values})
 
 

@@ -8,7 +8,7 @@ from pygeco import MatrixCompletion, Stop
 from pygeco.algorithm.events import PosteriorDraw, Sweep
 from pygeco.data import make_ratings
 
-RATINGS = make_ratings((80, 50), 1500, rank=2, noise=0.2, seed=0)
+RATINGS = make_ratings((80, 50), 1500, rank=2, noise=0.2, random_state=0)
 
 
 def fit(**settings):

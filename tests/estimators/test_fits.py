@@ -26,7 +26,7 @@ WAYS = {
 
 @pytest.fixture(scope="module")
 def ratings():
-    return make_ratings((60, 50), 1500, noise=0.2, rank=2, seed=1)
+    return make_ratings((60, 50), 1500, noise=0.2, rank=2, random_state=1)
 
 
 @pytest.mark.parametrize("way", list(WAYS))

@@ -9,7 +9,7 @@ from pygeco.algorithm.events import Trial
 from pygeco.data import make_ratings
 from pygeco.estimators._path_fit import PATIENCE
 
-RATINGS = make_ratings((80, 50), 1500, rank=2, noise=0.1, seed=0)
+RATINGS = make_ratings((80, 50), 1500, rank=2, noise=0.1, random_state=0)
 
 
 def fit(**settings):

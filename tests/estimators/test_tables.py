@@ -68,7 +68,7 @@ def test_predictions_come_back_in_the_callers_kind_and_order(library) -> None:
 
 
 def test_intervals_of_new_users_hold() -> None:
-    truth = make_ratings((400, 60), 8000, seed=4, dtype=np.float64)
+    truth = make_ratings((400, 60), 8000, random_state=4, dtype=np.float64)
     new = truth.rows >= 300
     frame = pd.DataFrame({"user": truth.rows, "item": truth.cols, "rating": truth.values})
     model = fitted(frame[~new])

@@ -9,7 +9,7 @@ from pygeco.experiments import figure1, methods
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """MovieLens-100K in its layout, but small; few ranks for every method."""
-    rows, cols, values, _ = make_ratings((60, 40), 1100, seed=1)
+    rows, cols, values, _ = make_ratings((60, 40), 1100, random_state=1)
     lines = [f"{i + 1}\t{j + 1}\t{y:g}\t0" for i, j, y in zip(rows, cols, values, strict=True)]
     folder = tmp_path / "data" / "ml-100k"
     folder.mkdir(parents=True)

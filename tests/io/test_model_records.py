@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from pygeco import Ridge, Solver, Stop, losses
+from pygeco import Lanczos, Power, Ridge, Signs, Solver, Stop, losses
 from pygeco.io.model_records import Decoder, Encoder
 
 VALUES = [
@@ -38,6 +38,17 @@ def test_plain_values_and_records(value) -> None:
     found = again(value)
     assert found == value
     assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    "value", [Solver(direction=Power(0.1, 7), tol=1e-3), Lanczos(max_iter=9), Signs(5, 0.1)]
+)
+def test_fields_that_were_called_otherwise(value) -> None:
+    arrays: list = []
+    written = json.dumps(Encoder(arrays)(value))
+    old = written.replace('"max_iter"', '"iterations"').replace('"tol"', '"tolerance"')
+    assert old != written
+    assert Decoder(SimpleNamespace(arrays=arrays))(json.loads(old)) == value
 
 
 def test_arrays_texts_and_sparse_matrices() -> None:

@@ -10,7 +10,7 @@ from pygeco.models.hidden import predict_hidden
 
 @pytest.fixture(scope="module")
 def fitted():
-    A = make_low_rank((60, 30), 2, seed=0).to_dense()
+    A = make_low_rank((60, 30), 2, random_state=0).to_dense()
     rng = np.random.default_rng(0)
     known = rng.random(A.shape) < 0.6
     rows, cols = np.nonzero(known)

@@ -78,7 +78,7 @@ def test_a_symmetric_start_with_mixed_vectors():
     assert case.objective.value(A) < case.value(swap)
 
 
-@pytest.mark.parametrize("direction", [Lanczos(tau=0.5, iterations=2), Signs()], ids=str)
+@pytest.mark.parametrize("direction", [Lanczos(tau=0.5, max_iter=2), Signs()], ids=str)
 def test_symmetric_pairs_are_never_worse(direction):
     rng = np.random.default_rng(0)
     for _ in range(20):

@@ -27,7 +27,7 @@ def iteration(task, A, r) -> np.ndarray:
 def test_is_the_paper_s_algorithm(shape, weights):
     task = problem(shape, 0.9, weights=weights, noise=0.1, seed=1)
     A = np.zeros(shape)
-    path = admira(task.entries, 2, iterations=4, tolerance=1e-12, random_state=0)
+    path = admira(task.entries, 2, max_iter=4, tol=1e-12, random_state=0)
     assert len(path) >= 2
     for step in path:
         A = iteration(task, A, 2)
@@ -41,7 +41,7 @@ def test_recovers_from_gaussian_measurements():
     M = make_low_rank((15, 12), 1, 3)
     operators = np.random.default_rng(0).standard_normal((160, 15, 12))
     y = np.tensordot(operators, M.to_dense(), 2)
-    path = admira(Sensing(operators, y), 1, tolerance=1e-7, random_state=0)
+    path = admira(Sensing(operators, y), 1, tol=1e-7, random_state=0)
     assert np.linalg.norm(path.A.to_dense() - M.to_dense()) <= 1e-5 * np.linalg.norm(M.s)
 
 
@@ -50,5 +50,5 @@ def test_never_rises_and_says_why_it_stopped():
     path = admira(task.entries, 3, random_state=0)
     assert np.all(np.diff([step.objective for step in path]) < 0)
     assert path.stop in (Stop.CONVERGED, Stop.STALLED)
-    assert admira(task.entries, 3, iterations=1, random_state=0).stop is Stop.ITERATIONS
+    assert admira(task.entries, 3, max_iter=1, random_state=0).stop is Stop.ITERATIONS
     assert admira(Entries([0, 1], [0, 1], [0.0, 0.0]), 1).stop is Stop.STALLED

@@ -15,7 +15,7 @@ def test_starts_from_the_trimmed_spectrum():
     seen[4, :], seen[:, 7] = True, True  # far more cells than the others
     Y = seen * rng.standard_normal(seen.shape)
     rows, cols = np.nonzero(seen)
-    path = optspace(Entries(rows, cols, Y[rows, cols], Y.shape), 2, iterations=1, random_state=0)
+    path = optspace(Entries(rows, cols, Y[rows, cols], Y.shape), 2, max_iter=1, random_state=0)
     trimmed = Y.copy()
     trimmed[seen.sum(1) > 2 * seen.sum() / 30] = 0
     trimmed[:, seen.sum(0) > 2 * seen.sum() / 25] = 0
@@ -29,7 +29,7 @@ def test_starts_from_the_trimmed_spectrum():
 
 def test_descends_to_a_stationary_point_of_its_rank():
     task = problem((25, 20), 0.6, noise=0.4, seed=1)
-    path = optspace(task.entries, 3, tolerance=1e-9, iterations=3000, random_state=0)
+    path = optspace(task.entries, 3, tol=1e-9, max_iter=3000, random_state=0)
     assert np.all(np.diff([step.objective for step in path]) < 0)
     assert {step.rank for step in path} == {3}
     A, G = path.A, task.gradient(path.A.to_dense())
@@ -42,7 +42,7 @@ def test_descends_to_a_stationary_point_of_its_rank():
 def test_recovers(shape):
     M = make_low_rank(shape, 2, 5)
     rows, cols = np.nonzero(np.random.default_rng(1).random(shape) < 0.5)
-    path = optspace(Entries(rows, cols, M.entries(rows, cols), shape), 2, tolerance=1e-6)
+    path = optspace(Entries(rows, cols, M.entries(rows, cols), shape), 2, tol=1e-6)
     assert path.stop is Stop.CONVERGED
     assert np.linalg.norm(path.A.to_dense() - M.to_dense()) <= 1e-5 * np.linalg.norm(M.s)
 

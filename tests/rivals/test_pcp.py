@@ -27,7 +27,7 @@ def test_recovers_as_published(share):
     L, Y, wild = corrupted(120, 6, share)
     found = principal_component_pursuit(Y)
     assert found.converged
-    assert found.iterations < 40
+    assert found.n_iter < 40
     assert found.rank == 6
     assert np.linalg.norm(found.low_rank - L) <= 1e-5 * np.linalg.norm(L)
     assert np.array_equal(np.abs(found.sparse) > 1e-3, wild)

@@ -14,7 +14,7 @@ SIDE, RANK = 200, 3
 
 @pytest.fixture(scope="module")
 def truth() -> LowRank:
-    return make_low_rank((SIDE, SIDE), RANK, seed=0)
+    return make_low_rank((SIDE, SIDE), RANK, random_state=0)
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +33,11 @@ def small_penalties(entries):
 @pytest.mark.parametrize(
     "recover",
     [
-        lambda E: svt(E, 20, tolerance=5e-5, random_state=0),
-        lambda E: optspace(E, RANK, tolerance=1e-6, random_state=0),
-        lambda E: admira(E, RANK, tolerance=1e-5, random_state=0),
-        lambda E: soft_impute(E, 20, small_penalties(E), tolerance=1e-5, random_state=0),
-        lambda E: soft_impute(E, 8, small_penalties(E), als=True, tolerance=1e-5, random_state=0),
+        lambda E: svt(E, 20, tol=5e-5, random_state=0),
+        lambda E: optspace(E, RANK, tol=1e-6, random_state=0),
+        lambda E: admira(E, RANK, tol=1e-5, random_state=0),
+        lambda E: soft_impute(E, 20, small_penalties(E), tol=1e-5, random_state=0),
+        lambda E: soft_impute(E, 8, small_penalties(E), als=True, tol=1e-5, random_state=0),
         lambda E: minimize(E, RANK, Solver(correction="sweep"), random_state=0),
     ],
     ids=["SVT", "OptSpace", "ADMiRA", "Soft-Impute", "Soft-Impute-ALS", "GECO"],
@@ -55,11 +55,11 @@ def test_exact_recovery(recover, entries, truth):
         lambda E: hazan(E, 5, 1e2, random_state=0),
         lambda E: r1mp(E, 5, random_state=0),
         lambda E: r1mp(E, 5, economic=True, random_state=0),
-        lambda E: admira(E, 2, iterations=2, random_state=0),
-        lambda E: soft_impute(E, 4, [1e-3], iterations=3, random_state=0),
-        lambda E: soft_impute(E, 4, [1e-3], als=True, iterations=3, random_state=0),
-        lambda E: optspace(E, 2, iterations=2, random_state=0),
-        lambda E: svt(E, 4, tau=1e3, delta=1.0, iterations=2, random_state=0),
+        lambda E: admira(E, 2, max_iter=2, random_state=0),
+        lambda E: soft_impute(E, 4, [1e-3], max_iter=3, random_state=0),
+        lambda E: soft_impute(E, 4, [1e-3], als=True, max_iter=3, random_state=0),
+        lambda E: optspace(E, 2, max_iter=2, random_state=0),
+        lambda E: svt(E, 4, tau=1e3, delta=1.0, max_iter=2, random_state=0),
     ],
     ids=["JS", "Hazan", "R1MP", "ER1MP", "ADMiRA", "Soft", "ALS", "OptSpace", "SVT"],
 )

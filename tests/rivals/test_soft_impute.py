@@ -17,9 +17,7 @@ def top(task) -> float:
 def test_reaches_the_convex_optimum(als, weights):
     task = problem((9, 7), weights=weights, seed=1)
     alphas = top(task) * np.array([0.5, 0.1, 0.02])
-    path = soft_impute(
-        task.entries, 7, alphas, als=als, tolerance=1e-8, iterations=20000, random_state=0
-    )
+    path = soft_impute(task.entries, 7, alphas, als=als, tol=1e-8, max_iter=20000, random_state=0)
     assert path.stop is Stop.CONVERGED
     for alpha, step in zip(alphas, path, strict=True):
         A = step.A.to_dense()
@@ -35,7 +33,7 @@ def test_is_the_paper_s_algorithm():
     for count in range(1, 6):
         P, s, Qt = np.linalg.svd(np.where(seen, task.Y, Z), full_matrices=False)
         Z = (P * np.maximum(s - lam, 0)) @ Qt
-        path = soft_impute(task.entries, 10, alpha, iterations=count, tolerance=0, random_state=0)
+        path = soft_impute(task.entries, 10, alpha, max_iter=count, tol=0, random_state=0)
         np.testing.assert_allclose(path.A.to_dense(), Z, atol=1e-8)
         assert path.stop is Stop.ITERATIONS
 
@@ -48,7 +46,7 @@ def test_any_smooth_loss_reaches_what_geco_proves_optimal(loss):
     entries = Entries(rows, cols, Y[rows, cols], Y.shape, loss=loss)
     proved = minimize(entries, 8, Solver(correction="sweep"), penalty=Trace(0.04), random_state=0)
     assert proved.stop is Stop.OPTIMAL
-    path = soft_impute(entries, 8, 0.04, tolerance=1e-8, iterations=20000, random_state=0)
+    path = soft_impute(entries, 8, 0.04, tol=1e-8, max_iter=20000, random_state=0)
     found = path[-1].objective + 0.04 * path.A.s.sum()
     assert found == pytest.approx(proved[-1].objective, rel=1e-4)
 
@@ -57,7 +55,7 @@ def test_any_smooth_loss_reaches_what_geco_proves_optimal(loss):
 def test_the_path_starts_at_zero_and_grows(als):
     task = problem((20, 16), seed=4)
     alphas = top(task) * np.array([1.01, 0.6, 0.3, 0.1, 0.03])
-    path = soft_impute(task.entries, 16, alphas, als=als, tolerance=1e-5, random_state=0)
+    path = soft_impute(task.entries, 16, alphas, als=als, tol=1e-5, random_state=0)
     assert path[0].rank == 0
     sizes = [step.certificate.trace_norm for step in path]
     assert np.all(np.diff(sizes) > 0)
@@ -68,7 +66,7 @@ def test_the_path_starts_at_zero_and_grows(als):
 def test_the_rank_is_limited_and_the_grid_left_open():
     task = problem((14, 11), seed=5)
     for als in (False, True):
-        path = soft_impute(task.entries, 3, als=als, tolerance=1e-3, random_state=0)
+        path = soft_impute(task.entries, 3, als=als, tol=1e-3, random_state=0)
         assert len(path) == 10
         assert max(step.rank for step in path) == 3
     with pytest.raises(ValueError, match=r"^alphas: expected one or more numbers > 0"):

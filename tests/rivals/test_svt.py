@@ -25,7 +25,7 @@ def thresholding(task, tau, delta, steps) -> list[np.ndarray]:
 @pytest.mark.parametrize("shape", [(16, 12), (12, 30)])
 def test_is_the_paper_s_algorithm(shape):
     task = problem(shape, seed=1)
-    path = svt(task.entries, 12, tau=9.0, delta=1.1, iterations=15, random_state=0)
+    path = svt(task.entries, 12, tau=9.0, delta=1.1, max_iter=15, random_state=0)
     assert path.stop is Stop.ITERATIONS
     for step, A in zip(path, thresholding(task, 9.0, 1.1, 15), strict=True):
         np.testing.assert_allclose(step.A.to_dense(), A, atol=1e-8)
@@ -38,7 +38,7 @@ def test_reaches_the_optimum_of_its_program():
     A = cp.Variable((8, 6))
     aim = cp.Minimize(3 * cp.normNuc(A) + cp.sum_squares(A) / 2)
     cp.Problem(aim, [A[task.W > 0] == task.Y[task.W > 0]]).solve(solver=cp.CLARABEL)
-    path = svt(task.entries, 6, tau=3.0, delta=1.9, iterations=2000, tolerance=1e-5)
+    path = svt(task.entries, 6, tau=3.0, delta=1.9, max_iter=2000, tol=1e-5)
     assert path.stop is Stop.CONVERGED
     np.testing.assert_allclose(path.A.to_dense(), A.value, atol=2e-3)
 
@@ -46,8 +46,8 @@ def test_reaches_the_optimum_of_its_program():
 def test_the_paper_s_parameters_are_the_defaults():
     task = problem((20, 20), 0.5, seed=3, rank=1, noise=0.0)
     size = task.entries.size
-    given = svt(task.entries, 5, tau=100.0, delta=1.2 * 400 / size, iterations=5, random_state=0)
-    left = svt(task.entries, 5, iterations=5, random_state=0)
+    given = svt(task.entries, 5, tau=100.0, delta=1.2 * 400 / size, max_iter=5, random_state=0)
+    left = svt(task.entries, 5, max_iter=5, random_state=0)
     np.testing.assert_allclose(given.A.to_dense(), left.A.to_dense())
 
 

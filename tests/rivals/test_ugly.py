@@ -15,8 +15,8 @@ RIVALS = {
     "admira": lambda E: admira(E, min(2, *E.shape), random_state=0),
     "soft": lambda E: soft_impute(E, min(2, *E.shape), [0.3, 0.01], random_state=0),
     "als": lambda E: soft_impute(E, min(2, *E.shape), [0.3, 0.01], als=True, random_state=0),
-    "optspace": lambda E: optspace(E, min(2, *E.shape), iterations=20, random_state=0),
-    "svt": lambda E: svt(E, min(2, *E.shape), tau=1.0, delta=1.0, iterations=20, random_state=0),
+    "optspace": lambda E: optspace(E, min(2, *E.shape), max_iter=20, random_state=0),
+    "svt": lambda E: svt(E, min(2, *E.shape), tau=1.0, delta=1.0, max_iter=20, random_state=0),
 }
 CASES = {
     "one cell": Entries([0], [0], [3.0]),
@@ -64,7 +64,7 @@ def test_a_step_that_needs_an_unknown_smoothness_is_refused():
         soft_impute(quartic, 1)
     least = quartic.value(LowRank.zero(quartic.shape))
     assert js(quartic, 20, 3.0, random_state=0)[-1].objective < least
-    assert optspace(quartic, 2, iterations=50, random_state=0)[-1].objective < least
+    assert optspace(quartic, 2, max_iter=50, random_state=0)[-1].objective < least
 
 
 def test_svt_says_that_it_diverges():

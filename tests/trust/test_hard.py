@@ -169,11 +169,11 @@ METHODS = {
     "hazan": rival("hazan", 4, 2.0, bounded=False),  # whose steps are fixed
     "r1mp": rival("r1mp", rank),
     "economic r1mp": rival("r1mp", rank, economic=True),
-    "admira": rival("admira", rank, iterations=20),
-    "soft-impute": rival("soft_impute", rank, iterations=20),
-    "soft-impute als": rival("soft_impute", rank, als=True, iterations=20),
-    "optspace": rival("optspace", rank, iterations=20),
-    "svt": rival("svt", rank, iterations=20, bounded=False),
+    "admira": rival("admira", rank, max_iter=20),
+    "soft-impute": rival("soft_impute", rank, max_iter=20),
+    "soft-impute als": rival("soft_impute", rank, als=True, max_iter=20),
+    "optspace": rival("optspace", rank, max_iter=20),
+    "svt": rival("svt", rank, max_iter=20, bounded=False),
     "pursuit": pursuit,
 }
 

@@ -10,8 +10,8 @@ SOLVERS = [
     Solver(correction="core"),
     Solver(correction="core", signs=True, replacements=3),
     Solver(correction="diagonal", signs=True, replacements=2),
-    Solver(correction="core", direction=Power(iterations=1)),
-    Solver(correction="core", direction=Lanczos(tau=0.5, iterations=1)),
+    Solver(correction="core", direction=Power(max_iter=1)),
+    Solver(correction="core", direction=Lanczos(tau=0.5, max_iter=1)),
     Solver(correction="core", refine=True),
     Solver(correction="sweep"),
 ]

@@ -57,13 +57,13 @@ class Direction(Protocol):
 class Lanczos:
     """Golub–Kahan bidiagonalization with full re-orthogonalization, the default direction.
 
-    Stops as soon as uᵀGv ≥ (1 − τ) σ₁ is proved at the given confidence, or after `iterations`.
+    Stops as soon as uᵀGv ≥ (1 − τ) σ₁ is proved at the given confidence, or after `max_iter`.
 
     Parameters
     ----------
     tau : float, default=0.05
         τ, the share of σ₁ that a pair may lack.
-    iterations : int, default=40
+    max_iter : int, default=40
         The most products with G and with Gᵀ.
     confidence : float, default=0.999
         The probability of the bound on σ₁.
@@ -78,22 +78,22 @@ class Lanczos:
     """
 
     tau: float = 0.05
-    iterations: int = 40
+    max_iter: int = 40
     confidence: float = 0.999
 
     def __post_init__(self) -> None:
-        _check(self.tau, self.iterations, self.confidence)
+        _check(self.tau, self.max_iter, self.confidence)
 
     def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
         x = on(rng.standard_normal(G.shape[1]), G.kind)
         log_c = log_component(x, self.confidence)
-        V = Basis(self.iterations + 1)
+        V = Basis(self.max_iter + 1)
         V.append(x / norm(x))
-        steps = (AtOnce if distant(G.kind) else InTurn)(G, V, self.iterations)
+        steps = (AtOnce if distant(G.kind) else InTurn)(G, V, self.max_iter)
         alphas: list[float] = []
         betas: list[float] = []
         theta, upper = 0.0, 0.0
-        for _ in range(self.iterations):
+        for _ in range(self.max_iter):
             alpha, beta = steps.next()
             if alpha == 0.0:
                 upper = theta * (1 + SEARCH_ROUNDING)
@@ -124,25 +124,25 @@ class Power:
     ----------
     tau : float, default=0.0
         τ, the share of σ₁ that a pair may lack; zero takes every iteration.
-    iterations : int, default=30
+    max_iter : int, default=30
         The most products with G and with Gᵀ.
     confidence : float, default=0.999
         The probability of the bound on σ₁.
     """
 
     tau: float = 0.0
-    iterations: int = 30
+    max_iter: int = 30
     confidence: float = 0.999
 
     def __post_init__(self) -> None:
-        _check(self.tau, self.iterations, self.confidence)
+        _check(self.tau, self.max_iter, self.confidence)
 
     def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
         x = on(rng.standard_normal(G.shape[1]), G.kind)
         log_c = log_component(x, self.confidence)
         v: Array = x / norm(x)
         log_size = 0.0  # log ‖Mᵏ x‖ / ‖x‖
-        for k in range(1, self.iterations + 1):
+        for k in range(1, self.max_iter + 1):
             u, sigma = unit(G.matvec(v))
             v, size = unit(G.rmatvec(u))
             if sigma == 0.0 or size == 0.0:  # one alone: G is rounding of what should be zero
@@ -163,28 +163,28 @@ class Signs:
 
     Parameters
     ----------
-    iterations : int, default=30
+    max_iter : int, default=30
         The most rounds over u and v.
-    tolerance : float, default=1e-3
+    tol : float, default=1e-3
         Stop when a round gains less than this share.
     """
 
-    iterations: int = 30
-    tolerance: float = 1e-3
+    max_iter: int = 30
+    tol: float = 1e-3
 
     def __post_init__(self) -> None:
-        _check(0.0, self.iterations, 0.5)
+        _check(0.0, self.max_iter, 0.5)
 
     def __call__(self, G: Operator, rng: np.random.Generator) -> Pair:
         v = on(np.where(rng.random(G.shape[1]) < 0.5, -1.0, 1.0), G.kind)
         gain, passes = 0.0, 0
-        for _ in range(self.iterations):
+        for _ in range(self.max_iter):
             u = np.sign(G.matvec(v))
             w = G.rmatvec(u)
             passes += 2
             v, reached = np.sign(w), float(np.abs(w).sum())
             before, gain = gain, reached
-            if gain <= before * (1 + self.tolerance):
+            if gain <= before * (1 + self.tol):
                 break
         u, p = unit(u)
         v, q = unit(v)
@@ -219,11 +219,11 @@ def leading_block(
     return times(X, P[:, :count]), s[:count], times(Y, Qt.T[:, :count])
 
 
-def _check(tau: float, iterations: int, confidence: float) -> None:
+def _check(tau: float, max_iter: int, confidence: float) -> None:
     if not 0 <= tau < 1:
         raise ValueError(f"tau: must be in [0, 1), not {tau!r}.")
-    if not iterations >= 1:
-        raise ValueError(f"iterations: must be at least 1, not {iterations!r}.")
+    if not max_iter >= 1:
+        raise ValueError(f"max_iter: must be at least 1, not {max_iter!r}.")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence: must be between 0 and 1, not {confidence!r}.")
 

@@ -50,8 +50,8 @@ def minimize_jointly(
         h = 0.0 if penalty is None else penalty.value(A.s)
         return objective.risk.value(at) + h + float(np.sum(free.ridge * c * c))
 
-    def refine_both(A: LowRank, c: Array, tolerance: float) -> tuple[LowRank, Array]:
-        found = refine_jointly(objective, A, penalty, free._replace(c=c), tolerance)
+    def refine_both(A: LowRank, c: Array, tol: float) -> tuple[LowRank, Array]:
+        found = refine_jointly(objective, A, penalty, free._replace(c=c), tol)
         return min((A, c), (found.A, found.c), key=lambda pair: total(*pair))
 
     with one_blas_thread():

@@ -30,7 +30,7 @@ class Stop(Enum):
     CERTIFIED = "the certificate is at or below `gap`: no matrix of this norm is much better"
     OPTIMAL = (
         "proved, with the certificate's confidence: no matrix of any rank has a lower objective, "
-        "up to `tolerance`"
+        "up to `tol`"
     )
     TIME = "the time limit is reached; continue from this path with more time"
     EVIDENCE = "the evidence supports no further component"

@@ -51,23 +51,23 @@ class Refined(NamedTuple):
 
 
 def refine(
-    objective: Objective, A: LowRank, penalty: Penalty | None, tolerance: float = DESCENT_TOLERANCE
+    objective: Objective, A: LowRank, penalty: Penalty | None, tol: float = DESCENT_TOLERANCE
 ) -> Refined:
     """A local minimum of R + h over both factors, started at A. L-BFGS, one gradient a step.
 
-    Stops once a step lowers the objective by less than `tolerance` of it.
+    Stops once a step lowers the objective by less than `tol` of it.
     Intercepts move along. A penalty other than the ridge and the trace norm leaves A as it is.
     """
     if isinstance(objective, Measured) and objective.risk.intercept:
         ones = np.ones((len(objective.risk.weights), 1))
         free = Free(ones, objective.intercepts(A)[None, :], np.zeros((1, 1)))
-        return refine_jointly(objective, A, penalty, free, tolerance)
+        return refine_jointly(objective, A, penalty, free, tol)
 
     def evaluate(A: LowRank, c: Array) -> tuple[float, Operator, Array]:
         G = objective.gradient(A)
         return G.value, G, c
 
-    return _descend(evaluate, objective, A, penalty, np.zeros((0, 0)), tolerance)
+    return _descend(evaluate, objective, A, penalty, np.zeros((0, 0)), tol)
 
 
 def refine_jointly(
@@ -75,11 +75,11 @@ def refine_jointly(
     A: LowRank,
     penalty: Penalty | None,
     free: Free,
-    tolerance: float = DESCENT_TOLERANCE,
+    tol: float = DESCENT_TOLERANCE,
 ) -> Refined:
     """The same over both factors and c; the objective's own intercepts are left to F.
 
-    Stops once a step lowers the objective by less than `tolerance` of it.
+    Stops once a step lowers the objective by less than `tol` of it.
     """
     risk, F = objective.risk, free.F
 
@@ -90,7 +90,7 @@ def refine_jointly(
         G = MeasuredGradient(objective.shape, value, 0.0, *objective.pull(g))
         return value, G, F.T @ g + 2 * free.ridge * c
 
-    return _descend(evaluate, objective, A, penalty, free.c, tolerance)
+    return _descend(evaluate, objective, A, penalty, free.c, tol)
 
 
 def _descend(
@@ -99,7 +99,7 @@ def _descend(
     A: LowRank,
     penalty: Penalty | None,
     c: Array,
-    tolerance: float,
+    tol: float,
 ) -> Refined:
     if not (penalty is None or penalty.quadratic is not None or isinstance(penalty, Trace)):
         return Refined(A, c, 0)
@@ -133,7 +133,7 @@ def _descend(
         start,
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": MAX_ITERATIONS, "maxcor": 20, "ftol": tolerance, "gtol": 0.0},
+        options={"maxiter": MAX_ITERATIONS, "maxcor": 20, "ftol": tol, "gtol": 0.0},
     )
     L, R, free = unpack(found.x)
     end = _eigenpairs(L, signs) if symmetric else LowRank.product(L, R).svd()

@@ -32,7 +32,7 @@ from pygeco.objectives.base import Gradient, Objective
 from pygeco.objectives.scaled import scale_matrix, scale_objective, unscale_matrix
 
 MIN_DECREASE = 1e-13  # share of R(0): a smaller decrease is rounding, not progress
-MIN_REST_DECREASE = 0.01  # share of `tolerance`: the same where the rank stays
+MIN_REST_DECREASE = 0.01  # share of `tol`: the same where the rank stays
 SHARPER_PROOF = 0.9  # of the last bound: near an optimum the objective is flat to the last bit
 NEAR_THRESHOLD = 1.01  # σ₁ over α up to which a tight bound on σ₁ may prove optimality
 MAX_PROOF_ITERATIONS = 400  # of Lanczos, for such a bound
@@ -205,14 +205,14 @@ def move_spans(run: Run, growth: Growth) -> Growth:
 
 def judge(run: Run, at: Point, new: Point, step: Step) -> Move:
     """Whether the new point is taken, and whether the run ends there."""
-    tolerance, full = run.solver.tolerance, at.A.rank >= run.rank
+    tol, full = run.solver.tol, at.A.rank >= run.rank
     grew = step.rank > at.A.rank
-    least = run.noise if grew else MIN_REST_DECREASE * tolerance * at.value
+    least = run.noise if grew else MIN_REST_DECREASE * tol * at.value
     fell = new.value < at.value - max(run.noise, least)  # measured, not as the span says
     excess = _bound_excess(run, new)
     if not (fell or excess < SHARPER_PROOF * _bound_excess(run, at)):
         return Move(at, None, Stop.RANK if full else Stop.STALLED)
-    if excess <= tolerance * new.value:
+    if excess <= tol * new.value:
         return Move(new, step, Stop.OPTIMAL)
     reason = find_stop(run.solver, step, at.value, run.rank)
     rests_yet = reason is Stop.RANK and run.correction.rests and not full
@@ -221,7 +221,7 @@ def judge(run: Run, at: Point, new: Point, step: Step) -> Move:
 
 def _find_proof(run: Run, at: Point) -> Stop | None:
     """Whether nothing better than A is possible."""
-    if _bound_excess(run, at) <= run.solver.tolerance * at.value:
+    if _bound_excess(run, at) <= run.solver.tol * at.value:
         return Stop.OPTIMAL
     return Stop.STATIONARY if at.pair.sigma == 0.0 else None
 
@@ -238,7 +238,7 @@ def _sharpen_bound(run: Run, gradient: Operator, pair: Pair, rng: np.random.Gene
     near = pair.sigma <= NEAR_THRESHOLD * alpha and alpha < pair.upper
     if not (near and pair.confidence < 1):
         return pair
-    search = Lanczos(run.solver.tolerance / 4, MAX_PROOF_ITERATIONS, pair.confidence)
+    search = Lanczos(run.solver.tol / 4, MAX_PROOF_ITERATIONS, pair.confidence)
     tight = adapt_direction(search, run.objective)(gradient, rng)
     return tight._replace(passes=tight.passes + pair.passes)
 
@@ -269,7 +269,7 @@ def _begin_run(
     solver = Solver() if solver is None else solver
     rank = check_rank(rank, objective.shape)
     name = choose_name(solver.correction, objective, penalty, rank)
-    correction = make_correction(name, penalty, solver.tolerance)
+    correction = make_correction(name, penalty, solver.tol)
     objective = objective if penalty is None else scale_objective(objective, penalty.gamma)
     return Run(objective, solver, correction, penalty, rank, seed, 0.0, began)
 

@@ -18,7 +18,7 @@ class Solver:
     Parameters
     ----------
     direction : Direction, default=Lanczos()
-        Step 4, ApproxSV: `Lanczos(tau, iterations, confidence)` or `Power(...)`.
+        Step 4, ApproxSV: `Lanczos(tau, max_iter, confidence)` or `Power(...)`.
     signs : bool, default=False
         Try the sign-alternation pair too at each growth; the larger decrease wins (2.1.1).
     replacements : int, default=0
@@ -44,7 +44,7 @@ class Solver:
         Stop when the certificate, at the solution's own trace norm, is at or below this.
     time_limit : float or None, default=None
         Stop after this many seconds, at the end of a rank.
-    tolerance : float, default=1e-6
+    tol : float, default=1e-6
         With `Trace`, stop when no matrix at all is better by more than this share.
 
     Examples
@@ -68,7 +68,7 @@ class Solver:
     progress: float | None = None
     gap: float | None = None
     time_limit: float | None = None
-    tolerance: float = 1e-6
+    tol: float = 1e-6
 
     def __post_init__(self) -> None:
         if self.replacements < 0:
@@ -77,8 +77,8 @@ class Solver:
             raise ValueError(f"replacement: use 'refit' or 'zero', not {self.replacement!r}.")
         if not isinstance(self.pairs, (int, np.integer)) or self.pairs < 1:
             raise ValueError(f"pairs: expected an integer of at least 1, not {self.pairs!r}.")
-        if not self.tolerance > 0:
-            raise ValueError(f"tolerance: must be positive, not {self.tolerance!r}.")
+        if not self.tol > 0:
+            raise ValueError(f"tol: must be positive, not {self.tol!r}.")
         check_name(self.correction)
 
     @classmethod
@@ -96,7 +96,7 @@ class Solver:
 
         More attempts succeed, so that the objective is lower at the same rank.
         """
-        direction = Power(tau=0.0, iterations=30)
+        direction = Power(tau=0.0, max_iter=30)
         return cls(direction=direction, signs=True, replacements=20, correction="core")
 
 

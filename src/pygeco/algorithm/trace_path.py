@@ -26,7 +26,7 @@ from pygeco.algorithm.symmetric import adapt_direction
 from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.arrays.kinds import host, moved
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.arrays.streams import Purpose, seed_from, stream
+from pygeco.arrays.streams import Purpose, RandomState, seed_from, stream
 from pygeco.objectives.base import Objective
 from pygeco.objectives.entries.objective import Entries
 from pygeco.objectives.scaled import scale_matrix, scale_objective
@@ -139,15 +139,19 @@ class Dual(NamedTuple):
 
 
 def duality_gap(
-    objective: Objective, A: LowRank, penalty: Trace, *, tolerance: float = 1e-7, seed: int = 0
+    objective: Objective,
+    A: LowRank,
+    penalty: Trace,
+    *,
+    tol: float = 1e-7,
+    random_state: RandomState = 0,
 ) -> Dual:
     """Measure R(A) + α‖A‖_tr minus a lower bound on its global minimum.
 
     The dual point is c ∇R(A) with the best c ≤ α / σ₁ that is known, see `Certificate`; without a
     conjugate of the loss and without R ≥ 0, c = 1 alone, and an infinite gap where σ₁ > α. σ₁ is
-    bounded above: with probability at least 0.999 over the random start, and surely when
-    Lanczos ends by itself. Two passes for the gradient, those of Lanczos until σ₁ is known to
-    `tolerance`, and a few for the best c where the loss is not squared.
+    bounded above: with probability at least 0.999 over the random start, and surely when Lanczos
+    ends by itself. Two passes for the gradient, those of Lanczos, and a few for the best c.
 
     Parameters
     ----------
@@ -155,9 +159,9 @@ def duality_gap(
         R, and the matrix that is judged.
     penalty : Trace
         With α, and γ where the norm is weighted.
-    tolerance : float, default=1e-7
+    tol : float, default=1e-7
         The relative precision of σ₁.
-    seed : int, default=0
+    random_state : int, Generator or None, default=0
         Of the start of Lanczos.
 
     Returns
@@ -175,11 +179,10 @@ def duality_gap(
     """
     objective = scale_objective(_to_double(objective), penalty.gamma)
     A = scale_matrix(objective, moved(A, objective.kind)).svd()
+    rng = stream(Purpose.TRACE_GAP, seed_from(random_state))
     with one_blas_thread():
         G = objective.gradient(A)
-        pair = adapt_direction(Lanczos(tolerance, 500), objective)(
-            G, stream(Purpose.TRACE_GAP, seed)
-        )
+        pair = adapt_direction(Lanczos(tol, 500), objective)(G, rng)
         pair = pair._replace(upper=pair.upper * (1 + RELATIVE_ROUNDING))
         gap = certify(objective, A, G, pair, penalty=penalty, s=A.s).gap(np.inf)
     value = G.value + penalty.value(A.s)
@@ -242,22 +245,20 @@ def trace_path(
     rank = min(objective.shape) if rank is None else rank
     held = None if validation is None else _check_cells(*validation)
     seed = seed_from(random_state)
-    grid = (
-        _make_grid(objective, gamma, count, ratio, seed)
-        if alphas is None
-        else _check_alphas(alphas)
-    )
+    if alphas is None:
+        grid = _make_grid(objective, gamma, count, ratio, seed)
+    else:
+        grid = _check_alphas(alphas)
     began, A, steps = time.perf_counter(), LowRank.zero(objective.shape, objective.kind), []
     for alpha in grid:
         penalty = Trace(float(alpha), gamma)
         path = minimize(objective, rank, solver, penalty=penalty, start=A, random_state=seed)
         A = path.A if len(path) else A
-        dual = duality_gap(objective, A, penalty, tolerance=solver.tolerance / 10, seed=seed)
+        dual = duality_gap(objective, A, penalty, tol=solver.tol / 10, random_state=seed)
         error = np.nan if held is None else _measure_error(A, *held)
         seconds = time.perf_counter() - began
-        steps.append(
-            TraceStep(float(alpha), A, dual.objective, dual.gap, path.stop, error, seconds)
-        )
+        found = dual.objective, dual.gap, path.stop, error, seconds
+        steps.append(TraceStep(float(alpha), A, *found))
     return TracePath(tuple(steps))
 
 
@@ -267,7 +268,7 @@ def _make_grid(objective: Objective, gamma: float, count: int, ratio: float, see
     if not 0 < ratio < 1:
         raise ValueError(f"ratio: must be between 0 and 1, not {ratio!r}.")
     zero = LowRank.zero(objective.shape, objective.kind)
-    top = duality_gap(objective, zero, Trace(0.0, gamma), seed=seed).sigma
+    top = duality_gap(objective, zero, Trace(0.0, gamma), random_state=seed).sigma
     if not top > 0:
         raise ValueError(
             "objective: its gradient at 0 is zero, so A = 0 is optimal for each alpha."

@@ -17,7 +17,7 @@ from pygeco.estimators import MatrixCompletion
 
 def run(output: Path, rank: int, seed: int) -> None:
     """Ratings, a fit shown as it grows, and a picture in `output`."""
-    rows, cols, values, shape = make_ratings(cells=40_000, seed=seed)
+    rows, cols, values, shape = make_ratings(cells=40_000, random_state=seed)
     held = split_cells(len(values), 0.1, seed)
     fitted = ~held
     print(

@@ -6,10 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.row_places import hold_out_last
-from pygeco.arrays.streams import Purpose, check_seed, stream
+from pygeco.arrays.streams import Purpose, RandomState, seed_from, stream
 
 
-def split_cells(count: int, test_size: float = 0.1, seed: int = 0) -> NDArray[np.bool_]:
+def split_cells(
+    count: int, test_size: float = 0.1, random_state: RandomState = 0
+) -> NDArray[np.bool_]:
     """Choose a random share of cells to hold out.
 
     Parameters
@@ -18,7 +20,7 @@ def split_cells(count: int, test_size: float = 0.1, seed: int = 0) -> NDArray[np
         The number of cells.
     test_size : float, default=0.1
         The share.
-    seed : int, default=0
+    random_state : int, Generator or None, default=0
         The same one gives the same cells.
 
     Returns
@@ -33,11 +35,13 @@ def split_cells(count: int, test_size: float = 0.1, seed: int = 0) -> NDArray[np
     0.2
     """
     _check_share(test_size)
-    check_seed(seed)
+    seed = seed_from(random_state)
     return stream(Purpose.HOLDOUT, seed).random(count) < test_size
 
 
-def split_rows(rows: ArrayLike, test_size: float = 0.2, seed: int = 0) -> NDArray[np.bool_]:
+def split_rows(
+    rows: ArrayLike, test_size: float = 0.2, random_state: RandomState = 0
+) -> NDArray[np.bool_]:
     """Choose a random share of the cells of each row to hold out, at least one.
 
     A row keeps one cell at least; one with a single cell has none held out.
@@ -48,7 +52,7 @@ def split_rows(rows: ArrayLike, test_size: float = 0.2, seed: int = 0) -> NDArra
         The row of each cell.
     test_size : float, default=0.2
         The share.
-    seed : int, default=0
+    random_state : int, Generator or None, default=0
         The same one gives the same cells.
 
     Returns
@@ -65,7 +69,7 @@ def split_rows(rows: ArrayLike, test_size: float = 0.2, seed: int = 0) -> NDArra
     array([2., 1., 0.])
     """
     _check_share(test_size)
-    check_seed(seed)
+    seed = seed_from(random_state)
     own = np.asarray(rows)
     return hold_out_last(own, float(test_size), stream(Purpose.HOLDOUT, seed).random(len(own)))
 

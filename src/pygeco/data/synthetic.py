@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.arrays.streams import check_seed
+from pygeco.arrays.streams import RandomState, seed_from
 
 
 class Triplets(NamedTuple):
@@ -30,7 +30,7 @@ class Triplets(NamedTuple):
     shape: tuple[int, int]
 
 
-def make_low_rank(shape: tuple[int, int], rank: int, seed: int = 0) -> LowRank:
+def make_low_rank(shape: tuple[int, int], rank: int, random_state: RandomState = 0) -> LowRank:
     """Make a random matrix of this rank with entries of variance about one.
 
     Parameters
@@ -39,7 +39,7 @@ def make_low_rank(shape: tuple[int, int], rank: int, seed: int = 0) -> LowRank:
         Of the matrix.
     rank : int
         Its rank.
-    seed : int, default=0
+    random_state : int, Generator or None, default=0
         The same one gives the same matrix.
 
     Returns
@@ -52,7 +52,7 @@ def make_low_rank(shape: tuple[int, int], rank: int, seed: int = 0) -> LowRank:
     >>> make_low_rank((30, 20), 3).rank
     3
     """
-    check_seed(seed)
+    seed = seed_from(random_state)
     rng = np.random.default_rng(seed)
     m, n = shape
     U, V = rng.standard_normal((m, rank)), rng.standard_normal((n, rank))
@@ -64,7 +64,7 @@ def make_ratings(
     cells: int = 40_000,
     rank: int = 4,
     noise: float = 0.5,
-    seed: int = 0,
+    random_state: RandomState = 0,
     dtype: type = np.float32,
 ) -> Triplets:
     """Make ratings from 1 to 5 in halves: a few tastes, popular columns, busy rows, and noise.
@@ -81,7 +81,7 @@ def make_ratings(
         The number of tastes.
     noise : float, default=0.5
         Its standard deviation, in stars.
-    seed : int, default=0
+    random_state : int, Generator or None, default=0
         The same one gives the same ratings.
     dtype : type, default=numpy.float32
         Of the values.
@@ -97,7 +97,7 @@ def make_ratings(
     >>> len(values), shape
     (200, (30, 20))
     """
-    check_seed(seed)
+    seed = seed_from(random_state)
     rng = np.random.default_rng(seed)
     m, n = shape
     if not 0 < cells <= 0.5 * m * n:

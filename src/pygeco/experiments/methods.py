@@ -130,7 +130,7 @@ def soft(data: Halves, seed: int) -> list[Point]:
         most,
         top * np.geomspace(0.6, 0.1, 10),
         als=True,
-        tolerance=1e-3,
+        tol=1e-3,
         random_state=seed,
         callback=lambda step: step.rank == most,
     )
@@ -144,7 +144,7 @@ def atoms(data: Halves, seed: int) -> list[Point]:
 def subspaces(data: Halves, seed: int) -> list[Point]:
     return _each_rank(
         data.centered,
-        lambda d, r: optspace(d.train, r, iterations=100, tolerance=1e-3, random_state=seed),
+        lambda d, r: optspace(d.train, r, max_iter=100, tol=1e-3, random_state=seed),
     )
 
 
@@ -156,7 +156,7 @@ def thresholding(data: Halves, seed: int) -> list[Point]:
         SVT_RANK,
         tau=tau,
         delta=1.9,
-        iterations=150,
+        max_iter=150,
         random_state=seed,
         callback=lambda step: step.rank == SVT_RANK,
     )

@@ -63,6 +63,12 @@ _RECORDS: dict[str, type[Any]] = {
         *losses.LOSSES.values(),
     )
 }
+# What fields were called in files of earlier versions.
+_RENAMED = {
+    ("Solver", "tolerance"): "tol",
+    ("Signs", "tolerance"): "tol",
+    **{(name, "iterations"): "max_iter" for name in ("Lanczos", "Power", "Signs")},
+}
 _SPARSE = {"csr": "csr_array", "csc": "csc_array", "coo": "coo_array"}  # of scipy.sparse
 
 
@@ -174,7 +180,8 @@ class Decoder:
             return readers[tag]()
         if tag in _SPARSE:
             return self._sparse(tag, value)
-        fields_of = self.mapping(content)
+        found = self.mapping(content)
+        fields_of = {_RENAMED.get((tag, name), name): value for name, value in found.items()}
         check_types(_RECORDS[tag], fields_of)
         return _RECORDS[tag](**fields_of)
 

@@ -24,14 +24,14 @@ def admira(
     objective: Objective,
     rank: int,
     *,
-    iterations: int = 200,
-    tolerance: float = 1e-4,
+    max_iter: int = 200,
+    tol: float = 1e-4,
     random_state: RandomState = None,
     callback: Callback | None = None,
 ) -> Path:
     """Find a matrix of rank at most r by atoms: 2r new ones, least squares, the best r kept.
 
-    One step an iteration. It ends when the objective falls by less than the share `tolerance`, or
+    One step an iteration. It ends when the objective falls by less than the share `tol`, or
     its root is that share of the start's; an iteration that raises it is not taken. For squared
     losses, as in the paper. O(|E| r²) beyond the 2r singular pairs.
 
@@ -41,9 +41,9 @@ def admira(
         R.
     rank : int
         r.
-    iterations : int, default=200
+    max_iter : int, default=200
         The most of them.
-    tolerance : float, default=1e-4
+    tol : float, default=1e-4
         See above.
     random_state : int, Generator or None, default=None
         The same seed gives the same bits.
@@ -58,19 +58,19 @@ def admira(
     rank = check_rank(rank, objective.shape)
     return follow(
         objective,
-        lambda rng: _admira(objective, rank, iterations, tolerance, rng),
+        lambda rng: _admira(objective, rank, max_iter, tol, rng),
         random_state,
         callback,
     )
 
 
 def _admira(
-    objective: Objective, r: int, iterations: int, tolerance: float, rng: np.random.Generator
+    objective: Objective, r: int, max_iter: int, tol: float, rng: np.random.Generator
 ) -> Iterates:
     A = LowRank.zero(objective.shape)
     G = objective.gradient(A)
-    enough = tolerance**2 * G.value
-    for _ in range(iterations):
+    enough = tol**2 * G.value
+    for _ in range(max_iter):
         new, passes = find_leading(G, 2 * r, rng)
         atoms = LowRank(
             np.column_stack([A.U, new.U]), np.append(A.s, 0 * new.s), np.column_stack([A.V, new.V])
@@ -80,7 +80,7 @@ def _admira(
         if not G.value < before:
             return Stop.STALLED
         yield Iterate(A, G, 3 + passes, trace_norm=float(A.s.sum()))
-        if G.value <= enough or before - G.value <= tolerance * before:
+        if G.value <= enough or before - G.value <= tol * before:
             return Stop.CONVERGED
     return Stop.ITERATIONS
 

@@ -148,5 +148,5 @@ def approx_ev(G: Operator, error: float, rng: np.random.Generator) -> Pair:
     if rough.upper - rough.sigma <= error:
         return rough
     tau = min(0.5, error / rough.upper)
-    fine = Lanczos(tau=tau, iterations=MAX_SEARCH_ITERATIONS)(G, rng)
+    fine = Lanczos(tau=tau, max_iter=MAX_SEARCH_ITERATIONS)(G, rng)
     return fine._replace(passes=rough.passes + fine.passes)

@@ -28,8 +28,8 @@ def optspace(
     objective: Objective,
     rank: int,
     *,
-    iterations: int = 500,
-    tolerance: float = 1e-4,
+    max_iter: int = 500,
+    tol: float = 1e-4,
     random_state: RandomState = None,
     callback: Callback | None = None,
 ) -> Path:
@@ -39,7 +39,7 @@ def optspace(
     X and Y are the leading r singular vectors of what is left. Clean: steepest descent along
     geodesics of the Grassmann manifolds, the step halved until the decrease is half of what the
     slope promises, S the best core at each point. One step an iteration, until the objective
-    falls by less than the share `tolerance`, or its root by that share of the start's. The paper's
+    falls by less than the share `tol`, or its root by that share of the start's. The paper's
     barrier for incoherence is left out, as in the authors' own code.
 
     Parameters
@@ -48,9 +48,9 @@ def optspace(
         R.
     rank : int
         r.
-    iterations : int, default=500
+    max_iter : int, default=500
         The most of them.
-    tolerance : float, default=1e-4
+    tol : float, default=1e-4
         See above.
     random_state : int, Generator or None, default=None
         The same seed gives the same bits.
@@ -65,14 +65,14 @@ def optspace(
     rank = check_rank(rank, objective.shape)
     return follow(
         objective,
-        lambda rng: _optspace(objective, rank, iterations, tolerance, rng),
+        lambda rng: _optspace(objective, rank, max_iter, tol, rng),
         random_state,
         callback,
     )
 
 
 def _optspace(
-    objective: Objective, r: int, iterations: int, tolerance: float, rng: np.random.Generator
+    objective: Objective, r: int, max_iter: int, tol: float, rng: np.random.Generator
 ) -> Iterates:
     zero = objective.gradient(LowRank.zero(objective.shape))
     spectral, passes = find_leading(_trim(objective, zero), r, rng)
@@ -85,7 +85,7 @@ def _optspace(
     stiff = objective.smoothness * A.s[0] ** 2  # infinite for an unknown smoothness
     length = 1.0 / stiff if 0 < stiff < np.inf else 1.0
     yield Iterate(A, G, passes + 3 * r + 4, trace_norm=float(A.s.sum()))
-    for _ in range(iterations):
+    for _ in range(max_iter):
         found = _descend(objective, A, G, length)
         if found is None:
             return Stop.STALLED
@@ -95,7 +95,7 @@ def _optspace(
             return Stop.STALLED
         passes = found.passes + 5 * r + 2
         yield Iterate(A, G, passes, trace_norm=float(A.s.sum()))
-        if G.value <= tolerance**2 * zero.value or before - G.value <= tolerance * before:
+        if G.value <= tol**2 * zero.value or before - G.value <= tol * before:
             return Stop.CONVERGED
     return Stop.ITERATIONS
 

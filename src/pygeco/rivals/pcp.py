@@ -25,7 +25,7 @@ class Decomposition(NamedTuple):
         The two parts, both dense arrays.
     rank : int
         Of the low-rank part.
-    iterations : int
+    n_iter : int
         How many were taken.
     converged : bool
         Whether the tolerance was reached.
@@ -34,7 +34,7 @@ class Decomposition(NamedTuple):
     low_rank: Array
     sparse: Array
     rank: int
-    iterations: int
+    n_iter: int
     converged: bool
 
 

@@ -52,7 +52,7 @@ def r1mp(
         diagonal cores and exact pairs. Economic (Algorithm 2): A ← a A + b u vᵀ, two weights,
         O(|E|) beyond the search.
     direction : Direction or None, default=None
-        How pairs are found; None is `Lanczos(tau=0.01, iterations=100)`.
+        How pairs are found; None is `Lanczos(tau=0.01, max_iter=100)`.
     random_state : int, Generator or None, default=None
         The same seed gives the same bits.
     callback : callable or None, default=None
@@ -64,7 +64,7 @@ def r1mp(
         One step a rank.
     """
     rank = check_rank(rank)
-    search = Lanczos(tau=0.01, iterations=100) if direction is None else direction
+    search = Lanczos(tau=0.01, max_iter=100) if direction is None else direction
     loop = _economic if economic else _plain
     return follow(objective, lambda rng: loop(objective, rank, search, rng), random_state, callback)
 

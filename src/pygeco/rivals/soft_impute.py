@@ -39,8 +39,8 @@ def soft_impute(
     alphas: ArrayLike | None = None,
     *,
     als: bool = False,
-    iterations: int = 500,
-    tolerance: float = 1e-5,
+    max_iter: int = 500,
+    tol: float = 1e-5,
     random_state: RandomState = None,
     callback: Callback | None = None,
 ) -> Path:
@@ -60,10 +60,10 @@ def soft_impute(
     als : bool, default=False
         Ridge regressions for V and for U, of `rank` columns, stand for D, and no singular vectors
         are sought.
-    iterations : int, default=500
+    max_iter : int, default=500
         The most of them at one α.
-    tolerance : float, default=1e-5
-        An α ends when ‖A′ − A‖_F ≤ `tolerance` ‖A‖_F.
+    tol : float, default=1e-5
+        An α ends when ‖A′ − A‖_F ≤ `tol` ‖A‖_F.
     random_state : int, Generator or None, default=None
         The same seed gives the same bits.
     callback : callable or None, default=None
@@ -86,7 +86,7 @@ def soft_impute(
     form: Form = Alternating(objective, rank) if als else Shrinking(objective, rank)
 
     def algorithm(rng: np.random.Generator) -> Iterates:
-        return _soft_impute(objective, form, grid, iterations, tolerance, rng)
+        return _soft_impute(objective, form, grid, max_iter, tol, rng)
 
     return follow(objective, algorithm, random_state, callback)
 
@@ -95,8 +95,8 @@ def _soft_impute(
     objective: Objective,
     form: Form,
     grid: Array | None,
-    iterations: int,
-    tolerance: float,
+    max_iter: int,
+    tol: float,
     rng: np.random.Generator,
 ) -> Iterates:
     A, stop = LowRank.zero(objective.shape), Stop.CONVERGED
@@ -105,10 +105,10 @@ def _soft_impute(
         grid = np.geomspace(0.5, 0.005, 10 if top > 0 else 0) * top
     for alpha in grid.tolist():
         A, passes = form.start(A, alpha, rng), 0
-        for _ in range(iterations):
+        for _ in range(max_iter):
             before, (A, more) = A, form.sweep(A, alpha, rng)
             passes += 2 + more
-            if distance(A, before) <= tolerance * np.linalg.norm(A.s):
+            if distance(A, before) <= tol * np.linalg.norm(A.s):
                 break
         else:
             stop = Stop.ITERATIONS

@@ -141,7 +141,7 @@ def omp(X: ArrayLike, y: ArrayLike, size: int) -> SparsePath:
     return SparsePath(steps, path.stop)
 
 
-def mp(X: ArrayLike, y: ArrayLike, iterations: int) -> SparsePath:
+def mp(X: ArrayLike, y: ArrayLike, max_iter: int) -> SparsePath:
     """Matching pursuit: the column nearest the residual, and its own weight only.
 
     (S. Mallat and Z. Zhang, IEEE Transactions on Signal Processing 41, 1993.) A column may be
@@ -153,8 +153,8 @@ def mp(X: ArrayLike, y: ArrayLike, iterations: int) -> SparsePath:
         The columns.
     y : array (N,)
         The target.
-    iterations : int
-        The number of steps.
+    max_iter : int
+        The most steps.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def mp(X: ArrayLike, y: ArrayLike, iterations: int) -> SparsePath:
     unit = design / np.where(norms > 0, norms, 1.0)
     w, r, steps = np.zeros(design.shape[1]), target.copy(), list[SparseStep]()
     support: tuple[int, ...] = ()
-    for _ in range(_size(iterations, None)):
+    for _ in range(_size(max_iter, None)):
         along = unit.T @ r
         best = int(np.argmax(np.abs(along)))
         if abs(along[best]) <= MIN_SLOPE_SHARE * np.linalg.norm(target):

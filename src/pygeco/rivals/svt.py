@@ -37,8 +37,8 @@ def svt(
     *,
     tau: float | None = None,
     delta: float | None = None,
-    iterations: int = 500,
-    tolerance: float = 1e-4,
+    max_iter: int = 500,
+    tol: float = 1e-4,
     random_state: RandomState = None,
     callback: Callback | None = None,
 ) -> Path:
@@ -58,9 +58,9 @@ def svt(
         with entries of size one.
     delta : float or None, default=None
         δ; None is the paper's 1.2 mn/|E|. Below 2 it converges always (Theorem 4.2).
-    iterations : int, default=500
+    max_iter : int, default=500
         The most of them.
-    tolerance : float, default=1e-4
+    tol : float, default=1e-4
         It stops when the relative residual on the cells is at most this.
     random_state : int, Generator or None, default=None
         The same seed gives the same bits.
@@ -78,7 +78,7 @@ def svt(
     step = check_positive("delta", 1.2 * cells / entries.size if delta is None else delta)
 
     def algorithm(rng: np.random.Generator) -> Iterates:
-        return _svt(entries, rank, threshold, step, iterations, tolerance, rng)
+        return _svt(entries, rank, threshold, step, max_iter, tol, rng)
 
     return follow(entries, algorithm, random_state, callback)
 
@@ -88,8 +88,8 @@ def _svt(
     rank: int,
     tau: float,
     delta: float,
-    iterations: int,
-    tolerance: float,
+    max_iter: int,
+    tol: float,
     rng: np.random.Generator,
 ) -> Iterates:
     A = LowRank.zero(entries.shape)
@@ -99,11 +99,11 @@ def _svt(
     rest = _residual(start)
     kicks = math.ceil(tau / (delta * Lanczos(0.01)(rest, rng).upper))
     Z = _sum(rest, delta * kicks - 1, rest)
-    for _ in range(iterations):
+    for _ in range(max_iter):
         A, passes = shrink(Z, tau, A.rank + 1, rank, rng)
         G = entries.residual_gradient(A)
         yield Iterate(A, G, 2 + passes, trace_norm=float(A.s.sum()))
-        if G.value <= tolerance**2 * start.value:
+        if G.value <= tol**2 * start.value:
             return Stop.CONVERGED
         if not G.value <= MAX_RELATIVE_RESIDUAL**2 * start.value:
             return Stop.DIVERGED

@@ -26,7 +26,10 @@ def problem(name, shape=(25, 18), share=0.6, seed=0):
 def test_a_sweep_falls_at_least_as_far_as_the_core(name, penalty):
     entries, _ = problem(name)
     start = Core(penalty).start(entries, LowRank.zero(entries.shape))
-    u, v = make_low_rank(entries.shape, 1, seed=3).U[:, 0], make_low_rank((18, 4), 1).U[:, 0]
+    u, v = (
+        make_low_rank(entries.shape, 1, random_state=3).U[:, 0],
+        make_low_rank((18, 4), 1).U[:, 0],
+    )
     core, swept = (kind(penalty).extend(start, u, v) for kind in (Core, Sweep))
     assert swept.value <= core.value
     h = 0.0 if penalty is None else penalty.value(swept.A.s)
@@ -67,7 +70,7 @@ def test_path_never_rises_and_ends_stationary(name):
 @pytest.mark.parametrize("width", [1e-6, 0.1])
 def test_targets_far_from_zero_do_not_stall(name, width):
     """Where all cells are far, a loss that is linear there bends too little for the first steps."""
-    ratings = make_ratings((60, 40), 1200, seed=1)
+    ratings = make_ratings((60, 40), 1200, random_state=1)
     loss = {
         "huber": losses.Huber(width),
         "absolute": losses.Absolute(width),

@@ -21,7 +21,7 @@ import numpy as np
 import pygeco
 from pygeco.data import make_ratings
 
-RATINGS = make_ratings((60, 40), 900, seed=3)
+RATINGS = make_ratings((60, 40), 900, random_state=3)
 MODEL = pygeco.MatrixCompletion(random_state=0).fit(RATINGS)
 ROBUST = pygeco.RobustPCA(2, random_state=0).fit(np.random.default_rng(0).random((40, 30)))
 

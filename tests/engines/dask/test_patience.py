@@ -18,7 +18,7 @@ from pygeco.data import make_ratings
 from pygeco.engines.dask import cluster, patience
 from pygeco.errors import ClusterError
 
-RATINGS = make_ratings((30, 20), 200, seed=0)
+RATINGS = make_ratings((30, 20), 200, random_state=0)
 WITHIN = 15  # seconds, of a sentence about what is missing
 
 

@@ -15,7 +15,7 @@ def test_weight_zero_is_no_cell_and_weights_scale_out(name):
     loss, _, y = sample(name, len(rows))
     w = rng.integers(0, 3, len(rows)).astype(float)
     kept = w > 0
-    A = make_low_rank((9, 6), 2, seed=2)
+    A = make_low_rank((9, 6), 2, random_state=2)
     some = Entries(rows, cols, y, (9, 6), loss=loss, sample_weight=w)
     few = Entries(rows[kept], cols[kept], y[kept], (9, 6), loss=loss, sample_weight=7 * w[kept])
     np.testing.assert_allclose(some.value(A), few.value(A), rtol=1e-12)
@@ -28,6 +28,6 @@ def test_shifts_add_up():
     entries, _ = problem("logistic", offset=False)
     rng = np.random.default_rng(0)
     row, col = rng.standard_normal((2, 9)), rng.standard_normal((2, 6))
-    A = make_low_rank((9, 6), 2, seed=2)
+    A = make_low_rank((9, 6), 2, random_state=2)
     twice = entries.shift(row[0], col[0]).shift(row[1], col[1])
     np.testing.assert_allclose(twice.value(A), entries.shift(row.sum(0), col.sum(0)).value(A))

@@ -12,7 +12,7 @@ from pygeco.data import make_low_rank
 @SHAPES
 def test_gradient_is_the_dense_one(name, shape):
     entries, dense = problem(name, shape)
-    A = make_low_rank(shape, 3, seed=2)
+    A = make_low_rank(shape, 3, random_state=2)
     G = entries.gradient(A)
     expected = dense.gradient(A.to_dense())
     np.testing.assert_allclose(G.matvec(np.eye(shape[1])[0]), expected[:, 0], atol=1e-14)
@@ -29,7 +29,7 @@ def test_gradient_is_the_dense_one(name, shape):
 @EVERY
 def test_gradient_is_the_derivative(name):
     entries, _ = problem(name)
-    A, D = make_low_rank((9, 6), 2, seed=2), make_low_rank((9, 6), 1, seed=5)
+    A, D = make_low_rank((9, 6), 2, random_state=2), make_low_rank((9, 6), 1, random_state=5)
     slope = float(D.s[0] * D.U[:, 0] @ entries.gradient(A).matvec(D.V[:, 0]))
 
     def along(t):

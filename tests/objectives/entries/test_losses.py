@@ -20,7 +20,7 @@ def test_same_bits_for_any_number_of_threads(name, monkeypatch):
     rows, cols = np.nonzero(rng.random((60, 40)) < 0.6)
     loss, _, y = sample(name, len(rows))
     entries = Entries(rows, cols, y.astype(np.float32), (60, 40), loss=loss)
-    A = make_low_rank((60, 40), 3, seed=2)
+    A = make_low_rank((60, 40), 3, random_state=2)
     B = rng.standard_normal((3, 3))
 
     def everything():
@@ -43,7 +43,7 @@ def test_same_bits_for_any_number_of_threads(name, monkeypatch):
 @EVERY
 def test_chunks_do_not_change_the_sums(name, monkeypatch):
     entries, _ = problem(name, (40, 30))
-    A = make_low_rank((40, 30), 3, seed=2)
+    A = make_low_rank((40, 30), 3, random_state=2)
     whole = entries.gradient(A)
     monkeypatch.setattr(separable, "CHUNK_CELLS", 10)
     cut = entries.gradient(A)
@@ -56,7 +56,7 @@ def test_float32_is_close_to_float64(name):
     wide, _ = problem(name, (30, 20))
     narrow, _ = problem(name, (30, 20), dtype=np.float32)
     assert narrow.dtype == np.float32
-    A = make_low_rank((30, 20), 2, seed=2)
+    A = make_low_rank((30, 20), 2, random_state=2)
     np.testing.assert_allclose(narrow.value(A), wide.value(A), rtol=1e-5)
     x = np.ones(20)
     np.testing.assert_allclose(narrow.gradient(A).matvec(x), wide.gradient(A).matvec(x), atol=1e-5)

@@ -13,7 +13,7 @@ from pygeco.objectives.spans import kronecker
 @SHAPES
 def test_span_is_the_objective_on_cores(name, shape):
     entries, dense = problem(name, shape)
-    A = make_low_rank(shape, 3, seed=2)
+    A = make_low_rank(shape, 3, random_state=2)
     span = entries.span(A)
     B = np.random.default_rng(6).standard_normal((3, 3))
     full = A.U @ B @ A.V.T
@@ -38,7 +38,7 @@ def test_span_is_the_objective_on_cores(name, shape):
 @SHAPES
 def test_span_grows_and_turns(name, shape):
     entries, dense = problem(name, shape)
-    A = make_low_rank(shape, 2, seed=2).append(np.ones(shape[0]), np.arange(shape[1]) - 1.0)
+    A = make_low_rank(shape, 2, random_state=2).append(np.ones(shape[0]), np.arange(shape[1]) - 1.0)
     span = entries.span(LowRank(A.U[:, :2], A.s[:2], A.V[:, :2]))
     span = span.append(A.U[:, 2], A.V[:, 2])
     rng = np.random.default_rng(7)
@@ -60,7 +60,7 @@ def test_span_grows_and_turns(name, shape):
 @EVERY
 def test_lipschitz_bounds_the_curvature_at_zero(name):
     entries, dense = problem(name)
-    A = make_low_rank((9, 6), 3, seed=2)
+    A = make_low_rank((9, 6), 3, random_state=2)
     K = dense.curvature(np.zeros((9, 6)), A.U, A.V)
     assert entries.span(A).lipschitz() >= np.linalg.eigvalsh(K)[-1] * (1 - 1e-12)
 
@@ -68,7 +68,7 @@ def test_lipschitz_bounds_the_curvature_at_zero(name):
 @pytest.mark.parametrize("name", ["logistic", "poisson", "huber"])
 def test_conjugate_gradients_give_the_same_step(name, monkeypatch):
     entries, _ = problem(name, (30, 20))
-    A = make_low_rank((30, 20), 4, seed=2)
+    A = make_low_rank((30, 20), 4, random_state=2)
     B = np.random.default_rng(6).standard_normal((4, 4))
     direct = entries.span(A).newton(B, 0.01)
     monkeypatch.setattr(kronecker, "MAX_FORMED_UNKNOWNS", 0)

@@ -25,7 +25,7 @@ class Descent(Core):
     the spans, and the core drops what the penalty has shrunk to nothing.
     """
 
-    tolerance: float = 1e-6
+    tol: float = 1e-6
 
     @property
     def rests(self) -> bool:
@@ -53,10 +53,10 @@ class Descent(Core):
         for _ in range(MAX_ROUNDS if self.rests else 0):
             G = state.objective.gradient(state.A)
             distance = measure_unrest(G, state.A, self._alpha)
-            if distance <= 0.1 * self.tolerance * abs(state.value) or distance > 0.5 * least:
+            if distance <= 0.1 * self.tol * abs(state.value) or distance > 0.5 * least:
                 break
             least = distance
-            refined = refine(state.objective, state.A, self.penalty, 1e-4 * self.tolerance)
+            refined = refine(state.objective, state.A, self.penalty, 1e-4 * self.tol)
             other = super().solve(state.objective, refined.A)
             passes = state.passes + refined.passes + other.passes
             if other.value > state.value:

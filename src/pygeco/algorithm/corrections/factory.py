@@ -16,9 +16,9 @@ from pygeco.objectives.base import Objective
 
 AUTO = "auto"
 MAKERS: dict[str, Callable[[Penalty | None, float], Correction]] = {
-    "core": lambda penalty, tolerance: Core(penalty),
+    "core": lambda penalty, tol: Core(penalty),
     "descent": Descent,
-    "diagonal": lambda penalty, tolerance: Diagonal(penalty),
+    "diagonal": lambda penalty, tol: Diagonal(penalty),
     "sweep": Sweep,
 }
 
@@ -32,12 +32,12 @@ def check_name(name: str) -> None:
         )
 
 
-def make_correction(name: str, penalty: Penalty | None, tolerance: float = 1e-6) -> Correction:
+def make_correction(name: str, penalty: Penalty | None, tol: float = 1e-6) -> Correction:
     """The correction called `name`, which is not "auto"."""
     if name not in MAKERS:
         check_name(name)
         raise ValueError("correction: 'auto' is no correction yet; choose_name says which it is.")
-    return MAKERS[name](penalty, tolerance)
+    return MAKERS[name](penalty, tol)
 
 
 def choose_name(name: str, objective: Objective, penalty: Penalty | None, rank: int) -> str:

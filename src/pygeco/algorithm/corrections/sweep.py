@@ -38,12 +38,12 @@ MAX_DOUBLINGS = 60
 class Sweep(Correction):
     """Half-sweeps over V, U and V after each new pair; more of them while they pay.
 
-    With `Trace` they go on until A rests, see `measure_unrest`: to `tolerance` of the objective, or
+    With `Trace` they go on until A rests, see `measure_unrest`: to `tol` of the objective, or
     far below what a further pair promises.
     """
 
     penalty: Penalty | None = None
-    tolerance: float = 1e-6
+    tol: float = 1e-6
 
     def __post_init__(self) -> None:
         if not is_separable(self.penalty):
@@ -122,10 +122,10 @@ class Sweep(Correction):
             if value > state.value + VALUE_ROUNDING * abs(state.value):
                 state = state._replace(passes=passes)
                 break
-            fell = value < state.value - max(0.1 * self.tolerance, VALUE_ROUNDING) * abs(value)
+            fell = value < state.value - max(0.1 * self.tol, VALUE_ROUNDING) * abs(value)
             state = State(A, None, value, state.objective, passes + 2)
             distance = measure_unrest(G, A, alpha)
-            if distance <= max(0.1 * self.tolerance * abs(value), near * trace_norm):
+            if distance <= max(0.1 * self.tol * abs(value), near * trace_norm):
                 break
             nearer = distance < (1 - MIN_APPROACH) * least
             # On its way along a valley A may leave rest for a while: then the objective tells.
