@@ -12,6 +12,7 @@ import scipy.sparse as sp
 import pygeco
 from pygeco import ImplicitCompletion, SpectralSettings, SquaresSettings
 from pygeco.errors import ClicksWarning
+from pygeco.objectives.entries import observed
 
 FIXED = {
     "spectral": SpectralSettings(8, 0.3, 0.3, 1.0, 0.0),
@@ -96,6 +97,19 @@ def test_counts_are_summed_and_heavy_tails_told(pairs):
         (np.repeat(rows, 2), np.repeat(cols, 2))
     )
     assert np.all(twice.seen_.values == 2)
+
+
+def test_counts_of_many_clicks_which_are_kept_as_codes(pairs, monkeypatch):
+    rows, cols, _ = pairs
+    counts = 1.0 + np.arange(len(rows)) % 4
+    models = []
+    for least in (1 << 40, 1):
+        monkeypatch.setattr(observed, "MIN_CODED_CELLS", least)
+        models.append(ImplicitCompletion(**FIXED).fit((rows, cols, counts)))
+    one, other = models
+    np.testing.assert_array_equal(one.seen_.values, other.seen_.values)
+    for a, b in zip(one.recommend([0, 1, 2], k=5), other.recommend([0, 1, 2], k=5), strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_a_column_of_counts_is_found_and_one_of_ratings_is_not_used(pairs):

@@ -84,6 +84,11 @@ def _plain(x: Any) -> Any:
     return np.asarray(x) if isinstance(x, Coded) else x
 
 
+def decode_values(values: Any) -> Any:
+    """The numbers themselves where they are codes; else what is given."""
+    return np.asarray(values) if isinstance(values, Coded) else values
+
+
 def encode_values(values: NDArray[Any]) -> Coded | None:
     """The same numbers as codes; None where they have more than 256 values.
 

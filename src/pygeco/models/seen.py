@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.coded import Coded
+from pygeco.arrays.coded import decode_values
 from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array
 from pygeco.objectives import Entries
@@ -44,9 +44,7 @@ def keep_cells(entries: Entries, times: Array = NO_TIMES) -> Seen:
     cells = entries.by_row
     if entries.borrowed:
         cells = cells._replace(indices=cells.indices.copy(), values=cells.values.copy())
-    values: Any = cells.values
-    values = np.asarray(values) if isinstance(values, Coded) else values
-    return Seen(cells.pointers, cells.indices, values, cells.weights, times)
+    return Seen(cells.pointers, cells.indices, decode_values(cells.values), cells.weights, times)
 
 
 def sort_cells(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from pygeco.arrays.coded import decode_values
 from pygeco.arrays.kinds import HOST, Array, as_array, contiguous, on
 from pygeco.engines import Cells, Engine, LocalEngine, choose_engine
 from pygeco.objectives.entries.objective import Entries
@@ -124,7 +125,7 @@ def weigh_by_values(entries: Entries) -> Entries:
     plain = bool(np.all(entries.by_row.values == 1))
     for name in ("by_row", "by_col"):
         cells: Cells = getattr(entries, name)
-        weights = cells.values[:0] if plain else cells.values
+        weights = cells.values[:0] if plain else decode_values(cells.values)  # kernels take numbers
         setattr(other, name, cells._replace(values=np.ones_like(cells.values), weights=weights))
     values = entries.by_row.values
     other.total_weight = float(values.sum(dtype=float))
