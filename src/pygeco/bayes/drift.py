@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.kinds import host, on
 from pygeco.arrays.low_rank import Array
@@ -65,7 +65,9 @@ class Drift:
         """That of the transposed matrix."""
         return replace(self, offsets=tuple(part.T for part in self.offsets))
 
-    def look_up(self, rows: NDArray[Any], cols: NDArray[Any], times: Any = None) -> Moves:
+    def look_up(
+        self, rows: NDArray[Any], cols: NDArray[Any], times: ArrayLike | None = None
+    ) -> Moves:
         """What time adds at cells, and the variance of that; without times, those of the end."""
         times = self.latest if times is None else times
         i, j, t = np.broadcast_arrays(host(rows), host(cols), np.asarray(times, dtype=float))
