@@ -38,7 +38,10 @@ GRAMS = [
 ]  # fmt: skip
 # Compiled one by one, these take five times as long as those of a line in one library.
 TOGETHER = [
-    ["add_columns", "add_multiple", "descend", "measure", "normals", "stack_rows", "turn"],
+    [
+        "add_columns", "add_multiple", "descend", "measure", "normals", "project", "stack_rows",
+        "subtract_again", "subtract_projection", "turn",
+    ],
     [
         *GRAMS, "add_ranges", "matmat<float, double, 1>", "huber<float, short>",
         "huber<float, unsigned char>", "medians<float, unsigned char>",

@@ -88,6 +88,24 @@ def test_no_rows_and_a_guess_of_another_size(steps) -> None:
     assert not found.covariance.any()
 
 
+@pytest.mark.parametrize(("size", "k"), [(1, 1), (5, 3), (127, 1), (400, 40), (140_000, 3)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_leaving_a_span(steps, size, k, dtype) -> None:
+    rng = np.random.default_rng(size)
+    Q = np.ascontiguousarray(np.linalg.qr(rng.standard_normal((size, k)))[0].T, dtype)
+    x = (rng.standard_normal(k) @ Q + 1e-4 * rng.standard_normal(size)).astype(dtype)
+    given = x.copy()
+    found, squares = steps.leave_span(Q, x)
+    wide, exact = Q.astype(float), x.astype(float)
+    rest = exact - (wide @ exact) @ wide
+    rounding = np.finfo(dtype).eps * np.sqrt(size) * np.linalg.norm(exact)
+    np.testing.assert_allclose(found, rest - (wide @ rest) @ wide, atol=4 * rounding)
+    np.testing.assert_allclose(squares.before, exact @ exact, rtol=100 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(squares.after**0.5, np.linalg.norm(rest), atol=4 * rounding)
+    assert squares.again**0.5 <= 4 * rounding
+    np.testing.assert_array_equal(x, given)
+
+
 # The answers of the authors of Threefry (Random123, kat_vectors): key, place, words.
 WORDS = [
     ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),

@@ -72,7 +72,10 @@ def _is_easy(unit: Array, step: Array) -> bool:
     most the least squared pivot, its largest at least one, which often says it at once.
     """
     pivots = np.diag(step) / np.linalg.norm(step, axis=0)
-    return bool(pivots.min() ** 2 * EASY > 1 and np.linalg.cond(unit) < EASY)
+    if not pivots.min() ** 2 * EASY > 1:
+        return False
+    values = np.linalg.eigvalsh(unit)
+    return bool(values[-1] < EASY * values[0])
 
 
 def _careful_qr(X: Array) -> tuple[Array, Array] | None:

@@ -1,4 +1,4 @@
-"""Passes over tall arrays (F, k): steps of conjugate gradients, and moments of rows."""
+"""Passes over tall arrays (F, k): steps of conjugate gradients, moments of rows, parts in spans."""
 
 from __future__ import annotations
 
@@ -32,6 +32,14 @@ class Moments(NamedTuple):
     mean: Array
     covariance: Array
     spread: Array
+
+
+class Squares(NamedTuple):
+    """‖x‖², ‖y‖² of x less its part in a span, and ‖Q y‖² of what of y is in the span again."""
+
+    before: float
+    after: float
+    again: float
 
 
 class ColumnSteps:
@@ -68,6 +76,14 @@ class ColumnSteps:
         """diag(scale) R + P diag(ratios)."""
         return scale[:, None] * R + on(ratios.astype(self.precision), P) * P
 
+    def leave_span(self, Q: Array, x: Array) -> tuple[Array, Squares]:
+        """X less its part in the span of the orthonormal rows of Q, taken twice."""
+        y: Array = x - (Q @ x) @ Q
+        part = Q @ y
+        with np.errstate(over="ignore"):
+            squares = x @ x, y @ y, part @ part  # all on their way before the first is waited for
+            return y - part @ Q, Squares(*map(float, squares))
+
     def draw_normals(self, key: int, shape: tuple[int, int], like: Array) -> Array:
         """The first normal numbers of a key of 64 bits, the same ones for arrays of any kind."""
         from pygeco.engines.cpu.columns import STEPS
@@ -98,10 +114,15 @@ KNOWN: dict[type, ColumnSteps] = {}  # what serves arrays of a type; engines add
 def steps_of(x: Array) -> ColumnSteps:
     """Those for arrays like x: the cores of this machine work on NumPy's."""
     if foreign(x):
-        return KNOWN.get(type(x), PLAIN)
+        return span_steps_of(x)
     from pygeco.engines.cpu.columns import STEPS
 
     return STEPS
+
+
+def span_steps_of(x: Array) -> ColumnSteps:
+    """Those that `leave_span` for arrays like x: NumPy's products use the cores already."""
+    return KNOWN.get(type(x), PLAIN)
 
 
 def draw_normals(rng: np.random.Generator, shape: tuple[int, int], like: Array) -> Array:

@@ -11,10 +11,12 @@ import numpy as np
 
 from pygeco.arrays.kinds import contiguous, empty, host, on
 from pygeco.arrays.low_rank import Array
-from pygeco.engines.columns import ColumnSteps, Moments, Rows, split_key
+from pygeco.engines.columns import ColumnSteps, Moments, Rows, Squares, split_key
 from pygeco.engines.cuda.launch import Launcher, Shape, threads
 
 PART_ROWS = 32  # that a warp takes; each part has sums of its own
+# Numbers of a vector that a warp takes at least, and parts of a vector at most.
+MIN_SPAN_NUMBERS, MAX_SPAN_PARTS = 128, 1024
 
 
 class CudaColumnSteps(ColumnSteps):
@@ -43,6 +45,23 @@ class CudaColumnSteps(ColumnSteps):
         if P.size:
             self.launch("turn", *_cut(P), R, P, scale, contiguous(ratios, float))
         return P
+
+    def leave_span(self, Q: Array, x: Array) -> tuple[Array, Squares]:
+        if x.dtype != np.float64:
+            return super().leave_span(Q, x)
+        k, size = Q.shape
+        length = max(MIN_SPAN_NUMBERS, -(-size // MAX_SPAN_PARTS))
+        parts = -(-size // length)
+        y, sums, partial = empty(size, x), empty((2, k + 1), x), empty((parts, k + 1), x)
+        own = np.int64(size), np.int32(k)
+        shape, rest = threads(32 * parts), (np.int64(length), Q, x)
+        self.launch("project", shape, *own, *rest, partial)
+        self._add_columns(partial, sums[0])
+        self.launch("subtract_projection", shape, *own, *rest, sums[0], y, partial)
+        self._add_columns(partial, sums[1])
+        self.launch("subtract_again", threads(size), *own, Q, sums[1], y)
+        before, again = host(sums)
+        return y, Squares(before[k], again[k], float(again[:k] @ again[:k]))
 
     def draw_normals(self, key: int, shape: tuple[int, int], like: Array) -> Array:
         out = empty(shape, like, np.float32)
@@ -81,8 +100,12 @@ class CudaColumnSteps(ColumnSteps):
             self.launch(name, shape, *sizes, *given, partial)
         out = empty(k, P)
         if k:
-            self.launch("add_columns", threads(32 * k), np.int64(parts), np.int32(k), partial, out)
+            self._add_columns(partial, out)
         return out
+
+    def _add_columns(self, partial: Array, out: Array) -> None:
+        parts, k = partial.shape
+        self.launch("add_columns", threads(32 * k), np.int64(parts), np.int32(k), partial, out)
 
 
 def _cut(P: Array) -> tuple[Shape, np.int64, np.int32, np.int64]:
