@@ -6,6 +6,7 @@ import ctypes
 import shutil
 import subprocess
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,10 @@ TOGETHER = [
         "subtract_again", "subtract_projection", "turn",
     ],
     [
+        "begin_descent", "change_direction", "gather_columns", "gather_rows", "take_step",
+        "weigh_rows", *(f"multiply_fours<{lanes}>" for lanes in (1, 2, 4, 8, 16)),
+    ],
+    [
         *GRAMS, "add_ranges", "matmat<float, double, 1>", "huber<float, short>",
         "huber<float, unsigned char>", "medians<float, unsigned char>",
         *(f"{name}<{kind}>" for name in ("add_pieces", "matvec", "matvec_ranges", "predictions")
@@ -66,6 +71,9 @@ class CpuLauncher:
 
     def check_room(self, cells, bytes_a_value):
         pass
+
+    def prepare(self, *given, shared=0):
+        return partial(self, *given, shared=shared)
 
     def __call__(self, name, shape, *arguments, shared=0):
         if name not in self.kernels:

@@ -10,6 +10,7 @@ from pygeco.engines.cuda.launch import KERNELS, list_kernels, source
 # An instance of each template.
 INSTANCES = {
     "matvec": "<float>", "matvec_ranges": "<float>", "matmat": "<float, float, 2>",
+    "multiply_fours": "<8>",
     "add_pieces": "<double>", "predictions": "<float>", "unpack": "<double>",
     "grams": "<float, float, double, 2, 1, true, true, false>", "solve": "<float, true>",
     "arrange": "<float>", "single_grams": "<float, 3, true, true>",

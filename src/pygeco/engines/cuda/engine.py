@@ -21,16 +21,19 @@ from pygeco.engines.cuda.columns import CudaColumnSteps
 from pygeco.engines.cuda.driver import count_gpus
 from pygeco.engines.cuda.launch import Launcher, number, threads
 from pygeco.engines.cuda.products import multiply, multiply_scaled, multiply_vector
+from pygeco.engines.cuda.ridge import solve_ridge
 from pygeco.engines.cuda.systems import half_sweep, systems
 from pygeco.engines.cuda.work_items import WorkItems, append_zero, ranges, runs, split_groups
 from pygeco.engines.protocol import LocalEngine, TableEngine
 from pygeco.engines.values import (
     Cells,
+    CenteredCells,
     Deviations,
     Formulas,
     Lines,
     LineScales,
     Residuals,
+    RidgeProblem,
     Ridges,
     Slopes,
     Solved,
@@ -111,6 +114,12 @@ class Cuda(LocalEngine, TableEngine):
 
     def scaled_products(self, cells: Cells, data: Array, X: Array, scales: LineScales) -> Array:
         return multiply_scaled(self.launch, cells, data, X, scales)
+
+    def solve_ridge(self, X: CenteredCells, problem: RidgeProblem) -> Array | None:
+        given = (X.row_data, X.col_data, problem.right)
+        if any(x.dtype != np.float32 for x in given):
+            return None
+        return solve_ridge(self.launch, X, problem)
 
     def residuals(self, cells: Cells, P: Array, Q: Array) -> Residuals:
         return self._measure(cells, P, Q, np.empty_like(cells.values))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from pygeco.arrays.low_rank import Array
 
 # Files of kernels, and those that each needs beside "common".
 KERNELS: dict[str, tuple[str, ...]] = {
-    "cells": (), "columns": (), "spans": (), "noise": (), "grams": (), "solve": ("grams",),
+    "cells": (), "columns": (), "ridge": (), "spans": (), "noise": (), "grams": (), "solve": ("grams",),
     "tiles": (), "rows": ("tiles",), "single": ("grams", "tiles", "rows"), "tables": (),
 }  # fmt: skip
 DECLARATION = re.compile(
@@ -91,6 +93,12 @@ class Launcher:
         self.kernels: dict[str, Any] = {}
 
     def __call__(self, name: str, shape: Shape, *arguments: Any, shared: int = 0) -> None:
+        self.prepare(name, shape, *arguments, shared=shared)()
+
+    def prepare(
+        self, name: str, shape: Shape, *arguments: Any, shared: int = 0
+    ) -> Callable[[], None]:
+        """The launch as a function, for one that is made again and again."""
         kernel = self.kernels.get(name)
         if kernel is None:
             self._compile(name)
@@ -98,7 +106,7 @@ class Launcher:
         if shared > USUAL_SHARED_BYTES and shared > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = shared
         given = tuple(NULL if x is None else x for x in arguments)
-        kernel(*shape, given, shared_mem=shared)
+        return partial(kernel, *shape, given, shared_mem=shared)
 
     def _compile(self, name: str) -> None:
         """One instance of a template, or all kernels of a file that are none."""
