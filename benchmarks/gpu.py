@@ -173,7 +173,8 @@ def path_of(shape: tuple[int, int], cells: int, rank: int, wanted: str) -> dict[
     """The path by sweeps, after the data are on the device."""
     pool = cp.get_default_memory_pool()
     pool.free_all_blocks()
-    small = Entries(*synthetic((6000, 3000), 2_000_000))
+    # Large enough for every kernel of the path, those of ranges of a long side among them.
+    small = Entries(*synthetic((40_000, 3000), 5_000_000))
     warm = minimize(small, rank, Solver(correction="sweep"), random_state=0)
     print(f"compiled up to rank {warm[-1].rank}: {warm[-1].seconds:.1f} s")
     data = synthetic(shape, cells)

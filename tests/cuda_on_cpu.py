@@ -40,8 +40,8 @@ GRAMS = [
 # Compiled one by one, these take five times as long as those of a line in one library.
 TOGETHER = [
     [
-        "add_columns", "add_multiple", "descend", "measure", "normals", "project", "stack_rows",
-        "subtract_again", "subtract_projection", "turn",
+        "add_columns", "add_multiple", "descend", "measure", "normals", "project", "reflect",
+        "stack_rows", "subtract_again", "subtract_projection", "turn",
     ],
     [
         "begin_descent", "change_direction", "gather_columns", "gather_rows", "take_step",

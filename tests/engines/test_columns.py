@@ -56,6 +56,18 @@ def test_steps(steps, m, k) -> None:
     np.testing.assert_array_equal(X, start)
 
 
+@pytest.mark.parametrize("relax", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize(("m", "k"), SIZES)
+def test_reflections(steps, m, k, relax) -> None:
+    draw, mean, old = make_arrays(m, k, 3)
+    for given in ((draw, mean, old), (draw[:, 0], mean[:, 0], old[:, 0])) if k else ():
+        far, middle, near = (x.astype(float) for x in given)
+        wanted = middle + relax * (middle - near) + np.sqrt(1 - relax**2) * (far - middle)
+        found = steps.reflect(*given, relax)
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("centered", [True, False])
 @pytest.mark.parametrize("rows_at_once", [1, 64])

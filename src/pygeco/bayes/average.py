@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ MIN_WIDTH, WIDE_BYTES = 1024, 1 << 28
 COMPRESSED_RANK = 256  # the rank to which it is compressed on the way
 MAX_COMPRESSION_ERROR = 2e-3  # by the last compression: root mean square over cells, in deviations
 CHECKED_CELLS = 20_000  # cells at which the change by compression is measured
+MIN_TAKEN_COLUMNS = 256  # of products that are taken into the average at once
 
 
 class Draw(NamedTuple):
@@ -80,6 +82,8 @@ class RunningMean:
         self.width = max(MIN_WIDTH, WIDE_BYTES // (np.dtype(FLOAT).itemsize * (m + n)))
         self.left: list[Array] = []
         self.right: list[Array] = []
+        self.waiting: list[tuple[Array, Array]] = []
+        self.lead = 0  # columns of the first product, from which a compression starts
         self.rng = rng
         cells = on(rng.integers(data.size, size=CHECKED_CELLS), like)
         self.at = (
@@ -92,20 +96,31 @@ class RunningMean:
         self.added += 1
         self.row = self.row + self.weight * rows.bias
         self.col = self.col + self.weight * cols.bias
-        left, right = self.heavy
-        self.left.append((self.weight * left).astype(FLOAT)[:, None] * rows.factor)
-        self.right.append(right.astype(FLOAT)[:, None] * cols.factor)
-        i, j = self.at
-        self.exact += self.weight * np.einsum("tk,tk->t", rows.factor[i], cols.factor[j])
-        if sum(part.shape[1] for part in self.left) > self.width:
+        if self.added == 1:
+            self.lead = rows.rank
+        self.waiting.append((rows.factor, cols.factor))
+        if _count_columns(left for left, _ in self.waiting) >= MIN_TAKEN_COLUMNS:
+            self._take_in()
+        if _count_columns([*self.left, *(left for left, _ in self.waiting)]) > self.width:
             A = self._compress()
             self.left, self.right = [A.left.astype(FLOAT)], [A.V.astype(FLOAT)]
+            self.lead = A.rank
+
+    def _take_in(self) -> None:
+        """What waits: many products at once take as long as one."""
+        rows, cols = (np.column_stack(factors) for factors in zip(*self.waiting, strict=True))
+        self.waiting = []
+        left, right = self.heavy
+        self.left.append((self.weight * left).astype(FLOAT)[:, None] * rows)
+        self.right.append(right.astype(FLOAT)[:, None] * cols)
+        i, j = self.at
+        self.exact += self.weight * np.einsum("tk,tk->t", rows[i], cols[j])
 
     def result(self, most: int | None) -> tuple[LowRank, float]:
         """The mean at a low rank, and what compression changed, root mean square over cells."""
+        A = self._compress()
         share = self.total / self.added  # 1, unless it was stopped early
         self.row, self.col, self.exact = (share * x for x in (self.row, self.col, self.exact))
-        A = self._compress()
         A = replace(A, s=share * A.s)
         total = np.sqrt(np.append(np.cumsum(A.s[::-1] ** 2)[::-1], 0.0))
         left, right = self.heavy
@@ -117,10 +132,15 @@ class RunningMean:
 
     def _compress(self) -> LowRank:
         """The weighted mean at a lower rank."""
+        if self.waiting:
+            self._take_in()
         left, right = np.column_stack(self.left), np.column_stack(self.right)
         A = LowRank(left, np.ones(left.shape[1], FLOAT), right)
         if A.rank <= COMPRESSED_RANK:
             return A.astype(float).svd()
-        return LowRank(
-            *leading_block(A, min(COMPRESSED_RANK, *A.shape), self.rng, 1, start=self.right[0])
-        )
+        start = self.right[0][:, : self.lead]
+        return LowRank(*leading_block(A, min(COMPRESSED_RANK, *A.shape), self.rng, 1, start=start))
+
+
+def _count_columns(factors: Iterable[Array]) -> int:
+    return sum(factor.shape[1] for factor in factors)

@@ -16,6 +16,7 @@ from pygeco.bayes.effects import (
     draw_effects,
     draw_weights,
     solve_effects,
+    square_effects,
     sum_pulls,
     weigh_effects,
 )
@@ -79,11 +80,12 @@ class Gaussian(NamedTuple):
         T = _center_vectors(side, mean)
         effects = solve_effects(groups, self.effects, T, self.there(T))
         moves = center_rows(groups, effects)
-        pulls = sum_pulls(effects)
+        squares = square_effects(effects)
+        pulls = sum_pulls(effects, squares)
         rest = steps.measure_rows(rows._replace(less=moves), mean)
         centre, covariance = self._shrink(rest, pulls / max(rest.number, 1))
         precision = np.linalg.inv(covariance)
-        effects = weigh_effects(groups, effects, precision, self.unknowns)
+        effects = weigh_effects(groups, effects, squares, precision, self.unknowns)
         return self._replace(
             precision=precision,
             centre=centre,
@@ -127,6 +129,7 @@ class Gaussian(NamedTuple):
         rows = Rows(side.factor, side.bias, UNKNOWN, UNKNOWN, self.some)
         steps = steps_of(side.bias)
         effects, more, moves = self.effects, 0, None
+        squares: tuple[Array, ...] = ()
         pulls: Array | float = 0.0
         if groups:
             if renews or self.centers is None:
@@ -137,14 +140,15 @@ class Gaussian(NamedTuple):
             else:
                 moves = self.centers - on(self.centre.astype(FLOAT), self.centers)
             more = sum(group.size for group in groups)
-            pulls = sum_pulls(effects)
+            squares = square_effects(effects)
+            pulls = sum_pulls(effects, squares)
         found = steps.measure_rows(rows._replace(less=moves), self.centre)
         precision, centre = self._draw_moments(found, guess, more, pulls, rng)
         prior = self._replace(precision=precision, centre=centre)
         if moves is None:
             return prior
         return prior._replace(
-            effects=draw_weights(effects, precision, self.unknowns, rng),
+            effects=draw_weights(effects, squares, precision, self.unknowns, rng),
             centers=on(centre.astype(FLOAT), moves) + moves,
         )
 

@@ -76,6 +76,13 @@ class ColumnSteps:
         """diag(scale) R + P diag(ratios)."""
         return scale[:, None] * R + on(ratios.astype(self.precision), P) * P
 
+    def reflect(self, draw: Array, mean: Array, old: Array, relax: float) -> Array:
+        """The old numbers, reflected at the mean by `relax`, and moved by what that leaves of a
+        draw: mean − relax (old − mean) + √(1 − relax²) (draw − mean).
+        """
+        back, rest = np.float32(relax), np.float32((1 - relax**2) ** 0.5)
+        return mean - back * (old - mean) + rest * (draw - mean)
+
     def leave_span(self, Q: Array, x: Array) -> tuple[Array, Squares]:
         """X less its part in the span of the orthonormal rows of Q, taken twice."""
         y: Array = x - (Q @ x) @ Q

@@ -46,6 +46,13 @@ class CudaColumnSteps(ColumnSteps):
             self.launch("turn", *_cut(P), R, P, scale, contiguous(ratios, float))
         return P
 
+    def reflect(self, draw: Array, mean: Array, old: Array, relax: float) -> Array:
+        out = empty(mean.shape, mean, np.float32)
+        given = (contiguous(x, np.float32) for x in (draw, mean, old))
+        weights = np.float32(relax), np.float32((1 - relax**2) ** 0.5)
+        self.launch("reflect", threads(out.size), np.int64(out.size), *given, *weights, out)
+        return out
+
     def leave_span(self, Q: Array, x: Array) -> tuple[Array, Squares]:
         if x.dtype != np.float64:
             return super().leave_span(Q, x)

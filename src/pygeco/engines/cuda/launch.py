@@ -16,8 +16,8 @@ from pygeco.arrays.low_rank import Array
 
 # Files of kernels, and those that each needs beside "common".
 KERNELS: dict[str, tuple[str, ...]] = {
-    "cells": (), "columns": (), "ridge": (), "spans": (), "noise": (), "grams": (), "solve": ("grams",),
-    "tiles": (), "rows": ("tiles",), "single": ("grams", "tiles", "rows"), "tables": (),
+    "cells": (), "columns": (), "ridge": (), "spans": (), "noise": (), "grams": (), "tables": (),
+    "solve": ("grams",), "tiles": (), "rows": ("tiles",), "single": ("grams", "tiles", "rows"),
 }  # fmt: skip
 DECLARATION = re.compile(
     r"(template <[^\n]*>\n)?__global__ void (?:__launch_bounds__\([^\n]*\)\s|)(\w+)\("

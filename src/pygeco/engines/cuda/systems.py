@@ -95,7 +95,9 @@ def half_sweep(
             results=(out, mean, variance, uncertainty, explained),
         )  # fmt: skip
     left = 0.0 if explained is None else _sum_squares(cells) - float(explained.sum())
-    return Solved(out, mean, variance, float(uncertainty.sum()), left)
+    # Without variances nothing is uncertain, and nobody need wait.
+    doubt = float(uncertainty.sum()) if variances or W is not None else 0.0
+    return Solved(out, mean, variance, doubt, left)
 
 
 def _sum_squares(cells: Cells) -> float:

@@ -69,6 +69,13 @@ __global__ void stack_rows(i64 size, int d, int width, const float* factor, cons
     out[at] = some[i] ? x : 0.0;
 }
 
+// out = mean - back (old - mean) + rest (draw - mean). A thread a number.
+__global__ void reflect(i64 size, const float* __restrict__ draw, const float* __restrict__ mean,
+                        const float* __restrict__ old, float back, float rest, float* out) {
+    const i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < size) out[i] = mean[i] - back * (old[i] - mean[i]) + rest * (draw[i] - mean[i]);
+}
+
 // out[c] = sum of partial[p, c] over the parts, by a warp: always in the same order.
 __global__ void add_columns(i64 parts, int k, const double* partial, double* out) {
     const i64 c = WARP_INDEX;
