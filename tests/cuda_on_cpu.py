@@ -40,12 +40,14 @@ GRAMS = [
 # Compiled one by one, these take five times as long as those of a line in one library.
 TOGETHER = [
     [
-        "add_columns", "add_multiple", "descend", "measure", "normals", "project", "reflect",
-        "stack_rows", "subtract_again", "subtract_projection", "turn",
+        "add_columns", "add_long_rows", "add_multiple", "append_columns", "descend", "measure",
+        "normals", "project", "reflect", "stack_rows", "subtract_again", "subtract_projection",
+        "turn",
     ],
     [
-        "begin_descent", "change_direction", "gather_columns", "gather_rows", "take_step",
-        "weigh_rows", *(f"multiply_fours<{lanes}>" for lanes in (1, 2, 4, 8, 16)),
+        "begin_descent", "center_rows", "change_direction", "gather_columns", "gather_rows",
+        "sum_rows", "take_step", "weigh_rows",
+        *(f"multiply_fours<{lanes}>" for lanes in (1, 2, 4, 8, 16)),
     ],
     [
         *GRAMS, "add_ranges", "matmat<float, double, 1>", "huber<float, short>",

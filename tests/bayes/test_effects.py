@@ -84,12 +84,13 @@ def test_draws_have_the_mean_and_covariance_of_the_posterior(problem):
     rng = np.random.default_rng(3)
     A = rng.standard_normal((4, 6))
     covariance = A @ A.T / 6
+    precision = np.linalg.inv(covariance)
     start = start_effects(groups, 4)
     weights = np.repeat([e.weight for e in start], SIZES)
     S = np.linalg.inv(X.T @ X + np.diag(weights))
     draws = []
     for _ in range(800):
-        effects = draw_effects(groups, start, T, covariance, there, rng)
+        effects = draw_effects(groups, start, T, precision, there, rng)
         draws.append(np.vstack([e.coefficients for e in effects]))
     draws = np.array(draws)
     spread = np.sqrt(np.outer(np.diag(S), np.diag(covariance)))

@@ -9,7 +9,7 @@ from cuda_on_cpu import emulated_engine
 from pygeco.engines.columns import PLAIN, Rows, steps_of
 from pygeco.engines.cpu import columns, noise_kernels
 from pygeco.engines.cpu.columns import STEPS
-from pygeco.engines.cuda.columns import CudaColumnSteps
+from pygeco.engines.cuda.columns import CudaColumnSteps, add_long_rows
 
 SIZES = [(1, 0), (3, 1), (256, 5), (257, 16), (1100, 37)]
 
@@ -56,6 +56,24 @@ def test_steps(steps, m, k) -> None:
     np.testing.assert_array_equal(X, start)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("m", "k"), SIZES)
+def test_two_more_columns(steps, m, k, dtype) -> None:
+    X, more = (x.astype(dtype) for x in make_arrays(m, k + 1, 2))
+    X, first, second = X[:, :k], more[:, 0], more[:, -1]
+    one = np.ones(m)
+    for given, wanted in (((first, second), (first, second)), ((first, None), (first, one)),
+                          ((None, second), (one, second)), ((None, None), (one, one))):  # fmt: skip
+        found = steps.append_columns(X, *given)
+        np.testing.assert_array_equal(found, np.column_stack([X, *wanted]))
+
+
+@pytest.mark.parametrize("size", [0, 1, 40, 20_000])
+def test_sums_of_long_rows(emulated, size) -> None:
+    X = np.random.default_rng(size).standard_normal((3, size))
+    np.testing.assert_allclose(add_long_rows(emulated.launch, X), X.sum(axis=1), atol=1e-10)
+
+
 @pytest.mark.parametrize("relax", [0.0, 0.6, 1.0])
 @pytest.mark.parametrize(("m", "k"), SIZES)
 def test_reflections(steps, m, k, relax) -> None:
@@ -89,6 +107,20 @@ def test_moments(steps, m, k, known, centered, rows_at_once, monkeypatch) -> Non
     np.testing.assert_allclose(found.covariance, wanted, atol=1e-5)
     spread = (W[some] ** 2).mean(axis=0) if known else np.zeros(k + 1)
     np.testing.assert_allclose(found.spread, spread, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("m", "k"), [*SIZES, (70, 64), (40, 130)])
+def test_centered_rows(steps, m, k) -> None:
+    (F,) = make_arrays(m, k + 1, 1)
+    F += 2
+    some = np.random.default_rng(0).random(m) < 0.6
+    some[0] = True
+    factor, bias = np.ascontiguousarray(F[:, :k]), np.ascontiguousarray(F[:, k])
+    found = steps.center_rows(Rows(factor, bias, factor, bias, some), np.full(k + 1, 2.5))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, F - F[some].mean(axis=0), atol=1e-5)
+    nobody = Rows(factor, bias, factor, bias, np.zeros(m, bool))
+    np.testing.assert_array_equal(steps.center_rows(nobody, np.zeros(k + 1)), F)
 
 
 def test_no_rows_and_a_guess_of_another_size(steps) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pygeco.arrays.kinds import HOST, Array, on, once
 from pygeco.arrays.operators import Operator
-from pygeco.engines.columns import span_steps_of
+from pygeco.engines.columns import device_steps_of
 
 SEARCH_ROUNDING = 1e-12  # what the arithmetic of a search may lose of σ₁
 MIN_SQUARABLE_NORM = 1e-140  # norms between this and its inverse have squares in range
@@ -104,7 +104,7 @@ class Basis:
         if not self.size:
             return unit(x)
         Q = self.memory[: self.size]
-        y, (square, rest, lost) = span_steps_of(x).leave_span(Q, x)
+        y, (square, rest, lost) = device_steps_of(x).leave_span(Q, x)
         before = math.sqrt(square)
         before = before if _plain(before) else norm(x)  # which finds sizes that have no squares
         size = math.sqrt(max(0.0, rest - lost)) if rest < math.inf else math.inf

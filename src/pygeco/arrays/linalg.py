@@ -33,6 +33,22 @@ def solve_psd(M: Array, force: Array) -> Array:
     return out
 
 
+def find_inverse_root(M: Array) -> Array:
+    """The lower triangle L with L Lᵀ = M⁻¹, for a small definite M of the host. O(s³).
+
+    With the order turned round, M = R Rᵀ with R an upper triangle, and L = R⁻ᵀ.
+    """
+    turned = np.linalg.cholesky(M[::-1, ::-1])
+    inverse, _ = scipy.linalg.lapack.dtrtri(turned, lower=1)
+    return np.ascontiguousarray(inverse.T[::-1, ::-1])
+
+
+def solve_triangle(L: Array, x: Array) -> Array:
+    """L⁻ᵀ x for a small lower triangle of the host."""
+    found, _ = scipy.linalg.lapack.dtrtrs(L, x, lower=1, trans=1)
+    return found
+
+
 def qr(X: Array) -> tuple[Array, Array]:
     """Q with orthonormal columns, of the kind of X, and R on the host; X = Q R. O(m s²).
 

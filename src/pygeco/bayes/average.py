@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from pygeco.algorithm.directions import leading_block
-from pygeco.arrays.kinds import on, parts, zeros
+from pygeco.arrays.kinds import on, parts, times, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.drift import Drift
 from pygeco.bayes.likelihoods.base import Likelihood
@@ -82,7 +81,7 @@ class RunningMean:
         self.width = max(MIN_WIDTH, WIDE_BYTES // (np.dtype(FLOAT).itemsize * (m + n)))
         self.left: list[Array] = []
         self.right: list[Array] = []
-        self.waiting: list[tuple[Array, Array]] = []
+        self.waiting: list[tuple[Side, Side]] = []
         self.lead = 0  # columns of the first product, from which a compression starts
         self.rng = rng
         cells = on(rng.integers(data.size, size=CHECKED_CELLS), like)
@@ -94,22 +93,26 @@ class RunningMean:
 
     def add(self, rows: Side, cols: Side) -> None:
         self.added += 1
-        self.row = self.row + self.weight * rows.bias
-        self.col = self.col + self.weight * cols.bias
         if self.added == 1:
             self.lead = rows.rank
-        self.waiting.append((rows.factor, cols.factor))
-        if _count_columns(left for left, _ in self.waiting) >= MIN_TAKEN_COLUMNS:
-            self._take_in()
-        if _count_columns([*self.left, *(left for left, _ in self.waiting)]) > self.width:
+        self.waiting.append((rows, cols))
+        waiting = sum(side.rank for side, _ in self.waiting)
+        if sum(left.shape[1] for left in self.left) + waiting > self.width:
             A = self._compress()
             self.left, self.right = [A.left.astype(FLOAT)], [A.V.astype(FLOAT)]
             self.lead = A.rank
+        elif waiting >= MIN_TAKEN_COLUMNS:
+            self._take_in()
 
     def _take_in(self) -> None:
         """What waits: many products at once take as long as one."""
-        rows, cols = (np.column_stack(factors) for factors in zip(*self.waiting, strict=True))
+        sides = tuple(zip(*self.waiting, strict=True))
         self.waiting = []
+        weights = np.full((len(sides[0]), 1), self.weight)
+        biases = (np.column_stack([one.bias for one in side]) for side in sides)
+        row, col = (times(bias, weights)[:, 0] for bias in biases)
+        self.row, self.col = self.row + row, self.col + col
+        rows, cols = (np.column_stack([one.factor for one in side]) for side in sides)
         left, right = self.heavy
         self.left.append((self.weight * left).astype(FLOAT)[:, None] * rows)
         self.right.append(right.astype(FLOAT)[:, None] * cols)
@@ -140,7 +143,3 @@ class RunningMean:
             return A.astype(float).svd()
         start = self.right[0][:, : self.lead]
         return LowRank(*leading_block(A, min(COMPRESSED_RANK, *A.shape), self.rng, 1, start=start))
-
-
-def _count_columns(factors: Iterable[Array]) -> int:
-    return sum(factor.shape[1] for factor in factors)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import host, inner, on, spread_lines, times, zeros
+from pygeco.arrays.linalg import find_inverse_root
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes.ridge import (
@@ -165,12 +166,12 @@ def draw_effects(
     groups: Sequence[RidgeGroup],
     effects: Sequence[Effect],
     T: Array,
-    covariance: Array,
+    precision: Array,
     there: Array,
     rng: np.random.Generator,
 ) -> tuple[Effect, ...]:
-    """B from its posterior given the vectors, where Λ⁻¹ is the covariance."""
-    root = np.linalg.cholesky(covariance).T.astype(FLOAT)
+    """B from its posterior given the vectors, where Λ is the precision."""
+    root = find_inverse_root(precision).T.astype(FLOAT)
     start = tuple(e.coefficients for e in effects)
     found = _solve_with_noise(
         groups,
@@ -229,7 +230,7 @@ def _solve_with_noise(
     k = T.shape[1]
     own = there * T + np.sqrt(there) * noise((len(T), k), T)
     right = tuple(
-        (part + FLOAT(effect.weight**0.5) * noise((group.size, k), part)).astype(FLOAT)
+        (part + FLOAT(effect.weight**0.5) * noise((group.size, k), part)).astype(FLOAT, copy=False)
         for part, group, effect in zip(
             multiply_transposed(groups, own), groups, effects, strict=True
         )

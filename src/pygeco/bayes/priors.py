@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import on
+from pygeco.arrays.linalg import find_inverse_root, solve_triangle
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.effects import (
     Effect,
@@ -74,15 +75,12 @@ class Gaussian(NamedTuple):
         if not groups:
             centre, covariance = self._shrink(steps.measure_rows(rows, self.centre))
             return self._replace(precision=np.linalg.inv(covariance), centre=centre)
-        mean = steps.measure_rows(
-            rows._replace(variance=UNKNOWN, bias_variance=UNKNOWN), self.centre
-        ).mean
-        T = _center_vectors(side, mean)
+        T = steps.center_rows(rows, self.centre)
         effects = solve_effects(groups, self.effects, T, self.there(T))
         moves = center_rows(groups, effects)
         squares = square_effects(effects)
         pulls = sum_pulls(effects, squares)
-        rest = steps.measure_rows(rows._replace(less=moves), mean)
+        rest = steps.measure_rows(rows._replace(less=moves), self.centre)
         centre, covariance = self._shrink(rest, pulls / max(rest.number, 1))
         precision = np.linalg.inv(covariance)
         effects = weigh_effects(groups, effects, squares, precision, self.unknowns)
@@ -129,27 +127,28 @@ class Gaussian(NamedTuple):
         rows = Rows(side.factor, side.bias, UNKNOWN, UNKNOWN, self.some)
         steps = steps_of(side.bias)
         effects, more, moves = self.effects, 0, None
+        offset: Array | float = 0.0  # that the moves have in them
         squares: tuple[Array, ...] = ()
         pulls: Array | float = 0.0
         if groups:
             if renews or self.centers is None:
-                T = _center_vectors(side, steps.measure_rows(rows, self.centre).mean)
-                covariance = np.linalg.inv(self.precision)
-                effects = draw_effects(groups, effects, T, covariance, self.there(T), rng)
+                T = steps.center_rows(rows, self.centre)
+                effects = draw_effects(groups, effects, T, self.precision, self.there(T), rng)
                 moves = center_rows(groups, effects)
             else:
-                moves = self.centers - on(self.centre.astype(FLOAT), self.centers)
+                moves, offset = self.centers, self.centre
             more = sum(group.size for group in groups)
             squares = square_effects(effects)
             pulls = sum_pulls(effects, squares)
-        found = steps.measure_rows(rows._replace(less=moves), self.centre)
+        found = steps.measure_rows(rows._replace(less=moves), self.centre - offset)
+        found = found._replace(mean=found.mean + offset)
         precision, centre = self._draw_moments(found, guess, more, pulls, rng)
         prior = self._replace(precision=precision, centre=centre)
         if moves is None:
             return prior
         return prior._replace(
             effects=draw_weights(effects, squares, precision, self.unknowns, rng),
-            centers=on(centre.astype(FLOAT), moves) + moves,
+            centers=on((centre - offset).astype(FLOAT), moves) + moves,
         )
 
     def _draw_moments(
@@ -168,11 +167,11 @@ class Gaussian(NamedTuple):
             scatter[-1, :] = scatter[:, -1] = centre[-1] = 0.0
             scatter[-1, -1] = 1e-10
         # Bartlett: L A Aᵀ Lᵀ with L Lᵀ the scale, A lower triangular, χ on the diagonal.
-        L = np.linalg.cholesky(np.linalg.inv(scatter))
+        L = find_inverse_root(scatter)
         A = np.tril(rng.standard_normal((d, d)), -1)
         A[range(d), range(d)] = np.sqrt(rng.chisquare(count + more + d - np.arange(d)))
         root = L @ A
-        centre = centre + np.linalg.solve(root.T, rng.standard_normal(d)) / np.sqrt(count)
+        centre = centre + solve_triangle(root, rng.standard_normal(d)) / np.sqrt(count)
         if not self.offset:
             centre[-1] = 0.0
         return root @ root.T, centre
@@ -201,8 +200,3 @@ def stack_side(side: Side) -> tuple[Array, Array]:
 def stack_vectors(side: Side) -> Array:
     """Vectors with their offsets."""
     return np.column_stack([side.factor, side.bias])
-
-
-def _center_vectors(side: Side, mean: Array) -> Array:
-    """The same less their mean, which is on the host."""
-    return stack_vectors(side) - on(mean.astype(FLOAT), side.factor)

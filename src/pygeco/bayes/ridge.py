@@ -74,7 +74,7 @@ def solve_ridge(
     """
     whole = isinstance(there, np.ndarray) and bool(np.all(there == 1))
     scale = tuple(
-        (1.0 / (group.diagonal + weight)).astype(b.dtype)
+        (1.0 / (group.diagonal + weight)).astype(b.dtype, copy=False)
         for group, weight, b in zip(groups, weights, right, strict=True)
     )
 

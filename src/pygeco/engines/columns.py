@@ -83,6 +83,11 @@ class ColumnSteps:
         back, rest = np.float32(relax), np.float32((1 - relax**2) ** 0.5)
         return mean - back * (old - mean) + rest * (draw - mean)
 
+    def append_columns(self, X: Array, first: Array | None, second: Array | None) -> Array:
+        """X with two more columns, in float64 at least; None stands for ones."""
+        more = (ones(len(X), X) if x is None else x for x in (first, second))
+        return np.column_stack([X, *more])
+
     def leave_span(self, Q: Array, x: Array) -> tuple[Array, Squares]:
         """X less its part in the span of the orthonormal rows of Q, taken twice."""
         y: Array = x - (Q @ x) @ Q
@@ -106,6 +111,13 @@ class ColumnSteps:
             return measure_moments(X, None)
         return measure_moments(X, np.column_stack([rows.variance, rows.bias_variance])[some])
 
+    def center_rows(self, rows: Rows, guess: Array) -> Array:
+        """All rows (m, d), less the mean of those that count, of which there is a guess."""
+        nothing = np.zeros(0)
+        mean = self.measure_rows(rows._replace(variance=nothing, bias_variance=nothing), guess).mean
+        X = np.column_stack([rows.factor, rows.bias])
+        return X - on(mean.astype(np.float32), X)
+
 
 class DoubleSteps(ColumnSteps):
     """In double precision."""
@@ -121,14 +133,14 @@ KNOWN: dict[type, ColumnSteps] = {}  # what serves arrays of a type; engines add
 def steps_of(x: Array) -> ColumnSteps:
     """Those for arrays like x: the cores of this machine work on NumPy's."""
     if foreign(x):
-        return span_steps_of(x)
+        return device_steps_of(x)
     from pygeco.engines.cpu.columns import STEPS
 
     return STEPS
 
 
-def span_steps_of(x: Array) -> ColumnSteps:
-    """Those that `leave_span` for arrays like x: NumPy's products use the cores already."""
+def device_steps_of(x: Array) -> ColumnSteps:
+    """Those of x's device; for the steps in which NumPy's functions do as well as kernels."""
     return KNOWN.get(type(x), PLAIN)
 
 

@@ -6,7 +6,7 @@ import pytest
 from cuda_on_cpu import emulated_engine
 from pygeco.bayes.attributes import group_pattern, mark_cells
 from pygeco.bayes.ridge import solve_ridge
-from pygeco.engines.cuda import ridge
+from pygeco.engines.cuda import columns
 from pygeco.engines.values import CenteredCells, RidgeProblem
 
 
@@ -47,7 +47,7 @@ def test_solutions_are_those_of_dense_algebra(engine, shape, density, k, monkeyp
     np.testing.assert_allclose(found, wanted, atol=2e-4 * np.abs(wanted).max())
     np.testing.assert_array_equal(problem.start, given[0])
     np.testing.assert_array_equal(problem.right, given[1])
-    monkeypatch.setattr(ridge, "MAX_BLOCKS", 3)  # parts of other sizes
+    monkeypatch.setattr(columns, "MAX_BLOCKS", 3)  # parts of other sizes
     np.testing.assert_allclose(
         engine.solve_ridge(X, problem), wanted, atol=2e-4 * np.abs(wanted).max()
     )

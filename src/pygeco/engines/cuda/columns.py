@@ -5,7 +5,7 @@ Sums of columns stay on the GPU, where the next step uses them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,29 @@ from pygeco.engines.cuda.launch import Launcher, Shape, threads
 PART_ROWS = 32  # that a warp takes; each part has sums of its own
 # Numbers of a vector that a warp takes at least, and parts of a vector at most.
 MIN_SPAN_NUMBERS, MAX_SPAN_PARTS = 128, 1024
+# Rows that a block takes at least, and blocks at most; threads that share its columns.
+MIN_BLOCK_ROWS, MAX_BLOCKS = 32, 512
+BLOCK_THREADS, BLOCK_COLUMNS = 256, 64
+BLOCK_SHARED_BYTES = 8 * BLOCK_THREADS
+LONG_PARTS = 512  # of a long row, whose sums the host adds up
+
+
+class BlockCut(NamedTuple):
+    """An array's rows in parts, a block each: the grid, what kernels ask of it, and their number.
+
+    Each block of a later kernel adds up the sums of all.
+    """
+
+    shape: Shape
+    sizes: tuple[np.int64, np.int32, np.int64]
+    parts: int
+
+    @classmethod
+    def of(cls, size: int, k: int) -> BlockCut:
+        length = max(MIN_BLOCK_ROWS, -(-size // MAX_BLOCKS))
+        parts = -(-size // length)
+        shape = (parts, -(-k // BLOCK_COLUMNS)), (BLOCK_THREADS,)
+        return cls(shape, (np.int64(size), np.int32(k), np.int64(length)), parts)
 
 
 class CudaColumnSteps(ColumnSteps):
@@ -53,6 +76,16 @@ class CudaColumnSteps(ColumnSteps):
         self.launch("reflect", threads(out.size), np.int64(out.size), *given, *weights, out)
         return out
 
+    def append_columns(self, X: Array, first: Array | None, second: Array | None) -> Array:
+        more = [x for x in (first, second) if x is not None]
+        if any(x.dtype != np.float32 for x in (X, *more)):
+            return super().append_columns(X, first, second)
+        m, s = X.shape
+        out = empty((m, s + 2), X)
+        given = (None if x is None else contiguous(x) for x in (X, first, second))
+        self.launch("append_columns", threads(out.size), np.int64(m), np.int32(s), *given, out)
+        return out
+
     def leave_span(self, Q: Array, x: Array) -> tuple[Array, Squares]:
         if x.dtype != np.float64:
             return super().leave_span(Q, x)
@@ -76,8 +109,8 @@ class CudaColumnSteps(ColumnSteps):
         return out
 
     def measure_rows(self, rows: Rows, guess: Array) -> Moments:
+        # The guess is not needed: squares of single precision are exact in double.
         m, d = len(rows.bias), rows.factor.shape[1] + 1
-        guess = guess.astype(float) if len(guess) == d else np.zeros(d)
         spread = len(rows.bias_variance) > 0
         width = 2 * d + 1 if spread else d + 1
         given = [
@@ -88,15 +121,31 @@ class CudaColumnSteps(ColumnSteps):
         Z = empty((m, width), rows.bias)
         self.launch(
             "stack_rows", threads(Z.size),
-            np.int64(m), np.int32(d), np.int32(width), *given, on(rows.some, Z), less,
-            on(guess, Z), Z,
+            np.int64(m), np.int32(d), np.int32(width), *given, on(rows.some, Z), less, Z,
         )  # fmt: skip
         sums = host(Z[:, : d + 1].T @ Z)
         number = sums[d, d]
         mean = sums[d, :d] / max(number, 1.0)
         covariance = sums[:d, :d] / max(number, 1.0) - np.outer(mean, mean)
         variances = sums[d, d + 1 :] / max(number, 1.0) if spread else np.zeros(d)
-        return Moments(int(number), mean + guess if number else np.zeros(d), covariance, variances)
+        return Moments(int(number), mean, covariance, variances)
+
+    def center_rows(self, rows: Rows, guess: Array) -> Array:
+        factor, bias = (contiguous(x, np.float32) for x in rows[:2])
+        m, d = len(bias), factor.shape[1] + 1
+        out = empty((m, d), bias, np.float32)
+        whole, cut = BlockCut.of(m, d + 1), BlockCut.of(m, d)
+        sums = empty((whole.parts, d + 1), bias)
+        if m:
+            shared, some = BLOCK_SHARED_BYTES, on(rows.some, bias)
+            self.launch(
+                "sum_rows", whole.shape, *whole.sizes, factor, bias, some, sums, shared=shared
+            )
+            self.launch(
+                "center_rows", cut.shape, *cut.sizes, factor, bias, np.int64(cut.parts), sums, out,
+                shared=shared,
+            )  # fmt: skip
+        return out
 
     def _sum(self, name: str, P: Array, *given: Any) -> Array:
         """The sums of columns that a pass leaves in parts."""
@@ -113,6 +162,17 @@ class CudaColumnSteps(ColumnSteps):
     def _add_columns(self, partial: Array, out: Array) -> None:
         parts, k = partial.shape
         self.launch("add_columns", threads(32 * k), np.int64(parts), np.int32(k), partial, out)
+
+
+def add_long_rows(launch: Launcher, X: Array) -> list[float]:
+    """The sum of each of a few long rows, in one launch and one fetch."""
+    rows, size = X.shape
+    partial = empty((rows, LONG_PARTS), X)
+    grid, block = threads(32 * LONG_PARTS)
+    shape = ((grid[0], rows), block)
+    launch("add_long_rows", shape, np.int64(size), np.int64(LONG_PARTS), X, partial)
+    found: list[float] = host(partial).sum(axis=1).tolist()
+    return found
 
 
 def _cut(P: Array) -> tuple[Shape, np.int64, np.int32, np.int64]:

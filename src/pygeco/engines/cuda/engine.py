@@ -17,7 +17,7 @@ from pygeco.arrays.kinds import HOST, contiguous, empty, host, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.columns import KNOWN
 from pygeco.engines.cuda import tables
-from pygeco.engines.cuda.columns import CudaColumnSteps
+from pygeco.engines.cuda.columns import CudaColumnSteps, add_long_rows
 from pygeco.engines.cuda.driver import count_gpus
 from pygeco.engines.cuda.launch import Launcher, number, threads
 from pygeco.engines.cuda.products import multiply, multiply_scaled, multiply_vector
@@ -135,9 +135,8 @@ class Cuda(LocalEngine, TableEngine):
         items: WorkItems = cells.blocks
         sums = empty((2, items.total), cells.values)
         self._predict(cells, items, slice(0, items.total), P, Q, out, 0, sums)
-        totals = sums[0].sum(), sums[1].sum()  # of one row each: CuPy is slow with two
         left = zeros((cells.groups, 0), sums) if out is None else out
-        return Residuals(left, float(totals[0]), float(totals[1]))
+        return Residuals(left, *add_long_rows(self.launch, sums))
 
     def _predict(
         self, cells: Cells, items: WorkItems, run: slice, P: Array, Q: Array, out: Array | None,

@@ -93,20 +93,22 @@ class Launcher:
         self.kernels: dict[str, Any] = {}
 
     def __call__(self, name: str, shape: Shape, *arguments: Any, shared: int = 0) -> None:
-        self.prepare(name, shape, *arguments, shared=shared)()
+        self._find(name, shared)(*shape, _fill(arguments), shared_mem=shared)
 
     def prepare(
         self, name: str, shape: Shape, *arguments: Any, shared: int = 0
     ) -> Callable[[], None]:
         """The launch as a function, for one that is made again and again."""
+        return partial(self._find(name, shared), *shape, _fill(arguments), shared_mem=shared)
+
+    def _find(self, name: str, shared: int) -> Any:
         kernel = self.kernels.get(name)
         if kernel is None:
             self._compile(name)
             kernel = self.kernels[name]
         if shared > USUAL_SHARED_BYTES and shared > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = shared
-        given = tuple(NULL if x is None else x for x in arguments)
-        return partial(kernel, *shape, given, shared_mem=shared)
+        return kernel
 
     def _compile(self, name: str) -> None:
         """One instance of a template, or all kernels of a file that are none."""
@@ -152,3 +154,7 @@ class Launcher:
                 f"while they are sorted, and {free / 2**30:.1f} GiB are free; about "
                 f"{int(free // each):,} cells would fit; pass fewer, or use engine='cpu'."
             )
+
+
+def _fill(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple([NULL if x is None else x for x in arguments])

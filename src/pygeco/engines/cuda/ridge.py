@@ -6,40 +6,21 @@ Launches are prepared once: all steps work on the same arrays, which have whole 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
-from pygeco.arrays.kinds import contiguous, empty, full, host, zeros
+from pygeco.arrays.kinds import contiguous, empty, host, zeros
 from pygeco.arrays.low_rank import Array
-from pygeco.engines.cuda.launch import Launcher, Shape, threads
+from pygeco.engines.cuda.columns import BLOCK_SHARED_BYTES, BlockCut
+from pygeco.engines.cuda.launch import Launcher, threads
 from pygeco.engines.cuda.work_items import WorkItems
 from pygeco.engines.values import Cells, CenteredCells, RidgeProblem
 
-# Rows that a block takes at least, and blocks at most: each adds up the sums of all.
-MIN_BLOCK_ROWS, MAX_BLOCKS = 32, 512
-BLOCK_THREADS, BLOCK_COLUMNS = 256, 64
 MAX_LANES = 16  # of four columns each, that share a cell
 
 Work = list[Callable[[], None]]
-
-
-class _Cut(NamedTuple):
-    """An array's rows in parts: the grid, what kernels ask of it, and the number of parts."""
-
-    shape: Shape
-    sizes: tuple[np.int64, np.int32, np.int64]
-    parts: np.int64
-
-    @classmethod
-    def of(cls, size: int, k: int) -> _Cut:
-        length = max(MIN_BLOCK_ROWS, -(-size // MAX_BLOCKS))
-        parts = -(-size // length)
-        shape = (parts, -(-k // BLOCK_COLUMNS)), (BLOCK_THREADS,)
-        return cls(shape, (np.int64(size), np.int32(k), np.int64(length)), np.int64(parts))
-
-    def make_sums(self, like: Array) -> Array:
-        return empty((int(self.parts), int(self.sizes[1])), like)
 
 
 def solve_ridge(launch: Launcher, X: CenteredCells, problem: RidgeProblem) -> Array:
@@ -66,28 +47,32 @@ class _Descent:
     """
 
     def __init__(self, launch: Launcher, X: CenteredCells, problem: RidgeProblem) -> None:
-        self.launch, self.X, self.problem = launch, X, problem
+        self.launch, self.X, self.weight = launch, X, np.float32(problem.weight)
         right, self.x = (_pad(given) for given in (problem.right, problem.start))
         size, k = right.shape
-        self.r, self.p, self.q = (np.empty_like(right) for _ in range(3))
-        self.y = empty((X.by_row.groups, k), right, np.float32)
         self.scale, self.there, self.mean, self.own, self.known = (
-            contiguous(x, np.float32).reshape(-1)
+            contiguous(x, np.float32)
             for x in (problem.scale, problem.there, X.mean, X.size, X.known)
         )
-        self.rows, self.cols = _Cut.of(len(self.y), k), _Cut.of(size, k)
-        self.pulls = self.rows.make_sums(right)
-        self.shifts, self.products, self.squares = (self.cols.make_sums(right) for _ in range(3))
-        self.sizes = full((3, k), np.inf, right)
-        self.pieces = [
-            empty((cells.blocks.total, k), right, np.float32) for cells in (X.by_row, X.by_col)
-        ]
-        self._begin(right)
-        self.steps = [[*self._apply(self.p), self._step(t), self._turn(t)] for t in (0, 1)]
+        m = X.by_row.groups
+        self.rows, self.cols = BlockCut.of(m, k), BlockCut.of(size, k)
+        items = X.by_row.blocks.total, X.by_col.blocks.total
+        # Arrays of one type are parts of one: to ask for memory takes as long as a launch.
+        self.r, self.p, self.q, self.y, *self.pieces = _cut_out(
+            (size, size, size, m, *items), k, right, np.float32
+        )
+        parts = self.cols.parts
+        self.shifts, self.products, self.squares, self.pulls, goals, self.sizes = _cut_out(
+            (parts, parts, parts, self.rows.parts, parts, 3), k, right, np.float64
+        )
+        self.sizes[0] = np.inf
+        turns = self._turn(0), self._turn(1)
+        self._begin(right, goals, turns[0])
+        apply = self._apply(self.p)
+        self.steps = [[*apply, self._step(t), turns[t]] for t in (0, 1)]
 
-    def _begin(self, right: Array) -> None:
+    def _begin(self, right: Array, goals: Array, turn: Callable[[], None]) -> None:
         """The residual at the start, and the first direction."""
-        goals = self.cols.make_sums(right)
         begin: Work = [
             self._prepare("weigh_rows", self.cols, self.mean, self.x, self.shifts),
             *self._apply(self.x),
@@ -95,13 +80,13 @@ class _Descent:
                 "begin_descent", self.cols, right, self.q, self.scale, self.r, self.p,
                 self.squares, goals,
             ),
-            self._turn(0),
+            turn,
         ]  # fmt: skip
         for work in begin:
             work()
-        k = goals.shape[1]
+        parts, k = goals.shape
         self.launch(
-            "add_columns", threads(32 * k), self.cols.parts, np.int32(k), goals, self.sizes[2]
+            "add_columns", threads(32 * k), np.int64(parts), np.int32(k), goals, self.sizes[2]
         )
 
     def _apply(self, p: Array) -> Work:
@@ -112,13 +97,12 @@ class _Descent:
             self._multiply(X.by_row, X.row_data, None, p, row_pieces),
             self._prepare(
                 "gather_rows", self.rows, row_items.first, row_pieces, self.own, self.known,
-                self.there, self.cols.parts, self.shifts, self.y, self.pulls,
+                self.there, np.int64(self.cols.parts), self.shifts, self.y, self.pulls,
             ),
             self._multiply(X.by_col, X.col_data, self.own, self.y, col_pieces),
             self._prepare(
                 "gather_columns", self.cols, col_items.first, col_pieces, self.mean,
-                self.rows.parts, self.pulls, np.float32(self.problem.weight), p, self.q,
-                self.products,
+                np.int64(self.rows.parts), self.pulls, self.weight, p, self.q, self.products,
             ),
         ]  # fmt: skip
 
@@ -138,18 +122,25 @@ class _Descent:
 
     def _step(self, t: int) -> Callable[[], None]:
         return self._prepare(
-            "take_step", self.cols, self.cols.parts, self.products, self.sizes[t], self.scale,
-            self.p, self.q, self.x, self.r, self.squares,
+            "take_step", self.cols, np.int64(self.cols.parts), self.products, self.sizes[t],
+            self.scale, self.p, self.q, self.x, self.r, self.squares,
         )  # fmt: skip
 
     def _turn(self, t: int) -> Callable[[], None]:
         return self._prepare(
-            "change_direction", self.cols, self.cols.parts, self.squares, self.sizes[t],
+            "change_direction", self.cols, np.int64(self.cols.parts), self.squares, self.sizes[t],
             self.scale, self.mean, self.r, self.p, self.sizes[1 - t], self.shifts,
         )  # fmt: skip
 
-    def _prepare(self, name: str, cut: _Cut, *given: Any) -> Callable[[], None]:
-        return self.launch.prepare(name, cut.shape, *cut.sizes, *given, shared=8 * BLOCK_THREADS)
+    def _prepare(self, name: str, cut: BlockCut, *given: Any) -> Callable[[], None]:
+        return self.launch.prepare(name, cut.shape, *cut.sizes, *given, shared=BLOCK_SHARED_BYTES)
+
+
+def _cut_out(lengths: tuple[int, ...], k: int, like: Array, dtype: type) -> list[Array]:
+    """Arrays of so many rows of k numbers."""
+    whole = empty((sum(lengths), k), like, dtype)
+    ends = list(accumulate(lengths))
+    return [whole[end - length : end] for length, end in zip(lengths, ends, strict=True)]
 
 
 def _pad(x: Array) -> Array:

@@ -72,7 +72,7 @@ def sweep(launch: Launcher, cells: Cells, start: Array, ridges: Ridges) -> Solve
         np.int64(0 if shift.ndim == 1 else shift.shape[1]), np.float64(ridges.tau),
         np.float64(ridges.jitter), np.int32(s),
     )  # fmt: skip
-    bias = None if ridges.bias is None else append_zero(ridges.bias.astype(np.float32))
+    bias = None if ridges.bias is None else append_zero(ridges.bias.astype(np.float32, copy=False))
     h = cells.weights if len(cells.weights) else None
     kind = f"{number(cells.values)}, {lines}, {'false' if h is None else 'true'}"
     most = count_items(4, lines)

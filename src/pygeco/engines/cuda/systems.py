@@ -62,7 +62,7 @@ def half_sweep(
     Q = _pad(launch, ridges.partner, blocks, real)
     W = None if ridges.variance is None else _pad(launch, ridges.variance, blocks, real)
     biases = tuple(
-        None if x is None else append_zero(x.astype(real))
+        None if x is None else append_zero(x.astype(real, copy=False))
         for x in (ridges.bias, ridges.bias_variance)
     )
     ridge, noise, background = (

@@ -1,6 +1,7 @@
-// Conjugate gradients for many columns at once, in single precision; see engines/cuda/ridge.py.
+// Conjugate gradients for many columns at once, in single precision; see engines/cuda/ridge.py. And sums of
+// rows.
 //
-// Arrays have k columns, a multiple of four. A block takes `length` rows of up to 64 columns, those of
+// Arrays have k columns; of conjugate gradients a multiple of four. A block takes `length` rows of up to 64 columns, those of
 // blockIdx.y: its threads share out the rows of each column. It leaves sums of its own, sums[p, c] of part p,
 // and each block of a later kernel adds up all parts, in the same order.
 
@@ -30,10 +31,10 @@ __device__ __forceinline__ double sum_block(const Share& own, double x) {
     return total;
 }
 
-__device__ __forceinline__ double sum_parts(const Share& own, i64 parts, int k, const double* sums) {
+__device__ __forceinline__ double sum_parts(const Share& own, i64 parts, int k, const double* sums, int c) {
     double total = 0;
     if (own.row < own.rows)
-        for (i64 p = own.row; p < parts; p += own.rows) total += sums[p * k + own.c];
+        for (i64 p = own.row; p < parts; p += own.rows) total += sums[p * k + c];
     return sum_block(own, total);
 }
 
@@ -91,7 +92,7 @@ __global__ void gather_rows(i64 size, int k, i64 length, const i64* __restrict__
                             const float* __restrict__ pull, const float* __restrict__ there, i64 parts,
                             const double* __restrict__ shifts, float* Y, double* sums) {
     const Share own = find_share(size, k, length);
-    const double shift = sum_parts(own, parts, k, shifts);
+    const double shift = sum_parts(own, parts, k, shifts, own.c);
     double total = 0;
     FOR_SHARED_ROWS(own) {
         double piece = 0;
@@ -109,7 +110,7 @@ __global__ void gather_columns(i64 size, int k, i64 length, const i64* __restric
                                const double* __restrict__ shifts, float weight, const float* __restrict__ P, float* Q,
                                double* sums) {
     const Share own = find_share(size, k, length);
-    const double shift = sum_parts(own, parts, k, shifts);
+    const double shift = sum_parts(own, parts, k, shifts, own.c);
     double total = 0;
     FOR_SHARED_ROWS(own) {
         double piece = 0;
@@ -143,7 +144,7 @@ __global__ void take_step(i64 size, int k, i64 length, i64 parts, const double* 
                           const double* __restrict__ before, const float* __restrict__ scale,
                           const float* __restrict__ P, const float* __restrict__ Q, float* X, float* R, double* sums) {
     const Share own = find_share(size, k, length);
-    const double product = sum_parts(own, parts, k, products);
+    const double product = sum_parts(own, parts, k, products, own.c);
     const float step = (float)(before[own.c] / (product > 1e-30 ? product : 1e-30));
     double total = 0;
     FOR_SHARED_ROWS(own) {
@@ -161,7 +162,7 @@ __global__ void change_direction(i64 size, int k, i64 length, i64 parts, const d
                                  const float* __restrict__ weights, const float* __restrict__ R, float* P,
                                  double* after, double* sums) {
     const Share own = find_share(size, k, length);
-    const double square = sum_parts(own, parts, k, squares), last = before[own.c];
+    const double square = sum_parts(own, parts, k, squares, own.c), last = before[own.c];
     if (blockIdx.x == 0 && own.row == 0) after[own.c] = square;
     const float ratio = (float)(square / (last > 1e-30 ? last : 1e-30));
     double total = 0;
@@ -171,4 +172,24 @@ __global__ void change_direction(i64 size, int k, i64 length, i64 parts, const d
         total += (double)(weights[i] * p);
     }
     write_sum(own, k, total, sums);
+}
+
+// The sums of the rows (x_i, b_i, 1) that count, k numbers each.
+__global__ void sum_rows(i64 size, int k, i64 length, const float* __restrict__ factor,
+                         const float* __restrict__ bias, const bool* __restrict__ some, double* sums) {
+    const Share own = find_share(size, k, length);
+    const int s = k - 2;
+    double total = 0;
+    for (i64 i = own.begin + own.row; i < own.end; i += own.rows)
+        if (some[i]) total += own.c < s ? factor[i * s + own.c] : own.c == s ? bias[i] : 1.0f;
+    write_sum(own, k, total, sums);
+}
+
+// out = (x_i, b_i), k numbers each, less the mean by those sums.
+__global__ void center_rows(i64 size, int k, i64 length, const float* __restrict__ factor,
+                            const float* __restrict__ bias, i64 parts, const double* __restrict__ sums, float* out) {
+    const Share own = find_share(size, k, length);
+    const double total = sum_parts(own, parts, k + 1, sums, own.c), count = sum_parts(own, parts, k + 1, sums, k);
+    const float mean = (float)(total / (count > 1 ? count : 1));
+    FOR_SHARED_ROWS(own) out[at] = (own.c < k - 1 ? factor[i * (k - 1) + own.c] : bias[i]) - mean;
 }
