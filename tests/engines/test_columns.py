@@ -6,7 +6,7 @@ from scipy.special import ndtri
 from scipy.stats import kstest
 
 from cuda_on_cpu import emulated_engine
-from pygeco.engines.columns import PLAIN, Rows, steps_of
+from pygeco.engines.columns import PLAIN, Rows, is_squarable, steps_of
 from pygeco.engines.cpu import columns, noise_kernels
 from pygeco.engines.cpu.columns import STEPS
 from pygeco.engines.cuda.columns import CudaColumnSteps, add_long_rows
@@ -143,11 +143,23 @@ def test_leaving_a_span(steps, size, k, dtype) -> None:
     wide, exact = Q.astype(float), x.astype(float)
     rest = exact - (wide @ exact) @ wide
     rounding = np.finfo(dtype).eps * np.sqrt(size) * np.linalg.norm(exact)
-    np.testing.assert_allclose(found, rest - (wide @ rest) @ wide, atol=4 * rounding)
+    wanted = rest - (wide @ rest) @ wide
+    left = np.sqrt(squares.left)
+    np.testing.assert_allclose(left, np.linalg.norm(wanted), atol=4 * rounding)
+    if left > 0:
+        np.testing.assert_allclose(left * found, wanted, atol=4 * rounding)
     np.testing.assert_allclose(squares.before, exact @ exact, rtol=100 * np.finfo(dtype).eps)
     np.testing.assert_allclose(squares.after**0.5, np.linalg.norm(rest), atol=4 * rounding)
     assert squares.again**0.5 <= 4 * rounding
     np.testing.assert_array_equal(x, given)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-160, 1e160])
+def test_norms_without_squares_are_left_to_others(steps, scale) -> None:
+    Q, x = np.eye(2, 300), scale * np.random.default_rng(0).standard_normal(300)
+    found, squares = steps.leave_span(Q, x)
+    np.testing.assert_allclose(found[2:], x[2:], rtol=1e-12)
+    assert not is_squarable(np.sqrt(squares.left))
 
 
 # The answers of the authors of Threefry (Random123, kat_vectors): key, place, words.

@@ -8,10 +8,9 @@ import numpy as np
 
 from pygeco.arrays.kinds import HOST, Array, on, once
 from pygeco.arrays.operators import Operator
-from pygeco.engines.columns import device_steps_of
+from pygeco.engines.columns import device_steps_of, is_squarable
 
 SEARCH_ROUNDING = 1e-12  # what the arithmetic of a search may lose of σ₁
-MIN_SQUARABLE_NORM = 1e-140  # norms between this and its inverse have squares in range
 FIRST_CAPACITY = 16  # vectors of a basis for which there is room at first
 MIN_RESIDUAL_SHARE = 1e-14  # the share of a vector below which what is left of it is rounding
 MIN_SQUARE_SHARE = 1e-13  # the same for its square, found as a difference
@@ -104,11 +103,12 @@ class Basis:
         if not self.size:
             return unit(x)
         Q = self.memory[: self.size]
-        y, (square, rest, lost) = device_steps_of(x).leave_span(Q, x)
-        before = math.sqrt(square)
-        before = before if _plain(before) else norm(x)  # which finds sizes that have no squares
-        size = math.sqrt(max(0.0, rest - lost)) if rest < math.inf else math.inf
-        y, size = (y / size, size) if _plain(size) else unit(y)
+        y, squares = device_steps_of(x).leave_span(Q, x)
+        before, size = math.sqrt(squares.before), math.sqrt(squares.left)
+        if not is_squarable(before):
+            before = norm(x)
+        if not is_squarable(size):
+            y, size = unit(y)
         return (y, size) if size > MIN_RESIDUAL_SHARE * before else (y, 0.0)
 
     def combined(self, weights: Array) -> Array:
@@ -119,21 +119,16 @@ def norm(x: Array) -> float:
     """‖x‖, without overflow or underflow."""
     with np.errstate(over="ignore"):
         size = math.sqrt(float(x @ x))
-    if _plain(size):
+    if is_squarable(size):
         return size
     top = float(np.max(np.abs(x))) if len(x) else 0.0
     return top * math.sqrt(float((x / top) @ (x / top))) if 0.0 < top < math.inf else top
 
 
-def _plain(size: float) -> bool:
-    """Whether a vector of this norm can be squared."""
-    return MIN_SQUARABLE_NORM < size < 1 / MIN_SQUARABLE_NORM
-
-
 def unit(x: Array) -> tuple[Array, float]:
     """X / ‖x‖ and ‖x‖, without overflow or underflow; a zero vector stays zero."""
     size = norm(x)
-    if _plain(size):
+    if is_squarable(size):
         return x / size, size
     if not size > 0.0:
         return x, 0.0

@@ -77,16 +77,22 @@ def _cholesky_qr(X: Array) -> tuple[Array, Array] | None:
         if found is None:
             return None
         unit, step = found
-        Q, R = times(Q, np.linalg.inv(step).astype(X.dtype)), step @ R
+        inverse, _ = scipy.linalg.lapack.dtrtri(step)
+        Q, R = times(Q, inverse.astype(X.dtype)), step @ R
         if _is_easy(unit, step):
             break
     return Q, R
 
 
 def _is_easy(unit: Array, step: Array) -> bool:
-    """Whether the condition of a Gram of unit columns is below `EASY`: its least eigenvalue is at
-    most the least squared pivot, its largest at least one, which often says it at once.
+    """Whether the condition of a Gram of unit columns is below `EASY`.
+
+    Its eigenvalues are no further from one than it is from the identity; the least is at most the
+    least squared pivot, the largest at least one: which often says it at once.
     """
+    rest = float(np.linalg.norm(unit - np.eye(len(unit))))
+    if 1 + rest < EASY * (1 - rest):
+        return True
     pivots = np.diag(step) / np.linalg.norm(step, axis=0)
     if not pivots.min() ** 2 * EASY > 1:
         return False

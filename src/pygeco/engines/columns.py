@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,13 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import distant, foreign, host, inner, on, ones, zeros
 from pygeco.arrays.low_rank import Array
+
+MIN_SQUARABLE_NORM = 1e-140  # norms between this and its inverse have squares in range
+
+
+def is_squarable(size: float) -> bool:
+    """Whether a vector of this norm can be squared."""
+    return MIN_SQUARABLE_NORM < size < 1 / MIN_SQUARABLE_NORM
 
 
 class Rows(NamedTuple):
@@ -40,6 +48,11 @@ class Squares(NamedTuple):
     before: float
     after: float
     again: float
+
+    @property
+    def left(self) -> float:
+        """‖y − Qᵀ Q y‖²."""
+        return max(0.0, self.after - self.again) if self.after < math.inf else math.inf
 
 
 class ColumnSteps:
@@ -89,12 +102,17 @@ class ColumnSteps:
         return np.column_stack([X, *more])
 
     def leave_span(self, Q: Array, x: Array) -> tuple[Array, Squares]:
-        """X less its part in the span of the orthonormal rows of Q, taken twice."""
+        """X less its part in the span of the orthonormal rows of Q, taken twice, and divided by its
+        norm, where that is squarable.
+        """
         y: Array = x - (Q @ x) @ Q
         part = Q @ y
         with np.errstate(over="ignore"):
-            squares = x @ x, y @ y, part @ part  # all on their way before the first is waited for
-            return y - part @ Q, Squares(*map(float, squares))
+            products = x @ x, y @ y, part @ part  # all on their way before the first is waited for
+            squares = Squares(*map(float, products))
+        y = y - part @ Q
+        size = math.sqrt(squares.left)
+        return y / size if is_squarable(size) else y, squares
 
     def draw_normals(self, key: int, shape: tuple[int, int], like: Array) -> Array:
         """The first normal numbers of a key of 64 bits, the same ones for arrays of any kind."""

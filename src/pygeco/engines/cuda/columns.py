@@ -11,12 +11,19 @@ import numpy as np
 
 from pygeco.arrays.kinds import contiguous, empty, host, on
 from pygeco.arrays.low_rank import Array
-from pygeco.engines.columns import ColumnSteps, Moments, Rows, Squares, split_key
+from pygeco.engines.columns import (
+    MIN_SQUARABLE_NORM,
+    ColumnSteps,
+    Moments,
+    Rows,
+    Squares,
+    split_key,
+)
 from pygeco.engines.cuda.launch import Launcher, Shape, threads
 
 PART_ROWS = 32  # that a warp takes; each part has sums of its own
 # Numbers of a vector that a warp takes at least, and parts of a vector at most.
-MIN_SPAN_NUMBERS, MAX_SPAN_PARTS = 128, 1024
+MIN_SPAN_NUMBERS, MAX_SPAN_PARTS = 128, 2048
 # Rows that a block takes at least, and blocks at most; threads that share its columns.
 MIN_BLOCK_ROWS, MAX_BLOCKS = 32, 512
 BLOCK_THREADS, BLOCK_COLUMNS = 256, 64
@@ -99,7 +106,8 @@ class CudaColumnSteps(ColumnSteps):
         self._add_columns(partial, sums[0])
         self.launch("subtract_projection", shape, *own, *rest, sums[0], y, partial)
         self._add_columns(partial, sums[1])
-        self.launch("subtract_again", threads(size), *own, Q, sums[1], y)
+        low, high = np.float64(MIN_SQUARABLE_NORM**2), np.float64(MIN_SQUARABLE_NORM**-2)
+        self.launch("subtract_again", threads(size), *own, Q, sums[1], low, high, y)
         before, again = host(sums)
         return y, Squares(before[k], again[k], float(again[:k] @ again[:k]))
 

@@ -3,25 +3,32 @@
 // A warp takes `length` numbers of the vector. sums[p, j] is what its part p adds to <Q_j, x>, and
 // sums[p, k] what it adds to <x, x>.
 
-__device__ __forceinline__ double multiply_part(i64 begin, i64 end, const double* x, const double* y) {
-    double total = 0;
-#pragma unroll 4
-    for (i64 i = begin + LANE; i < end; i += WARP) total += x[i] * y[i];
-    return warp_sum(total);
-}
-
+// Four products at a time: so many loads hide their latency.
 __device__ __forceinline__ void project_part(i64 part, i64 begin, i64 end, i64 size, int k, const double* Q,
                                              const double* x, double* sums) {
-    for (int j = 0; j <= k; ++j) {
-        const double total = multiply_part(begin, end, j < k ? Q + j * size : x, x);
-        if (LANE == 0) sums[part * (k + 1) + j] = total;
+    for (int j = 0; j <= k; j += 4) {
+        const double* rows[4];
+        double total[4] = {};
+#pragma unroll
+        for (int t = 0; t < 4; ++t) rows[t] = j + t < k ? Q + (j + t) * size : x;
+#pragma unroll 2
+        for (i64 i = begin + LANE; i < end; i += WARP) {
+            const double own = x[i];
+#pragma unroll
+            for (int t = 0; t < 4; ++t) total[t] += rows[t][i] * own;
+        }
+#pragma unroll
+        for (int t = 0; t < 4; ++t) {
+            total[t] = warp_sum(total[t]);
+            if (LANE == 0 && j + t <= k) sums[part * (k + 1) + j + t] = total[t];
+        }
     }
 }
 
 // x_i less the sum of c_j Q_ji.
 __device__ __forceinline__ double subtract_rows(i64 i, i64 size, int k, const double* Q, const double* c, double x) {
     double total = 0;
-#pragma unroll 4
+#pragma unroll 8
     for (int j = 0; j < k; ++j) total += c[j] * Q[j * size + i];
     return x - total;
 }
@@ -44,8 +51,14 @@ __global__ void subtract_projection(i64 size, int k, i64 length, const double* _
     project_part(part, begin, end, size, k, Q, y, sums);
 }
 
-// y -= c Q. A thread a number.
-__global__ void subtract_again(i64 size, int k, const double* __restrict__ Q, const double* __restrict__ c, double* y) {
+// (y - c Q) / size with size^2 = c_k - |c|^2, where that is between low and high; else undivided. A thread a
+// number.
+__global__ void subtract_again(i64 size, int k, const double* __restrict__ Q, const double* __restrict__ c, double low,
+                               double high, double* y) {
     const i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < size) y[i] = subtract_rows(i, size, k, Q, c, y[i]);
+    if (i >= size) return;
+    double square = c[k];
+    for (int j = 0; j < k; ++j) square -= c[j] * c[j];
+    const double rest = subtract_rows(i, size, k, Q, c, y[i]);
+    y[i] = square > low && square < high ? rest / sqrt(square) : rest;
 }
