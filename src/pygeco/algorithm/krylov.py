@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from pygeco.arrays.kinds import HOST, Array, on, once
+from pygeco.arrays.kinds import HOST, Array, foreign, on, once
 from pygeco.arrays.operators import Operator
 from pygeco.engines.columns import device_steps_of, is_squarable
 
@@ -23,17 +23,21 @@ class InTurn:
 
     def __init__(self, G: Operator, V: Basis, most: int) -> None:
         self.G, self.V, self.U = G, V, Basis(most)
+        self.ahead: Array | None = None
 
     def next(self) -> tuple[float, float]:
         """α_j and β_j; zeros where G v_j is in the span of the earlier p."""
-        p, alpha = self.U.residual(self.G.matvec(self.V.last))
+        product = self.G.matvec(self.V.last) if self.ahead is None else self.ahead
+        p, alpha = self.U.residual(product)
         self.passes += 1
         if alpha == 0.0:
             return 0.0, 0.0
         self.passes += 1
         w, beta = self.V.residual(self.G.rmatvec(p))
-        self.U.append(p)
         self.V.append(w)
+        # A device goes on while the host looks at the numbers.
+        self.ahead = self.G.matvec(w) if foreign(w) else None
+        self.U.append(p)
         return alpha, beta
 
     def left(self, weights: Array) -> Array:

@@ -33,8 +33,8 @@ class Gaussian(NamedTuple):
     """The prior of one side's vectors: precision (s + 1, s + 1) and centre, the offset last.
 
     Both are on the host. `some` says which rows have data. `effects` are what attributes add to the
-    centre; `centers` (m, s + 1) then are those of the rows, while these are fitted. `cold` is the
-    prior of rows that have attributes and no cells.
+    centre; `centers` (m, s + 1) then are those of the rows, and `squares` the BᵀB of the effects,
+    while these are fitted. `cold` is the prior of rows that have attributes and no cells.
     """
 
     precision: Array
@@ -44,9 +44,10 @@ class Gaussian(NamedTuple):
     effects: tuple[Effect, ...] = ()
     centers: Array | None = None
     cold: Gaussian | None = None
+    squares: tuple[Array, ...] = ()
 
     def on_host(self) -> tuple[str, ...]:
-        return "precision", "centre"
+        return "precision", "centre", "squares"
 
     @property
     def about(self) -> Array:
@@ -89,6 +90,7 @@ class Gaussian(NamedTuple):
             centre=centre,
             effects=effects,
             centers=on(centre.astype(FLOAT), moves) + moves,
+            squares=squares,
         )
 
     def _shrink(self, found: Moments, more: Array | float = 0.0) -> tuple[Array, Array]:
@@ -126,19 +128,17 @@ class Gaussian(NamedTuple):
         """
         rows = Rows(side.factor, side.bias, UNKNOWN, UNKNOWN, self.some)
         steps = steps_of(side.bias)
-        effects, more, moves = self.effects, 0, None
+        effects, more, moves, squares = self.effects, 0, None, self.squares
         offset: Array | float = 0.0  # that the moves have in them
-        squares: tuple[Array, ...] = ()
         pulls: Array | float = 0.0
         if groups:
-            if renews or self.centers is None:
+            if renews or self.centers is None or not squares:
                 T = steps.center_rows(rows, self.centre)
                 effects = draw_effects(groups, effects, T, self.precision, self.there(T), rng)
-                moves = center_rows(groups, effects)
+                moves, squares = center_rows(groups, effects), square_effects(effects)
             else:
                 moves, offset = self.centers, self.centre
             more = sum(group.size for group in groups)
-            squares = square_effects(effects)
             pulls = sum_pulls(effects, squares)
         found = steps.measure_rows(rows._replace(less=moves), self.centre - offset)
         found = found._replace(mean=found.mean + offset)
@@ -149,6 +149,7 @@ class Gaussian(NamedTuple):
         return prior._replace(
             effects=draw_weights(effects, squares, precision, self.unknowns, rng),
             centers=on((centre - offset).astype(FLOAT), moves) + moves,
+            squares=squares,
         )
 
     def _draw_moments(
@@ -189,6 +190,7 @@ class Gaussian(NamedTuple):
             centre=centre[order],
             effects=tuple(e.add_components(len(variances)) for e in self.effects),
             centers=None,
+            squares=(),
         )
 
 

@@ -1,4 +1,4 @@
-"""A ridge on centered cells by conjugate gradients on the GPU: six launches and a fetch a step.
+"""A ridge on centered cells by conjugate gradients on the GPU: six launches a step, few fetches.
 
 Launches are prepared once: all steps work on the same arrays, which have whole fours of columns.
 """
@@ -18,6 +18,7 @@ from pygeco.engines.cuda.launch import Launcher, threads
 from pygeco.engines.cuda.work_items import WorkItems
 from pygeco.engines.values import Cells, CenteredCells, RidgeProblem
 
+STEPS_A_FETCH = 2  # of sizes: what is launched after the goal is reached changes nothing
 MAX_LANES = 16  # of four columns each, that share a cell
 
 Work = list[Callable[[], None]]
@@ -30,13 +31,14 @@ def solve_ridge(launch: Launcher, X: CenteredCells, problem: RidgeProblem) -> Ar
         return problem.right / np.float32(problem.weight)
     descent = _Descent(launch, X, problem)
     now = 1
-    for _ in range(problem.max_iter):
+    for first in range(0, problem.max_iter, STEPS_A_FETCH):
         sizes = host(descent.sizes)
-        if np.all(sizes[now] <= problem.tolerance**2 * sizes[2]):
+        if np.all(sizes[now] <= descent.share * sizes[2]):
             break
-        for work in descent.steps[now]:
-            work()
-        now = 1 - now
+        for _ in range(min(STEPS_A_FETCH, problem.max_iter - first)):
+            for work in descent.steps[now]:
+                work()
+            now = 1 - now
     return contiguous(descent.x[:, :columns])
 
 
@@ -47,7 +49,8 @@ class _Descent:
     """
 
     def __init__(self, launch: Launcher, X: CenteredCells, problem: RidgeProblem) -> None:
-        self.launch, self.X, self.weight = launch, X, np.float32(problem.weight)
+        self.launch, self.X = launch, X
+        self.weight, self.share = np.float32(problem.weight), np.float64(problem.tolerance**2)
         right, self.x = (_pad(given) for given in (problem.right, problem.start))
         size, k = right.shape
         self.scale, self.there, self.mean, self.own, self.known = (
@@ -80,7 +83,6 @@ class _Descent:
                 "begin_descent", self.cols, right, self.q, self.scale, self.r, self.p,
                 self.squares, goals,
             ),
-            turn,
         ]  # fmt: skip
         for work in begin:
             work()
@@ -88,6 +90,7 @@ class _Descent:
         self.launch(
             "add_columns", threads(32 * k), np.int64(parts), np.int32(k), goals, self.sizes[2]
         )
+        turn()
 
     def _apply(self, p: Array) -> Work:
         """Q = (XᵀDX + weight) P."""
@@ -123,13 +126,14 @@ class _Descent:
     def _step(self, t: int) -> Callable[[], None]:
         return self._prepare(
             "take_step", self.cols, np.int64(self.cols.parts), self.products, self.sizes[t],
-            self.scale, self.p, self.q, self.x, self.r, self.squares,
+            self.sizes[2], self.share, self.scale, self.p, self.q, self.x, self.r, self.squares,
         )  # fmt: skip
 
     def _turn(self, t: int) -> Callable[[], None]:
         return self._prepare(
             "change_direction", self.cols, np.int64(self.cols.parts), self.squares, self.sizes[t],
-            self.scale, self.mean, self.r, self.p, self.sizes[1 - t], self.shifts,
+            self.sizes[2], self.share, self.scale, self.mean, self.r, self.p, self.sizes[1 - t],
+            self.shifts,
         )  # fmt: skip
 
     def _prepare(self, name: str, cut: BlockCut, *given: Any) -> Callable[[], None]:

@@ -139,10 +139,20 @@ __global__ void begin_descent(i64 size, int k, i64 length, const float* __restri
     write_sum(own, k, whole, goals);
 }
 
+// Whether no column has more than this share of its goal. A step after that changes nothing: so the host may
+// ask once for several steps.
+__device__ __forceinline__ bool is_done(int k, const double* sizes, const double* goals, double share) {
+    for (int c = 0; c < k; ++c)
+        if (!(sizes[c] <= share * goals[c])) return false;
+    return true;
+}
+
 // X += l P and R -= l Q with l = before / (sum of products in parts); the sums are of scale R R.
 __global__ void take_step(i64 size, int k, i64 length, i64 parts, const double* __restrict__ products,
-                          const double* __restrict__ before, const float* __restrict__ scale,
-                          const float* __restrict__ P, const float* __restrict__ Q, float* X, float* R, double* sums) {
+                          const double* __restrict__ before, const double* __restrict__ goals, double share,
+                          const float* __restrict__ scale, const float* __restrict__ P, const float* __restrict__ Q,
+                          float* X, float* R, double* sums) {
+    if (is_done(k, before, goals, share)) return;
     const Share own = find_share(size, k, length);
     const double product = sum_parts(own, parts, k, products, own.c);
     const float step = (float)(before[own.c] / (product > 1e-30 ? product : 1e-30));
@@ -158,11 +168,16 @@ __global__ void take_step(i64 size, int k, i64 length, i64 parts, const double* 
 
 // after = sum of squares in parts, and P = scale R + after / before P; the sums are of weights P.
 __global__ void change_direction(i64 size, int k, i64 length, i64 parts, const double* __restrict__ squares,
-                                 const double* __restrict__ before, const float* __restrict__ scale,
-                                 const float* __restrict__ weights, const float* __restrict__ R, float* P,
-                                 double* after, double* sums) {
+                                 const double* __restrict__ before, const double* __restrict__ goals, double share,
+                                 const float* __restrict__ scale, const float* __restrict__ weights,
+                                 const float* __restrict__ R, float* P, double* after, double* sums) {
     const Share own = find_share(size, k, length);
-    const double square = sum_parts(own, parts, k, squares, own.c), last = before[own.c];
+    const double last = before[own.c];
+    if (is_done(k, before, goals, share)) {
+        if (blockIdx.x == 0 && own.row == 0) after[own.c] = last;
+        return;
+    }
+    const double square = sum_parts(own, parts, k, squares, own.c);
     if (blockIdx.x == 0 && own.row == 0) after[own.c] = square;
     const float ratio = (float)(square / (last > 1e-30 ? last : 1e-30));
     double total = 0;
