@@ -230,7 +230,7 @@ def movielens() -> dict[str, Any] | None:
     show("MovieLens-1M, default fit", values[0], f"0.3 s; CPU: {values[1]}")
     for pattern in ("auto", False):
         sampled = MatrixCompletion(posterior=60, pattern=pattern, random_state=0, engine="cuda")
-        seconds = timed(lambda sampled=sampled: sampled.fit(train), 1)
+        seconds = timed(lambda sampled=sampled: sampled.fit(train))
         found[f"posterior, pattern={pattern}"] = {"seconds": seconds, "test": -sampled.score(test)}
         value = f"{seconds:.2f} s, RMSE {-sampled.score(test):.5f}"
         show(f"MovieLens-1M, posterior=60, pattern={pattern}", value, "1 s")

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pygeco.arrays.linalg import LARGE, find_inverse_root, qr, solve_triangle
+from pygeco.arrays.linalg import LARGE, find_inverse_root, mirror_lower, qr, solve_triangle
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -50,3 +50,9 @@ def test_the_root_of_an_inverse(size) -> None:
     np.testing.assert_allclose(solve_triangle(L, x), np.linalg.solve(L.T, x), rtol=1e-8)
     with pytest.raises(np.linalg.LinAlgError):
         find_inverse_root(-M)
+
+
+@pytest.mark.parametrize("size", [0, 1, 5])
+def test_a_lower_triangle_mirrored(size) -> None:
+    M = np.random.default_rng(size).standard_normal((size, size))
+    np.testing.assert_array_equal(mirror_lower(M), np.tril(M) + np.tril(M, -1).T)

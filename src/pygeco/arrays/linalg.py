@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import scipy  # its parts are imported when used
+from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import Array, foreign, host, inner, parts, scaled, times
 
@@ -41,6 +44,17 @@ def find_inverse_root(M: Array) -> Array:
     turned = np.linalg.cholesky(M[::-1, ::-1])
     inverse, _ = scipy.linalg.lapack.dtrtri(turned, lower=1)
     return np.ascontiguousarray(inverse.T[::-1, ::-1])
+
+
+def mirror_lower(M: Array) -> Array:
+    """The symmetric matrix with the lower triangle of a small M of the host."""
+    return np.where(mark_lower(len(M)), M, M.T)
+
+
+@lru_cache(maxsize=64)
+def mark_lower(size: int) -> NDArray[np.bool_]:
+    """True in the lower triangle, with the diagonal. Made once: as long a work as small algebra."""
+    return np.tri(size, dtype=bool)
 
 
 def solve_triangle(L: Array, x: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import on
-from pygeco.arrays.linalg import find_inverse_root, solve_triangle
+from pygeco.arrays.linalg import find_inverse_root, mark_lower, solve_triangle
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.effects import (
     Effect,
@@ -169,7 +169,7 @@ class Gaussian(NamedTuple):
             scatter[-1, -1] = 1e-10
         # Bartlett: L A Aᵀ Lᵀ with L Lᵀ the scale, A lower triangular, χ on the diagonal.
         L = find_inverse_root(scatter)
-        A = np.tril(rng.standard_normal((d, d)), -1)
+        A = np.where(mark_lower(d), rng.standard_normal((d, d)), 0.0)
         A[range(d), range(d)] = np.sqrt(rng.chisquare(count + more + d - np.arange(d)))
         root = L @ A
         centre = centre + solve_triangle(root, rng.standard_normal(d)) / np.sqrt(count)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from pygeco.arrays.kinds import contiguous, empty, host, on
+from pygeco.arrays.linalg import mirror_lower
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cuda.launch import Launcher, number, threads
 from pygeco.engines.cuda.work_items import (
@@ -63,9 +64,8 @@ def sweep(launch: Launcher, cells: Cells, start: Array, ridges: Ridges) -> Solve
     items, s = cells.blocks, start.shape[1]
     lines = -(-s // 8)
     Q, out = arrange(launch, ridges.partner, lines), start.copy()
-    lower = np.tril(ridges.prior)
     prior = np.zeros((8 * lines, 8 * lines), np.float32)
-    prior[:s, :s] = lower + np.tril(lower, -1).T
+    prior[:s, :s] = mirror_lower(ridges.prior)
     shift = on(ridges.shift, Q, np.float32)
     ridge = (
         None if ridges.ridge is None else contiguous(ridges.ridge, np.float32), on(prior, Q), shift,

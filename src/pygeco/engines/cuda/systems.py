@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pygeco.arrays.kinds import contiguous, empty, on, zeros
+from pygeco.arrays.linalg import mirror_lower
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cuda import single
 from pygeco.engines.cuda.launch import Launcher, number, threads
@@ -70,8 +71,7 @@ def half_sweep(
         for x in (ridges.ridge, ridges.noise, ridges.background)
     )
     spectrum = None if ridges.spectrum is None else on(ridges.spectrum, Q, real)
-    lower = np.tril(ridges.prior)
-    prior = on(lower + np.tril(lower, -1).T, Q, real)
+    prior = on(mirror_lower(ridges.prior), Q, real)
     shift = on(ridges.shift, Q, real)
     stride = np.int64(0 if shift.ndim == 1 else shift.shape[1])
     out, uncertainty = start.copy(), empty(len(start), start)
