@@ -6,6 +6,7 @@ import ctypes
 import shutil
 import subprocess
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -38,7 +39,16 @@ GRAMS = [
 ]  # fmt: skip
 # Compiled one by one, these take five times as long as those of a line in one library.
 TOGETHER = [
-    ["add_columns", "add_multiple", "descend", "measure", "normals", "stack_rows", "turn"],
+    [
+        "add_columns", "add_long_rows", "add_multiple", "append_columns", "descend", "measure",
+        "normals", "project", "reflect", "stack_rows", "subtract_again", "subtract_projection",
+        "turn",
+    ],
+    [
+        "begin_descent", "center_rows", "change_direction", "gather_columns", "gather_rows",
+        "sum_rows", "take_step", "weigh_rows",
+        *(f"multiply_fours<{lanes}>" for lanes in (1, 2, 4, 8, 16)),
+    ],
     [
         *GRAMS, "add_ranges", "matmat<float, double, 1>", "huber<float, short>",
         "huber<float, unsigned char>", "medians<float, unsigned char>",
@@ -63,6 +73,9 @@ class CpuLauncher:
 
     def check_room(self, cells, bytes_a_value):
         pass
+
+    def prepare(self, *given, shared=0):
+        return partial(self, *given, shared=shared)
 
     def __call__(self, name, shape, *arguments, shared=0):
         if name not in self.kernels:

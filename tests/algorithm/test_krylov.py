@@ -9,8 +9,9 @@ from pygeco.algorithm.krylov import (
     AtOnce,
     Basis,
     InTurn,
-    bound_sigma,
+    SigmaBound,
     find_leading_triplet,
+    find_leading_value,
     norm,
     unit,
 )
@@ -55,7 +56,8 @@ def test_the_bound_is_where_no_polynomial_is_smaller(steps, c) -> None:
     search = InTurn(Matrix(np.diag(s)), V, 8)
     alphas, betas = zip(*(search.next() for _ in range(steps)), strict=True)
     theta = find_leading_triplet(list(alphas), list(betas))[1]
-    found = bound_sigma(list(alphas), list(betas), theta, np.log(c))
+    bound = SigmaBound(list(alphas), list(betas), theta, np.log(c))
+    found = bound.find()
 
     def smallest(sigma):
         powers = np.vander(s**2, steps + 1)
@@ -65,6 +67,11 @@ def test_the_bound_is_where_no_polynomial_is_smaller(steps, c) -> None:
 
     assert found > theta
     np.testing.assert_allclose(smallest(found), c, rtol=1e-4)
+    np.testing.assert_allclose(find_leading_value(list(alphas), list(betas)), theta, rtol=1e-12)
+    reached = 1 - theta / found  # the τ that is proved
+    assert bound.is_proved(1.001 * reached)
+    assert not bound.is_proved(0.999 * reached)
+    assert not bound.is_proved(0.0)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-9, 1e9])

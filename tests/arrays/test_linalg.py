@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from pygeco.arrays.linalg import LARGE, qr
+from pygeco.arrays.linalg import LARGE, find_inverse_root, mirror_lower, qr, solve_triangle
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -34,3 +34,25 @@ def test_a_small_qr_and_one_without_columns() -> None:
     Q, R = qr(np.zeros((LARGE, 0)))
     assert Q.shape == (LARGE, 0)
     assert R.shape == (0, 0)
+
+
+@pytest.mark.parametrize("size", [1, 2, 41])
+def test_the_root_of_an_inverse(size) -> None:
+    rng = np.random.default_rng(size)
+    X = rng.standard_normal((3 * size, size)) * np.geomspace(1e-3, 1e3, size)
+    M = X.T @ X
+    given = M.copy()
+    L = find_inverse_root(M)
+    wanted = np.linalg.cholesky(np.linalg.inv(M))
+    np.testing.assert_allclose(L, wanted, rtol=1e-7, atol=1e-9 * np.abs(wanted).max())
+    np.testing.assert_array_equal(M, given)
+    x = rng.standard_normal(size)
+    np.testing.assert_allclose(solve_triangle(L, x), np.linalg.solve(L.T, x), rtol=1e-8)
+    with pytest.raises(np.linalg.LinAlgError):
+        find_inverse_root(-M)
+
+
+@pytest.mark.parametrize("size", [0, 1, 5])
+def test_a_lower_triangle_mirrored(size) -> None:
+    M = np.random.default_rng(size).standard_normal((size, size))
+    np.testing.assert_array_equal(mirror_lower(M), np.tril(M) + np.tril(M, -1).T)

@@ -11,6 +11,7 @@ from pygeco.bayes.effects import (
     draw_effects,
     draw_weights,
     solve_effects,
+    square_effects,
     start_effects,
     state_doubts,
     weigh_effects,
@@ -56,7 +57,8 @@ def test_a_weight_is_the_degrees_over_the_size_of_the_effect(problem):
     _, groups, T, there = problem
     effects = solve_long(groups, start_effects(groups, 4), T, there)
     P = np.diag([1.0, 2.0, 3.0, 4.0])
-    for old, new in zip(effects, weigh_effects(groups, effects, P, 4), strict=True):
+    weighed = weigh_effects(groups, effects, square_effects(effects), P, 4)
+    for old, new in zip(effects, weighed, strict=True):
         B = old.coefficients.astype(float)
         assert new.weight == pytest.approx(4 * old.degrees / np.trace(P @ B.T @ B), rel=1e-6)
 
@@ -71,7 +73,8 @@ def test_an_attribute_s_unit_does_not_matter(problem):
     for some in (groups, scaled):
         effects = start_effects(some, 4)
         for _ in range(5):
-            effects = weigh_effects(some, solve_effects(some, effects, T, there), np.eye(4), 4)
+            effects = solve_effects(some, effects, T, there)
+            effects = weigh_effects(some, effects, square_effects(effects), np.eye(4), 4)
         found.append(center_rows(some, effects))
     np.testing.assert_allclose(found[0], found[1], atol=2e-3)
 
@@ -81,12 +84,13 @@ def test_draws_have_the_mean_and_covariance_of_the_posterior(problem):
     rng = np.random.default_rng(3)
     A = rng.standard_normal((4, 6))
     covariance = A @ A.T / 6
+    precision = np.linalg.inv(covariance)
     start = start_effects(groups, 4)
     weights = np.repeat([e.weight for e in start], SIZES)
     S = np.linalg.inv(X.T @ X + np.diag(weights))
     draws = []
     for _ in range(800):
-        effects = draw_effects(groups, start, T, covariance, there, rng)
+        effects = draw_effects(groups, start, T, precision, there, rng)
         draws.append(np.vstack([e.coefficients for e in effects]))
     draws = np.array(draws)
     spread = np.sqrt(np.outer(np.diag(S), np.diag(covariance)))
@@ -100,8 +104,8 @@ def test_drawn_weights_have_the_mean_of_their_gamma(problem):
     _, groups, T, there = problem
     effects = solve_long(groups, start_effects(groups, 4), T, there, 2)
     rng = np.random.default_rng(4)
-    P = np.eye(4)
-    draws = [[e.weight for e in draw_weights(effects, P, 4, rng)] for _ in range(2000)]
+    P, squares = np.eye(4), square_effects(effects)
+    draws = [[e.weight for e in draw_weights(effects, squares, P, 4, rng)] for _ in range(2000)]
     for size, effect, mean in zip(SIZES, effects, np.mean(draws, axis=0), strict=True):
         B = effect.coefficients.astype(float)
         assert mean == pytest.approx(size * 4 / np.trace(B.T @ B), rel=0.05)

@@ -6,10 +6,10 @@ from scipy.special import ndtri
 from scipy.stats import kstest
 
 from cuda_on_cpu import emulated_engine
-from pygeco.engines.columns import PLAIN, Rows, steps_of
+from pygeco.engines.columns import PLAIN, Rows, is_squarable, steps_of
 from pygeco.engines.cpu import columns, noise_kernels
 from pygeco.engines.cpu.columns import STEPS
-from pygeco.engines.cuda.columns import CudaColumnSteps
+from pygeco.engines.cuda.columns import CudaColumnSteps, add_long_rows
 
 SIZES = [(1, 0), (3, 1), (256, 5), (257, 16), (1100, 37)]
 
@@ -56,6 +56,36 @@ def test_steps(steps, m, k) -> None:
     np.testing.assert_array_equal(X, start)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("m", "k"), SIZES)
+def test_two_more_columns(steps, m, k, dtype) -> None:
+    X, more = (x.astype(dtype) for x in make_arrays(m, k + 1, 2))
+    X, first, second = X[:, :k], more[:, 0], more[:, -1]
+    one = np.ones(m)
+    for given, wanted in (((first, second), (first, second)), ((first, None), (first, one)),
+                          ((None, second), (one, second)), ((None, None), (one, one))):  # fmt: skip
+        found = steps.append_columns(X, *given)
+        np.testing.assert_array_equal(found, np.column_stack([X, *wanted]))
+
+
+@pytest.mark.parametrize("size", [0, 1, 40, 20_000])
+def test_sums_of_long_rows(emulated, size) -> None:
+    X = np.random.default_rng(size).standard_normal((3, size))
+    np.testing.assert_allclose(add_long_rows(emulated.launch, X), X.sum(axis=1), atol=1e-10)
+
+
+@pytest.mark.parametrize("relax", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize(("m", "k"), SIZES)
+def test_reflections(steps, m, k, relax) -> None:
+    draw, mean, old = make_arrays(m, k, 3)
+    for given in ((draw, mean, old), (draw[:, 0], mean[:, 0], old[:, 0])) if k else ():
+        far, middle, near = (x.astype(float) for x in given)
+        wanted = middle + relax * (middle - near) + np.sqrt(1 - relax**2) * (far - middle)
+        found = steps.reflect(*given, relax)
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("centered", [True, False])
 @pytest.mark.parametrize("rows_at_once", [1, 64])
@@ -79,6 +109,20 @@ def test_moments(steps, m, k, known, centered, rows_at_once, monkeypatch) -> Non
     np.testing.assert_allclose(found.spread, spread, rtol=1e-5)
 
 
+@pytest.mark.parametrize(("m", "k"), [*SIZES, (70, 64), (40, 130)])
+def test_centered_rows(steps, m, k) -> None:
+    (F,) = make_arrays(m, k + 1, 1)
+    F += 2
+    some = np.random.default_rng(0).random(m) < 0.6
+    some[0] = True
+    factor, bias = np.ascontiguousarray(F[:, :k]), np.ascontiguousarray(F[:, k])
+    found = steps.center_rows(Rows(factor, bias, factor, bias, some), np.full(k + 1, 2.5))
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, F - F[some].mean(axis=0), atol=1e-5)
+    nobody = Rows(factor, bias, factor, bias, np.zeros(m, bool))
+    np.testing.assert_array_equal(steps.center_rows(nobody, np.zeros(k + 1)), F)
+
+
 def test_no_rows_and_a_guess_of_another_size(steps) -> None:
     factor, bias = make_arrays(300, 2, 1)[0], np.ones(300, np.float32)
     nobody = Rows(factor, bias, factor**2, bias, np.zeros(300, bool))
@@ -86,6 +130,36 @@ def test_no_rows_and_a_guess_of_another_size(steps) -> None:
     assert found.number == 0
     assert not found.mean.any()
     assert not found.covariance.any()
+
+
+@pytest.mark.parametrize(("size", "k"), [(1, 1), (5, 3), (127, 1), (400, 40), (140_000, 3)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_leaving_a_span(steps, size, k, dtype) -> None:
+    rng = np.random.default_rng(size)
+    Q = np.ascontiguousarray(np.linalg.qr(rng.standard_normal((size, k)))[0].T, dtype)
+    x = (rng.standard_normal(k) @ Q + 1e-4 * rng.standard_normal(size)).astype(dtype)
+    given = x.copy()
+    found, squares = steps.leave_span(Q, x)
+    wide, exact = Q.astype(float), x.astype(float)
+    rest = exact - (wide @ exact) @ wide
+    rounding = np.finfo(dtype).eps * np.sqrt(size) * np.linalg.norm(exact)
+    wanted = rest - (wide @ rest) @ wide
+    left = np.sqrt(squares.left)
+    np.testing.assert_allclose(left, np.linalg.norm(wanted), atol=4 * rounding)
+    if left > 0:
+        np.testing.assert_allclose(left * found, wanted, atol=4 * rounding)
+    np.testing.assert_allclose(squares.before, exact @ exact, rtol=100 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(squares.after**0.5, np.linalg.norm(rest), atol=4 * rounding)
+    assert squares.again**0.5 <= 4 * rounding
+    np.testing.assert_array_equal(x, given)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-160, 1e160])
+def test_norms_without_squares_are_left_to_others(steps, scale) -> None:
+    Q, x = np.eye(2, 300), scale * np.random.default_rng(0).standard_normal(300)
+    found, squares = steps.leave_span(Q, x)
+    np.testing.assert_allclose(found[2:], x[2:], rtol=1e-12)
+    assert not is_squarable(np.sqrt(squares.left))
 
 
 # The answers of the authors of Threefry (Random123, kat_vectors): key, place, words.

@@ -26,8 +26,9 @@ from pygeco.algorithm.krylov import (
     AtOnce,
     Basis,
     InTurn,
-    bound_sigma,
+    SigmaBound,
     find_leading_triplet,
+    find_leading_value,
     log_component,
     norm,
     unit,
@@ -92,25 +93,25 @@ class Lanczos:
         steps = (AtOnce if distant(G.kind) else InTurn)(G, V, self.max_iter)
         alphas: list[float] = []
         betas: list[float] = []
-        theta, upper = 0.0, 0.0
+        complete = False  # in complete spaces theta is exact, as far as the start can see
         for _ in range(self.max_iter):
             alpha, beta = steps.next()
             if alpha == 0.0:
-                upper = theta * (1 + SEARCH_ROUNDING)
+                complete = True
                 break
             alphas, betas = [*alphas, alpha], [*betas, beta]
-            left, theta, right = find_leading_triplet(alphas, betas)
+            theta = find_leading_value(alphas, betas)
             complete = beta <= MIN_RESIDUAL_SHARE * theta or len(alphas) == min(G.shape)
-            # In complete spaces theta is exact, as far as the start can see.
-            upper = (
-                theta * (1 + SEARCH_ROUNDING)
-                if complete
-                else bound_sigma(alphas, betas, theta, log_c)
-            )
-            if complete or theta >= (1 - self.tau) * upper:
+            if complete or SigmaBound(alphas, betas, theta, log_c).is_proved(self.tau):
                 break
         if not alphas:
             return _zero_pair(G, steps.passes, "singular")
+        left, theta, right = find_leading_triplet(alphas, betas)
+        upper = (
+            theta * (1 + SEARCH_ROUNDING)
+            if complete
+            else SigmaBound(alphas, betas, theta, log_c).find()
+        )
         v, _ = unit(V.combined(right))
         u, _ = unit(steps.left(left))
         return Pair(u, v, theta, upper, steps.passes, "singular", self.confidence)

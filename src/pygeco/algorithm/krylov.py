@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from pygeco.arrays.kinds import HOST, Array, on, once
+from pygeco.arrays.kinds import HOST, Array, foreign, on, once
 from pygeco.arrays.operators import Operator
+from pygeco.engines.columns import device_steps_of, is_squarable
 
 SEARCH_ROUNDING = 1e-12  # what the arithmetic of a search may lose of σ₁
-MIN_SQUARABLE_NORM = 1e-140  # norms between this and its inverse have squares in range
 FIRST_CAPACITY = 16  # vectors of a basis for which there is room at first
 MIN_RESIDUAL_SHARE = 1e-14  # the share of a vector below which what is left of it is rounding
 MIN_SQUARE_SHARE = 1e-13  # the same for its square, found as a difference
@@ -23,17 +23,21 @@ class InTurn:
 
     def __init__(self, G: Operator, V: Basis, most: int) -> None:
         self.G, self.V, self.U = G, V, Basis(most)
+        self.ahead: Array | None = None
 
     def next(self) -> tuple[float, float]:
         """α_j and β_j; zeros where G v_j is in the span of the earlier p."""
-        p, alpha = self.U.residual(self.G.matvec(self.V.last))
+        product = self.G.matvec(self.V.last) if self.ahead is None else self.ahead
+        p, alpha = self.U.residual(product)
         self.passes += 1
         if alpha == 0.0:
             return 0.0, 0.0
         self.passes += 1
         w, beta = self.V.residual(self.G.rmatvec(p))
-        self.U.append(p)
         self.V.append(w)
+        # A device goes on while the host looks at the numbers.
+        self.ahead = self.G.matvec(w) if foreign(w) else None
+        self.U.append(p)
         return alpha, beta
 
     def left(self, weights: Array) -> Array:
@@ -103,16 +107,12 @@ class Basis:
         if not self.size:
             return unit(x)
         Q = self.memory[: self.size]
-        y: Array = x - (Q @ x) @ Q
-        part = Q @ y
-        with np.errstate(over="ignore"):  # `norm` and `unit` then find the sizes
-            squares = x @ x, y @ y, part @ part  # all on their way before the first is waited for
-            square, rest, lost = map(float, squares)
-        before = math.sqrt(square)
-        before = before if _plain(before) else norm(x)
-        size = math.sqrt(max(0.0, rest - lost)) if rest < math.inf else math.inf
-        y = y - part @ Q
-        y, size = (y / size, size) if _plain(size) else unit(y)
+        y, squares = device_steps_of(x).leave_span(Q, x)
+        before, size = math.sqrt(squares.before), math.sqrt(squares.left)
+        if not is_squarable(before):
+            before = norm(x)
+        if not is_squarable(size):
+            y, size = unit(y)
         return (y, size) if size > MIN_RESIDUAL_SHARE * before else (y, 0.0)
 
     def combined(self, weights: Array) -> Array:
@@ -123,21 +123,16 @@ def norm(x: Array) -> float:
     """‖x‖, without overflow or underflow."""
     with np.errstate(over="ignore"):
         size = math.sqrt(float(x @ x))
-    if _plain(size):
+    if is_squarable(size):
         return size
     top = float(np.max(np.abs(x))) if len(x) else 0.0
     return top * math.sqrt(float((x / top) @ (x / top))) if 0.0 < top < math.inf else top
 
 
-def _plain(size: float) -> bool:
-    """Whether a vector of this norm can be squared."""
-    return MIN_SQUARABLE_NORM < size < 1 / MIN_SQUARABLE_NORM
-
-
 def unit(x: Array) -> tuple[Array, float]:
     """X / ‖x‖ and ‖x‖, without overflow or underflow; a zero vector stays zero."""
     size = norm(x)
-    if _plain(size):
+    if is_squarable(size):
         return x / size, size
     if not size > 0.0:
         return x, 0.0
@@ -151,41 +146,63 @@ def log_component(x: Array, confidence: float) -> float:
 
 
 def find_leading_triplet(alphas: list[float], betas: list[float]) -> tuple[Array, float, Array]:
-    """The leading singular triplet of UᵀGV, k × (k + 1): αⱼ on the diagonal, βⱼ right of it."""
-    k = len(alphas)
-    P, theta, Qt = np.linalg.svd(
-        np.eye(k, k + 1) * [*alphas, 0.0] + np.eye(k, k + 1, 1) * [0.0, *betas]
-    )
+    """The leading singular triplet of UᵀGV."""
+    P, theta, Qt = np.linalg.svd(_make_bidiagonal(alphas, betas))
     return P[:, 0], float(theta[0]), Qt[0]
 
 
-def bound_sigma(alphas: list[float], betas: list[float], theta: float, log_c: float) -> float:
-    """The σ above `theta` at which Σ φⱼ(σ²)² = 1/c², φ the run's orthonormal polynomials.
+def find_leading_value(alphas: list[float], betas: list[float]) -> float:
+    """The leading singular value of UᵀGV, in a third of the time."""
+    return float(np.linalg.svd(_make_bidiagonal(alphas, betas), compute_uv=False)[0])
 
-    σ₁ cannot be larger: min over p of ‖p(M)x‖² with p(λ) = 1 is ‖x‖² / Σ φⱼ(λ)². Both
-    coefficient lists have length k: T = BᵀB has diagonal αⱼ² + βⱼ₋₁² and off-diagonal αⱼ βⱼ.
+
+def _make_bidiagonal(alphas: list[float], betas: list[float]) -> Array:
+    """UᵀGV, k × (k + 1): αⱼ on the diagonal, βⱼ right of it."""
+    k = len(alphas)
+    B = np.zeros((k, k + 1))
+    B.flat[:: k + 2] = alphas
+    B.flat[1 :: k + 2] = betas
+    return B
+
+
+class SigmaBound:
+    """Which σ above `theta` σ₁ cannot have: those at which Σ φⱼ(σ²)² is above 1/c².
+
+    φ are the run's orthonormal polynomials: min over p of ‖p(M)x‖² with p(λ) = 1 is
+    ‖x‖² / Σ φⱼ(λ)². Both coefficient lists have length k: T = BᵀB has diagonal αⱼ² + βⱼ₋₁² and
+    off-diagonal αⱼ βⱼ.
     """
-    a, b = np.array(alphas) / theta, np.array(betas) / theta
-    diagonal, off = a * a, a * b
-    diagonal[1:] += b[:-1] ** 2
-    coefficients = list(zip(diagonal.tolist(), off.tolist(), strict=True))
-    log_limit = -2 * log_c
-    ample = min(1e250, (1 + 1e-9) * math.exp(min(log_limit, 600.0)))  # whose logarithm is above
 
-    def exceeds(lam: float) -> bool:
+    def __init__(self, alphas: list[float], betas: list[float], theta: float, log_c: float) -> None:
+        a, b = np.array(alphas) / theta, np.array(betas) / theta
+        diagonal, off = a * a, a * b
+        diagonal[1:] += b[:-1] ** 2
+        self.coefficients = list(zip(diagonal.tolist(), off.tolist(), strict=True))
+        self.theta, self.log_limit = theta, -2 * log_c
+        # A sum whose logarithm is above the limit.
+        self.ample = min(1e250, (1 + 1e-9) * math.exp(min(self.log_limit, 600.0)))
+
+    def is_proved(self, tau: float) -> bool:
+        """Whether theta ≥ (1 − τ) σ₁."""
+        return tau > 0.0 and self._excludes((1.0 - tau) ** -2)
+
+    def find(self) -> float:
+        """The least σ that is excluded."""
+        low, high = 0.0, SEARCH_ROUNDING  # λ − 1
+        while not self._excludes(1.0 + high) and high < 1e12:
+            low, high = high, 4 * high
+        while low > 0.0 and high > (1 + 1e-6) * low:
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if self._excludes(1.0 + middle) else (middle, high)
+        return self.theta * math.sqrt(1.0 + high)
+
+    def _excludes(self, lam: float) -> bool:
+        """Whether the sum at λ, in units of theta², is above the limit."""
         before, now, total, last = 0.0, 1.0, 1.0, 0.0
-        for d, e in coefficients:
+        for d, e in self.coefficients:
             before, now = now, ((lam - d) * now - last * before) / e
             last = e
             total += now * now
-            if total > ample:
+            if total > self.ample:
                 return True
-        return math.log(total) > log_limit
-
-    low, high = 0.0, SEARCH_ROUNDING  # λ − 1
-    while not exceeds(1.0 + high) and high < 1e12:
-        low, high = high, 4 * high
-    while low > 0.0 and high > (1 + 1e-6) * low:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if exceeds(1.0 + middle) else (middle, high)
-    return theta * math.sqrt(1.0 + high)
+        return math.log(total) > self.log_limit

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import scipy  # its parts are imported when used
+from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import Array, foreign, host, inner, parts, scaled, times
 
@@ -31,6 +34,33 @@ def solve_psd(M: Array, force: Array) -> Array:
     keep = values > len(M) * np.finfo(float).eps * max(values[-1], 0.0)
     out = vectors[:, keep] @ ((vectors[:, keep].T @ force) / values[keep])
     return out
+
+
+def find_inverse_root(M: Array) -> Array:
+    """The lower triangle L with L Lᵀ = M⁻¹, for a small definite M of the host. O(s³).
+
+    With the order turned round, M = R Rᵀ with R an upper triangle, and L = R⁻ᵀ.
+    """
+    turned = np.linalg.cholesky(M[::-1, ::-1])
+    inverse, _ = scipy.linalg.lapack.dtrtri(turned, lower=1)
+    return np.ascontiguousarray(inverse.T[::-1, ::-1])
+
+
+def mirror_lower(M: Array) -> Array:
+    """The symmetric matrix with the lower triangle of a small M of the host."""
+    return np.where(mark_lower(len(M)), M, M.T)
+
+
+@lru_cache(maxsize=64)
+def mark_lower(size: int) -> NDArray[np.bool_]:
+    """True in the lower triangle, with the diagonal. Made once: as long a work as small algebra."""
+    return np.tri(size, dtype=bool)
+
+
+def solve_triangle(L: Array, x: Array) -> Array:
+    """L⁻ᵀ x for a small lower triangle of the host."""
+    found, _ = scipy.linalg.lapack.dtrtrs(L, x, lower=1, trans=1)
+    return found
 
 
 def qr(X: Array) -> tuple[Array, Array]:
@@ -61,18 +91,27 @@ def _cholesky_qr(X: Array) -> tuple[Array, Array] | None:
         if found is None:
             return None
         unit, step = found
-        Q, R = times(Q, np.linalg.inv(step).astype(X.dtype)), step @ R
+        inverse, _ = scipy.linalg.lapack.dtrtri(step)
+        Q, R = times(Q, inverse.astype(X.dtype)), step @ R
         if _is_easy(unit, step):
             break
     return Q, R
 
 
 def _is_easy(unit: Array, step: Array) -> bool:
-    """Whether the condition of a Gram of unit columns is below `EASY`: its least eigenvalue is at
-    most the least squared pivot, its largest at least one, which often says it at once.
+    """Whether the condition of a Gram of unit columns is below `EASY`.
+
+    Its eigenvalues are no further from one than it is from the identity; the least is at most the
+    least squared pivot, the largest at least one: which often says it at once.
     """
+    rest = float(np.linalg.norm(unit - np.eye(len(unit))))
+    if 1 + rest < EASY * (1 - rest):
+        return True
     pivots = np.diag(step) / np.linalg.norm(step, axis=0)
-    return bool(pivots.min() ** 2 * EASY > 1 and np.linalg.cond(unit) < EASY)
+    if not pivots.min() ** 2 * EASY > 1:
+        return False
+    values = np.linalg.eigvalsh(unit)
+    return bool(values[-1] < EASY * values[0])
 
 
 def _careful_qr(X: Array) -> tuple[Array, Array] | None:

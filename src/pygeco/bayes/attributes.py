@@ -15,7 +15,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.arrays.operators import MadeOf, Operator
 from pygeco.bayes.ridge import PATTERN, TABLE, RidgeGroup
 from pygeco.engines import Cells, Engine
-from pygeco.engines.values import LineScales
+from pygeco.engines.values import CenteredCells, LineScales
 
 FLOAT = np.float32
 MIN_SPREAD = 1e-6  # share of the squares that must lie about the mean; below it float32 rounds
@@ -182,4 +182,6 @@ def make_group(
     diagonal = np.maximum(squares - count * mean**2, 0.0)
     if float(np.sum(diagonal, dtype=float)) <= MIN_SPREAD * float(np.sum(squares, dtype=float)):
         return None
-    return RidgeGroup(name, source, Centered(G, size * there, there, mean), diagonal, mean)
+    X = Centered(G, size * there, there, mean)
+    cells = CenteredCells(G.by_row, G.by_col, G.row_data, G.col_data, X.size, X.known, mean)
+    return RidgeGroup(name, source, X, diagonal, mean, cells=cells)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pygeco.algorithm.directions import leading_block
-from pygeco.arrays.kinds import on, parts, zeros
+from pygeco.arrays.kinds import on, parts, times, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.drift import Drift
 from pygeco.bayes.likelihoods.base import Likelihood
@@ -21,6 +21,7 @@ MIN_WIDTH, WIDE_BYTES = 1024, 1 << 28
 COMPRESSED_RANK = 256  # the rank to which it is compressed on the way
 MAX_COMPRESSION_ERROR = 2e-3  # by the last compression: root mean square over cells, in deviations
 CHECKED_CELLS = 20_000  # cells at which the change by compression is measured
+MIN_TAKEN_COLUMNS = 256  # of products that are taken into the average at once
 
 
 class Draw(NamedTuple):
@@ -80,6 +81,8 @@ class RunningMean:
         self.width = max(MIN_WIDTH, WIDE_BYTES // (np.dtype(FLOAT).itemsize * (m + n)))
         self.left: list[Array] = []
         self.right: list[Array] = []
+        self.waiting: list[tuple[Side, Side]] = []
+        self.lead = 0  # columns of the first product, from which a compression starts
         self.rng = rng
         cells = on(rng.integers(data.size, size=CHECKED_CELLS), like)
         self.at = (
@@ -90,22 +93,37 @@ class RunningMean:
 
     def add(self, rows: Side, cols: Side) -> None:
         self.added += 1
-        self.row = self.row + self.weight * rows.bias
-        self.col = self.col + self.weight * cols.bias
-        left, right = self.heavy
-        self.left.append((self.weight * left).astype(FLOAT)[:, None] * rows.factor)
-        self.right.append(right.astype(FLOAT)[:, None] * cols.factor)
-        i, j = self.at
-        self.exact += self.weight * np.einsum("tk,tk->t", rows.factor[i], cols.factor[j])
-        if sum(part.shape[1] for part in self.left) > self.width:
+        if self.added == 1:
+            self.lead = rows.rank
+        self.waiting.append((rows, cols))
+        waiting = sum(side.rank for side, _ in self.waiting)
+        if sum(left.shape[1] for left in self.left) + waiting > self.width:
             A = self._compress()
             self.left, self.right = [A.left.astype(FLOAT)], [A.V.astype(FLOAT)]
+            self.lead = A.rank
+        elif waiting >= MIN_TAKEN_COLUMNS:
+            self._take_in()
+
+    def _take_in(self) -> None:
+        """What waits: many products at once take as long as one."""
+        sides = tuple(zip(*self.waiting, strict=True))
+        self.waiting = []
+        weights = np.full((len(sides[0]), 1), self.weight)
+        biases = (np.column_stack([one.bias for one in side]) for side in sides)
+        row, col = (times(bias, weights)[:, 0] for bias in biases)
+        self.row, self.col = self.row + row, self.col + col
+        rows, cols = (np.column_stack([one.factor for one in side]) for side in sides)
+        left, right = self.heavy
+        self.left.append((self.weight * left).astype(FLOAT)[:, None] * rows)
+        self.right.append(right.astype(FLOAT)[:, None] * cols)
+        i, j = self.at
+        self.exact += self.weight * np.einsum("tk,tk->t", rows[i], cols[j])
 
     def result(self, most: int | None) -> tuple[LowRank, float]:
         """The mean at a low rank, and what compression changed, root mean square over cells."""
+        A = self._compress()
         share = self.total / self.added  # 1, unless it was stopped early
         self.row, self.col, self.exact = (share * x for x in (self.row, self.col, self.exact))
-        A = self._compress()
         A = replace(A, s=share * A.s)
         total = np.sqrt(np.append(np.cumsum(A.s[::-1] ** 2)[::-1], 0.0))
         left, right = self.heavy
@@ -117,10 +135,11 @@ class RunningMean:
 
     def _compress(self) -> LowRank:
         """The weighted mean at a lower rank."""
+        if self.waiting:
+            self._take_in()
         left, right = np.column_stack(self.left), np.column_stack(self.right)
         A = LowRank(left, np.ones(left.shape[1], FLOAT), right)
         if A.rank <= COMPRESSED_RANK:
             return A.astype(float).svd()
-        return LowRank(
-            *leading_block(A, min(COMPRESSED_RANK, *A.shape), self.rng, 1, start=self.right[0])
-        )
+        start = self.right[0][:, : self.lead]
+        return LowRank(*leading_block(A, min(COMPRESSED_RANK, *A.shape), self.rng, 1, start=start))

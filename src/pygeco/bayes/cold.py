@@ -25,6 +25,7 @@ from pygeco.bayes.effects import (
     center_rows,
     doubt_rows,
     solve_effects,
+    square_effects,
     start_effects,
     state_doubts,
     sum_pulls,
@@ -139,12 +140,13 @@ def _fit_rounds(
             moves = center_rows(tables, effects)
         rest = (T - moves).astype(float)
         covariance = inner(weights * rest, rest) / total
-        covariance += sum_pulls(effects) / total
+        squares = square_effects(effects)
+        covariance += sum_pulls(effects, squares) / total
         spread = host(np.sum(weights * W, axis=0, dtype=float)) / total
         covariance[np.diag_indices(len(centre))] += spread + 1e-12
         prior.switch_offset(centre, covariance)
         precision = np.linalg.inv(covariance)
-        effects = weigh_effects(tables, effects, precision, prior.unknowns)
+        effects = weigh_effects(tables, effects, squares, precision, prior.unknowns)
     return Gaussian(precision, centre, prior.some, prior.offset, effects), before
 
 

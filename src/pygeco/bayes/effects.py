@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import host, inner, on, spread_lines, times, zeros
+from pygeco.arrays.linalg import find_inverse_root
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes.ridge import (
@@ -134,39 +135,43 @@ def _last_probes(effect: Effect) -> Array:
 
 
 def weigh_effects(
-    groups: Sequence[RidgeGroup], effects: Sequence[Effect], precision: Array, unknowns: int
+    groups: Sequence[RidgeGroup],
+    effects: Sequence[Effect],
+    squares: Sequence[Array],
+    precision: Array,
+    unknowns: int,
 ) -> tuple[Effect, ...]:
     """λ_g = degrees · d over tr(Λ B_gᵀ B_g)."""
     found = []
-    for group, effect in zip(groups, effects, strict=True):
-        size = float(np.sum(precision * square(effect)))
+    for group, effect, square in zip(groups, effects, squares, strict=True):
+        size = float(np.sum(precision * square))
         weight = unknowns * effect.degrees / max(size, 1e-300)
         unit = _unit(group)
         found.append(effect._replace(weight=float(np.clip(weight, 1e-3 * unit, MAX_WEIGHT * unit))))
     return tuple(found)
 
 
-def square(effect: Effect) -> Array:
-    """BᵀB, on the host."""
-    B = effect.coefficients.astype(float)
-    return inner(B, B)
+def square_effects(effects: Sequence[Effect]) -> tuple[Array, ...]:
+    """B_gᵀ B_g of each, on the host."""
+    wide = (e.coefficients.astype(float) for e in effects)
+    return tuple(inner(B, B) for B in wide)
 
 
-def sum_pulls(effects: Sequence[Effect]) -> Array:
+def sum_pulls(effects: Sequence[Effect], squares: Sequence[Array]) -> Array:
     """Σ_g λ_g B_gᵀ B_g, on the host."""
-    return np.sum([e.weight * square(e) for e in effects], axis=0)
+    return np.sum([e.weight * square for e, square in zip(effects, squares, strict=True)], axis=0)
 
 
 def draw_effects(
     groups: Sequence[RidgeGroup],
     effects: Sequence[Effect],
     T: Array,
-    covariance: Array,
+    precision: Array,
     there: Array,
     rng: np.random.Generator,
 ) -> tuple[Effect, ...]:
-    """B from its posterior given the vectors, where Λ⁻¹ is the covariance."""
-    root = np.linalg.cholesky(covariance).T.astype(FLOAT)
+    """B from its posterior given the vectors, where Λ is the precision."""
+    root = find_inverse_root(precision).T.astype(FLOAT)
     start = tuple(e.coefficients for e in effects)
     found = _solve_with_noise(
         groups,
@@ -180,17 +185,21 @@ def draw_effects(
 
 
 def draw_weights(
-    effects: Sequence[Effect], precision: Array, unknowns: int, rng: np.random.Generator
+    effects: Sequence[Effect],
+    squares: Sequence[Array],
+    precision: Array,
+    unknowns: int,
+    rng: np.random.Generator,
 ) -> tuple[Effect, ...]:
     """λ_g given B_g and Λ: a gamma variable."""
     return tuple(
         e._replace(
             weight=rng.gamma(
                 len(e.coefficients) * unknowns / 2,
-                2 / max(float(np.sum(precision * square(e))), 1e-300),
+                2 / max(float(np.sum(precision * square)), 1e-300),
             )
         )
-        for e in effects
+        for e, square in zip(effects, squares, strict=True)
     )
 
 
@@ -221,7 +230,7 @@ def _solve_with_noise(
     k = T.shape[1]
     own = there * T + np.sqrt(there) * noise((len(T), k), T)
     right = tuple(
-        (part + FLOAT(effect.weight**0.5) * noise((group.size, k), part)).astype(FLOAT)
+        (part + FLOAT(effect.weight**0.5) * noise((group.size, k), part)).astype(FLOAT, copy=False)
         for part, group, effect in zip(
             multiply_transposed(groups, own), groups, effects, strict=True
         )

@@ -97,7 +97,8 @@ def _drop(
     ]
     centers = prior.centers if pairs else None
     effects = tuple(effect for effect, _ in pairs)
-    return prior._replace(effects=effects, centers=centers), tuple(group for _, group in pairs)
+    kept = prior._replace(effects=effects, centers=centers, squares=())
+    return kept, tuple(group for _, group in pairs)
 
 
 def is_settled(now: Posterior, before: Posterior) -> bool:
@@ -131,7 +132,7 @@ def state_doubt(now: Posterior, known: Known) -> Posterior:
 def drop_centers(now: Posterior) -> Posterior:
     """The posterior as a model keeps it: centers follow from attributes and effects."""
     row_prior, col_prior = (
-        prior._replace(centers=None) for prior in (now.row_prior, now.col_prior)
+        prior._replace(centers=None, squares=()) for prior in (now.row_prior, now.col_prior)
     )
     return replace(now, row_prior=row_prior, col_prior=col_prior)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import on
+from pygeco.arrays.linalg import find_inverse_root, mark_lower, solve_triangle
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.effects import (
     Effect,
@@ -16,6 +17,7 @@ from pygeco.bayes.effects import (
     draw_effects,
     draw_weights,
     solve_effects,
+    square_effects,
     sum_pulls,
     weigh_effects,
 )
@@ -31,8 +33,8 @@ class Gaussian(NamedTuple):
     """The prior of one side's vectors: precision (s + 1, s + 1) and centre, the offset last.
 
     Both are on the host. `some` says which rows have data. `effects` are what attributes add to the
-    centre; `centers` (m, s + 1) then are those of the rows, while these are fitted. `cold` is the
-    prior of rows that have attributes and no cells.
+    centre; `centers` (m, s + 1) then are those of the rows, and `squares` the BᵀB of the effects,
+    while these are fitted. `cold` is the prior of rows that have attributes and no cells.
     """
 
     precision: Array
@@ -42,9 +44,10 @@ class Gaussian(NamedTuple):
     effects: tuple[Effect, ...] = ()
     centers: Array | None = None
     cold: Gaussian | None = None
+    squares: tuple[Array, ...] = ()
 
     def on_host(self) -> tuple[str, ...]:
-        return "precision", "centre"
+        return "precision", "centre", "squares"
 
     @property
     def about(self) -> Array:
@@ -73,22 +76,21 @@ class Gaussian(NamedTuple):
         if not groups:
             centre, covariance = self._shrink(steps.measure_rows(rows, self.centre))
             return self._replace(precision=np.linalg.inv(covariance), centre=centre)
-        mean = steps.measure_rows(
-            rows._replace(variance=UNKNOWN, bias_variance=UNKNOWN), self.centre
-        ).mean
-        T = _center_vectors(side, mean)
+        T = steps.center_rows(rows, self.centre)
         effects = solve_effects(groups, self.effects, T, self.there(T))
         moves = center_rows(groups, effects)
-        pulls = sum_pulls(effects)
-        rest = steps.measure_rows(rows._replace(less=moves), mean)
+        squares = square_effects(effects)
+        pulls = sum_pulls(effects, squares)
+        rest = steps.measure_rows(rows._replace(less=moves), self.centre)
         centre, covariance = self._shrink(rest, pulls / max(rest.number, 1))
         precision = np.linalg.inv(covariance)
-        effects = weigh_effects(groups, effects, precision, self.unknowns)
+        effects = weigh_effects(groups, effects, squares, precision, self.unknowns)
         return self._replace(
             precision=precision,
             centre=centre,
             effects=effects,
             centers=on(centre.astype(FLOAT), moves) + moves,
+            squares=squares,
         )
 
     def _shrink(self, found: Moments, more: Array | float = 0.0) -> tuple[Array, Array]:
@@ -126,26 +128,28 @@ class Gaussian(NamedTuple):
         """
         rows = Rows(side.factor, side.bias, UNKNOWN, UNKNOWN, self.some)
         steps = steps_of(side.bias)
-        effects, more, moves = self.effects, 0, None
+        effects, more, moves, squares = self.effects, 0, None, self.squares
+        offset: Array | float = 0.0  # that the moves have in them
         pulls: Array | float = 0.0
         if groups:
-            if renews or self.centers is None:
-                T = _center_vectors(side, steps.measure_rows(rows, self.centre).mean)
-                covariance = np.linalg.inv(self.precision)
-                effects = draw_effects(groups, effects, T, covariance, self.there(T), rng)
-                moves = center_rows(groups, effects)
+            if renews or self.centers is None or not squares:
+                T = steps.center_rows(rows, self.centre)
+                effects = draw_effects(groups, effects, T, self.precision, self.there(T), rng)
+                moves, squares = center_rows(groups, effects), square_effects(effects)
             else:
-                moves = self.centers - on(self.centre.astype(FLOAT), self.centers)
+                moves, offset = self.centers, self.centre
             more = sum(group.size for group in groups)
-            pulls = sum_pulls(effects)
-        found = steps.measure_rows(rows._replace(less=moves), self.centre)
+            pulls = sum_pulls(effects, squares)
+        found = steps.measure_rows(rows._replace(less=moves), self.centre - offset)
+        found = found._replace(mean=found.mean + offset)
         precision, centre = self._draw_moments(found, guess, more, pulls, rng)
         prior = self._replace(precision=precision, centre=centre)
         if moves is None:
             return prior
         return prior._replace(
-            effects=draw_weights(effects, precision, self.unknowns, rng),
-            centers=on(centre.astype(FLOAT), moves) + moves,
+            effects=draw_weights(effects, squares, precision, self.unknowns, rng),
+            centers=on((centre - offset).astype(FLOAT), moves) + moves,
+            squares=squares,
         )
 
     def _draw_moments(
@@ -164,11 +168,11 @@ class Gaussian(NamedTuple):
             scatter[-1, :] = scatter[:, -1] = centre[-1] = 0.0
             scatter[-1, -1] = 1e-10
         # Bartlett: L A Aᵀ Lᵀ with L Lᵀ the scale, A lower triangular, χ on the diagonal.
-        L = np.linalg.cholesky(np.linalg.inv(scatter))
-        A = np.tril(rng.standard_normal((d, d)), -1)
+        L = find_inverse_root(scatter)
+        A = np.where(mark_lower(d), rng.standard_normal((d, d)), 0.0)
         A[range(d), range(d)] = np.sqrt(rng.chisquare(count + more + d - np.arange(d)))
         root = L @ A
-        centre = centre + np.linalg.solve(root.T, rng.standard_normal(d)) / np.sqrt(count)
+        centre = centre + solve_triangle(root, rng.standard_normal(d)) / np.sqrt(count)
         if not self.offset:
             centre[-1] = 0.0
         return root @ root.T, centre
@@ -186,6 +190,7 @@ class Gaussian(NamedTuple):
             centre=centre[order],
             effects=tuple(e.add_components(len(variances)) for e in self.effects),
             centers=None,
+            squares=(),
         )
 
 
@@ -197,8 +202,3 @@ def stack_side(side: Side) -> tuple[Array, Array]:
 def stack_vectors(side: Side) -> Array:
     """Vectors with their offsets."""
     return np.column_stack([side.factor, side.bias])
-
-
-def _center_vectors(side: Side, mean: Array) -> Array:
-    """The same less their mean, which is on the host."""
-    return stack_vectors(side) - on(mean.astype(FLOAT), side.factor)

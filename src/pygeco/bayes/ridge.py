@@ -14,6 +14,7 @@ import numpy as np
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.operators import Operator
 from pygeco.engines.columns import DOUBLE, ColumnSteps, steps_of
+from pygeco.engines.values import CenteredCells, RidgeProblem
 
 PATTERN, TABLE = "pattern", "table"  # sources of groups: the known cells, or what was given
 Blocks = tuple[Array, ...]  # one array (F_g, k) a group
@@ -23,7 +24,8 @@ class RidgeGroup(NamedTuple):
     """Attributes of one source: X (m, F), centered, zero where nothing is known of a row.
 
     `mean` is what was subtracted from each attribute, `diagonal` that of XᵀX over rows with data.
-    A group that `stays` is not dropped, whatever it says.
+    A group that `stays` is not dropped, whatever it says. `cells` are what X is made of, where an
+    engine may solve with them by itself.
     """
 
     name: str
@@ -32,6 +34,7 @@ class RidgeGroup(NamedTuple):
     diagonal: Array
     mean: Array
     stays: bool = False
+    cells: CenteredCells | None = None
 
     @property
     def size(self) -> int:
@@ -71,9 +74,16 @@ def solve_ridge(
     """
     whole = isinstance(there, np.ndarray) and bool(np.all(there == 1))
     scale = tuple(
-        (1.0 / (group.diagonal + weight)).astype(b.dtype)
+        (1.0 / (group.diagonal + weight)).astype(b.dtype, copy=False)
         for group, weight, b in zip(groups, weights, right, strict=True)
     )
+
+    alone = groups[0].cells if len(groups) == 1 else None
+    if alone is not None:
+        problem = RidgeProblem(weights[0], scale[0], right[0], start[0], there, tolerance, max_iter)
+        found = alone.by_row.engine.solve_ridge(alone, problem)
+        if found is not None:
+            return (found,)
 
     def apply(P: Blocks) -> tuple[Blocks, Array]:
         """The system times P, and the products of both, a number a column."""

@@ -30,7 +30,7 @@ from pygeco.bayes.priors import FLOAT, Gaussian
 from pygeco.bayes.timing import DriftDraw, begin_drift, draw_drift, subtract_drift
 from pygeco.bayes.working import draw_cells, place_targets
 from pygeco.engines import Cells
-from pygeco.engines.columns import draw_normals
+from pygeco.engines.columns import draw_normals, steps_of
 from pygeco.objectives.entries.half_sweep import Side, Swept, half_sweep
 from pygeco.objectives.entries.objective import Entries
 
@@ -258,14 +258,10 @@ def draw_side(
         jitter=LAST_DRAW_PULL,
         noise=noise,
     )
-    rest = FLOAT((1 - relax**2) ** 0.5)
-
-    def reflect(draw: Array, mean: Array, old: Array) -> Array:
-        return mean - FLOAT(relax) * (old - mean) + rest * (draw - mean)
-
-    mean, draw = swept.mean, swept.side
+    mean, draw, steps = swept.mean, swept.side, steps_of(side.bias)
     relaxed = Side(
-        reflect(draw.factor, mean.factor, side.factor), reflect(draw.bias, mean.bias, side.bias)
+        steps.reflect(draw.factor, mean.factor, side.factor, relax),
+        steps.reflect(draw.bias, mean.bias, side.bias, relax),
     )
     return swept._replace(side=relaxed)
 

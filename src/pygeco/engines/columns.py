@@ -1,7 +1,8 @@
-"""Passes over tall arrays (F, k): steps of conjugate gradients, and moments of rows."""
+"""Passes over tall arrays (F, k): steps of conjugate gradients, moments of rows, parts in spans."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,13 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import distant, foreign, host, inner, on, ones, zeros
 from pygeco.arrays.low_rank import Array
+
+MIN_SQUARABLE_NORM = 1e-140  # norms between this and its inverse have squares in range
+
+
+def is_squarable(size: float) -> bool:
+    """Whether a vector of this norm can be squared."""
+    return MIN_SQUARABLE_NORM < size < 1 / MIN_SQUARABLE_NORM
 
 
 class Rows(NamedTuple):
@@ -32,6 +40,19 @@ class Moments(NamedTuple):
     mean: Array
     covariance: Array
     spread: Array
+
+
+class Squares(NamedTuple):
+    """‖x‖², ‖y‖² of x less its part in a span, and ‖Q y‖² of what of y is in the span again."""
+
+    before: float
+    after: float
+    again: float
+
+    @property
+    def left(self) -> float:
+        """‖y − Qᵀ Q y‖²."""
+        return max(0.0, self.after - self.again) if self.after < math.inf else math.inf
 
 
 class ColumnSteps:
@@ -68,6 +89,31 @@ class ColumnSteps:
         """diag(scale) R + P diag(ratios)."""
         return scale[:, None] * R + on(ratios.astype(self.precision), P) * P
 
+    def reflect(self, draw: Array, mean: Array, old: Array, relax: float) -> Array:
+        """The old numbers, reflected at the mean by `relax`, and moved by what that leaves of a
+        draw: mean − relax (old − mean) + √(1 − relax²) (draw − mean).
+        """
+        back, rest = np.float32(relax), np.float32((1 - relax**2) ** 0.5)
+        return mean - back * (old - mean) + rest * (draw - mean)
+
+    def append_columns(self, X: Array, first: Array | None, second: Array | None) -> Array:
+        """X with two more columns, in float64 at least; None stands for ones."""
+        more = (ones(len(X), X) if x is None else x for x in (first, second))
+        return np.column_stack([X, *more])
+
+    def leave_span(self, Q: Array, x: Array) -> tuple[Array, Squares]:
+        """X less its part in the span of the orthonormal rows of Q, taken twice, and divided by its
+        norm, where that is squarable.
+        """
+        y: Array = x - (Q @ x) @ Q
+        part = Q @ y
+        with np.errstate(over="ignore"):
+            products = x @ x, y @ y, part @ part  # all on their way before the first is waited for
+            squares = Squares(*map(float, products))
+        y = y - part @ Q
+        size = math.sqrt(squares.left)
+        return y / size if is_squarable(size) else y, squares
+
     def draw_normals(self, key: int, shape: tuple[int, int], like: Array) -> Array:
         """The first normal numbers of a key of 64 bits, the same ones for arrays of any kind."""
         from pygeco.engines.cpu.columns import STEPS
@@ -82,6 +128,13 @@ class ColumnSteps:
         if not len(rows.bias_variance):
             return measure_moments(X, None)
         return measure_moments(X, np.column_stack([rows.variance, rows.bias_variance])[some])
+
+    def center_rows(self, rows: Rows, guess: Array) -> Array:
+        """All rows (m, d), less the mean of those that count, of which there is a guess."""
+        nothing = np.zeros(0)
+        mean = self.measure_rows(rows._replace(variance=nothing, bias_variance=nothing), guess).mean
+        X = np.column_stack([rows.factor, rows.bias])
+        return X - on(mean.astype(np.float32), X)
 
 
 class DoubleSteps(ColumnSteps):
@@ -98,10 +151,15 @@ KNOWN: dict[type, ColumnSteps] = {}  # what serves arrays of a type; engines add
 def steps_of(x: Array) -> ColumnSteps:
     """Those for arrays like x: the cores of this machine work on NumPy's."""
     if foreign(x):
-        return KNOWN.get(type(x), PLAIN)
+        return device_steps_of(x)
     from pygeco.engines.cpu.columns import STEPS
 
     return STEPS
+
+
+def device_steps_of(x: Array) -> ColumnSteps:
+    """Those of x's device; for the steps in which NumPy's functions do as well as kernels."""
+    return KNOWN.get(type(x), PLAIN)
 
 
 def draw_normals(rng: np.random.Generator, shape: tuple[int, int], like: Array) -> Array:

@@ -21,6 +21,7 @@ from pygeco.arrays.kinds import contiguous, inner, times
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.values import (
     Cells,
+    CenteredCells,
     Deviations,
     Formulas,
     Largest,
@@ -28,6 +29,7 @@ from pygeco.engines.values import (
     LineScales,
     Products,
     Residuals,
+    RidgeProblem,
     Ridges,
     Slopes,
     Solved,
@@ -95,6 +97,10 @@ class Engine(ABC):
         found = self.products(cells, data, 1.0, X).astype(data.dtype)
         found = found if own is None else own[:, None] * found
         return found if pull is None or shift is None else found - pull[:, None] * shift
+
+    def solve_ridge(self, X: CenteredCells, problem: RidgeProblem) -> Array | None:
+        """B of the problem; None where an engine has no faster way than product after product."""
+        return None
 
     def fingerprint(self) -> list[str] | None:
         """Hashes that stand for the cells, where those are not at hand; None where they are."""

@@ -48,6 +48,34 @@ class Cells(NamedTuple):
         return np.searchsorted(self.pointers, cells, "right") - 1
 
 
+class CenteredCells(NamedTuple):
+    """X = diag(size) G − known meanᵀ; G has `row_data` at the cells by row, else `col_data`."""
+
+    by_row: Cells
+    by_col: Cells
+    row_data: Array
+    col_data: Array
+    size: Array
+    known: Array
+    mean: Array
+
+
+class RidgeProblem(NamedTuple):
+    """(XᵀDX + weight) B = right, D the diagonal `there`, by conjugate gradients from a start.
+
+    They end when each column's residual, by the diagonal `scale`, has fallen to `tolerance` of its
+    right side, or after `max_iter` steps.
+    """
+
+    weight: float
+    scale: Array
+    right: Array
+    start: Array
+    there: Array
+    tolerance: float
+    max_iter: int
+
+
 class Table(NamedTuple):
     """Y (m, n) of any real type, with NaN for missing cells, and weights that broadcast to it.
 

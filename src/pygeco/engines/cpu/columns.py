@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pygeco.arrays.linalg import mirror_lower
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.columns import ColumnSteps, Moments, Rows, split_key
 from pygeco.engines.cpu import column_kernels as kernels
@@ -56,8 +57,7 @@ class CpuColumnSteps(ColumnSteps):
         total = sums.sum(axis=0)
         count = max(total[0], 1.0)
         variances, mean, squares = np.split(total[1:] / count, [d, 2 * d])
-        lower = np.tril(squares.reshape(d, d))
-        whole = lower + np.tril(lower, -1).T
+        whole = mirror_lower(squares.reshape(d, d))
         moved = mean + guess if total[0] else np.zeros(d)
         return Moments(int(total[0]), moved, whole - np.outer(mean, mean), variances)
 

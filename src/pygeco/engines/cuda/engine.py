@@ -17,20 +17,23 @@ from pygeco.arrays.kinds import HOST, contiguous, empty, host, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.columns import KNOWN
 from pygeco.engines.cuda import tables
-from pygeco.engines.cuda.columns import CudaColumnSteps
+from pygeco.engines.cuda.columns import CudaColumnSteps, add_long_rows
 from pygeco.engines.cuda.driver import count_gpus
 from pygeco.engines.cuda.launch import Launcher, number, threads
 from pygeco.engines.cuda.products import multiply, multiply_scaled, multiply_vector
+from pygeco.engines.cuda.ridge import solve_ridge
 from pygeco.engines.cuda.systems import half_sweep, systems
 from pygeco.engines.cuda.work_items import WorkItems, append_zero, ranges, runs, split_groups
 from pygeco.engines.protocol import LocalEngine, TableEngine
 from pygeco.engines.values import (
     Cells,
+    CenteredCells,
     Deviations,
     Formulas,
     Lines,
     LineScales,
     Residuals,
+    RidgeProblem,
     Ridges,
     Slopes,
     Solved,
@@ -112,6 +115,12 @@ class Cuda(LocalEngine, TableEngine):
     def scaled_products(self, cells: Cells, data: Array, X: Array, scales: LineScales) -> Array:
         return multiply_scaled(self.launch, cells, data, X, scales)
 
+    def solve_ridge(self, X: CenteredCells, problem: RidgeProblem) -> Array | None:
+        given = (X.row_data, X.col_data, problem.right)
+        if any(x.dtype != np.float32 for x in given):
+            return None
+        return solve_ridge(self.launch, X, problem)
+
     def residuals(self, cells: Cells, P: Array, Q: Array) -> Residuals:
         return self._measure(cells, P, Q, np.empty_like(cells.values))
 
@@ -126,9 +135,8 @@ class Cuda(LocalEngine, TableEngine):
         items: WorkItems = cells.blocks
         sums = empty((2, items.total), cells.values)
         self._predict(cells, items, slice(0, items.total), P, Q, out, 0, sums)
-        totals = sums[0].sum(), sums[1].sum()  # of one row each: CuPy is slow with two
         left = zeros((cells.groups, 0), sums) if out is None else out
-        return Residuals(left, float(totals[0]), float(totals[1]))
+        return Residuals(left, *add_long_rows(self.launch, sums))
 
     def _predict(
         self, cells: Cells, items: WorkItems, run: slice, P: Array, Q: Array, out: Array | None,

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +14,14 @@ import numpy as np
 
 from pygeco.arrays.low_rank import Array
 
-KERNELS = (
-    "common", "cells", "columns", "noise", "grams", "solve", "tiles", "rows", "single", "tables",
-)  # fmt: skip
+# Files of kernels, and those that each needs beside "common".
+KERNELS: dict[str, tuple[str, ...]] = {
+    "cells": (), "columns": (), "ridge": (), "spans": (), "noise": (), "grams": (), "tables": (),
+    "solve": ("grams",), "tiles": (), "rows": ("tiles",), "single": ("grams", "tiles", "rows"),
+}  # fmt: skip
+DECLARATION = re.compile(
+    r"(template <[^\n]*>\n)?__global__ void (?:__launch_bounds__\([^\n]*\)\s|)(\w+)\("
+)
 NULL = np.uint64(0)
 THREADS_PER_BLOCK = 128
 MIN_CAPABILITY = 80  # compute capability with matrix instructions in double precision
@@ -40,16 +48,31 @@ def threads(count: int, block: int = THREADS_PER_BLOCK) -> Shape:
     return (max(1, -(-count // block)),), (block,)
 
 
-def source() -> str:
-    """All kernels as one text."""
-    folder = Path(__file__).with_name("kernels")
-    return "".join((folder / f"{name}.cu").read_text(encoding="utf-8") for name in KERNELS)
+def source(*files: str) -> str:
+    """Files of kernels, all by default, with what they need, as one text."""
+    wanted = {"common", *(files or KERNELS), *(need for file in files for need in KERNELS[file])}
+    return "".join(_read(file) for file in ("common", *KERNELS) if file in wanted)
+
+
+def _read(file: str) -> str:
+    return Path(__file__).with_name("kernels").joinpath(f"{file}.cu").read_text(encoding="utf-8")
+
+
+def list_kernels() -> dict[str, tuple[str, tuple[str, ...]]]:
+    """The file of each kernel by its plain name, and which of the file's are no templates."""
+    found = {}
+    for file in KERNELS:
+        kernels = DECLARATION.findall(_read(file))
+        plain = tuple(name for template, name in kernels if not template)
+        found.update({name: (file, plain) for _, name in kernels})
+    return found
 
 
 class Launcher:
     """`launch("matvec<float>", (grid, block), *arguments)`; None is a null pointer.
 
-    A kernel is compiled when it is first used; CuPy keeps what it compiled on disk.
+    A kernel is compiled when it is first used, with what its file needs and no more: all files take
+    ten times as long. CuPy keeps what it compiled on disk.
     """
 
     def __init__(self) -> None:
@@ -66,20 +89,35 @@ class Launcher:
                 f"{capability / 10}; use engine='cpu'."
             )
         self.cupy = cupy
-        self.source = source()
+        self.files = list_kernels()
         self.kernels: dict[str, Any] = {}
 
     def __call__(self, name: str, shape: Shape, *arguments: Any, shared: int = 0) -> None:
+        self._find(name, shared)(*shape, _fill(arguments), shared_mem=shared)
+
+    def prepare(
+        self, name: str, shape: Shape, *arguments: Any, shared: int = 0
+    ) -> Callable[[], None]:
+        """The launch as a function, for one that is made again and again."""
+        return partial(self._find(name, shared), *shape, _fill(arguments), shared_mem=shared)
+
+    def _find(self, name: str, shared: int) -> Any:
         kernel = self.kernels.get(name)
         if kernel is None:
-            module = self.cupy.RawModule(
-                code=self.source, options=("-std=c++17",), name_expressions=(name,)
-            )
-            kernel = self.kernels[name] = module.get_function(name)
+            self._compile(name)
+            kernel = self.kernels[name]
         if shared > USUAL_SHARED_BYTES and shared > kernel.max_dynamic_shared_size_bytes:
             kernel.max_dynamic_shared_size_bytes = shared
-        given = tuple(NULL if x is None else x for x in arguments)
-        kernel(*shape, given, shared_mem=shared)
+        return kernel
+
+    def _compile(self, name: str) -> None:
+        """One instance of a template, or all kernels of a file that are none."""
+        file, plain = self.files[name.partition("<")[0]]
+        names = (name,) if "<" in name else plain
+        module = self.cupy.RawModule(
+            code=source(file), options=("-std=c++17",), name_expressions=names
+        )
+        self.kernels.update({each: module.get_function(each) for each in names})
 
     def guard(self) -> AbstractContextManager[object]:
         """Where memory runs out, an error that says how much is missing and what would fit."""
@@ -116,3 +154,7 @@ class Launcher:
                 f"while they are sorted, and {free / 2**30:.1f} GiB are free; about "
                 f"{int(free // each):,} cells would fit; pass fewer, or use engine='cpu'."
             )
+
+
+def _fill(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple([NULL if x is None else x for x in arguments])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from pygeco.arrays.kinds import contiguous, empty, host, on
+from pygeco.arrays.linalg import mirror_lower
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cuda.launch import Launcher, number, threads
 from pygeco.engines.cuda.work_items import (
@@ -63,16 +64,15 @@ def sweep(launch: Launcher, cells: Cells, start: Array, ridges: Ridges) -> Solve
     items, s = cells.blocks, start.shape[1]
     lines = -(-s // 8)
     Q, out = arrange(launch, ridges.partner, lines), start.copy()
-    lower = np.tril(ridges.prior)
     prior = np.zeros((8 * lines, 8 * lines), np.float32)
-    prior[:s, :s] = lower + np.tril(lower, -1).T
+    prior[:s, :s] = mirror_lower(ridges.prior)
     shift = on(ridges.shift, Q, np.float32)
     ridge = (
         None if ridges.ridge is None else contiguous(ridges.ridge, np.float32), on(prior, Q), shift,
         np.int64(0 if shift.ndim == 1 else shift.shape[1]), np.float64(ridges.tau),
         np.float64(ridges.jitter), np.int32(s),
     )  # fmt: skip
-    bias = None if ridges.bias is None else append_zero(ridges.bias.astype(np.float32))
+    bias = None if ridges.bias is None else append_zero(ridges.bias.astype(np.float32, copy=False))
     h = cells.weights if len(cells.weights) else None
     kind = f"{number(cells.values)}, {lines}, {'false' if h is None else 'true'}"
     most = count_items(4, lines)

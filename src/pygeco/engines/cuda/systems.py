@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from pygeco.arrays.kinds import contiguous, empty, on, zeros
+from pygeco.arrays.linalg import mirror_lower
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cuda import single
 from pygeco.engines.cuda.launch import Launcher, number, threads
@@ -62,7 +63,7 @@ def half_sweep(
     Q = _pad(launch, ridges.partner, blocks, real)
     W = None if ridges.variance is None else _pad(launch, ridges.variance, blocks, real)
     biases = tuple(
-        None if x is None else append_zero(x.astype(real))
+        None if x is None else append_zero(x.astype(real, copy=False))
         for x in (ridges.bias, ridges.bias_variance)
     )
     ridge, noise, background = (
@@ -70,8 +71,7 @@ def half_sweep(
         for x in (ridges.ridge, ridges.noise, ridges.background)
     )
     spectrum = None if ridges.spectrum is None else on(ridges.spectrum, Q, real)
-    lower = np.tril(ridges.prior)
-    prior = on(lower + np.tril(lower, -1).T, Q, real)
+    prior = on(mirror_lower(ridges.prior), Q, real)
     shift = on(ridges.shift, Q, real)
     stride = np.int64(0 if shift.ndim == 1 else shift.shape[1])
     out, uncertainty = start.copy(), empty(len(start), start)
@@ -95,7 +95,9 @@ def half_sweep(
             results=(out, mean, variance, uncertainty, explained),
         )  # fmt: skip
     left = 0.0 if explained is None else _sum_squares(cells) - float(explained.sum())
-    return Solved(out, mean, variance, float(uncertainty.sum()), left)
+    # Without variances nothing is uncertain, and nobody need wait.
+    doubt = float(uncertainty.sum()) if variances or W is not None else 0.0
+    return Solved(out, mean, variance, doubt, left)
 
 
 def _sum_squares(cells: Cells) -> float:

@@ -9,19 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.coded import Coded
-from pygeco.arrays.kinds import full, on, ones, runs, scaled, zeros
+from pygeco.arrays.kinds import full, on, runs, scaled, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.engines import Cells, Engine
+from pygeco.engines.columns import device_steps_of
 from pygeco.losses import Loss, Squared
 from pygeco.losses.weighted_squares import Weighing
 
 
 def append_offsets(P: Array, Q: Array, own: Array, other: Array) -> tuple[Array, Array]:
     """P and Q with two more columns each, so that ⟨P_i, Q_j⟩ grows by own_i + other_j."""
-    return (
-        np.column_stack([P, own, ones(len(P), P)]),
-        np.column_stack([Q, ones(len(Q), Q), other]),
-    )
+    steps = device_steps_of(P)
+    return steps.append_columns(P, own, None), steps.append_columns(Q, None, other)
 
 
 def measure_residuals(cells: Cells, P: Array, Q: Array) -> Array:
