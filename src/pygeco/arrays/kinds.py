@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.coded import Coded
+from pygeco.arrays.tall import multiply, multiply_transposed
 
 Array = NDArray[np.floating[Any]]
 
@@ -109,7 +110,7 @@ def contiguous(x: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
 
 def times(X: Array, B: Array) -> Array:
     """X B for a tall X of any kind and a small B of the host."""
-    return X @ on(B, X)
+    return X @ on(B, X) if foreign(X) else multiply(X, B)
 
 
 def scaled(X: Array, s: Array) -> Array:
@@ -119,7 +120,7 @@ def scaled(X: Array, s: Array) -> Array:
 
 def inner(X: Array, Y: Array) -> Array:
     """XᵀY of two tall arrays, on the host."""
-    return host(X.T @ Y)
+    return host(X.T @ Y) if foreign(X) else multiply_transposed(X, Y)
 
 
 def moved(x: Any, like: NDArray[Any]) -> Any:

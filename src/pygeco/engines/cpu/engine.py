@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import HOST
 from pygeco.arrays.low_rank import Array
+from pygeco.arrays.tall import offer_products
 from pygeco.engines.cpu import backgrounds, products, separable, tiles
 from pygeco.engines.cpu.backgrounds import pad_rows
 from pygeco.engines.cpu.cells import both_orders, order_that_serves, scatter_runs
@@ -17,6 +18,7 @@ from pygeco.engines.cpu.listing import list_best_products
 from pygeco.engines.cpu.ranking import top_k
 from pygeco.engines.cpu.reading import lay_out
 from pygeco.engines.cpu.sweep import half_sweep, tables
+from pygeco.engines.cpu.tall import PRODUCTS
 from pygeco.engines.cpu.vectors import BYTES
 from pygeco.engines.protocol import Engine, GroupJob, LocalEngine, TableEngine
 from pygeco.engines.values import (
@@ -226,6 +228,7 @@ class Cpu(CpuCells, LocalEngine, TableEngine):
 
 
 ENGINE = Cpu()
+offer_products(PRODUCTS)
 
 
 def engine() -> Cpu:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from numba import get_num_threads, set_num_threads
 
-from pygeco.arrays.blas_threads import one_blas_thread
+from pygeco.arrays.blas_threads import has_one_blas_thread, one_blas_thread
 from pygeco.engines.cpu.forking import ForkSafeLock
 
 _LOCK = ForkSafeLock()
@@ -31,6 +31,16 @@ def each(job: Callable[[int], None], count: int, *, alone: bool = False) -> None
         with ThreadPoolExecutor(threads) as pool:
             for _ in pool.map(job, range(count)):
                 pass
+
+
+@contextmanager
+def hold_blas() -> Iterator[None]:
+    """BLAS on one thread, as it is in a fit already: then nothing is to be done."""
+    if has_one_blas_thread():
+        yield
+        return
+    with _LOCK.lock, one_blas_thread():
+        yield
 
 
 @contextmanager

@@ -1,0 +1,199 @@
+"""Products of tall arrays on the cores of one machine: BLAS on blocks of rows, one core each.
+
+The blocks depend on the arrays alone, so that bits do not depend on the number of threads. BLAS is
+called by its address from the threads of the kernels, which are awake while a fit runs: waking
+threads of Python's takes as long as a product.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from pygeco.arrays.tall import Array
+from pygeco.engines.cpu.parallel import spread
+from pygeco.engines.cpu.threads import hold_blas
+from pygeco.engines.cpu.vectors import I32, I64, integer
+
+MIN_WORK = 1 << 22  # multiplications from which sharing them pays: 0.1 ms on one core or more
+READING = 16  # multiplications that reading a number is worth
+BLOCK_ROWS = 512  # of a block, at least
+ROWS_PER_SUM = 2  # of a block, for each column of its sums
+MAX_BLOCKS = 64  # more would be more callers than some builds of OpenBLAS have room for
+NAMES = {np.dtype(np.float32): "sgemm", np.dtype(np.float64): "dgemm"}
+ZERO_AT = 8  # bytes from the first factor to the second
+# One and zero: the product is taken once, and what was there before not at all.
+FACTORS = {
+    np.dtype(np.float32): np.array([1, 0, 0, 0], np.float32).view(np.uint8),
+    np.dtype(np.float64): np.array([1, 0], np.float64).view(np.uint8),
+}
+
+
+@intrinsic
+def call_gemm(typing_context, address, letters, factors, sizes, places, steps, b, cut, rows):
+    """Call xGEMM at an address for block b; each of its 13 arguments is a place in memory."""
+
+    def generate(context, builder, signature, args):
+        flags, scalars, numbers, starts, moves = (
+            context.make_array(kind)(context, builder, arg).data
+            for kind, arg in zip(signature.args[1:6], args[1:6], strict=True)
+        )
+        own = cgutils.alloca_once_value(builder, builder.trunc(args[8], I32))
+
+        def find_start(k):
+            """Where matrix k of the block begins."""
+            place, step = (builder.load(builder.gep(x, [integer(k)])) for x in (starts, moves))
+            return builder.add(place, builder.mul(args[6], step))
+
+        def find_size(k):
+            """Size k; the rows of the block where it is theirs."""
+            is_cut = builder.icmp_signed("==", args[7], integer(k))
+            return builder.select(is_cut, own, builder.gep(numbers, [integer(k)]))
+
+        A, B, C = map(find_start, range(3))
+        m, n, k, lda, ldb, ldc = map(find_size, range(6))
+        alpha, beta = (builder.gep(scalars, [integer(k)]) for k in (0, ZERO_AT))
+        turns = (builder.gep(flags, [integer(k)]) for k in range(2))
+        given = *turns, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc
+        function = ir.FunctionType(ir.VoidType(), [I64] * len(given)).as_pointer()
+        values = [x if x in (A, B, C) else builder.ptrtoint(x, I64) for x in given]
+        builder.call(builder.inttoptr(args[0], function), values)
+        return context.get_dummy_value()
+
+    i = types.int64
+    return types.void(i, letters, factors, sizes, places, steps, i, i, i), generate
+
+
+@spread("blocks")
+def multiply_blocks(b, address, letters, factors, sizes, places, steps, cut, rows, count, blocks):
+    """One product for each block of so many rows of all; `cut` says which size of it they are."""
+    own = min(rows, count - b * rows)
+    call_gemm(address, letters, factors, sizes, places, steps, b, cut, own)
+
+
+class CpuTallProducts:
+    """See `TallProducts`."""
+
+    def times(self, X: Array, B: Array) -> Array | None:
+        own, columns = _lay_out(X), B.shape[-1]
+        if own is None or B.ndim != 2 or X.dtype != B.dtype or not _pays(X, columns):
+            return None
+        small, out = np.ascontiguousarray(B), np.empty((len(X), columns), X.dtype)
+        rows = _cut_rows(len(X))
+        # Fortran sees the transposes: outᵀ = Bᵀ Xᵀ.
+        _multiply(
+            b"NT" if own.by_column else b"NN",
+            (columns, rows, X.shape[1], columns, own.leading, columns),
+            (_place(small), own.place, _place(out)),
+            (0, rows * own.step, rows * out.strides[0]),
+            (1, rows, len(X)),
+            X.dtype,
+        )
+        return out
+
+    def inner(self, X: Array, Y: Array) -> Array | None:
+        """Sums of blocks are added in float64, in order."""
+        left, right = _lay_out(X), _lay_out(Y)
+        s, k = X.shape[-1], Y.shape[-1]
+        if left is None or right is None or X.dtype != Y.dtype or not _pays(X, k):
+            return None
+        rows = _cut_rows(len(X), ROWS_PER_SUM * max(s, k))
+        sums = np.empty((-(-len(X) // rows), s, k), X.dtype)
+        # Fortran sees the transposes: sumsᵀ = Yᵀ X.
+        _multiply(
+            (b"T" if right.by_column else b"N") + (b"N" if left.by_column else b"T"),
+            (k, s, rows, right.leading, left.leading, k),
+            (right.place, left.place, _place(sums)),
+            (rows * right.step, rows * left.step, sums.strides[0]),
+            (2, rows, len(X)),
+            X.dtype,
+        )
+        total = sums.sum(axis=0, dtype=float)
+        return ((total + total.T) / 2 if X is Y else total).astype(X.dtype)
+
+
+PRODUCTS = CpuTallProducts()
+
+
+def _pays(X: Array, columns: int) -> bool:
+    """Whether a product with so many columns is worth being shared."""
+    return X.size * (columns + READING) >= MIN_WORK
+
+
+class _Layout(NamedTuple):
+    """Where a matrix begins, bytes from row to row, and how Fortran reads it."""
+
+    place: int
+    step: int
+    leading: int
+    by_column: bool
+
+
+def _lay_out(X: Array) -> _Layout | None:
+    """None where BLAS cannot read it: neither rows nor columns lie in one piece."""
+    if X.dtype not in NAMES or X.ndim != 2 or not X.size or not X.flags.aligned:
+        return None
+    (down, across), size = X.strides, X.itemsize
+    for one, other, length, by_column in (
+        (across, down, X.shape[1], False),
+        (down, across, X.shape[0], True),
+    ):
+        leading, rest = divmod(other, size)
+        if one == size and not rest and leading >= length:
+            return _Layout(_place(X), down, leading, by_column)
+    return None
+
+
+def _place(X: Array) -> int:
+    """Where an array begins."""
+    return int(X.__array_interface__["data"][0])
+
+
+def _cut_rows(count: int, least: int = 0) -> int:
+    """The rows of a block: fixed, whatever the threads."""
+    return max(BLOCK_ROWS, -(-count // MAX_BLOCKS), least)
+
+
+def _multiply(
+    flags: bytes,
+    sizes: tuple[int, ...],
+    places: tuple[int, ...],
+    steps: tuple[int, ...],
+    cut: tuple[int, int, int],
+    dtype: np.dtype[Any],
+) -> None:
+    """The sizes and leading dimensions of a block, where its matrices begin and the next one's do,
+    and which of the sizes is that of its rows, of all of them.
+    """
+    address = _find_address(NAMES[dtype])
+    _, rows, count = cut
+    with hold_blas():
+        multiply_blocks(
+            address,
+            np.frombuffer(flags, np.uint8),
+            FACTORS[dtype],
+            np.array(sizes, np.int32),
+            np.array(places, np.int64),
+            np.array(steps, np.int64),
+            *cut,
+            -(-count // rows),
+        )
+
+
+@cache
+def _find_address(name: str) -> int:
+    """Where SciPy keeps a subroutine of BLAS for others to call."""
+    from scipy.linalg import cython_blas  # takes as long as a small fit
+
+    capsule = cython_blas.__pyx_capi__[name]
+    describe, find = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    describe.restype, describe.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    find.restype, find.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return int(find(capsule, describe(capsule)))
