@@ -1,4 +1,4 @@
-"""Products of tall arrays by blocks on all cores: NumPy's numbers, the same bits for any threads."""
+"""Products of tall arrays by blocks: NumPy's numbers, and the same bits for any threads."""
 
 import numpy as np
 import pytest

@@ -41,3 +41,10 @@ def test_numbers_of_threads_as_joblib_counts_them() -> None:
         with limit_threads(given):
             assert numba.get_num_threads() == wanted
         assert numba.get_num_threads() == most
+
+
+def test_a_loop_inside_a_part_of_another() -> None:
+    done = []
+    with limit_threads(2):
+        each(lambda k: each(lambda j: done.append((k, j)), 3), 4)
+    assert sorted(done) == [(k, j) for k in range(4) for j in range(3)]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import HOST
+from pygeco.arrays.loops import offer_loop
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.tall import offer_products
 from pygeco.engines.cpu import backgrounds, products, separable, tiles
@@ -19,6 +20,7 @@ from pygeco.engines.cpu.ranking import top_k
 from pygeco.engines.cpu.reading import lay_out
 from pygeco.engines.cpu.sweep import half_sweep, tables
 from pygeco.engines.cpu.tall import PRODUCTS
+from pygeco.engines.cpu.threads import each
 from pygeco.engines.cpu.vectors import BYTES
 from pygeco.engines.protocol import Engine, GroupJob, LocalEngine, TableEngine
 from pygeco.engines.values import (
@@ -229,6 +231,7 @@ class Cpu(CpuCells, LocalEngine, TableEngine):
 
 ENGINE = Cpu()
 offer_products(PRODUCTS)
+offer_loop(each)
 
 
 def engine() -> Cpu:

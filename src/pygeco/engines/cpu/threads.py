@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from pygeco.arrays.blas_threads import has_one_blas_thread, one_blas_thread
 from pygeco.engines.cpu.forking import ForkSafeLock
 
 _LOCK = ForkSafeLock()
+_WORKER = threading.local()
 
 
 def each(job: Callable[[int], None], count: int, *, alone: bool = False) -> None:
@@ -23,14 +25,25 @@ def each(job: Callable[[int], None], count: int, *, alone: bool = False) -> None
     ends would put it back under another.
     """
     threads = min(get_num_threads(), count)
+    if hasattr(_WORKER, "works"):  # a part of another loop, which holds the lock
+        _run_in_turn(job, count)
+        return
     with _LOCK.lock, one_blas_thread():
         if alone or threads < 2:
-            for part in range(count):
-                job(part)
+            _run_in_turn(job, count)
             return
-        with ThreadPoolExecutor(threads) as pool:
+        with ThreadPoolExecutor(threads, initializer=_mark_worker) as pool:
             for _ in pool.map(job, range(count)):
                 pass
+
+
+def _run_in_turn(job: Callable[[int], None], count: int) -> None:
+    for part in range(count):
+        job(part)
+
+
+def _mark_worker() -> None:
+    _WORKER.works = True
 
 
 @contextmanager
