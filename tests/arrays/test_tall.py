@@ -15,6 +15,11 @@ class Loud:
     def inner(self, X, Y):
         return -(X.T @ Y) if X.shape[1] == 1 else None
 
+    def stack(self, parts, dtype, factors):
+        found = np.column_stack(parts).astype(dtype)
+        found = found if factors is None else found * factors
+        return -found if parts[0].shape[1] == 1 else None
+
 
 @pytest.mark.parametrize("columns", [1, 2])
 def test_who_was_asked_last_is_asked_first(columns, monkeypatch) -> None:
@@ -24,6 +29,9 @@ def test_who_was_asked_last_is_asked_first(columns, monkeypatch) -> None:
     monkeypatch.setattr(tall, "_OFFERED", [])
     np.testing.assert_array_equal(tall.multiply(X, B), X @ B)
     np.testing.assert_array_equal(tall.multiply_transposed(X, X), X.T @ X)
-    tall.offer_products(Loud())
+    tall.offer_work(Loud())
     np.testing.assert_array_equal(tall.multiply(X, B), sign * (X @ B))
     np.testing.assert_array_equal(tall.multiply_transposed(X, X), sign * (X.T @ X))
+    np.testing.assert_array_equal(tall.multiply_columns(X, B[:, 0]), sign * X * B[:, 0])
+    stacked = tall.stack_columns([X, X[:, 0]], np.float32)
+    np.testing.assert_array_equal(stacked, sign * np.column_stack([X, X[:, 0]]).astype("f"))

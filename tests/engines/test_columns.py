@@ -56,6 +56,22 @@ def test_steps(steps, m, k) -> None:
     np.testing.assert_array_equal(X, start)
 
 
+@pytest.mark.parametrize(("count", "n"), [(1, 1), (3, 40), (5, 2048), (7, 5000)])
+def test_what_is_left_outside_a_span(steps, count, n, monkeypatch) -> None:
+    monkeypatch.setattr(columns, "MIN_SPAN", 1)
+    rng = np.random.default_rng(n)
+    Q = np.ascontiguousarray(np.linalg.qr(rng.standard_normal((n, count)))[0].T)
+    x = 3 * rng.standard_normal(n)
+    start = x.copy()
+    left, squares = steps.leave_span(Q, x)
+    once = x - (Q @ x) @ Q
+    np.testing.assert_allclose(left, once, atol=1e-13)
+    np.testing.assert_allclose(Q @ left, 0, atol=1e-14)
+    np.testing.assert_allclose(squares[:2], [x @ x, once @ once], rtol=1e-12, atol=1e-25)
+    assert float(squares[2]) < 1e-25
+    np.testing.assert_array_equal(x, start)
+
+
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("centered", [True, False])
 @pytest.mark.parametrize("rows_at_once", [1, 64])

@@ -8,6 +8,7 @@ import numpy as np
 
 from pygeco.arrays.kinds import HOST, Array, on, once
 from pygeco.arrays.operators import Operator
+from pygeco.engines.columns import steps_of
 
 SEARCH_ROUNDING = 1e-12  # what the arithmetic of a search may lose of σ₁
 MIN_SQUARABLE_NORM = 1e-140  # norms between this and its inverse have squares in range
@@ -103,15 +104,12 @@ class Basis:
         if not self.size:
             return unit(x)
         Q = self.memory[: self.size]
-        y: Array = x - (Q @ x) @ Q
-        part = Q @ y
         with np.errstate(over="ignore"):  # `norm` and `unit` then find the sizes
-            squares = x @ x, y @ y, part @ part  # all on their way before the first is waited for
+            y, squares = steps_of(x).leave_span(Q, x)
             square, rest, lost = map(float, squares)
         before = math.sqrt(square)
         before = before if _plain(before) else norm(x)
         size = math.sqrt(max(0.0, rest - lost)) if rest < math.inf else math.inf
-        y = y - part @ Q
         y, size = (y / size, size) if _plain(size) else unit(y)
         return (y, size) if size > MIN_RESIDUAL_SHARE * before else (y, 0.0)
 

@@ -14,11 +14,13 @@ from pygeco.arrays.kinds import (
     Array,
     contiguous,
     empty,
+    foreign,
     inner,
     on,
     ones,
     parts,
     scaled,
+    stack,
     times,
     zeros,
 )
@@ -129,9 +131,9 @@ class LowRank:
         grows, so whatever a minimization over the larger span guaranteed still holds.
         """
         return LowRank(
-            np.column_stack([self.U, _orthonormal(self.U, u)]),
+            stack([self.U, _orthonormal(self.U, u)]),
             np.append(self.s, 0.0),
-            np.column_stack([self.V, _orthonormal(self.V, v)]),
+            stack([self.V, _orthonormal(self.V, v)]),
         )
 
     def rotate(self, P: Array, s: Array, Q: Array) -> LowRank:
@@ -178,11 +180,11 @@ class LowRank:
 
     def matmat(self, X: Array) -> Array:
         """`A X` for a few columns."""
-        return self.U @ (on(self.s, self.U)[:, None] * (self.V.T @ X))
+        return _pass_through(self.V, self.s, self.U, X)
 
     def rmatmat(self, Y: Array) -> Array:
         """`Aᵀ Y` for a few columns."""
-        return self.V @ (on(self.s, self.U)[:, None] * (self.U.T @ Y))
+        return _pass_through(self.U, self.s, self.V, Y)
 
     def to_dense(self) -> Array:
         """The m × n matrix itself. Everything else in pygeco avoids it."""
@@ -190,6 +192,13 @@ class LowRank:
 
     def astype(self, dtype: np.dtype[Any] | type) -> LowRank:
         return LowRank(self.U.astype(dtype), self.s.astype(dtype), self.V.astype(dtype))
+
+
+def _pass_through(V: Array, s: Array, U: Array, X: Array) -> Array:
+    """U diag(s) Vᵀ X, which stays where the arrays are."""
+    if foreign(U):
+        return U @ (on(s, U)[:, None] * (V.T @ X))
+    return times(U, s[:, None] * inner(V, X))
 
 
 def _orthonormal(Q: Array, x: Array) -> Array:

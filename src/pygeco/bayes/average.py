@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pygeco.algorithm.directions import leading_block
-from pygeco.arrays.kinds import on, parts, zeros
+from pygeco.arrays.kinds import on, parts, stack, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.drift import Drift
 from pygeco.bayes.likelihoods.base import Likelihood
@@ -117,7 +117,7 @@ class RunningMean:
 
     def _compress(self) -> LowRank:
         """The weighted mean at a lower rank."""
-        left, right = np.column_stack(self.left), np.column_stack(self.right)
+        left, right = stack(self.left), stack(self.right)
         A = LowRank(left, np.ones(left.shape[1], FLOAT), right)
         if A.rank <= COMPRESSED_RANK:
             return A.astype(float).svd()

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import (
+    contiguous,
     full,
     host,
     inner,
@@ -147,7 +148,7 @@ class Basis(NamedTuple):
 
 def measure_support(now: Posterior) -> Basis:
     """How far the data support each singular direction of U Vᵀ, on both sides."""
-    A = LowRank.product(now.rows.factor.astype(float), now.cols.factor.astype(float)).svd()
+    A = LowRank.product(*(contiguous(x.factor, float) for x in (now.rows, now.cols))).svd()
     roots = np.sqrt(A.s)
     rows = _rotate_side(now.rows, scaled(A.U, roots))
     cols = _rotate_side(now.cols, scaled(A.V, roots))
@@ -173,11 +174,11 @@ def drop_directions(now: Posterior, basis: Basis, *, keep: NDArray[np.bool_]) ->
 
 def _rotate_side(side: Side, factor: Array) -> Side:
     """The side in another basis; of the variances the diagonal, as always."""
-    old = side.factor.astype(float)
+    old = contiguous(side.factor, float)
     turn = np.linalg.lstsq(inner(old, old), inner(old, factor), rcond=1e-7)[0]
     del old  # as large as the factor itself
     variance = times(side.variance, (turn**2).astype(FLOAT))
-    return side._replace(factor=factor.astype(FLOAT), variance=variance)
+    return side._replace(factor=contiguous(factor, FLOAT), variance=variance)
 
 
 def _support(side: Side, some: NDArray[np.bool_]) -> Array:

@@ -68,6 +68,16 @@ class ColumnSteps:
         """diag(scale) R + P diag(ratios)."""
         return scale[:, None] * R + on(ratios.astype(self.precision), P) * P
 
+    def leave_span(self, Q: Array, x: Array) -> tuple[Array, tuple[Any, Any, Any]]:
+        """X less its part in the span of the orthonormal rows of Q, taken twice.
+
+        With ‖x‖², ‖y‖² and ‖Q y‖², where y is x after the first time; all on their way at once.
+        """
+        y = x - (Q @ x) @ Q
+        part = Q @ y
+        squares = x @ x, y @ y, part @ part
+        return y - part @ Q, squares
+
     def draw_normals(self, key: int, shape: tuple[int, int], like: Array) -> Array:
         """The first normal numbers of a key of 64 bits, the same ones for arrays of any kind."""
         from pygeco.engines.cpu.columns import STEPS

@@ -5,7 +5,7 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 from pygeco.engines.cpu import tall
-from pygeco.engines.cpu.tall import BLOCK_ROWS, MAX_BLOCKS, PRODUCTS
+from pygeco.engines.cpu.tall import BLOCK_ROWS, MAX_BLOCKS, WORK
 from pygeco.engines.cpu.threads import limit_threads
 
 ROWS = [1, BLOCK_ROWS, BLOCK_ROWS + 1, 3 * BLOCK_ROWS + 5, MAX_BLOCKS * BLOCK_ROWS + 77]
@@ -33,12 +33,12 @@ def test_products_are_those_of_double_precision(rows, layout, dtype, eager) -> N
     Y, B = rng.standard_normal((rows, 4)).astype(dtype), rng.standard_normal((3, 5)).astype(dtype)
     given, other = lay_out(X, layout), lay_out(Y, layout)
     error = np.finfo(dtype).eps * 8
-    found = PRODUCTS.times(given, B.T)
+    found = WORK.times(given, B.T)
     assert found is not None
     assert found.dtype == dtype
     np.testing.assert_allclose(found, X.astype(float) @ B.T, atol=5 * error * 10)
     for partner, exact in ((other, Y), (given, X)):
-        found = PRODUCTS.inner(given, partner)
+        found = WORK.inner(given, partner)
         assert found is not None
         assert found.dtype == dtype
         size = np.abs(X.T).astype(float) @ np.abs(exact)
@@ -52,7 +52,7 @@ def test_bits_depend_neither_on_threads_nor_on_those_of_blas(dtype) -> None:
     found = []
     for threads, blas in ((1, 1), (2, 1), (2, 2)):
         with limit_threads(threads), ThreadpoolController().limit(limits=blas, user_api="blas"):
-            found.append((PRODUCTS.times(X, X[:20]), PRODUCTS.inner(X, X)))
+            found.append((WORK.times(X, X[:20]), WORK.inner(X, X)))
     for one, two in zip(*found[:2], strict=True):
         np.testing.assert_array_equal(one, two)
     for one, two in zip(*found[1:], strict=True):
@@ -62,17 +62,17 @@ def test_bits_depend_neither_on_threads_nor_on_those_of_blas(dtype) -> None:
 def test_what_was_there_before_does_not_matter(eager, monkeypatch) -> None:
     monkeypatch.setattr(tall.np, "empty", lambda *args: np.full(*args[:1], np.nan, *args[1:]))
     X = np.ones((1000, 2))
-    np.testing.assert_array_equal(PRODUCTS.times(X, np.eye(2)), X)
-    np.testing.assert_array_equal(PRODUCTS.inner(X, X), np.full((2, 2), 1000.0))
+    np.testing.assert_array_equal(WORK.times(X, np.eye(2)), X)
+    np.testing.assert_array_equal(WORK.inner(X, X), np.full((2, 2), 1000.0))
 
 
 def test_what_is_not_a_number_stays_in_its_row(eager) -> None:
     X = np.ones((2000, 2))
     X[700, 0], X[1500, 1] = np.nan, np.inf
-    found = PRODUCTS.times(X, np.eye(2) + 1)
+    found = WORK.times(X, np.eye(2) + 1)
     assert found is not None
     assert np.isfinite(found).all(axis=1).sum() == 1998
-    assert np.isnan(PRODUCTS.inner(X, X)[0, 0])
+    assert np.isnan(WORK.inner(X, X)[0, 0])
 
 
 @pytest.mark.parametrize(
@@ -89,13 +89,13 @@ def test_what_is_not_a_number_stays_in_its_row(eager) -> None:
     ids=["no rows", "no columns", "whole", "half", "gaps", "backwards", "vector"],
 )
 def test_what_blas_cannot_read_is_left_to_numpy(X, eager) -> None:
-    assert PRODUCTS.times(X, np.ones((X.shape[-1], 2))) is None
-    assert PRODUCTS.inner(X, X) is None
+    assert WORK.times(X, np.ones((X.shape[-1], 2))) is None
+    assert WORK.inner(X, X) is None
 
 
 def test_mixed_precisions_and_small_products_are_left_to_numpy() -> None:
     X = np.ones((100_000, 30))
-    assert PRODUCTS.times(X, np.ones((30, 30), np.float32)) is None
-    assert PRODUCTS.inner(X, X.astype(np.float32)) is None
-    assert PRODUCTS.times(X[:1000], np.eye(30)) is None
-    assert PRODUCTS.inner(X[:1000], X[:1000]) is None
+    assert WORK.times(X, np.ones((30, 30), np.float32)) is None
+    assert WORK.inner(X, X.astype(np.float32)) is None
+    assert WORK.times(X[:1000], np.eye(30)) is None
+    assert WORK.inner(X[:1000], X[:1000]) is None

@@ -8,6 +8,7 @@ threads of Python's takes as long as a product.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from numba.extending import intrinsic
 
 from pygeco.arrays.tall import Array
 from pygeco.engines.cpu.parallel import spread
+from pygeco.engines.cpu.pieces import find_place, stack_columns
 from pygeco.engines.cpu.threads import hold_blas
 from pygeco.engines.cpu.vectors import I32, I64, integer
 
@@ -78,8 +80,8 @@ def multiply_blocks(b, address, letters, factors, sizes, places, steps, cut, row
     call_gemm(address, letters, factors, sizes, places, steps, b, cut, own)
 
 
-class CpuTallProducts:
-    """See `TallProducts`."""
+class CpuTallWork:
+    """See `TallWork`."""
 
     def times(self, X: Array, B: Array) -> Array | None:
         own, columns = _lay_out(X), B.shape[-1]
@@ -91,7 +93,7 @@ class CpuTallProducts:
         _multiply(
             b"NT" if own.by_column else b"NN",
             (columns, rows, X.shape[1], columns, own.leading, columns),
-            (_place(small), own.place, _place(out)),
+            (find_place(small), own.place, find_place(out)),
             (0, rows * own.step, rows * out.strides[0]),
             (1, rows, len(X)),
             X.dtype,
@@ -110,7 +112,7 @@ class CpuTallProducts:
         _multiply(
             (b"T" if right.by_column else b"N") + (b"N" if left.by_column else b"T"),
             (k, s, rows, right.leading, left.leading, k),
-            (right.place, left.place, _place(sums)),
+            (right.place, left.place, find_place(sums)),
             (rows * right.step, rows * left.step, sums.strides[0]),
             (2, rows, len(X)),
             X.dtype,
@@ -118,8 +120,11 @@ class CpuTallProducts:
         total = sums.sum(axis=0, dtype=float)
         return ((total + total.T) / 2 if X is Y else total).astype(X.dtype)
 
+    def stack(self, parts: Sequence[Array], dtype: Any, factors: Array | None) -> Array | None:
+        return stack_columns(parts, dtype, factors)
 
-PRODUCTS = CpuTallProducts()
+
+WORK = CpuTallWork()
 
 
 def _pays(X: Array, columns: int) -> bool:
@@ -147,13 +152,8 @@ def _lay_out(X: Array) -> _Layout | None:
     ):
         leading, rest = divmod(other, size)
         if one == size and not rest and leading >= length:
-            return _Layout(_place(X), down, leading, by_column)
+            return _Layout(find_place(X), down, leading, by_column)
     return None
-
-
-def _place(X: Array) -> int:
-    """Where an array begins."""
-    return int(X.__array_interface__["data"][0])
 
 
 def _cut_rows(count: int, least: int = 0) -> int:

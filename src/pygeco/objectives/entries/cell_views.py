@@ -9,18 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.coded import Coded
-from pygeco.arrays.kinds import full, on, ones, runs, scaled, zeros
+from pygeco.arrays.kinds import full, on, ones, runs, scaled, stack, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.engines import Cells, Engine
 from pygeco.losses import Loss, Squared
 from pygeco.losses.weighted_squares import Weighing
 
 
-def append_offsets(P: Array, Q: Array, own: Array, other: Array) -> tuple[Array, Array]:
+def append_offsets(
+    P: Array, Q: Array, own: Array, other: Array, dtype: Any = None
+) -> tuple[Array, Array]:
     """P and Q with two more columns each, so that ⟨P_i, Q_j⟩ grows by own_i + other_j."""
     return (
-        np.column_stack([P, own, ones(len(P), P)]),
-        np.column_stack([Q, ones(len(Q), Q), other]),
+        stack([P, own, ones(len(P), P)], dtype),
+        stack([Q, ones(len(Q), Q), other], dtype),
     )
 
 
