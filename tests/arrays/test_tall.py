@@ -15,6 +15,9 @@ class Loud:
     def inner(self, X, Y):
         return -(X.T @ Y) if X.shape[1] == 1 else None
 
+    def times_rows(self, X, factors):
+        return -factors[:, None] * X if X.shape[1] == 1 else None
+
     def stack(self, parts, dtype, factors):
         found = np.column_stack(parts).astype(dtype)
         found = found if factors is None else found * factors
@@ -33,5 +36,6 @@ def test_who_was_asked_last_is_asked_first(columns, monkeypatch) -> None:
     np.testing.assert_array_equal(tall.multiply(X, B), sign * (X @ B))
     np.testing.assert_array_equal(tall.multiply_transposed(X, X), sign * (X.T @ X))
     np.testing.assert_array_equal(tall.multiply_columns(X, B[:, 0]), sign * X * B[:, 0])
+    np.testing.assert_array_equal(tall.multiply_rows(X, X[:, 0]), sign * X[:, :1] * X)
     stacked = tall.stack_columns([X, X[:, 0]], np.float32)
     np.testing.assert_array_equal(stacked, sign * np.column_stack([X, X[:, 0]]).astype("f"))

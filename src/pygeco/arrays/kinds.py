@@ -20,6 +20,7 @@ from pygeco.arrays.coded import Coded
 from pygeco.arrays.tall import (
     multiply,
     multiply_columns,
+    multiply_rows,
     multiply_transposed,
     stack_columns,
 )
@@ -136,6 +137,11 @@ def times(X: Array, B: Array) -> Array:
 def scaled(X: Array, s: Array) -> Array:
     """X diag(s) for a tall X of any kind and a small s of the host."""
     return X * on(s, X) if foreign(X) else multiply_columns(X, s)
+
+
+def scaled_rows(X: Array, r: Array) -> Array:
+    """diag(r) X for a tall X and an r of its kind."""
+    return r[:, None] * X if foreign(X) else multiply_rows(X, r)
 
 
 def inner(X: Array, Y: Array) -> Array:

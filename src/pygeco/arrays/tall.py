@@ -25,6 +25,9 @@ class TallWork(Protocol):
     def inner(self, X: Array, Y: Array) -> Array | None:
         """XᵀY."""
 
+    def times_rows(self, X: Array, factors: Array) -> Array | None:
+        """diag(factors) X."""
+
     def stack(self, parts: Sequence[Array], dtype: Any, factors: Array | None) -> Array | None:
         """The columns of all parts side by side, each times a factor, if they are given."""
 
@@ -53,6 +56,15 @@ def multiply_transposed(X: Array, Y: Array) -> Array:
         if found is not None:
             return found
     return X.T @ Y
+
+
+def multiply_rows(X: Array, factors: Array) -> Array:
+    """diag(factors) X."""
+    for work in _OFFERED:
+        found = work.times_rows(X, factors)
+        if found is not None:
+            return found
+    return factors[:, None] * X
 
 
 def multiply_columns(X: Array, factors: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pygeco.algorithm.directions import leading_block
-from pygeco.arrays.kinds import on, parts, stack, zeros
+from pygeco.arrays.kinds import on, parts, scaled_rows, stack, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.drift import Drift
 from pygeco.bayes.likelihoods.base import Likelihood
@@ -93,8 +93,8 @@ class RunningMean:
         self.row = self.row + self.weight * rows.bias
         self.col = self.col + self.weight * cols.bias
         left, right = self.heavy
-        self.left.append((self.weight * left).astype(FLOAT)[:, None] * rows.factor)
-        self.right.append(right.astype(FLOAT)[:, None] * cols.factor)
+        self.left.append(scaled_rows(rows.factor, (self.weight * left).astype(FLOAT)))
+        self.right.append(scaled_rows(cols.factor, right.astype(FLOAT)))
         i, j = self.at
         self.exact += self.weight * np.einsum("tk,tk->t", rows.factor[i], cols.factor[j])
         if sum(part.shape[1] for part in self.left) > self.width:

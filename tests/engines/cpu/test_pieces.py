@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pygeco.engines.cpu import pieces
-from pygeco.engines.cpu.pieces import stack_columns
+from pygeco.engines.cpu.pieces import multiply_rows, stack_columns
 from pygeco.engines.cpu.threads import limit_threads
 
 REALS = [np.float32, np.float64]
@@ -40,6 +40,16 @@ def test_factors_are_those_of_the_columns(dtype) -> None:
     X, factors = make(300, 5, dtype), np.array([2.0, -0.3, 0.0, 1e30, np.inf], dtype)
     found = stack_columns([X[:, :2], X[:, 2:]], dtype, factors)
     np.testing.assert_array_equal(found, X * factors)
+
+
+@pytest.mark.parametrize("dtype", REALS)
+def test_factors_of_rows(dtype) -> None:
+    X, factors = make(300, 5, dtype), make(300, 2, dtype)[:, 1]
+    found = multiply_rows(X[:, 1:4], factors)
+    np.testing.assert_array_equal(found, factors[:, None] * X[:, 1:4])
+    for bad in (factors[:5], factors[:, None], factors.astype(np.float16)):
+        assert multiply_rows(X, bad) is None
+    assert multiply_rows(X[:, 0], factors) is None
 
 
 def test_no_number_is_too_ugly() -> None:

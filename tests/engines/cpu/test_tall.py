@@ -5,10 +5,10 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 from pygeco.engines.cpu import tall
-from pygeco.engines.cpu.tall import BLOCK_ROWS, MAX_BLOCKS, WORK
+from pygeco.engines.cpu.tall import MAX_BLOCKS, SUMMED_ROWS, WORK
 from pygeco.engines.cpu.threads import limit_threads
 
-ROWS = [1, BLOCK_ROWS, BLOCK_ROWS + 1, 3 * BLOCK_ROWS + 5, MAX_BLOCKS * BLOCK_ROWS + 77]
+ROWS = [1, SUMMED_ROWS, SUMMED_ROWS + 1, 3 * SUMMED_ROWS + 5, MAX_BLOCKS * SUMMED_ROWS + 77]
 
 
 @pytest.fixture
@@ -96,6 +96,8 @@ def test_what_blas_cannot_read_is_left_to_numpy(X, eager) -> None:
 def test_mixed_precisions_and_small_products_are_left_to_numpy() -> None:
     X = np.ones((100_000, 30))
     assert WORK.times(X, np.ones((30, 30), np.float32)) is None
+    wide = WORK.times(X.astype(np.float32), np.full((30, 2), 0.1))  # in that of the small one
+    np.testing.assert_allclose(wide, 3.0, rtol=1e-15)
     assert WORK.inner(X, X.astype(np.float32)) is None
     assert WORK.times(X[:1000], np.eye(30)) is None
     assert WORK.inner(X[:1000], X[:1000]) is None

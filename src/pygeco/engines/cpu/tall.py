@@ -18,16 +18,18 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from pygeco.arrays.kinds import contiguous
 from pygeco.arrays.tall import Array
 from pygeco.engines.cpu.parallel import spread
-from pygeco.engines.cpu.pieces import find_place, stack_columns
+from pygeco.engines.cpu.pieces import find_place, multiply_rows, stack_columns
 from pygeco.engines.cpu.threads import hold_blas
 from pygeco.engines.cpu.vectors import I32, I64, integer
 
 MIN_WORK = 1 << 22  # multiplications from which sharing them pays: 0.1 ms on one core or more
 READING = 16  # multiplications that reading a number is worth
-BLOCK_ROWS = 512  # of a block, at least
-ROWS_PER_SUM = 2  # of a block, for each column of its sums
+BLOCK_ROWS = 256  # of a block, at least
+SUMMED_ROWS = 512  # the same where each block has sums of its own
+ROWS_PER_SUM = 2  # of such a block, for each column of its sums
 MAX_BLOCKS = 64  # more would be more callers than some builds of OpenBLAS have room for
 NAMES = {np.dtype(np.float32): "sgemm", np.dtype(np.float64): "dgemm"}
 ZERO_AT = 8  # bytes from the first factor to the second
@@ -84,8 +86,13 @@ class CpuTallWork:
     """See `TallWork`."""
 
     def times(self, X: Array, B: Array) -> Array | None:
-        own, columns = _lay_out(X), B.shape[-1]
-        if own is None or B.ndim != 2 or X.dtype != B.dtype or not _pays(X, columns):
+        columns = B.shape[-1]
+        if B.ndim != 2 or not _pays(X, columns):
+            return None
+        if X.dtype == np.float32 and B.dtype == np.float64:  # as NumPy would
+            X = contiguous(X, B.dtype)
+        own = _lay_out(X)
+        if own is None or X.dtype != B.dtype:
             return None
         small, out = np.ascontiguousarray(B), np.empty((len(X), columns), X.dtype)
         rows = _cut_rows(len(X))
@@ -106,7 +113,7 @@ class CpuTallWork:
         s, k = X.shape[-1], Y.shape[-1]
         if left is None or right is None or X.dtype != Y.dtype or not _pays(X, k):
             return None
-        rows = _cut_rows(len(X), ROWS_PER_SUM * max(s, k))
+        rows = _cut_rows(len(X), max(SUMMED_ROWS, ROWS_PER_SUM * max(s, k)))
         sums = np.empty((-(-len(X) // rows), s, k), X.dtype)
         # Fortran sees the transposes: sumsᵀ = Yᵀ X.
         _multiply(
@@ -119,6 +126,9 @@ class CpuTallWork:
         )
         total = sums.sum(axis=0, dtype=float)
         return ((total + total.T) / 2 if X is Y else total).astype(X.dtype)
+
+    def times_rows(self, X: Array, factors: Array) -> Array | None:
+        return multiply_rows(X, factors)
 
     def stack(self, parts: Sequence[Array], dtype: Any, factors: Array | None) -> Array | None:
         return stack_columns(parts, dtype, factors)
