@@ -51,6 +51,7 @@ def test_steps(steps, m, k) -> None:
     np.testing.assert_allclose(rest, r2, atol=1e-5)
     np.testing.assert_allclose(sizes, np.sum(scale[:, None] * r2**2, axis=0), rtol=1e-4)
     np.testing.assert_allclose(steps.measure(rest, scale), sizes, rtol=1e-4)
+    np.testing.assert_allclose(steps.add_rows(Q, scale), scale.astype(float) @ q, atol=1e-4)
     turned = steps.turn(R, P.copy(), scale, lengths)
     np.testing.assert_allclose(turned, scale[:, None] * r + p * lengths, atol=1e-5)
     np.testing.assert_array_equal(X, start)

@@ -24,6 +24,7 @@ from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.periods import CellPeriods
 from pygeco.bayes.priors import FLOAT, Gaussian
 from pygeco.bayes.ridge import TABLE, RidgeGroup
+from pygeco.engines.columns import steps_of
 from pygeco.losses.weighted_squares import Weighing
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
@@ -182,6 +183,7 @@ def _rotate_side(side: Side, factor: Array) -> Side:
 
 
 def _support(side: Side, some: NDArray[np.bool_]) -> Array:
-    """mean u² / mean (u² + w) per component: 1 where the data say all, 0 where the prior does."""
-    squares = host(np.mean(side.factor[some] ** 2, axis=0, dtype=float))
-    return squares / (squares + host(np.mean(side.variance[some], axis=0, dtype=float)) + 1e-300)
+    """Σ u² / Σ (u² + w) per component: 1 where the data say all, 0 where the prior does."""
+    steps, there = steps_of(side.factor), on(some, side.factor).astype(FLOAT)
+    squares = host(steps.measure(side.factor, there))
+    return squares / (squares + host(steps.add_rows(side.variance, there)) + 1e-300)

@@ -64,6 +64,10 @@ class ColumnSteps:
         """diag(Rᵀ diag(scale) R)."""
         return sum_columns(R * (scale[:, None] * R))
 
+    def add_rows(self, R: Array, scale: Array) -> Array:
+        """Rᵀ scale."""
+        return sum_columns(scale[:, None] * R)
+
     def turn(self, R: Array, P: Array, scale: Array, ratios: Array) -> Array:
         """diag(scale) R + P diag(ratios)."""
         return scale[:, None] * R + on(ratios.astype(self.precision), P) * P

@@ -33,6 +33,18 @@ def descend(b, X, R, P, Q, scale, lengths, rows, sums):
             sums[b, k] += r * (scale[i] * r)
 
 
+@spread("sums")
+def weigh(b, R, S, scale, rows, sums):
+    """Σ scale_i R_i S_i of some rows, number by number; where it has no rows, S is one."""
+    columns = np.uint64(R.shape[1])
+    for k in range(columns):
+        sums[b, k] = 0.0
+    for i in range(np.uint64(b * rows), np.uint64(min((b + 1) * rows, len(R)))):
+        for k in range(columns):
+            r = scale[i] * R[i, k]
+            sums[b, k] += S[i, k] * r if len(S) else r
+
+
 @spread("parts")
 def turn(b, R, P, scale, ratios, rows, parts):
     columns = np.uint64(P.shape[1])

@@ -37,6 +37,16 @@ class CpuColumnSteps(ColumnSteps):
         kernels.descend(X, R, P, Q, scale, lengths.astype(np.float32), PART_ROWS, sums)
         return X, R, sums.sum(axis=0)
 
+    def measure(self, R: Array, scale: Array) -> Array:
+        R, sums = np.ascontiguousarray(R), _make_sums(R)
+        kernels.weigh(R, R, scale, PART_ROWS, sums)
+        return sums.sum(axis=0)
+
+    def add_rows(self, R: Array, scale: Array) -> Array:
+        R, sums = np.ascontiguousarray(R), _make_sums(R)
+        kernels.weigh(R, R[:0], scale, PART_ROWS, sums)
+        return sums.sum(axis=0)
+
     def turn(self, R: Array, P: Array, scale: Array, ratios: Array) -> Array:
         kernels.turn(R, P, scale, ratios.astype(np.float32), PART_ROWS, _count_parts(P))
         return P
