@@ -29,6 +29,7 @@ from pygeco.arrays.linalg import qr
 __all__ = ["Array", "LowRank"]
 
 BLOCK = 1 << 16  # cells that are gathered at once
+PAIRS = 1 << 10  # of them whose rows stay in the cache of a core
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +168,7 @@ class LowRank:
         flat, i, j = out.reshape(-1), i.reshape(-1), j.reshape(-1)
         left = self.left
         for part in parts(len(flat), BLOCK):
-            flat[part] = np.einsum("tk,tk->t", left[i[part]], self.V[j[part]])
+            flat[part] = multiply_pairs(left, self.V, i[part], j[part])
         return out
 
     def matvec(self, x: Array) -> Array:
@@ -192,6 +193,17 @@ class LowRank:
 
     def astype(self, dtype: np.dtype[Any] | type) -> LowRank:
         return LowRank(self.U.astype(dtype), self.s.astype(dtype), self.V.astype(dtype))
+
+
+def multiply_pairs(P: Array, Q: Array, i: Any, j: Any) -> Array:
+    """⟨P_i, Q_j⟩ for each pair of rows."""
+    if foreign(P):
+        return np.einsum("tk,tk->t", P[i], Q[j])
+    out = np.empty(len(i), np.result_type(P, Q))
+    for part in parts(len(out), PAIRS):
+        own, other = P.take(i[part], axis=0), Q.take(j[part], axis=0)
+        out[part] = np.einsum("tk,tk->t", own, other)
+    return out
 
 
 def _pass_through(V: Array, s: Array, U: Array, X: Array) -> Array:

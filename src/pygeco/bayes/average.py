@@ -9,7 +9,7 @@ import numpy as np
 
 from pygeco.algorithm.directions import leading_block
 from pygeco.arrays.kinds import on, parts, scaled_rows, stack, zeros
-from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.low_rank import Array, LowRank, multiply_pairs
 from pygeco.bayes.drift import Drift
 from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.priors import FLOAT
@@ -96,7 +96,7 @@ class RunningMean:
         self.left.append(scaled_rows(rows.factor, (self.weight * left).astype(FLOAT)))
         self.right.append(scaled_rows(cols.factor, right.astype(FLOAT)))
         i, j = self.at
-        self.exact += self.weight * np.einsum("tk,tk->t", rows.factor[i], cols.factor[j])
+        self.exact += self.weight * multiply_pairs(rows.factor, cols.factor, i, j)
         if sum(part.shape[1] for part in self.left) > self.width:
             A = self._compress()
             self.left, self.right = [A.left.astype(FLOAT)], [A.V.astype(FLOAT)]

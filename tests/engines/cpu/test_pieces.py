@@ -79,7 +79,7 @@ def test_few_numbers_and_mixed_factors_are_left_to_numpy(monkeypatch) -> None:
     assert stack_columns([X[:0]], np.float64) is None
     assert stack_columns([X, X[:4]], np.float32) is None
     assert stack_columns([X], np.float32, np.ones(2, np.float32)) is None
-    assert stack_columns([X], np.float32, np.float32(2)) is None
+    assert stack_columns([X], np.float32, np.array(2, np.float32)) is None
     monkeypatch.setattr(pieces, "MIN_NUMBERS", 31)
     assert stack_columns([X], np.float64) is None
 

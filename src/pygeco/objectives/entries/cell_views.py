@@ -118,9 +118,10 @@ class CellViews:
         """Σ w (y − center) and Σ w (y − center)², in float64."""
         first, second = 0.0, 0.0
         cells = self.by_row
-        if isinstance(cells.values, Coded) and not self.weighted:
-            y = cells.values.table.astype(float) - center
-            wy = cells.values.counts * y
+        values: Any = cells.values
+        if isinstance(values, Coded) and not self.weighted:
+            y = values.table.astype(float) - center
+            wy = values.counts * y
             return float(wy.sum()), float(np.dot(wy, y))
         for part in runs(cells.values):
             y = cells.values[part].astype(float)
