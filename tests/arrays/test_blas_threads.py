@@ -6,7 +6,7 @@ import types
 from threadpoolctl import ThreadpoolController, threadpool_info
 
 from pygeco.arrays import blas_threads
-from pygeco.arrays.blas_threads import one_blas_thread
+from pygeco.arrays.blas_threads import has_one_blas_thread, one_blas_thread
 
 
 def numbers() -> list[int]:
@@ -41,3 +41,11 @@ def test_libraries_are_looked_for_once_and_after_an_import(monkeypatch) -> None:
         with one_blas_thread():
             pass
     assert len(looks) == 2
+
+
+def test_whether_there_is_one_thread() -> None:
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
+        assert not has_one_blas_thread()
+        with one_blas_thread():
+            assert has_one_blas_thread()
+        assert not has_one_blas_thread()

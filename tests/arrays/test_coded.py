@@ -8,6 +8,7 @@ import pytest
 from pygeco.arrays import coded
 from pygeco.arrays.coded import Coded, encode_values
 from pygeco.arrays.kinds import as_array, contiguous, host, ones, zeros
+from pygeco.engines import limit_threads
 
 STARS = np.random.default_rng(0).integers(1, 11, 500) / 2
 FORMULAS = [
@@ -49,6 +50,7 @@ def test_every_formula_gives_what_it_gives_of_the_numbers(formula, dtype) -> Non
 @pytest.mark.parametrize("part", [7, 1 << 16])
 def test_codes_bring_back_every_bit(monkeypatch, dtype, part) -> None:
     monkeypatch.setattr(coded, "PART", part)  # most levels come after the first look
+    monkeypatch.setattr(coded, "RUN", 3 * part)
     values = np.random.default_rng(1).standard_normal(254).astype(dtype)
     values = np.concatenate([values, values[::-1], np.array([0.0, -0.0], dtype)])
     found = encode_values(values)
@@ -65,3 +67,27 @@ def test_formulas_with_numbers_keep_the_codes() -> None:
     assert moved.codes is found.codes
     assert as_array(moved) is moved
     assert (found.size, found.shape, found.ndim) == (500, (500,), 1)
+
+
+@pytest.mark.parametrize("size", [1, 2, 500, 70_001])
+def test_values_are_counted(size, monkeypatch) -> None:
+    monkeypatch.setattr(coded, "PART", 1 << 10)
+    values = np.random.default_rng(size).integers(0, 255, size) - 7.5
+    found = encode_values(values)
+    levels, counts = np.unique(values, return_counts=True)
+    order = np.argsort(found.table)
+    np.testing.assert_array_equal(found.table[order], levels)
+    np.testing.assert_array_equal(found.counts[order], counts)
+
+
+def test_codes_and_numbers_do_not_depend_on_threads() -> None:
+    values = np.random.default_rng(0).integers(0, 9, 1_000_003) / 2
+    values[900_001] = 77.0  # that no sample sees
+    found = []
+    for threads in (1, 2):
+        with limit_threads(threads):
+            one = encode_values(values)
+            found.append(one)
+            np.testing.assert_array_equal(np.asarray(one), values)
+    np.testing.assert_array_equal(found[0].codes, found[1].codes)
+    np.testing.assert_array_equal(found[0].table, found[1].table)

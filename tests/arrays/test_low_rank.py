@@ -3,6 +3,7 @@ import pytest
 
 from oracles import orthonormal, random_low_rank
 from pygeco import LowRank
+from pygeco.arrays import low_rank
 
 
 @pytest.mark.parametrize("shape", [(7, 5), (5, 7), (3, 3), (1, 4), (4, 1)])
@@ -132,3 +133,13 @@ def test_a_product_with_an_orthonormal_side_has_the_same_svd(rank, width) -> Non
     s = np.linalg.svd(A, compute_uv=False)[: len(found.s)]
     np.testing.assert_allclose(found.s, s, atol=1e-13)
     assert found.orthonormal
+
+
+@pytest.mark.parametrize("count", [0, 1, low_rank.PAIRS, 2 * low_rank.PAIRS + 3])
+def test_products_of_pairs_of_rows(count):
+    rng = np.random.default_rng(count)
+    P, Q = rng.standard_normal((30, 4)).astype(np.float32), rng.standard_normal((20, 4))
+    i, j = rng.integers(-30, 30, count), rng.integers(0, 20, count)
+    found = low_rank.multiply_pairs(P, Q, i, j)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, np.sum(P[i] * Q[j], axis=1), atol=1e-12)

@@ -51,6 +51,7 @@ def test_steps(steps, m, k) -> None:
     np.testing.assert_allclose(rest, r2, atol=1e-5)
     np.testing.assert_allclose(sizes, np.sum(scale[:, None] * r2**2, axis=0), rtol=1e-4)
     np.testing.assert_allclose(steps.measure(rest, scale), sizes, rtol=1e-4)
+    np.testing.assert_allclose(steps.add_rows(Q, scale), scale.astype(float) @ q, atol=1e-4)
     turned = steps.turn(R, P.copy(), scale, lengths)
     np.testing.assert_allclose(turned, scale[:, None] * r + p * lengths, atol=1e-5)
     np.testing.assert_array_equal(X, start)
@@ -132,9 +133,12 @@ def test_no_rows_and_a_guess_of_another_size(steps) -> None:
     assert not found.covariance.any()
 
 
-@pytest.mark.parametrize(("size", "k"), [(1, 1), (5, 3), (127, 1), (400, 40), (140_000, 3)])
+@pytest.mark.parametrize(
+    ("size", "k"), [(1, 1), (5, 3), (127, 1), (400, 40), (2048, 5), (140_000, 3)]
+)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_leaving_a_span(steps, size, k, dtype) -> None:
+def test_leaving_a_span(steps, size, k, dtype, monkeypatch) -> None:
+    monkeypatch.setattr(columns, "MIN_SPAN", 1)
     rng = np.random.default_rng(size)
     Q = np.ascontiguousarray(np.linalg.qr(rng.standard_normal((size, k)))[0].T, dtype)
     x = (rng.standard_normal(k) @ Q + 1e-4 * rng.standard_normal(size)).astype(dtype)
@@ -155,7 +159,8 @@ def test_leaving_a_span(steps, size, k, dtype) -> None:
 
 
 @pytest.mark.parametrize("scale", [0.0, 1e-160, 1e160])
-def test_norms_without_squares_are_left_to_others(steps, scale) -> None:
+def test_norms_without_squares_are_left_to_others(steps, scale, monkeypatch) -> None:
+    monkeypatch.setattr(columns, "MIN_SPAN", 1)
     Q, x = np.eye(2, 300), scale * np.random.default_rng(0).standard_normal(300)
     found, squares = steps.leave_span(Q, x)
     np.testing.assert_allclose(found[2:], x[2:], rtol=1e-12)

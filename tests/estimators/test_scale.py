@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pygeco import MatrixCompletion
+from pygeco.arrays.coded import encode_values
 from pygeco.estimators._scale import has_bounded_scale
 
 STARS = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
@@ -32,6 +33,8 @@ def test_a_bounded_scale_is_recognized(values, wanted, dtype) -> None:
     doubled = np.concatenate([values, [77.7]]).astype(dtype)
     weights = np.append(np.ones(len(values)), 0.0)
     assert has_bounded_scale(doubled, weights) is wanted  # weight zero is absent
+    codes = encode_values(values)
+    assert codes is None or has_bounded_scale(codes, np.zeros(0)) is wanted
 
 
 def test_predictions_of_stars_stay_on_the_scale() -> None:

@@ -33,7 +33,7 @@ from pygeco.algorithm.krylov import (
     norm,
     unit,
 )
-from pygeco.arrays.kinds import Array, distant, on, times, zeros
+from pygeco.arrays.kinds import Array, distant, on, stack, times, zeros
 from pygeco.arrays.linalg import qr
 from pygeco.arrays.operators import Operator
 
@@ -211,7 +211,7 @@ def leading_block(
     Y: Array = on(rng.standard_normal((n, width)), G.kind)
     if start is not None:
         known = start[:, :width]
-        Y = np.column_stack([known, Y[:, known.shape[1] :]]).astype(start.dtype)
+        Y = stack([known, Y[:, known.shape[1] :]], start.dtype)
     for _ in range(iterations):
         X = qr(G.matmat(Y))[0]
         Y = qr(G.rmatmat(X))[0]

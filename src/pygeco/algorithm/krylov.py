@@ -8,7 +8,7 @@ import numpy as np
 
 from pygeco.arrays.kinds import HOST, Array, foreign, on, once
 from pygeco.arrays.operators import Operator
-from pygeco.engines.columns import device_steps_of, is_squarable
+from pygeco.engines.columns import is_squarable, steps_of
 
 SEARCH_ROUNDING = 1e-12  # what the arithmetic of a search may lose of σ₁
 FIRST_CAPACITY = 16  # vectors of a basis for which there is room at first
@@ -107,7 +107,7 @@ class Basis:
         if not self.size:
             return unit(x)
         Q = self.memory[: self.size]
-        y, squares = device_steps_of(x).leave_span(Q, x)
+        y, squares = steps_of(x).leave_span(Q, x)
         before, size = math.sqrt(squares.before), math.sqrt(squares.left)
         if not is_squarable(before):
             before = norm(x)

@@ -14,6 +14,12 @@ def one_blas_thread() -> AbstractContextManager[object]:
     return _find_libraries(len(sys.modules)).limit(limits=1, user_api="blas")
 
 
+def has_one_blas_thread() -> bool:
+    """Whether that holds now."""
+    libraries = _find_libraries(len(sys.modules)).lib_controllers
+    return all(library.num_threads == 1 for library in libraries)
+
+
 @lru_cache(maxsize=1)
 def _find_libraries(modules: int) -> ThreadpoolController:
     """Those of BLAS. Looking through all that is loaded takes longer than many a small fit, so

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
 
+from pygeco.arrays.loops import run_parts
+
 MAX_LEVELS = 256  # that one byte tells apart
 PART = 1 << 16  # numbers that are looked up at once: they stay in the cache
+RUN = 1 << 18  # numbers that a core takes at once
 SLOTS = 16  # bits of a number's place in the table by which codes are found
 FIRST_FACTOR = {4: 0x9E3779B1, 8: 0x9E3779B97F4A7C15}  # odd, of bits that are well mixed
 
@@ -45,7 +50,29 @@ class Coded(NDArrayOperatorsMixin):
         return self.table[self.codes[key]]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return self.table.astype(self.dtype if dtype is None else dtype)[self.codes]
+        table = self.table.astype(self.dtype if dtype is None else dtype)
+        out = np.empty(len(self.codes), table.dtype)
+
+        def decode(at: int) -> None:
+            for part in _cut_run(at, len(out)):
+                # No code is beyond the table, so that nothing is clipped: a test would cost more.
+                np.take(table, self.codes[part], out=out[part], mode="clip")
+
+        run_parts(decode, -(-len(out) // RUN))
+        return out
+
+    @cached_property
+    def counts(self) -> NDArray[np.int64]:
+        """How many numbers have each value of the table."""
+        whole = len(self.codes) // 2 * 2  # codes are counted in pairs
+        pairs = np.zeros(1 << 16, np.int64)
+        for at in range(0, whole, PART):
+            two = self.codes[at : min(at + PART, whole)].view(np.uint16)
+            pairs += np.bincount(two, minlength=len(pairs))
+        square = pairs.reshape(1 << 8, 1 << 8)
+        found = square.sum(axis=0) + square.sum(axis=1)
+        found += np.bincount(self.codes[whole:], minlength=len(found))
+        return found[: len(self.table)]
 
     def __array_function__(self, function: Any, kinds: Any, args: Any, options: Any) -> Any:
         return function(*map(_plain, args), **{key: _plain(x) for key, x in options.items()})
@@ -99,20 +126,46 @@ def encode_values(values: NDArray[Any]) -> Coded | None:
     levels = np.unique(bits[:: max(1, len(bits) // PART)])
     found = _find_slots(levels)
     codes = np.empty(len(bits), np.uint8)
-    for at in range(0, len(bits), PART):
-        part = bits[at : at + PART]
-        while found is not None:
-            factor, slots = found
-            own = slots[(part * factor) >> word(8 * word().itemsize - SLOTS)]
-            strange = part[levels[own] != part]
-            if not len(strange):
-                codes[at : at + PART] = own
-                break
-            levels = np.concatenate([levels, np.unique(strange)])  # older codes stay as they are
+    left = list(range(-(-len(bits) // RUN)))
+    while found is not None and left:
+        strange = _encode_runs(bits, codes, levels, found, left)
+        left = sorted(strange)
+        if left:  # older codes stay as they are
+            more = np.unique(np.concatenate([strange[at] for at in left]))
+            levels = np.concatenate([levels, more])
             found = _find_slots(levels)
-        if found is None:
-            return None
-    return Coded(codes, levels.view(values.dtype))
+    return None if found is None else Coded(codes, levels.view(values.dtype))
+
+
+def _encode_runs(
+    bits: NDArray[Any],
+    codes: NDArray[np.uint8],
+    levels: NDArray[Any],
+    found: tuple[Any, NDArray[np.uint8]],
+    wanted: list[int],
+) -> dict[int, NDArray[Any]]:
+    """Write the codes of these runs; of runs with other levels, some of those that are unknown."""
+    factor, slots = found
+    shift = bits.dtype.type(8 * bits.itemsize - SLOTS)
+    strange = {}
+
+    def encode(k: int) -> None:
+        for part in _cut_run(wanted[k], len(bits)):
+            own = slots[(bits[part] * factor) >> shift]
+            other = levels[own] != bits[part]
+            if other.any():
+                strange[wanted[k]] = np.unique(bits[part][other])
+                return
+            codes[part] = own
+
+    run_parts(encode, len(wanted))
+    return strange
+
+
+def _cut_run(run: int, count: int) -> Iterator[slice]:
+    """The parts of a run of `count` numbers."""
+    stop = min((run + 1) * RUN, count)
+    return (slice(at, min(at + PART, stop)) for at in range(run * RUN, stop, PART))
 
 
 def _find_slots(levels: NDArray[Any]) -> tuple[Any, NDArray[np.uint8]] | None:

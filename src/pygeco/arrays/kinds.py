@@ -9,7 +9,7 @@ cores and priors, s or s² numbers, stay on the host, where small algebra is fas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -17,6 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.coded import Coded
+from pygeco.arrays.tall import (
+    multiply,
+    multiply_columns,
+    multiply_rows,
+    multiply_transposed,
+    stack_columns,
+)
 
 Array = NDArray[np.floating[Any]]
 
@@ -104,22 +111,42 @@ def ones(shape: int | tuple[int, ...], like: NDArray[Any], dtype: Any = float) -
 
 def contiguous(x: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
     """The same numbers, row after row in memory."""
-    return x.astype(x.dtype if dtype is None else dtype, order="C", copy=False)
+    dtype = np.dtype(x.dtype if dtype is None else dtype)
+    if (
+        isinstance(x, np.ndarray)
+        and x.ndim == 2
+        and not (x.flags.c_contiguous and x.dtype == dtype)
+    ):
+        return stack_columns([x], dtype)
+    return x.astype(dtype, order="C", copy=False)
+
+
+def stack(parts: Sequence[NDArray[Any]], dtype: Any = None) -> NDArray[Any]:
+    """The columns of tall arrays (m, k) or (m,) of one kind side by side, row after row."""
+    if any(map(foreign, parts)):
+        found = np.column_stack(parts)
+        return found if dtype is None else contiguous(found, dtype)
+    return stack_columns(parts, np.result_type(*parts) if dtype is None else dtype)
 
 
 def times(X: Array, B: Array) -> Array:
     """X B for a tall X of any kind and a small B of the host."""
-    return X @ on(B, X)
+    return X @ on(B, X) if foreign(X) else multiply(X, B)
 
 
 def scaled(X: Array, s: Array) -> Array:
     """X diag(s) for a tall X of any kind and a small s of the host."""
-    return X * on(s, X)
+    return X * on(s, X) if foreign(X) else multiply_columns(X, s)
+
+
+def scaled_rows(X: Array, r: Array) -> Array:
+    """diag(r) X for a tall X and an r of its kind."""
+    return r[:, None] * X if foreign(X) else multiply_rows(X, r)
 
 
 def inner(X: Array, Y: Array) -> Array:
     """XᵀY of two tall arrays, on the host."""
-    return host(X.T @ Y)
+    return host(X.T @ Y) if foreign(X) else multiply_transposed(X, Y)
 
 
 def moved(x: Any, like: NDArray[Any]) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import scipy  # its parts are imported when used
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import Array, foreign, host, inner, parts, scaled, times
+from pygeco.arrays.kinds import Array, contiguous, foreign, host, inner, parts, scaled, times
 
 # The least squared pivot of CholeskyQR in roundings: with less, two passes are not enough.
 CONDITION = 1e5
@@ -123,8 +123,8 @@ def _careful_qr(X: Array) -> tuple[Array, Array] | None:
         return None
     gram = np.zeros((X.shape[1], X.shape[1]))
     for part in parts(len(X), CAREFUL_ROWS):
-        rows = X[part].astype(float)
-        gram += rows.T @ rows
+        rows = contiguous(X[part], float)
+        gram += inner(rows, rows)
     found = _factor_gram(gram, CAREFUL_PIVOT)
     if found is None:
         return None

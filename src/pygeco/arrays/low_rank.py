@@ -14,11 +14,13 @@ from pygeco.arrays.kinds import (
     Array,
     contiguous,
     empty,
+    foreign,
     inner,
     on,
     ones,
     parts,
     scaled,
+    stack,
     times,
     zeros,
 )
@@ -27,6 +29,7 @@ from pygeco.arrays.linalg import qr
 __all__ = ["Array", "LowRank"]
 
 BLOCK = 1 << 16  # cells that are gathered at once
+PAIRS = 1 << 10  # of them whose rows stay in the cache of a core
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +132,9 @@ class LowRank:
         grows, so whatever a minimization over the larger span guaranteed still holds.
         """
         return LowRank(
-            np.column_stack([self.U, _orthonormal(self.U, u)]),
+            stack([self.U, _orthonormal(self.U, u)]),
             np.append(self.s, 0.0),
-            np.column_stack([self.V, _orthonormal(self.V, v)]),
+            stack([self.V, _orthonormal(self.V, v)]),
         )
 
     def rotate(self, P: Array, s: Array, Q: Array) -> LowRank:
@@ -165,7 +168,7 @@ class LowRank:
         flat, i, j = out.reshape(-1), i.reshape(-1), j.reshape(-1)
         left = self.left
         for part in parts(len(flat), BLOCK):
-            flat[part] = np.einsum("tk,tk->t", left[i[part]], self.V[j[part]])
+            flat[part] = multiply_pairs(left, self.V, i[part], j[part])
         return out
 
     def matvec(self, x: Array) -> Array:
@@ -178,11 +181,11 @@ class LowRank:
 
     def matmat(self, X: Array) -> Array:
         """`A X` for a few columns."""
-        return self.U @ (on(self.s, self.U)[:, None] * (self.V.T @ X))
+        return _pass_through(self.V, self.s, self.U, X)
 
     def rmatmat(self, Y: Array) -> Array:
         """`Aᵀ Y` for a few columns."""
-        return self.V @ (on(self.s, self.U)[:, None] * (self.U.T @ Y))
+        return _pass_through(self.U, self.s, self.V, Y)
 
     def to_dense(self) -> Array:
         """The m × n matrix itself. Everything else in pygeco avoids it."""
@@ -190,6 +193,24 @@ class LowRank:
 
     def astype(self, dtype: np.dtype[Any] | type) -> LowRank:
         return LowRank(self.U.astype(dtype), self.s.astype(dtype), self.V.astype(dtype))
+
+
+def multiply_pairs(P: Array, Q: Array, i: Any, j: Any) -> Array:
+    """⟨P_i, Q_j⟩ for each pair of rows."""
+    if foreign(P):
+        return np.einsum("tk,tk->t", P[i], Q[j])
+    out = np.empty(len(i), np.result_type(P, Q))
+    for part in parts(len(out), PAIRS):
+        own, other = P.take(i[part], axis=0), Q.take(j[part], axis=0)
+        out[part] = np.einsum("tk,tk->t", own, other)
+    return out
+
+
+def _pass_through(V: Array, s: Array, U: Array, X: Array) -> Array:
+    """U diag(s) Vᵀ X, which stays where the arrays are."""
+    if foreign(U):
+        return U @ (on(s, U)[:, None] * (V.T @ X))
+    return times(U, s[:, None] * inner(V, X))
 
 
 def _orthonormal(Q: Array, x: Array) -> Array:

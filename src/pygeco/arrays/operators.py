@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pygeco.arrays.kinds import HOST, Array, contiguous
+from pygeco.arrays.kinds import HOST, Array, contiguous, scaled_rows
 
 
 class Operator(Protocol):
@@ -118,7 +118,7 @@ class Weighted(MadeOf):
         return self.cols * self.G.rmatvec(self.rows * y)
 
     def matmat(self, X: Array) -> Array:
-        return self.rows[:, None] * self.G.matmat(self.cols[:, None] * X)
+        return scaled_rows(self.G.matmat(scaled_rows(X, self.cols)), self.rows)
 
     def rmatmat(self, Y: Array) -> Array:
-        return self.cols[:, None] * self.G.rmatmat(self.rows[:, None] * Y)
+        return scaled_rows(self.G.rmatmat(scaled_rows(Y, self.rows)), self.cols)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pygeco.algorithm.directions import leading_block
-from pygeco.arrays.kinds import on, parts, times, zeros
-from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.kinds import on, parts, scaled_rows, stack, times, zeros
+from pygeco.arrays.low_rank import Array, LowRank, multiply_pairs
 from pygeco.bayes.drift import Drift
 from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.priors import FLOAT
@@ -109,15 +109,14 @@ class RunningMean:
         sides = tuple(zip(*self.waiting, strict=True))
         self.waiting = []
         weights = np.full((len(sides[0]), 1), self.weight)
-        biases = (np.column_stack([one.bias for one in side]) for side in sides)
+        biases = (stack([one.bias for one in side]) for side in sides)
         row, col = (times(bias, weights)[:, 0] for bias in biases)
         self.row, self.col = self.row + row, self.col + col
-        rows, cols = (np.column_stack([one.factor for one in side]) for side in sides)
+        rows, cols = (stack([one.factor for one in side]) for side in sides)
         left, right = self.heavy
-        self.left.append((self.weight * left).astype(FLOAT)[:, None] * rows)
-        self.right.append(right.astype(FLOAT)[:, None] * cols)
-        i, j = self.at
-        self.exact += self.weight * np.einsum("tk,tk->t", rows[i], cols[j])
+        self.left.append(scaled_rows(rows, (self.weight * left).astype(FLOAT)))
+        self.right.append(scaled_rows(cols, right.astype(FLOAT)))
+        self.exact += self.weight * multiply_pairs(rows, cols, *self.at)
 
     def result(self, most: int | None) -> tuple[LowRank, float]:
         """The mean at a low rank, and what compression changed, root mean square over cells."""
@@ -137,7 +136,7 @@ class RunningMean:
         """The weighted mean at a lower rank."""
         if self.waiting:
             self._take_in()
-        left, right = np.column_stack(self.left), np.column_stack(self.right)
+        left, right = stack(self.left), stack(self.right)
         A = LowRank(left, np.ones(left.shape[1], FLOAT), right)
         if A.rank <= COMPRESSED_RANK:
             return A.astype(float).svd()

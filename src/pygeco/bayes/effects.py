@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import host, inner, on, spread_lines, times, zeros
+from pygeco.arrays.kinds import host, inner, on, spread_lines, stack, times, zeros
 from pygeco.arrays.linalg import find_inverse_root
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
@@ -257,4 +257,4 @@ def draw_signs(group: RidgeGroup, key: int) -> Array:
 
 
 def _join(left: Blocks, right: Blocks) -> Blocks:
-    return tuple(np.column_stack([a, b]).astype(FLOAT) for a, b in zip(left, right, strict=True))
+    return tuple(stack(pair, FLOAT) for pair in zip(left, right, strict=True))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from pygeco.algorithm.directions import leading_block
-from pygeco.arrays.kinds import full, host, scaled, zeros
+from pygeco.arrays.kinds import full, host, scaled, stack, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Weighted
 from pygeco.bayes.posterior import (
@@ -79,8 +79,8 @@ def grow_block(data: Entries, now: Posterior, count: int, rng: np.random.Generat
 def _add_columns(side: Side, factor: Array, variance: float) -> Side:
     guess = full(factor.shape, variance, factor, FLOAT)
     return side._replace(
-        factor=np.column_stack([side.factor, factor.astype(FLOAT)]),
-        variance=np.column_stack([side.variance, guess]),
+        factor=stack([side.factor, factor], FLOAT),
+        variance=stack([side.variance, guess]),
     )
 
 

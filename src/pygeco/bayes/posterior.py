@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import (
+    contiguous,
     full,
     host,
     inner,
@@ -23,6 +24,7 @@ from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.periods import CellPeriods
 from pygeco.bayes.priors import FLOAT, Gaussian
 from pygeco.bayes.ridge import TABLE, RidgeGroup
+from pygeco.engines.columns import steps_of
 from pygeco.losses.weighted_squares import Weighing
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
@@ -147,7 +149,7 @@ class Basis(NamedTuple):
 
 def measure_support(now: Posterior) -> Basis:
     """How far the data support each singular direction of U Vᵀ, on both sides."""
-    A = LowRank.product(now.rows.factor.astype(float), now.cols.factor.astype(float)).svd()
+    A = LowRank.product(*(contiguous(x.factor, float) for x in (now.rows, now.cols))).svd()
     roots = np.sqrt(A.s)
     rows = _rotate_side(now.rows, scaled(A.U, roots))
     cols = _rotate_side(now.cols, scaled(A.V, roots))
@@ -173,14 +175,15 @@ def drop_directions(now: Posterior, basis: Basis, *, keep: NDArray[np.bool_]) ->
 
 def _rotate_side(side: Side, factor: Array) -> Side:
     """The side in another basis; of the variances the diagonal, as always."""
-    old = side.factor.astype(float)
+    old = contiguous(side.factor, float)
     turn = np.linalg.lstsq(inner(old, old), inner(old, factor), rcond=1e-7)[0]
     del old  # as large as the factor itself
     variance = times(side.variance, (turn**2).astype(FLOAT))
-    return side._replace(factor=factor.astype(FLOAT), variance=variance)
+    return side._replace(factor=contiguous(factor, FLOAT), variance=variance)
 
 
 def _support(side: Side, some: NDArray[np.bool_]) -> Array:
-    """mean u² / mean (u² + w) per component: 1 where the data say all, 0 where the prior does."""
-    squares = host(np.mean(side.factor[some] ** 2, axis=0, dtype=float))
-    return squares / (squares + host(np.mean(side.variance[some], axis=0, dtype=float)) + 1e-300)
+    """Σ u² / Σ (u² + w) per component: 1 where the data say all, 0 where the prior does."""
+    steps, there = steps_of(side.factor), on(some, side.factor).astype(FLOAT)
+    squares = host(steps.measure(side.factor, there))
+    return squares / (squares + host(steps.add_rows(side.variance, there)) + 1e-300)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import on
+from pygeco.arrays.kinds import on, stack
 from pygeco.arrays.linalg import find_inverse_root, mark_lower, solve_triangle
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.effects import (
@@ -196,9 +196,9 @@ class Gaussian(NamedTuple):
 
 def stack_side(side: Side) -> tuple[Array, Array]:
     """Vectors with their offsets, and the variances of both."""
-    return stack_vectors(side), np.column_stack([side.variance, side.bias_variance])
+    return stack_vectors(side), stack([side.variance, side.bias_variance])
 
 
 def stack_vectors(side: Side) -> Array:
     """Vectors with their offsets."""
-    return np.column_stack([side.factor, side.bias])
+    return stack([side.factor, side.bias])

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 SHAPE, CELLS = (60, 40), 1_000
+TALL_ROWS = 1 << 18  # enough for all cores to share them
 
 
 def plan_fits() -> Iterator[tuple[str, Callable[[], None]]]:
@@ -36,6 +37,20 @@ def _fit_ratings(real: Any) -> None:
     model.predict(cells[0][:5], cells[1][:5])
     for by in ("value", "auto"):
         model.recommend(np.arange(3), 5, by=by)
+
+
+def _work_on_tall_arrays(real: Any) -> None:
+    """What fits of many rows need beside the kernels of small ones."""
+    import numpy as np
+
+    from pygeco.arrays.kinds import inner, stack, times
+    from pygeco.engines.columns import steps_of
+
+    X = np.ones((TALL_ROWS, 2), real)
+    times(X, np.ones((2, 2), real))
+    inner(X, X)
+    stack([X, X])
+    steps_of(X).leave_span(np.ones((1, TALL_ROWS)), np.ones(TALL_ROWS))
 
 
 def _fit_paths(real: Any) -> None:
@@ -71,4 +86,5 @@ FITS = {
     "paths": _fit_paths,
     "clicks": _fit_clicks,
     "tables": _fit_tables,
+    "tall arrays": _work_on_tall_arrays,
 }

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import distant, foreign, host, inner, on, ones, zeros
+from pygeco.arrays.kinds import distant, foreign, host, inner, on, ones, stack, zeros
 from pygeco.arrays.low_rank import Array
 
 MIN_SQUARABLE_NORM = 1e-140  # norms between this and its inverse have squares in range
@@ -85,6 +85,10 @@ class ColumnSteps:
         """diag(Rᵀ diag(scale) R)."""
         return sum_columns(R * (scale[:, None] * R))
 
+    def add_rows(self, R: Array, scale: Array) -> Array:
+        """Rᵀ scale."""
+        return sum_columns(scale[:, None] * R)
+
     def turn(self, R: Array, P: Array, scale: Array, ratios: Array) -> Array:
         """diag(scale) R + P diag(ratios)."""
         return scale[:, None] * R + on(ratios.astype(self.precision), P) * P
@@ -99,7 +103,7 @@ class ColumnSteps:
     def append_columns(self, X: Array, first: Array | None, second: Array | None) -> Array:
         """X with two more columns, in float64 at least; None stands for ones."""
         more = (ones(len(X), X) if x is None else x for x in (first, second))
-        return np.column_stack([X, *more])
+        return stack([X, *more])
 
     def leave_span(self, Q: Array, x: Array) -> tuple[Array, Squares]:
         """X less its part in the span of the orthonormal rows of Q, taken twice, and divided by its

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pygeco.arrays.coded import Coded
 from pygeco.arrays.kinds import host, runs
 
 MAX_LEVELS = 21  # stars, halves and tenths of them, 0 … 20; more is taken for a plain number
@@ -38,6 +39,7 @@ def has_bounded_scale(values: Any, weights: Any) -> bool:
 def _on_grid(values: Any, low: float, high: float, step: float) -> bool:
     if (high - low) / step > MAX_LEVELS - 1 + MAX_GRID_ERROR:
         return False
+    values = values.table if isinstance(values, Coded) else values  # all of it is in use
     for part in runs(values):
         places = (values[part] - low) / step
         if not bool((np.abs(places - np.rint(places)) <= MAX_GRID_ERROR).all()):
@@ -46,4 +48,6 @@ def _on_grid(values: Any, low: float, high: float, step: float) -> bool:
 
 
 def _count_value(values: Any, wanted: float) -> int:
+    if isinstance(values, Coded):
+        return int(values.counts[values.table == wanted].sum())
     return sum(int((values[part] == wanted).sum()) for part in runs(values))

@@ -1,5 +1,8 @@
 """Loops over parts: each once, on so many threads, errors as they are."""
 
+import os
+import subprocess
+import sys
 import threading
 
 import numba
@@ -63,3 +66,28 @@ def test_items_come_in_their_order_and_few_are_taken_ahead(threads, count) -> No
 def test_an_item_that_fails_is_told_of() -> None:
     with pytest.raises(ZeroDivisionError):
         list(map_ahead(lambda k: 1 // k, [2, 1, 0]))
+
+
+def test_a_loop_inside_a_part_of_another() -> None:
+    done = []
+    with limit_threads(2):
+        each(lambda k: each(lambda j: done.append((k, j)), 3), 4)
+    assert sorted(done) == [(k, j) for k in range(4) for j in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        ({}, ("passive", "1000")),
+        ({"GOMP_SPINCOUNT": "7"}, ("passive", "7")),
+        ({"OMP_WAIT_POLICY": "active"}, ("active", None)),
+    ],
+)
+def test_how_threads_wait_is_the_users_choice(given, wanted) -> None:
+    names = "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"
+    own = {name: value for name, value in os.environ.items() if name not in names}
+    code = f"import os, pygeco.engines; print(tuple(map(os.environ.get, {names})))"
+    found = subprocess.run(
+        [sys.executable, "-c", code], env=own | given, capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == str(wanted)

@@ -170,3 +170,16 @@ def test_the_default_fit_of_ratings_kept_as_codes_gives_the_same_bits(monkeypatc
     assert plain.path_[-1].certificate == short.path_[-1].certificate
     assert type(short.seen_.values) is np.ndarray
     np.testing.assert_array_equal(plain.seen_.values, short.seen_.values)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_moments_of_codes_are_those_of_the_numbers(weighted, monkeypatch):
+    monkeypatch.setattr(observed, "MIN_CODED_CELLS", 1)
+    rng = np.random.default_rng(0)
+    rows, cols = np.nonzero(rng.random((50, 40)) < 0.5)
+    y, w = rng.integers(1, 11, len(rows)) / 2, rng.random(len(rows)) + 0.5
+    data = Entries(rows, cols, y, sample_weight=w if weighted else None)
+    assert isinstance(data.by_row.values, Coded)
+    w = w if weighted else np.ones(len(y))
+    expected = np.sum(w * (y - 2.2)), np.sum(w * (y - 2.2) ** 2)
+    np.testing.assert_allclose(data.moments(2.2), expected, rtol=1e-12)

@@ -15,7 +15,7 @@ from pygeco.engines.cpu.vectors import BYTES
 from pygeco.engines.values import Cells, Ridges, Solved
 
 BLOCK_ROWS = 8192  # of a tall array that are multiplied at once, on one core
-PAD_ROWS = 1024  # that a thread pads at once
+PAD_ROWS = 256  # that a thread pads at once
 MAX_BLOCKS = 512  # of rows that a thread takes at once
 MIN_ROW_WORK = 16  # what a cell costs beside the products with its row's others, in such products
 

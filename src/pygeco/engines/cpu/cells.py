@@ -91,9 +91,10 @@ def order_that_serves(by_row: Cells, by_col: Cells) -> bool | None:
 
 def scatter_runs(cells: Cells, size: int) -> NDArray[np.int64]:
     """Boundaries of runs of groups that scatter into `size` sums of their own each."""
-    count = int(np.clip(cells.size // max(1, RUN_CELLS_PER_SUM * size), 1, MAX_SCATTER_RUNS))
-    places = np.linspace(0, len(cells.blocks) - 1, count + 1).astype(np.int64)
-    return np.unique(cells.blocks[places])
+    blocks = len(cells.blocks) - 1
+    most = max(1, min(blocks, MAX_SCATTER_RUNS))
+    count = min(max(cells.size // max(1, RUN_CELLS_PER_SUM * size), 1), most)
+    return cells.blocks[np.arange(count + 1) * blocks // count]
 
 
 def _group(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pygeco.engines.cpu.parallel import spread
-from pygeco.engines.cpu.vectors import fused
+from pygeco.engines.cpu.vectors import dot, fused
 
 
 @spread("sums")
@@ -31,6 +31,18 @@ def descend(b, X, R, P, Q, scale, lengths, rows, sums):
             X[i, k] += lengths[k] * P[i, k]
             R[i, k] = r
             sums[b, k] += r * (scale[i] * r)
+
+
+@spread("sums")
+def weigh(b, R, S, scale, rows, sums):
+    """Σ scale_i R_i S_i of some rows, number by number; where it has no rows, S is one."""
+    columns = np.uint64(R.shape[1])
+    for k in range(columns):
+        sums[b, k] = 0.0
+    for i in range(np.uint64(b * rows), np.uint64(min((b + 1) * rows, len(R)))):
+        for k in range(columns):
+            r = scale[i] * R[i, k]
+            sums[b, k] += S[i, k] * r if len(S) else r
 
 
 @spread("parts")
@@ -72,6 +84,23 @@ def moments(b, factor, bias, variance, bias_variance, some, less, guess, rows, s
             for q in range(k + np.uint64(1)):
                 total[at + q] = fused(x[k], x[q], total[at + q])
             at += d
+
+
+@spread("sums")
+def subtract_span(b, Q, weights, x, size, y, sums):
+    """Y = x − weights Q; if `sums` has columns, what y gives with the rows of Q and with itself."""
+    first, last = np.uint64(b * size), np.uint64(min((b + 1) * size, len(x)))
+    for i in range(first, last):
+        y[i] = x[i]
+    for j in range(np.uint64(len(weights))):
+        for i in range(first, last):
+            y[i] -= weights[j] * Q[j, i]
+    if not sums.shape[1]:
+        return
+    at, count = b * size, min(size, len(x) - b * size)
+    for j in range(len(Q)):
+        sums[b, j] = dot(Q, j * len(x) + at, y, at, count)
+    sums[b, len(Q)] = dot(y, at, y, at, count)
 
 
 @spread("parts")

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from pygeco.arrays.linalg import mirror_lower
 from pygeco.arrays.low_rank import Array
-from pygeco.engines.columns import ColumnSteps, Moments, Rows, split_key
+from pygeco.engines.columns import (
+    ColumnSteps,
+    Moments,
+    Rows,
+    Squares,
+    is_squarable,
+    split_key,
+)
 from pygeco.engines.cpu import column_kernels as kernels
 from pygeco.engines.cpu import noise_kernels
 
 PART_ROWS = 256  # that a thread takes at once; each part has sums of its own
+PART_COLUMNS = 2048  # of vectors of a basis: those of one part stay in the cache
+MIN_SPAN = 1 << 16  # numbers of a basis from which on sharing them pays
 PART_NORMALS = 1 << 12  # an even number
 MAX_MOMENT_PARTS = 64  # whose sums, d² numbers each, are added up
 
@@ -34,9 +45,34 @@ class CpuColumnSteps(ColumnSteps):
         kernels.descend(X, R, P, Q, scale, lengths.astype(np.float32), PART_ROWS, sums)
         return X, R, sums.sum(axis=0)
 
+    def measure(self, R: Array, scale: Array) -> Array:
+        R, sums = np.ascontiguousarray(R), _make_sums(R)
+        kernels.weigh(R, R, scale, PART_ROWS, sums)
+        return sums.sum(axis=0)
+
+    def add_rows(self, R: Array, scale: Array) -> Array:
+        R, sums = np.ascontiguousarray(R), _make_sums(R)
+        kernels.weigh(R, R[:0], scale, PART_ROWS, sums)
+        return sums.sum(axis=0)
+
     def turn(self, R: Array, P: Array, scale: Array, ratios: Array) -> Array:
         kernels.turn(R, P, scale, ratios.astype(np.float32), PART_ROWS, _count_parts(P))
         return P
+
+    def leave_span(self, Q: Array, x: Array) -> tuple[Array, Squares]:
+        if Q.size < MIN_SPAN or not (Q.dtype == x.dtype == np.float64 and Q.flags.c_contiguous):
+            return super().leave_span(Q, x)
+        x, y, count = np.ascontiguousarray(x), np.empty(len(x)), len(Q)
+        sums = np.empty((-(-len(x) // PART_COLUMNS), count + 1))
+        kernels.subtract_span(Q, np.zeros(0), x, PART_COLUMNS, y, sums)
+        first = sums.sum(axis=0)
+        kernels.subtract_span(Q, first[:count], x, PART_COLUMNS, y, sums)
+        second = sums.sum(axis=0)
+        kernels.subtract_span(Q, second[:count], y, PART_COLUMNS, y, np.empty((len(sums), 0)))
+        again = float(second[:count] @ second[:count])
+        squares = Squares(float(first[count]), float(second[count]), again)
+        size = math.sqrt(squares.left)
+        return y / size if is_squarable(size) else y, squares
 
     def draw_normals(self, key: int, shape: tuple[int, int], like: Array) -> Array:
         out = np.empty(shape, np.float32)

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import HOST
+from pygeco.arrays.kinds import HOST, contiguous
+from pygeco.arrays.loops import offer_loop
 from pygeco.arrays.low_rank import Array
+from pygeco.arrays.tall import offer_work, stack_columns
 from pygeco.engines.cpu import backgrounds, products, separable, tiles
 from pygeco.engines.cpu.backgrounds import pad_rows
 from pygeco.engines.cpu.cells import both_orders, order_that_serves, scatter_runs
@@ -17,6 +19,8 @@ from pygeco.engines.cpu.listing import list_best_products
 from pygeco.engines.cpu.ranking import top_k
 from pygeco.engines.cpu.reading import lay_out
 from pygeco.engines.cpu.sweep import half_sweep, tables
+from pygeco.engines.cpu.tall import WORK
+from pygeco.engines.cpu.threads import each
 from pygeco.engines.cpu.vectors import BYTES
 from pygeco.engines.protocol import Engine, GroupJob, LocalEngine, TableEngine
 from pygeco.engines.values import (
@@ -34,6 +38,8 @@ from pygeco.engines.values import (
     Systems,
     Table,
 )
+
+SUMS_AT_ONCE = 512  # of all runs that a thread adds up
 
 
 class CpuCells(Engine):
@@ -66,14 +72,15 @@ class CpuCells(Engine):
         self, cells: Cells, data: Array, scale: float, x: Array, size: int
     ) -> Array:
         runs = scatter_runs(cells, size)
-        out = np.empty((len(runs) - 1, size))
+        sums, out = np.empty((len(runs) - 1, size)), np.empty(size)
         x = np.ascontiguousarray(x, dtype=None if x.dtype == np.float32 else float)
-        products.scatter(cells.pointers, cells.indices, np.asarray(data), runs, x, out)
-        return scale * out.sum(axis=0)
+        products.scatter(cells.pointers, cells.indices, np.asarray(data), runs, x, sums)
+        products.add_runs(sums, scale, SUMS_AT_ONCE, -(-size // SUMS_AT_ONCE), out)
+        return out
 
     def products(self, cells: Cells, data: Array, scale: float, X: Array) -> Array:
         out = np.empty((cells.groups, X.shape[1]))
-        flat, width = pad_rows(X.astype(data.dtype, copy=False))
+        flat, width = pad_rows(contiguous(X, data.dtype))
         lines = *cells[:2], np.asarray(data), cells.blocks
         none, narrow = np.zeros(0, data.dtype), np.zeros((0, X.shape[1]), data.dtype)
         products.matmat(*lines, scale, flat, width, none, none, none, narrow, out)
@@ -139,7 +146,7 @@ class CpuCells(Engine):
         s, dtype = ridges.partner.shape[1], start.dtype
         flat, width = pad_rows(ridges.partner)
         none, zero = np.zeros((0, d), dtype), np.zeros(len(ridges.partner), dtype)
-        out = np.array(start, order="C")
+        out = stack_columns([start], dtype)  # a copy, which the kernel overwrites
         variance = np.empty((m, d), dtype) if variances else none
         mean = none if ridges.noise is None else np.empty_like(out)
         uncertainty = np.empty(m)
@@ -226,6 +233,8 @@ class Cpu(CpuCells, LocalEngine, TableEngine):
 
 
 ENGINE = Cpu()
+offer_work(WORK)
+offer_loop(each)
 
 
 def engine() -> Cpu:

@@ -106,6 +106,19 @@ def scatter(b, pointers, indices, data, runs, x, out):
             e += _ONE
 
 
+@spread("parts")
+def add_runs(b, sums, scale, size, parts, out):
+    """Out = scale times the sum of the rows of `sums`, from the first to the last."""
+    first, last = np.uint64(b * size), np.uint64(min((b + 1) * size, len(out)))
+    for j in range(first, last):
+        out[j] = 0.0
+    for r in range(np.uint64(len(sums))):
+        for j in range(first, last):
+            out[j] += sums[r, j]
+    for j in range(first, last):
+        out[j] *= scale
+
+
 @spread("blocks", ends=1)
 def matmat(b, pointers, indices, data, blocks, scale, X, width, own, pull, shift, out, wide):
     """out = scale · diag(own) S X − pull shiftᵀ for the sparse S and a few columns. O(|E| k).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,10 +11,11 @@ from typing import TypeVar
 
 from numba import get_num_threads, set_num_threads
 
-from pygeco.arrays.blas_threads import one_blas_thread
+from pygeco.arrays.blas_threads import has_one_blas_thread, one_blas_thread
 from pygeco.engines.cpu.forking import ForkSafeLock
 
 _LOCK = ForkSafeLock()
+_WORKER = threading.local()
 Item = TypeVar("Item")
 Found = TypeVar("Found")
 
@@ -27,14 +29,35 @@ def each(job: Callable[[int], None], count: int, *, alone: bool = False) -> None
     ends would put it back under another.
     """
     threads = min(get_num_threads(), count)
+    if hasattr(_WORKER, "works"):  # a part of another loop, which holds the lock
+        _run_in_turn(job, count)
+        return
     with _LOCK.lock, one_blas_thread():
         if alone or threads < 2:
-            for part in range(count):
-                job(part)
+            _run_in_turn(job, count)
             return
-        with ThreadPoolExecutor(threads) as pool:
+        with ThreadPoolExecutor(threads, initializer=_mark_worker) as pool:
             for _ in pool.map(job, range(count)):
                 pass
+
+
+def _run_in_turn(job: Callable[[int], None], count: int) -> None:
+    for part in range(count):
+        job(part)
+
+
+def _mark_worker() -> None:
+    _WORKER.works = True
+
+
+@contextmanager
+def hold_blas() -> Iterator[None]:
+    """BLAS on one thread, as it is in a fit already: then nothing is to be done."""
+    if has_one_blas_thread():
+        yield
+        return
+    with _LOCK.lock, one_blas_thread():
+        yield
 
 
 def map_ahead(job: Callable[[Item], Found], items: Iterable[Item]) -> Iterator[tuple[Item, Found]]:

@@ -115,6 +115,11 @@ class CellViews:
         """Σ w (y − center) and Σ w (y − center)², in float64."""
         first, second = 0.0, 0.0
         cells = self.by_row
+        values: Any = cells.values
+        if isinstance(values, Coded) and not self.weighted:
+            y = values.table.astype(float) - center
+            wy = values.counts * y
+            return float(wy.sum()), float(np.dot(wy, y))
         for part in runs(cells.values):
             y = cells.values[part].astype(float)
             y -= center

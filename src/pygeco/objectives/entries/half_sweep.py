@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import contiguous, on, times, zeros
+from pygeco.arrays.kinds import contiguous, on, stack, times, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.values import Cells, Ridges
 
@@ -83,8 +83,7 @@ def half_sweep(
         noise=noise,
         offsets=offsets,
     )
-    both = np.column_stack([start.factor, start.bias]) if offsets else start.factor
-    table = contiguous(both, dtype)
+    table = stack([start.factor, start.bias], dtype) if offsets else contiguous(start.factor)
     solved = cells.engine.half_sweep(cells, table, ridges, variances=variances)
     found = _split(solved.out, s)
     if solved.variance is not None:

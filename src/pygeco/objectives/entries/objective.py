@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.arrays.kinds import as_array, on, zeros
+from pygeco.arrays.kinds import as_array, contiguous, on, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.engines import Cells, Engine, cells_of_slabs, choose_engine
 from pygeco.engines.values import Systems
@@ -263,14 +263,14 @@ class Entries(CellViews, Objective):
             return start.astype(float)
         swept = half_sweep(
             cells,
-            Side(start.astype(self.dtype), zeros(rows, start)),
-            Side(fixed.astype(self.dtype), zeros(len(fixed), fixed)),
+            Side(contiguous(start, self.dtype), zeros(rows, start)),
+            Side(contiguous(fixed, self.dtype), zeros(len(fixed), fixed)),
             prior=np.ones(s),
             ridge=np.broadcast_to(on(ridge, start, float) * self.total_weight, (rows,)),
             jitter=START_PULL[self.dtype.char],
             offsets=False,
         )
-        return swept.side.factor.astype(float)
+        return contiguous(swept.side.factor, float)
 
     def squared_error(self, rows: Side, cols: Side) -> float:
         """Σ w (y − b_i − c_j − ⟨u_i, v_j⟩)². One pass."""
