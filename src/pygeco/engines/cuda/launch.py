@@ -72,7 +72,7 @@ class Launcher:
     """`launch("matvec<float>", (grid, block), *arguments)`; None is a null pointer.
 
     A kernel is compiled when it is first used, with what its file needs and no more: all files take
-    ten times as long. CuPy keeps what it compiled on disk.
+    six times as long. CuPy keeps what it compiled on disk.
     """
 
     def __init__(self) -> None:

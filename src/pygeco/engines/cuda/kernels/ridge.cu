@@ -34,7 +34,6 @@ __device__ __forceinline__ double sum_block(const Share& own, double x) {
 __device__ __forceinline__ double sum_parts(const Share& own, i64 parts, int k, const double* sums, int c) {
     double total = 0;
     if (own.row < own.rows)
-#pragma unroll 8
         for (i64 p = own.row; p < parts; p += own.rows) total += sums[p * k + c];
     return sum_block(own, total);
 }
@@ -45,7 +44,6 @@ __device__ __forceinline__ void write_sum(const Share& own, int k, double x, dou
 }
 
 #define FOR_SHARED_ROWS(own)                                                                         \
-    _Pragma("unroll 4")                                                                              \
     for (i64 i = own.begin + own.row, at = i * k + own.c; i < own.end; i += own.rows, at += own.rows * (i64)k)
 
 // out[p] = sum of data[e] x[j] X[j] over the cells of piece p, j the other side of a cell; without x it counts
