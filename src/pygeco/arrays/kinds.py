@@ -131,22 +131,22 @@ def stack(parts: Sequence[NDArray[Any]], dtype: Any = None) -> NDArray[Any]:
 
 def times(X: Array, B: Array) -> Array:
     """X B for a tall X of any kind and a small B of the host."""
-    return X @ on(B, X) if foreign(X) else multiply(X, B)
+    return X @ on(B, X) if foreign(X) else multiply(X, np.asarray(B))
 
 
 def scaled(X: Array, s: Array) -> Array:
     """X diag(s) for a tall X of any kind and a small s of the host."""
-    return X * on(s, X) if foreign(X) else multiply_columns(X, s)
+    return X * on(s, X) if foreign(X) else multiply_columns(X, np.asarray(s))
 
 
 def scaled_rows(X: Array, r: Array) -> Array:
-    """diag(r) X for a tall X and an r of its kind."""
-    return r[:, None] * X if foreign(X) else multiply_rows(X, r)
+    """diag(r) X for a tall X and an r of any kind."""
+    return r[:, None] * X if foreign(X) or foreign(r) else multiply_rows(X, r)
 
 
 def inner(X: Array, Y: Array) -> Array:
     """XᵀY of two tall arrays, on the host."""
-    return host(X.T @ Y) if foreign(X) else multiply_transposed(X, Y)
+    return host(X.T @ Y) if foreign(X) or foreign(Y) else multiply_transposed(X, Y)
 
 
 def moved(x: Any, like: NDArray[Any]) -> Any:

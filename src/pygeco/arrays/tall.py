@@ -82,4 +82,7 @@ def stack_columns(parts: Sequence[Array], dtype: Any) -> Array:
         found = work.stack(parts, dtype, None)
         if found is not None:
             return found
-    return np.column_stack(parts).astype(dtype, order="C", copy=False)
+    columns = [x[:, None] if x.ndim == 1 else x for x in parts]
+    return np.ascontiguousarray(
+        np.concatenate(columns, axis=1, dtype=dtype, casting="unsafe")  # one pass over each
+    )

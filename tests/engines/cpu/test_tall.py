@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from pygeco.engines.cpu import tall
+from pygeco import Entries, MatrixCompletion, minimize
+from pygeco.data import make_ratings
+from pygeco.engines.cpu import columns, pieces, tall
 from pygeco.engines.cpu.tall import MAX_BLOCKS, SUMMED_ROWS, WORK
 from pygeco.engines.cpu.threads import limit_threads
 
@@ -101,3 +103,20 @@ def test_mixed_precisions_and_small_products_are_left_to_numpy() -> None:
     assert WORK.inner(X, X.astype(np.float32)) is None
     assert WORK.times(X[:1000], np.eye(30)) is None
     assert WORK.inner(X[:1000], X[:1000]) is None
+
+
+@pytest.mark.parametrize("fit", ["path", "evidence"])
+def test_whole_fits_have_the_same_bits_for_any_number_of_threads(fit, eager, monkeypatch) -> None:
+    monkeypatch.setattr(pieces, "MIN_NUMBERS", 1)
+    monkeypatch.setattr(columns, "MIN_SPAN", 1)
+    rows, cols, values, shape = make_ratings((1300, 700), 30_000)
+    found = []
+    for threads in (1, 2):
+        with limit_threads(threads):
+            if fit == "path":
+                A = minimize(Entries(rows, cols, values, shape), 4, random_state=0).A
+                found.append(A.entries(rows, cols))
+            else:
+                model = MatrixCompletion(posterior=2, random_state=0)
+                found.append(model.fit((rows, cols, values, shape)).predict(rows, cols))
+    np.testing.assert_array_equal(*found)
