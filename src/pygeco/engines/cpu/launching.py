@@ -15,10 +15,8 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core import ir as numba_ir
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import FunctionPass, register_pass
-from numba.core.untyped_passes import IRProcessing
 from numba.extending import intrinsic
 
 from pygeco.engines.cpu.keeping import njit, read_kept
@@ -48,75 +46,39 @@ def call_at(typing_context, address, arguments):
     return types.void(types.int64, arguments), generate
 
 
-@intrinsic
-def borrow(typing_context, given):
-    """What is given; an array without its owner, whose references are then not counted."""
+class PartLibrary(JITCodeLibrary):
+    """numba's own, whose code is optimised once.
 
-    def disown(context, builder, kind, value):
-        if isinstance(kind, types.BaseTuple):
-            parts = zip(kind.types, cgutils.unpack_tuple(builder, value), strict=True)
-            own = [disown(context, builder, *part) for part in parts]
-            return context.make_tuple(builder, kind, own)
-        if not isinstance(kind, types.Array):
-            return value
-        array = context.make_array(kind)(context, builder, value)
-        array.meminfo = cgutils.get_null_value(array.meminfo.type)
-        array.parent = cgutils.get_null_value(array.parent.type)
-        return array._getvalue()
+    numba goes over each function before, and over the module before it is linked, for the sake of
+    counted references. Here nothing is counted, and the last pass finds what those would.
+    """
 
-    def generate(context, builder, signature, args):
-        return disown(context, builder, given, args[0])
+    def _optimize_functions(self, module: Any) -> None:
+        module.data_layout = self._codegen._data_layout
 
-    return given(given), generate
+    def _optimize_final_module(self) -> None:
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
 
 
-@register_pass(mutates_CFG=False, analysis_only=False)
-class BorrowArguments(FunctionPass):
-    """Counting a reference for every cell would cost as much as the cell itself."""
-
-    _name = "pygeco_borrow_arguments"
-
-    def __init__(self) -> None:
-        FunctionPass.__init__(self)
-
-    def run_pass(self, state: Any) -> bool:
-        block = state.func_ir.blocks[min(state.func_ir.blocks)]
-        found = []
-        for statement in block.body:
-            found.append(statement)
-            if isinstance(getattr(statement, "value", None), numba_ir.Arg):
-                found += _borrow_after(statement, block.scope)
-        block.body = found
-        state.func_ir._definitions = numba.core.ir_utils.build_definitions(state.func_ir.blocks)
-        return True
-
-
-def _borrow_after(statement: Any, scope: Any) -> list[Any]:
-    """x = argument becomes given = argument; x = borrow(given)."""
-    place, name = statement.loc, statement.target
-    given, function = scope.redefine("given", place), scope.redefine("borrow", place)
-    statement.target = given
-    call = numba_ir.Expr.call(function, [given], (), place)
-    return [
-        numba_ir.Assign(numba_ir.Global("borrow", borrow, place), function, place),
-        numba_ir.Assign(call, name, place),
-    ]
-
-
-class BorrowingCompiler(CompilerBase):
-    """numba's own, for functions whose arrays their callers keep."""
+class PartCompiler(CompilerBase):
+    """numba's own, which puts what it compiles into a library of this kind."""
 
     def define_pipelines(self) -> list[Any]:
-        steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        steps.add_pass_after(BorrowArguments, IRProcessing)
-        steps.finalize()
-        return [steps]
+        state = self.state
+        state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return [DefaultPassBuilder.define_nopython_pipeline(state)]
 
 
 def compile_part(function: Callable[..., None]) -> Any:
-    """A function that is called by its address alone, so that Python needs no way into it."""
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return njit(cache=True, pipeline_class=BorrowingCompiler, **options)(function)
+    """A function that is called by its address alone, so that Python needs no way into it.
+
+    Its arrays are kept by its callers: their references are not counted, which for every cell
+    would cost as much as the cell itself. What it needs beside them it takes from `memory`.
+    """
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+    return njit(cache=True, pipeline_class=PartCompiler, **options)(function)
 
 
 def _add_one(builder, place):

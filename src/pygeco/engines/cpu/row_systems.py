@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from pygeco.engines.cpu.lane_simd import begin_at
 from pygeco.engines.cpu.panel_simd import clear_lanes, finish_panel, solve_panel
 from pygeco.engines.cpu.row_simd import (
     add_multiples,
@@ -86,7 +87,7 @@ def iterate(B, wide, width, size, x, vectors, u):
 
     The background is the preconditioner: eigenvalues lie between 1 and a few.
     """
-    residual, p, image = vectors[0], vectors[1], vectors[2]
+    residual, p, image = vectors, begin_at(vectors, width), begin_at(vectors, 2 * width)
     for k in range(width):
         u[k] = residual[k] = 0
     for t in range(0, size, SIDE):
