@@ -126,10 +126,10 @@ def _mean_curvature(indices, weights, start, count, V, width, s):
 @njit(inline="always")
 def _solve_row(
     indices, values, weights, start, count, V, width, s, e, factor, ridge, jitter, begin,
-    B, M, X, sides, inverse, x, u, roots, base, vectors, asked,
+    wide, B, M, X, sides, inverse, x, u, roots, base, vectors, asked,
 ):  # fmt: skip
     """One row's u, which starts at `begin`; what is left of its squares."""
-    real, wide = V.dtype.type, len(u)
+    real = V.dtype.type
     pull = real(0)
     if jitter > 0:
         pull = real(jitter * _mean_curvature(indices, weights, start, count, V, width, s))
@@ -179,20 +179,18 @@ def solve_rows(
     lanes, size = BYTES // V.itemsize, -(-s // SIDE) * SIDE
     wide = width + lanes * (1 + width // lanes % 2)  # odd vectors: rows start in different sets
     most = max(size, MAX_ITERATED if V.itemsize == 4 else 0)
-    B, u = take_memory(most * wide, V.dtype), take_memory(wide, V.dtype)
+    B, asked = take_memory(most * wide, V.dtype), take_memory(1, np.int64)
     base = take_memory(width if jitter > 0 else 0, V.dtype)
-    asked = take_memory(1, np.int64)
-    rest = (size + CHUNK) * wide + CHUNK + size + most + 2 * lanes + 4 * width
+    rest = (size + CHUNK + 1) * wide + CHUNK + size + most + 2 * lanes + 4 * width
     M = take_memory(rest, V.dtype)
     X = begin_at(M, size * wide)
-    sides = begin_at(X, CHUNK * wide)
+    u = begin_at(X, CHUNK * wide)
+    sides = begin_at(u, wide)
     vectors = begin_at(sides, CHUNK)
     roots = begin_at(vectors, 3 * width)
-    inverse = begin_at(roots, width)
-    x = begin_at(inverse, size + lanes)
+    x = begin_at(roots, width)
+    inverse = begin_at(x, most + lanes)
     fill(B, 0, most * wide, 0)
-    fill(u, 0, wide, 0)
-    fill(base, 0, len(base), 0)
     fill(M, 0, rest, 0)
     fill(roots, 0, width, 1)
     while True:
@@ -214,14 +212,13 @@ def solve_rows(
                 continue
             unexplained[i] = _solve_row(
                 indices, values, weights, start, count, V, width, s, spectrum, background[i],
-                ridge[i], jitter, out[i], B, M, X, sides, inverse, x, u, roots, base,
+                ridge[i], jitter, out[i], wide, B, M, X, sides, inverse, x, u, roots, base,
                 vectors, asked,
             )  # fmt: skip
             if dot(u, 0, u, 0, s) < np.inf:  # beyond the precision: as at the start
                 for k in range(s):
                     out[i, k] = u[k]
     give_back(B)
-    give_back(u)
     give_back(base)
     give_back(M)
     give_back(asked)

@@ -15,8 +15,6 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.extending import intrinsic
 
 from pygeco.engines.cpu.keeping import njit, read_kept
@@ -46,39 +44,9 @@ def call_at(typing_context, address, arguments):
     return types.void(types.int64, arguments), generate
 
 
-class PartLibrary(JITCodeLibrary):
-    """numba's own, whose code is optimised once.
-
-    numba goes over each function before, and over the module before it is linked, for the sake of
-    counted references. Here nothing is counted, and the last pass finds what those would.
-    """
-
-    def _optimize_functions(self, module: Any) -> None:
-        module.data_layout = self._codegen._data_layout
-
-    def _optimize_final_module(self) -> None:
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(self._final_module, builder)
-
-
-class PartCompiler(CompilerBase):
-    """numba's own, which puts what it compiles into a library of this kind."""
-
-    def define_pipelines(self) -> list[Any]:
-        state = self.state
-        state.library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()
-        return [DefaultPassBuilder.define_nopython_pipeline(state)]
-
-
 def compile_part(function: Callable[..., None]) -> Any:
-    """A function that is called by its address alone, so that Python needs no way into it.
-
-    Its arrays are kept by its callers: their references are not counted, which for every cell
-    would cost as much as the cell itself. What it needs beside them it takes from `memory`.
-    """
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
-    return njit(cache=True, pipeline_class=PartCompiler, **options)(function)
+    """A function that is called by its address alone, so that Python needs no way into it."""
+    return njit(cache=True, no_cpython_wrapper=True)(function)
 
 
 def _add_one(builder, place):
@@ -106,7 +74,7 @@ def claim_at(typing_context, address):
     return types.int64(types.int64), generate
 
 
-@njit(cache=True, parallel=True)
+@numba.njit(cache=True, parallel=True)
 def _run_parts(function, bound, counter, count, threads):
     """Each part by the thread that is free first: parts and cores are not all alike."""
     if count == 1:
