@@ -38,4 +38,4 @@ class OnceCompiler(CompilerBase):
 
 
 # Nobody calls these functions from C, either.
-OPTIONS = {"pipeline_class": OnceCompiler, "_nrt": False, "no_cfunc_wrapper": True}
+OPTIONS = {"pipeline_class": OnceCompiler, "_nrt": False, "no_cfunc_wrapper": True, "no_rewrites": True}
