@@ -37,5 +37,10 @@ class OnceCompiler(CompilerBase):
         return [DefaultPassBuilder.define_nopython_pipeline(state)]
 
 
-# Nobody calls these functions from C, either.
-OPTIONS = {"pipeline_class": OnceCompiler, "_nrt": False, "no_cfunc_wrapper": True, "no_rewrites": True}
+# Nobody calls these functions from C, either, and none has expressions of whole arrays.
+OPTIONS = {
+    "pipeline_class": OnceCompiler,
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+    "no_rewrites": True,
+}
