@@ -65,9 +65,7 @@ _HOMES = {
     "pygeco.errors": ("ModelFileError",),
     "pygeco.estimators": (
         "Attributes",
-        "CellKFold",
         "ImplicitCompletion",
-        "LeaveLastOut",
         "LowRankClassifier",
         "LowRankImputer",
         "MatrixCompletion",
@@ -75,11 +73,11 @@ _HOMES = {
         "QuadraticRegressor",
         "ReducedRankRegressor",
         "RobustPCA",
-        "RowHoldOut",
         "cells",
         "evaluate",
         "load",
     ),
+    "pygeco.estimators.cell_splits": ("CellKFold", "LeaveLastOut", "RowHoldOut"),
     "pygeco.io.column_kinds": ("Columns",),
     "pygeco.objectives": (
         "Clicks",

@@ -1,8 +1,10 @@
 """scikit-learn faces: validate, delegate, store."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from pygeco.estimators.attributes import Attributes
-from pygeco.estimators.cell_list import CellKFold, CellList, cells
-from pygeco.estimators.cell_splits import LeaveLastOut, RowHoldOut
+from pygeco.estimators.cell_list import CellList, cells
 from pygeco.estimators.click_choice import ClickChoice
 from pygeco.estimators.completion import MatrixCompletion
 from pygeco.estimators.evaluation import Evaluation, evaluate
@@ -15,6 +17,9 @@ from pygeco.estimators.quadratic_regressor import QuadraticRegressor
 from pygeco.estimators.reduced_rank_regressor import ReducedRankRegressor
 from pygeco.estimators.robust import RobustPCA
 from pygeco.io.model_file import describe, load  # once the classes above are known to it
+
+if TYPE_CHECKING:
+    from pygeco.estimators.cell_splits import CellKFold, LeaveLastOut, RowHoldOut
 
 __all__ = [
     "Attributes",
@@ -38,3 +43,10 @@ __all__ = [
     "evaluate",
     "load",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Splits are imported when first used: with them comes scikit-learn's model selection."""
+    if name in ("CellKFold", "LeaveLastOut", "RowHoldOut"):
+        return getattr(import_module("pygeco.estimators.cell_splits"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.model_selection import KFold
 
 from pygeco.arrays.low_rank import Array
-from pygeco.arrays.streams import check_seed
 from pygeco.estimators._recognize import take_cells
 from pygeco.io.tables import Column, is_table
 
@@ -154,51 +152,3 @@ def _from_triplets(given: tuple[Any, ...]) -> CellList:
         )
     size = (int(rows.max(initial=-1)) + 1, int(cols.max(initial=-1)) + 1)
     return CellList(rows, cols, values, given[3] if len(given) == 4 else size)
-
-
-class CellKFold(KFold):  # type: ignore[misc]
-    """K folds of cells: every cell is in exactly one test fold, drawn at random.
-
-    For `cells(X)`, whose parts keep the shape of the matrix; or, by itself, `split(X)` gives
-    positions in `cells(X)`.
-
-    Parameters
-    ----------
-    n_splits : int, default=5
-        The number of folds.
-    random_state : int, RandomState or None, default=0
-        The same one gives the same folds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pygeco import CellKFold
-    >>> folds = CellKFold(2).split(np.ones((2, 3)))
-    >>> [(len(fitted), len(held_out)) for fitted, held_out in folds]
-    [(3, 3), (3, 3)]
-    """
-
-    def __init__(self, n_splits: int = 5, *, random_state: Any = 0) -> None:
-        super().__init__(n_splits, shuffle=True, random_state=random_state)
-
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
-        """Give the positions of the fitted and of the held-out cells, fold by fold.
-
-        Parameters
-        ----------
-        X : CellList, or anything that `cells` takes
-            The cells.
-        y : array or None, default=None
-            The values, where X has pairs.
-        groups : None
-            Not used.
-
-        Returns
-        -------
-        iterator of pairs of int arrays
-        """
-        if isinstance(self.random_state, (int, np.integer)):
-            check_seed(self.random_state, "random_state")
-        paired = not isinstance(X, CellList) and y is not None and np.shape(X)[1:] == (2,)
-        listed = X if isinstance(X, CellList) or paired else cells(X)
-        return super().split(np.zeros(len(listed)))

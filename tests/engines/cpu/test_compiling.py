@@ -1,13 +1,18 @@
-"""A word at the prompt while kernels compile: once, late enough, and only to a person."""
+"""While kernels compile: a word at the prompt, once, late enough, to a person; no collections."""
 
+import gc
 import io
 import sys
 import time
 from types import SimpleNamespace
 
+import numba
+import numpy as np
+import pytest
+
 from pygeco import engines
 from pygeco.engines.cpu import compiling
-from pygeco.engines.cpu.compiling import WORDS, Notice
+from pygeco.engines.cpu.compiling import WORDS, Notice, Pause
 
 
 class Terminal(io.StringIO):
@@ -77,8 +82,6 @@ def test_a_pipe_is_told_nothing(monkeypatch) -> None:
 
 def test_numba_tells_it() -> None:
     """The event is there, and names what is compiled."""
-    import numba
-
     from pygeco.engines.cpu.parallel import spread  # noqa: F401 - registers the listener
 
     seen = []
@@ -94,3 +97,37 @@ def test_numba_tells_it() -> None:
     with numba.core.event.install_listener("numba:compile", probe):
         numba.njit(lambda x: x + 1)(1)
     assert seen == [__name__]
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_garbage_waits_for_the_outermost_compilation_of_ours(collects) -> None:
+    pause, own, foreign = Pause(), compilation(), compilation("somebody.else")
+    before = gc.isenabled()
+    try:
+        (gc.enable if collects else gc.disable)()
+        pause.on_start(foreign)
+        assert gc.isenabled() == collects
+        pause.on_start(own)
+        pause.on_start(foreign)  # a function of numba's that ours calls
+        pause.on_end(foreign)
+        assert not gc.isenabled()
+        pause.on_end(own)
+        assert gc.isenabled() == collects
+        pause.on_end(foreign)
+        assert gc.isenabled() == collects
+        assert pause.depth == 0
+    finally:
+        (gc.enable if before else gc.disable)()
+
+
+def test_a_compilation_that_fails_does_not_stop_collections() -> None:
+    from pygeco.engines.cpu.parallel import spread
+
+    def add(part, parts, text):
+        text[part] += object  # nothing that numba knows
+
+    add.__module__ = "pygeco.engines.cpu.products"
+    kernel = spread("parts")(add)
+    with pytest.raises(numba.core.errors.TypingError):
+        kernel(1, np.zeros(1))
+    assert gc.isenabled()

@@ -16,7 +16,9 @@ import math
 import numpy as np
 from numba import njit
 
+from pygeco.engines.cpu.lane_simd import begin_at, fill
 from pygeco.engines.cpu.launching import claim
+from pygeco.engines.cpu.memory import give_back, take_memory
 from pygeco.engines.cpu.parallel import spread
 from pygeco.engines.cpu.row_simd import add_multiples, scale_row_by, take_inverse_roots
 from pygeco.engines.cpu.row_systems import (
@@ -88,7 +90,7 @@ def _solve_by_unknowns(
     """The same by the system of s unknowns; u holds what is added to the right side."""
     real = V.dtype.type
     size = -(-s // SIDE) * SIDE
-    M[: size * wide] = 0
+    fill(M, 0, size * wide, 0)
     squares = 0.0
     for first in range(start, start + count, CHUNK):
         some = min(CHUNK, start + count - first)
@@ -124,10 +126,10 @@ def _mean_curvature(indices, weights, start, count, V, width, s):
 @njit(inline="always")
 def _solve_row(
     indices, values, weights, start, count, V, width, s, e, factor, ridge, jitter, begin,
-    B, M, X, sides, inverse, x, u, roots, base, vectors, asked,
+    wide, B, M, X, sides, inverse, x, u, roots, base, vectors, asked,
 ):  # fmt: skip
     """One row's u, which starts at `begin`; what is left of its squares."""
-    real, wide = V.dtype.type, len(u)
+    real = V.dtype.type
     pull = real(0)
     if jitter > 0:
         pull = real(jitter * _mean_curvature(indices, weights, start, count, V, width, s))
@@ -152,7 +154,7 @@ def _solve_row(
         for k in range(len(base)):
             u[k] += base[k]
     if left < 0:
-        u[:] = 0
+        fill(u, 0, wide, 0)
         for k in range(s):
             u[k] = pull * begin[k]
         left = _solve_by_unknowns(
@@ -177,12 +179,20 @@ def solve_rows(
     lanes, size = BYTES // V.itemsize, -(-s // SIDE) * SIDE
     wide = width + lanes * (1 + width // lanes % 2)  # odd vectors: rows start in different sets
     most = max(size, MAX_ITERATED if V.itemsize == 4 else 0)
-    B, M = np.zeros(most * wide, V.dtype), np.zeros(size * wide, V.dtype)
-    X, sides = np.zeros(CHUNK * wide, V.dtype), np.zeros(CHUNK, V.dtype)
-    inverse, x = np.zeros(size + lanes, V.dtype), np.zeros(most + lanes, V.dtype)
-    u, roots, asked = np.zeros(wide, V.dtype), np.ones(width, V.dtype), np.zeros(1, np.int64)
-    base = np.zeros(width if jitter > 0 else 0, V.dtype)
-    vectors = np.zeros((3, width), V.dtype)
+    B, asked = take_memory(most * wide, V.dtype), take_memory(1, np.int64)
+    base = take_memory(width if jitter > 0 else 0, V.dtype)
+    rest = (size + CHUNK + 1) * wide + CHUNK + size + most + 2 * lanes + 4 * width
+    M = take_memory(rest, V.dtype)
+    X = begin_at(M, size * wide)
+    u = begin_at(X, CHUNK * wide)
+    sides = begin_at(u, wide)
+    vectors = begin_at(sides, CHUNK)
+    roots = begin_at(vectors, 3 * width)
+    x = begin_at(roots, width)
+    inverse = begin_at(x, most + lanes)
+    fill(B, 0, most * wide, 0)
+    fill(M, 0, rest, 0)
+    fill(roots, 0, width, 1)
     while True:
         task = claim(counter)
         if task >= len(long_rows) + len(blocks) - 1:
@@ -196,14 +206,19 @@ def solve_rows(
             if count >= s and not alone:
                 continue
             if count == 0:
-                out[i] = 0
+                for k in range(s):
+                    out[i, k] = 0
                 unexplained[i] = 0
                 continue
             unexplained[i] = _solve_row(
                 indices, values, weights, start, count, V, width, s, spectrum, background[i],
-                ridge[i], jitter, out[i], B, M, X, sides, inverse, x, u, roots, base,
+                ridge[i], jitter, out[i], wide, B, M, X, sides, inverse, x, u, roots, base,
                 vectors, asked,
             )  # fmt: skip
             if dot(u, 0, u, 0, s) < np.inf:  # beyond the precision: as at the start
                 for k in range(s):
                     out[i, k] = u[k]
+    give_back(B)
+    give_back(base)
+    give_back(M)
+    give_back(asked)

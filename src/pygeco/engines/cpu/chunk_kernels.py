@@ -44,7 +44,7 @@ def group_sums(pointers, first, last, x, out):
         out[i] = total
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@njit(cache=True, nogil=True, fastmath=_FAST, _nrt=True)  # it has arrays of its own
 def systems(pointers, indices, first, last, Q, h, g, grams, sides):
     """grams_i = Σ h q_j q_jᵀ and sides_i = Σ g q_j, q_j the leading entries of Q_j. O(s²) a cell.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pygeco.engines.cpu.memory import give_back, take_memory
 from pygeco.engines.cpu.parallel import spread
 from pygeco.engines.cpu.vectors import dot, fused
 
@@ -58,8 +59,9 @@ def moments(b, factor, bias, variance, bias_variance, some, less, guess, rows, s
     """Of some rows: how many, Σ w, Σ (x − guess), and half of Σ (x − guess)(x − guess)ᵀ."""
     s = np.uint64(factor.shape[1])
     d = s + np.uint64(1)
-    x, total = np.empty(d), sums[b]
-    total[:] = 0.0
+    x, total = take_memory(d, np.float64), sums[b]
+    for k in range(len(total)):
+        total[k] = 0.0
     for i in range(np.uint64(b * rows), np.uint64(min((b + 1) * rows, len(bias)))):
         if not some[i]:
             continue
@@ -84,6 +86,7 @@ def moments(b, factor, bias, variance, bias_variance, some, less, guess, rows, s
             for q in range(k + np.uint64(1)):
                 total[at + q] = fused(x[k], x[q], total[at + q])
             at += d
+    give_back(x)
 
 
 @spread("sums")

@@ -17,6 +17,8 @@ import numba
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.runtime import rtsys
 
+from pygeco.engines.cpu.optimising import OPTIONS
+
 FOLDER = Path(__file__).parent
 IMPORT = re.compile(r"^from pygeco\.engines\.cpu(?:\.(\w+))? import ", re.MULTILINE)
 
@@ -38,8 +40,10 @@ def hash_sources(file: Path) -> bytes:
 
 
 def njit(*functions: Callable[..., Any], **options: Any) -> Any:
-    """numba's own; with `cache=True` the function on the disk belongs to these sources."""
-    made = numba.njit(*functions, **options)
+    """numba's own, as `optimising` has it; with `cache=True` the function on the disk belongs to
+    these sources.
+    """
+    made = numba.njit(*functions, **(OPTIONS | options))
     if functions:
         return _stamp(made)
     return lambda function: _stamp(made(function))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from pygeco.engines.cpu.keeping import njit
+from pygeco.engines.cpu.memory import give_back, take_memory
 
 GROUPS = 4  # for each of the numbers wanted
 HALVINGS = 24  # of the range in which a floor is looked for
@@ -45,17 +47,22 @@ def pick_largest(table, columns, found):
     """
     width, k = table.shape[1], columns.shape[1]
     groups = min(width, GROUPS * k)
-    maxima = np.empty(groups, table.dtype)
-    places, numbers = np.empty(width + 1, np.int64), np.empty(width + 1, table.dtype)
+    maxima, spare = take_memory(groups, table.dtype), take_memory(width + 1, table.dtype)
+    places, numbers = take_memory(width + 1, np.int64), take_memory(width + 1, table.dtype)
     for t in range(len(table)):
-        maxima[:] = -np.inf
+        for g in range(groups):
+            maxima[g] = -np.inf
         for start in range(0, width, groups):
             raise_maxima(maxima, table[t, start : start + groups])
         count = gather_above(table[t], find_floor(maxima, k), places, numbers)
-        keep_largest(places[:count], numbers[:count], columns[t], found[t])
+        keep_largest(places, numbers, count, spare, columns[t], found[t])
+    give_back(maxima)
+    give_back(spare)
+    give_back(places)
+    give_back(numbers)
 
 
-@njit(cache=True, nogil=True)
+@njit(no_cpython_wrapper=True)
 def raise_maxima(maxima, numbers):
     """The larger one of both, at each place."""
     for g in range(len(numbers)):
@@ -63,7 +70,7 @@ def raise_maxima(maxima, numbers):
         maxima[g] = x if x > maxima[g] else maxima[g]
 
 
-@njit(cache=True, nogil=True)
+@njit(no_cpython_wrapper=True)
 def find_floor(numbers, k):
     """A finite number that at least k of these reach and not many more; the least where none is."""
     high = -MOST
@@ -85,7 +92,7 @@ def find_floor(numbers, k):
     return low
 
 
-@njit(cache=True, nogil=True)
+@njit(no_cpython_wrapper=True)
 def count_above(numbers, floor):
     """How many reach the floor."""
     count = np.int32(0)
@@ -94,7 +101,7 @@ def count_above(numbers, floor):
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit(no_cpython_wrapper=True)
 def gather_above(line, floor, places, numbers):
     """Columns and numbers from the floor on, without a branch; how many there are."""
     count = 0
@@ -104,33 +111,35 @@ def gather_above(line, floor, places, numbers):
     return count
 
 
-@njit(cache=True, nogil=True)
-def keep_largest(places, numbers, columns, found):
-    """The largest of some numbers, in their order, into `columns` and `found`."""
+@njit(no_cpython_wrapper=True)
+def keep_largest(places, numbers, count, spare, columns, found):
+    """The largest of `count` numbers, in their order, into `columns` and `found`."""
     k, taken = len(columns), 0
     least, ties = -MOST, k
-    if len(numbers) > k:
-        least = select(numbers.copy(), len(numbers) - k)
-        for x in numbers:
-            ties -= x > least
-    for t in range(len(numbers)):
+    if count > k:
+        for t in range(count):
+            spare[t] = numbers[t]
+        least = select(spare, count, count - k)
+        for t in range(count):
+            ties -= numbers[t] > least
+    for t in range(count):
         x = numbers[t]
         if x < least or (x == least and ties == 0):
             continue
         ties -= x == least
         columns[taken], found[taken] = places[t], x
         taken += 1
-    columns[taken:] = -1
-    found[taken:] = -np.inf
+    for t in range(taken, k):
+        columns[t], found[t] = -1, -np.inf
 
 
-@njit(cache=True, nogil=True)
-def select(numbers, place):
-    """What stands at a place once the numbers, which are moved, are sorted (Hoare's way).
+@njit(no_cpython_wrapper=True)
+def select(numbers, count, place):
+    """What stands at a place once `count` numbers, which are moved, are sorted (Hoare's way).
 
     numba's `partition` does so too, but takes ten seconds to compile.
     """
-    low, high = 0, len(numbers) - 1
+    low, high = 0, count - 1
     while low < high:
         pivot = numbers[(low + high) // 2]
         left, right = low, high

@@ -17,7 +17,7 @@ CHUNK = 64  # scores that are compared at once
 SMALL_CHUNK = 16  # of which the largest alone stands for all, for a first floor
 
 
-@njit(cache=True, nogil=True)
+@njit(no_cpython_wrapper=True)
 def exact_score(left, i, right, j):
     """⟨left_i, right_j⟩ in double precision: eight sums, in one order on every machine."""
     a = b = c = d = e = f = g = h = 0.0
@@ -38,7 +38,7 @@ def exact_score(left, i, right, j):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(no_cpython_wrapper=True)
 def is_hidden(pointers, indices, row, column):
     """Whether the column is among those of the row, which ascend."""
     low, high = pointers[row], pointers[row + 1]
@@ -51,7 +51,7 @@ def is_hidden(pointers, indices, row, column):
     return low < pointers[row + 1] and indices[low] == column
 
 
-@njit(cache=True, nogil=True)
+@njit(no_cpython_wrapper=True)
 def raise_floor(heap, filled, low):
     """`low` among the k largest of its row, the least of them at heap[0]; how many there are."""
     k = len(heap)
@@ -78,7 +78,7 @@ def raise_floor(heap, filled, low):
     return filled
 
 
-@njit(cache=True, nogil=True)
+@njit(no_cpython_wrapper=True)
 def drop_below(columns, tops, count, floor):
     """The candidates that can still be among the best, in front; how many there are."""
     kept = 0
@@ -89,7 +89,7 @@ def drop_below(columns, tops, count, floor):
     return kept
 
 
-@njit(cache=True, nogil=True)
+@njit(no_cpython_wrapper=True)
 def add_candidate(columns, tops, count, floor, column, top):
     """One more candidate; how many there are, −1 where there is no room for it."""
     if count == len(columns):
@@ -100,7 +100,7 @@ def add_candidate(columns, tops, count, floor, column, top):
     return count + 1
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
+@njit(no_cpython_wrapper=True, fastmath=_FAST)
 def rest_of_product(left, i, right, j, first):
     """The part of ⟨left_i, right_j⟩ from coordinate `first` on, in the precision of both."""
     total = left.dtype.type(0.0)
@@ -109,7 +109,7 @@ def rest_of_product(left, i, right, j, first):
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST | {"nnan"})
+@njit(no_cpython_wrapper=True, fastmath=_FAST | {"nnan"})
 def find_largest_score(scores, line, start, end):
     top = scores[line, start]
     for c in range(start + 1, end):
@@ -117,7 +117,7 @@ def find_largest_score(scores, line, start, end):
     return top
 
 
-@njit(cache=True, nogil=True)
+@njit(no_cpython_wrapper=True)
 def find_floor(scores, line, row, names, pointers, indices, heap):
     """What at least k columns that are not hidden reach, by the largest of each small chunk.
 
@@ -136,7 +136,7 @@ def find_floor(scores, line, row, names, pointers, indices, heap):
     return heap[0] if filled == k else np.float32(-np.inf)
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST | {"nnan"})
+@njit(no_cpython_wrapper=True, fastmath=_FAST | {"nnan"})
 def has_passing(scores, line, start, tail, tails, least):
     """Whether any score of a chunk, with what the other coordinates may add, reaches `least`."""
     passing = np.int32(0)
@@ -189,7 +189,7 @@ def screen(
         counts[p] = count
 
 
-@njit(cache=True, nogil=True)
+@njit(no_cpython_wrapper=True)
 def insert(columns, values, length, j, x):
     """J with its score into a list that descends; of equals the first column comes first."""
     k = len(columns)

@@ -12,6 +12,7 @@ import numpy as np
 from numba import int32, uint32
 
 from pygeco.engines.cpu.keeping import njit
+from pygeco.engines.cpu.memory import give_back, take_memory
 from pygeco.engines.cpu.parallel import spread
 
 PARITY = uint32(0x1BD11BDA)
@@ -34,7 +35,7 @@ def fill(b, out, low, high, part, parts):
     """The first numbers of a key of two words, `part` of them a part: an even number of them."""
     begin = b * part
     count = min(part, len(out) - begin)
-    words = np.empty(part, np.uint32)
+    words = take_memory(part, np.uint32)
     for t in range((count + 1) // 2):
         at = begin // 2 + t
         x, y = make_words(low, high, uint32(at), uint32(at >> 32))
@@ -42,6 +43,7 @@ def fill(b, out, low, high, part, parts):
         words[2 * t + 1] = y
     for t in range(count):
         out[begin + t] = make_normal(words[t])
+    give_back(words)
 
 
 @njit(inline="always")

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from pygeco.engines.cpu.lane_simd import fill
+from pygeco.engines.cpu.lane_simd import begin_at, fill
+from pygeco.engines.cpu.memory import give_back, take_memory
 from pygeco.engines.cpu.parallel import spread
 from pygeco.engines.cpu.sweep import CHUNK, SUMS, _accumulate, tables
 from pygeco.engines.cpu.vectors import BYTES
@@ -25,10 +26,14 @@ def packed_tables(
     """Every row's packed table into `out`. |E| s²/2 multiply-adds."""
     d = s + bias
     d4, stride, size = tables(s, d, BYTES // P.itemsize)
-    X = np.zeros((CHUNK + 1) * width, P.dtype)
-    factors, roots = np.empty(CHUNK + 1, P.dtype), np.empty(CHUNK + 1, P.dtype)
-    table, spread = np.empty(size, P.dtype), np.empty(width, P.dtype)
-    totals = np.empty(SUMS)
+    chunk = CHUNK + BYTES // P.itemsize
+    taken = take_memory(chunk * (width + 2) + size + width, P.dtype)
+    X, factors = taken, begin_at(taken, chunk * width)
+    roots = begin_at(factors, chunk)
+    table = begin_at(roots, chunk)
+    spread = begin_at(table, size)
+    totals = take_memory(SUMS, np.float64)
+    fill(X, 0, chunk * width, 0)
     for i in range(blocks[b], blocks[b + 1]):
         fill(table, 0, size, 0)
         fill(spread, 0, width, 0)
@@ -48,22 +53,24 @@ def packed_tables(
             for q in range(s):
                 out[i, at + d + q] = spread[q]
             out[i, at + d + s] = totals[2]
+    give_back(taken)
+    give_back(totals)
 
 
 @njit(inline="always")
 def _system(packed, s, d, known, tau, ridge, prior, shift, pull, start, M, G, x):
-    """M = Λ (its lower half), G its data's diagonal, x the right side."""
+    """M = Λ (its lower half, by rows of d), G its data's diagonal, x the right side."""
     at = 0
     for k in range(d):
         for q in range(k + 1):
-            M[k, q] = ridge * prior[k, q] + tau * packed[at + q]
+            M[k * d + q] = ridge * prior[k, q] + tau * packed[at + q]
         at += k + 1
         G[k] = packed[at - 1]
     for k in range(d):
         if known and k < s:
             G[k] += packed[at + d + k]
-            M[k, k] += tau * packed[at + d + k]
-        M[k, k] += pull
+            M[k * d + k] += tau * packed[at + d + k]
+        M[k * d + k] += pull
         x[k] = ridge * shift[k] + tau * packed[at + k] + pull * start[k]
     return at
 
@@ -73,11 +80,11 @@ def _factorise(M, d, inverse):
     """Cholesky in place, and 1 / L_kk."""
     for k in range(d):
         for q in range(k + 1):
-            total = M[k, q]
+            total = M[k * d + q]
             for t in range(q):
-                total -= M[k, t] * M[q, t]
+                total -= M[k * d + t] * M[q * d + t]
             if q < k:
-                M[k, q] = total * inverse[q]
+                M[k * d + q] = total * inverse[q]
             else:
                 inverse[k] = 1 / np.sqrt(max(total, TINY))
 
@@ -86,7 +93,7 @@ def _factorise(M, d, inverse):
 def _forward(M, d, inverse, x, first):
     for k in range(first, d):
         for t in range(first, k):
-            x[k] -= M[k, t] * x[t]
+            x[k] -= M[k * d + t] * x[t]
         x[k] *= inverse[k]
 
 
@@ -94,7 +101,7 @@ def _forward(M, d, inverse, x, first):
 def _backward(M, d, inverse, x):
     for k in range(d - 1, -1, -1):
         for t in range(k + 1, d):
-            x[k] -= M[t, k] * x[t]
+            x[k] -= M[t * d + k] * x[t]
         x[k] *= inverse[k]
 
 
@@ -117,10 +124,15 @@ def solve_tables(
     `shift` is (rows, d), or (1, d) where all have the same.
     """
     d = s + bias
-    M, G, x, z = np.empty((d, d)), np.empty(d), np.empty(d), np.empty(d)
-    inverse, row = np.empty(d), np.empty(packed.shape[1])
+    count = packed.shape[1]
+    M = take_memory(d * (d + 4) + count, np.float64)
+    G = begin_at(M, d * d)
+    x = begin_at(G, d)
+    z = begin_at(x, d)
+    inverse = begin_at(z, d)
+    row = begin_at(inverse, d)
     pull, place, size = 0.0, 0, 0.0
-    for k in range(len(row)):  # loops: whole arrays would take numba twice as long to compile
+    for k in range(count):  # loops: whole arrays would take numba twice as long to compile
         row[k] = packed[i, k]
     if jitter:
         for k in range(s):
@@ -150,3 +162,4 @@ def solve_tables(
             own += z[k] * z[k]
         variance[i, q] = own
         uncertainty[i] += own * G[q]
+    give_back(M)

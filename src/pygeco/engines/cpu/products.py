@@ -20,6 +20,7 @@ from pygeco.engines.cpu.dots import (
     sparse_dots_4,
 )
 from pygeco.engines.cpu.keeping import njit
+from pygeco.engines.cpu.memory import give_back, take_memory
 from pygeco.engines.cpu.parallel import spread
 from pygeco.engines.cpu.reading import read_value
 from pygeco.engines.cpu.vectors import BYTES, dot, fetch, fused
@@ -130,7 +131,7 @@ def matmat(b, pointers, indices, data, blocks, scale, X, width, own, pull, shift
     dtype of the data, are flat and padded to `width` numbers each.
     """
     lanes = BYTES // X.itemsize
-    total = np.empty(width)
+    total = take_memory(width, np.float64)
     whole = width // (4 * lanes) * (4 * lanes)
     rest = (width - whole) // lanes
     for i in range(blocks[b], blocks[b + 1]):
@@ -150,6 +151,7 @@ def matmat(b, pointers, indices, data, blocks, scale, X, width, own, pull, shift
                 wide[i, k] = found
             else:
                 out[i, k] = found
+    give_back(total)
 
 
 @njit(inline="always")
@@ -182,9 +184,10 @@ def fresh_products(b, pointers, indices, values, weights, blocks, P, Q, scale, X
     """Out = scale · S X, where S holds the residuals, which are made and forgotten cell by cell."""
     s, columns = P.shape[1], np.uint64(X.shape[1])
     squares, inner = 0.0, 0.0
-    total = np.empty(X.shape[1], X.dtype)
+    total = take_memory(X.shape[1], X.dtype)
     for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
-        total[:] = 0
+        for k in range(columns):
+            total[k] = 0
         for e in range(np.uint64(pointers[i]), np.uint64(pointers[i + _ONE])):
             j = np.uint32(indices[e])
             z, r, wr = _residual(indices, values, weights, e, P, np.int64(i) * s, Q, s)
@@ -195,6 +198,7 @@ def fresh_products(b, pointers, indices, values, weights, blocks, P, Q, scale, X
                 total[k] = fused(d, X[j, k], total[k])
         for k in range(columns):
             out[i, k] = scale * total[k]
+    give_back(total)
     sums[b, 0] = squares
     sums[b, 1] = inner
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from pygeco.engines.cpu.keeping import njit
+from pygeco.engines.cpu.lane_simd import begin_at
 from pygeco.engines.cpu.panel_simd import clear_lanes, finish_panel, solve_panel
 from pygeco.engines.cpu.row_simd import (
     add_multiples,
@@ -30,7 +31,7 @@ def ask_for(indices, at, V, width):
 # These are functions of their own: inlined, their loops would run out of registers.
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def solve_system(M, stride, size, inverse, x):
     """x = M⁻¹ x by Cholesky, M of `size` rows, a multiple of four; xᵀM⁻¹x as it was before."""
     lanes = BYTES // M.itemsize
@@ -53,7 +54,7 @@ def solve_system(M, stride, size, inverse, x):
     return np.float64(total)
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def multiply_rows(B, wide, width, size, indices, ahead, last, V, M):
     """M = B Bᵀ, upper half, while the partners of cells from `ahead` on are asked for."""
     for first in range(0, size, PANEL):
@@ -67,7 +68,7 @@ def multiply_rows(B, wide, width, size, indices, ahead, last, V, M):
     return ahead
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def add_products(X, wide, count, width, size, indices, ahead, last, V, M):
     """M += XᵀX, upper half, of `count` rows of X."""
     lanes = BYTES // X.itemsize
@@ -80,13 +81,13 @@ def add_products(X, wide, count, width, size, indices, ahead, last, V, M):
                     ahead += 1
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def iterate(B, wide, width, size, x, vectors, u):
     """u = (I + BᵀB)⁻¹ Bᵀ x by conjugate gradients; what is left of the squares, −1 where they fail.
 
     The background is the preconditioner: eigenvalues lie between 1 and a few.
     """
-    residual, p, image = vectors[0], vectors[1], vectors[2]
+    residual, p, image = vectors, begin_at(vectors, width), begin_at(vectors, 2 * width)
     for k in range(width):
         u[k] = residual[k] = 0
     for t in range(0, size, SIDE):

@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 
 from pygeco.engines.cpu.lane_simd import add_squares, begin_at, fill, solve_back
+from pygeco.engines.cpu.memory import give_back, take_memory
 from pygeco.engines.cpu.parallel import spread
 from pygeco.engines.cpu.reading import read_value
 from pygeco.engines.cpu.simd import (
@@ -203,15 +204,24 @@ def half_sweep(
     lanes = BYTES // P.itemsize
     d = s + bias
     d4, stride, size = tables(s, d, lanes)
-    chunk, whole = CHUNK + 1, (d4 + 2) * stride * lanes
-    X, factors, roots = (
-        np.empty(chunk * width, P.dtype), np.empty(chunk, P.dtype), np.empty(chunk, P.dtype)
-    )  # fmt: skip
-    G, spread = np.empty(lanes * size, P.dtype), np.empty(lanes * width, P.dtype)
-    M, Z = np.empty(whole, P.dtype), np.empty(SIDE * stride * lanes, P.dtype)
-    inverse, own = np.empty(d4 * lanes, P.dtype), np.empty(d4 * lanes, P.dtype)
-    total, totals = np.empty(lanes, np.float64), np.empty(lanes, np.float64)
-    weight, pull = np.empty(lanes, P.dtype), np.empty(lanes, P.dtype)
+    # Of multiples of the lanes: each array begins with a line of the cache.
+    chunk, whole, column = CHUNK + lanes, (d4 + 2) * stride * lanes, d4 * lanes
+    taken = take_memory(
+        chunk * (width + 2) + lanes * (size + width + 2) + whole + (SIDE * stride + 2 * d4) * lanes,
+        P.dtype,
+    )
+    sums = take_memory(2 * lanes, np.float64)
+    X, factors = taken, begin_at(taken, chunk * width)
+    roots = begin_at(factors, chunk)
+    G = begin_at(roots, chunk)
+    spread = begin_at(G, lanes * size)
+    M = begin_at(spread, lanes * width)
+    Z = begin_at(M, whole)
+    inverse = begin_at(Z, SIDE * stride * lanes)
+    own = begin_at(inverse, column)
+    weight = begin_at(own, column)
+    pull = begin_at(weight, lanes)
+    total, totals = sums, begin_at(sums, lanes)
     fill(X, 0, chunk * width, 0)
     fill(M, 0, whole, 0)
     fill(G, 0, lanes * size, 0)  # of lanes without a row too: no stray number is worked on
@@ -251,7 +261,8 @@ def half_sweep(
         _finish(M, inverse, d, d4, stride, lanes, rows, first, out)
         for lane in range(rows):
             for q in range(s):
-                total[lane] += out[first + lane, q] ** 2 * spread[lane * width + q]
+                x = np.float64(out[first + lane, q])
+                total[lane] += x * x * spread[lane * width + q]
         if len(variance):
             _variances(M, inverse, d4, stride, lanes, Z, own)
             for lane in range(rows):
@@ -263,3 +274,5 @@ def half_sweep(
                     total[lane] += own[q * lanes + lane] * diagonal
         for lane in range(rows):
             uncertainty[first + lane] = total[lane]
+    give_back(taken)
+    give_back(sums)

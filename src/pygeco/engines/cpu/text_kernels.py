@@ -28,7 +28,7 @@ def _read_digits(text, at, number):
     return number, at
 
 
-@njit
+@njit(no_cpython_wrapper=True)
 def _read_number(text, at):
     """A decimal number and where it ends; −1 for the end where it is none, or a long one.
 

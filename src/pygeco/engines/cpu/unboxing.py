@@ -23,7 +23,10 @@ from numba.core.runtime import _nrt_python, rtsys
 
 _I32, _I64, _DOUBLE = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 _PLACE = ir.IntType(8).as_pointer()
-_SYMBOLS = ("PyTuple_GetItem", "PyLong_AsLongLong", "PyFloat_AsDouble", "PyObject_IsTrue")
+_SYMBOLS = (
+    "PyTuple_GetItem", "PyLong_AsLongLong", "PyFloat_AsDouble", "PyObject_IsTrue",
+    "PyEval_SaveThread", "PyEval_RestoreThread",
+)  # fmt: skip
 _ADDRESSES = {
     name: ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value for name in _SYMBOLS
 } | {name: _nrt_python.c_helpers[name] for name in ("adapt_ndarray_from_python", "MemInfo_release")}
@@ -64,29 +67,44 @@ def _unbox_number(builder: Any, kind: Any, given: Any) -> Any:
     return number if kind.bitwidth == 64 else builder.trunc(number, ir.IntType(kind.bitwidth))
 
 
-def _call(context: Any, builder: Any, address: Any, kinds: Any, values: Any) -> Any:
-    """Call the function of numba's at an address, which returns nothing; how it went."""
-    pointer = context.call_conv.get_function_type(types.none, kinds).as_pointer()
-    function = builder.inttoptr(address, pointer)
-    return context.call_conv.call_function(builder, function, types.none, kinds, values)[0]
+# What all threads of a call have before its arguments: the kernel's address, the next part, how
+# many there are, and where numba has put what was raised.
+_SHARED = 4
+_ADDRESS, _COUNTER, _COUNT, _FAILURE = (_I32(k) for k in range(_SHARED))
 
 
-def _write_part(context: Any, module: Any, kinds: tuple[Any, ...], bound: Any) -> Any:
-    """A function of (bound, part): the kernel at the bound address, with the bound arguments."""
-    convention = context.call_conv
-    plain = convention.get_function_type(types.none, [types.int64, types.int64])
-    function = ir.Function(module, plain, "part")
+def _write_work(context: Any, module: Any, kinds: tuple[Any, ...], bound: Any) -> Any:
+    """A function of numba's threads: part after part, by the one that is free first.
+
+    Parts and cores are not all alike. Of its arguments the last is the place of what is bound.
+    """
+    kind = ir.FunctionType(ir.VoidType(), [_PLACE] * 4)
+    function = ir.Function(module, kind, "work")
     function.linkage = "internal"
     builder = ir.IRBuilder(function.append_basic_block())
-    place, part = convention.get_arguments(function)
-    held = builder.inttoptr(place, bound.as_pointer())
-    address, *given = (
-        builder.load(builder.gep(held, [_I32(0), _I32(k)])) for k in range(len(kinds) + 1)
+    held = builder.bitcast(function.args[3], bound.as_pointer())
+    counter, failure = (builder.gep(held, [_I32(0), at]) for at in (_COUNTER, _FAILURE))
+    address, count, *given = (
+        builder.load(builder.gep(held, [_I32(0), at]))
+        for at in (_ADDRESS, _COUNT, *(_I32(_SHARED + k) for k in range(len(kinds))))
     )
-    status = _call(context, builder, address, [types.int64, *kinds], [part, *given])
+    types_of_call = [types.int64, *kinds]
+    pointer = context.call_conv.get_function_type(types.none, types_of_call).as_pointer()
+    kernel = builder.inttoptr(address, pointer)
+    loop, run, end = (function.append_basic_block() for _ in range(3))
+    builder.branch(loop)
+    builder.position_at_end(loop)
+    part = builder.atomic_rmw("add", counter, _I64(1), "monotonic")
+    builder.cbranch(builder.icmp_signed("<", part, count), run, end)
+    builder.position_at_end(run)
+    convention = context.call_conv
+    status, _ = convention.call_function(builder, kernel, types.none, types_of_call, [part, *given])
     with cgutils.if_unlikely(builder, status.is_error):
-        convention.return_status_propagate(builder, status)
-    builder.ret(_I32(0))
+        builder.store(builder.ptrtoint(status.excinfoptr, _I64), failure)
+        builder.store(count, counter)  # the others need not go on
+    builder.branch(loop)
+    builder.position_at_end(end)
+    builder.ret_void()
     return function
 
 
@@ -99,21 +117,46 @@ def _write_launch(context: Any, module: Any, kinds: tuple[Any, ...]) -> None:
     function = ir.Function(module, kind, "launch")
     builder = ir.IRBuilder(function.append_basic_block())
     address, runner, objects, count, threads = function.args
-    bound = ir.LiteralStructType([_I64, *map(context.get_value_type, kinds)])
-    place, counter = cgutils.alloca_once(builder, bound), cgutils.alloca_once(builder, _I64)
-    builder.store(address, builder.gep(place, [_I32(0), _I32(0)]))
-    builder.store(_I64(0), counter)
+    bound = ir.LiteralStructType([_I64] * _SHARED + [context.get_value_type(one) for one in kinds])
+    place = cgutils.alloca_once(builder, bound)
+    for at, number in zip(range(_SHARED), (address, _I64(0), count, _I64(0)), strict=True):
+        builder.store(number, builder.gep(place, [_I32(0), _I32(at)]))
     owners = []
     for k, one in enumerate(kinds):
         given = _call_c(builder, "PyTuple_GetItem", _PLACE, objects, _I64(k))
-        owners += _unbox(context, builder, one, given, builder.gep(place, [_I32(0), _I32(k + 1)]))
-    part = _write_part(context, module, kinds, bound)
-    addresses = [builder.ptrtoint(x, _I64) for x in (part, place, counter)]
-    status = _call(context, builder, runner, [types.int64] * 5, [*addresses, count, threads])
+        inside = builder.gep(place, [_I32(0), _I32(_SHARED + k)])
+        owners += _unbox(context, builder, one, given, inside)
+    work = _write_work(context, module, kinds, bound)
+    data, none = builder.bitcast(place, _PLACE), ir.Constant(_PLACE, None)
+    alone = builder.icmp_signed("<", count, _I64(2))
+    with builder.if_else(alone) as (then, otherwise):
+        with then:
+            builder.call(work, [none, none, none, data])
+        with otherwise:
+            _run_on_threads(builder, runner, work, data, count, threads)
     for owner in owners:
         _call_c(builder, "MemInfo_release", ir.VoidType(), builder.load(owner))
-    failure = builder.ptrtoint(status.excinfoptr, _I64)
-    builder.ret(builder.select(status.is_error, failure, _I64(0)))
+    builder.ret(builder.load(builder.gep(place, [_I32(0), _FAILURE])))
+
+
+def _run_on_threads(
+    builder: Any, runner: Any, work: Any, data: Any, count: Any, threads: Any
+) -> None:
+    """Have each of numba's threads work, without Python's lock.
+
+    `runner` is the `parallel_for` of numba's layer of threads, whose arguments are a function,
+    arrays, sizes, steps, data, and how many of inner dimensions, arrays and threads there are.
+    """
+    few = builder.select(builder.icmp_signed("<", threads, count), threads, count)
+    size = cgutils.alloca_once(builder, _I64)
+    builder.store(few, size)
+    sizes = builder.bitcast(size, _PLACE)
+    kind = ir.FunctionType(ir.VoidType(), [_PLACE] * 5 + [_I64] * 3)
+    run = builder.inttoptr(runner, kind.as_pointer())
+    lock = _call_c(builder, "PyEval_SaveThread", _PLACE)
+    job = builder.bitcast(work, _PLACE)
+    builder.call(run, [job, sizes, sizes, sizes, data, _I64(0), _I64(0), few])
+    _call_c(builder, "PyEval_RestoreThread", ir.VoidType(), lock)
 
 
 @cache
@@ -134,7 +177,7 @@ def _raise_found(place: int) -> None:
 def make_launcher(kinds: tuple[Any, ...]) -> Callable[..., None]:
     """A function of (address, runner, a tuple of objects, count, threads) for these types.
 
-    It keeps Python's lock, as numba's own way into a function does.
+    It keeps Python's lock where there is one part alone, as numba's own way into a function does.
     """
     with global_compiler_lock:
         context = cpu_target.target_context
