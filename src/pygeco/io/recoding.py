@@ -51,13 +51,15 @@ class Changed(io.RawIOBase):
         return True
 
     def read(self, size: int | None = -1, /) -> bytes:
+        """As many bytes as are asked for, but at the end: pyarrow's readers parse what they get at
+        once, and a few bytes left over from a block may hold no line.
+        """
         if size is None or size < 0:
             return self.rest + self._change(self.file.read())
-        if not self.rest:
-            raw = self.file.read(size)
+        while len(self.rest) < size and (raw := self.file.read(size)):
             if (len(raw) - len(raw.rstrip(b":"))) % 2:  # the other half may come next
                 raw += self.file.read(1)
-            self.rest = self._change(raw)
+            self.rest += self._change(raw)
         given, self.rest = self.rest[:size], self.rest[size:]
         return given
 
