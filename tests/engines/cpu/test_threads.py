@@ -78,7 +78,7 @@ def test_a_loop_inside_a_part_of_another() -> None:
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
-        ({}, ("passive", "1000")),
+        ({}, ("passive", "2000")),
         ({"GOMP_SPINCOUNT": "7"}, ("passive", "7")),
         ({"OMP_WAIT_POLICY": "active"}, ("active", None)),
     ],
