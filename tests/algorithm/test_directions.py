@@ -4,6 +4,7 @@ import pytest
 from oracles import Matrix, problem
 from pygeco import LowRank
 from pygeco.algorithm.directions import Lanczos, Power, Signs, leading_block, make_direction
+from pygeco.arrays import linalg
 
 
 def matrices() -> dict[str, np.ndarray]:
@@ -326,7 +327,10 @@ def test_leading_block_is_the_truncated_svd(shape, count) -> None:
     np.testing.assert_allclose(np.abs(np.sum(known[2] * V, axis=0)), 1)
 
 
-def test_leading_block_keeps_the_precision_of_its_start() -> None:
+@pytest.mark.parametrize("large", [1, linalg.LARGE])
+def test_leading_block_keeps_the_precision_of_its_start(monkeypatch, large) -> None:
+    """Also of arrays that are long enough for QR to go another way."""
+    monkeypatch.setattr(linalg, "LARGE", large)
     M = np.random.default_rng(0).standard_normal((30, 20))
     start = np.linalg.svd(M)[2][:9].T.astype(np.float32)
     U, s, V = leading_block(Matrix(M.astype(np.float32)), 2, np.random.default_rng(0), start=start)

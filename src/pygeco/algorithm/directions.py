@@ -216,8 +216,9 @@ def leading_block(
         X = qr(G.matmat(Y))[0]
         Y = qr(G.rmatmat(X))[0]
     X, R = qr(G.matmat(Y))
-    P, s, Qt = np.linalg.svd(R, full_matrices=False)
-    return times(X, P[:, :count]), s[:count], times(Y, Qt.T[:, :count])
+    P, s, Qt = np.linalg.svd(R, full_matrices=False)  # R may have more digits than X
+    left, right = P[:, :count].astype(X.dtype), Qt.T[:, :count].astype(Y.dtype)
+    return times(X, left), s[:count], times(Y, right)
 
 
 def _check(tau: float, max_iter: int, confidence: float) -> None:
