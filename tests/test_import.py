@@ -61,3 +61,23 @@ def test_every_public_name_is_there() -> None:
     assert sorted(pygeco.__all__) == list(pygeco.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Unknown'"):
         _ = pygeco.Unknown
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_garbage_waits_for_an_import_to_end(collects) -> None:
+    code = f"""
+import gc, pygeco
+({"gc.enable" if collects else "gc.disable"})()
+seen = []
+gc.callbacks.append(lambda phase, info: seen.append(phase))
+pygeco.Trace, pygeco.losses
+gc.callbacks.clear()
+try:
+    pygeco.nothing
+except AttributeError:
+    print(len(seen), gc.isenabled())
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    looks, enabled = run.stdout.split()
+    assert int(looks) <= 4  # begun and ended after each of the two, where there were dozens
+    assert enabled == str(collects)

@@ -53,6 +53,7 @@ def test_every_kernel_on_all_cores_takes_turns() -> None:
     """One that is run from elsewhere would end the process where numba's layer is workqueue."""
     home = Path(pygeco.__file__).parent
     texts = {path.name: path.read_text("utf-8") for path in home.rglob("*.py")}
-    assert [name for name in texts if "parallel=True" in texts[name]] == ["launching.py"]
-    users = {name for name in texts if "find_runner" in texts[name] or "_run_parts" in texts[name]}
+    assert [name for name in texts if "parallel=True" in texts[name]] == []
+    assert [name for name in texts if "numba_parallel_for" in texts[name]] == ["launching.py"]
+    users = {name for name in texts if "find_runner" in texts[name]}
     assert users == {"launching.py", "parallel.py"}

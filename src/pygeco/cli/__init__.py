@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from pathlib import Path
 
 from pygeco.cli.streams import prepare_streams
 
 INTERRUPTED = 130  # the code of a process that Ctrl-C ends
+NEW_OBJECTS = 100_000  # from which on garbage is looked for: two thousand modules are not any
 
 
 def main() -> None:
@@ -21,6 +23,7 @@ def main() -> None:
 
 def _run() -> None:
     prepare_streams()
+    gc.set_threshold(NEW_OBJECTS)
     try:
         from pygeco.cli.app import app
     except ModuleNotFoundError as error:

@@ -33,7 +33,7 @@ class _Waiting:
         passed = time.monotonic() - self.began
         if passed < 1:
             return ""
-        why = " The first run on a machine compiles for some ten seconds." if passed > 3 else ""
+        why = " The first run on a machine compiles for some seconds." if passed > 3 else ""
         return f"{self.what}, {passed:.0f} s.{why}"
 
 

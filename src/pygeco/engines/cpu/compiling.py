@@ -13,7 +13,7 @@ from pygeco import engines
 
 NOTICE_SECONDS = 1.0  # of compiling before a word about it: kernels from the disk take less
 WORDS = (
-    "pygeco: compiling for this machine; the first fit takes some ten seconds more, later ones "
+    "pygeco: compiling for this machine; the first fit takes some seconds more, later ones "
     "do not.\n"
 )
 
