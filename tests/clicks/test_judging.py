@@ -9,7 +9,7 @@ import pytest
 
 from pygeco import Entries
 from pygeco.clicks import judging
-from pygeco.clicks.judging import hold_out_clicks
+from pygeco.clicks.judging import hold_out_clicks, score_rows
 
 
 def slow_ndcg(scores, seen, held, length):
@@ -61,3 +61,15 @@ def test_judged_rows_are_limited(clicks, monkeypatch):
 def test_single_clicks_leave_nothing_to_judge_by():
     lone = Entries(np.arange(9), np.arange(9), np.ones(9, np.float32), (9, 9))
     assert hold_out_clicks(lone, 0) is None
+
+
+@pytest.mark.parametrize("columns", [1, 7, 4096])
+def test_scores_by_blocks_of_columns(monkeypatch, columns):
+    monkeypatch.setattr(judging, "SCORED_COLUMNS", columns)
+    rng = np.random.default_rng(0)
+    left, right = (rng.standard_normal((k, 5)).astype(np.float32) for k in (40, 23))
+    rows = np.array([3, 0, 39])
+    found = score_rows(left, rows, right)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, left[rows] @ right.T, rtol=1e-5, atol=1e-6)
+    assert score_rows(left, rows[:0], right).shape == (0, 23)

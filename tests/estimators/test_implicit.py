@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from threadpoolctl import ThreadpoolController
 
 import pygeco
 from pygeco import ImplicitCompletion, SpectralSettings, SquaresSettings
@@ -110,6 +111,18 @@ def test_counts_of_many_clicks_which_are_kept_as_codes(pairs, monkeypatch):
     np.testing.assert_array_equal(one.seen_.values, other.seen_.values)
     for a, b in zip(one.recommend([0, 1, 2], k=5), other.recommend([0, 1, 2], k=5), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_the_same_bits_for_any_number_of_threads():
+    rows, cols = np.nonzero(np.random.default_rng(0).random((900, 700)) < 0.1)
+    settings = FIXED | {"spectral": SpectralSettings(96, 0.3, 0.3, 1.0)}
+    found = []
+    for threads in (1, 2):
+        with ThreadpoolController().limit(limits=threads, user_api="blas"):
+            model = ImplicitCompletion(n_jobs=threads, **settings).fit((rows, cols))
+            found.append(model.recommend(np.arange(50), k=20))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_a_column_of_counts_is_found_and_one_of_ratings_is_not_used(pairs):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import distant, host, on
+from pygeco.arrays.kinds import distant, foreign, host, on, parts
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.engines import choose_local_engine
@@ -21,6 +21,8 @@ LIST_LENGTH = 20  # the lists that are judged, by their nDCG
 TABLE_CELLS = 100_000_000  # scores that one judgement may take: its cost
 MIN_JUDGED_ROWS, MAX_JUDGED_ROWS = 500, 3_000
 BLOCK_CELLS = 1 << 22  # scores that are held at once: 16 MB, which are used again and again
+
+SCORED_COLUMNS = 4096  # whose scores are found at once, on one core
 
 # Scores (rows, n) of some rows, one table for each model that is compared.
 Tables = Callable[[Positions], Iterable[Array]]
@@ -74,6 +76,23 @@ class Judge:
                 hide_cells(table, on(rows, table), self.seen)
                 found, _ = choose_local_engine(table).top_k(table, length)
                 yield t, _measure_ndcg(host(found)[have], rows[have], held, n)
+
+
+def score_rows(left: Array, rows: Positions, right: Array) -> Array:
+    """left[rows] rightᵀ, by fixed blocks of columns on all cores: the same bits on any machine."""
+    own = left[on(rows, left)]
+    if foreign(own):
+        return own @ right.T
+    from pygeco.engines.cpu.threads import each  # who only asks a model needs no kernels
+
+    out = np.empty((len(own), len(right)), np.result_type(own, right))
+    blocks = list(parts(len(right), SCORED_COLUMNS))
+
+    def multiply(k: int) -> None:
+        np.matmul(own, right[blocks[k]].T, out=out[:, blocks[k]])
+
+    each(multiply, len(blocks))
+    return out
 
 
 def hold_out_clicks(entries: Entries, seed: int) -> Split | None:

@@ -12,7 +12,7 @@ import numpy as np
 from pygeco.algorithm.events import ClickTrial
 from pygeco.arrays.kinds import on
 from pygeco.arrays.low_rank import Array
-from pygeco.clicks.judging import Judge, Split
+from pygeco.clicks.judging import Judge, Split, score_rows
 from pygeco.clicks.settings import SpectralSettings, SquaresSettings
 from pygeco.clicks.spectral import (
     Spectrum,
@@ -231,7 +231,7 @@ class Search:
 
         def tables(rows: Positions) -> Iterator[Array]:
             one, other = (
-                (left[on(rows, left)] @ right.T) / size
+                score_rows(left, rows, right) / size
                 for (left, right), size in zip(pairs, sizes, strict=True)
             )
             for share in BLENDS:
@@ -253,10 +253,9 @@ class Search:
             on(line_powers(fit, 0.0, step)[1], right, right.dtype) if step else None
             for step in steps
         ]
-        turned = right.T
 
         def tables(rows: Positions) -> Iterable[Array]:
-            scores = left[on(rows, left)] @ turned
+            scores = score_rows(left, rows, right)
             for scale in scales:
                 if scale is not None:
                     scores *= scale  # what is hidden stays at −∞

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pygeco.algorithm.events import Listener
 from pygeco.algorithm.path import Path, Stop
 from pygeco.clicks.fitting import fit_clicks
+from pygeco.engines import session
 from pygeco.estimators._click_input import check_place_of_attributes, make_click_entries
 from pygeco.estimators._click_settings import check_share, read_attribute_settings, read_families
 from pygeco.estimators._known import take_attributes
@@ -33,16 +34,17 @@ def fit_click_model(
     check_place_of_attributes(entries, known)
     entries, told = take_attributes(estimator, entries, known, "evidence")
     listener.on_start(entries, min(entries.shape))
-    found = fit_clicks(
-        entries,
-        spectral=families[0],
-        squares=families[1],
-        share=share,
-        seed=take_seed(estimator.random_state),
-        tell=listener.on_click_trial,
-        told=told.values,
-        attributes=attributes,
-    )
+    with session(entries):
+        found = fit_clicks(
+            entries,
+            spectral=families[0],
+            squares=families[1],
+            share=share,
+            seed=take_seed(estimator.random_state),
+            tell=listener.on_click_trial,
+            told=told.values,
+            attributes=attributes,
+        )
     stop = Stop.CALLBACK if found.is_stopped else Stop.VALIDATION
     estimator.model_ = replace(found.model, trials=found.trials)
     estimator.path_ = Path((), stop, 0, entries.shape)
