@@ -1,12 +1,14 @@
 """Functions as this folder compiles them: the same numbers as numba's own, no counted arrays."""
 
 import sys
+from types import SimpleNamespace
 
 import numba
 import numpy as np
 import pytest
 
 from pygeco.engines.cpu.keeping import njit
+from pygeco.engines.cpu.optimising import OnceLibrary
 
 
 def add_shares(x, y, out):
@@ -42,3 +44,14 @@ def test_an_array_of_numba_s_is_refused_and_does_not_leak() -> None:
     with pytest.raises(numba.core.errors.TypingError):
         njit(lambda count: np.empty(count).sum())(3)
     assert njit(lambda count: np.ones(count).sum(), _nrt=True)(3) == 3
+
+
+@pytest.mark.parametrize("has_builder", [True, False])
+def test_passes_of_older_numba_have_no_builder(has_builder) -> None:
+    asked = []
+    passes = SimpleNamespace(run=lambda *given: asked.append(given))
+    made = (passes, "builder") if has_builder else passes
+    codegen = SimpleNamespace(_module_pass_manager=lambda: made)
+    library = SimpleNamespace(_codegen=codegen, _final_module="module")
+    OnceLibrary._optimize_final_module(library)
+    assert asked == [("module", "builder") if has_builder else ("module",)]

@@ -23,8 +23,9 @@ class OnceLibrary(JITCodeLibrary):
         module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(self._final_module, builder)
+        found = self._codegen._module_pass_manager()
+        passes, *builder = found if isinstance(found, tuple) else (found,)  # none before numba 0.62
+        passes.run(self._final_module, *builder)
 
 
 class OnceCompiler(CompilerBase):
