@@ -155,7 +155,7 @@ def _run_on_threads(
     run = builder.inttoptr(runner, kind.as_pointer())
     lock = _call_c(builder, "PyEval_SaveThread", _PLACE)
     job = builder.bitcast(work, _PLACE)
-    # As many threads each time: OpenMP ends those that a call leaves out, and starts them anew.
+    # numba takes the last number for the thread's own: with `few`, later calls would have no more.
     builder.call(run, [job, sizes, sizes, sizes, data, _I64(0), _I64(0), threads])
     _call_c(builder, "PyEval_RestoreThread", ir.VoidType(), lock)
 
