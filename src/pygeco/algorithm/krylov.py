@@ -100,7 +100,7 @@ class Basis:
         return self.memory[self.size - 1]
 
     def residual(self, x: Array) -> tuple[Array, float]:
-        """X minus its part in the span, taken twice, normalized, and its norm.
+        """What x leaves outside of the span, taken twice, normalized, and its norm.
 
         The norm after the second time is known from the first: ‖y − Q c‖² = ‖y‖² − ‖c‖², c = Qᵀy.
         """
@@ -130,7 +130,7 @@ def norm(x: Array) -> float:
 
 
 def unit(x: Array) -> tuple[Array, float]:
-    """X / ‖x‖ and ‖x‖, without overflow or underflow; a zero vector stays zero."""
+    """The vector x / ‖x‖, and ‖x‖, without overflow or underflow; a zero vector stays zero."""
     size = norm(x)
     if is_squarable(size):
         return x / size, size

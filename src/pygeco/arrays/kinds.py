@@ -46,12 +46,12 @@ def distant(x: Any) -> bool:
 
 
 def once(x: Any) -> Any:
-    """X, which is used once: where it is not at hand it need not be kept."""
+    """The same, which is used once: where it is not at hand it need not be kept."""
     return x.once() if distant(x) else x
 
 
 def as_array(x: ArrayLike) -> NDArray[Any]:
-    """X as it is where it is an array of any kind, coded or not, else as one of NumPy's."""
+    """The same where it is an array of any kind, coded or not, else one of NumPy's."""
     return x if foreign(x) or isinstance(x, Coded) else np.asarray(x)  # type: ignore[return-value]
 
 

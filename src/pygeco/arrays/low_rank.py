@@ -214,7 +214,7 @@ def _pass_through(V: Array, s: Array, U: Array, X: Array) -> Array:
 
 
 def _orthonormal(Q: Array, x: Array) -> Array:
-    """X made orthogonal to the columns of Q, twice (once is not enough), with norm one."""
+    """The vector x made orthogonal to Q's columns, twice (once is not enough), with norm one."""
     for candidate in _candidates(x, Q.shape[1]):
         size = np.linalg.norm(candidate)
         if not size > 0:
@@ -230,7 +230,7 @@ def _orthonormal(Q: Array, x: Array) -> Array:
 
 
 def _candidates(x: Array, columns: int) -> Iterator[Array]:
-    """X, then vectors of which one is outside any span of this many columns, if any is."""
+    """The vector x, then others of which one is outside any span of this many columns, if any is."""
     yield x
     yield ones(len(x), x)
     for k in range(min(len(x), columns + 1)):

@@ -106,8 +106,8 @@ class ColumnSteps:
         return stack([X, *more])
 
     def leave_span(self, Q: Array, x: Array) -> tuple[Array, Squares]:
-        """X less its part in the span of the orthonormal rows of Q, taken twice, and divided by its
-        norm, where that is squarable.
+        """The vector x less its part in the span of the orthonormal rows of Q, taken twice, and
+        divided by its norm, where that is squarable.
         """
         y: Array = x - (Q @ x) @ Q
         part = Q @ y

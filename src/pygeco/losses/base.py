@@ -205,7 +205,7 @@ def softplus(z: Array) -> Array:
 
 
 def xlogx(x: Array) -> Array:
-    """X log x, zero at zero (and below, where a caller's domain ends)."""
+    """The function x log x, zero at zero (and below, where a caller's domain ends)."""
     xp = namespace(x)
     return xp.where(x > 0, x * xp.log(xp.where(x > 0, x, 1)), 0)
 

@@ -191,7 +191,7 @@ def screen(
 
 @njit(no_cpython_wrapper=True)
 def insert(columns, values, length, j, x):
-    """J with its score into a list that descends; of equals the first column comes first."""
+    """Put j with its score into a list that descends; of equals the first column comes first."""
     k = len(columns)
     at = min(length, k - 1)
     if length == k and not (x > values[at] or (x == values[at] and j < columns[at])):
