@@ -230,7 +230,7 @@ def _orthonormal(Q: Array, x: Array) -> Array:
 
 
 def _candidates(x: Array, columns: int) -> Iterator[Array]:
-    """The vector x, then others of which one is outside any span of this many columns, if any is."""
+    """The vector x, then others, one of them outside any span of this many columns, if any is."""
     yield x
     yield ones(len(x), x)
     for k in range(min(len(x), columns + 1)):
