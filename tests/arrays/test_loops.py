@@ -14,7 +14,7 @@ def run_backwards(job, count):
 @pytest.mark.parametrize("loop", [None, run_backwards, each])
 @pytest.mark.parametrize("count", [0, 1, 2, 37])
 def test_each_part_is_done_once(loop, count, monkeypatch) -> None:
-    monkeypatch.setattr(loops, "_LOOPS", [loops._run_in_turn])
+    monkeypatch.setattr(loops, "_LOOPS", [loops.run_in_turn])
     if loop is not None:
         loops.offer_loop(loop)
     done = []

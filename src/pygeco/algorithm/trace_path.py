@@ -151,7 +151,7 @@ def duality_gap(
     The dual point is c ∇R(A) with the best c ≤ α / σ₁ that is known, see `Certificate`; without a
     conjugate of the loss and without R ≥ 0, c = 1 alone, and an infinite gap where σ₁ > α. σ₁ is
     bounded above: with probability at least 0.999 over the random start, and surely when Lanczos
-    ends by itself. Two passes for the gradient, those of Lanczos, and a few for the best c.
+    ends by itself. Two passes for the gradient, Lanczos's, a few for c unless the loss is squared.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ class Coded(NDArrayOperatorsMixin):
 def _plain(x: Any) -> Any:
     if isinstance(x, (list, tuple)):
         return type(x)(map(_plain, x))
-    return np.asarray(x) if isinstance(x, Coded) else x
+    return decode_values(x)
 
 
 def decode_values(values: Any) -> Any:

@@ -16,12 +16,13 @@ class Loop(Protocol):
     def __call__(self, job: Callable[[int], None], count: int) -> None: ...
 
 
-def _run_in_turn(job: Callable[[int], None], count: int) -> None:
+def run_in_turn(job: Callable[[int], None], count: int) -> None:
+    """On the calling thread."""
     for part in range(count):
         job(part)
 
 
-_LOOPS: list[Loop] = [_run_in_turn]
+_LOOPS: list[Loop] = [run_in_turn]
 
 
 def offer_loop(loop: Loop) -> None:
@@ -32,6 +33,6 @@ def offer_loop(loop: Loop) -> None:
 def run_parts(job: Callable[[int], None], count: int) -> None:
     """job(0), …, job(count − 1), in any order: a part is a millisecond of work, or more."""
     if count < 2:
-        _run_in_turn(job, count)
+        run_in_turn(job, count)
     else:
         _LOOPS[0](job, count)

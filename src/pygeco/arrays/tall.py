@@ -7,7 +7,7 @@ do so offers it here. This room knows no engine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,48 +40,44 @@ def offer_work(work: TallWork) -> None:
     _OFFERED.insert(0, work)
 
 
-def multiply(X: Array, B: Array) -> Array:
-    """X B for a tall X and a small B."""
+def _ask(question: Callable[[TallWork], Array | None]) -> Array | None:
+    """What the first one finds who takes the work; None where nobody does."""
     for work in _OFFERED:
-        found = work.times(X, B)
+        found = question(work)
         if found is not None:
             return found
-    return X @ B
+    return None
+
+
+def multiply(X: Array, B: Array) -> Array:
+    """X B for a tall X and a small B."""
+    found = _ask(lambda work: work.times(X, B))
+    return X @ B if found is None else found
 
 
 def multiply_transposed(X: Array, Y: Array) -> Array:
     """XᵀY of two tall arrays."""
-    for work in _OFFERED:
-        found = work.inner(X, Y)
-        if found is not None:
-            return found
-    return X.T @ Y
+    found = _ask(lambda work: work.inner(X, Y))
+    return X.T @ Y if found is None else found
 
 
 def multiply_rows(X: Array, factors: Array) -> Array:
     """diag(factors) X."""
-    for work in _OFFERED:
-        found = work.times_rows(X, factors)
-        if found is not None:
-            return found
-    return factors[:, None] * X
+    found = _ask(lambda work: work.times_rows(X, factors))
+    return factors[:, None] * X if found is None else found
 
 
 def multiply_columns(X: Array, factors: Array) -> Array:
     """X diag(factors)."""
-    for work in _OFFERED:
-        found = work.stack([X], np.result_type(X, factors), factors)
-        if found is not None:
-            return found
-    return X * factors
+    found = _ask(lambda work: work.stack([X], np.result_type(X, factors), factors))
+    return X * factors if found is None else found
 
 
 def stack_columns(parts: Sequence[Array], dtype: Any) -> Array:
     """The columns of all parts, (m, k) or (m,) each, side by side in a new array."""
-    for work in _OFFERED:
-        found = work.stack(parts, dtype, None)
-        if found is not None:
-            return found
+    found = _ask(lambda work: work.stack(parts, dtype, None))
+    if found is not None:
+        return found
     columns = [x[:, None] if x.ndim == 1 else x for x in parts]
     return np.ascontiguousarray(
         np.concatenate(columns, axis=1, dtype=dtype, casting="unsafe")  # one pass over each

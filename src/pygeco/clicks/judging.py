@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import distant, foreign, host, on, parts
+from pygeco.arrays.loops import run_parts
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.engines import choose_local_engine
@@ -83,15 +84,13 @@ def score_rows(left: Array, rows: Positions, right: Array) -> Array:
     own = left[on(rows, left)]
     if foreign(own):
         return own @ right.T
-    from pygeco.engines.cpu.threads import each  # who only asks a model needs no kernels
-
     out = np.empty((len(own), len(right)), np.result_type(own, right))
     blocks = list(parts(len(right), SCORED_COLUMNS))
 
     def multiply(k: int) -> None:
         np.matmul(own, right[blocks[k]].T, out=out[:, blocks[k]])
 
-    each(multiply, len(blocks))
+    run_parts(multiply, len(blocks))
     return out
 
 

@@ -55,6 +55,12 @@ class Squares(NamedTuple):
         return max(0.0, self.after - self.again) if self.after < math.inf else math.inf
 
 
+def divide_by_norm(y: Array, squares: Squares) -> Array:
+    """What is left outside of a span, by its norm; as it is where that is not squarable."""
+    size = math.sqrt(squares.left)
+    return y / size if is_squarable(size) else y
+
+
 class ColumnSteps:
     """On arrays of any kind. Sums of columns are on the host, or on a device with its own steps.
 
@@ -114,9 +120,7 @@ class ColumnSteps:
         with np.errstate(over="ignore"):
             products = x @ x, y @ y, part @ part  # all on their way before the first is waited for
             squares = Squares(*map(float, products))
-        y = y - part @ Q
-        size = math.sqrt(squares.left)
-        return y / size if is_squarable(size) else y, squares
+        return divide_by_norm(y - part @ Q, squares), squares
 
     def draw_normals(self, key: int, shape: tuple[int, int], like: Array) -> Array:
         """The first normal numbers of a key of 64 bits, the same ones for arrays of any kind."""
@@ -137,7 +141,7 @@ class ColumnSteps:
         """All rows (m, d), less the mean of those that count, of which there is a guess."""
         nothing = np.zeros(0)
         mean = self.measure_rows(rows._replace(variance=nothing, bias_variance=nothing), guess).mean
-        X = np.column_stack([rows.factor, rows.bias])
+        X = stack([rows.factor, rows.bias])
         return X - on(mean.astype(np.float32), X)
 
 

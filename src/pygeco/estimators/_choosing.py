@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from pygeco.arrays.kinds import host, moved
 from pygeco.arrays.low_rank import Array
-from pygeco.clicks.judging import Judge, hold_out_clicks
+from pygeco.clicks.judging import Judge, hold_out_clicks, score_rows
 from pygeco.clicks.lines import ClickLines
 from pygeco.clicks.search import Found, Search
 from pygeco.clicks.settings import SpectralSettings
@@ -134,7 +134,7 @@ def _choose_power(
     columns = np.arange(judge.shape[1])
 
     def tables(rows: Positions) -> Iterator[Array]:
-        choice = found.left[rows] @ found.right.T
+        choice = score_rows(found.left, rows, found.right)
         values = rest.predict(rows[:, None], columns)
         for power in POWERS:
             if np.isinf(power):

@@ -91,7 +91,7 @@ def moments(b, factor, bias, variance, bias_variance, some, less, guess, rows, s
 
 @spread("sums")
 def subtract_span(b, Q, weights, x, size, y, sums):
-    """Y = x − weights Q; if `sums` has columns, what y gives with the rows of Q and with itself."""
+    """To y goes x − weights Q; to `sums`, if it has columns, its products with Q and itself."""
     first, last = np.uint64(b * size), np.uint64(min((b + 1) * size, len(x)))
     for i in range(first, last):
         y[i] = x[i]

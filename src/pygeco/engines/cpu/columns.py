@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from pygeco.arrays.linalg import mirror_lower
@@ -13,7 +11,7 @@ from pygeco.engines.columns import (
     Moments,
     Rows,
     Squares,
-    is_squarable,
+    divide_by_norm,
     split_key,
 )
 from pygeco.engines.cpu import column_kernels as kernels
@@ -71,8 +69,7 @@ class CpuColumnSteps(ColumnSteps):
         kernels.subtract_span(Q, second[:count], y, PART_COLUMNS, y, np.empty((len(sums), 0)))
         again = float(second[:count] @ second[:count])
         squares = Squares(float(first[count]), float(second[count]), again)
-        size = math.sqrt(squares.left)
-        return y / size if is_squarable(size) else y, squares
+        return divide_by_norm(y, squares), squares
 
     def draw_normals(self, key: int, shape: tuple[int, int], like: Array) -> Array:
         out = np.empty(shape, np.float32)

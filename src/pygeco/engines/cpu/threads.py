@@ -12,6 +12,7 @@ from typing import TypeVar
 from numba import get_num_threads, set_num_threads
 
 from pygeco.arrays.blas_threads import has_one_blas_thread, one_blas_thread
+from pygeco.arrays.loops import run_in_turn
 from pygeco.engines.cpu.forking import ForkSafeLock
 
 _LOCK = ForkSafeLock()
@@ -30,20 +31,15 @@ def each(job: Callable[[int], None], count: int, *, alone: bool = False) -> None
     """
     threads = min(get_num_threads(), count)
     if hasattr(_WORKER, "works"):  # a part of another loop, which holds the lock
-        _run_in_turn(job, count)
+        run_in_turn(job, count)
         return
     with _LOCK.lock, one_blas_thread():
         if alone or threads < 2:
-            _run_in_turn(job, count)
+            run_in_turn(job, count)
             return
         with ThreadPoolExecutor(threads, initializer=_mark_worker) as pool:
             for _ in pool.map(job, range(count)):
                 pass
-
-
-def _run_in_turn(job: Callable[[int], None], count: int) -> None:
-    for part in range(count):
-        job(part)
 
 
 def _mark_worker() -> None:
