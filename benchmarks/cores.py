@@ -68,9 +68,11 @@ def fit_implicit(threads: int) -> None:
 
 
 FITS: dict[str, Callable[[int], Any]] = {
-    "movielens": lambda threads: MatrixCompletion(n_jobs=threads).fit(movielens()),
-    "draws": lambda threads: MatrixCompletion(n_jobs=threads, posterior=15).fit(movielens()),
-    "made": lambda threads: MatrixCompletion(n_jobs=threads).fit(made()),
+    "movielens": lambda threads: MatrixCompletion(n_jobs=threads, random_state=0).fit(movielens()),
+    "draws": lambda threads: MatrixCompletion(n_jobs=threads, posterior=15, random_state=0).fit(
+        movielens()
+    ),
+    "made": lambda threads: MatrixCompletion(n_jobs=threads, random_state=0).fit(made()),
     "path": fit_path,
     "cmfrec": fit_cmfrec,
     "implicit": fit_implicit,

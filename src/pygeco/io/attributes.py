@@ -28,6 +28,7 @@ from pygeco.io.delimited import (
     refuse_comments,
     split_fields,
 )
+from pygeco.io.lending import lend_bytes
 from pygeco.io.sources import MAGICS, check_growth, open_source
 from pygeco.io.tables import pyarrow
 from pygeco.io.text_tables import MISSING
@@ -211,7 +212,7 @@ def _read_arrow(name: str, content: bytes) -> Table:
     if content.startswith(b"PAR1"):
         from pyarrow.parquet import ParquetFile
 
-        whole = ParquetFile(pa.BufferReader(content))
+        whole = ParquetFile(pa.BufferReader(lend_bytes(content)))
         cells = whole.metadata.num_rows * whole.metadata.num_columns
         check_growth(name, len(content), 8 * cells)
         table = whole.read()

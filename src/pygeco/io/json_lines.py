@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from pygeco.errors import ReadError
+from pygeco.io.lending import lend_bytes, lend_file
 from pygeco.io.sources import Source
 from pygeco.io.tables import pyarrow
 
@@ -25,7 +26,7 @@ def read_json_start(file: Source) -> Any:
 
     whole = file.head[: file.head.rfind(b"\n") + 1] or file.head
     Depth().see(whole)
-    return json.read_json(pyarrow().BufferReader(whole)).schema
+    return json.read_json(pyarrow().BufferReader(lend_bytes(whole))).schema
 
 
 def read_json(file: Source, names: list[str], roles: list[str]) -> Any:
@@ -125,7 +126,7 @@ def _measure_depth(brackets: bytes) -> int:
 
 @contextmanager
 def _shallow(file: Source) -> Iterator[Any]:
-    with file.file() as raw, pyarrow().PythonFile(_Watched(raw), mode="r") as stream:
+    with file.file() as raw, lend_file(_Watched(raw)) as stream:
         yield stream
 
 

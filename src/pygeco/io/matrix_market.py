@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
+from pygeco.io.lending import lend_bytes
 
 MAX_LINE_BYTES = 1 << 16  # of the lines before the numbers
 BLOCK_BYTES = 1 << 24  # that are parsed at once
@@ -156,7 +157,7 @@ def _parse_long(block: bytes, width: int) -> list[NDArray[Any]] | None:
     sign = "\t" if b"\t" in block[:MAX_LINE_BYTES] else " "
     try:
         table = csv.read_csv(
-            pa.BufferReader(block),
+            pa.BufferReader(lend_bytes(block)),
             read_options=csv.ReadOptions(column_names=names),
             parse_options=csv.ParseOptions(delimiter=sign, quote_char=False),
             convert_options=csv.ConvertOptions(

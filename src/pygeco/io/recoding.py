@@ -1,8 +1,7 @@
 """Bytes that are changed on their way to pyarrow's readers.
 
-pyarrow has a way to recode text, and does not close it: a thread of its own may let go of it after
-the table is there, for which it needs Python's lock. Where Python ends in that moment, the process
-is aborted. What is here is closed with the file, before the table is given on.
+pyarrow has a way to recode text, which its threads may let go of when Python has ended already:
+the process is aborted then. What is here is lent to them, see `lending`.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
+from pygeco.io.lending import lend_file
 from pygeco.io.sources import Source
-from pygeco.io.tables import pyarrow
 
 UNIT = b"\x1f"  # stands for "::", which pyarrow does not take; no text contains it
 
@@ -37,7 +36,7 @@ def open_changed(file: Source, changes: Sequence[Change]) -> Iterator[Any]:
         with file.stream() as stream:
             yield stream
         return
-    with file.file() as raw, pyarrow().PythonFile(Changed(raw, changes), mode="r") as stream:
+    with file.file() as raw, lend_file(Changed(raw, changes)) as stream:
         yield stream
 
 

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 from pygeco.errors import ReadError
+from pygeco.io.lending import lend_bytes, lend_file
 from pygeco.io.tables import pyarrow
 
 HEAD_BYTES = 1 << 16  # that tell what a file is
@@ -60,12 +61,12 @@ class Source(NamedTuple):
             raw = stack.enter_context(self._raw())
             if self.compression == "xz":
                 raw = stack.enter_context(lzma.open(raw))
-            whole = stack.enter_context(pa.PythonFile(raw, mode="r"))
+            whole = stack.enter_context(lend_file(raw))
             if self.compression not in (None, "xz"):
                 whole = stack.enter_context(pa.CompressedInputStream(whole, self.compression))
             if self.compression is not None:
                 limited = io.BufferedReader(_Limited(whole, self), HEAD_BYTES)
-                whole = stack.enter_context(pa.PythonFile(limited, mode="r"))
+                whole = stack.enter_context(lend_file(limited))
             yield whole
 
     @contextmanager
@@ -79,8 +80,10 @@ class Source(NamedTuple):
         pa = pyarrow()
         with self.stream() as stream:
             if self.compression is None:
-                return pa.BufferReader(stream.read())
-            return pa.BufferReader(b"".join(iter(lambda: stream.read(BLOCK_BYTES), b"")))
+                return pa.BufferReader(lend_bytes(stream.read()))
+            return pa.BufferReader(
+                lend_bytes(b"".join(iter(lambda: stream.read(BLOCK_BYTES), b"")))
+            )
 
     @property
     def size(self) -> int:

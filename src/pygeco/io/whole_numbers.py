@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.errors import ReadError
-from pygeco.io.tables import pyarrow
+from pygeco.io.lending import lend_file
 
 WHOLE = re.compile(r"-?\d{1,18}")  # that int64 holds
 # What stands for a missing number both here and among ids of text; other words end the attempt.
@@ -76,5 +76,5 @@ def _are_digits(text: NDArray[np.uint8]) -> NDArray[np.bool_]:
 @contextmanager
 def watch_numbers(stream: Any, *, has_times: bool) -> Iterator[Any]:
     """A stream of pyarrow's that is watched."""
-    with pyarrow().PythonFile(Watched(stream, has_times=has_times), mode="r") as watched:
+    with lend_file(Watched(stream, has_times=has_times)) as watched:
         yield watched
