@@ -78,3 +78,31 @@ def test_few_cells_and_unknown_words(ratings):
     assert small.lists_ is None
     with pytest.raises(ValueError, match="by: unknown"):
         small.recommend(0, by="taste")
+
+
+def test_what_is_judged_is_what_lists_are_made_by(model, monkeypatch):
+    """The powers that are tried give the scores of `combine`, one after the other in place."""
+    seen = []
+    compare = _choosing.Judge.compare
+
+    def record(judge, tables, count, weights=None):
+        seen.append((judge, tables, count))
+        return compare(judge, tables, count, weights)
+
+    monkeypatch.setattr(_choosing.Judge, "compare", record)
+    found = _choosing.learn_lists(model, required=True)
+    judge, tables, count = seen[-1]
+    rows = judge.rows[:40]
+    got = [table.copy() for table in tables(rows)]
+    assert len(got) == count == 7
+    choice, values = got[0], got[-1]
+    for half, table in zip(_choosing.HALVES, got, strict=False):
+        wanted = found.combine(choice, values, half / 2)
+        assert np.allclose(table, wanted, rtol=1e-4, atol=1e-6 * np.abs(choice).max())
+    assert (choice <= 0).any()  # and these keep their order
+
+
+def test_whole_lines_are_predicted_as_cells_are(model):
+    lines = model.model_.predict_lines(np.array([5, 0, 299]))
+    cells = model.model_.predict(np.array([[5], [0], [299]]), np.arange(80))
+    assert np.allclose(lines, cells, rtol=1e-6)

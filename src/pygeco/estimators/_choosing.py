@@ -17,9 +17,10 @@ from pygeco.clicks.lines import ClickLines
 from pygeco.clicks.search import Found, Search
 from pygeco.clicks.settings import SpectralSettings
 from pygeco.clicks.spectral import find_spectrum, line_powers, shrink_values
-from pygeco.models import CompletionModel, FittedModel
+from pygeco.engines import session
+from pygeco.models import CompletionModel
 from pygeco.models.lists import ListWeights, check_by
-from pygeco.models.seen import Positions
+from pygeco.models.seen import Positions, Seen
 from pygeco.objectives import Entries
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 MIN_CELLS = 10_000  # with fewer, held-out cells are too few to weigh values and choices by
 SETTINGS = SpectralSettings(rank=512, row_power=0.3, column_power=0.3)  # the rest is searched for
-POWERS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, np.inf)
+HALVES = (0, 1, 2, 3, 4, 6)  # of a power of the probability of liking, that are tried
 CHOICE_SEED = 0  # lists of one model do not depend on when they are first asked for
 
 
@@ -63,13 +64,22 @@ def learn_lists(estimator: _CompletionState, *, required: bool = False) -> ListW
     cells = Entries(
         seen.rows(), seen.indices, np.ones(len(values), np.float32), model.shape, engine="cpu"
     )
+    with session(cells):
+        found = _learn_from(estimator, cells, seen, values)
+    return None if found is None else moved(found, model.factors.V)
+
+
+def _learn_from(
+    estimator: _CompletionState, cells: Entries, seen: Seen, values: Array
+) -> ListWeights | None:
+    """What was learned on this machine; None where no row has cells enough to hold some out."""
     split = hold_out_clicks(cells, CHOICE_SEED)
     if split is None:
         return None
     threshold = float(values.mean())
     held = _find_values(split.judge, values, seen.pointers, seen.indices)
     search = Search(split, CHOICE_SEED)
-    rank = min(SETTINGS.rank or 1, max(1, min(model.shape) // 4))
+    rank = min(SETTINGS.rank or 1, max(1, min(cells.shape) // 4))
     found = search.choose_spectral(replace(SETTINGS, rank=rank))
     rest = _fit_rest(estimator, split.judge, held, values)
     power, deviation = _choose_power(split.judge, found, rest, held, threshold)
@@ -80,7 +90,7 @@ def learn_lists(estimator: _CompletionState, *, required: bool = False) -> ListW
     settings = found.settings
     inward = line_powers(cells, 0.0, -(settings.column_power or 0))[1]
     outward = line_powers(cells, 0.0, settings.popularity or 0)[1]
-    weights = ListWeights(
+    return ListWeights(
         spectrum.vectors,
         inward.astype(np.float32),
         outward.astype(np.float32),
@@ -89,7 +99,6 @@ def learn_lists(estimator: _CompletionState, *, required: bool = False) -> ListW
         threshold,
         deviation,
     )
-    return moved(weights, model.factors.V)
 
 
 def _find_values(judge: Judge, values: Array, pointers: Positions, indices: Positions) -> Array:
@@ -100,7 +109,9 @@ def _find_values(judge: Judge, values: Array, pointers: Positions, indices: Posi
     return values[at]
 
 
-def _fit_rest(estimator: _CompletionState, judge: Judge, held: Array, values: Array) -> FittedModel:
+def _fit_rest(
+    estimator: _CompletionState, judge: Judge, held: Array, values: Array
+) -> CompletionModel:
     """The model of the cells that were not held out, without the pattern: values alone."""
     seen, model = judge.seen, estimator.model_
     known = np.ones(len(values), bool)
@@ -123,7 +134,11 @@ def _fit_rest(estimator: _CompletionState, judge: Judge, held: Array, values: Ar
 
 
 def _choose_power(
-    judge: Judge, found: Found[SpectralSettings], rest: FittedModel, held: Array, threshold: float
+    judge: Judge,
+    found: Found[SpectralSettings],
+    rest: CompletionModel,
+    held: Array,
+    threshold: float,
 ) -> tuple[float, float]:
     """The power of the probability of liking that makes the best lists, and the deviation."""
     predicted = rest.predict(judge.held.rows(), judge.held.indices.astype(np.int64))
@@ -131,16 +146,17 @@ def _choose_power(
     weights = ListWeights(
         found.right, found.right[:, 0], found.right[:, 0], found.right[0], 0.0, threshold, deviation
     )
-    columns = np.arange(judge.shape[1])
 
     def tables(rows: Positions) -> Iterator[Array]:
-        choice = score_rows(found.left, rows, found.right)
-        values = rest.predict(rows[:, None], columns)
-        for power in POWERS:
-            if np.isinf(power):
-                yield values.astype(float)
-            else:
-                yield weights.combine(choice, values, power).copy()
+        scores, values = score_rows(found.left, rows, found.right), rest.predict_lines(rows)
+        root = np.sqrt(weights.like(values.astype(scores.dtype)))
+        root[scores <= 0] = 1
+        for more in np.diff(HALVES, prepend=0):  # in place: a power itself takes far longer
+            for _ in range(more):
+                scores *= root  # what is hidden stays at −∞
+            yield scores
+        yield values
 
-    scores = judge.compare(tables, len(POWERS), (held >= threshold).astype(float))
-    return POWERS[int(np.argmax(scores))], deviation
+    powers = [*(half / 2 for half in HALVES), np.inf]
+    scores = judge.compare(tables, len(powers), (held >= threshold).astype(float))
+    return powers[int(np.argmax(scores))], deviation

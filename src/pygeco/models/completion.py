@@ -114,6 +114,12 @@ class CompletionModel(FittedModel):
         """U diag(s) of the factors, which lists and similar rows need again and again."""
         return self.factors.left
 
+    def predict_lines(self, rows: Positions) -> Array:
+        """All values of some rows, (k, n), in which variances do not count."""
+        biases = self.biases
+        z = self.left[rows] @ self.factors.V.T
+        return self.respond(z + (biases.mean + biases.row[rows][:, None] + biases.col))
+
     @cached_property
     def list_scores(self) -> ListScores:
         """What makes lists by what rows choose."""
@@ -241,9 +247,7 @@ class ListScorer:
         choice = lists.score_choices(known)
         if self.power == 0:
             return choice
-        z = model.left[rows] @ V.T
-        z = z + (model.biases.mean + model.biases.row[rows][:, None] + model.biases.col)
-        return lists.combine(choice, model.respond(z), self.power)
+        return lists.combine(choice, model.predict_lines(rows), self.power)
 
 
 def _with_average(side: Side) -> Side:

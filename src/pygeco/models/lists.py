@@ -38,10 +38,13 @@ class ListWeights(NamedTuple):
         """Scores of lists; what draws nobody comes last, in its own order."""
         if power == 0:
             return choice
+        return np.where(choice > 0, choice * self.like(predicted) ** power, choice)
+
+    def like(self, predicted: Array) -> Array:
+        """The probability of liking what has such a predicted value."""
         steepness = -LOGISTIC / max(self.deviation, MIN_DEVIATION)
         exponent = np.clip(steepness * (predicted - self.threshold), -50, 50)
-        liking = (1 + np.exp(exponent)) ** -power
-        return np.where(choice > 0, choice * liking, choice)
+        return 1 / (1 + np.exp(exponent))
 
 
 def check_by(by: object) -> None:
