@@ -6,6 +6,7 @@ import gc
 import sys
 from pathlib import Path
 
+from pygeco.cli.deferring import defer_imports
 from pygeco.cli.streams import prepare_streams
 
 INTERRUPTED = 130  # the code of a process that Ctrl-C ends
@@ -24,6 +25,7 @@ def main() -> None:
 def _run() -> None:
     prepare_streams()
     gc.set_threshold(NEW_OBJECTS)
+    defer_imports()
     try:
         from pygeco.cli.app import app
     except ModuleNotFoundError as error:

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from pygeco.arrays.kinds import host, on
 from pygeco.arrays.low_rank import Array
@@ -119,6 +118,8 @@ def _predict_constant(model: Completion, cells: Cells, targets: Array) -> Rule:
     if loss.name == "squared":
         z = float(targets.mean(dtype=float))
     else:
+        from scipy.optimize import minimize_scalar  # takes as long as the rest of a report
+
         z = float(
             minimize_scalar(lambda z: float(np.mean(loss.value(np.full(len(some), z), some)))).x
         )

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
 from pygeco.engines import Cells, choose_engine
-from pygeco.engines.cpu.filling import RowFiller
 from pygeco.errors import ReadError, RepeatedCellError
 from pygeco.io import parquet_parts as files
 from pygeco.io.tables import Column, arrange_ids, id_array, join_ids, pyarrow, take_numbers
@@ -210,6 +209,8 @@ class _Reader:
         return census
 
     def place(self, census: _Census) -> tuple[Cells, Cells]:
+        from pygeco.engines.cpu.filling import RowFiller  # kernels, which models do without
+
         levels = census.levels
         if levels is not None:
             is_short = census.cells < observed.MIN_CODED_CELLS
