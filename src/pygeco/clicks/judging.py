@@ -23,7 +23,7 @@ TABLE_CELLS = 100_000_000  # scores that one judgement may take: its cost
 MIN_JUDGED_ROWS, MAX_JUDGED_ROWS = 500, 3_000
 BLOCK_CELLS = 1 << 22  # scores that are held at once: 16 MB, which are used again and again
 
-SCORED_COLUMNS = 4096  # whose scores are found at once, on one core
+SCORED_COLUMNS = 1024  # whose scores are found at once, on one core
 
 # Scores (rows, n) of some rows, one table for each model that is compared.
 Tables = Callable[[Positions], Iterable[Array]]
