@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
 
-from pygeco.arrays.linalg import LARGE, find_inverse_root, mirror_lower, qr, solve_triangle
+from pygeco.arrays.linalg import (
+    LARGE,
+    find_inverse_root,
+    find_triangle,
+    mirror_lower,
+    qr,
+    solve_triangle,
+)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -56,3 +63,14 @@ def test_the_root_of_an_inverse(size) -> None:
 def test_a_lower_triangle_mirrored(size) -> None:
     M = np.random.default_rng(size).standard_normal((size, size))
     np.testing.assert_array_equal(mirror_lower(M), np.tril(M) + np.tril(M, -1).T)
+
+
+@pytest.mark.parametrize("condition", [1, 1e3, 1e7, 1e20])
+@pytest.mark.parametrize("rows", [30, 20_000])
+def test_a_triangle_alone_is_that_of_qr(rows, condition) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((rows, 6)) @ np.diag(np.geomspace(1, condition, 6))
+    mixed = X @ rng.standard_normal((6, 6)) if condition < 1e6 else X
+    np.testing.assert_allclose(
+        find_triangle(mixed), qr(mixed)[1], atol=1e-9 * np.linalg.norm(mixed)
+    )

@@ -15,9 +15,10 @@ from pygeco.arrays.kinds import (
     inner,
     on,
     parts,
-    scaled,
+    scaled_rows,
     times,
 )
+from pygeco.arrays.linalg import find_triangle
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.drift import Drift
 from pygeco.bayes.likelihoods.base import Likelihood
@@ -137,25 +138,33 @@ def update_priors(now: Posterior, known: Known = NOTHING) -> Posterior:
 
 
 class Basis(NamedTuple):
-    """Both sides in the basis of the singular vectors of U Vᵀ, and how far the data support each.
+    """The basis of the singular vectors of U Vᵀ, and how far the data support each.
 
-    The support is 1 where the data say all of a direction, 0 where the prior does.
+    `row_turn` and `col_turn` (s, s) take the components of each side to those of the basis. The
+    support is 1 where the data say all of a direction, 0 where the prior does.
     """
 
-    rows: Side
-    cols: Side
+    row_turn: Array
+    col_turn: Array
     support: Array
 
 
 def measure_support(now: Posterior) -> Basis:
     """How far the data support each singular direction of U Vᵀ, on both sides."""
-    A = LowRank.product(*(contiguous(x.factor, float) for x in (now.rows, now.cols))).svd()
-    roots = np.sqrt(A.s)
-    rows = _rotate_side(now.rows, scaled(A.U, roots))
-    cols = _rotate_side(now.cols, scaled(A.V, roots))
-    support = _support(rows, now.row_prior.some) * _support(cols, now.col_prior.some)
-    s = host(A.s)
-    return Basis(rows, cols, np.where(s > MIN_SINGULAR_SHARE * s[0], support, 0.0))
+    sides = (now.rows, now.row_prior.some), (now.cols, now.col_prior.some)
+    wide = [contiguous(side.factor, float) for side, _ in sides]
+    R, S = map(find_triangle, wide)
+    P, s, Qt = np.linalg.svd(R @ S.T)
+    turns = _find_turn(R, P * np.sqrt(s)), _find_turn(S, Qt.T * np.sqrt(s))
+    support = np.where(s > MIN_SINGULAR_SHARE * s[0], 1.0, 0.0)
+    for (side, some), X, turn in zip(sides, wide, turns, strict=True):
+        support = support * _support(side, some, X, turn)
+    return Basis(*turns, support)
+
+
+def _find_turn(R: Array, wanted: Array) -> Array:
+    """T with X T = Q wanted for X = Q R, where some of its columns may depend on others."""
+    return np.linalg.lstsq(R.T @ R, R.T @ wanted, rcond=1e-7)[0]
 
 
 def drop_unsupported(now: Posterior, min_support: float = MIN_SUPPORT) -> Posterior:
@@ -170,20 +179,24 @@ def drop_directions(now: Posterior, basis: Basis, *, keep: NDArray[np.bool_]) ->
     """With these directions of the basis alone; as it was, where that is all of them."""
     if keep.all():
         return now
-    return update_priors(replace(now, rows=basis.rows.keep(keep), cols=basis.cols.keep(keep)))
+    rows = _turn_side(now.rows, basis.row_turn[:, keep])
+    return update_priors(
+        replace(now, rows=rows, cols=_turn_side(now.cols, basis.col_turn[:, keep]))
+    )
 
 
-def _rotate_side(side: Side, factor: Array) -> Side:
+def _turn_side(side: Side, turn: Array) -> Side:
     """The side in another basis; of the variances the diagonal, as always."""
-    old = contiguous(side.factor, float)
-    turn = np.linalg.lstsq(inner(old, old), inner(old, factor), rcond=1e-7)[0]
-    del old  # as large as the factor itself
-    variance = times(side.variance, (turn**2).astype(FLOAT))
-    return side._replace(factor=contiguous(factor, FLOAT), variance=variance)
+    factor = contiguous(times(contiguous(side.factor, float), turn), FLOAT)
+    return side._replace(factor=factor, variance=times(side.variance, (turn**2).astype(FLOAT)))
 
 
-def _support(side: Side, some: NDArray[np.bool_]) -> Array:
-    """Σ u² / Σ (u² + w) per component: 1 where the data say all, 0 where the prior does."""
-    steps, there = steps_of(side.factor), on(some, side.factor).astype(FLOAT)
-    squares = host(steps.measure(side.factor, there))
-    return squares / (squares + host(steps.add_rows(side.variance, there)) + 1e-300)
+def _support(side: Side, some: NDArray[np.bool_], X: Array, turn: Array) -> Array:
+    """Σ u² / Σ (u² + w) per turned component: 1 where the data say all, 0 where the prior does.
+
+    X is the side's factor in double precision.
+    """
+    there = on(some, X).astype(float)
+    squares = np.sum(turn * (inner(scaled_rows(X, there), X) @ turn), axis=0)
+    spread = host(steps_of(side.variance).add_rows(side.variance, there.astype(FLOAT)))
+    return squares / (squares + spread @ turn**2 + 1e-300)

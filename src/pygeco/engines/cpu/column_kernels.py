@@ -46,12 +46,17 @@ def weigh(b, R, S, scale, rows, sums):
             sums[b, k] += S[i, k] * r if len(S) else r
 
 
-@spread("parts")
-def turn(b, R, P, scale, ratios, rows, parts):
+@spread("sums")
+def turn(b, R, P, scale, ratios, rows, mean, sums):
+    """P = diag(scale) R + P diag(ratios); to `sums`, if it has columns, the rows of P by `mean`."""
     columns = np.uint64(P.shape[1])
+    for k in range(sums.shape[1]):
+        sums[b, k] = 0.0
     for i in range(np.uint64(b * rows), np.uint64(min((b + 1) * rows, len(P)))):
         for k in range(columns):
             P[i, k] = scale[i] * R[i, k] + ratios[k] * P[i, k]
+        for k in range(sums.shape[1]):
+            sums[b, k] += mean[i] * P[i, k]
 
 
 @spread("sums")

@@ -32,29 +32,30 @@ class CpuColumnSteps(ColumnSteps):
 
     def add_multiple(self, Q: Array, P: Array, weight: float) -> tuple[Array, Array]:
         Q = np.ascontiguousarray(Q, np.float32)
-        sums = _make_sums(P)
+        sums = make_sums(P)
         kernels.add_multiple(Q, np.ascontiguousarray(P), np.float32(weight), PART_ROWS, sums)
         return Q, sums.sum(axis=0)
 
     def descend(
         self, X: Array, R: Array, P: Array, Q: Array, scale: Array, lengths: Array
     ) -> tuple[Array, Array, Array]:
-        sums = _make_sums(P)
+        sums = make_sums(P)
         kernels.descend(X, R, P, Q, scale, lengths.astype(np.float32), PART_ROWS, sums)
         return X, R, sums.sum(axis=0)
 
     def measure(self, R: Array, scale: Array) -> Array:
-        R, sums = np.ascontiguousarray(R), _make_sums(R)
+        R, sums = np.ascontiguousarray(R), make_sums(R)
         kernels.weigh(R, R, scale, PART_ROWS, sums)
         return sums.sum(axis=0)
 
     def add_rows(self, R: Array, scale: Array) -> Array:
-        R, sums = np.ascontiguousarray(R), _make_sums(R)
+        R, sums = np.ascontiguousarray(R), make_sums(R)
         kernels.weigh(R, R[:0], scale, PART_ROWS, sums)
         return sums.sum(axis=0)
 
     def turn(self, R: Array, P: Array, scale: Array, ratios: Array) -> Array:
-        kernels.turn(R, P, scale, ratios.astype(np.float32), PART_ROWS, _count_parts(P))
+        none = np.empty((count_parts(P), 0))
+        kernels.turn(R, P, scale, ratios.astype(np.float32), PART_ROWS, scale, none)
         return P
 
     def leave_span(self, Q: Array, x: Array) -> tuple[Array, Squares]:
@@ -98,9 +99,9 @@ class CpuColumnSteps(ColumnSteps):
 STEPS = CpuColumnSteps()
 
 
-def _count_parts(P: Array) -> int:
+def count_parts(P: Array) -> int:
     return -(-len(P) // PART_ROWS)
 
 
-def _make_sums(P: Array) -> Array:
-    return np.empty((_count_parts(P), P.shape[1]))
+def make_sums(P: Array) -> Array:
+    return np.empty((count_parts(P), P.shape[1]))

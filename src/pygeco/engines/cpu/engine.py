@@ -11,7 +11,7 @@ from pygeco.arrays.kinds import HOST, contiguous
 from pygeco.arrays.loops import offer_loop
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.tall import offer_work, stack_columns
-from pygeco.engines.cpu import backgrounds, products, separable, tiles
+from pygeco.engines.cpu import backgrounds, products, ridge, separable, tiles
 from pygeco.engines.cpu.backgrounds import pad_rows
 from pygeco.engines.cpu.cells import both_orders, order_that_serves, scatter_runs
 from pygeco.engines.cpu.largest import find_largest_products, sum_lines_of_cells
@@ -25,6 +25,7 @@ from pygeco.engines.cpu.vectors import BYTES
 from pygeco.engines.protocol import Engine, GroupJob, LocalEngine, TableEngine
 from pygeco.engines.values import (
     Cells,
+    CenteredCells,
     Deviations,
     Formulas,
     Largest,
@@ -32,6 +33,7 @@ from pygeco.engines.values import (
     LineScales,
     Products,
     Residuals,
+    RidgeProblem,
     Ridges,
     Slopes,
     Solved,
@@ -81,21 +83,19 @@ class CpuCells(Engine):
     def products(self, cells: Cells, data: Array, scale: float, X: Array) -> Array:
         out = np.empty((cells.groups, X.shape[1]))
         flat, width = pad_rows(contiguous(X, data.dtype))
-        lines = *cells[:2], np.asarray(data), cells.blocks
-        none, narrow = np.zeros(0, data.dtype), np.zeros((0, X.shape[1]), data.dtype)
-        products.matmat(*lines, scale, flat, width, none, none, none, narrow, out)
+        narrow = np.zeros((0, X.shape[1]), data.dtype)
+        ridge.multiply(cells, data, flat, width, LineScales(None, None), narrow, out, scale=scale)
         return out
 
     def scaled_products(self, cells: Cells, data: Array, X: Array, scales: LineScales) -> Array:
         out = np.empty((cells.groups, X.shape[1]), data.dtype)
         flat, width = pad_rows(X, scales.other)
-        lines = *cells[:2], np.asarray(data), cells.blocks
-        tables = (
-            np.zeros(0, data.dtype) if x is None else x.astype(data.dtype, copy=False)
-            for x in (scales.own, scales.pull, scales.shift)
-        )
-        products.matmat(*lines, 1.0, flat, width, *tables, out, np.zeros((0, 0)))
+        ridge.multiply(cells, data, flat, width, scales, out)
         return out
+
+    def solve_ridge(self, X: CenteredCells, problem: RidgeProblem) -> Array | None:
+        given = X.row_data, X.col_data, problem.right
+        return ridge.solve(X, problem) if all(x.dtype == np.float32 for x in given) else None
 
     def residuals(self, cells: Cells, P: Array, Q: Array) -> Residuals:
         out = np.empty(cells.size, cells.values.dtype)

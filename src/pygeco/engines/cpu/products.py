@@ -121,7 +121,10 @@ def add_runs(b, sums, scale, size, parts, out):
 
 
 @spread("blocks", ends=1)
-def matmat(b, pointers, indices, data, blocks, scale, X, width, own, pull, shift, out, wide):
+def matmat(
+    b, pointers, indices, data, blocks, scale, X, width, own, pull, shift, out, wide, there, weight,
+    P, sums,
+):  # fmt: skip
     """out = scale · diag(own) S X − pull shiftᵀ for the sparse S and a few columns. O(|E| k).
 
     No numbers of `own` are ones, and none of `pull` zeros. It goes to `wide`, of float64, where it
@@ -129,11 +132,18 @@ def matmat(b, pointers, indices, data, blocks, scale, X, width, own, pull, shift
 
     Runs of cells are summed in the precision of X, and their sums in float64. The rows of X, of the
     dtype of the data, are flat and padded to `width` numbers each.
+
+    Where `sums` has columns, half a step of a ridge is done on the way. With rows of P, `weight` P
+    is added, and the products with P are summed. Without, each row is weighed by `there`, if it has
+    numbers, summed with `pull`, and then multiplied by `own` once more.
     """
     lanes = BYTES // X.itemsize
     total = take_memory(width, np.float64)
     whole = width // (4 * lanes) * (4 * lanes)
     rest = (width - whole) // lanes
+    columns = np.uint64(out.shape[1])
+    for k in range(sums.shape[1]):
+        sums[b, k] = 0.0
     for i in range(blocks[b], blocks[b + 1]):
         start, stop = pointers[i], pointers[i + 1]
         for q in range(0, whole, 4 * lanes):
@@ -145,12 +155,28 @@ def matmat(b, pointers, indices, data, blocks, scale, X, width, own, pull, shift
         elif rest == 1:
             sparse_dots_1(X, width, whole, indices, data, start, stop, total)
         factor = scale * own[i] if len(own) else scale
-        for k in range(out.shape[1]):
-            found = factor * total[k] - (pull[i] * shift[k] if len(pull) else 0.0)
-            if len(wide):
-                wide[i, k] = found
-            else:
-                out[i, k] = found
+        pulled = np.float64(pull[i]) if len(pull) else 0.0
+        if len(shift):
+            for k in range(columns):
+                total[k] = factor * total[k] - pulled * shift[k]
+        else:
+            for k in range(columns):
+                total[k] = factor * total[k]
+        if len(P):
+            for k in range(columns):
+                total[k] += weight * P[i, k]
+                sums[b, k] += P[i, k] * total[k]
+        elif sums.shape[1]:
+            weighed = np.float64(there[i]) if len(there) else 1.0
+            for k in range(columns):
+                sums[b, k] += pulled * (weighed * total[k])
+                total[k] *= weighed * factor
+        if len(wide):
+            for k in range(columns):
+                wide[i, k] = total[k]
+        else:
+            for k in range(columns):
+                out[i, k] = total[k]
     give_back(total)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import contiguous, on, stack, times, zeros
+from pygeco.arrays.kinds import contiguous, stack, times, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.values import Cells, Ridges
 
@@ -29,13 +28,6 @@ class Side(NamedTuple):
     @property
     def rank(self) -> int:
         return self.factor.shape[1]
-
-    def keep(self, columns: NDArray[np.bool_]) -> Side:
-        """The same with these components only."""
-        return self._replace(
-            factor=contiguous(self.factor[:, on(columns, self.factor)]),
-            variance=contiguous(self.variance[:, on(columns, self.factor)]),
-        )
 
 
 class Swept(NamedTuple):
