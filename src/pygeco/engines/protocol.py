@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Concatenate
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import contiguous, inner, times
+from pygeco.arrays.kinds import contiguous, inner, stack, times, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.values import (
     Cells,
@@ -33,8 +33,10 @@ from pygeco.engines.values import (
     Ridges,
     Slopes,
     Solved,
+    SolvedSide,
     Systems,
     Table,
+    Vectors,
 )
 
 # What `Engine.map_groups` runs: job(engine, cells, other, *own).
@@ -101,6 +103,20 @@ class Engine(ABC):
     def solve_ridge(self, X: CenteredCells, problem: RidgeProblem) -> Array | None:
         """B of the problem; None where an engine has no faster way than product after product."""
         return None
+
+    def solve_side(
+        self, cells: Cells, start: Vectors, ridges: Ridges, *, variances: bool
+    ) -> SolvedSide:
+        """A half-sweep of vectors and offsets; these are zero where the ridges have none."""
+        parts = [start.factor, start.bias] if ridges.offsets else [start.factor]
+        solved = self.half_sweep(cells, stack(parts), ridges, variances=variances)
+        s = start.factor.shape[1]
+
+        def split(table: Array | None) -> Vectors | None:
+            return None if table is None else _split_vectors(table, s)
+
+        out, uncertainty = _split_vectors(solved.out, s), solved.uncertainty
+        return SolvedSide(out, split(solved.mean), split(solved.variance), uncertainty)
 
     def fingerprint(self) -> list[str] | None:
         """Hashes that stand for the cells, where those are not at hand; None where they are."""
@@ -178,6 +194,11 @@ class Engine(ABC):
 
         `own` are arrays of the groups, `other` is one of the other side.
         """
+
+
+def _split_vectors(table: Array, s: int) -> Vectors:
+    bias = table[:, s] if table.shape[1] > s else zeros(len(table), table, table.dtype)
+    return Vectors(contiguous(table[:, :s]), contiguous(bias))
 
 
 class LocalEngine(Engine):

@@ -198,6 +198,22 @@ class Solved(NamedTuple):
     unexplained: float = 0.0
 
 
+class Vectors(NamedTuple):
+    """Vectors (m, s) of the groups, and their offsets (m,)."""
+
+    factor: Array
+    bias: Array
+
+
+class SolvedSide(NamedTuple):
+    """The same as `Solved`, with vectors and offsets apart."""
+
+    out: Vectors
+    mean: Vectors | None
+    variance: Vectors | None
+    uncertainty: float
+
+
 class Products(NamedTuple):
     """A question for lists: the k columns with the largest ⟨left_i, right_j⟩ + offsets_j.
 

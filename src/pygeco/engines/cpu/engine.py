@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import HOST, contiguous
+from pygeco.arrays.kinds import HOST, contiguous, stack
 from pygeco.arrays.loops import offer_loop
 from pygeco.arrays.low_rank import Array
-from pygeco.arrays.tall import offer_work, stack_columns
+from pygeco.arrays.tall import offer_work
 from pygeco.engines.cpu import backgrounds, products, ridge, separable, tiles
 from pygeco.engines.cpu.backgrounds import pad_rows
 from pygeco.engines.cpu.cells import both_orders, order_that_serves, scatter_runs
@@ -37,8 +37,10 @@ from pygeco.engines.values import (
     Ridges,
     Slopes,
     Solved,
+    SolvedSide,
     Systems,
     Table,
+    Vectors,
 )
 
 SUMS_AT_ONCE = 512  # of all runs that a thread adds up
@@ -142,13 +144,26 @@ class CpuCells(Engine):
     def half_sweep(self, cells: Cells, start: Array, ridges: Ridges, *, variances: bool) -> Solved:
         if ridges.background is not None:
             return backgrounds.half_sweep(cells, start, ridges)
-        m, d = start.shape
-        s, dtype = ridges.partner.shape[1], start.dtype
+        s = ridges.partner.shape[1]
+        bias = start[:, s] if ridges.offsets else np.zeros(len(start), start.dtype)
+        found = self.solve_side(cells, Vectors(start[:, :s], bias), ridges, variances=variances)
+        tables = (
+            None if x is None else stack(list(x) if ridges.offsets else [x.factor])
+            for x in found[1:3]
+        )
+        out = stack(list(found.out) if ridges.offsets else [found.out.factor])
+        return Solved(out, *tables, found.uncertainty)
+
+    def solve_side(
+        self, cells: Cells, start: Vectors, ridges: Ridges, *, variances: bool
+    ) -> SolvedSide:
+        (m, s), dtype = start.factor.shape, start.factor.dtype
         flat, width = pad_rows(ridges.partner)
-        none, zero = np.zeros((0, d), dtype), np.zeros(len(ridges.partner), dtype)
-        out = stack_columns([start], dtype)  # a copy, which the kernel overwrites
-        variance = np.empty((m, d), dtype) if variances else none
-        mean = none if ridges.noise is None else np.empty_like(out)
+        zero = np.zeros(len(ridges.partner), dtype)
+        out = Vectors(stack([start.factor]), np.array(start.bias))  # the kernel overwrites both
+        none, nothing = Vectors(out[0][:0], out[1][:0]), np.zeros((0, s + ridges.offsets), dtype)
+        spread = Vectors(*map(np.zeros_like, out)) if variances else none
+        mean = none if ridges.noise is None else Vectors(*map(np.zeros_like, out))
         uncertainty = np.empty(m)
         half_sweep(
             *lay_out(cells),
@@ -161,19 +176,17 @@ class CpuCells(Engine):
             zero if ridges.bias_variance is None else ridges.bias_variance.astype(dtype),
             np.ones(m, dtype) if ridges.ridge is None else ridges.ridge.astype(dtype),
             _prior_table(ridges, s, dtype),
-            none if ridges.shift.ndim == 1 else ridges.shift.astype(dtype),
+            nothing if ridges.shift.ndim == 1 else ridges.shift.astype(dtype),
             dtype.type(ridges.tau),
             dtype.type(ridges.jitter),
-            none if ridges.noise is None else ridges.noise,
-            out,
-            mean,
-            variance,
+            nothing if ridges.noise is None else ridges.noise,
+            *out,
+            *mean,
+            *spread,
             uncertainty,
         )
-        drawn = ridges.noise is not None
-        return Solved(
-            out, mean if drawn else None, variance if variances else None, float(uncertainty.sum())
-        )
+        drawn = mean if ridges.noise is not None else None
+        return SolvedSide(out, drawn, spread if variances else None, float(uncertainty.sum()))
 
     def map_groups(self, cells: Cells, job: GroupJob, other: Array, *own: Array) -> Array:
         return job(ENGINE, cells, other, *own)

@@ -157,7 +157,7 @@ def _variances(M, inverse, d4, stride, lanes, Z, out):
 
 
 @njit(inline="always")
-def _draw(M, inverse, d, d4, stride, lanes, rows, first, noise, mean):
+def _draw(M, inverse, s, d, d4, stride, lanes, rows, first, noise, mean, mean_bias):
     """The means to `mean`, and the noise added to row d4, where L⁻ᵀ is still to come."""
     for k in range(d):
         for lane in range(rows):
@@ -166,36 +166,42 @@ def _draw(M, inverse, d, d4, stride, lanes, rows, first, noise, mean):
             M[at] += noise[first + lane, k]
     solve_back(M, (d4 + 1) * stride, inverse, stride, d)
     for lane in range(rows):
-        for k in range(d):
-            mean[first + lane, k] = M[((d4 + 1) * stride + k) * lanes + lane]
+        at = (d4 + 1) * stride * lanes + lane
+        for k in range(s):
+            mean[first + lane, k] = M[at + k * lanes]
+        if d > s:
+            mean_bias[first + lane] = M[at + s * lanes]
 
 
 @njit(inline="always")
-def _finish(M, inverse, d, d4, stride, lanes, rows, first, out):
-    """The solutions to `out`."""
+def _finish(M, inverse, s, d, d4, stride, lanes, rows, first, out, out_bias):
+    """The solutions to `out`, and their last numbers to `out_bias`."""
     solve_back(M, d4 * stride, inverse, stride, d)
     for lane in range(rows):
-        size = 0.0
+        size, at = 0.0, d4 * stride * lanes + lane
         for k in range(d):
-            size += abs(M[(d4 * stride + k) * lanes + lane])
+            size += abs(M[at + k * lanes])
         # Cells whose partners all but vanish ask for numbers beyond the precision: as at the start.
         if size < np.inf:
-            for k in range(d):
-                out[first + lane, k] = M[(d4 * stride + k) * lanes + lane]
+            for k in range(s):
+                out[first + lane, k] = M[at + k * lanes]
+            if d > s:
+                out_bias[first + lane] = M[at + s * lanes]
 
 
 @spread("blocks", ends=1)
 def half_sweep(
     b, pointers, indices, values, weights, blocks,
     P, width, s, bias, W, offset, offset_variance, ridge, prior, shifts, tau, jitter, noise,
-    out, mean, variance, uncertainty,
+    out, out_bias, mean, mean_bias, variance, variance_bias, uncertainty,
 ):  # fmt: skip
-    """Solve every row's system into `out` (m, s + bias), which holds the start on entry.
+    """Solve every row's system into `out` (m, s) and `out_bias`, which hold the start on entry.
 
     P is (n, width), flat, the width a multiple of the lanes, with zeros beyond s; `bias` adds a
     last unknown whose partner is the constant 1, d = s + bias. W, like P, holds the partners'
-    variances, and `variance` (m, d) takes the rows' own; both are empty where there are none.
-    A `noise` of standard normals draws from the posterior; its mean then goes to `mean`. `jitter`
+    variances, and `variance` (m, s) takes the rows' own, `variance_bias` those of the last unknown;
+    all are empty where there are none. A `noise` (m, d) of standard normals draws from the
+    posterior; its mean then goes to `mean` and `mean_bias`. `jitter`
     pulls a singular system to its start. `prior` is a table like a row's own, flat, with the shift
     as its row d4; its lower half is read. `shifts` (m, d), empty where all are the same, are those
     of the rows beyond it. uncertainty_i is Σ w Var(ŷ) over the row. The residuals'
@@ -252,13 +258,14 @@ def half_sweep(
             for k in range(d):
                 at = (d4 * stride + k) * lanes + lane
                 if jitter:
-                    M[at] += pull[lane] * out[first + lane, k]
+                    before = out[first + lane, k] if k < s else out_bias[first + lane]
+                    M[at] += pull[lane] * before
                 if len(shifts):
                     M[at] += weight[lane] * shifts[first + lane, k]
         _factorise(M, inverse, d4, stride)
         if len(noise):
-            _draw(M, inverse, d, d4, stride, lanes, rows, first, noise, mean)
-        _finish(M, inverse, d, d4, stride, lanes, rows, first, out)
+            _draw(M, inverse, s, d, d4, stride, lanes, rows, first, noise, mean, mean_bias)
+        _finish(M, inverse, s, d, d4, stride, lanes, rows, first, out, out_bias)
         for lane in range(rows):
             for q in range(s):
                 x = np.float64(out[first + lane, q])
@@ -267,7 +274,10 @@ def half_sweep(
             _variances(M, inverse, d4, stride, lanes, Z, own)
             for lane in range(rows):
                 for q in range(d):
-                    variance[first + lane, q] = own[q * lanes + lane]
+                    if q < s:
+                        variance[first + lane, q] = own[q * lanes + lane]
+                    else:
+                        variance_bias[first + lane] = own[q * lanes + lane]
                     diagonal = G[lane * size + q * stride + q]
                     if q < width:
                         diagonal += spread[lane * width + q]

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pygeco.arrays.kinds import contiguous, stack, times, zeros
+from pygeco.arrays.kinds import times
 from pygeco.arrays.low_rank import Array
-from pygeco.engines.values import Cells, Ridges
+from pygeco.engines.values import Cells, Ridges, Vectors
 
 UNKNOWN: Array = np.zeros(0)
 
@@ -59,7 +59,7 @@ def half_sweep(
     standard normals (m, s + 1) draws the rows from their posteriors. Without `offsets`, b_i = 0
     and s + 1 is s in all these shapes. O(|E| s² + m s³).
     """
-    s, dtype = start.rank, start.factor.dtype
+    dtype = start.factor.dtype
     known = len(partner.bias_variance) > 0
     P = np.diag(prior) if prior.ndim == 1 else prior
     ridges = Ridges(
@@ -75,22 +75,12 @@ def half_sweep(
         noise=noise,
         offsets=offsets,
     )
-    table = stack([start.factor, start.bias], dtype) if offsets else contiguous(start.factor)
-    solved = cells.engine.half_sweep(cells, table, ridges, variances=variances)
-    found = _split(solved.out, s)
-    if solved.variance is not None:
-        spread = _split(solved.variance, s)
-        found = found._replace(variance=spread.factor, bias_variance=spread.bias)
-    return Swept(
-        found, solved.uncertainty, found if solved.mean is None else _split(solved.mean, s)
-    )
+    begin = Vectors(start.factor, start.bias.astype(dtype, copy=False))
+    solved = cells.engine.solve_side(cells, begin, ridges, variances=variances)
+    found = Side(*solved.out, *(solved.variance or ()))
+    return Swept(found, solved.uncertainty, found if solved.mean is None else Side(*solved.mean))
 
 
 def _pull_of(centre: Array, P: Array) -> Array:
     """P μ, of one centre or of one a row."""
     return P @ centre if centre.ndim == 1 else times(centre, P)
-
-
-def _split(table: Array, s: int) -> Side:
-    bias = table[:, s] if table.shape[1] > s else zeros(len(table), table, table.dtype)
-    return Side(contiguous(table[:, :s]), contiguous(bias))
