@@ -13,9 +13,10 @@ import pygeco
 from fake_device import FakeDevice
 from pygeco import Dense, RobustPCA
 from pygeco.engines import choose_engine
-from pygeco.engines.cpu.engine import Cpu
+from pygeco.engines.cpu.engine import ENGINE, Cpu
 from pygeco.engines.cuda.engine import Cuda
 from pygeco.engines.protocol import Engine, LocalEngine, TableEngine
+from pygeco.engines.values import Ridges, Vectors
 from sources import parse_files
 
 SOURCE = Path(pygeco.__file__).parent
@@ -123,3 +124,34 @@ def test_contributing_says_all_that_an_engine_needs() -> None:
     for file in re.findall(r"`((?:src|tests|engines)/[\w/]+\.py)`", text):
         place = SOURCE / file if file.startswith("engines") else SOURCE.parents[1] / file
         assert place.exists(), file
+
+
+@pytest.mark.parametrize("offsets", [True, False])
+@pytest.mark.parametrize("drawn", [True, False])
+@pytest.mark.parametrize("s", [0, 3])
+def test_a_side_is_solved_as_a_table_is(offsets, drawn, s) -> None:
+    """Vectors and offsets apart are those of the table that `half_sweep` takes and gives."""
+    if not offsets and not s:
+        return
+    rng, d = np.random.default_rng(0), s + offsets
+    rows, cols = np.nonzero(rng.random((30, 20)) < 0.4)
+    values = rng.standard_normal(len(rows)).astype(np.float32)
+    cells, _ = ENGINE.both_orders(rows, cols, values, None, (30, 20))
+    start, noise = (rng.standard_normal((30, d)).astype(np.float32) for _ in range(2))
+    partner, spread = (rng.random((20, s)).astype(np.float32) for _ in range(2))
+    bias, doubt = (rng.random(20).astype(np.float32) for _ in range(2))
+    ridges = Ridges(
+        partner, bias, spread, doubt, ridge=None, prior=np.eye(d), shift=np.ones(d), tau=2.0,
+        jitter=1e-3, noise=noise if drawn else None, offsets=offsets,
+    )  # fmt: skip
+    given = Vectors(start[:, :s].copy(), start[:, s].copy() if offsets else np.zeros(30, "f4"))
+    solved = ENGINE.half_sweep(cells, start, ridges, variances=True)
+    for way in (Engine.solve_side, type(ENGINE).solve_side):
+        found = way(ENGINE, cells, given, ridges, variances=True)
+        for one, table in zip(found[:3], solved[:3], strict=True):
+            assert (one is None) == (table is None)
+            if one is not None:
+                np.testing.assert_array_equal(one.factor, table[:, :s])
+                np.testing.assert_array_equal(one.bias, table[:, s] if offsets else 0)
+        assert found.uncertainty == solved.uncertainty
+    np.testing.assert_array_equal(given.factor, start[:, :s])

@@ -44,11 +44,3 @@ def test_each_row_solves_its_own_ridge_regression(weights, offsets) -> None:
         found = np.append(swept.side.factor[i], swept.side.bias[i])[:size]
         np.testing.assert_allclose(found, x, rtol=1e-8)
     np.testing.assert_allclose(swept.side.factor[2], centre[:S])  # the prior's alone
-
-
-def test_components_that_are_kept() -> None:
-    side = Side(np.arange(6.0).reshape(2, 3), np.ones(2), np.ones((2, 3)), np.ones(2))
-    kept = side.keep(np.array([True, False, True]))
-    np.testing.assert_array_equal(kept.factor, [[0, 2], [3, 5]])
-    assert (side.rank, kept.rank) == (3, 2)
-    assert kept.variance.shape == (2, 2)

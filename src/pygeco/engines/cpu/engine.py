@@ -147,12 +147,12 @@ class CpuCells(Engine):
         s = ridges.partner.shape[1]
         bias = start[:, s] if ridges.offsets else np.zeros(len(start), start.dtype)
         found = self.solve_side(cells, Vectors(start[:, :s], bias), ridges, variances=variances)
-        tables = (
-            None if x is None else stack(list(x) if ridges.offsets else [x.factor])
-            for x in found[1:3]
-        )
-        out = stack(list(found.out) if ridges.offsets else [found.out.factor])
-        return Solved(out, *tables, found.uncertainty)
+
+        def join(some: Vectors) -> Array:
+            return stack(list(some) if ridges.offsets else [some.factor])
+
+        mean, spread = (some and join(some) for some in (found.mean, found.variance))
+        return Solved(join(found.out), mean, spread, found.uncertainty)
 
     def solve_side(
         self, cells: Cells, start: Vectors, ridges: Ridges, *, variances: bool
