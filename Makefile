@@ -3,6 +3,7 @@
 # make check  all tests, without lint and types
 # make quick  lint, types and a minute of tests, for every save
 # make soak   the tests of trust in their long form, at most an hour; prints what was tried
+# make blocks the tests of passes, with blocks of a few numbers; some minutes
 # make supply licenses, vulnerabilities, reproducible builds, a bare install; part of make soak
 # make docs   builds the documentation into build/site
 # make gallery  draws the pictures of docs/gallery.md anew
@@ -22,7 +23,7 @@ export PYTHONWARNINGS ?=
 # The tests start many processes, each of which would compile the package's files anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check quick kernels soak supply lint docs gallery bench bench-peers clean
+.PHONY: demo test check quick kernels blocks soak supply lint docs gallery bench bench-peers clean
 demo: $(VENV)/ready
 	$(BIN)/geco demo --output geco-demo
 
@@ -49,6 +50,14 @@ LONG := tests/algorithm/test_paper.py tests/engines/dask/test_engine.py tests/es
 
 soak: $(VENV)/soak
 	PYGECO_SOAK=1 $(BIN)/pytest tests/trust $(LONG) -n 2 $(ARGS)
+
+# Rooms whose work is cut into blocks.
+CUT := tests/engines/cpu tests/engines/test_protocol.py tests/arrays tests/objectives tests/models tests/bayes \
+	tests/clicks tests/estimators/test_choosing.py tests/io/test_delimited.py tests/io/test_ratings.py \
+	tests/io/test_matrix_market.py
+
+blocks: $(VENV)/ready
+	PYTHONPATH=tests $(BIN)/pytest -p tiny_blocks $(CUT) -n 2
 
 supply: $(VENV)/soak
 	PYGECO_SOAK=1 $(BIN)/pytest tests/trust/test_supply.py

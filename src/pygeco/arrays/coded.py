@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.loops import run_parts
 
 MAX_LEVELS = 256  # that one byte tells apart
-PART = 1 << 16  # numbers that are looked up at once: they stay in the cache
+PART = 1 << 16  # numbers that are looked up at once, an even number: they stay in the cache
 RUN = 1 << 18  # numbers that a core takes at once
 SLOTS = 16  # bits of a number's place in the table by which codes are found
 FIRST_FACTOR = {4: 0x9E3779B1, 8: 0x9E3779B97F4A7C15}  # odd, of bits that are well mixed
