@@ -18,7 +18,7 @@ BLOCK_COUNT = 256  # in which the kernels work, at most
 MAX_CACHED_SUMS = 1 << 16  # that stay in the cache of a core, about
 MIN_CELLS_PER_SUM = 256  # for sums to be scattered into
 MAX_SCATTER_RUNS = 64  # that scatter side by side
-RUN_CELLS_PER_SUM = 64  # of each run, at least
+RUN_CELLS_PER_SUM = 24  # of each run, at least
 MAX_SORTING_RUNS = 32  # of cells that are sorted side by side
 SORTED_CELLS_PER_PLACE = 8  # of all runs, at least: their places cost a byte a cell then
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.tall import Array
 from pygeco.engines.cpu.piece_kernels import FIELDS, move_pieces
 
-MIN_NUMBERS = 1 << 19  # from which on sharing them pays: some 0.3 ms on one core
+MIN_NUMBERS = 1 << 18  # from which on sharing them pays: some 0.2 ms on one core
 PART_NUMBERS = 1 << 13  # that a thread takes at once, about
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 # Ways: from one precision to another, with factors or without. Copies are of words of four bytes.
