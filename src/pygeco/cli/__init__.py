@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from pygeco.cli.deferring import defer_imports
+from pygeco.cli.helping import compile_ahead
 from pygeco.cli.streams import prepare_streams
 
 INTERRUPTED = 130  # the code of a process that Ctrl-C ends
@@ -24,6 +25,7 @@ def main() -> None:
 
 def _run() -> None:
     prepare_streams()
+    compile_ahead(sys.argv[1:])
     gc.set_threshold(NEW_OBJECTS)
     defer_imports()
     try:

@@ -15,6 +15,7 @@ from pygeco.engines.protocol import Engine, LocalEngine, TableEngine
 from pygeco.engines.values import Cells, Table
 
 __all__ = [
+    "COMPILING",
     "NOTICES",
     "Cells",
     "Engine",
@@ -49,6 +50,8 @@ ENGINE_MODULES = {
 ENGINE_OF_PACKAGE = {"cupy": "cuda"}
 # What may be said on standard error; a program that shows its own progress says false.
 NOTICES = {"compiling": True}
+# When the compilations began that go on now, by time.monotonic(); for programs that show it.
+COMPILING: list[float] = []
 
 
 @contextmanager

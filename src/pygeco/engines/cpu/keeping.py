@@ -6,10 +6,7 @@ and is part of its code: after an upgrade it would run as it was.
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +15,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.runtime import rtsys
 
 from pygeco.engines.cpu.optimising import OPTIONS
-
-FOLDER = Path(__file__).parent
-IMPORT = re.compile(r"^from pygeco\.engines\.cpu(?:\.(\w+))? import ", re.MULTILINE)
-
-
-@cache
-def hash_sources(file: Path) -> bytes:
-    """A digest of a file and of those of the kernels that it imports, and so on."""
-    found, open_files = {file: b""}, [file]
-    while open_files:
-        one = open_files.pop()
-        found[one] = one.read_bytes()
-        for name in IMPORT.findall(found[one].decode()):
-            other = FOLDER / f"{name or '__init__'}.py"
-            if other not in found and other.exists():
-                found[other] = b""
-                open_files.append(other)
-    texts = (path.name.encode() + b"\0" + found[path] for path in sorted(found))
-    return hashlib.sha256(b"\0".join(texts)).digest()
+from pygeco.engines.cpu.sources import hash_sources
 
 
 def njit(*functions: Callable[..., Any], **options: Any) -> Any:

@@ -15,6 +15,7 @@ from llvmlite import binding, ir
 from numba import types
 from numba.extending import intrinsic
 
+from pygeco.engines.cpu.claims import SHARES
 from pygeco.engines.cpu.keeping import njit, read_kept
 
 _I64 = ir.IntType(64)
@@ -46,6 +47,26 @@ def find_runner() -> int:
 def find_address(compiled: Any, kinds: tuple[Any, ...]) -> int:
     """Where the machine code for these types lies; it is compiled, or read, where it is not yet."""
     if kinds not in compiled.overloads and not read_kept(compiled, kinds):
-        compiled.compile(kinds)
+        _compile(compiled, kinds)
     found = compiled.overloads[kinds]
     return found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
+
+
+def _compile(compiled: Any, kinds: tuple[Any, ...]) -> None:
+    """Compile a function for these types, unless another process does: then it is read."""
+    if not SHARES:
+        compiled.compile(kinds)
+        return
+    from pygeco.engines.cpu.ahead import KERNELS, compile_next
+
+    module, name = compiled.py_func.__module__, compiled.py_func.__name__
+    shares, name = SHARES[0], f"{module.rpartition('.')[2]}.{name}"
+    is_ours = name not in KERNELS or shares.claim(name)
+    try:
+        if not is_ours:
+            shares.wait(name, lambda: compile_next(shares))
+        if is_ours or not (kinds in compiled.overloads or read_kept(compiled, kinds)):
+            compiled.compile(kinds)
+    finally:
+        if is_ours:
+            shares.finish(name)

@@ -1,0 +1,97 @@
+"""A process that compiles the kernels of a fit before they are asked for, beside the fit's own.
+
+`python -m pygeco.engines.cpu.ahead FOLDER` compiles what nobody has claimed in the folder, in the
+order in which `geco fit` needs it; what takes longest comes first. Then it ends.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+
+from pygeco.engines.cpu.claims import Shares
+from pygeco.engines.cpu.keeping import read_kept
+
+# Kernels of a fit of ratings by the evidence and of its lists, each with all the types that it is
+# called with there, after the number of the part: NumPy's, with the dimensions of an array.
+KERNELS = {
+    "sweep.half_sweep": (
+        "i8:1 i4:1 f4:1 f4:1 i8:1 f4:1 i8 i8 i8 f4:1 f4:1 f4:1 f4:1 f4:1 f4:2 f4 f4 f4:2 f4:2 f4:2 "
+        "f4:2 f8:1",
+    ),
+    "products.count_majors": ("i4:1 i8:1 i8:2",),
+    "products.put_triplets": (
+        "i4:1 i4:1 f4:1 i8:1 i8:2 i4:1 f4:1",
+        "i4:1 i8:1 f4:1 i8:1 i8:2 i4:1 f4:1",
+        "i4:1 i8:1 f8:1 i8:1 i8:2 i4:1 f8:1",
+    ),
+    "products.put_transposed": (
+        "i8:1 i4:1 f4:1 i8:1 i8:2 i4:1 f4:1",
+        "i8:1 i4:1 f8:1 i8:1 i8:2 i4:1 f8:1",
+    ),
+    "column_kernels.pad": ("f4:2 f4:1 i8 i8 f4:2",),
+    "products.matmat": ("i8:1 i4:1 f4:1 i8:1 f8 f4:1 i8 f4:1 f4:1 f4:1 f4:2 f8:2",),
+    "products.fresh_products": ("i8:1 i4:1 f4:1 f4:1 i8:1 f8:2 f8:2 f8 f8:2 f8:2 f8:2",),
+    "column_kernels.moments": ("f4:2 f4:1 f4:2 f4:1 ?:1 f4:2 f8:1 i8 f8:2",),
+    "products.residuals": (
+        "i8:1 i4:1 f4:1 f4:1 i8:1 f8:2 f8:2 f4:1 f8:2",
+        "i8:1 i4:1 f8:1 f8:1 i8:1 f8:2 f8:2 f8:1 f8:2",
+    ),
+    "products.matvec": (
+        "i8:1 i4:1 f4:1 i8:1 f8 f4:1 f8:1",
+        "i8:1 i4:1 f8:1 i8:1 f8 f8:1 f8:1",
+    ),
+    "products.scatter": ("i8:1 i4:1 f4:1 i8:1 f4:1 f8:2",),
+    "products.add_runs": ("f8:2 f8 i8 i8 f8:1",),
+    "tall_kernels.multiply_blocks": ("i8 u1:1 u1:1 i4:1 i8:1 i8:1 i8 i8 i8 i8",),
+    "column_kernels.weigh": ("f4:2 f4:2 f4:1 i8 f8:2",),
+    "column_kernels.add_multiple": ("f4:2 f4:2 f4 i8 f8:2",),
+    "column_kernels.descend": ("f4:2 f4:2 f4:2 f4:2 f4:1 f4:1 i8 f8:2",),
+    "column_kernels.turn": ("f4:2 f4:2 f4:1 f4:1 i8 i8",),
+    "column_kernels.subtract_span": ("f8:2 f8:1 f8:1 i8 f8:1 f8:2",),
+    "ranking.top_k": ("f4:2 i8:2 f4:2", "f8:2 i8:2 f8:2"),
+}
+
+
+def compile_next(shares: Shares) -> bool:
+    """Compile the first kernel that nobody has claimed; false where there is none."""
+    name = next(filter(shares.claim, KERNELS), None)
+    if name is None:
+        return False
+    module, _, function = name.partition(".")
+    try:
+        compiled = getattr(import_module(f"pygeco.engines.cpu.{module}"), function).compiled
+        for kinds in map(read_kinds, KERNELS[name]):
+            if kinds not in compiled.overloads and not read_kept(compiled, kinds):
+                compiled.compile(kinds)
+    finally:
+        shares.finish(name)
+    return True
+
+
+def read_kinds(words: str) -> tuple[Any, ...]:
+    """numba's types from a line of the table."""
+    found: list[Any] = [numba.int64]
+    for word in words.split():
+        code, _, dimensions = word.partition(":")
+        kind = numba.from_dtype(np.dtype(code))
+        found.append(numba.types.Array(kind, int(dimensions), "C") if dimensions else kind)
+    return tuple(found)
+
+
+def main(folder: Path) -> None:
+    """Compile until nothing is left; where the folder is gone, nobody waits any more."""
+    shares = Shares(folder, lambda: False)
+    while folder.is_dir() and compile_next(shares):
+        pass
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
