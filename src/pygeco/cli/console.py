@@ -176,16 +176,9 @@ class Voice:
         if not self.live:
             yield
             return
-        from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from pygeco.cli.displays import make_line
 
-        columns = (
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            TimeElapsedColumn(),
-        )
-        with Progress(*columns, console=Console(stderr=True), transient=True) as line:
-            line.add_task(escape_controls(what), total=None)
+        with make_line(escape_controls(what)):
             yield
 
 

@@ -11,6 +11,8 @@ import numpy as np
 from pygeco.algorithm.events import ClickTrial, Listener, PosteriorDraw, Sweep, Trial
 from pygeco.algorithm.path import Step
 from pygeco.cli.console import Voice
+from pygeco.cli.displays import make_display
+from pygeco.engines import COMPILING
 
 MAX_SHOWN_STEPS = 15  # the last lines of the table
 
@@ -24,17 +26,14 @@ class Held(NamedTuple):
 
 
 class _Waiting:
-    """What stands there before the first line: the time, and why it may be long."""
+    """What stands there before the first line: the time."""
 
     def __init__(self, began: float, what: str) -> None:
         self.began, self.what = began, what
 
     def __rich__(self) -> str:
         passed = time.monotonic() - self.began
-        if passed < 1:
-            return ""
-        why = " The first run on a machine compiles for some seconds." if passed > 3 else ""
-        return f"{self.what}, {passed:.0f} s.{why}"
+        return f"{self.what}, {passed:.0f} s." if passed >= 1 or COMPILING else ""
 
 
 class Watch(Listener):
@@ -71,12 +70,9 @@ class Watch(Listener):
 
     def __enter__(self) -> Self:
         if self.voice.live:
-            from rich.console import Console
-            from rich.live import Live
-
             validates = self.model.rank == "auto" and not self.model.uses_evidence
             waiting = _Waiting(self.began, "choosing the rank" if validates else "starting")
-            self.live = Live(waiting, console=Console(stderr=True), refresh_per_second=4)
+            self.live = make_display(waiting)
             self.live.start()
         return self
 
