@@ -1,4 +1,4 @@
-"""Moving displays on standard error: they say that kernels are compiled, for as long as they are."""
+"""Moving displays on standard error, which say so while kernels are compiled."""
 
 from __future__ import annotations
 
