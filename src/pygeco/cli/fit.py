@@ -13,6 +13,7 @@ from pygeco.cli.cluster import open_cluster, parse_cluster
 from pygeco.cli.console import Voice, explain_write_errors, report_errors
 from pygeco.cli.fit_plan import Plan, make_settings
 from pygeco.cli.fit_summary import summarize_fit
+from pygeco.cli.helping import turn_to_clicks
 from pygeco.cli.options import Item, Json, Missing, Overwrite, Rating, Times, User
 from pygeco.cli.outputs import check_apart, check_output
 from pygeco.cli.parsing import parse_seconds
@@ -96,6 +97,7 @@ def _run(plan: Plan, voice: Voice) -> None:
         ratings = _read(plan, voice, client)
         voice.note(ratings.found)
         if ratings.clicks:
+            turn_to_clicks()
             fit_clicks(plan, voice, ratings, tables)
             return
         held = ratings.held if plan.test is None else read_test(plan, voice, ratings.fitted)

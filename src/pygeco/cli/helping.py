@@ -19,9 +19,10 @@ from pathlib import Path
 import pygeco
 
 KERNELS = Path(pygeco.__file__).parent / "engines" / "cpu"
-LARGEST = "sweep", "half_sweep"  # the file and the name of the kernel that takes longest
+# The file and the name of the kernel that takes longest.
+LARGEST = {"ratings": ("sweep", "half_sweep"), "clicks": ("background_sweep", "solve_rows")}
 # Options with which other kernels are needed, or none.
-ELSEWHERE = {"-h", "--help", "--engine", "--implicit", "--penalty", "--scheduler", "--workers"}
+ELSEWHERE = {"-h", "--help", "--engine", "--penalty", "--scheduler", "--workers"}
 # Where numba keeps functions whose own folder cannot be written to.
 CACHES = {
     "win32": ("LOCALAPPDATA", "~/AppData/Local", "numba/Cache"),
@@ -30,39 +31,58 @@ CACHES = {
 }
 
 
+class Helper:
+    """The process, and the folder in which both say what they compile."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.folder = Path(tempfile.mkdtemp(prefix="geco-"))
+        # -P: a file in the user's folder is no module of this process.
+        module = "-P", "-m", "pygeco.engines.cpu.ahead"
+        command, null = [sys.executable, *module, str(self.folder), kind], subprocess.DEVNULL
+        try:
+            self.process = subprocess.Popen(command, stdin=null, stdout=null, stderr=null)
+        except OSError:
+            self.folder.rmdir()
+            raise
+        atexit.register(self.end)
+        from pygeco.engines.cpu.claims import SHARES, Shares
+
+        SHARES[:] = [Shares(self.folder, kind, lambda: self.process.poll() is None)]
+
+    def end(self) -> None:
+        """Again and again, if need be."""
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+# The one of this process; none before `compile_ahead` has said that the process is `geco`'s own.
+HELPERS: list[Helper | None] = []
+
+
 def compile_ahead(arguments: list[str]) -> None:
-    """Start the process where it pays: for a fit of ratings, on two cores, without kernels."""
-    if not _is_plain_fit(arguments) or count_cores() < 2 or is_kept(find_folders()):
-        return
-    with suppress(OSError):
-        _start()
+    """Start the process where it pays: for a usual fit, on two cores, without kernels.
 
-
-def _start() -> None:
-    folder = Path(tempfile.mkdtemp(prefix="geco-"))
-    # -P: a file in the user's folder is no module of this process.
-    command = [sys.executable, "-P", "-m", "pygeco.engines.cpu.ahead", str(folder)]
-    try:
-        null = subprocess.DEVNULL
-        process = subprocess.Popen(command, stdin=null, stdout=null, stderr=null)
-    except OSError:
-        folder.rmdir()
-        return
-    atexit.register(_end, process, folder)
-    from pygeco.engines.cpu.claims import SHARES, Shares
-
-    SHARES.append(Shares(folder, lambda: process.poll() is None))
-
-
-def _end(process: subprocess.Popen[bytes], folder: Path) -> None:
-    process.kill()
-    process.wait()
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_plain_fit(arguments: list[str]) -> bool:
+    Where kernels of one kind are there, a file that has not told its own may be of that kind.
+    """
     options = {word.partition("=")[0] for word in arguments}
-    return arguments[:1] == ["fit"] and not options & ELSEWHERE
+    if arguments[:1] != ["fit"] or options & ELSEWHERE or count_cores() < 2:
+        return
+    kinds = ["clicks"] if "--implicit" in options else list(LARGEST)
+    with suppress(OSError):
+        HELPERS.append(None if any(map(is_kept, kinds)) else Helper(kinds[0]))
+
+
+def turn_to_clicks() -> None:
+    """Compile for clicks instead, once the file has told that it holds these."""
+    if not HELPERS or getattr(HELPERS[0], "kind", "") == "clicks":
+        return
+    before = HELPERS.pop()
+    if before is not None:
+        before.end()
+    with suppress(OSError):
+        HELPERS.append(None if is_kept("clicks") else Helper("clicks"))
 
 
 def count_cores() -> int:
@@ -85,14 +105,14 @@ def find_folders() -> list[Path]:
     return [KERNELS / "__pycache__", cache / inside / name]
 
 
-def is_kept(folders: list[Path]) -> bool:
-    """Whether the largest kernel is in one of the folders, from the sources as they are now.
+def is_kept(kind: str) -> bool:
+    """Whether the largest kernel is on the disk, from the sources as they are now.
 
     numba's index of its types has the version of numba and the digest of the sources.
     """
-    file, name = LARGEST
+    file, name = LARGEST[kind]
     pattern = f"{file}.{name}-*.py{sys.version_info[0]}{sys.version_info[1]}.nbi"
-    found = [path.read_bytes() for folder in folders for path in folder.glob(pattern)]
+    found = [path.read_bytes() for folder in find_folders() for path in folder.glob(pattern)]
     if not found:
         return False
     from pygeco.engines.cpu.sources import hash_sources

@@ -1,7 +1,7 @@
 """A process that compiles the kernels of a fit before they are asked for, beside the fit's own.
 
-`python -m pygeco.engines.cpu.ahead FOLDER` compiles what nobody has claimed in the folder, in the
-order in which `geco fit` needs it; what takes longest comes first. Then it ends.
+`python -m pygeco.engines.cpu.ahead FOLDER KIND` compiles what nobody has claimed in the folder, in
+the order in which `geco fit` needs it, but what takes seconds comes first. Then it ends.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pygeco.engines.cpu.keeping import read_kept
 
 # Kernels of a fit of ratings by the evidence and of its lists, each with all the types that it is
 # called with there, after the number of the part: NumPy's, with the dimensions of an array.
-KERNELS = {
+RATINGS = {
     "sweep.half_sweep": (
         "i8:1 i4:1 f4:1 f4:1 i8:1 f4:1 i8 i8 i8 f4:1 f4:1 f4:1 f4:1 f4:1 f4:2 f4 f4 f4:2 f4:2 f4:2 "
         "f4:2 f8:1",
@@ -57,17 +57,33 @@ KERNELS = {
     "column_kernels.subtract_span": ("f8:2 f8:1 f8:1 i8 f8:1 f8:2",),
     "ranking.top_k": ("f4:2 i8:2 f4:2", "f8:2 i8:2 f8:2"),
 }
+# The same for a fit of clicks.
+CLICKS = {
+    "background_sweep.solve_rows": (
+        "i8:1 i4:1 f4:1 f4:1 i8:1 i8:1 f4:1 i8 i8 f4:1 f4:1 f4:1 f4 i8 i8:1 f4:2 f8:1",
+    ),
+    "products.count_majors": RATINGS["products.count_majors"],
+    "products.put_triplets": RATINGS["products.put_triplets"][:2],
+    "products.put_transposed": RATINGS["products.put_transposed"][:1],
+    "column_kernels.pad": RATINGS["column_kernels.pad"],
+    "products.matmat": RATINGS["products.matmat"],
+    "tall_kernels.multiply_blocks": RATINGS["tall_kernels.multiply_blocks"],
+    "ranking.top_k": RATINGS["ranking.top_k"][:1],
+    "piece_kernels.move_pieces": ("i8:2 i8 i8 i8",),
+}
+KERNELS = {"ratings": RATINGS, "clicks": CLICKS}
 
 
 def compile_next(shares: Shares) -> bool:
     """Compile the first kernel that nobody has claimed; false where there is none."""
-    name = next(filter(shares.claim, KERNELS), None)
+    kernels = KERNELS[shares.kind]
+    name = next(filter(shares.claim, kernels), None)
     if name is None:
         return False
     module, _, function = name.partition(".")
     try:
         compiled = getattr(import_module(f"pygeco.engines.cpu.{module}"), function).compiled
-        for kinds in map(read_kinds, KERNELS[name]):
+        for kinds in map(read_kinds, kernels[name]):
             if kinds not in compiled.overloads and not read_kept(compiled, kinds):
                 compiled.compile(kinds)
     finally:
@@ -85,13 +101,13 @@ def read_kinds(words: str) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def main(folder: Path) -> None:
-    """Compile until nothing is left; where the folder is gone, nobody waits any more."""
-    shares = Shares(folder, lambda: False)
-    while folder.is_dir() and compile_next(shares):
+def main(folder: Path, kind: str) -> None:
+    """Compile until nothing is left to claim, nor the folder: then nobody waits any more."""
+    shares = Shares(folder, kind, lambda: False)
+    while compile_next(shares):
         pass
     shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2])

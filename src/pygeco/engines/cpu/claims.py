@@ -19,19 +19,20 @@ PAUSE = 0.005  # between two looks at what the other process has done
 
 
 class Shares:
-    """Who compiles what; `is_accompanied` says whether the other process is still there."""
+    """Who compiles what for a fit of "ratings" or "clicks".
 
-    def __init__(self, folder: Path, is_accompanied: Callable[[], bool]) -> None:
-        self.folder, self.is_accompanied = folder, is_accompanied
+    `is_accompanied` says whether the other process is still there.
+    """
+
+    def __init__(self, folder: Path, kind: str, is_accompanied: Callable[[], bool]) -> None:
+        self.folder, self.kind, self.is_accompanied = folder, kind, is_accompanied
 
     def claim(self, name: str) -> bool:
-        """Whether the function is compiled here; where there is no folder any more, it is."""
+        """Whether the function was not claimed before; where the folder is gone, it was."""
         try:
             (self.folder / name).open("x").close()
-        except FileExistsError:
-            return False
         except OSError:
-            pass
+            return False
         return True
 
     def finish(self, name: str) -> None:
@@ -40,17 +41,20 @@ class Shares:
             self._find_end(name).touch()
 
     def wait(self, name: str, work: Callable[[], bool]) -> None:
-        """Until the other process has finished the function or itself; what it leaves is done."""
+        """Until the other process has finished the function, or itself; there is other work."""
         began = time.monotonic()
         engines.COMPILING.append(began)
         try:
-            while not self._find_end(name).exists() and self.is_accompanied():
-                if time.monotonic() - began > MAX_WAIT:
-                    break
+            while self.is_awaited(name) and time.monotonic() - began < MAX_WAIT:
                 if not work():
                     time.sleep(PAUSE)
         finally:
             engines.COMPILING.remove(began)
+
+    def is_awaited(self, name: str) -> bool:
+        """Whether a claimed function is still being compiled."""
+        is_open = self.folder.is_dir() and not self._find_end(name).exists()
+        return is_open and self.is_accompanied()
 
     def _find_end(self, name: str) -> Path:
         return self.folder / f"{name}.end"

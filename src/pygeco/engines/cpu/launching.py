@@ -57,11 +57,11 @@ def _compile(compiled: Any, kinds: tuple[Any, ...]) -> None:
     if not SHARES:
         compiled.compile(kinds)
         return
-    from pygeco.engines.cpu.ahead import KERNELS, compile_next
+    from pygeco.engines.cpu.ahead import compile_next
 
     module, name = compiled.py_func.__module__, compiled.py_func.__name__
     shares, name = SHARES[0], f"{module.rpartition('.')[2]}.{name}"
-    is_ours = name not in KERNELS or shares.claim(name)
+    is_ours = shares.claim(name)
     try:
         if not is_ours:
             shares.wait(name, lambda: compile_next(shares))
