@@ -25,7 +25,7 @@ settings.load_profile("pygeco")
 
 # Files that take longest come first, so that no process is left alone with one at the end.
 SLOW = (
-    "engines/dask/test_engine.py", "test_docs.py",
+    "engines/dask/test_engine.py", "test_docs.py", "cli/test_helping.py",
     "trust/test_reproducible.py", "engines/test_engines.py", "algorithm/test_measured_paths.py",
     "cli/test_streams.py", "estimators/test_feature_model.py", "objectives/dense/test_objective.py",
     "serve/test_browser.py", "experiments/test_figure1.py", "algorithm/test_solver.py",

@@ -1,9 +1,12 @@
-"""While kernels compile: a word at the prompt, once, late enough, to a person; no collections."""
+"""While kernels compile: a line at the prompt, late enough, to a person; no collections."""
 
 import gc
 import io
+import os
+import pty
 import sys
 import time
+from itertools import cycle
 from types import SimpleNamespace
 
 import numba
@@ -12,12 +15,7 @@ import pytest
 
 from pygeco import engines
 from pygeco.engines.cpu import compiling
-from pygeco.engines.cpu.compiling import WORDS, Notice, Pause
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+from pygeco.engines.cpu.compiling import LINE, SIGNS, WORDS, Notice, Pause
 
 
 def compilation(module: str = "pygeco.engines.cpu.products"):
@@ -25,13 +23,26 @@ def compilation(module: str = "pygeco.engines.cpu.products"):
     return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
 
 
-def attended(monkeypatch) -> Terminal:
-    """A terminal for standard error; set in the test itself, after pytest has set its own."""
+@pytest.fixture
+def terminal(monkeypatch):
+    """Standard error is a pseudo-terminal; a function gives what it has shown."""
+    leader, follower = pty.openpty()
     monkeypatch.setattr(compiling, "NOTICE_SECONDS", 0.02)
+    monkeypatch.setattr(compiling, "FRAME_SECONDS", 0.01)
     monkeypatch.setitem(engines.NOTICES, "compiling", True)
-    found = Terminal()
-    monkeypatch.setattr(sys, "stderr", found)
-    return found
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def read() -> str:
+        os.set_blocking(leader, False)
+        try:
+            return os.read(leader, 1 << 16).decode()
+        except BlockingIOError:
+            return ""
+
+    with os.fdopen(follower, "w") as stream, monkeypatch.context() as patch:
+        yield read, lambda: patch.setattr(sys, "stderr", stream)
+    os.close(leader)
 
 
 def compile_for(
@@ -47,36 +58,84 @@ def compile_for(
 def test_a_function_without_a_module_is_another_s() -> None:
     notice = Notice()
     notice.on_start(compilation(None))  # as numba compiles one that was made from text
-    assert notice.timer is None
+    assert notice.depth == 0
 
 
-def test_a_long_compilation_is_told_once(monkeypatch) -> None:
-    stderr = attended(monkeypatch)
+@pytest.mark.parametrize("columns", [100, 30])
+def test_a_terminal_shows_a_turning_sign_which_is_wiped(terminal, columns, monkeypatch) -> None:
+    read, attend = terminal
+    monkeypatch.setenv("COLUMNS", str(columns))
+    attend()
+    notice = Notice()
+    for _ in range(2):
+        shown, ends = "", time.monotonic() + 20
+        notice.on_start(compilation())
+        while shown.count("\r") < 3 and time.monotonic() < ends:
+            shown += read()
+            time.sleep(0.01)
+        notice.on_end(compilation())
+        _, *frames, blank, rest = (shown + read()).split("\r")
+        assert len(frames) >= 3
+        for sign, frame in zip(cycle(SIGNS), frames, strict=False):
+            assert frame == f"{sign} {LINE}, 0 s"[: columns - 1]
+        assert blank == " " * len(frames[-1])
+        assert rest == ""
+    assert engines.COMPILING == []
+
+
+def test_a_dumb_terminal_is_told_once(terminal, monkeypatch) -> None:
+    read, attend = terminal
+    monkeypatch.setenv("TERM", "dumb")
+    attend()
     notice = Notice()
     compile_for(notice, 20.0)
+    compile_for(notice, 0.1)
+    assert read() == WORDS.replace("\n", "\r\n")
+
+
+def test_a_notebook_is_told_once(monkeypatch) -> None:
+    monkeypatch.setattr(compiling, "NOTICE_SECONDS", 0.02)
+    monkeypatch.setattr(compiling, "FRAME_SECONDS", 0.01)
+    monkeypatch.setitem(engines.NOTICES, "compiling", True)
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    page, notice = io.StringIO(), Notice()
+    monkeypatch.setattr(sys, "stderr", page)
     compile_for(notice, 20.0)
-    assert stderr.getvalue() == WORDS
+    compile_for(notice, 0.1)
+    assert page.getvalue() == WORDS
 
 
-def test_a_short_one_a_strangers_and_a_hushed_one_are_not(monkeypatch) -> None:
-    stderr = attended(monkeypatch)
+def test_a_short_one_a_strangers_and_a_hushed_one_are_not(terminal, monkeypatch) -> None:
+    read, attend = terminal
+    attend()
     monkeypatch.setattr(compiling, "NOTICE_SECONDS", 5.0)
     compile_for(Notice(), 0.0)
     monkeypatch.setattr(compiling, "NOTICE_SECONDS", 0.02)
     compile_for(Notice(), 0.2, "somebody.else")
     monkeypatch.setitem(engines.NOTICES, "compiling", False)
     compile_for(Notice(), 0.2)
-    assert stderr.getvalue() == ""
+    assert read() == ""
 
 
-def test_a_pipe_is_told_nothing(monkeypatch) -> None:
-    attended(monkeypatch)
-    pipe = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", pipe)
+def test_a_program_sees_what_is_compiled_now(monkeypatch) -> None:
+    monkeypatch.setitem(engines.NOTICES, "compiling", False)
+    notice, own = Notice(), compilation()
+    notice.on_start(own)
+    notice.on_start(own)  # one that the first needs
+    assert len(engines.COMPILING) == 1
+    notice.on_end(own)
+    assert len(engines.COMPILING) == 1
+    notice.on_end(own)
+    assert engines.COMPILING == []
+
+
+def test_a_pipe_and_a_closed_stream_are_told_nothing(terminal, monkeypatch) -> None:
+    closed, pipe = io.StringIO(), io.StringIO()
+    closed.close()
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
-    compile_for(Notice(), 0.2)
-    monkeypatch.setattr(sys, "stderr", None)
-    compile_for(Notice(), 0.2)
+    for stream in (pipe, closed, None):
+        monkeypatch.setattr(sys, "stderr", stream)
+        compile_for(Notice(), 0.1)
     assert pipe.getvalue() == ""
 
 

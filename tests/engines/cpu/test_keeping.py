@@ -4,7 +4,7 @@ import importlib.util
 
 import pytest
 
-from pygeco.engines.cpu import keeping
+from pygeco.engines.cpu import sources
 
 
 @pytest.fixture
@@ -16,13 +16,13 @@ def folder(tmp_path, monkeypatch):
         '"""\nfrom pygeco.engines.cpu.inner import HALF\n"""\n'
         "@njit(cache=True)\ndef double(x):\n    return 2 * x\n"
     )
-    monkeypatch.setattr(keeping, "FOLDER", tmp_path)
+    monkeypatch.setattr(sources, "FOLDER", tmp_path)
     return tmp_path
 
 
 def compile_double(folder):
     """The function of the file as a new process would find it, and how it came to be."""
-    keeping.hash_sources.cache_clear()
+    sources.hash_sources.cache_clear()
     spec = importlib.util.spec_from_file_location("outer", folder / "outer.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -46,5 +46,5 @@ def test_files_that_are_not_imported_do_not_count(folder) -> None:
 
 def test_the_kernels_own_files() -> None:
     """A product's code is in four files and more."""
-    one, other = (keeping.FOLDER / f"{name}.py" for name in ("products", "listing_kernels"))
-    assert keeping.hash_sources(one) != keeping.hash_sources(other)
+    one, other = (sources.FOLDER / f"{name}.py" for name in ("products", "listing_kernels"))
+    assert sources.hash_sources(one) != sources.hash_sources(other)
