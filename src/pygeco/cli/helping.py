@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 from contextlib import suppress
-from importlib.metadata import version
 from pathlib import Path
 
 import pygeco
@@ -115,6 +114,8 @@ def is_kept(kind: str) -> bool:
     found = [path.read_bytes() for folder in find_folders() for path in folder.glob(pattern)]
     if not found:
         return False
+    from importlib.metadata import version  # takes as long to import as all of this
+
     from pygeco.engines.cpu.sources import hash_sources
 
     marks = version("numba").encode(), hash_sources(KERNELS / f"{file}.py")
