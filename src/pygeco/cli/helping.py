@@ -75,9 +75,12 @@ def compile_ahead(arguments: list[str]) -> None:
 
 def turn_to_clicks() -> None:
     """Compile for clicks instead, once the file has told that it holds these."""
-    if not HELPERS or getattr(HELPERS[0], "kind", "") == "clicks":
+    if not HELPERS:
         return
     before = HELPERS.pop()
+    if before is not None and before.kind == "clicks":
+        HELPERS.append(before)
+        return
     if before is not None:
         before.end()
     with suppress(OSError):
