@@ -61,7 +61,7 @@ import numba, numpy as np
 from pygeco.engines.cpu.column_kernels import turn
 X, scale = np.zeros((6, 2), np.float32), np.zeros(6, np.float32)
 for parts in (1, 2, 3, 6):
-    turn(X, X.copy(), scale, scale[:2], 6 // parts, scale, np.zeros((parts, 0)))
+    turn(X, X.copy(), scale, scale[:2], 6 // parts, scale, np.zeros((parts, 2)))
     assert numba.get_num_threads() == 5, (parts, numba.get_num_threads())
 """
     known = os.environ | {"NUMBA_NUM_THREADS": "5"}

@@ -48,15 +48,15 @@ def weigh(b, R, S, scale, rows, sums):
 
 @spread("sums")
 def turn(b, R, P, scale, ratios, rows, mean, sums):
-    """P = diag(scale) R + P diag(ratios); to `sums`, if it has columns, the rows of P by `mean`."""
+    """P = diag(scale) R + P diag(ratios), and to `sums` go its rows times `mean`."""
     columns = np.uint64(P.shape[1])
-    for k in range(sums.shape[1]):
+    for k in range(columns):
         sums[b, k] = 0.0
     for i in range(np.uint64(b * rows), np.uint64(min((b + 1) * rows, len(P)))):
         for k in range(columns):
-            P[i, k] = scale[i] * R[i, k] + ratios[k] * P[i, k]
-        for k in range(sums.shape[1]):
-            sums[b, k] += mean[i] * P[i, k]
+            p = scale[i] * R[i, k] + ratios[k] * P[i, k]
+            P[i, k] = p
+            sums[b, k] += mean[i] * p
 
 
 @spread("sums")

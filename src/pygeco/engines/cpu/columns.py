@@ -54,8 +54,8 @@ class CpuColumnSteps(ColumnSteps):
         return sums.sum(axis=0)
 
     def turn(self, R: Array, P: Array, scale: Array, ratios: Array) -> Array:
-        none = np.empty((count_parts(P), 0))
-        kernels.turn(R, P, scale, ratios.astype(np.float32), PART_ROWS, scale, none)
+        ignored = make_sums(P)
+        kernels.turn(R, P, scale, ratios.astype(np.float32), PART_ROWS, scale, ignored)
         return P
 
     def leave_span(self, Q: Array, x: Array) -> tuple[Array, Squares]:

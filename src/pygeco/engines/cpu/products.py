@@ -127,8 +127,8 @@ def matmat(
 ):  # fmt: skip
     """out = scale · diag(own) S X − pull shiftᵀ for the sparse S and a few columns. O(|E| k).
 
-    No numbers of `own` are ones, and none of `pull` zeros. It goes to `wide`, of float64, where it
-    has rows, and to `out`, of the dtype of the data, else: one function serves both.
+    No numbers of `own` are ones, and none of `pull` zeros; `shift` has all. It goes to `wide`, of
+    float64, where it has rows, and to `out`, of the dtype of the data, else: one function for both.
 
     Runs of cells are summed in the precision of X, and their sums in float64. The rows of X, of the
     dtype of the data, are flat and padded to `width` numbers each.
@@ -141,11 +141,11 @@ def matmat(
     total = take_memory(width, np.float64)
     whole = width // (4 * lanes) * (4 * lanes)
     rest = (width - whole) // lanes
-    columns = np.uint64(out.shape[1])
-    for k in range(sums.shape[1]):
+    columns, b = np.uint64(out.shape[1]), np.uint64(b)
+    for k in range(np.uint64(sums.shape[1])):
         sums[b, k] = 0.0
-    for i in range(blocks[b], blocks[b + 1]):
-        start, stop = pointers[i], pointers[i + 1]
+    for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + _ONE])):
+        start, stop = pointers[i], pointers[i + _ONE]
         for q in range(0, whole, 4 * lanes):
             sparse_dots_4(X, width, q, indices, data, start, stop, total)
         if rest == 3:
@@ -156,12 +156,8 @@ def matmat(
             sparse_dots_1(X, width, whole, indices, data, start, stop, total)
         factor = scale * own[i] if len(own) else scale
         pulled = np.float64(pull[i]) if len(pull) else 0.0
-        if len(shift):
-            for k in range(columns):
-                total[k] = factor * total[k] - pulled * shift[k]
-        else:
-            for k in range(columns):
-                total[k] = factor * total[k]
+        for k in range(columns):
+            total[k] = factor * total[k] - pulled * shift[k]
         if len(P):
             for k in range(columns):
                 total[k] += weight * P[i, k]

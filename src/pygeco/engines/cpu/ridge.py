@@ -35,12 +35,14 @@ def multiply(
 ) -> None:
     """Run `products.matmat`, whose arguments of no numbers have the types of the others."""
     none = np.zeros(0, data.dtype)
-    own, pull, shift, there = (
+    own, pull, there = (
         none if x is None else x.astype(data.dtype, copy=False)
-        for x in (scales.own, scales.pull, scales.shift, there)
+        for x in (scales.own, scales.pull, there)
     )
+    shift = np.zeros(width) if scales.shift is None else scales.shift
     products.matmat(
-        *cells[:2], np.asarray(data), cells.blocks, scale, flat, width, own, pull, shift, out, wide,
+        *cells[:2], np.asarray(data), cells.blocks, scale, flat, width, own, pull,
+        shift.astype(data.dtype, copy=False), out, wide,
         there, weight, np.zeros((0, width), data.dtype) if P is None else P, sums,
     )  # fmt: skip
 
