@@ -180,9 +180,8 @@ def drop_directions(now: Posterior, basis: Basis, *, keep: NDArray[np.bool_]) ->
     if keep.all():
         return now
     rows = _turn_side(now.rows, basis.row_turn[:, keep])
-    return update_priors(
-        replace(now, rows=rows, cols=_turn_side(now.cols, basis.col_turn[:, keep]))
-    )
+    cols = _turn_side(now.cols, basis.col_turn[:, keep])
+    return update_priors(replace(now, rows=rows, cols=cols))
 
 
 def _turn_side(side: Side, turn: Array) -> Side:

@@ -28,6 +28,7 @@ def doctor(warm: Warm = False, as_json: Json = False) -> None:
 
 
 def _found(voice: Voice) -> dict[str, Any]:
+    from pygeco.arrays.cores import count_cores
     from pygeco.diagnostics import machine as health
     from pygeco.engines.cpu.health import cache, threads
 
@@ -38,12 +39,12 @@ def _found(voice: Voice) -> dict[str, Any]:
     kept, versions, devices = cache(), health.versions(), health.gpu()
     return {
         "versions": versions,
-        "cores": health.cores(),
+        "cores": count_cores(),
         "threads": {"kernels": used, "layer": layer, "blas": health.blas()},
         "gpu": devices._asdict(),
         "cache": kept._asdict(),
         "speeds": {name: round(value, 2) for name, value in speeds._asdict().items()},
-        "advice": health.advice(versions, used, health.cores(), kept, devices, load),
+        "advice": health.advice(versions, used, count_cores(), kept, devices, load),
     }
 
 

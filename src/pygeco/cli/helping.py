@@ -77,12 +77,12 @@ def turn_to_clicks() -> None:
     """Compile for clicks instead, once the file has told that it holds these."""
     if not HELPERS:
         return
-    before = HELPERS.pop()
-    if before is not None and before.kind == "clicks":
-        HELPERS.append(before)
-        return
+    before = HELPERS[0]
     if before is not None:
+        if before.kind == "clicks":
+            return
         before.end()
+    HELPERS.clear()
     with suppress(OSError):
         HELPERS.append(None if is_kept("clicks") else Helper("clicks"))
 
@@ -91,9 +91,9 @@ def count_cores() -> int:
     """The cores that this process may use, and no more than numba is to use."""
     if os.environ.get("NUMBA_NUM_THREADS") == "1":
         return 1
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    from pygeco.arrays import cores
+
+    return cores.count_cores()
 
 
 def find_folders() -> list[Path]:

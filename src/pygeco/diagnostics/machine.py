@@ -55,13 +55,6 @@ def versions() -> dict[str, str | None]:
     return {"python": platform.python_version()} | {name: _version(name) for name in named}
 
 
-def cores() -> int:
-    """The cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def load() -> float:
     """How many processes wanted a core in the last minute, on average; 0 where nobody counts."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0

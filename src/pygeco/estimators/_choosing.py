@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from pygeco.arrays.kinds import host, moved
+from pygeco.arrays.kinds import moved
 from pygeco.arrays.low_rank import Array
 from pygeco.clicks.judging import Judge, hold_out_clicks, score_rows
 from pygeco.clicks.lines import ClickLines
@@ -77,11 +77,12 @@ def _learn_from(
     if split is None:
         return None
     threshold = float(values.mean())
-    held = _find_values(split.judge, values, seen.pointers, seen.indices)
+    at = _find_places(split.judge, seen)
+    held = values[at]
     search = Search(split, CHOICE_SEED)
     rank = min(SETTINGS.rank or 1, max(1, min(cells.shape) // 4))
     found = search.choose_spectral(replace(SETTINGS, rank=rank))
-    rest = _fit_rest(estimator, split.judge, held, values)
+    rest = _fit_rest(estimator, split.judge, np.delete(values, at))
     power, deviation = _choose_power(split.judge, found, rest, held, threshold)
     spectrum = find_spectrum(
         cells, rank, SETTINGS.row_power or 0, SETTINGS.column_power or 0,
@@ -101,23 +102,16 @@ def _learn_from(
     )
 
 
-def _find_values(judge: Judge, values: Array, pointers: Positions, indices: Positions) -> Array:
-    """The values of the held-out cells, in their order."""
-    n = np.int64(judge.shape[1] + 1)
-    rows = np.repeat(np.arange(len(pointers) - 1), np.diff(pointers))
-    at = np.searchsorted(rows * n + indices, judge.held.rows() * n + judge.held.indices)
-    return values[at]
+def _find_places(judge: Judge, seen: Seen) -> Positions:
+    """Where the held-out cells are among all, in their order."""
+    every, held = (
+        cells.rows() * np.int64(judge.shape[1] + 1) + cells.indices for cells in (seen, judge.held)
+    )
+    return np.searchsorted(every, held)
 
 
-def _fit_rest(
-    estimator: _CompletionState, judge: Judge, held: Array, values: Array
-) -> CompletionModel:
+def _fit_rest(estimator: _CompletionState, judge: Judge, values: Array) -> CompletionModel:
     """The model of the cells that were not held out, without the pattern: values alone."""
-    seen, model = judge.seen, estimator.model_
-    known = np.ones(len(values), bool)
-    n = np.int64(judge.shape[1] + 1)
-    every = host(model.seen.rows()) * n + host(model.seen.indices)
-    known[np.searchsorted(every, judge.held.rows() * n + judge.held.indices)] = False
     settings: dict[str, Any] = {
         "pattern": False,
         "posterior": 0,
@@ -127,7 +121,7 @@ def _fit_rest(
     settings |= {"engine": "cpu", "verbose": 0, "random_state": CHOICE_SEED}
     settings |= {"missing_values": None, "duplicates": "error"}
     other = clone(estimator).set_params(**settings)
-    given = seen.rows(), seen.indices, values[known], judge.shape
+    given = judge.seen.rows(), judge.seen.indices, values, judge.shape
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return other.fit(given).model_

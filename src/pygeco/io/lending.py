@@ -34,8 +34,9 @@ def lend_file(file: BinaryIO | RawIOBase) -> Any:
 def wait_for_readers(seconds: float = MAX_WAIT) -> bool:
     """Wait until all is back, so many seconds at most, and say whether it is."""
     until = time.monotonic() + seconds
-    while _HELD:
+    if _HELD:
         gc.collect()
+    while _HELD:
         if time.monotonic() > until:
             return False
         time.sleep(PAUSE)

@@ -88,7 +88,7 @@ def compile_next(shares: Shares) -> bool:
     with suppress(Exception):
         compiled = getattr(import_module(f"pygeco.engines.cpu.{module}"), function).compiled
         for kinds in map(read_kinds, kernels[name]):
-            if kinds not in compiled.overloads and not read_kept(compiled, kinds):
+            if not read_kept(compiled, kinds):
                 compiled.compile(kinds)
     shares.finish(name)
     return True

@@ -8,6 +8,7 @@ import shutil
 import sys
 import threading
 import time
+from abc import abstractmethod
 from contextlib import suppress
 from itertools import cycle
 from typing import Any
@@ -49,11 +50,13 @@ class Outermost(event.Listener):
         if self.depth == 0:
             self.end()
 
+    @abstractmethod
     def begin(self) -> None:
-        raise NotImplementedError
+        """One has begun."""
 
+    @abstractmethod
     def end(self) -> None:
-        raise NotImplementedError
+        """It has ended."""
 
 
 class Notice(Outermost):

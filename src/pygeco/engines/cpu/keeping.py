@@ -38,10 +38,12 @@ def _stamp(compiled: Any) -> Any:
 
 
 def read_kept(compiled: Any, kinds: tuple[Any, ...]) -> bool:
-    """Whether the function for these types is on the disk; it is then ready to be called.
+    """Whether the function for these types is here or on the disk; it is then ready to be called.
 
     numba's own way loads all that it can compile with before it reads anything.
     """
+    if kinds in compiled.overloads:
+        return True
     # These names are numba's own, as above.
     read, context = getattr(compiled._cache, "_load_overload", None), compiled.targetctx
     if read is None or not hasattr(compiled, "_cache_hits"):

@@ -46,7 +46,7 @@ def find_runner() -> int:
 
 def find_address(compiled: Any, kinds: tuple[Any, ...]) -> int:
     """Where the machine code for these types lies; it is compiled, or read, where it is not yet."""
-    if kinds not in compiled.overloads and not read_kept(compiled, kinds):
+    if not read_kept(compiled, kinds):
         _compile(compiled, kinds)
     found = compiled.overloads[kinds]
     return found.library.get_pointer_to_function(found.fndesc.llvm_func_name)
@@ -65,7 +65,7 @@ def _compile(compiled: Any, kinds: tuple[Any, ...]) -> None:
     try:
         if not is_ours:
             shares.wait(name, lambda: compile_next(shares))
-        if is_ours or not (kinds in compiled.overloads or read_kept(compiled, kinds)):
+        if is_ours or not read_kept(compiled, kinds):
             compiled.compile(kinds)
     finally:
         if is_ours:

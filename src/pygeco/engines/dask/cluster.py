@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import logging
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import dask
 from distributed import Client, LocalCluster
 
+from pygeco.arrays.cores import count_cores
 from pygeco.engines.cpu.engine import CpuCells
 from pygeco.engines.dask.adapter import send_at_once
 from pygeco.engines.dask.passes import Dask
@@ -69,10 +69,9 @@ def start_local_cluster(workers: int | None = None) -> LocalCluster:
     """Processes with a thread each, one a core by default; what goes wrong in one is told
     here, so it keeps no log.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     quiet = {"silence_logs": logging.CRITICAL, "dashboard_address": ":0"}
     with dask.config.set(WORKER_MEMORY):
-        return LocalCluster(n_workers=workers or cores, threads_per_worker=1, **quiet)
+        return LocalCluster(n_workers=workers or count_cores(), threads_per_worker=1, **quiet)
 
 
 @contextmanager
