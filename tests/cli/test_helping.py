@@ -15,7 +15,7 @@ from pygeco.cli import helping
 from pygeco.cli.displays import WORDS
 from pygeco.engines.cpu.ahead import RATINGS
 
-FIT = ["fit", "ratings.csv", "-o", "m"]
+FIT = ["fit", "ratings.csv", "-o", "m", "--holdout", "0.1"]
 # `geco`, which writes what it has compiled itself, and all types of kernels that it has asked for.
 RECORD = """
 import atexit, json, sys
@@ -49,9 +49,13 @@ main()
 
 
 def write_ratings(file, users=12_000, items=60, count=60_000) -> None:
-    """Many users and few items; who likes an item rates it: all kernels of the table are needed."""
+    """Many users and few items, some popular; who likes an item rates it: all kernels of the table
+    are needed.
+    """
     rng = np.random.default_rng(0)
-    rows, cols = rng.integers(0, users, count), rng.integers(0, items, count)
+    popular = 1 / np.arange(1, items + 1)
+    rows = rng.integers(0, users, count)
+    cols = rng.choice(items, count, p=popular / popular.sum())
     z = np.sum(rng.normal(size=(users, 2))[rows] * rng.normal(size=(items, 2))[cols], axis=1)
     seen = rng.random(count) < 1 / (1 + np.exp(-2 * z))
     _, at = np.unique((rows * items + cols)[seen], return_index=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import sys
 from pathlib import Path
@@ -24,6 +25,7 @@ def main() -> None:
 
 
 def _run() -> None:
+    atexit.register(gc.freeze)  # last of all: what a process leaves need not be taken apart
     prepare_streams()
     compile_ahead(sys.argv[1:])
     gc.set_threshold(NEW_OBJECTS)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import host, on
+from pygeco.arrays.kinds import host, moved, on, parts
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.diagnostics import metrics
@@ -15,10 +15,12 @@ from pygeco.diagnostics.cells import Cells, count_by_column
 from pygeco.diagnostics.completion import Completion
 from pygeco.diagnostics.judging import Judged, to_data_scale
 from pygeco.diagnostics.metrics import Ranked
+from pygeco.models.seen import Seen, hide_cells
 
 DAMPING_CELLS = 5.0  # cells of the overall mean that each row's and column's own is given
 MAX_JUDGED_ROWS = 4000  # whose lists are judged: more say the same
 LIST_LENGTH = 10  # columns of a list
+CELLS_AT_ONCE = 1 << 22  # of rows whose popular columns are listed: 20 MB
 
 
 class Rule(NamedTuple):
@@ -215,15 +217,19 @@ def judge_lists(model: Completion, judged: Judged, k: int = LIST_LENGTH) -> List
 
 
 def list_popular(model: Completion, rows: NDArray[Any], k: int) -> NDArray[np.int64]:
-    """The k columns with the most cells that each row does not know."""
+    """The k columns with the most cells that each row does not know; −1 where there are fewer."""
     order = np.argsort(-count_by_column(model), kind="stable")
-    pointers, cols = host(model.seen_.pointers), host(model.seen_.indices)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    seen = moved(model.seen_, np.zeros(0))
+    known = Seen(seen.pointers, place[seen.indices], seen.values)
     lists = np.full((len(rows), min(k, len(order))), -1, np.int64)
-    for t, row in enumerate(rows):
-        own = cols[pointers[row] : pointers[row + 1]]
-        first = order[: k + len(own)]
-        left = first[~np.isin(first, own)][:k]
-        lists[t, : len(left)] = left
+    for part in parts(len(rows), max(1, CELLS_AT_ONCE // max(len(order), 1))):
+        free = np.ones((len(rows[part]), len(order)), bool)
+        hide_cells(free, rows[part], known, False)
+        counts = np.cumsum(free, axis=1, dtype=np.int32)
+        t, at = np.nonzero(free & (counts <= k))
+        lists[part][t, counts[t, at] - 1] = order[at]
     return lists
 
 

@@ -58,31 +58,29 @@ def learn_lists(estimator: _CompletionState, *, required: bool = False) -> ListW
             raise ValueError("by: lists by choice need the model on one machine; call to('cpu').")
         return None
     seen = moved(model.seen, np.zeros(0))
-    values = np.asarray(seen.values, dtype=float)
-    if (len(values) < MIN_CELLS or not model.loss.regression) and not required:
+    count = len(seen.values)
+    if (count < MIN_CELLS or not model.loss.regression) and not required:
         return None
     cells = Entries(
-        seen.rows(), seen.indices, np.ones(len(values), np.float32), model.shape, engine="cpu"
+        _find_rows(seen), seen.indices, np.ones(count, np.float32), model.shape, engine="cpu"
     )
     with session(cells):
-        found = _learn_from(estimator, cells, seen, values)
+        found = _learn_from(estimator, cells, seen)
     return None if found is None else moved(found, model.factors.V)
 
 
-def _learn_from(
-    estimator: _CompletionState, cells: Entries, seen: Seen, values: Array
-) -> ListWeights | None:
+def _learn_from(estimator: _CompletionState, cells: Entries, seen: Seen) -> ListWeights | None:
     """What was learned on this machine; None where no row has cells enough to hold some out."""
     split = hold_out_clicks(cells, CHOICE_SEED)
     if split is None:
         return None
-    threshold = float(values.mean())
+    threshold = float(seen.values.mean(dtype=float))
     at = _find_places(split.judge, seen)
-    held = values[at]
+    held = seen.values[at].astype(float)
     search = Search(split, CHOICE_SEED)
     rank = min(SETTINGS.rank or 1, max(1, min(cells.shape) // 4))
     found = search.choose_spectral(replace(SETTINGS, rank=rank))
-    rest = _fit_rest(estimator, split.judge, np.delete(values, at))
+    rest = _fit_rest(estimator, split.judge, np.delete(seen.values, at))
     power, deviation = _choose_power(split.judge, found, rest, held, threshold)
     spectrum = find_spectrum(
         cells, rank, SETTINGS.row_power or 0, SETTINGS.column_power or 0,
@@ -100,6 +98,11 @@ def _learn_from(
         threshold,
         deviation,
     )
+
+
+def _find_rows(cells: Seen) -> Positions:
+    """The row of each cell, as short as columns are: kernels for these are there already."""
+    return cells.rows().astype(np.int32)
 
 
 def _find_places(judge: Judge, seen: Seen) -> Positions:
@@ -121,7 +124,7 @@ def _fit_rest(estimator: _CompletionState, judge: Judge, values: Array) -> Compl
     settings |= {"engine": "cpu", "verbose": 0, "random_state": CHOICE_SEED}
     settings |= {"missing_values": None, "duplicates": "error"}
     other = clone(estimator).set_params(**settings)
-    given = judge.seen.rows(), judge.seen.indices, values, judge.shape
+    given = _find_rows(judge.seen), judge.seen.indices, values, judge.shape
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return other.fit(given).model_
@@ -143,7 +146,7 @@ def _choose_power(
 
     def tables(rows: Positions) -> Iterator[Array]:
         scores, values = score_rows(found.left, rows, found.right), rest.predict_lines(rows)
-        root = np.sqrt(weights.like(values.astype(scores.dtype)))
+        root = np.sqrt(weights.like(values.astype(scores.dtype, copy=False)))
         root[scores <= 0] = 1
         for more in np.diff(HALVES, prepend=0):  # in place: a power itself takes far longer
             for _ in range(more):

@@ -118,7 +118,9 @@ class CompletionModel(FittedModel):
         """All values of some rows, (k, n), in which variances do not count."""
         biases = self.biases
         z = self.left[rows] @ self.factors.V.T
-        return self.respond(z + (biases.mean + biases.row[rows][:, None] + biases.col))
+        z += (biases.mean + biases.row[rows]).astype(z.dtype)[:, None]
+        z += biases.col.astype(z.dtype)
+        return self.respond(z)
 
     @cached_property
     def list_scores(self) -> ListScores:

@@ -28,29 +28,16 @@ RATINGS = {
         "f4:2 f4:1 f4:2 f4:1 f8:1",
     ),
     "products.count_majors": ("i4:1 i8:1 i8:2",),
-    "products.put_triplets": (
-        "i4:1 i4:1 f4:1 i8:1 i8:2 i4:1 f4:1",
-        "i4:1 i8:1 f4:1 i8:1 i8:2 i4:1 f4:1",
-        "i4:1 i8:1 f8:1 i8:1 i8:2 i4:1 f8:1",
-    ),
-    "products.put_transposed": (
-        "i8:1 i4:1 f4:1 i8:1 i8:2 i4:1 f4:1",
-        "i8:1 i4:1 f8:1 i8:1 i8:2 i4:1 f8:1",
-    ),
+    "products.put_triplets": ("i4:1 i4:1 f4:1 i8:1 i8:2 i4:1 f4:1",),
+    "products.put_transposed": ("i8:1 i4:1 f4:1 i8:1 i8:2 i4:1 f4:1",),
     "column_kernels.pad": ("f4:2 f4:1 i8 i8 f4:2",),
     "products.matmat": (
         "i8:1 i4:1 f4:1 i8:1 f8 f4:1 i8 f4:1 f4:1 f4:1 f4:2 f8:2 f4:1 f8 f4:2 f8:2",
     ),
     "products.fresh_products": ("i8:1 i4:1 f4:1 f4:1 i8:1 f8:2 f8:2 f8 f8:2 f8:2 f8:2",),
     "column_kernels.moments": ("f4:2 f4:1 f4:2 f4:1 ?:1 f4:2 f8:1 i8 f8:2",),
-    "products.residuals": (
-        "i8:1 i4:1 f4:1 f4:1 i8:1 f8:2 f8:2 f4:1 f8:2",
-        "i8:1 i4:1 f8:1 f8:1 i8:1 f8:2 f8:2 f8:1 f8:2",
-    ),
-    "products.matvec": (
-        "i8:1 i4:1 f4:1 i8:1 f8 f4:1 f8:1",
-        "i8:1 i4:1 f8:1 i8:1 f8 f8:1 f8:1",
-    ),
+    "products.residuals": ("i8:1 i4:1 f4:1 f4:1 i8:1 f8:2 f8:2 f4:1 f8:2",),
+    "products.matvec": ("i8:1 i4:1 f4:1 i8:1 f8 f4:1 f8:1",),
     "products.scatter": ("i8:1 i4:1 f4:1 i8:1 f4:1 f8:2",),
     "products.add_runs": ("f8:2 f8 i8 i8 f8:1",),
     "tall_kernels.multiply_blocks": ("i8 u1:1 u1:1 i4:1 i8:1 i8:1 i8 i8 i8 i8",),
@@ -58,7 +45,10 @@ RATINGS = {
     "column_kernels.turn": ("f4:2 f4:2 f4:1 f4:1 i8 f4:1 f8:2",),
     "column_kernels.descend": ("f4:2 f4:2 f4:2 f4:2 f4:1 f4:1 i8 f8:2",),
     "column_kernels.subtract_span": ("f8:2 f8:1 f8:1 i8 f8:1 f8:2",),
-    "ranking.top_k": ("f4:2 i8:2 f4:2", "f8:2 i8:2 f8:2"),
+    "ranking.top_k": ("f4:2 i8:2 f4:2",),
+    "largest_kernels.sum_lines": ("i8:1 f4:2 i8:1 i8:1 i4:1 f4:2",),
+    "largest_kernels.hide_lines": ("i8:1 f4:2 i8:1 i8:1 i4:1",),
+    "largest_kernels.pick_largest": ("i8:1 f4:2 i8:2 f4:2",),
 }
 # The same for a fit of clicks.
 CLICKS = {
@@ -66,12 +56,12 @@ CLICKS = {
         "i8:1 i4:1 f4:1 f4:1 i8:1 i8:1 f4:1 i8 i8 f4:1 f4:1 f4:1 f4 i8 i8:1 f4:2 f8:1",
     ),
     "products.count_majors": RATINGS["products.count_majors"],
-    "products.put_triplets": RATINGS["products.put_triplets"][:2],
-    "products.put_transposed": RATINGS["products.put_transposed"][:1],
+    "products.put_triplets": RATINGS["products.put_triplets"],
+    "products.put_transposed": RATINGS["products.put_transposed"],
     "column_kernels.pad": RATINGS["column_kernels.pad"],
     "products.matmat": RATINGS["products.matmat"],
     "tall_kernels.multiply_blocks": RATINGS["tall_kernels.multiply_blocks"],
-    "ranking.top_k": RATINGS["ranking.top_k"][:1],
+    "ranking.top_k": RATINGS["ranking.top_k"],
     "piece_kernels.move_pieces": ("i8:2 i8 i8 i8",),
 }
 KERNELS = {"ratings": RATINGS, "clicks": CLICKS}

@@ -1,4 +1,4 @@
-"""The largest numbers of lines, and sums of lines (numba, one thread, no GIL)."""
+"""The largest numbers of lines, and sums of lines (numba); a part is a block of lines."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import numpy as np
 
 from pygeco.engines.cpu.keeping import njit
 from pygeco.engines.cpu.memory import give_back, take_memory
+from pygeco.engines.cpu.parallel import spread
 
 GROUPS = 4  # for each of the numbers wanted
 HALVINGS = 24  # of the range in which a floor is looked for
 MOST = np.finfo(np.float32).max
-_FAST = {"reassoc", "contract", "nsz"}
 
 
-@njit(cache=True, nogil=True, fastmath=_FAST)
-def sum_lines(table, rows, pointers, indices, out):
+@spread("blocks", ends=1)
+def sum_lines(b, blocks, table, rows, pointers, indices, out):
     """The lines of each row's cells, summed four at a time."""
     width = table.shape[1]
-    for t in range(len(rows)):
+    for t in range(blocks[b], blocks[b + 1]):
         first, last = pointers[rows[t]], pointers[rows[t] + 1]
         whole = last - (last - first) % 4
         for e in range(first, whole, 4):
@@ -30,16 +30,16 @@ def sum_lines(table, rows, pointers, indices, out):
                 out[t, r] += table[a, r]
 
 
-@njit(cache=True, nogil=True)
-def hide_lines(table, rows, pointers, indices):
+@spread("blocks", ends=1)
+def hide_lines(b, blocks, table, rows, pointers, indices):
     """−∞ in line t at the columns of the cells of rows[t]."""
-    for t in range(len(rows)):
+    for t in range(blocks[b], blocks[b + 1]):
         for e in range(pointers[rows[t]], pointers[rows[t] + 1]):
             table[t, indices[e]] = -np.inf
 
 
-@njit(cache=True, nogil=True)
-def pick_largest(table, columns, found):
+@spread("blocks", ends=1)
+def pick_largest(b, blocks, table, columns, found):
     """The largest of each line in the order of their columns; of equals the first are taken.
 
     What k of the maxima of groups reach, k of all numbers do: with four groups for each of the k, a
@@ -49,7 +49,7 @@ def pick_largest(table, columns, found):
     groups = min(width, GROUPS * k)
     maxima, spare = take_memory(groups, table.dtype), take_memory(width + 1, table.dtype)
     places, numbers = take_memory(width + 1, np.int64), take_memory(width + 1, table.dtype)
-    for t in range(len(table)):
+    for t in range(blocks[b], blocks[b + 1]):
         for g in range(groups):
             maxima[g] = -np.inf
         for start in range(0, width, groups):

@@ -59,16 +59,23 @@ class Kernel:
         self.launchers: dict[bytes, Callable[..., None]] = {}
 
     def __call__(self, *arrays: Any) -> None:
+        threads = numba.get_num_threads()
+        if Kernel.safe or threads < 2:
+            self.run(arrays, threads)
+            return
+        with _LOCK.lock:
+            self.run(arrays, threads)
+            Kernel.safe = numba.threading_layer() != "workqueue"
+
+    def run_here(self, *arrays: Any) -> None:
+        """On the calling thread, which others run beside."""
+        self.run(arrays, 1)
+
+    def run(self, arrays: tuple[Any, ...], threads: int) -> None:
         lent = tuple([lend(array) for array in arrays])
         parts = lent[self.place]
         count = parts if isinstance(parts, int) else len(parts) - self.ends
-        launch = self.find_launcher(lent)
-        if Kernel.safe:
-            launch(lent, count, numba.get_num_threads())
-            return
-        with _LOCK.lock:
-            launch(lent, count, numba.get_num_threads())
-            Kernel.safe = numba.threading_layer() != "workqueue"
+        self.find_launcher(lent)(lent, count, threads)
 
     def find_launcher(self, arguments: tuple[Any, ...]) -> Callable[..., None]:
         """What runs the function for arguments of these types."""

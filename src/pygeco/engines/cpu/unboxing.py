@@ -142,7 +142,7 @@ def _write_launch(context: Any, module: Any, kinds: tuple[Any, ...]) -> None:
 def _run_on_threads(
     builder: Any, runner: Any, work: Any, data: Any, count: Any, threads: Any
 ) -> None:
-    """Have each of numba's threads work, without Python's lock.
+    """Have each of numba's threads work, without Python's lock; this one where it is to be alone.
 
     `runner` is the `parallel_for` of numba's layer of threads, whose arguments are a function,
     arrays, sizes, steps, data, and how many of inner dimensions, arrays and threads there are.
@@ -154,9 +154,14 @@ def _run_on_threads(
     kind = ir.FunctionType(ir.VoidType(), [_PLACE] * 5 + [_I64] * 3)
     run = builder.inttoptr(runner, kind.as_pointer())
     lock = _call_c(builder, "PyEval_SaveThread", _PLACE)
-    job = builder.bitcast(work, _PLACE)
-    # numba takes the last number for the thread's own: with `few`, later calls would have no more.
-    builder.call(run, [job, sizes, sizes, sizes, data, _I64(0), _I64(0), threads])
+    job, none = builder.bitcast(work, _PLACE), ir.Constant(_PLACE, None)
+    with builder.if_else(builder.icmp_signed("<", threads, _I64(2))) as (then, otherwise):
+        with then:
+            builder.call(work, [none, none, none, data])
+        with otherwise:
+            # numba takes the last number for the thread's own: with `few`, later calls would have
+            # no more.
+            builder.call(run, [job, sizes, sizes, sizes, data, _I64(0), _I64(0), threads])
     _call_c(builder, "PyEval_RestoreThread", ir.VoidType(), lock)
 
 
