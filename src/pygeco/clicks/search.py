@@ -20,6 +20,7 @@ from pygeco.clicks.spectral import (
     line_powers,
     make_factors,
     measure_spread,
+    project_rows,
 )
 from pygeco.clicks.squares import fit_squares
 from pygeco.clicks.steps import (
@@ -147,16 +148,17 @@ class Search:
         )
         powers = near_popularities(asked, given, is_first=start is None)
         best, best_ndcg = asked, -1.0
+        rows = project_rows(fit, spectrum, asked)
         for ridge in near_ridges(asked, given, is_first=start is None):
             now = replace(best, ridge=ridge, popularity=0.0)
-            factors = make_factors(fit, spectrum, now)
+            factors = make_factors(fit, spectrum, now, rows)
             scores = self.compare_popularities(factors.left, factors.right, powers)
             at = pick_popularity(powers, scores)
             if scores[at] > best_ndcg:
                 best, best_ndcg = replace(now, popularity=powers[at]), scores[at]
                 powers = powers[at : at + 1]
         self.note("spectral", best, best_ndcg)
-        factors = make_factors(fit, spectrum, best)
+        factors = make_factors(fit, spectrum, best, rows)
         found = Found(best, best_ndcg, factors.left, factors.right, spectrum.vectors)
         return found, spectrum
 
@@ -165,9 +167,10 @@ class Search:
     ) -> tuple[Found[SpectralSettings], Spectrum]:
         """Ridges next to the best, now that powers and rank are chosen."""
         fit, best = self.split.fit, found
+        rows = project_rows(fit, spectrum, found.settings)
         for factor in (1 / RIDGE_STEP, RIDGE_STEP):
             now = replace(found.settings, ridge=(found.settings.ridge or 1.0) * factor)
-            factors = make_factors(fit, spectrum, now)
+            factors = make_factors(fit, spectrum, now, rows)
             (ndcg,) = self.compare_popularities(factors.left, factors.right, (0.0,))
             self.note("spectral", now, ndcg)
             if ndcg > best.ndcg * (1 + MIN_GAIN):

@@ -77,22 +77,38 @@ def find_spectrum(
     return Spectrum(Q, np.sqrt(squares))
 
 
+def project_rows(entries: Entries, spectrum: Spectrum, settings: SpectralSettings) -> Array:
+    """R D_c^−b V, the rows before any ridge, which comes to the columns of it."""
+    encoder = _weigh_columns(entries, spectrum, settings)
+    return _products(entries, False, encoder, LineScales(None, None))
+
+
 def make_factors(
-    entries: Entries, spectrum: Spectrum, settings: SpectralSettings
+    entries: Entries,
+    spectrum: Spectrum,
+    settings: SpectralSettings,
+    projected: Array | None = None,
 ) -> SpectralFactors:
-    """The model of these settings, from the spectrum of their powers."""
-    assert settings.column_power is not None
+    """The model of these settings, from the spectrum of their powers; `projected` rows, if known,
+    are those of this spectrum and any ridge.
+    """
     assert settings.popularity is not None
     assert settings.ridge is not None
-    k = min(settings.rank or len(spectrum.values), len(spectrum.values))
-    V = spectrum.vectors[:, :k]
-    shrink = shrink_values(spectrum.values, settings.ridge)[:k]
-    _, across = line_powers(entries, 0.0, -settings.column_power)
+    encoder = _weigh_columns(entries, spectrum, settings)
+    V = spectrum.vectors[:, : encoder.shape[1]]
+    shrink = on(shrink_values(spectrum.values, settings.ridge)[: V.shape[1]], V, V.dtype)
     _, popular = line_powers(entries, 0.0, settings.popularity)
-    encoder = on(across[:, None], V, V.dtype) * (V * on(shrink, V, V.dtype))
     right = on(popular[:, None], V, V.dtype) * V
-    left = _products(entries, False, encoder, LineScales(None, None))
-    return SpectralFactors(left, right, encoder)
+    rows = project_rows(entries, spectrum, settings) if projected is None else projected
+    return SpectralFactors(rows * shrink, right, encoder * shrink)
+
+
+def _weigh_columns(entries: Entries, spectrum: Spectrum, settings: SpectralSettings) -> Array:
+    """D_c^−b V, of as many columns as the settings have."""
+    assert settings.column_power is not None
+    V = spectrum.vectors[:, : settings.rank or len(spectrum.values)]
+    _, across = line_powers(entries, 0.0, -settings.column_power)
+    return on(across[:, None], V, V.dtype) * V
 
 
 def shrink_values(values: Array, ridge: float) -> Array:
