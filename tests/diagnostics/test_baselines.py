@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from pygeco import MatrixCompletion, diagnostics, evaluate
+from pygeco.diagnostics import baselines
 from report_cases import by_evidence, by_labels, by_path, ratings
 
 KINDS = ("user", "item", "rating")
@@ -51,7 +52,29 @@ def test_groups_by_activity_are_a_partition(model, side) -> None:
     assert np.sqrt(total / len(judged.observed)) == pytest.approx(judged.rmse)
 
 
-def test_lists_are_judged_as_by_evaluate() -> None:
+@pytest.mark.parametrize("rows_at_once", [1, 3, 64])
+def test_popular_columns_are_those_that_a_row_does_not_know(rows_at_once, monkeypatch) -> None:
+    """Rows that know nothing but one column, all columns, and numbers in between."""
+    monkeypatch.setattr(baselines, "ROWS_AT_ONCE", rows_at_once)
+    rng = np.random.default_rng(0)
+    known = rng.random((40, 12)) < rng.random((40, 1))
+    known[np.arange(40), rng.integers(0, 12, 40)] = True
+    known[7] = True
+    rows, cols = np.nonzero(known)
+    values = rng.integers(1, 6, len(rows)).astype(float)
+    model = MatrixCompletion(1, random_state=0).fit((rows, cols, values, known.shape))
+    order = np.argsort(-known.sum(axis=0), kind="stable")
+    asked = np.array([7, 0, 39, 12, 13, 14, 7])
+    for k in (1, 5, 12, 20):
+        found = baselines.list_popular(model, asked, k)
+        for row, line in zip(asked, found, strict=True):
+            wanted = order[~known[row, order]][:k]
+            assert list(line) == [*wanted, *[-1] * (min(k, 12) - len(wanted))]
+
+
+@pytest.mark.parametrize("rows_at_once", [3, 64])
+def test_lists_are_judged_as_by_evaluate(rows_at_once, monkeypatch) -> None:
+    monkeypatch.setattr(baselines, "ROWS_AT_ONCE", rows_at_once)
     tables = [
         pd.DataFrame({"user": part[0], "item": part[1], "rating": part[2]}) for part in ratings()
     ]

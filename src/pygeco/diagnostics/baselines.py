@@ -20,7 +20,7 @@ from pygeco.models.seen import Seen, hide_cells
 DAMPING_CELLS = 5.0  # cells of the overall mean that each row's and column's own is given
 MAX_JUDGED_ROWS = 4000  # whose lists are judged: more say the same
 LIST_LENGTH = 10  # columns of a list
-CELLS_AT_ONCE = 1 << 22  # of rows whose popular columns are listed: 20 MB
+ROWS_AT_ONCE = 64  # whose popular columns are listed
 
 
 class Rule(NamedTuple):
@@ -224,12 +224,17 @@ def list_popular(model: Completion, rows: NDArray[Any], k: int) -> NDArray[np.in
     seen = moved(model.seen_, np.zeros(0))
     known = Seen(seen.pointers, place[seen.indices], seen.values)
     lists = np.full((len(rows), min(k, len(order))), -1, np.int64)
-    for part in parts(len(rows), max(1, CELLS_AT_ONCE // max(len(order), 1))):
-        free = np.ones((len(rows[part]), len(order)), bool)
-        hide_cells(free, rows[part], known, False)
-        counts = np.cumsum(free, axis=1, dtype=np.int32)
-        t, at = np.nonzero(free & (counts <= k))
-        lists[part][t, counts[t, at] - 1] = order[at]
+    # Rows that know as many are listed together: of those that know c, k + c columns are enough.
+    counts = np.diff(seen.pointers)[rows]
+    by_count = np.argsort(counts, kind="stable")
+    for part in parts(len(rows), ROWS_AT_ONCE):
+        lines = by_count[part]
+        width = min(len(order), k + int(counts[lines].max()))
+        free = np.ones((len(lines), len(order)), bool)
+        hide_cells(free, rows[lines], known, False)
+        listed = np.cumsum(free[:, :width], axis=1, dtype=np.int32)
+        t, at = np.nonzero(free[:, :width] & (listed <= k))
+        lists[lines[t], listed[t, at] - 1] = order[at]
     return lists
 
 

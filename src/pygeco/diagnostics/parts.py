@@ -98,9 +98,10 @@ def find_components(
     enough = count_by_column(model) >= support
     allowed = np.flatnonzero(enough)
     found = []
+    squares = (np.ascontiguousarray(side.T) ** 2 for side in (A.U, A.V))
     effects = [
-        float(A.s[k]) * float(np.sqrt(np.mean((A.U[cells.rows, k] * A.V[cells.cols, k]) ** 2)))
-        for k in range(A.rank)
+        float(s) * float(np.sqrt(np.mean(u.take(cells.rows) * v.take(cells.cols))))
+        for s, u, v in zip(A.s, *squares, strict=True)
     ]
     for k in sorted(range(A.rank), key=lambda k: -effects[k])[:count]:
         u, v = A.U[:, k].astype(float), A.V[:, k].astype(float)
