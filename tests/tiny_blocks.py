@@ -18,7 +18,7 @@ SIZES = {
         "PART_ROWS": 3, "PART_COLUMNS": 5, "PART_NORMALS": 6, "MAX_MOMENT_PARTS": 3, "MIN_SPAN": 1,
     },
     "engines.cpu.engine": {"SUMS_AT_ONCE": 3},
-    "engines.cpu.largest": {"CELLS_AT_ONCE": 64, "MIN_ROWS": 1},
+    "engines.cpu.largest": {"CELLS_AT_ONCE": 64, "MIN_ROWS": 1, "LINES": 1},
     "engines.cpu.listing": {"ROWS_AT_ONCE": 5, "MIN_ROWS": 1},
     "engines.cpu.listing_columns": {"BLOCK_LINES": 3},
     "engines.cpu.pieces": {"MIN_NUMBERS": 1, "PART_NUMBERS": 8},

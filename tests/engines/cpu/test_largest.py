@@ -18,6 +18,7 @@ def hide_some(rng, shape):
 @pytest.mark.parametrize("kind", ["spread", "ties", "equal"])
 def test_largest_products_are_those_of_a_sort(kind, monkeypatch) -> None:
     monkeypatch.setattr(largest, "MIN_ROWS", 5)
+    monkeypatch.setattr(largest, "LINES", 2)
     rng = np.random.default_rng(0)
     for m, n, k in ((23, 211, 7), (23, 211, 211), (1, 5, 5), (12, 40, 39), (0, 9, 2)):
         left, right = (rng.integers(-3, 4, (size, 2)).astype(np.float32) for size in (m, n))
@@ -43,7 +44,7 @@ def test_largest_products_are_those_of_a_sort(kind, monkeypatch) -> None:
 
 
 def test_sums_of_lines_are_products_with_zeros_and_ones(monkeypatch) -> None:
-    monkeypatch.setattr(largest, "MIN_ROWS", 3)
+    monkeypatch.setattr(largest, "LINES", 3)
     rng = np.random.default_rng(1)
     cells, table = hide_some(rng, (11, 30))
     lines = rng.standard_normal((30, 9)).astype(np.float32)
