@@ -1,10 +1,11 @@
 """The first minute: fits and commands in new processes, without and with kernels on the disk.
 
-    PYGECO_DATA=... python benchmarks/starts.py [--turns 3] [--only fit commands]
+    PYGECO_DATA=... python benchmarks/starts.py [--turns 3] [--only fit plain judged]
 
 "fit" is `MatrixCompletion().fit` of MovieLens-100K from Python: seconds of the fit alone, and of
-the whole process with imports and reading. "commands" are `geco fit`, `recommend`, `report` and
-`inspect` on MovieLens-1M. Each turn begins with an empty folder of kernels, and is followed by one
+the whole process with imports and reading. "plain" are `geco fit`, `recommend`, `report` and
+`inspect` on MovieLens-1M with a file and nothing else, "judged" the same with titles and ratings
+held out to judge by. Each turn begins with an empty folder of kernels, and is followed by one
 that finds them there. Both find Python's own compiled files, as any second start does.
 """
 
@@ -16,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 SMALL, LARGE = "ml-100k", "ml-1m"
@@ -52,25 +55,33 @@ def time_fit(kernels: Path, folder: Path) -> dict[str, float]:
     return {"fit alone": float(said), "with imports and reading": seconds}
 
 
-def time_commands(kernels: Path, folder: Path) -> dict[str, float]:
+def time_commands(kernels: Path, folder: Path, *, judged: bool) -> dict[str, float]:
     """Each of four commands, and their sum."""
     data = Path(os.environ["PYGECO_DATA"]).resolve() / LARGE
-    ratings, titles = str(data / "ratings.dat"), str(data / "movies.dat")
-    model = "movies.geco"
-    (folder / model).unlink(missing_ok=True)
+    ratings, titles = str(data / "ratings.dat"), ["--titles", str(data / "movies.dat")]
+    model, page = "movies.geco", "report.html"
     commands = {
-        "geco fit": ["fit", ratings, "-o", model, "--holdout", "0.1"],
-        "recommend": ["recommend", model, "42", "--titles", titles],
-        "report": ["report", model, "--ratings", ratings, "--titles", titles, "-o", "report.html"],
+        "geco fit": ["fit", ratings, "-o", model],
+        "recommend": ["recommend", model, "42"],
+        "report": ["report", model, "-o", page],
         "inspect": ["inspect", model],
     }
-    (folder / "report.html").unlink(missing_ok=True)
+    if judged:
+        commands["geco fit"] += ["--holdout", "0.1"]
+        commands["recommend"] += titles
+        commands["report"] += ["--ratings", ratings, *titles]
+    for made in (model, page):
+        (folder / made).unlink(missing_ok=True)
     geco = str(Path(sys.executable).with_name("geco"))
     found = {name: run([geco, *words], kernels, folder)[0] for name, words in commands.items()}
     return {**found, "all four": sum(found.values())}
 
 
-TIMES = {"fit": time_fit, "commands": time_commands}
+TIMES: dict[str, Callable[[Path, Path], dict[str, float]]] = {
+    "fit": time_fit,
+    "plain": partial(time_commands, judged=False),
+    "judged": partial(time_commands, judged=True),
+}
 
 
 def main() -> None:

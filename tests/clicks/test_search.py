@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from pygeco.clicks import search as searching
 from pygeco.clicks.judging import hold_out_clicks
 from pygeco.clicks.search import Search
 from pygeco.clicks.settings import SpectralSettings, SquaresSettings
@@ -33,6 +35,27 @@ def test_what_is_given_is_kept(split):
     assert (found.rank, found.ridge, found.popularity) == (5, 0.02, 0.0)
     assert {t.settings.rank for t in search.trials} == {5}
     assert len({t.settings.background for t in search.trials}) > 1
+
+
+def test_no_ridge_is_compared_twice(split, monkeypatch):
+    made, compared, make = [], {}, searching.make_factors
+
+    def record(*given):
+        made.append(given[2].ridge)
+        return make(*given)
+
+    class Recorded(Search):
+        def compare_popularities(self, left, right, powers):
+            assert made[-1] not in compared
+            compared[made[-1]] = max(found := super().compare_popularities(left, right, powers))
+            return found
+
+    monkeypatch.setattr(searching, "make_factors", record)
+    found = Recorded(split, 0).choose_spectral(SpectralSettings(8, 0.3, 0.3, popularity=0.0))
+    assert len(compared) in (3, 4)  # three, and one more where the best is at an end
+    steps = np.log(sorted(compared)) / np.log(searching.RIDGE_STEP)
+    assert np.allclose(np.diff(steps), 1)
+    assert max(compared.values()) <= 1.01 * found.ndcg
 
 
 def test_a_true_answer_ends_the_search(split):

@@ -33,6 +33,7 @@ from pygeco.clicks.steps import (
     pick_popularity,
     pick_share,
     settings_key,
+    spectral_key,
 )
 from pygeco.models.seen import Positions
 
@@ -72,6 +73,7 @@ class Search:
     seed: int
     tell: Tell = lambda trial: None
     trials: list[ClickTrial] = field(default_factory=list)
+    tried: set[tuple[float, ...]] = field(default_factory=set)  # of the spectral family
     is_stopped: bool = False
     began: float = field(default_factory=time.perf_counter)
 
@@ -151,6 +153,7 @@ class Search:
         rows = project_rows(fit, spectrum, asked)
         for ridge in near_ridges(asked, given, is_first=start is None):
             now = replace(best, ridge=ridge, popularity=0.0)
+            self.tried.add(spectral_key(now))
             factors = make_factors(fit, spectrum, now, rows)
             scores = self.compare_popularities(factors.left, factors.right, powers)
             at = pick_popularity(powers, scores)
@@ -170,6 +173,8 @@ class Search:
         rows = project_rows(fit, spectrum, found.settings)
         for factor in (1 / RIDGE_STEP, RIDGE_STEP):
             now = replace(found.settings, ridge=(found.settings.ridge or 1.0) * factor)
+            if spectral_key(now) in self.tried:
+                continue
             factors = make_factors(fit, spectrum, now, rows)
             (ndcg,) = self.compare_popularities(factors.left, factors.right, (0.0,))
             self.note("spectral", now, ndcg)

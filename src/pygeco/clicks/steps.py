@@ -81,6 +81,12 @@ def neighbors(
         yield replace(now, **{name: low}), replace(now, **{name: high})
 
 
+def spectral_key(settings: SpectralSettings) -> tuple[float, ...]:
+    """What tells settings apart; after the first ridge but one popularity is left to try."""
+    parts = settings.rank, settings.row_power, settings.column_power, settings.ridge
+    return tuple(float(f"{part:.6g}") for part in parts if part is not None)
+
+
 def settings_key(settings: SquaresSettings) -> tuple[float, ...]:
     """What tells settings apart: rounded, so that a step there and back is the same place."""
     parts = settings.ridge, settings.background, settings.row_power, settings.column_power
