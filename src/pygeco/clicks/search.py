@@ -33,7 +33,6 @@ from pygeco.clicks.steps import (
     pick_popularity,
     pick_share,
     settings_key,
-    spectral_key,
 )
 from pygeco.models.seen import Positions
 
@@ -153,7 +152,7 @@ class Search:
         rows = project_rows(fit, spectrum, asked)
         for ridge in near_ridges(asked, given, is_first=start is None):
             now = replace(best, ridge=ridge, popularity=0.0)
-            self.tried.add(spectral_key(now))
+            self.tried.add(settings_key(now))
             factors = make_factors(fit, spectrum, now, rows)
             scores = self.compare_popularities(factors.left, factors.right, powers)
             at = pick_popularity(powers, scores)
@@ -169,12 +168,13 @@ class Search:
         self, found: Found[SpectralSettings], spectrum: Spectrum
     ) -> tuple[Found[SpectralSettings], Spectrum]:
         """Ridges next to the best, now that powers and rank are chosen."""
-        fit, best = self.split.fit, found
-        rows = project_rows(fit, spectrum, found.settings)
-        for factor in (1 / RIDGE_STEP, RIDGE_STEP):
-            now = replace(found.settings, ridge=(found.settings.ridge or 1.0) * factor)
-            if spectral_key(now) in self.tried:
-                continue
+        fit, best, middle = self.split.fit, found, found.settings.ridge or 1.0
+        near = (
+            replace(found.settings, ridge=x) for x in (middle / RIDGE_STEP, middle * RIDGE_STEP)
+        )
+        left = [one for one in near if settings_key(one) not in self.tried]
+        rows = project_rows(fit, spectrum, found.settings) if left else None
+        for now in left:
             factors = make_factors(fit, spectrum, now, rows)
             (ndcg,) = self.compare_popularities(factors.left, factors.right, (0.0,))
             self.note("spectral", now, ndcg)

@@ -79,8 +79,7 @@ def find_spectrum(
 
 def project_rows(entries: Entries, spectrum: Spectrum, settings: SpectralSettings) -> Array:
     """R D_c^−b V, the rows before any ridge, which comes to the columns of it."""
-    encoder = _weigh_columns(entries, spectrum, settings)
-    return _products(entries, False, encoder, LineScales(None, None))
+    return _encode(entries, _weigh_columns(entries, spectrum, settings))
 
 
 def make_factors(
@@ -99,8 +98,13 @@ def make_factors(
     shrink = on(shrink_values(spectrum.values, settings.ridge)[: V.shape[1]], V, V.dtype)
     _, popular = line_powers(entries, 0.0, settings.popularity)
     right = on(popular[:, None], V, V.dtype) * V
-    rows = project_rows(entries, spectrum, settings) if projected is None else projected
+    rows = _encode(entries, encoder) if projected is None else projected
     return SpectralFactors(rows * shrink, right, encoder * shrink)
+
+
+def _encode(entries: Entries, encoder: Array) -> Array:
+    """The rows of the clicks, by an encoder without a ridge."""
+    return _products(entries, False, encoder, LineScales(None, None))
 
 
 def _weigh_columns(entries: Entries, spectrum: Spectrum, settings: SpectralSettings) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from pygeco.clicks.settings import SpectralSettings, SquaresSettings
 
@@ -81,13 +81,10 @@ def neighbors(
         yield replace(now, **{name: low}), replace(now, **{name: high})
 
 
-def spectral_key(settings: SpectralSettings) -> tuple[float, ...]:
-    """What tells settings apart; after the first ridge but one popularity is left to try."""
-    parts = settings.rank, settings.row_power, settings.column_power, settings.ridge
-    return tuple(float(f"{part:.6g}") for part in parts if part is not None)
+def settings_key(settings: SpectralSettings | SquaresSettings) -> tuple[float, ...]:
+    """What tells settings apart: rounded, so that a step there and back is the same place.
 
-
-def settings_key(settings: SquaresSettings) -> tuple[float, ...]:
-    """What tells settings apart: rounded, so that a step there and back is the same place."""
-    parts = settings.ridge, settings.background, settings.row_power, settings.column_power
-    return tuple(float(f"{part:.6g}") for part in parts if part is not None)
+    The popularity, which is chosen along with others, does not.
+    """
+    parts = (x for name, x in asdict(settings).items() if name != "popularity" and x is not None)
+    return tuple(float(f"{part:.6g}") for part in parts)
