@@ -29,7 +29,7 @@ def _run() -> None:
     prepare_streams()
     compile_ahead(sys.argv[1:])
     gc.set_threshold(NEW_OBJECTS)
-    defer_imports()
+    defer_imports(frames="dask" in " ".join(sys.argv))
     try:
         from pygeco.cli.app import app
     except ModuleNotFoundError as error:
