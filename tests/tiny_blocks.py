@@ -10,7 +10,7 @@ SIZES = {
     "arrays.coded": {"PART": 8},
     "arrays.low_rank": {"BLOCK": 5},
     "clicks.judging": {"BLOCK_CELLS": 50, "SCORED_COLUMNS": 3},
-    "engines.cpu.backgrounds": {"BLOCK_ROWS": 5, "PAD_ROWS": 3, "MAX_BLOCKS": 7},
+    "engines.cpu.backgrounds": {"BLOCK_ROWS": 5, "MAX_BLOCKS": 7},
     "engines.cpu.cells": {
         "MIN_CELLS_PER_SUM": 1, "RUN_CELLS_PER_SUM": 1, "SORTED_CELLS_PER_PLACE": 1,
     },
@@ -21,6 +21,7 @@ SIZES = {
     "engines.cpu.largest": {"CELLS_AT_ONCE": 64, "MIN_ROWS": 1, "LINES": 1},
     "engines.cpu.listing": {"ROWS_AT_ONCE": 5, "MIN_ROWS": 1},
     "engines.cpu.listing_columns": {"BLOCK_LINES": 3},
+    "engines.cpu.padding": {"PAD_ROWS": 3},
     "engines.cpu.pieces": {"MIN_NUMBERS": 1, "PART_NUMBERS": 8},
     "engines.cpu.ridge": {"PART_ROWS": 3},
     "engines.cpu.separable": {"CHUNK_CELLS": 7},

@@ -24,13 +24,13 @@ from pygeco.engines.cpu.keeping import read_kept
 # kernel has changed, `tests/cli/test_helping.py` fails with the lines as they should be.
 RATINGS = {
     "sweep.half_sweep": (
-        "i8:1 i4:1 f4:1 f4:1 i8:1 f4:1 i8 i8 i8 f4:1 f4:1 f4:1 f4:1 f4:1 f4:2 f4 f4 f4:2 f4:2 f4:1 "
+        "i8:1 i4:1 f4:1 f4:1 i8:1 f4:1 i8 i8 i8 i8 f4:2 f4:1 f4:1 f4:2 f4 f4 f4:2 f4:2 f4:1 "
         "f4:2 f4:1 f4:2 f4:1 f8:1",
     ),
     "products.count_majors": ("i4:1 i8:1 i8:2",),
     "products.put_triplets": ("i4:1 i4:1 f4:1 i8:1 i8:2 i4:1 f4:1",),
     "products.put_transposed": ("i8:1 i4:1 f4:1 i8:1 i8:2 i4:1 f4:1",),
-    "column_kernels.pad": ("f4:2 f4:1 i8 i8 f4:2",),
+    "column_kernels.pad": ("f4:2 f4:2 f4:1 i8 i8 i8 f4:2",),
     "products.matmat": (
         "i8:1 i4:1 f4:1 i8:1 f8 f4:1 i8 f4:1 f4:1 f4:1 f4:2 f8:2 f4:1 f8 f4:2 f8:2",
     ),

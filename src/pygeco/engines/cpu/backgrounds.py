@@ -8,14 +8,12 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import parts
 from pygeco.arrays.low_rank import Array
-from pygeco.engines.cpu import column_kernels
 from pygeco.engines.cpu.background_sweep import solve_rows
+from pygeco.engines.cpu.padding import pad_rows
 from pygeco.engines.cpu.threads import each
-from pygeco.engines.cpu.vectors import BYTES
 from pygeco.engines.values import Cells, Ridges, Solved
 
 BLOCK_ROWS = 8192  # of a tall array that are multiplied at once, on one core
-PAD_ROWS = 256  # that a thread pads at once
 MAX_BLOCKS = 512  # of rows that a thread takes at once
 MIN_ROW_WORK = 16  # what a cell costs beside the products with its row's others, in such products
 
@@ -82,18 +80,3 @@ def plan_work(counts: NDArray[np.int64], s: int) -> tuple[NDArray[np.int64], NDA
     marks = np.searchsorted(work, np.linspace(0, work[-1], MAX_BLOCKS + 1))
     marks[0], marks[-1] = 0, len(counts)
     return long_rows.astype(np.int64), np.unique(marks).astype(np.int64)
-
-
-def pad_rows(factor: Array, scale: Array | None = None) -> tuple[Array, int]:
-    """The rows, times `scale`, each padded with zeros to whole vectors, one after the other."""
-    lanes = BYTES // factor.itemsize
-    n, s = factor.shape
-    width = max(1, -(-s // lanes)) * lanes
-    if s == width and scale is None:
-        return np.ascontiguousarray(factor).reshape(-1), width
-    out = np.empty((n, width), factor.dtype)
-    none = np.zeros(0, factor.dtype)
-    scales = none if scale is None else np.ascontiguousarray(scale, factor.dtype)
-    parts = -(-n // PAD_ROWS)
-    column_kernels.pad(np.ascontiguousarray(factor), scales, PAD_ROWS, parts, out)
-    return out.reshape(-1), width

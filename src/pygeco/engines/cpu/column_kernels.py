@@ -112,12 +112,27 @@ def subtract_span(b, Q, weights, x, size, y, sums):
 
 
 @spread("parts")
-def pad(b, X, scale, rows, parts, out):
-    """The rows of X, times `scale` where there is one, with zeros behind them up to out's width."""
-    columns, width = np.uint64(X.shape[1]), np.uint64(out.shape[1])
+def pad(b, X, Y, scale, rows, parts, lanes, out):
+    """The rows of X, times `scale` where there is one, with zeros behind them up to out's width.
+
+    Where Y has rows, its vectors of `lanes` numbers take turns with those of X.
+    """
+    columns, lanes = np.uint64(X.shape[1]), np.uint64(lanes)
+    step = lanes + lanes if len(Y) else lanes
     for i in range(np.uint64(b * rows), np.uint64(min((b + 1) * rows, len(X)))):
         factor = scale[i] if len(scale) else X.dtype.type(1)
-        for k in range(columns):
-            out[i, k] = factor * X[i, k]
-        for k in range(columns, width):
-            out[i, k] = 0
+        first = np.uint64(0)
+        for at in range(np.uint64(0), np.uint64(out.shape[1]), step):
+            last = min(first + lanes, columns)
+            here = at - first
+            for k in range(first, last):
+                out[i, here + k] = factor * X[i, k]
+            for k in range(last, first + lanes):
+                out[i, here + k] = 0
+            if len(Y):
+                here += lanes
+                for k in range(first, last):
+                    out[i, here + k] = Y[i, k]
+                for k in range(last, first + lanes):
+                    out[i, here + k] = 0
+            first += lanes

@@ -12,13 +12,14 @@ from pygeco.arrays.loops import offer_loop
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.tall import offer_work
 from pygeco.engines.cpu import backgrounds, products, ridge, separable, tiles
-from pygeco.engines.cpu.backgrounds import pad_rows
 from pygeco.engines.cpu.cells import both_orders, order_that_serves, scatter_runs
 from pygeco.engines.cpu.largest import find_largest_products, sum_lines_of_cells
 from pygeco.engines.cpu.listing import list_best_products
+from pygeco.engines.cpu.padding import lay_partners, pad_rows
 from pygeco.engines.cpu.ranking import top_k
 from pygeco.engines.cpu.reading import lay_out
-from pygeco.engines.cpu.sweep import half_sweep, tables
+from pygeco.engines.cpu.row_tables import tables
+from pygeco.engines.cpu.sweep import half_sweep
 from pygeco.engines.cpu.tall import WORK
 from pygeco.engines.cpu.threads import each
 from pygeco.engines.cpu.vectors import BYTES
@@ -158,8 +159,8 @@ class CpuCells(Engine):
         self, cells: Cells, start: Vectors, ridges: Ridges, *, variances: bool
     ) -> SolvedSide:
         (m, s), dtype = start.factor.shape, start.factor.dtype
-        flat, width = pad_rows(ridges.partner)
-        zero = np.zeros(len(ridges.partner), dtype)
+        given = ridges.partner, ridges.bias, ridges.variance, ridges.bias_variance
+        flat, vague, width, offsets = lay_partners(*given)
         out = Vectors(stack([start.factor]), np.array(start.bias))  # the kernel overwrites both
         none, nothing = Vectors(out[0][:0], out[1][:0]), np.zeros((0, s + ridges.offsets), dtype)
         spread = Vectors(*map(np.zeros_like, out)) if variances else none
@@ -168,12 +169,11 @@ class CpuCells(Engine):
         half_sweep(
             *lay_out(cells),
             flat,
+            vague,
             width,
             s,
             int(ridges.offsets),
-            flat[:0] if ridges.variance is None else pad_rows(ridges.variance)[0],
-            zero if ridges.bias is None else ridges.bias.astype(dtype),
-            zero if ridges.bias_variance is None else ridges.bias_variance.astype(dtype),
+            offsets,
             np.ones(m, dtype) if ridges.ridge is None else ridges.ridge.astype(dtype),
             _prior_table(ridges, s, dtype),
             nothing if ridges.shift.ndim == 1 else ridges.shift.astype(dtype),

@@ -1,7 +1,7 @@
 """A half-sweep in two parts: each row's table, which may be summed over slabs, and its solution.
 
 A packed table has Σ w P Pᵀ (its lower half, row by row, with the offset's as the last row), then
-Σ w r P, and with variances Σ w W and Σ w Var(offset). See `sweep` for the letters.
+Σ w r P, and with variances Σ w W and Σ w Var(offset). See `row_tables` for the letters.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numba import njit
 from pygeco.engines.cpu.lane_simd import begin_at, fill
 from pygeco.engines.cpu.memory import give_back, take_memory
 from pygeco.engines.cpu.parallel import spread
-from pygeco.engines.cpu.sweep import CHUNK, SUMS, _accumulate, tables
+from pygeco.engines.cpu.row_tables import CHUNK, SUMS, accumulate, tables
 from pygeco.engines.cpu.vectors import BYTES
 
 TINY = 1e-30  # a pivot below it is none, as in `sweep`
@@ -21,7 +21,7 @@ TINY = 1e-30  # a pivot below it is none, as in `sweep`
 @spread("blocks", ends=1)
 def packed_tables(
     b, pointers, indices, values, weights, blocks,
-    P, width, s, bias, W, offset, offset_variance, out,
+    P, vague, width, s, bias, offsets, out,
 ):  # fmt: skip
     """Every row's packed table into `out`. |E| s²/2 multiply-adds."""
     d = s + bias
@@ -33,14 +33,13 @@ def packed_tables(
     table = begin_at(roots, chunk)
     spread = begin_at(table, size)
     totals = take_memory(SUMS, np.float64)
+    places = take_memory(chunk, np.int64)
     fill(X, 0, chunk * width, 0)
     for i in range(blocks[b], blocks[b + 1]):
-        fill(table, 0, size, 0)
-        fill(spread, 0, width, 0)
         fill(totals, 0, SUMS, 0)
-        _accumulate(
-            indices, values, weights, pointers[i], pointers[i + 1], P, W, width, s, bias,
-            offset, offset_variance, X, factors, roots, table, stride, d4, spread, totals,
+        accumulate(
+            indices, values, weights, pointers[i], pointers[i + 1], P, vague, width, s, bias,
+            offsets, X, factors, roots, places, table, stride, d4, size, spread, totals,
         )  # fmt: skip
         at = 0
         for k in range(d):
@@ -49,12 +48,13 @@ def packed_tables(
             at += k + 1
         for q in range(d):
             out[i, at + q] = table[d4 * stride + q]
-        if len(W):
+        if vague:
             for q in range(s):
                 out[i, at + d + q] = spread[q]
             out[i, at + d + s] = totals[2]
     give_back(taken)
     give_back(totals)
+    give_back(places)
 
 
 @njit(inline="always")

@@ -10,8 +10,8 @@ import numpy as np
 
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu import column_kernels, products
-from pygeco.engines.cpu.backgrounds import pad_rows
 from pygeco.engines.cpu.columns import PART_ROWS, STEPS, make_sums
+from pygeco.engines.cpu.padding import pad_rows
 from pygeco.engines.values import Cells, CenteredCells, LineScales, RidgeProblem
 
 MIN_PRODUCT = 1e-30  # by which is divided, at least

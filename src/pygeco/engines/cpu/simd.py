@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from pygeco.engines.cpu.vectors import BYTES, I32, I64, Vectors, integer
+from pygeco.engines.cpu.vectors import BYTES, I32, Vectors, integer
 
 TILE = 8  # rows of a Gram tile: as many sums as hide the latency of a multiply-add
 SIDE = 4  # rows and columns of a block of the Cholesky factor: 16 sums, in registers
@@ -25,11 +25,13 @@ def _tile(X, G, halves):
     def generate(context, builder, signature, args):
         v = Vectors(context, builder, X.dtype, BYTES * 8 // X.dtype.bitwidth // halves)
         source, target = v.data(X, args[0]), v.data(G, args[5])
-        width, count, k, q, stride = args[1], args[2], args[3], args[4], args[6]
+        (width, count, k, q), (stride, fresh) = args[1:5], args[6:8]
         places = []
         for t in range(TILE):
             places.append(builder.add(builder.mul(v.offset(k, t), stride), q))
-        sums = v.variables([v.load(target, place) for place in places])
+        sums = v.variables(
+            [builder.select(fresh, v.zero, v.load(target, place)) for place in places]
+        )
         with cgutils.for_range(builder, count) as loop:
             row = builder.mul(loop.index, width)
             right = v.load(source, builder.add(row, q))
@@ -42,12 +44,12 @@ def _tile(X, G, halves):
         return context.get_dummy_value()
 
     i = types.int64
-    return types.void(X, i, i, i, i, G, i), generate
+    return types.void(X, i, i, i, i, G, i, types.boolean), generate
 
 
 @intrinsic
-def gram_tile(typing_context, X, width, count, k, q, G, stride):
-    """G[k:k+8, q:q+lanes] += X[:count, k:k+8]ᵀ X[:count, q:q+lanes].
+def gram_tile(typing_context, X, width, count, k, q, G, stride, fresh):
+    """G[k:k+8, q:q+lanes] += X[:count, k:k+8]ᵀ X[:count, q:q+lanes], or = where it is `fresh`.
 
     Rows of X have `width` numbers, those of G `stride`.
     """
@@ -55,63 +57,54 @@ def gram_tile(typing_context, X, width, count, k, q, G, stride):
 
 
 @intrinsic
-def gram_half(typing_context, X, width, count, k, q, G, stride):
+def gram_half(typing_context, X, width, count, k, q, G, stride, fresh):
     """The same for half as many columns: what the upper rows of a diagonal block need."""
     return _tile(X, G, 2)
 
 
 @intrinsic
-def project(typing_context, X, width, count, q, a, b, out, a_at, b_at):
-    """out[a_at + q:][:lanes] += Σ_{t < count} a[t] X[t, q:q+lanes], and the same for b.
+def gather_line(
+    typing_context, P, places, count, at, gap, vague, factors, roots, X, width, q, fresh,
+    table, sides, sums, spread,
+):  # fmt: skip
+    """One vector of each partner P_t, at places[t] + at of P, for t < count, and their sums.
 
-    Rows go in pairs, which hides the latency: where the count is odd, a and b must hold a zero
-    beyond it, and X finite numbers.
+    √w P_t goes to X[t, q:], Σ factors √w P to table[sides + q:], Σ w P to table[sums + q:], and
+    Σ w W to spread[q:], where W lies `gap` numbers behind P and counts `vague` times. The sums
+    begin anew where they are `fresh`. Partners go in pairs, which hides the latency: where the
+    count is odd, `places` must hold one more, with a root of zero.
     """
 
     def generate(context, builder, signature, args):
-        v = Vectors(context, builder, X.dtype)
-        source, left, right, target = (v.data(X, args[t]) for t in (0, 4, 5, 6))
-        width, count, q = args[1:4]
-        places = [builder.add(place, q) for place in args[7:9]]
-        sums = v.variables([v.load(target, place) for place in places] + [v.zero, v.zero])
-        pairs = builder.udiv(v.offset(count, 1), integer(2))
-        with cgutils.for_range(builder, pairs) as loop:
+        v = Vectors(context, builder, P.dtype)
+        source, starts = v.data(P, args[0]), v.data(places, args[1])
+        (count, at, gap), vague = args[2:5], v.spread(args[5])
+        left, right, made, target, own = (v.data(P, args[t]) for t in (6, 7, 8, 12, 15))
+        width, q, fresh = args[9:12]
+        outs = [(target, builder.add(args[13], q)), (target, builder.add(args[14], q)), (own, q)]
+        begin = [builder.select(fresh, v.zero, v.load(*out)) for out in outs]
+        totals = v.variables(begin + [v.zero] * len(outs))
+        with cgutils.for_range(builder, builder.udiv(v.offset(count, 1), integer(2))) as loop:
             for half in (0, 1):
                 t = v.offset(builder.mul(loop.index, integer(2)), half)
-                row = v.load(source, builder.add(builder.mul(t, width), q))
-                for factors, total in zip((left, right), sums[2 * half :], strict=False):
-                    moved = v.fused(v.spread_at(factors, t), row, builder.load(total))
-                    builder.store(moved, total)
-        for place, one, two in zip(places, sums[:2], sums[2:], strict=True):
-            v.store(builder.fadd(builder.load(one), builder.load(two)), target, place)
+                place = builder.add(builder.load(builder.gep(starts, [t])), at)
+                root = v.spread_at(right, t)
+                row = builder.fmul(root, v.load(source, place))
+                v.store(row, made, builder.add(builder.mul(t, width), q))
+                other = v.load(source, builder.add(place, gap))
+                weight = builder.fmul(builder.fmul(root, root), vague)
+                pairs = (v.spread_at(left, t), row), (root, row), (weight, other)
+                for pair, total in zip(pairs, totals[half * len(outs) :], strict=False):
+                    builder.store(v.fused(*pair, builder.load(total)), total)
+        for k, out in enumerate(outs):
+            one, two = (builder.load(total) for total in totals[k :: len(outs)])
+            v.store(builder.fadd(one, two), *out)
         return context.get_dummy_value()
 
     i = types.int64
-    return types.void(X, i, i, i, X, X, X, i, i), generate
-
-
-@intrinsic
-def gather_sum(typing_context, P, indices, start, count, width, q, factors, out):
-    """out[q:q+lanes] += Σ_{t < count} factors[t]² P[indices[start + t], q:q+lanes]."""
-
-    def generate(context, builder, signature, args):
-        v = Vectors(context, builder, P.dtype)
-        source, places = v.data(P, args[0]), v.data(indices, args[1])
-        start, count, width, q = args[2:6]
-        factors, target = v.data(P, args[6]), v.data(P, args[7])
-        (total,) = v.variables([v.load(target, q)])
-        with cgutils.for_range(builder, count) as loop:
-            j = builder.load(builder.gep(places, [builder.add(start, loop.index)]))
-            j = builder.zext(j, I64) if j.type.width < 64 else j
-            row = v.load(source, builder.add(builder.mul(j, width), q))
-            root = builder.load(builder.gep(factors, [loop.index]))
-            scale = v.spread(builder.fmul(root, root))
-            builder.store(v.fused(scale, row, builder.load(total)), total)
-        v.store(builder.load(total), target, q)
-        return context.get_dummy_value()
-
-    i = types.int64
-    return types.void(P, indices, i, i, i, i, P, P), generate
+    return types.void(
+        P, places, i, i, i, P.dtype, P, P, P, i, i, types.boolean, P, i, i, P
+    ), generate
 
 
 @intrinsic

@@ -2,16 +2,11 @@
 
 For row i with cells E_i, partners P_j and targets r_e = y_e − offset_j the system is
 Λ_i = ridge_i prior + τ Σ_j w_e (P_j P_jᵀ + diag(W_j)),  b_i = ridge_i shift + τ Σ_j w_e r_e P_j.
-Partners are gathered into a block and multiplied as tiles; the systems of `lanes` rows are then
-factorised together, one row a lane. |E| s² + m s³/3 multiply-adds.
-
-A row's table G holds Σ w P Pᵀ in its first s rows, then Σ w P where there is an offset, then
-nothing up to a multiple of four, d4, and Σ w r P in row d4. M holds the tables of `lanes` rows.
+The sums are a row's table G, see `row_tables`; the systems of `lanes` rows, M, are then factorised
+together, one row a lane. |E| s² + m s³/3 multiply-adds.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 from numba import njit
@@ -19,103 +14,9 @@ from numba import njit
 from pygeco.engines.cpu.lane_simd import add_squares, begin_at, fill, solve_back
 from pygeco.engines.cpu.memory import give_back, take_memory
 from pygeco.engines.cpu.parallel import spread
-from pygeco.engines.cpu.reading import read_value
-from pygeco.engines.cpu.simd import (
-    SIDE,
-    TILE,
-    factor_corner,
-    gather_sum,
-    gram_half,
-    gram_tile,
-    place,
-    project,
-    scale_row,
-    solve_four,
-    solve_one,
-)
-from pygeco.engines.cpu.vectors import BYTES, fetch
-
-AHEAD = 16  # cells from the one at work to the one whose partner is asked for
-SUMS = 3  # of a row: Σ w r, Σ w and Σ w Var(offset)
-CHUNK = 128  # partners gathered at once: with s = 64 floats they fill half of a 64 KiB cache
-
-
-@njit(inline="always")
-def tables(s, d, lanes):
-    """The row of the right side, the stride and the size of a row's table."""
-    d4 = -(-d // SIDE) * SIDE
-    stride = -(-d // lanes) * lanes
-    height = -(-s // TILE) * TILE if s else TILE  # one tile is written even without components
-    return d4, stride, (height if height > d4 + 2 else d4 + 2) * stride
-
-
-@njit(inline="always")
-def _gather(
-    indices, values, weights, start, count, P, W, width, offset, X, factors, roots, totals
-):  # fmt: skip
-    """√w P_j into X, √w r and √w into the factors; Σ w r and Σ w into the totals."""
-    plain, heavy = 0.0, 0.0
-    last = len(indices) - 1
-    for t in range(count):
-        e = np.uint64(start + t)
-        if len(W):  # twice as many bytes: then the gathers do wait for the cache
-            ahead = start + t + AHEAD
-            later = np.int64(indices[np.uint64(ahead if ahead < last else last)]) * width
-            fetch(P, later, width)
-            fetch(W, later, width)
-        j = np.uint32(indices[e])
-        root = P.dtype.type(math.sqrt(weights[e])) if len(weights) else P.dtype.type(1)
-        r = root * P.dtype.type(read_value(values, e) - offset[j])
-        factors[np.uint64(t)], roots[np.uint64(t)] = r, root
-        plain += root * r
-        heavy += root * root
-        scale_row(P, np.int64(j) * width, root, X, t * width, width)
-    factors[np.uint64(count)] = roots[np.uint64(count)] = 0
-    totals[0] += plain
-    totals[1] += heavy
-
-
-@njit(inline="always")
-def _offset_variance(indices, start, count, roots, variance):
-    """Σ w Var(offset_j)."""
-    total = 0.0
-    for t in range(count):
-        root = roots[np.uint64(t)]
-        total += root * root * variance[np.uint32(indices[np.uint64(start + t)])]
-    return total
-
-
-@njit(inline="always")
-def _accumulate(
-    indices, values, weights, start, stop, P, W, width, s, bias, offset, offset_variance,
-    X, factors, roots, table, stride, d4, spread, totals,
-):  # fmt: skip
-    """One row's table, its Σ w W and its sums, a chunk of its cells at a time; all hold zeros."""
-    lanes = BYTES // P.itemsize
-    height = -(-s // TILE) * TILE
-    sides, sums = d4 * stride, (s if bias else d4 + 1) * stride
-    for first in range(start, stop, CHUNK):
-        count = stop - first
-        if count > CHUNK:
-            count = CHUNK
-        _gather(
-            indices, values, weights, first, count, P, W, width, offset, X, factors, roots, totals
-        )
-        for q in range(0, width, lanes):
-            project(X, width, count, q, factors, roots, table, sides, sums)
-            whole = q
-            if lanes == 2 * TILE:
-                gram_half(X, width, count, q, q, table, stride)
-                whole += TILE
-            for k in range(whole, height, TILE):
-                gram_tile(X, width, count, k, q, table, stride)
-        if len(W):
-            totals[2] += _offset_variance(indices, first, count, roots, offset_variance)
-            for q in range(0, width, lanes):
-                gather_sum(W, indices, first, count, width, q, roots, spread)
-    if bias:
-        table[s * stride + s] = totals[1]
-        table[sides + s] = totals[0]
+from pygeco.engines.cpu.row_tables import CHUNK, SUMS, accumulate, tables
+from pygeco.engines.cpu.simd import SIDE, factor_corner, place, solve_four, solve_one
+from pygeco.engines.cpu.vectors import BYTES
 
 
 @njit(inline="always")
@@ -192,20 +93,20 @@ def _finish(M, inverse, s, d, d4, stride, lanes, rows, first, out, out_bias):
 @spread("blocks", ends=1)
 def half_sweep(
     b, pointers, indices, values, weights, blocks,
-    P, width, s, bias, W, offset, offset_variance, ridge, prior, shifts, tau, jitter, noise,
+    P, vague, width, s, bias, offsets, ridge, prior, shifts, tau, jitter, noise,
     out, out_bias, mean, mean_bias, variance, variance_bias, uncertainty,
 ):  # fmt: skip
     """Solve every row's system into `out` (m, s) and `out_bias`, which hold the start on entry.
 
     P is (n, width), flat, the width a multiple of the lanes, with zeros beyond s; `bias` adds a
-    last unknown whose partner is the constant 1, d = s + bias. W, like P, holds the partners'
-    variances, and `variance` (m, s) takes the rows' own, `variance_bias` those of the last unknown;
-    all are empty where there are none. A `noise` (m, d) of standard normals draws from the
-    posterior; its mean then goes to `mean` and `mean_bias`. `jitter`
-    pulls a singular system to its start. `prior` is a table like a row's own, flat, with the shift
-    as its row d4; its lower half is read. `shifts` (m, d), empty where all are the same, are those
-    of the rows beyond it. uncertainty_i is Σ w Var(ŷ) over the row. The residuals'
-    own squares are for a pass over the cells: they would drown in these tables.
+    last unknown whose partner is the constant 1, d = s + bias. Where `vague` is 1, each vector of P
+    is followed by its variances, W; `offsets` (n, 2) are offsets and their variances. `variance`
+    (m, s) takes the rows' own, `variance_bias` those of the last unknown, unless they are empty. A
+    `noise` (m, d) of standard normals draws from the posterior; its mean then goes to `mean` and
+    `mean_bias`. `jitter` pulls a singular system to its start. `prior` is a table like a row's own,
+    flat, with the shift as its row d4; its lower half is read. `shifts` (m, d), empty where all are
+    the same, are those of the rows beyond it. uncertainty_i is Σ w Var(ŷ) over the row. The
+    residuals' own squares are for a pass over the cells: they would drown in these tables.
     """
     lanes = BYTES // P.itemsize
     d = s + bias
@@ -217,6 +118,7 @@ def half_sweep(
         P.dtype,
     )
     sums = take_memory(2 * lanes, np.float64)
+    places = take_memory(chunk, np.int64)
     X, factors = taken, begin_at(taken, chunk * width)
     roots = begin_at(factors, chunk)
     G = begin_at(roots, chunk)
@@ -238,15 +140,13 @@ def half_sweep(
         rows = blocks[b + 1] - first
         if rows > lanes:
             rows = lanes
-        fill(spread, 0, lanes * width, 0)
         for lane in range(rows):
             i = first + lane
             table = begin_at(G, lane * size)
-            fill(table, 0, size, 0)
             fill(totals, 0, SUMS, 0)
-            _accumulate(
-                indices, values, weights, pointers[i], pointers[i + 1], P, W, width, s, bias,
-                offset, offset_variance, X, factors, roots, table, stride, d4,
+            accumulate(
+                indices, values, weights, pointers[i], pointers[i + 1], P, vague, width, s, bias,
+                offsets, X, factors, roots, places, table, stride, d4, size,
                 begin_at(spread, lane * width), totals,
             )  # fmt: skip
             total[lane], weight[lane], pull[lane] = totals[2], ridge[i], 0
@@ -286,3 +186,4 @@ def half_sweep(
             uncertainty[first + lane] = total[lane]
     give_back(taken)
     give_back(sums)
+    give_back(places)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pygeco.arrays.kinds import Array
-from pygeco.engines.cpu.backgrounds import pad_rows
 from pygeco.engines.cpu.packed_tables import packed_tables, solve_tables
+from pygeco.engines.cpu.padding import lay_partners
 from pygeco.engines.values import Cells, Ridges, Solved
 
 # Of `Ridges`: what goes with the partner's side, and with the side that is swept.
@@ -45,8 +45,7 @@ def column_tables(
     the sum of weighted squares Σ w y².
     """
     s, dtype = partner.shape[1], partner.dtype
-    flat, lanes = pad_rows(partner)
-    zero = np.zeros(len(partner), dtype)
+    flat, vague, width, offset = lay_partners(partner, bias, variance, bias_variance)
     out = np.empty((cells.groups, table_width(s, offsets, variance is not None)), dtype)
     packed_tables(
         *cells[:2],
@@ -54,12 +53,11 @@ def column_tables(
         cells.weights.astype(dtype, copy=False),
         cells.blocks,
         flat,
-        lanes,
+        vague,
+        width,
         s,
         int(offsets),
-        flat[:0] if variance is None else pad_rows(variance)[0],
-        zero if bias is None else bias.astype(dtype),
-        zero if bias_variance is None else bias_variance.astype(dtype),
+        offset,
         out,
     )
     return out, partner.T @ partner, _sum_squares(cells)
