@@ -13,7 +13,7 @@ import pytest
 
 from pygeco.cli import helping
 from pygeco.cli.displays import WORDS
-from pygeco.engines.cpu.ahead import RATINGS
+from pygeco.engines.cpu.ahead import CLICKS, RATINGS
 
 FIT = ["fit", "ratings.csv", "-o", "m", "--holdout", "0.1"]
 # `geco`, which writes what it has compiled itself, and all types of kernels that it has asked for.
@@ -65,13 +65,10 @@ def write_ratings(file, users=12_000, items=60, count=60_000) -> None:
     np.savetxt(file, table, "%d", ",", header="user,item,rating", comments="")
 
 
-def run_on_terminal(folder, *arguments) -> tuple[str, list]:
-    """What a terminal shows of a recorded command, with kernels in a folder of its own."""
+def run_on_terminal(folder, *arguments, **env) -> tuple[str, list]:
+    """What a terminal shows of a recorded command, and its record."""
     leader, follower = pty.openpty()
-    env = os.environ | {
-        "NUMBA_CACHE_DIR": str(folder / "kernels"), "TMPDIR": str(folder / "tmp"),
-        "TERM": "xterm", "COLUMNS": "100", "NO_COLOR": "1",
-    }  # fmt: skip
+    env = os.environ | {"TERM": "xterm", "COLUMNS": "100", "NO_COLOR": "1"} | env
     command = [sys.executable, "-c", RECORD, *arguments]
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), follower)
     with subprocess.Popen(command, cwd=folder, env=env, **streams) as process:
@@ -88,25 +85,41 @@ def run_on_terminal(folder, *arguments) -> tuple[str, list]:
     return shown, json.loads((folder / "record.json").read_text())
 
 
-@pytest.mark.skipif(helping.count_cores() < 2, reason="needs two cores")
+def check_table(table, asked) -> None:
+    """A fit has asked for all that is compiled ahead, and for nothing else."""
+    lines, fitted = {(name, line) for name in table for line in table[name]}, set(map(tuple, asked))
+    wrong = {name for name, _ in lines ^ fitted}
+    assert not wrong, [line for line in sorted(fitted) if line[0] in wrong]
+
+
+needs_two_cores = pytest.mark.skipif(helping.count_cores() < 2, reason="needs two cores")
+
+
+@needs_two_cores
 def test_a_first_fit_is_helped_and_asks_for_all_that_is_compiled_ahead(tmp_path) -> None:
     """The one test that compiles into an empty folder, and so of all that can be seen of it."""
     (tmp_path / "tmp").mkdir()
     write_ratings(tmp_path / "ratings.csv")
-    shown, (compiled, _, helped) = run_on_terminal(tmp_path, *FIT)
+    folders = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "TMPDIR": str(tmp_path / "tmp")}
+    shown, (compiled, _, helped) = run_on_terminal(tmp_path, *FIT, **folders)
     assert WORDS in shown
     assert helped == [True]
     kernels = [name for name in compiled if any(key.endswith(f".{name}") for key in RATINGS)]
     assert len(kernels) < sum(map(len, RATINGS.values()))
     assert list((tmp_path / "tmp").iterdir()) == []
-    shown, (compiled, asked, helped) = run_on_terminal(tmp_path, *FIT, "--overwrite")
+    shown, (compiled, asked, helped) = run_on_terminal(tmp_path, *FIT, "--overwrite", **folders)
     assert WORDS not in shown
     assert helped == [False]
     assert compiled == []
-    table = {(name, line) for name, lines in RATINGS.items() for line in lines}
-    fitted = set(map(tuple, asked))
-    wrong = {name for name, _ in table - fitted}
-    assert not wrong, [line for line in sorted(fitted) if line[0] in wrong]
+    check_table(RATINGS, asked)
+
+
+@needs_two_cores
+def test_a_fit_of_clicks_asks_for_all_that_is_compiled_ahead(tmp_path) -> None:
+    """With kernels where they are kept: what the fit asks for is the same."""
+    write_ratings(tmp_path / "ratings.csv", users=9_000, count=30_000)
+    _, (_, asked, _) = run_on_terminal(tmp_path, *FIT, "--implicit")
+    check_table(CLICKS, asked)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from scipy.special import ndtri
 from scipy.stats import kstest
 
 from cuda_on_cpu import emulated_engine
-from pygeco.engines.columns import PLAIN, Rows, is_squarable, steps_of
+from pygeco.engines.columns import PLAIN, Rows, divide_sizes, is_squarable, steps_of
 from pygeco.engines.cpu import columns, noise_kernels
 from pygeco.engines.cpu.columns import STEPS
 from pygeco.engines.cuda.columns import CudaColumnSteps, add_long_rows
@@ -33,6 +33,11 @@ def make_arrays(m, k, count):
 
 def test_arrays_of_the_host_go_to_the_cores() -> None:
     assert steps_of(np.zeros(3)) is STEPS
+
+
+def test_a_column_that_has_vanished_takes_no_step() -> None:
+    sizes, others = np.array([0.0, 3.0, 3.0]), np.array([0.0, 2.0, np.inf])
+    np.testing.assert_array_equal(divide_sizes(sizes, others), [0, 1.5, 0])
 
 
 @pytest.mark.parametrize(("m", "k"), SIZES)

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from pygeco import Entries
 from pygeco.models.seen import (
     NO_CELLS,
+    append_empty_rows,
     count_other_values,
     cut_rows,
     has_cells,
@@ -53,6 +54,14 @@ def test_rows_are_cut_out_with_an_empty_one_after_them() -> None:
     np.testing.assert_array_equal(part.rows() + 2, seen.rows()[inside])
     np.testing.assert_array_equal(part.values, seen.values[inside])
     assert cut_rows(None, 0, 1) is None
+
+
+def test_new_rows_have_no_cells() -> None:
+    seen = sort_cells(*cells(), SHAPE)
+    more = append_empty_rows(seen, 3)
+    assert len(more.pointers) == SHAPE[0] + 4
+    np.testing.assert_array_equal(more.rows(), seen.rows())
+    assert append_empty_rows(None, 3) is None
 
 
 def test_seen_cells_are_hidden_in_lines_of_any_order() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import overload
+from typing import TypeVar, overload
 
 from pygeco.algorithm.certificates import Certificate
 from pygeco.arrays.low_rank import LowRank
+
+S = TypeVar("S")
 
 
 class Stop(Enum):
@@ -99,8 +101,27 @@ class Step:
         return "nothing known" if self.certificate.vacuous else f"{self.gap:.4g}"
 
 
+class StepSequence(Sequence[S]):
+    """What is a sequence of its `steps`."""
+
+    steps: tuple[S, ...]
+
+    @overload
+    def __getitem__(self, index: int) -> S: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[S]: ...
+    def __getitem__(self, index: int | slice) -> S | Sequence[S]:
+        return self.steps[index]
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[S]:
+        return iter(self.steps)
+
+
 @dataclass(frozen=True, eq=False)
-class Path(Sequence[Step]):
+class Path(StepSequence[Step]):
     """Every rank from one fit, a sequence of steps.
 
     Attributes
@@ -133,19 +154,6 @@ class Path(Sequence[Step]):
     stop: Stop
     seed: int
     shape: tuple[int, int]
-
-    @overload
-    def __getitem__(self, index: int) -> Step: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Step]: ...
-    def __getitem__(self, index: int | slice) -> Step | Sequence[Step]:
-        return self.steps[index]
-
-    def __len__(self) -> int:
-        return len(self.steps)
-
-    def __iter__(self) -> Iterator[Step]:
-        return iter(self.steps)
 
     @property
     def A(self) -> LowRank:

@@ -9,16 +9,15 @@ gives at least c (R(A) − ⟨∇R(A), A⟩) for c ≤ 1. See `Certificate`.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pygeco.algorithm.certificates import certify
 from pygeco.algorithm.directions import Lanczos
-from pygeco.algorithm.path import Stop
+from pygeco.algorithm.path import StepSequence, Stop
 from pygeco.algorithm.penalties import Trace
 from pygeco.algorithm.run import minimize
 from pygeco.algorithm.solver import Solver
@@ -72,7 +71,7 @@ class TraceStep(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class TracePath(Sequence[TraceStep]):
+class TracePath(StepSequence[TraceStep]):
     """One step for each α, the largest first: a sequence.
 
     Attributes
@@ -84,19 +83,6 @@ class TracePath(Sequence[TraceStep]):
     """
 
     steps: tuple[TraceStep, ...]
-
-    @overload
-    def __getitem__(self, index: int) -> TraceStep: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[TraceStep]: ...
-    def __getitem__(self, index: int | slice) -> TraceStep | Sequence[TraceStep]:
-        return self.steps[index]
-
-    def __len__(self) -> int:
-        return len(self.steps)
-
-    def __iter__(self) -> Iterator[TraceStep]:
-        return iter(self.steps)
 
     @property
     def best(self) -> TraceStep:

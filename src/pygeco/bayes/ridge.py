@@ -13,7 +13,7 @@ import numpy as np
 
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.operators import Operator
-from pygeco.engines.columns import DOUBLE, ColumnSteps, steps_of
+from pygeco.engines.columns import DOUBLE, ColumnSteps, divide_sizes, steps_of
 from pygeco.engines.values import CenteredCells, RidgeProblem
 
 PATTERN, TABLE = "pattern", "table"  # sources of groups: the known cells, or what was given
@@ -103,14 +103,14 @@ def solve_ridge(
         if bool(np.all(size <= goal)):
             break
         q, products = apply(p)
-        lengths = size / np.maximum(products, 1e-30)
+        lengths = divide_sizes(size, products)
         stepped = [
             _steps_of(parts[0]).descend(*parts, lengths)
             for parts in zip(x, r, p, q, scale, strict=True)
         ]
         x, r = (tuple(part[k] for part in stepped) for k in (0, 1))
         before, size = size, _sum(part[2] for part in stepped)
-        ratios = size / np.maximum(before, 1e-30)
+        ratios = divide_sizes(size, before)
         p = tuple(_steps_of(b).turn(b, a, s, ratios) for b, a, s in zip(r, p, scale, strict=True))
     return x
 

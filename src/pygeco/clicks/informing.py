@@ -12,7 +12,7 @@ from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.clicks.attributes import AttributeMap, Told, fit_map
 from pygeco.clicks.settings import AttributeSettings
-from pygeco.models.seen import Positions, Seen
+from pygeco.models.seen import Positions, append_empty_rows
 from pygeco.objectives.entries.biases import Biases
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def add_lines(
         assert model.column_map is not None
         right = np.concatenate([right, model.column_map.place(columns).astype(right.dtype)])
     more = len(left) - model.shape[0]
-    seen, held = (_add_rows(cells, more) for cells in (model.seen, model.held_out))
+    seen, held = (append_empty_rows(cells, more) for cells in (model.seen, model.held_out))
     assert seen is not None
     return replace(
         model,
@@ -105,10 +105,3 @@ def add_lines(
         seen=seen,
         held_out=held,
     )
-
-
-def _add_rows(cells: Seen | None, count: int) -> Seen | None:
-    if cells is None:
-        return None
-    last = np.full(count, cells.pointers[-1])
-    return cells._replace(pointers=np.concatenate([cells.pointers, last]))

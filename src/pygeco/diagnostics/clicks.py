@@ -165,7 +165,8 @@ def measure_popularity(model: Completion) -> float | None:
     if not isinstance(seed, (int, np.integer)):
         return None
     seen = model.seen_
-    triplets = seen.rows(), host(seen.indices), host(seen.values)
+    # In the types of a fit, whose kernels then serve here, too.
+    triplets = seen.rows().astype(np.int32), host(seen.indices), host(seen.values)
     split = hold_out_clicks(Entries(*triplets, model.factors_.shape), int(seed))
     if split is None:
         return None

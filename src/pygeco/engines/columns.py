@@ -12,6 +12,7 @@ from pygeco.arrays.kinds import distant, foreign, host, inner, on, ones, stack, 
 from pygeco.arrays.low_rank import Array
 
 MIN_SQUARABLE_NORM = 1e-140  # norms between this and its inverse have squares in range
+MIN_DIVISOR = 1e-30  # in steps of conjugate gradients, where a column may have vanished
 
 
 def is_squarable(size: float) -> bool:
@@ -192,6 +193,11 @@ def measure_moments(X: Array, W: Array | None) -> Moments:
     sums = inner(np.column_stack([X, ones(count, X)]), np.column_stack([X, W])) / count
     centre = sums[d, :d]
     return Moments(count, centre, sums[:d, :d] - np.outer(centre, centre), sums[d, d:])
+
+
+def divide_sizes(sizes: Array, others: Array) -> Array:
+    """The length of a step or the ratio of two, for each column."""
+    return sizes / np.maximum(others, MIN_DIVISOR)
 
 
 def sum_columns(X: Array) -> Array:

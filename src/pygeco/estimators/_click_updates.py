@@ -10,6 +10,7 @@ from pygeco.arrays.kinds import answer
 from pygeco.arrays.low_rank import Array
 from pygeco.estimators._click_input import read_click_entries, take_clicks, weigh_counts
 from pygeco.estimators._folding import read_line_attributes
+from pygeco.estimators._updating import take_model
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.tables import find_positions
 from pygeco.objectives import Entries
@@ -65,11 +66,7 @@ def take_in_clicks(estimator: ImplicitCompletion, X: Any, y: Any) -> None:
         new = _read_positions((index[0], index[1], got.X[2], shape))
         after = before.update(weigh_counts(new, estimator.counts), (spots[0], spots[1]))
         ids = unions[0], unions[1]
-    estimator.model_ = after
-    estimator.row_ids_, estimator.column_ids_ = ids
-    if after.shape[1] != estimator.n_features_in_:
-        estimator.n_features_in_ = after.shape[1]
-        estimator.__dict__.pop("feature_names_in_", None)
+    take_model(estimator, after, ids)
 
 
 class _NoFit:

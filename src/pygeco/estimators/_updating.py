@@ -16,11 +16,14 @@ from pygeco.estimators._recognize import take_cells
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.tables import find_positions, is_table, list_columns
 from pygeco.io.value_scale import parse_marks
+from pygeco.models import FittedModel
 from pygeco.models.seen import Positions
 from pygeco.objectives import Entries
 
 if TYPE_CHECKING:
     from pygeco.estimators._completion_state import _CompletionState
+
+Ids = tuple[NDArray[Any] | None, NDArray[Any] | None]  # of rows and columns, if they have some
 
 
 class Arrived(NamedTuple):
@@ -31,7 +34,7 @@ class Arrived(NamedTuple):
 
     new: Entries
     places: tuple[Positions, Positions]
-    ids: tuple[NDArray[Any] | None, NDArray[Any] | None]
+    ids: Ids
     times: Array | None = None
 
 
@@ -48,12 +51,16 @@ def take_in_cells(
     times = False if before.drift is None else times
     new, places, ids, dates = _arrange(estimator, X, y, sample_weight, times)
     after = before.update(new, places, dates)
-    if after is before:
-        return
-    estimator.model_ = after
+    if after is not before:
+        take_model(estimator, after, ids)
+
+
+def take_model(estimator: _CompletionState, model: FittedModel, ids: Ids) -> None:
+    """A model of more cells becomes the estimator's, and names of fewer columns are forgotten."""
+    estimator.model_ = model
     estimator.row_ids_, estimator.column_ids_ = ids
-    if after.shape[1] != estimator.n_features_in_:
-        estimator.n_features_in_ = after.shape[1]
+    if model.shape[1] != estimator.n_features_in_:
+        estimator.n_features_in_ = model.shape[1]
         estimator.__dict__.pop("feature_names_in_", None)
 
 

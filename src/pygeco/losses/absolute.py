@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 from pygeco.arrays.low_rank import Array
 from pygeco.losses.base import check_positive, find_scale, limit_to_domain, namespace
@@ -11,13 +12,35 @@ from pygeco.losses.regression import Regression
 DEFAULT_WIDTH = 0.1  # of the rounded corner, in robust standard deviations
 
 
-def find_width(x: Array, weights: Array | None = None) -> float:
-    """The width of the rounded corner for residuals x."""
-    return DEFAULT_WIDTH * find_scale(x, weights)
+class Rounded(Regression):
+    """A loss with its corner rounded over a width: a dataclass, one of whose fields that is."""
+
+    width: float | None
+
+    def __post_init__(self) -> None:
+        if self.width is not None:
+            check_positive("width", self.width)
+
+    @property
+    def _width(self) -> float:
+        return DEFAULT_WIDTH if self.width is None else self.width
+
+    def fitted(
+        self, y: Array, residuals: Array | None = None, weights: Array | None = None
+    ) -> Self:
+        """The width from the residuals, or from the values about their median."""
+        if self.width is not None:
+            return self
+        scale = find_scale(y if residuals is None else residuals, weights)
+        return replace(self, width=DEFAULT_WIDTH * scale)  # type: ignore[type-var]
+
+    @property
+    def smoothness(self) -> float:
+        return 1 / self._width
 
 
 @dataclass(frozen=True)
-class Absolute(Regression):
+class Absolute(Rounded):
     """ℓ = √(x² + ε²) − ε: the absolute error, smoothed over a width ε, x = z − y.
 
     Parameters
@@ -39,26 +62,6 @@ class Absolute(Regression):
     robust = True
     settled_power = 1  # squares of the weights would count next to nothing but the nearest cells
 
-    def __post_init__(self) -> None:
-        if self.width is not None:
-            check_positive("width", self.width)
-
-    @property
-    def _width(self) -> float:
-        return DEFAULT_WIDTH if self.width is None else self.width
-
-    def fitted(
-        self, y: Array, residuals: Array | None = None, weights: Array | None = None
-    ) -> Absolute:
-        """The width from the residuals, or from the values about their median."""
-        if self.width is not None:
-            return self
-        return replace(self, width=find_width(y if residuals is None else residuals, weights))
-
-    @property
-    def smoothness(self) -> float:
-        return 1 / self._width
-
     def value(self, z: Array, y: Array) -> Array:
         x = z - y
         return x * x / (self._width + (x * x + self._width**2) ** 0.5)
@@ -78,7 +81,7 @@ class Absolute(Regression):
 
 
 @dataclass(frozen=True)
-class Quantile(Regression):
+class Quantile(Rounded):
     """The pinball loss of quantile q, smoothed (Moreau) over a width μ.
 
     With x = y − z: q x for x > 0, (q − 1) x below, less μ/2 times the squared factor, and
@@ -105,26 +108,9 @@ class Quantile(Regression):
     name = "quantile"
 
     def __post_init__(self) -> None:
-        if self.width is not None:
-            check_positive("width", self.width)
+        super().__post_init__()
         if not 0 < self.q < 1:
             raise ValueError(f"q: must be strictly between 0 and 1, not {self.q!r}.")
-
-    @property
-    def _width(self) -> float:
-        return DEFAULT_WIDTH if self.width is None else self.width
-
-    def fitted(
-        self, y: Array, residuals: Array | None = None, weights: Array | None = None
-    ) -> Quantile:
-        """The width from the residuals, or from the values about their median."""
-        if self.width is not None:
-            return self
-        return replace(self, width=find_width(y if residuals is None else residuals, weights))
-
-    @property
-    def smoothness(self) -> float:
-        return 1 / self._width
 
     def value(self, z: Array, y: Array) -> Array:
         g = -self.slope(z, y)

@@ -13,7 +13,7 @@ from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.sweep import new_rows
 from pygeco.models.base import FittedModel
 from pygeco.models.completion import CompletionModel
-from pygeco.models.seen import Seen
+from pygeco.models.seen import append_empty_rows
 from pygeco.objectives import Entries
 from pygeco.objectives.entries.half_sweep import Side
 
@@ -33,7 +33,7 @@ def add_lines(
     more, extra = (0 if values is None else len(values.known) for values in (rows, columns))
     found = p if rows is None else _append(p, rows)
     found = found if columns is None else _append(found.T, columns).T
-    seen, held = (_add_rows(cells, more) for cells in (model.seen, model.held_out))
+    seen, held = (append_empty_rows(cells, more) for cells in (model.seen, model.held_out))
     assert seen is not None
     row_attributes = _join(model.row_attributes, rows)
     column_attributes = _join(model.column_attributes, columns)
@@ -69,13 +69,6 @@ def _append(p: Posterior, values: AttributeValues) -> Posterior:
         row_prior=p.row_prior._replace(some=some),
         col_prior=p.col_prior._replace(effects=effects),
     )
-
-
-def _add_rows(cells: Seen | None, count: int) -> Seen | None:
-    if cells is None:
-        return None
-    last = np.full(count, cells.pointers[-1])
-    return cells._replace(pointers=np.concatenate([cells.pointers, last]))
 
 
 def _join(old: AttributeValues | None, new: AttributeValues | None) -> AttributeValues | None:

@@ -71,6 +71,14 @@ def cut_rows(cells: Seen | None, start: int, end: int) -> Seen | None:
     return Seen(np.append(pointers, pointers[-1]), cells.indices[own], cells.values[own])
 
 
+def append_empty_rows(cells: Seen | None, count: int) -> Seen | None:
+    """The same cells, and so many rows more, which have none."""
+    if cells is None:
+        return None
+    last = np.full(count, cells.pointers[-1])
+    return cells._replace(pointers=np.concatenate([cells.pointers, last]))
+
+
 def has_cells(seen: Seen, width: int, rows: Positions, cols: Positions) -> NDArray[np.bool_]:
     """Whether each cell is among those seen; −1, an unknown id, is none. O(cells log |E|)."""
     known = _keys(seen, width)

@@ -6,14 +6,13 @@ matrix stands there, and the size of the support where the rank does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.algorithm.path import Stop
+from pygeco.algorithm.path import StepSequence, Stop
 from pygeco.arrays.linalg import solve_psd
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.newton import NEWTON_STEPS, descend
@@ -41,7 +40,7 @@ class SparseStep(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class SparsePath(Sequence[SparseStep]):
+class SparsePath(StepSequence[SparseStep]):
     """One step for each selection: a sequence.
 
     Attributes
@@ -54,19 +53,6 @@ class SparsePath(Sequence[SparseStep]):
 
     steps: tuple[SparseStep, ...]
     stop: Stop
-
-    @overload
-    def __getitem__(self, index: int) -> SparseStep: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[SparseStep]: ...
-    def __getitem__(self, index: int | slice) -> SparseStep | Sequence[SparseStep]:
-        return self.steps[index]
-
-    def __len__(self) -> int:
-        return len(self.steps)
-
-    def __iter__(self) -> Iterator[SparseStep]:
-        return iter(self.steps)
 
 
 def fcfgs(X: ArrayLike, y: ArrayLike, size: int, loss: str | Loss = "squared") -> SparsePath:

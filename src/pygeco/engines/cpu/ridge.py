@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from pygeco.arrays.low_rank import Array
+from pygeco.engines.columns import divide_sizes
 from pygeco.engines.cpu import column_kernels, products
 from pygeco.engines.cpu.columns import PART_ROWS, STEPS, make_sums
 from pygeco.engines.cpu.padding import pad_rows
 from pygeco.engines.values import Cells, CenteredCells, LineScales, RidgeProblem
 
-MIN_PRODUCT = 1e-30  # by which is divided, at least
 NOTHING = np.zeros((0, 0))
 
 
@@ -62,10 +62,10 @@ def solve(X: CenteredCells, problem: RidgeProblem) -> Array:
     for _ in range(problem.max_iter):
         if bool(np.all(size <= goal)):
             break
-        ratios, shifts = size / np.maximum(before, MIN_PRODUCT), make_sums(p)
+        ratios, shifts = divide_sizes(size, before), make_sums(p)
         column_kernels.turn(r, p, scale, ratios.astype(np.float32), PART_ROWS, X.mean, shifts)
-        q, lengths = system.apply(p, shifts.sum(axis=0))
-        lengths = size / np.maximum(lengths, MIN_PRODUCT)
+        q, found = system.apply(p, shifts.sum(axis=0))
+        lengths = divide_sizes(size, found)
         before, size = size, STEPS.descend(x, r, p, q, scale, lengths)[2]
     return np.ascontiguousarray(x[:, :columns])
 

@@ -86,6 +86,14 @@ __global__ void weigh_rows(i64 size, int k, i64 length, const float* __restrict_
     write_sum(own, k, total, sums);
 }
 
+// The sum of the pieces of row i, in column c.
+__device__ __forceinline__ double sum_pieces(const i64* __restrict__ first, const float* __restrict__ pieces, i64 i,
+                                             int k, int c) {
+    double total = 0;
+    for (i64 p = first[i]; p < first[i + 1]; ++p) total += pieces[p * k + c];
+    return total;
+}
+
 // Y = there (own (sum of pieces) - pull shift), with the shifts in parts; the sums are of pull Y.
 __global__ void gather_rows(i64 size, int k, i64 length, const i64* __restrict__ first,
                             const float* __restrict__ pieces, const float* __restrict__ scale,
@@ -95,8 +103,7 @@ __global__ void gather_rows(i64 size, int k, i64 length, const i64* __restrict__
     const double shift = sum_parts(own, parts, k, shifts, own.c);
     double total = 0;
     FOR_SHARED_ROWS(own) {
-        double piece = 0;
-        for (i64 p = first[i]; p < first[i + 1]; ++p) piece += pieces[p * k + own.c];
+        const double piece = sum_pieces(first, pieces, i, k, own.c);
         const float y = there[i] * (float)(scale[i] * piece - pull[i] * shift);
         Y[at] = y;
         total += (double)(pull[i] * y);
@@ -113,8 +120,7 @@ __global__ void gather_columns(i64 size, int k, i64 length, const i64* __restric
     const double shift = sum_parts(own, parts, k, shifts, own.c);
     double total = 0;
     FOR_SHARED_ROWS(own) {
-        double piece = 0;
-        for (i64 p = first[i]; p < first[i + 1]; ++p) piece += pieces[p * k + own.c];
+        const double piece = sum_pieces(first, pieces, i, k, own.c);
         const float q = (float)(piece - mean[i] * shift) + weight * P[at];
         Q[at] = q;
         total += (double)(P[at] * q);
