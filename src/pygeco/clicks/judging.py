@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import distant, foreign, host, on, parts
-from pygeco.arrays.loops import run_parts
+from pygeco.arrays.loops import run_in_turn, run_parts
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.engines import choose_local_engine
@@ -21,11 +21,12 @@ HELD_SHARE = 0.1  # of the clicks
 LIST_LENGTH = 20  # the lists that are judged, by their nDCG
 TABLE_CELLS = 100_000_000  # scores that one judgement may take: its cost
 MIN_JUDGED_ROWS, MAX_JUDGED_ROWS = 500, 3_000
-BLOCK_CELLS = 1 << 22  # scores that are held at once: 16 MB, which are used again and again
+BLOCK_CELLS = 1 << 21  # scores that a core holds at once: 8 MB, which are used again and again
 
 SCORED_COLUMNS = 1024  # whose scores are found at once, on one core
 
-# Scores (rows, n) of some rows, one table for each model that is compared.
+# Scores (rows, n) of some rows, one table for each model that is compared. Blocks of rows are asked
+# for by several threads at once.
 Tables = Callable[[Positions], Iterable[Array]]
 
 
@@ -50,33 +51,41 @@ class Judge:
 
         With `weights`, one a held-out click in the order of `held`, only clicks above zero count.
         """
-        gains, rows_judged = np.zeros(count), 0
         held = self.held if weights is None else _keep_positive(self.held, weights)
-        for t, found in self._judge_blocks(tables, held):
-            gains[t] += float(found.sum())
-            rows_judged += len(found) if t == 0 else 0
-        return (gains / max(rows_judged, 1)).tolist()
+        found = self._judge_blocks(tables, count, held)
+        return [float(sum(map(np.sum, some)) / max(1, sum(map(len, some)))) for some in found]
 
     def measure_rows(self, tables: Tables, count: int) -> NDArray[np.float64]:
         """The nDCG@20 of each of `count` models in each judged row, (count, rows)."""
-        found: list[list[NDArray[np.float64]]] = [[np.zeros(0)] for _ in range(count)]
-        for t, some in self._judge_blocks(tables, self.held):
-            found[t].append(some)
-        return np.stack([np.concatenate(parts) for parts in found])
+        found = self._judge_blocks(tables, count, self.held)
+        return np.stack([np.concatenate([np.zeros(0), *some]) for some in found])
 
     def _judge_blocks(
-        self, tables: Tables, held: Seen
-    ) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """The number of a model, and its nDCG@20 in rows of a block that have held-out clicks."""
+        self, tables: Tables, count: int, held: Seen
+    ) -> list[list[NDArray[np.float64]]]:
+        """Of each model, its nDCG@20 in the rows of each block that have held-out clicks.
+
+        A core has a block from its scores to its lists, while others have other blocks.
+        """
         n = self.shape[1]
-        length, size = min(LIST_LENGTH, n), max(1, BLOCK_CELLS // n)
-        for at in range(0, len(self.rows), size):
-            rows = self.rows[at : at + size]
+        length, blocks = min(LIST_LENGTH, n), list(parts(len(self.rows), max(1, BLOCK_CELLS // n)))
+        found: list[list[NDArray[np.float64]]]
+        found = [[np.zeros(0)] * len(blocks) for _ in range(count)]
+
+        def judge(k: int) -> None:
+            rows = self.rows[blocks[k]]
+            hidden: Array | None = None
             have = np.diff(held.pointers)[rows] > 0
             for t, table in enumerate(tables(rows)):
-                hide_cells(table, on(rows, table), self.seen)
-                found, _ = choose_local_engine(table).top_k(table, length)
-                yield t, _measure_ndcg(host(found)[have], rows[have], held, n)
+                if table is not hidden:  # a table that goes on to the next model keeps its −∞
+                    hide_cells(table, on(rows, table), self.seen)
+                    hidden = table
+                best, _ = choose_local_engine(table).top_k(table, length)
+                found[t][k] = _measure_ndcg(host(best)[have], rows[have], held, n)
+
+        loop = run_in_turn if foreign(self.seen.indices) else run_parts
+        loop(judge, len(blocks))
+        return found
 
 
 def score_rows(left: Array, rows: Positions, right: Array) -> Array:
@@ -131,7 +140,8 @@ def _measure_ndcg(found: Positions, rows: Positions, held: Seen, n: int) -> NDAr
     starts = np.repeat(held.pointers[rows] - (np.cumsum(counts) - counts), counts)
     keys = owners * np.int64(n + 1) + held.indices[starts + np.arange(len(starts))]
     asked = np.arange(len(rows))[:, None] * np.int64(n + 1) + found
-    hits: NDArray[np.bool_] = np.isin(asked, keys) & (found >= 0)
+    at = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)  # they ascend
+    hits: NDArray[np.bool_] = (keys[at] == asked) & (found >= 0)
     return np.asarray((hits * discounts).sum(axis=1) / ideal)
 
 

@@ -31,10 +31,10 @@ def find_largest_products(asked: Largest) -> tuple[NDArray[np.int64], Array]:
         table = left[part] @ right.T
         lines = _cut_lines(len(table))
         for cells in hidden:
-            hide_lines.run_here(lines, table, rows[part], *cells)
+            hide_lines(lines, table, rows[part], *cells)
         if asked.allowed is not None:
             table[:, ~asked.allowed] = -np.inf
-        pick_largest.run_here(lines, table, columns[part], found[part])
+        pick_largest(lines, table, columns[part], found[part])
 
     each(job, len(blocks))
     return columns, found

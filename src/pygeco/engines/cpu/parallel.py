@@ -13,6 +13,7 @@ from numba._dispatcher import compute_fingerprint
 from pygeco.engines.cpu.compiling import watch_compilation
 from pygeco.engines.cpu.forking import ForkSafeLock, serve_forked_children
 from pygeco.engines.cpu.launching import compile_part, find_address, find_runner
+from pygeco.engines.cpu.threads import is_in_loop
 from pygeco.engines.cpu.unboxing import make_launcher
 
 watch_compilation()
@@ -45,6 +46,8 @@ def lend(argument: Any) -> Any:
 class Kernel:
     """A compiled function, run for each part of its work; calls wait where they must.
 
+    In a part of a loop over parts, it runs on that part's thread.
+
     numba ends the process when a second thread enters its "workqueue" layer, which it takes where
     neither TBB nor OpenMP is installed. Which layer it is, numba says once a kernel has run.
     """
@@ -59,17 +62,13 @@ class Kernel:
         self.launchers: dict[bytes, Callable[..., None]] = {}
 
     def __call__(self, *arrays: Any) -> None:
-        threads = numba.get_num_threads()
+        threads = 1 if is_in_loop() else numba.get_num_threads()
         if Kernel.safe or threads < 2:
             self.run(arrays, threads)
             return
         with _LOCK.lock:
             self.run(arrays, threads)
             Kernel.safe = numba.threading_layer() != "workqueue"
-
-    def run_here(self, *arrays: Any) -> None:
-        """On the calling thread, which others run beside."""
-        self.run(arrays, 1)
 
     def run(self, arrays: tuple[Any, ...], threads: int) -> None:
         lent = tuple([lend(array) for array in arrays])

@@ -25,12 +25,12 @@ def each(job: Callable[[int], None], count: int, *, alone: bool = False) -> None
     """job(0), …, job(count − 1), in any order, for functions that let go of the GIL;
     on the calling thread where that is `alone`.
 
-    BLAS runs on one thread inside, so that a product has the same bits whatever runs beside it.
-    That number is the whole process's, so loops of several threads wait for each other: one that
-    ends would put it back under another.
+    Kernels run on the thread that calls them inside, and BLAS does, so that a product has the same
+    bits whatever runs beside it. BLAS's number of threads is the whole process's, so loops of
+    several threads wait for each other: one that ends would put it back under another.
     """
     threads = min(get_num_threads(), count)
-    if hasattr(_WORKER, "works"):  # a part of another loop, which holds the lock
+    if is_in_loop():  # a part of another loop, which holds the lock
         run_in_turn(job, count)
         return
     with _LOCK.lock, one_blas_thread():
@@ -44,6 +44,11 @@ def each(job: Callable[[int], None], count: int, *, alone: bool = False) -> None
 
 def _mark_worker() -> None:
     _WORKER.works = True
+
+
+def is_in_loop() -> bool:
+    """Whether this thread runs a part of a loop, beside threads that run others."""
+    return hasattr(_WORKER, "works")
 
 
 @contextmanager
