@@ -51,6 +51,8 @@ def _lines(plan: Plan, name: str, split: Split, *, lists: bool = False) -> list[
     ]
     if lists:
         users = np.arange(shape[0])
+        took = timed(model.learn_lists)
+        lines.append(Line(f"{name}: lists learned", took, took.by(plan), "s"))
         took = timed(lambda: model.recommend(users, 10))
         lines.append(Line(f"{name}: top 10 of all users", took, took.by(plan), "s", SECONDS))
     return lines

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -106,3 +108,67 @@ def test_whole_lines_are_predicted_as_cells_are(model):
     lines = model.model_.predict_lines(np.array([5, 0, 299]))
     cells = model.model_.predict(np.array([[5], [0], [299]]), np.arange(80))
     assert np.allclose(lines, cells, rtol=1e-6)
+
+
+def limit_search(monkeypatch, cells, rows):
+    monkeypatch.setattr(_choosing, "MAX_SEARCHED_CELLS", cells)
+    monkeypatch.setattr(_choosing, "MIN_SEARCHED_ROWS", rows)
+
+
+@pytest.mark.parametrize(("most", "least"), [(1500, 10), (10, 40), (1, 1)])
+def test_rows_that_are_searched_have_all_of_their_cells(model, monkeypatch, most, least):
+    seen = model.model_.seen
+    limit_search(monkeypatch, most, least)
+    some = _choosing._sample_rows(seen)
+    counts, lines = np.diff(some.pointers), {}
+    for i, (first, last) in enumerate(zip(seen.pointers, seen.pointers[1:], strict=False)):
+        lines.setdefault((*seen.indices[first:last], *seen.values[first:last]), i)
+    found = [
+        lines[(*some.indices[first:last], *some.values[first:last])]
+        for first, last in zip(some.pointers, some.pointers[1:], strict=False)
+    ]
+    assert found == sorted(set(found))
+    assert len(counts) == least or counts.sum() <= most
+    assert len(counts) == least or counts.sum() > most - np.diff(seen.pointers).max()
+
+
+def test_few_cells_are_all_searched(model, monkeypatch):
+    seen = model.model_.seen
+    assert _choosing._sample_rows(seen) is seen
+    limit_search(monkeypatch, 1, 300)
+    assert _choosing._sample_rows(seen) is seen
+
+
+def test_settings_from_some_rows_make_lists_about_as_good(model, ratings, monkeypatch):
+    limit_search(monkeypatch, len(ratings[0][0]) // 2, 10)
+    found, whole = _choosing.learn_lists(model, required=True), model.lists_
+    assert found.vectors.shape == whole.vectors.shape
+    assert found.threshold == whole.threshold
+    # Rows are folded in: their columns have seen what is held out, a tenth of what they know.
+    assert found.deviation == pytest.approx(whole.deviation, rel=0.25)
+    rows, cols, values, _ = ratings[1]
+    liked = values >= ratings[0][2].mean()
+    ndcg = []
+    for lists in (whole, found):
+        made = replace(model.model_, lists=lists)
+        columns = made.best(np.arange(300), 10).columns
+        ndcg.append(pygeco.metrics.ranking(columns, rows[liked], cols[liked]).ndcg)
+    assert ndcg[1] > 0.97 * ndcg[0]
+
+
+def test_judged_rows_of_some_are_folded_in_from_their_other_cells(model, monkeypatch):
+    made = []
+    make = _choosing._model_rest
+
+    def keep(estimator, judge, values):
+        made.append((make(estimator, judge, values), judge, values))
+        return made[-1][0]
+
+    limit_search(monkeypatch, 1000, 10)
+    monkeypatch.setattr(_choosing, "_model_rest", keep)
+    assert _choosing.learn_lists(model, required=True)
+    rest, judge, values = made[0]
+    known = judge.seen
+    told = model.transform((known.rows(), known.indices, values, judge.shape))
+    held = judge.held.rows(), judge.held.indices.astype(np.int64)
+    assert np.allclose(rest.predict(*held), model.inverse_transform(told)[held], rtol=1e-4)

@@ -47,6 +47,7 @@ class Purpose(IntEnum):
     SLAB_DRAWS = 25  # what a worker draws for the cells of its slab, keyed by the slab
     COLD_LINES = 26  # rows and columns held out to choose the weight of their attributes by
     UPDATED_DRAWS = 27  # of lines that are new to a mean of draws
+    LISTED_ROWS = 28  # rows by which it is chosen what goes into lists
 
 
 def stream(purpose: Purpose, seed: int = 0, *keys: int) -> np.random.Generator:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
 from pygeco.arrays.kinds import moved
-from pygeco.arrays.low_rank import Array
+from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.streams import Purpose, stream
 from pygeco.clicks.judging import Judge, hold_out_clicks, score_rows
 from pygeco.clicks.lines import ClickLines
 from pygeco.clicks.search import Found, Search
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
 MIN_CELLS = 10_000  # with fewer, held-out cells are too few to weigh values and choices by
 SETTINGS = SpectralSettings(rank=512, row_power=0.3, column_power=0.3)  # the rest is searched for
 HALVES = (0, 1, 2, 3, 4, 6)  # of a power of the probability of liking, that are tried
+MAX_SEARCHED_CELLS = (
+    2_000_000  # by which settings are chosen; more of them cost time and gain nothing
+)
+MIN_SEARCHED_ROWS = 3_000  # however many cells they have: as many are judged
 CHOICE_SEED = 0  # lists of one model do not depend on when they are first asked for
 
 
@@ -61,27 +66,39 @@ def learn_lists(estimator: _CompletionState, *, required: bool = False) -> ListW
     count = len(seen.values)
     if (count < MIN_CELLS or not model.loss.regression) and not required:
         return None
-    cells = Entries(
-        _find_rows(seen), seen.indices, np.ones(count, np.float32), model.shape, engine="cpu"
-    )
+    cells = _make_clicks(seen, model.shape)
     with session(cells):
         found = _learn_from(estimator, cells, seen)
     return None if found is None else moved(found, model.factors.V)
 
 
+def _make_clicks(seen: Seen, shape: tuple[int, int]) -> Entries:
+    """One for each cell, by rows as short as columns are: kernels for these are there already."""
+    ones = np.ones(len(seen.values), np.float32)
+    return Entries(_find_rows(seen), seen.indices, ones, shape, engine="cpu")
+
+
+class Choice(NamedTuple):
+    """What was found on some rows: settings, the columns' vectors, and what values count."""
+
+    settings: SpectralSettings
+    columns: Array
+    power: float
+    deviation: float
+
+
 def _learn_from(estimator: _CompletionState, cells: Entries, seen: Seen) -> ListWeights | None:
-    """What was learned on this machine; None where no row has cells enough to hold some out."""
-    split = hold_out_clicks(cells, CHOICE_SEED)
-    if split is None:
-        return None
+    """What was learned on this machine; None where no row has cells enough to hold some out.
+
+    Settings are searched for on rows of limited size, vectors are of all.
+    """
     threshold = float(seen.values.mean(dtype=float))
-    at = _find_places(split.judge, seen)
-    held = seen.values[at].astype(float)
-    search = Search(split, CHOICE_SEED)
+    some = _sample_rows(seen)
+    own = cells if some is seen else _make_clicks(some, (len(some.pointers) - 1, cells.shape[1]))
     rank = min(SETTINGS.rank or 1, max(1, min(cells.shape) // 4))
-    found = search.choose_spectral(replace(SETTINGS, rank=rank))
-    rest = _fit_rest(estimator, split.judge, np.delete(seen.values, at))
-    power, deviation = _choose_power(split.judge, found, rest, held, threshold)
+    found = _choose(estimator, own, some, rank, threshold)
+    if found is None:
+        return None
     spectrum = find_spectrum(
         cells, rank, SETTINGS.row_power or 0, SETTINGS.column_power or 0,
         seed=CHOICE_SEED, start=found.columns,
@@ -94,14 +111,44 @@ def _learn_from(estimator: _CompletionState, cells: Entries, seen: Seen) -> List
         inward.astype(np.float32),
         outward.astype(np.float32),
         shrink_values(spectrum.values, settings.ridge or 0).astype(np.float32),
-        power,
+        found.power,
         threshold,
-        deviation,
+        found.deviation,
     )
 
 
+def _sample_rows(seen: Seen) -> Seen:
+    """The cells of rows drawn at random, as many as are worth the time; all where they are few."""
+    counts = np.diff(seen.pointers)
+    order = stream(Purpose.LISTED_ROWS, CHOICE_SEED).permutation(len(counts))
+    kept = int(np.searchsorted(np.cumsum(counts[order]), MAX_SEARCHED_CELLS, side="right"))
+    kept = max(kept, MIN_SEARCHED_ROWS)
+    if kept >= len(counts):
+        return seen
+    rows = np.sort(order[:kept])
+    ends = np.cumsum(counts[rows])
+    starts = np.repeat(seen.pointers[rows] - (ends - counts[rows]), counts[rows])
+    cells = starts + np.arange(len(starts))
+    return Seen(np.concatenate([[0], ends]), seen.indices[cells], seen.values[cells])
+
+
+def _choose(
+    estimator: _CompletionState, cells: Entries, seen: Seen, rank: int, threshold: float
+) -> Choice | None:
+    """Settings, and what predicted values count, judged by a tenth of these cells."""
+    split = hold_out_clicks(cells, CHOICE_SEED)
+    if split is None:
+        return None
+    at = _find_places(split.judge, seen)
+    held = seen.values[at].astype(float)
+    found = Search(split, CHOICE_SEED).choose_spectral(replace(SETTINGS, rank=rank))
+    rest = _model_rest(estimator, split.judge, np.delete(seen.values, at))
+    power, deviation = _choose_power(split.judge, found, rest, held, threshold)
+    return Choice(found.settings, found.columns, power, deviation)
+
+
 def _find_rows(cells: Seen) -> Positions:
-    """The row of each cell, as short as columns are: kernels for these are there already."""
+    """The row of each cell."""
     return cells.rows().astype(np.int32)
 
 
@@ -111,6 +158,19 @@ def _find_places(judge: Judge, seen: Seen) -> Positions:
         cells.rows() * np.int64(judge.shape[1] + 1) + cells.indices for cells in (seen, judge.held)
     )
     return np.searchsorted(every, held)
+
+
+def _model_rest(estimator: _CompletionState, judge: Judge, values: Array) -> CompletionModel:
+    """A model of the judged rows by the cells that were not held out."""
+    if judge.shape == estimator.model_.shape:
+        return _fit_rest(estimator, judge, values)
+    # Of so many cells, columns are the same with and without those that were held out of some rows.
+    assert isinstance(estimator.model_, CompletionModel)
+    model = estimator.model_.move_to(np.zeros(0))
+    given = _find_rows(judge.seen), judge.seen.indices, values, judge.shape
+    found = model.fold_rows(Entries(*given, allow_empty=True, engine="cpu").with_loss(model.loss))
+    factors = LowRank.product(found.coordinates, model.factors.V)
+    return replace(model, factors=factors, biases=replace(model.biases, row=found.offsets))
 
 
 def _fit_rest(estimator: _CompletionState, judge: Judge, values: Array) -> CompletionModel:
