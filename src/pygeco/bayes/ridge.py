@@ -94,7 +94,8 @@ def solve_ridge(
             for q, p, weight in zip(parts, P, weights, strict=True)
         )
 
-    x: Blocks = tuple(_steps_of(b).take(b) for b in start)
+    # A start may be at hand where what it is to solve is in slabs: steps are those of the residual.
+    x: Blocks = tuple(_steps_of(b).take(a) for a, b in zip(start, right, strict=True))
     r: Blocks = tuple(b - a for b, a in zip(right, apply(x)[0], strict=True))
     goal = tolerance**2 * _measure(right, scale)
     size = _measure(r, scale)
@@ -105,7 +106,7 @@ def solve_ridge(
         q, products = apply(p)
         lengths = divide_sizes(size, products)
         stepped = [
-            _steps_of(parts[0]).descend(*parts, lengths)
+            _steps_of(parts[1]).descend(*parts, lengths)
             for parts in zip(x, r, p, q, scale, strict=True)
         ]
         x, r = (tuple(part[k] for part in stepped) for k in (0, 1))

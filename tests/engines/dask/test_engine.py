@@ -455,6 +455,27 @@ def test_the_evidence_of_labels_levels_and_counts(client, name) -> None:
     }
 
 
+def test_the_pattern_of_known_cells(client) -> None:
+    """Of columns it is as long as rows are many, and lies in slabs as they do."""
+    rng = np.random.default_rng(0)
+    m, n = 150, 60
+    kind, group = np.arange(n) % 3, rng.integers(3, size=m)
+    own = kind == group[:, None]
+    rows, cols = np.nonzero(rng.random((m, n)) < np.where(own, 0.5, 0.1))
+    values = 3.0 + np.where(own, 1.0, -1.0)[rows, cols] + 0.3 * rng.standard_normal(len(rows))
+    cells = rows, cols, values, (m, n)
+    plain, other = (
+        MatrixCompletion(3, posterior=3, random_state=0, engine=engine).fit(cells)
+        for engine in ("cpu", client)
+    )
+    for model in (plain, other):
+        p = model.model_.posterior
+        assert p.row_prior.effects
+        assert p.col_prior.effects
+    i, j = np.meshgrid(np.arange(m), np.arange(n), indexing="ij")
+    np.testing.assert_allclose(other.predict(i, j), plain.predict(i, j), atol=2e-3)
+
+
 def test_factors_of_no_rank_and_draws_for_cells(client) -> None:
     labels = np.random.default_rng(0).integers(2, size=len(VALUES)).astype(float)
     entries = Entries(ROWS, COLS, labels, SHAPE, engine=client)
