@@ -70,7 +70,8 @@ def solve_ridge(
 
     Each column is preconditioned by the diagonal, and all are stepped together until the largest
     residual, by that measure, has fallen to `tolerance` of its right side. O(|X| k) a step, in the
-    precision of the right sides.
+    precision of the right sides. Steps are those of the right sides, too: they may be in slabs on a
+    cluster where the start is at hand.
     """
     whole = isinstance(there, np.ndarray) and bool(np.all(there == 1))
     scale = tuple(
@@ -94,7 +95,6 @@ def solve_ridge(
             for q, p, weight in zip(parts, P, weights, strict=True)
         )
 
-    # A start may be at hand where what it is to solve is in slabs: steps are those of the residual.
     x: Blocks = tuple(_steps_of(b).take(a) for a, b in zip(start, right, strict=True))
     r: Blocks = tuple(b - a for b, a in zip(right, apply(x)[0], strict=True))
     goal = tolerance**2 * _measure(right, scale)
