@@ -1,5 +1,7 @@
 """Half-sweeps against dense algebra, where rows have as many cells as a chunk, or one more."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -12,9 +14,10 @@ COLUMNS = 2 * CHUNK + 9
 TAU = 0.7
 
 
-def make(dtype, s, weighted, seed=0):
+@cache
+def make(dtype, s, weighted):
     """Cells, both sides, and weights and values as dense tables."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     rows = np.repeat(np.arange(len(COUNTS)), COUNTS)
     cols = np.concatenate([rng.permutation(COLUMNS)[:count] for count in COUNTS])
     values = rng.standard_normal(len(rows)).astype(dtype)
@@ -53,7 +56,7 @@ def solve(partner, values, weights, prior, offsets, vague):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("vague", [False, True])
 @pytest.mark.parametrize("offsets", [False, True])
-@pytest.mark.parametrize("s", [1, 3, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40])
+@pytest.mark.parametrize("s", [1, 7, 8, 9, 16, 17, 24, 32, 33])
 def test_rows_of_any_length_are_solved_as_dense_systems(s, offsets, vague, weighted, dtype):
     entries, own, partner, (values, weights) = make(dtype, s, weighted)
     given = partner if vague else Side(*partner[:2])
