@@ -76,7 +76,7 @@ def test_workers_die_models_change_and_every_answer_is_whole(models, model_folde
         assert versions == {one.version for one in models.values()}
         assert len(lost) <= 1  # the connection that the killed worker had
         assert finish_what_is_under_way(address, process).startswith(b"HTTP/1.1 200")
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0  # seconds: a machine may be slow
     assert "POST /v1/recommend 200" in log.read_text()
     assert "Traceback" not in log.read_text()
 
