@@ -14,7 +14,14 @@ from pygeco.arrays.loops import run_in_turn, run_parts
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.engines import choose_local_engine
-from pygeco.models.seen import Positions, Seen, hide_cells, keep_cells, sort_cells
+from pygeco.models.seen import (
+    Positions,
+    Seen,
+    find_row_cells,
+    hide_cells,
+    keep_cells,
+    sort_cells,
+)
 from pygeco.objectives import Entries
 
 HELD_SHARE = 0.1  # of the clicks
@@ -136,9 +143,8 @@ def _measure_ndcg(found: Positions, rows: Positions, held: Seen, n: int) -> NDAr
     discounts = 1 / np.log2(np.arange(length) + 2.0)
     counts = (held.pointers[rows + 1] - held.pointers[rows]).astype(np.int64)
     ideal = np.cumsum(discounts)[np.minimum(counts, length) - 1]
-    owners = np.repeat(np.arange(len(rows)), counts)
-    starts = np.repeat(held.pointers[rows] - (np.cumsum(counts) - counts), counts)
-    keys = owners * np.int64(n + 1) + held.indices[starts + np.arange(len(starts))]
+    owners, places = find_row_cells(held, rows)
+    keys = owners * np.int64(n + 1) + held.indices[places]
     asked = np.arange(len(rows))[:, None] * np.int64(n + 1) + found
     at = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)  # they ascend
     hits: NDArray[np.bool_] = (keys[at] == asked) & (found >= 0)

@@ -21,7 +21,7 @@ from pygeco.clicks.spectral import find_spectrum, line_powers, shrink_values
 from pygeco.engines import session
 from pygeco.models import CompletionModel
 from pygeco.models.lists import ListWeights, check_by
-from pygeco.models.seen import Positions, Seen
+from pygeco.models.seen import Positions, Seen, find_row_cells
 from pygeco.objectives import Entries
 
 if TYPE_CHECKING:
@@ -126,10 +126,9 @@ def _sample_rows(seen: Seen) -> Seen:
     if kept >= len(counts):
         return seen
     rows = np.sort(order[:kept])
+    _, at = find_row_cells(seen, rows)
     ends = np.cumsum(counts[rows])
-    starts = np.repeat(seen.pointers[rows] - (ends - counts[rows]), counts[rows])
-    cells = starts + np.arange(len(starts))
-    return Seen(np.concatenate([[0], ends]), seen.indices[cells], seen.values[cells])
+    return Seen(np.concatenate([[0], ends]), seen.indices[at], seen.values[at])
 
 
 def _choose(

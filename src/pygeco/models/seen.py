@@ -101,25 +101,30 @@ def count_other_values(
     return int(np.sum(known[at] != values[fitted].astype(known.dtype)))
 
 
+def find_row_cells(cells: Seen, rows: Positions) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The cells of these rows, row after row: which of the rows each is of, and its place."""
+    counts = cells.pointers[rows + 1] - cells.pointers[rows]
+    lines = np.repeat(np.arange(len(rows), like=rows), counts)
+    starts = np.repeat(cells.pointers[rows] - (np.cumsum(counts) - counts), counts)
+    return lines, starts + np.arange(len(starts), like=rows)
+
+
 def hide_cells(table: Array, rows: Positions, cells: Seen, value: float = -np.inf) -> None:
     """−∞, or another value, in line t of the table at the columns of the cells of rows[t]."""
-    pointers, indices = cells.pointers, cells.indices
-    counts = pointers[rows + 1] - pointers[rows]
-    lines = np.repeat(np.arange(len(rows), like=rows), counts)
-    starts = np.repeat(pointers[rows] - (np.cumsum(counts) - counts), counts)
-    table[lines, indices[starts + np.arange(len(starts), like=rows)]] = value
+    lines, at = find_row_cells(cells, rows)
+    table[lines, cells.indices[at]] = value
 
 
 def merge_cells(cells: Sequence[Seen], rows: Positions) -> tuple[Seen, Positions]:
     """The cells of several sets in these rows as one set, and where the rows are in it."""
     if len(cells) == 1:
         return cells[0], rows
-    lines, cols = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)]
+    lines: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
+    cols = [np.zeros(0, np.int32)]
     for part in cells:
-        counts = part.pointers[rows + 1] - part.pointers[rows]
-        starts = np.repeat(part.pointers[rows] - (np.cumsum(counts) - counts), counts)
-        lines.append(np.repeat(np.arange(len(rows)), counts))
-        cols.append(part.indices[starts + np.arange(len(starts))])
+        line, at = find_row_cells(part, rows)
+        lines.append(line)
+        cols.append(part.indices[at])
     shape = len(rows), 0
     own, columns = np.concatenate(lines), np.concatenate(cols)
     return sort_cells(own, columns, np.zeros(len(own)), shape), np.arange(len(rows))
