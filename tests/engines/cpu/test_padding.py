@@ -29,6 +29,20 @@ def test_rows_and_their_variances_take_turns(s, n, dtype):
     np.testing.assert_array_equal(both[:, :, 1].reshape(n, width), wanted[1])
 
 
+@pytest.mark.parametrize("itemsize", [4, 8])
+def test_rows_begin_with_a_line_of_the_cache(itemsize):
+    # Wherever the caller's own rows begin: a vector on two lines takes two reads.
+    s, dtype = 2 * BYTES // itemsize, np.dtype(f"f{itemsize}")
+    room = np.arange(20 * s, dtype=dtype)
+    for skipped in range(3):
+        X = room[skipped : skipped + 10 * s].reshape(10, s)
+        for variance in (None, X):
+            flat, width = pad_rows(X, variance=variance)
+            assert flat.ctypes.data % BYTES == 0
+            wide = flat.reshape(10, -1, width // 2)[:, :: 1 if variance is None else 2]
+            np.testing.assert_array_equal(wide.reshape(10, s), X)
+
+
 def test_strided_and_read_only_rows():
     whole = np.random.default_rng(0).standard_normal((30, 12)).astype(np.float32)
     whole.flags.writeable = False

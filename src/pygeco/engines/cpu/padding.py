@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pygeco.arrays.low_rank import Array
@@ -9,6 +11,20 @@ from pygeco.engines.cpu import column_kernels
 from pygeco.engines.cpu.vectors import BYTES
 
 PAD_ROWS = 256  # that a thread pads at once
+
+
+def empty_lines(n: int, width: int, dtype: Any) -> Array:
+    """An array whose rows begin with a line of the cache, where they are whole vectors.
+
+    NumPy's begin 16 bytes behind one: each vector would lie on two lines.
+    """
+    room = np.empty(n * width * dtype.itemsize + BYTES, np.uint8)
+    skipped = -room.ctypes.data % BYTES
+    return room[skipped : skipped + n * width * dtype.itemsize].view(dtype).reshape(n, width)
+
+
+def _begins_line(array: Array) -> bool:
+    return array.flags.c_contiguous and not array.ctypes.data % BYTES
 
 
 def pad_rows(
@@ -21,9 +37,9 @@ def pad_rows(
     lanes = BYTES // factor.itemsize
     n, s = factor.shape
     width = max(1, -(-s // lanes)) * lanes
-    if s == width and scale is None and variance is None:
+    if s == width and scale is None and variance is None and _begins_line(factor):
         return np.ascontiguousarray(factor).reshape(-1), width
-    out = np.empty((n, width if variance is None else 2 * width), factor.dtype)
+    out = empty_lines(n, width if variance is None else 2 * width, factor.dtype)
     other = out[:0, :s] if variance is None else variance
     scales = out[:0, 0] if scale is None else scale
     given = (np.ascontiguousarray(x, factor.dtype) for x in (factor, other, scales))

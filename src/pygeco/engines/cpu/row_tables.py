@@ -2,9 +2,10 @@
 
 The table G holds Σ w P Pᵀ in its first s rows, then Σ w P where there is an offset, then nothing
 up to a multiple of four, d4, and Σ w r P in row d4, r_e = y_e − offset_j. Sums of vectors are made
-in its last two rows, beyond what the tiles of eight rows write. Partners are gathered in
-chunks and multiplied as tiles. Where their variances W are known, a partner's vectors and those of
-its variances take turns, so that one place of memory serves both.
+in its last two rows, beyond what the tiles of eight rows write. Partners are gathered in chunks
+and multiplied as tiles, while those of the chunk after are asked for. Where their variances W are
+known, a partner's vectors and those of its variances take turns, so that one place of memory
+serves both.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from pygeco.engines.cpu.reading import read_value
-from pygeco.engines.cpu.simd import SIDE, TILE, gather_line, gram_half, gram_tile
+from pygeco.engines.cpu.simd import AHEAD, SIDE, TILE, gather, gram_half, gram_tile
 from pygeco.engines.cpu.vectors import BYTES
 
 SUMS = 3  # of a row: Σ w r, Σ w and Σ w Var(offset)
@@ -47,10 +48,10 @@ def _read_cells(
         plain += root * r
         heavy += root * root
         vague += root * root * offsets[j, 1]
-    if count:
-        end = np.uint64(count)
-        factors[end] = roots[end] = 0
-        places[end] = places[end - np.uint64(1)]
+    last = len(indices) - 1
+    for t in range(count, count + AHEAD if count else 0):
+        e = np.uint64(min(start + t, last))
+        places[np.uint64(t)] = np.uint64(np.uint32(indices[e])) * record
     totals[0] += plain
     totals[1] += heavy
     totals[2] += vague
@@ -65,27 +66,34 @@ def accumulate(
     lanes = BYTES // P.itemsize
     height = -(-s // TILE) * TILE
     sides, sums = size - 2 * stride, size - stride
-    apart = 2 if vague else 1  # vectors from one of P to the next
+    record = 2 * width if vague else width  # numbers of a partner
     for first in range(start, stop if stop > start else start + 1, CHUNK):
         fresh, count = first == start, stop - first
         if count > CHUNK:
             count = CHUNK
         _read_cells(
-            indices, values, weights, first, count, np.uint64(apart * width), offsets,
+            indices, values, weights, first, count, np.uint64(record), offsets,
             factors, roots, places, totals,
         )  # fmt: skip
-        for q in range(0, width, lanes):
-            gather_line(
-                P, places, count, apart * q, (apart - 1) * lanes, P.dtype.type(vague),
-                factors, roots, X, width, q, fresh, table, sides, sums, spread,
-            )  # fmt: skip
+        gather(
+            P, places, count, lanes if vague else 0, P.dtype.type(vague), factors, roots, X, width,
+            fresh, table, sides, sums, spread,
+        )  # fmt: skip
+        ahead, last, line = first + CHUNK, len(indices) - 1, 0
         for q in range(0, width, lanes):
             whole = q
             if lanes == 2 * TILE:
-                gram_half(X, width, count, q, q, table, stride, fresh)
-                whole += TILE
+                gram_half(
+                    X, width, count, q, q, table, stride, fresh,
+                    P, indices, ahead, last, record, line,
+                )  # fmt: skip
+                whole, line = q + TILE, min(line + lanes, record - lanes)
             for k in range(whole, height, TILE):
-                gram_tile(X, width, count, k, q, table, stride, fresh)
+                gram_tile(
+                    X, width, count, k, q, table, stride, fresh,
+                    P, indices, ahead, last, record, line,
+                )  # fmt: skip
+                line = min(line + lanes, record - lanes)
     for q in range(s):
         table[d4 * stride + q] = table[sides + q]
         if bias:

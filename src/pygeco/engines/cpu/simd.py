@@ -13,19 +13,27 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from pygeco.engines.cpu.vectors import BYTES, I32, Vectors, integer
+from pygeco.engines.cpu.vectors import BYTES, I32, I64, Vectors, integer, prefetch
 
 TILE = 8  # rows of a Gram tile: as many sums as hide the latency of a multiply-add
+GROUP = 4  # vectors of a partner that are gathered together: twelve sums, in registers
+AHEAD = 8  # cells between asking for a partner from the second cache and gathering it
 SIDE = 4  # rows and columns of a block of the Cholesky factor: 16 sums, in registers
 
 
-def _tile(X, G, halves):
-    """The type and the code of a Gram tile whose columns fill one vector, or a half of it."""
+def _tile(X, G, P, indices, halves):
+    """The type and the code of a Gram tile whose columns fill one vector, or a half of it.
+
+    With each row of X, one line of a partner is asked for into the second cache: products leave
+    the memory idle otherwise, and what is asked for all at once has to wait.
+    """
 
     def generate(context, builder, signature, args):
         v = Vectors(context, builder, X.dtype, BYTES * 8 // X.dtype.bitwidth // halves)
         source, target = v.data(X, args[0]), v.data(G, args[5])
         (width, count, k, q), (stride, fresh) = args[1:5], args[6:8]
+        partners, numbers = v.data(P, args[8]), v.data(indices, args[9])
+        ahead, last, record, line = args[10:14]
         places = []
         for t in range(TILE):
             places.append(builder.add(builder.mul(v.offset(k, t), stride), q))
@@ -36,6 +44,10 @@ def _tile(X, G, halves):
             row = builder.mul(loop.index, width)
             right = v.load(source, builder.add(row, q))
             left = builder.add(row, k)
+            cell = builder.add(ahead, loop.index)
+            cell = builder.select(builder.icmp_signed("<", cell, last), cell, last)
+            index = builder.zext(builder.load(builder.gep(numbers, [cell])), I64)
+            prefetch(builder, partners, builder.add(builder.mul(index, record), line), nearness=2)
             for t, total in enumerate(sums):
                 spread = v.spread_at(source, v.offset(left, t))
                 builder.store(v.fused(spread, right, builder.load(total)), total)
@@ -44,67 +56,92 @@ def _tile(X, G, halves):
         return context.get_dummy_value()
 
     i = types.int64
-    return types.void(X, i, i, i, i, G, i, types.boolean), generate
+    return types.void(X, i, i, i, i, G, i, types.boolean, P, indices, i, i, i, i), generate
 
 
 @intrinsic
-def gram_tile(typing_context, X, width, count, k, q, G, stride, fresh):
+def gram_tile(
+    typing_context, X, width, count, k, q, G, stride, fresh, P, indices, ahead, last, record, line
+):  # fmt: skip
     """G[k:k+8, q:q+lanes] += X[:count, k:k+8]ᵀ X[:count, q:q+lanes], or = where it is `fresh`.
 
-    Rows of X have `width` numbers, those of G `stride`.
+    Rows of X have `width` numbers, those of G `stride`. On the way it asks for number `line` of as
+    many partners: those of the cells from `ahead` on, up to the `last`, each `record` numbers of P.
     """
-    return _tile(X, G, 1)
+    return _tile(X, G, P, indices, 1)
 
 
 @intrinsic
-def gram_half(typing_context, X, width, count, k, q, G, stride, fresh):
+def gram_half(
+    typing_context, X, width, count, k, q, G, stride, fresh, P, indices, ahead, last, record, line
+):  # fmt: skip
     """The same for half as many columns: what the upper rows of a diagonal block need."""
-    return _tile(X, G, 2)
+    return _tile(X, G, P, indices, 2)
 
 
 @intrinsic
-def gather_line(
-    typing_context, P, places, count, at, gap, vague, factors, roots, X, width, q, fresh,
+def gather(
+    typing_context, P, places, count, gap, vague, factors, roots, X, width, fresh,
     table, sides, sums, spread,
 ):  # fmt: skip
-    """One vector of each partner P_t, at places[t] + at of P, for t < count, and their sums.
+    """X_t = √w P_t of the partners at places[t] of P, for t < count, and their sums.
 
-    √w P_t goes to X[t, q:], Σ factors √w P to table[sides + q:], Σ w P to table[sums + q:], and
-    Σ w W to spread[q:], where W lies `gap` numbers behind P and counts `vague` times. The sums
-    begin anew where they are `fresh`. Partners go in pairs, which hides the latency: where the
-    count is odd, `places` must hold one more, with a root of zero.
+    Σ factors √w P goes to table[sides:], Σ w P to table[sums:], and Σ w W to spread, where the
+    vectors of W lie `gap` numbers behind those of P and count `vague` times. The sums begin anew
+    where they are `fresh`. Partners are asked for `AHEAD` cells before their turn: `places` goes
+    on by so many.
     """
 
     def generate(context, builder, signature, args):
         v = Vectors(context, builder, P.dtype)
         source, starts = v.data(P, args[0]), v.data(places, args[1])
-        (count, at, gap), vague = args[2:5], v.spread(args[5])
-        left, right, made, target, own = (v.data(P, args[t]) for t in (6, 7, 8, 12, 15))
-        width, q, fresh = args[9:12]
-        outs = [(target, builder.add(args[13], q)), (target, builder.add(args[14], q)), (own, q)]
-        begin = [builder.select(fresh, v.zero, v.load(*out)) for out in outs]
-        totals = v.variables(begin + [v.zero] * len(outs))
-        with cgutils.for_range(builder, builder.udiv(v.offset(count, 1), integer(2))) as loop:
-            for half in (0, 1):
-                t = v.offset(builder.mul(loop.index, integer(2)), half)
-                place = builder.add(builder.load(builder.gep(starts, [t])), at)
-                root = v.spread_at(right, t)
-                row = builder.fmul(root, v.load(source, place))
-                v.store(row, made, builder.add(builder.mul(t, width), q))
-                other = v.load(source, builder.add(place, gap))
+        (count, gap), vague = args[2:4], v.spread(args[4])
+        left, right, made, target, own = (v.data(P, args[t]) for t in (5, 6, 7, 10, 13))
+        (width, fresh), (sides, sums) = args[8:10], args[11:13]
+        apart = v.offset(gap, v.lanes)
+
+        def gather_group(first, vectors):
+            """So many vectors of each partner, beginning with number `first`."""
+            begins = [v.offset(first, k) for k in range(vectors)]
+            parts, outs = [builder.mul(begin, apart) for begin in begins], []
+            for to in map(v.scaled, begins):
+                outs += [(target, builder.add(side, to)) for side in (sides, sums)] + [(own, to)]
+            totals = v.variables([builder.select(fresh, v.zero, v.load(*out)) for out in outs])
+            with cgutils.for_range(builder, count) as loop:
+                t = loop.index
+                place, later = (
+                    builder.load(builder.gep(starts, [v.offset(t, ahead)])) for ahead in (0, AHEAD)
+                )
+                for part in parts:
+                    prefetch(builder, source, builder.add(later, part))
+                    prefetch(builder, source, builder.add(builder.add(later, part), gap))
+                root, factor = v.spread_at(right, t), v.spread_at(left, t)
                 weight = builder.fmul(builder.fmul(root, root), vague)
-                pairs = (v.spread_at(left, t), row), (root, row), (weight, other)
-                for pair, total in zip(pairs, totals[half * len(outs) :], strict=False):
-                    builder.store(v.fused(*pair, builder.load(total)), total)
-        for k, out in enumerate(outs):
-            one, two = (builder.load(total) for total in totals[k :: len(outs)])
-            v.store(builder.fadd(one, two), *out)
+                goes = builder.add(builder.mul(t, width), v.scaled(first))
+                for k, part in enumerate(parts):
+                    lies = builder.add(place, part)
+                    row = builder.fmul(root, v.load(source, lies))
+                    v.store(row, made, v.offset(goes, k * v.lanes))
+                    other = v.load(source, builder.add(lies, gap))
+                    pairs = (factor, row), (root, row), (weight, other)
+                    for pair, total in zip(pairs, totals[3 * k :], strict=False):
+                        builder.store(v.fused(*pair, builder.load(total)), total)
+            for total, out in zip(totals, outs, strict=True):
+                v.store(builder.load(total), *out)
+
+        vectors = builder.udiv(width, integer(v.lanes))
+        with cgutils.for_range(builder, builder.udiv(vectors, integer(GROUP))) as groups:
+            gather_group(builder.mul(groups.index, integer(GROUP)), GROUP)
+        size = GROUP // 2
+        while size:
+            is_left = builder.icmp_unsigned("!=", builder.and_(vectors, integer(size)), integer(0))
+            with builder.if_then(is_left):
+                gather_group(builder.and_(vectors, integer(-2 * size)), size)
+            size //= 2
         return context.get_dummy_value()
 
     i = types.int64
-    return types.void(
-        P, places, i, i, i, P.dtype, P, P, P, i, i, types.boolean, P, i, i, P
-    ), generate
+    return types.void(P, places, i, i, P.dtype, P, P, P, i, types.boolean, P, i, i, P), generate
 
 
 @intrinsic

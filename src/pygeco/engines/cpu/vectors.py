@@ -116,12 +116,15 @@ def multiply_add(builder, a, b, c, name):
     )
 
 
-def prefetch(builder, data, offset):
-    """Ask for the line of memory at an offset. An address beyond the end does no harm."""
+def prefetch(builder, data, offset, nearness=3):
+    """Ask for the line of memory at an offset, into the first cache, or the second (2).
+
+    An address beyond the end does no harm.
+    """
     byte = ir.IntType(8).as_pointer()
     kind = ir.FunctionType(ir.VoidType(), [byte, I32, I32, I32])
     function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-    read, keep, number = (ir.Constant(I32, k) for k in (0, 3, 1))
+    read, keep, number = (ir.Constant(I32, k) for k in (0, nearness, 1))
     builder.call(function, [builder.bitcast(builder.gep(data, [offset]), byte), read, keep, number])
 
 
