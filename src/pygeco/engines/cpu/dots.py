@@ -184,3 +184,45 @@ def _make_sparse_dots(vectors):
 # `width` numbers, a multiple of the lanes; `out` is float64. Sums go from the first cell to the
 # last, in the precision of X over `RUN` cells, then in float64.
 sparse_dots_1, sparse_dots_2, sparse_dots_3, sparse_dots_4 = map(_make_sparse_dots, (1, 2, 3, 4))
+
+
+@intrinsic
+def scatter_group(typing_context, total, indices, data, e, weight):
+    """total[indices[e + t]] += data[e + t] weight for t < `LANES`; the indices are distinct.
+
+    All sums are read before one is written, in pairs: they do not wait for each other.
+    """
+
+    def generate(context, builder, signature, args):
+        sums, numbers, own = (
+            context.make_array(kind)(context, builder, arg).data
+            for kind, arg in zip((total, indices, data), args, strict=False)
+        )
+        v = Vectors(context, builder, types.float64, LANES)
+        pair = ir.VectorType(v.scalar, 2)
+        kind = ir.VectorType(context.get_value_type(data.dtype), LANES)
+        place = builder.bitcast(builder.gep(own, [args[3]]), kind.as_pointer())
+        values = builder.load(place, align=data.dtype.bitwidth // 8)
+        if kind != v.vector:
+            values = builder.fpext(values, v.vector)
+        weights = v.spread(args[4])
+        places = []
+        for lane in range(LANES):
+            j = builder.load(builder.gep(numbers, [v.offset(args[3], lane)]))
+            places.append(builder.gep(sums, [builder.zext(j, I64)]))
+        made = []
+        for lane in range(0, LANES, 2):
+            two = ir.Constant(pair, ir.Undefined)
+            for t in (0, 1):
+                two = builder.insert_element(
+                    two, builder.load(places[lane + t]), ir.Constant(I32, t)
+                )
+            mask = ir.Constant(ir.VectorType(I32, 2), [lane, lane + 1])
+            x = builder.shuffle_vector(values, values, mask)
+            w = builder.shuffle_vector(weights, weights, mask)
+            made.append(multiply_add(builder, x, w, two, "v2f64"))
+        for lane, at in enumerate(places):
+            builder.store(builder.extract_element(made[lane // 2], ir.Constant(I32, lane % 2)), at)
+        return context.get_dummy_value()
+
+    return types.void(total, indices, data, types.int64, types.float64), generate

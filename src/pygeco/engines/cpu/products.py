@@ -13,6 +13,8 @@ import numpy as np
 
 from pygeco.engines.cpu.dots import AHEAD as STREAM
 from pygeco.engines.cpu.dots import (
+    LANES,
+    scatter_group,
     sparse_dot,
     sparse_dots_1,
     sparse_dots_2,
@@ -26,7 +28,7 @@ from pygeco.engines.cpu.reading import read_value
 from pygeco.engines.cpu.vectors import BYTES, dot, fetch, fused
 
 # An unsigned index spares numba's test for a negative one.
-_ONE, _TWO, _THREE, _FOUR, _EIGHT = (np.uint64(k) for k in (1, 2, 3, 4, 8))
+_ONE, _GROUP = np.uint64(1), np.uint64(LANES)
 AHEAD = np.uint64(16)  # cells
 
 
@@ -78,16 +80,6 @@ def matvec(b, pointers, indices, data, blocks, scale, x, out):
         out[i] = scale * sparse_dot(indices, data, x, pointers[i], pointers[i + 1])
 
 
-@njit(inline="always")
-def _scatter_four(total, indices, data, e, weight):
-    """Four sums at once: they do not wait for each other."""
-    j0, j1 = np.uint32(indices[e]), np.uint32(indices[e + _ONE])
-    j2, j3 = np.uint32(indices[e + _TWO]), np.uint32(indices[e + _THREE])
-    t0, t1 = total[j0] + data[e] * weight, total[j1] + data[e + _ONE] * weight
-    t2, t3 = total[j2] + data[e + _TWO] * weight, total[j3] + data[e + _THREE] * weight
-    total[j0], total[j1], total[j2], total[j3] = t0, t1, t2, t3
-
-
 @spread("runs", ends=1)
 def scatter(b, pointers, indices, data, runs, x, out):
     """out[b] = Sᵀ x over the groups of run b. O(|E|); the indices of a group are distinct."""
@@ -96,12 +88,11 @@ def scatter(b, pointers, indices, data, runs, x, out):
     for i in range(runs[b], runs[b + 1]):
         weight = np.float64(x[i])
         e, stop = np.uint64(pointers[i]), np.uint64(pointers[i + 1])
-        while e + _EIGHT <= stop:
+        while e + _GROUP <= stop:
             fetch(indices, np.int64(e) + STREAM, 1)
             fetch(data, np.int64(e) + STREAM, 1)
-            _scatter_four(total, indices, data, e, weight)
-            _scatter_four(total, indices, data, e + _FOUR, weight)
-            e += _EIGHT
+            scatter_group(total, indices, data, np.int64(e), weight)
+            e += _GROUP
         while e < stop:
             total[np.uint32(indices[e])] += data[e] * weight
             e += _ONE
