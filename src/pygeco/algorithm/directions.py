@@ -36,6 +36,7 @@ from pygeco.algorithm.krylov import (
 from pygeco.arrays.kinds import Array, distant, on, stack, times, zeros
 from pygeco.arrays.linalg import qr
 from pygeco.arrays.operators import Operator
+from pygeco.engines.columns import draw_normals
 
 
 class Pair(NamedTuple):
@@ -208,10 +209,11 @@ def leading_block(
     """
     m, n = G.shape
     width = min(count + 4, m, n)
-    Y: Array = on(rng.standard_normal((n, width)), G.kind)
-    if start is not None:
+    if start is None:
+        Y: Array = on(rng.standard_normal((n, width)), G.kind)
+    else:
         known = start[:, :width]
-        Y = stack([known, Y[:, known.shape[1] :]], start.dtype)
+        Y = stack([known, draw_normals(rng, (n, width - known.shape[1]), start)], start.dtype)
     for _ in range(iterations):
         X = qr(G.matmat(Y))[0]
         Y = qr(G.rmatmat(X))[0]

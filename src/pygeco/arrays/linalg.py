@@ -8,7 +8,7 @@ import numpy as np
 import scipy  # its parts are imported when used
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import Array, contiguous, foreign, host, inner, parts, scaled, times
+from pygeco.arrays.kinds import Array, foreign, host, inner, parts, scaled, stack, times
 
 # The least squared pivot of CholeskyQR in roundings: with less, two passes are not enough.
 CONDITION = 1e5
@@ -132,15 +132,15 @@ def _careful_qr(X: Array) -> tuple[Array, Array] | None:
         return None
     gram = np.zeros((X.shape[1], X.shape[1]))
     for part in parts(len(X), CAREFUL_ROWS):
-        rows = contiguous(X[part], float)
+        rows = stack([X[part]], float)
         gram += inner(rows, rows)
     found = _factor_gram(gram, CAREFUL_PIVOT)
     if found is None:
         return None
     Q, R = np.empty(X.shape, X.dtype), found[1]
+    inverse, _ = scipy.linalg.lapack.dtrtri(R)
     for part in parts(len(X), CAREFUL_ROWS):
-        rows = X[part].astype(float)
-        Q[part] = scipy.linalg.blas.dtrsm(1.0, R, rows.T, trans_a=1, overwrite_b=1).T
+        Q[part] = times(stack([X[part]], float), inverse)
     return Q, R
 
 

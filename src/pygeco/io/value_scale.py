@@ -38,7 +38,7 @@ class Mark(NamedTuple):
 
 def sample_values(values: Any) -> NDArray[Any]:
     """Some of the values, spread evenly over all, on the host and without NaN."""
-    flat = values.reshape(-1)
+    flat = values if values.ndim == 1 else values.reshape(-1)  # codes stay codes
     some = host(flat[:: max(1, len(flat) // SAMPLE_SIZE)])
     return some[~np.isnan(some)] if some.dtype.kind == "f" else some
 

@@ -11,10 +11,13 @@ from pygeco.arrays.coded import Coded
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu import products
 from pygeco.engines.cpu.parallel import lend
+from pygeco.engines.cpu.vectors import BYTES
 from pygeco.engines.protocol import Engine
 from pygeco.engines.values import Cells
 
 BLOCK_COUNT = 256  # in which the kernels work, at most
+LANES = BYTES // 4  # groups whose systems are solved together, in single precision
+MAX_BLOCK_SHARE = 1 / 24  # of all cells, in a block of whole vectors: more could keep cores waiting
 MAX_CACHED_SUMS = 1 << 16  # that stay in the cache of a core, about
 MIN_CELLS_PER_SUM = 256  # for sums to be scattered into
 MAX_SCATTER_RUNS = 64  # that scatter side by side
@@ -42,7 +45,7 @@ def both_orders(
     for side in (0, 1):
         pointers, indices, y = orders[0][side]
         w = none if weights is None else orders[1][side][2]
-        both.append(Cells(pointers, indices, y, w, block_bounds(pointers), engine))
+        both.append(Cells(pointers, indices, y, w, cut_blocks(pointers), engine))
     return both[0], both[1]
 
 
@@ -64,8 +67,8 @@ def with_transpose(
     """Cells that are grouped and sorted already, used where they are, and their other order."""
     other = _transpose(pointers, indices, values, n)
     heavy = _transpose(pointers, indices, weights, n)[2] if len(weights) else weights
-    one = Cells(pointers, indices, values, weights, block_bounds(pointers), engine)
-    return one, Cells(*other, heavy, block_bounds(other[0]), engine)
+    one = Cells(pointers, indices, values, weights, cut_blocks(pointers), engine)
+    return one, Cells(*other, heavy, cut_blocks(other[0]), engine)
 
 
 def block_bounds(pointers: NDArray[np.int64], parts: int = BLOCK_COUNT) -> NDArray[np.int64]:
@@ -75,6 +78,19 @@ def block_bounds(pointers: NDArray[np.int64], parts: int = BLOCK_COUNT) -> NDArr
     marks = np.searchsorted(load, np.linspace(0, load[-1], parts + 1))
     marks[0], marks[-1] = 0, groups
     return np.unique(marks).astype(np.int64)
+
+
+def cut_blocks(pointers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The blocks of cells: those of `block_bounds`, or of whole vectors of groups.
+
+    Half-sweeps solve as many systems at once as a vector has numbers. A block of fewer groups
+    takes as long for its systems as a full one: with 10⁵ cells, up to four tenths of all time.
+    """
+    bounds = block_bounds(pointers)
+    whole = np.minimum(-(-bounds // LANES) * LANES, bounds[-1])
+    sizes = np.diff(pointers[whole])
+    fair = MAX_BLOCK_SHARE * (pointers[-1] - pointers[0])
+    return np.unique(whole) if len(sizes) and sizes.max() <= fair else bounds
 
 
 def order_that_serves(by_row: Cells, by_col: Cells) -> bool | None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.coded import Coded
 from pygeco.engines.cpu import products
-from pygeco.engines.cpu.cells import block_bounds, transpose_into
+from pygeco.engines.cpu.cells import cut_blocks, transpose_into
 from pygeco.engines.protocol import Engine
 from pygeco.engines.values import Cells
 
@@ -67,4 +67,4 @@ class RowFiller:
         levels = self.levels
         values: Any = numbers if levels is None else Coded(numbers, levels)
         none = np.zeros(0, values.dtype)
-        return Cells(pointers, indices, values, none, block_bounds(pointers), engine)
+        return Cells(pointers, indices, values, none, cut_blocks(pointers), engine)

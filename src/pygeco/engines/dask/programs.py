@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.arrays.kinds import Array
-from pygeco.engines.cpu.cells import block_bounds
+from pygeco.engines.cpu.cells import cut_blocks
 from pygeco.engines.cpu.engine import ENGINE
 from pygeco.engines.cpu.forking import ForkSafeLock
 from pygeco.engines.dask import local, sweeps
@@ -274,6 +274,6 @@ def run_pass(
     cells = slab[by_col]._replace(values=values, weights=weights)
     if part is not None:
         pointers = cells.pointers[part.start : part.stop + 1]
-        cells = cells._replace(pointers=pointers, blocks=block_bounds(pointers - pointers[0]))
+        cells = cells._replace(pointers=pointers, blocks=cut_blocks(pointers - pointers[0]))
     call = getattr(ENGINE, what) if isinstance(what, str) else what
     return call(cells, *args, **keywords)

@@ -59,7 +59,7 @@ def use_compressed(X: Any, engine: Engine, allow_empty: bool) -> tuple[Cells, Ce
         return None
     y = _values(X.data, allow_empty, engine.kind)
     groups, others = X.shape if X.format == "csr" else X.shape[::-1]
-    if len(y) and (X.indices.min() < 0 or X.indices.max() >= others):
+    if len(y) and X.indices.view(np.uint32).max() >= others:  # a negative one is a large one there
         raise ValueError(f"X: an index is outside 0 … {others - 1}; build the matrix again.")
     pointers = X.indptr.astype(np.int64)
     if len(pointers) != groups + 1 or pointers[-1] != len(y) or np.any(np.diff(pointers) < 0):
