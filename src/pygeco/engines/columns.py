@@ -108,8 +108,8 @@ class ColumnSteps:
         return mean - back * (old - mean) + rest * (draw - mean)
 
     def append_columns(self, X: Array, first: Array | None, second: Array | None) -> Array:
-        """X with two more columns, in float64 at least; None stands for ones."""
-        more = (ones(len(X), X) if x is None else x for x in (first, second))
+        """X with two more columns; None stands for ones. Passes sum products in float64."""
+        more = (ones(len(X), X, X.dtype) if x is None else x for x in (first, second))
         return stack([X, *more])
 
     def leave_span(self, Q: Array, x: Array) -> tuple[Array, Squares]:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from pygeco.arrays.coded import encode_values
 from pygeco.engines.cpu import cells as orders
 from pygeco.engines.cpu import products as cpu
 from pygeco.engines.cpu.cells import BLOCK_COUNT, block_bounds
@@ -121,6 +122,38 @@ def test_residuals(shape, rank, weights, dtype) -> None:
     np.testing.assert_allclose(out, (W * R)[at], rtol=2e-6 if dtype is np.float32 else 1e-9)
     total = [np.sum(W * R * R), np.sum(W * R * Z)]
     np.testing.assert_allclose(sums.sum(axis=0), total, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("coded", [False, True])
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_residuals_of_rows_and_ranks_of_any_length(dtype, weights, coded) -> None:
+    """Rows that fill groups of cells and vectors of numbers, or leave some; sums in float64."""
+    lengths = [0, 1, 7, 8, 9, 15, 16, 17, 0, 33]
+    shape = len(lengths), 40
+    rng = np.random.default_rng(0)
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    cols = np.concatenate([rng.permutation(40)[:count] for count in lengths])
+    y = rng.integers(1, 6, len(rows)).astype(dtype)
+    w = rng.uniform(0.5, 2.0, len(rows)).astype(dtype) if weights else None
+    order, _ = ENGINE.both_orders(rows, cols, y, w, shape)
+    plain, heavy = order.values, order.weights if weights else np.ones_like(order.values)
+    if coded:
+        order = order._replace(values=encode_values(plain))
+    for rank in (0, 1, 7, 8, 9, 16, 19):
+        P, Q = (rng.standard_normal((size, rank)).astype(dtype) for size in shape)
+        own, other = P.astype(float)[rows], Q.astype(float)[order.indices]
+        z = np.einsum("tk,tk->t", own, other)
+        wanted = (heavy * (z - plain).astype(float)).astype(float)
+        out = ENGINE.residuals(order, P, Q)
+        np.testing.assert_allclose(out.data, wanted, rtol=1e-6 if dtype is np.float32 else 1e-12)
+        X = rng.standard_normal((shape[1], 3))
+        fresh = ENGINE.fresh_products(order, P, Q, 0.5, X)
+        S = sp.csr_array((wanted, order.indices, order.pointers), shape)
+        np.testing.assert_allclose(fresh.data, 0.5 * S @ X, atol=1e-10)
+        for found in (out, fresh):
+            np.testing.assert_allclose(found.squares, np.sum(wanted * (z - plain)), rtol=1e-12)
+            np.testing.assert_allclose(found.inner, wanted @ z, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("weights", [False, True])

@@ -34,7 +34,7 @@ RATINGS = {
     "products.matmat": (
         "i8:1 i4:1 f4:1 i8:1 f8 f4:1 i8 f4:1 f4:1 f4:1 f4:2 f8:2 f4:1 f8 f4:2 f8:2",
     ),
-    "products.fresh_products": ("i8:1 i4:1 f4:1 f4:1 i8:1 f8:2 f8:2 f8 f8:2 f8:2 f8:2",),
+    "products.fresh_products": ("i8:1 i4:1 f4:1 f4:1 i8:1 f4:2 f4:2 f8 f8:2 f8:2 f8:2",),
     "column_kernels.moments": ("f4:2 f4:1 f4:2 f4:1 ?:1 f4:2 f8:1 i8 f8:2",),
     "products.residuals": ("i8:1 i4:1 f4:1 f4:1 i8:1 f8:2 f8:2 f4:1 f8:2",),
     "products.matvec": ("i8:1 i4:1 f4:1 i8:1 f8 f4:1 f8:1",),

@@ -14,6 +14,7 @@ import numpy as np
 from pygeco.engines.cpu.dots import AHEAD as STREAM
 from pygeco.engines.cpu.dots import (
     LANES,
+    residual_group,
     scatter_group,
     sparse_dot,
     sparse_dots_1,
@@ -25,11 +26,11 @@ from pygeco.engines.cpu.keeping import njit
 from pygeco.engines.cpu.memory import give_back, take_memory
 from pygeco.engines.cpu.parallel import spread
 from pygeco.engines.cpu.reading import read_value
-from pygeco.engines.cpu.vectors import BYTES, dot, fetch, fused
+from pygeco.engines.cpu.vectors import BYTES, fetch, fused
 
 # An unsigned index spares numba's test for a negative one.
 _ONE, _GROUP = np.uint64(1), np.uint64(LANES)
-AHEAD = np.uint64(16)  # cells
+AHEAD = 16  # cells
 
 
 @spread("counts")
@@ -168,52 +169,67 @@ def matmat(
 
 
 @njit(inline="always")
-def _residual(indices, values, weights, e, P, at, Q, s):
-    """z, z − y and w (z − y) of a cell; the partner of a later one is asked for."""
-    later = np.int64(indices[min(e + AHEAD, np.uint64(len(indices) - 1))])
-    fetch(Q, later * s, s)
-    z = dot(P, at, Q, np.int64(np.uint32(indices[e])) * s, s)
-    r = z - read_value(values, e)
-    return z, r, (r * weights[e] if len(weights) else r)
+def _take_room():
+    """Room for the residuals of a group of cells, and for sums of each place in it, which begin."""
+    room = take_memory(3 * LANES, np.float64)
+    for t in range(3 * LANES):
+        room[t] = 0.0
+    return room
+
+
+@njit(inline="always")
+def _ask_ahead(indices, e, Q, s):
+    """Ask for the partners of a group of cells that comes later."""
+    for t in range(LANES):
+        later = np.uint64(min(e + AHEAD + t, len(indices) - 1))
+        fetch(Q, np.int64(np.uint32(indices[later])) * s, s)
+
+
+@njit(inline="always")
+def _add_places(room, b, out):
+    """The sums over all places to out[b]; the room is given back."""
+    for k in range(2):
+        total = 0.0
+        for t in range(LANES):
+            total += room[(k + 1) * LANES + t]
+        out[b, k] = total
+    give_back(room)
 
 
 @spread("blocks", ends=1)
 def residuals(b, pointers, indices, values, weights, blocks, P, Q, out, sums):
     """Out = w (z − y) with z = ⟨P_i, Q_j⟩; per block Σ w (z − y)² and Σ w (z − y) z. O(|E| s)."""
-    s = P.shape[1]
-    squares, inner = 0.0, 0.0
+    s, room = P.shape[1], _take_room()
     for i in range(blocks[b], blocks[b + 1]):
-        for e in range(np.uint64(pointers[i]), np.uint64(pointers[i + 1])):
-            z, r, wr = _residual(indices, values, weights, e, P, i * s, Q, s)
-            out[e] = wr
-            squares += wr * r
-            inner += wr * z
-    sums[b, 0] = squares
-    sums[b, 1] = inner
+        stop = pointers[i + 1]
+        for e in range(pointers[i], stop, LANES):
+            _ask_ahead(indices, e, Q, s)
+            residual_group(P, i * s, Q, s, indices, values, weights, e, stop - 1, room)
+            for t in range(min(LANES, stop - e)):
+                out[np.uint64(e + t)] = room[np.uint64(t)]
+    _add_places(room, b, sums)
 
 
 @spread("blocks", ends=1)
 def fresh_products(b, pointers, indices, values, weights, blocks, P, Q, scale, X, out, sums):
     """Out = scale · S X, where S holds the residuals, which are made and forgotten cell by cell."""
     s, columns = P.shape[1], np.uint64(X.shape[1])
-    squares, inner = 0.0, 0.0
-    total = take_memory(X.shape[1], X.dtype)
-    for i in range(np.uint64(blocks[b]), np.uint64(blocks[b + 1])):
+    total, room = take_memory(X.shape[1], X.dtype), _take_room()
+    for i in range(blocks[b], blocks[b + 1]):
+        stop = pointers[i + 1]
         for k in range(columns):
             total[k] = 0
-        for e in range(np.uint64(pointers[i]), np.uint64(pointers[i + _ONE])):
-            j = np.uint32(indices[e])
-            z, r, wr = _residual(indices, values, weights, e, P, np.int64(i) * s, Q, s)
-            squares += wr * r
-            inner += wr * z
-            d = X.dtype.type(wr)
-            for k in range(columns):
-                total[k] = fused(d, X[j, k], total[k])
+        for e in range(pointers[i], stop, LANES):
+            _ask_ahead(indices, e, Q, s)
+            residual_group(P, i * s, Q, s, indices, values, weights, e, stop - 1, room)
+            for t in range(min(LANES, stop - e) if columns else 0):
+                j, d = np.uint32(indices[np.uint64(e + t)]), X.dtype.type(room[np.uint64(t)])
+                for k in range(columns):
+                    total[k] = fused(d, X[j, k], total[k])
         for k in range(columns):
-            out[i, k] = scale * total[k]
+            out[np.uint64(i), k] = scale * total[k]
     give_back(total)
-    sums[b, 0] = squares
-    sums[b, 1] = inner
+    _add_places(room, b, sums)
 
 
 @spread("blocks", ends=1)

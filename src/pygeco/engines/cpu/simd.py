@@ -16,7 +16,6 @@ from numba.extending import intrinsic
 from pygeco.engines.cpu.vectors import BYTES, I32, I64, Vectors, integer, prefetch
 
 TILE = 8  # rows of a Gram tile: as many sums as hide the latency of a multiply-add
-GROUP = 4  # vectors of a partner that are gathered together: twelve sums, in registers
 AHEAD = 8  # cells between asking for a partner from the second cache and gathering it
 SIDE = 4  # rows and columns of a block of the Cholesky factor: 16 sums, in registers
 
@@ -88,8 +87,8 @@ def gather(
 
     Σ factors √w P goes to table[sides:], Σ w P to table[sums:], and Σ w W to spread, where the
     vectors of W lie `gap` numbers behind those of P and count `vague` times. The sums begin anew
-    where they are `fresh`. Partners are asked for `AHEAD` cells before their turn: `places` goes
-    on by so many.
+    where they are `fresh`. Two vectors go together. Partners are asked for `AHEAD` cells before
+    their turn: `places` goes on by so many.
     """
 
     def generate(context, builder, signature, args):
@@ -100,9 +99,9 @@ def gather(
         (width, fresh), (sides, sums) = args[8:10], args[11:13]
         apart = v.offset(gap, v.lanes)
 
-        def gather_group(first, vectors):
+        def gather_vectors(first, number):
             """So many vectors of each partner, beginning with number `first`."""
-            begins = [v.offset(first, k) for k in range(vectors)]
+            begins = [v.offset(first, k) for k in range(number)]
             parts, outs = [builder.mul(begin, apart) for begin in begins], []
             for to in map(v.scaled, begins):
                 outs += [(target, builder.add(side, to)) for side in (sides, sums)] + [(own, to)]
@@ -130,14 +129,11 @@ def gather(
                 v.store(builder.load(total), *out)
 
         vectors = builder.udiv(width, integer(v.lanes))
-        with cgutils.for_range(builder, builder.udiv(vectors, integer(GROUP))) as groups:
-            gather_group(builder.mul(groups.index, integer(GROUP)), GROUP)
-        size = GROUP // 2
-        while size:
-            is_left = builder.icmp_unsigned("!=", builder.and_(vectors, integer(size)), integer(0))
-            with builder.if_then(is_left):
-                gather_group(builder.and_(vectors, integer(-2 * size)), size)
-            size //= 2
+        with cgutils.for_range(builder, builder.udiv(vectors, integer(2))) as pairs:
+            gather_vectors(builder.mul(pairs.index, integer(2)), 2)
+        rest = builder.and_(vectors, integer(1))
+        with builder.if_then(builder.icmp_unsigned("!=", rest, integer(0))):
+            gather_vectors(builder.sub(vectors, rest), 1)
         return context.get_dummy_value()
 
     i = types.int64

@@ -275,7 +275,7 @@ class Entries(CellViews, Objective):
     def squared_error(self, rows: Side, cols: Side) -> float:
         """Σ w (y − b_i − c_j − ⟨u_i, v_j⟩)². One pass."""
         P, Q = append_offsets(rows.factor, cols.factor, rows.bias, cols.bias)
-        return sum_residuals(self, *(F.astype(float, copy=False) for F in (P, Q))).squares
+        return sum_residuals(self, P, Q).squares
 
     def total_loss(self, columns: bool, P: Array, Q: Array) -> float:
         """Σ w ℓ at z = ⟨P_i, Q_j⟩ plus the offset, i a column (else a row) and j the other side."""
