@@ -81,16 +81,16 @@ def accumulate(
         )  # fmt: skip
         ahead, last, line = first + CHUNK, len(indices) - 1, 0
         for q in range(0, width, lanes):
-            whole = q
+            begin = q
             if lanes == 2 * TILE:
                 gram_half(
-                    X, width, count, q, q, table, stride, fresh,
+                    X, width, count, q, q, s - q <= TILE // 2, table, stride, fresh,
                     P, indices, ahead, last, record, line,
                 )  # fmt: skip
-                whole, line = q + TILE, min(line + lanes, record - lanes)
-            for k in range(whole, height, TILE):
+                begin, line = q + TILE, min(line + lanes, record - lanes)
+            for k in range(begin, height, TILE):
                 gram_tile(
-                    X, width, count, k, q, table, stride, fresh,
+                    X, width, count, k, q, s - k <= TILE // 2, table, stride, fresh,
                     P, indices, ahead, last, record, line,
                 )  # fmt: skip
                 line = min(line + lanes, record - lanes)

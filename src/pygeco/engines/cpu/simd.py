@@ -29,50 +29,59 @@ def _tile(X, G, P, indices, halves):
 
     def generate(context, builder, signature, args):
         v = Vectors(context, builder, X.dtype, BYTES * 8 // X.dtype.bitwidth // halves)
-        source, target = v.data(X, args[0]), v.data(G, args[5])
-        (width, count, k, q), (stride, fresh) = args[1:5], args[6:8]
-        partners, numbers = v.data(P, args[8]), v.data(indices, args[9])
-        ahead, last, record, line = args[10:14]
-        places = []
-        for t in range(TILE):
-            places.append(builder.add(builder.mul(v.offset(k, t), stride), q))
-        sums = v.variables(
-            [builder.select(fresh, v.zero, v.load(target, place)) for place in places]
-        )
-        with cgutils.for_range(builder, count) as loop:
-            row = builder.mul(loop.index, width)
-            right = v.load(source, builder.add(row, q))
-            left = builder.add(row, k)
-            cell = builder.add(ahead, loop.index)
-            cell = builder.select(builder.icmp_signed("<", cell, last), cell, last)
-            index = builder.zext(builder.load(builder.gep(numbers, [cell])), I64)
-            prefetch(builder, partners, builder.add(builder.mul(index, record), line), nearness=2)
-            for t, total in enumerate(sums):
-                spread = v.spread_at(source, v.offset(left, t))
-                builder.store(v.fused(spread, right, builder.load(total)), total)
-        for total, place in zip(sums, places, strict=True):
-            v.store(builder.load(total), target, place)
+        source, target = v.data(X, args[0]), v.data(G, args[6])
+        (width, count, k, q, few), (stride, fresh) = args[1:6], args[7:9]
+        partners, numbers = v.data(P, args[9]), v.data(indices, args[10])
+        ahead, last, record, line = args[11:15]
+
+        def multiply(rows):
+            places = [builder.add(builder.mul(v.offset(k, t), stride), q) for t in range(rows)]
+            begin = [builder.select(fresh, v.zero, v.load(target, place)) for place in places]
+            sums = v.variables(begin)
+            with cgutils.for_range(builder, count) as loop:
+                row = builder.mul(loop.index, width)
+                right = v.load(source, builder.add(row, q))
+                left = builder.add(row, k)
+                cell = builder.add(ahead, loop.index)
+                cell = builder.select(builder.icmp_signed("<", cell, last), cell, last)
+                index = builder.zext(builder.load(builder.gep(numbers, [cell])), I64)
+                asked = builder.add(builder.mul(index, record), line)
+                prefetch(builder, partners, asked, nearness=2)
+                for t, total in enumerate(sums):
+                    spread = v.spread_at(source, v.offset(left, t))
+                    builder.store(v.fused(spread, right, builder.load(total)), total)
+            for total, place in zip(sums, places, strict=True):
+                v.store(builder.load(total), target, place)
+
+        with builder.if_else(few) as (then, otherwise):
+            with then:
+                multiply(TILE // 2)
+            with otherwise:
+                multiply(TILE)
         return context.get_dummy_value()
 
-    i = types.int64
-    return types.void(X, i, i, i, i, G, i, types.boolean, P, indices, i, i, i, i), generate
+    i, yes = types.int64, types.boolean
+    return types.void(X, i, i, i, i, yes, G, i, yes, P, indices, i, i, i, i), generate
 
 
 @intrinsic
 def gram_tile(
-    typing_context, X, width, count, k, q, G, stride, fresh, P, indices, ahead, last, record, line
+    typing_context, X, width, count, k, q, few, G, stride, fresh,
+    P, indices, ahead, last, record, line,
 ):  # fmt: skip
     """G[k:k+8, q:q+lanes] += X[:count, k:k+8]ᵀ X[:count, q:q+lanes], or = where it is `fresh`.
 
-    Rows of X have `width` numbers, those of G `stride`. On the way it asks for number `line` of as
-    many partners: those of the cells from `ahead` on, up to the `last`, each `record` numbers of P.
+    Where they are `few`, four rows of G instead of eight. Rows of X have `width` numbers, those of
+    G `stride`. On the way it asks for number `line` of as many partners: those of the cells from
+    `ahead` on, up to the `last`, each `record` numbers of P.
     """
     return _tile(X, G, P, indices, 1)
 
 
 @intrinsic
 def gram_half(
-    typing_context, X, width, count, k, q, G, stride, fresh, P, indices, ahead, last, record, line
+    typing_context, X, width, count, k, q, few, G, stride, fresh,
+    P, indices, ahead, last, record, line,
 ):  # fmt: skip
     """The same for half as many columns: what the upper rows of a diagonal block need."""
     return _tile(X, G, P, indices, 2)
