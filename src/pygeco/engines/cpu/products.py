@@ -14,7 +14,6 @@ import numpy as np
 from pygeco.engines.cpu.dots import AHEAD as STREAM
 from pygeco.engines.cpu.dots import (
     LANES,
-    residual_group,
     scatter_group,
     sparse_dot,
     sparse_dots_1,
@@ -26,6 +25,7 @@ from pygeco.engines.cpu.keeping import njit
 from pygeco.engines.cpu.memory import give_back, take_memory
 from pygeco.engines.cpu.parallel import spread
 from pygeco.engines.cpu.reading import read_value
+from pygeco.engines.cpu.residual_simd import residual_group
 from pygeco.engines.cpu.vectors import BYTES, fetch, fused
 
 # An unsigned index spares numba's test for a negative one.

@@ -138,11 +138,10 @@ def gather(
                 v.store(builder.load(total), *out)
 
         vectors = builder.udiv(width, integer(v.lanes))
-        with cgutils.for_range(builder, builder.udiv(vectors, integer(2))) as pairs:
-            gather_vectors(builder.mul(pairs.index, integer(2)), 2)
-        rest = builder.and_(vectors, integer(1))
-        with builder.if_then(builder.icmp_unsigned("!=", rest, integer(0))):
-            gather_vectors(builder.sub(vectors, rest), 1)
+        with cgutils.for_range(builder, builder.udiv(vectors, integer(2))) as loop:
+            gather_vectors(builder.mul(loop.index, integer(2)), 2)
+        with builder.if_then(builder.trunc(vectors, ir.IntType(1))):  # their number is odd
+            gather_vectors(v.offset(vectors, -1), 1)
         return context.get_dummy_value()
 
     i = types.int64
