@@ -43,7 +43,7 @@ def test_blocks_are_whole_vectors_of_groups_where_they_stay_small(groups, cells)
     assert np.all(np.diff(blocks) > 0)
     assert len(blocks) - 1 <= orders.BLOCK_COUNT
     if cells > 1 and groups >= 600:
-        assert np.all(blocks[:-1] % orders.LANES == 0)
+        assert np.all(blocks[:-1] % orders.SYSTEMS_AT_ONCE == 0)
 
 
 def test_blocks_of_few_long_groups_are_shared():

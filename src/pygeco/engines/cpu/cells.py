@@ -16,7 +16,7 @@ from pygeco.engines.protocol import Engine
 from pygeco.engines.values import Cells
 
 BLOCK_COUNT = 256  # in which the kernels work, at most
-LANES = BYTES // 4  # groups whose systems are solved together, in single precision
+SYSTEMS_AT_ONCE = BYTES // 4  # of half-sweeps, one a group, in single precision
 MAX_BLOCK_SHARE = 1 / 24  # of all cells, in a block of whole vectors: more could keep cores waiting
 MAX_CACHED_SUMS = 1 << 16  # that stay in the cache of a core, about
 MIN_CELLS_PER_SUM = 256  # for sums to be scattered into
@@ -87,7 +87,7 @@ def cut_blocks(pointers: NDArray[np.int64]) -> NDArray[np.int64]:
     takes as long for its systems as a full one: with 10⁵ cells, up to four tenths of all time.
     """
     bounds = block_bounds(pointers)
-    whole = np.minimum(-(-bounds // LANES) * LANES, bounds[-1])
+    whole = np.minimum(-(-bounds // SYSTEMS_AT_ONCE) * SYSTEMS_AT_ONCE, bounds[-1])
     sizes = np.diff(pointers[whole])
     fair = MAX_BLOCK_SHARE * (pointers[-1] - pointers[0])
     return np.unique(whole) if len(sizes) and sizes.max() <= fair else bounds

@@ -194,16 +194,11 @@ def scatter_group(typing_context, total, indices, data, e, weight):
     """
 
     def generate(context, builder, signature, args):
-        sums, numbers, own = (
-            context.make_array(kind)(context, builder, arg).data
-            for kind, arg in zip((total, indices, data), args, strict=False)
-        )
-        v = Vectors(context, builder, types.float64, LANES)
+        v, own = (Vectors(context, builder, kind, LANES) for kind in (types.float64, data.dtype))
+        sums, numbers = v.data(total, args[0]), v.data(indices, args[1])
         pair = ir.VectorType(v.scalar, 2)
-        kind = ir.VectorType(context.get_value_type(data.dtype), LANES)
-        place = builder.bitcast(builder.gep(own, [args[3]]), kind.as_pointer())
-        values = builder.load(place, align=data.dtype.bitwidth // 8)
-        if kind != v.vector:
+        values = own.load(own.data(data, args[2]), args[3])
+        if own.size < v.size:
             values = builder.fpext(values, v.vector)
         weights = v.spread(args[4])
         places = []

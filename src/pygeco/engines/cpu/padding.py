@@ -8,6 +8,7 @@ import numpy as np
 
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu import column_kernels
+from pygeco.engines.cpu.pieces import find_place
 from pygeco.engines.cpu.vectors import BYTES
 
 PAD_ROWS = 256  # that a thread pads at once
@@ -19,12 +20,12 @@ def empty_lines(n: int, width: int, dtype: Any) -> Array:
     NumPy's begin 16 bytes behind one: each vector would lie on two lines.
     """
     room = np.empty(n * width * dtype.itemsize + BYTES, np.uint8)
-    skipped = -room.ctypes.data % BYTES
+    skipped = -find_place(room) % BYTES
     return room[skipped : skipped + n * width * dtype.itemsize].view(dtype).reshape(n, width)
 
 
 def _begins_line(array: Array) -> bool:
-    return array.flags.c_contiguous and not array.ctypes.data % BYTES
+    return array.flags.c_contiguous and not find_place(array) % BYTES
 
 
 def pad_rows(
@@ -38,7 +39,7 @@ def pad_rows(
     n, s = factor.shape
     width = max(1, -(-s // lanes)) * lanes
     if s == width and scale is None and variance is None and _begins_line(factor):
-        return np.ascontiguousarray(factor).reshape(-1), width
+        return factor.reshape(-1), width
     out = empty_lines(n, width if variance is None else 2 * width, factor.dtype)
     other = out[:0, :s] if variance is None else variance
     scales = out[:0, 0] if scale is None else scale
