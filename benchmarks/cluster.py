@@ -21,13 +21,13 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from distributed import Client
 from distributed.comm.tcp import TCP
 
 from pygeco import Entries, Path, Solver, minimize
 from pygeco.data import make_ratings
+from pygeco.engines.cpu.threads import set_num_threads
 from pygeco.engines.dask.cluster import start_cluster
 from pygeco.errors import WorkerLostWarning
 
@@ -67,7 +67,7 @@ def speed(cells: int) -> None:
     Two turns of each, one after the other; the quicker ones are compared.
     """
     data = ratings((cells // 140, cells // 930), cells)
-    numba.set_num_threads(2)
+    set_num_threads(2)
     plain = Entries(*data)
     with cluster(2) as client:
         entries = Entries(*data, engine=client)

@@ -14,13 +14,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numba
 import numpy as np
 import pyarrow as pa
 import scipy.io
 
 from pygeco import Entries
 from pygeco.data import read_ratings
+from pygeco.engines.cpu.threads import get_num_threads
 from pygeco.estimators._recognize import take_cells
 from pygeco.io.matrix_market import read_market
 from pygeco.io.writers import write_table
@@ -97,7 +97,7 @@ def main() -> None:
         "ratings.parquet": write_table,
         "ratings.mtx": market,
     }
-    threads = f"{os.cpu_count()} cores, {numba.get_num_threads()} threads"
+    threads = f"{os.cpu_count()} cores, {get_num_threads()} threads"
     print(f"{made.num_rows:,} rows, {threads}")
     print("seconds on the clock: read, code, order, all; of the processor; million rows a second")
     with tempfile.TemporaryDirectory() as folder:

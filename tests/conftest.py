@@ -4,11 +4,11 @@ import gc
 import os
 from functools import cache
 
-import numba
 import pytest
 from hypothesis import settings
 from threadpoolctl import ThreadpoolController
 
+from pygeco.engines.cpu.threads import get_num_threads, set_num_threads
 from soak import SOAK
 
 # An idle cluster of two workers takes 14 % of a core for watching itself, and so 3 to 4 %.
@@ -111,10 +111,10 @@ def _one_command():
 
 @pytest.fixture(autouse=True)
 def _one_thread():
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
+    before = get_num_threads()
+    set_num_threads(1)
     yield
-    numba.set_num_threads(before)
+    set_num_threads(before)
 
 
 @pytest.fixture(scope="session")

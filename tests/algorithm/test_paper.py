@@ -8,6 +8,7 @@ import pytest
 
 from pygeco import MatrixCompletion, Solver
 from pygeco.data import load_movielens
+from pygeco.engines.cpu.threads import set_num_threads
 from soak import amount
 
 
@@ -34,7 +35,7 @@ def errors(ratings, rank=10) -> tuple[np.ndarray, np.ndarray]:
 def _all_threads():
     import numba
 
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    set_num_threads(numba.config.NUMBA_NUM_THREADS)
 
 
 @pytest.mark.usefixtures("_all_threads")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import cvxpy
-import numba
 import numpy as np
 import pytest
 
 from pygeco import Entries, LowRank, Ridge, Solver, Stop, Trace, duality_gap, minimize, trace_path
+from pygeco.engines.cpu.threads import get_num_threads, set_num_threads
 from pygeco.objectives import Objective
 from pygeco.objectives.scaled import scale_matrix, scale_objective
 
@@ -15,10 +15,10 @@ from pygeco.objectives.scaled import scale_matrix, scale_objective
 @pytest.fixture(autouse=True)
 def one_thread():
     """Problems this small are slower on several."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
+    before = get_num_threads()
+    set_num_threads(1)
     yield
-    numba.set_num_threads(before)
+    set_num_threads(before)
 
 
 def problem(m, n, share, seed=0, weighted=False, dtype=float):

@@ -10,6 +10,7 @@ from pygeco.bayes.priors import Gaussian
 from pygeco.bayes.reasons import contributions
 from pygeco.bayes.sweep import new_rows, standardize_entries, sweep
 from pygeco.data import make_ratings, split_cells
+from pygeco.engines.cpu.threads import get_num_threads, set_num_threads
 from pygeco.objectives.entries.half_sweep import Side
 
 
@@ -230,18 +231,17 @@ def test_ugly_input_gives_a_finite_model(dtype) -> None:
 
 
 def test_same_seed_same_bits_for_any_number_of_threads() -> None:
-    import numba
 
     data = tuple(ratings(7))
-    before = numba.get_num_threads()
+    before = get_num_threads()
     try:
         found = []
         for threads in {1, before}:
-            numba.set_num_threads(threads)
+            set_num_threads(threads)
             m = MatrixCompletion(posterior=3, random_state=0).fit(data)
             found.append(m.predict(data[0], data[1]).tobytes())
     finally:
-        numba.set_num_threads(before)
+        set_num_threads(before)
     assert len(set(found)) == 1
 
 

@@ -2,13 +2,13 @@
 
 import tracemalloc
 
-import numba
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
 from pygeco import Dense, RobustPCA
+from pygeco.engines.cpu.threads import set_num_threads
 from pygeco.losses import Huber
 
 
@@ -266,7 +266,7 @@ def test_the_same_bits_for_any_number_of_threads():
     _, X, _ = corrupted(m=600, n=500)
     found = []
     for threads in (1, 2):
-        numba.set_num_threads(threads)
+        set_num_threads(threads)
         found.append(RobustPCA(5, random_state=0).fit(X).components_.tobytes())
     assert found[0] == found[1]
 

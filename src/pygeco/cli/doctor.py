@@ -30,17 +30,18 @@ def doctor(warm: Warm = False, as_json: Json = False) -> None:
 def _found(voice: Voice) -> dict[str, Any]:
     from pygeco.arrays.cores import count_cores
     from pygeco.diagnostics import machine as health
-    from pygeco.engines.cpu.health import cache, threads
+    from pygeco.engines.cpu.health import cache
+    from pygeco.engines.cpu.threads import get_num_threads
 
     load = health.load()
     with voice.busy("measuring the passes"):
         speeds = health.speeds()
-    used, layer = threads()
-    kept, versions, devices = cache(), health.versions(), health.gpu()
+    used, kept = get_num_threads(), cache()
+    versions, devices = health.versions(), health.gpu()
     return {
         "versions": versions,
         "cores": count_cores(),
-        "threads": {"kernels": used, "layer": layer, "blas": health.blas()},
+        "threads": {"kernels": used, "blas": health.blas()},
         "gpu": devices._asdict(),
         "cache": kept._asdict(),
         "speeds": {name: round(value, 2) for name, value in speeds._asdict().items()},
@@ -56,8 +57,7 @@ def _lines(found: dict[str, Any]) -> list[str]:
     devices = "; ".join(gpu["devices"]) or "none"
     return [
         f"versions  {listed}",
-        f"cores     {found['cores']}; kernels run on {found['threads']['kernels']} threads "
-        f"({found['threads']['layer']})",
+        f"cores     {found['cores']}; kernels run on {found['threads']['kernels']} threads",
         f"BLAS      {'; '.join(found['threads']['blas']) or 'not found'}",
         f"GPU       {devices}; CuPy {gpu['cupy'] or 'not installed'}",
         f"cache     {cache['folder']} ({cache['megabytes']:.1f} MB, "

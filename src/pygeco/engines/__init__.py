@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -31,14 +30,6 @@ __all__ = [
     "limit_threads",
     "session",
 ]
-
-# OpenMP threads that spin while they wait starve each other where cores are shared: a product of
-# 10 µs then takes a scheduler's slice, 12 ms. To wake sleeping ones takes 50 µs, more than many a
-# small pass, so GNU's OpenMP spins 2000 times, some 0.1 ms, before it lets them sleep. It reads
-# this when numba starts its threads. Who has chosen how to wait is not overruled.
-if "OMP_WAIT_POLICY" not in os.environ:
-    os.environ["OMP_WAIT_POLICY"] = "passive"
-    os.environ.setdefault("GOMP_SPINCOUNT", "2000")
 
 # The module of each engine, imported when the engine is chosen; its `engine()` gives it.
 ENGINE_MODULES = {

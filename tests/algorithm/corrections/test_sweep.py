@@ -12,6 +12,7 @@ from pygeco import Entries, LowRank, Ridge, Schatten, Solver, Stop, Trace, minim
 from pygeco.algorithm.corrections.core import Core
 from pygeco.algorithm.corrections.sweep import Sweep
 from pygeco.engines.cpu.sweep import CHUNK
+from pygeco.engines.cpu.threads import get_num_threads, set_num_threads
 from pygeco.objectives import Objective
 from pygeco.objectives.entries.half_sweep import Side, half_sweep
 
@@ -21,10 +22,10 @@ DTYPES = [np.float32, np.float64]
 @pytest.fixture(autouse=True)
 def one_thread():
     """Problems this small are slower on several."""
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
+    before = get_num_threads()
+    set_num_threads(1)
     yield
-    numba.set_num_threads(before)
+    set_num_threads(before)
 
 
 def problem(m, n, share, seed=0, dtype=float, weighted=False, rank=3, noise=0.3):
@@ -237,7 +238,7 @@ def test_same_bits_for_any_number_of_threads(dtype):
     entries, _ = problem(200, 150, 0.2, dtype=dtype, weighted=True)
     found = []
     for threads in (1, 2):
-        numba.set_num_threads(threads)
+        set_num_threads(threads)
         found.append(minimize(entries, 4, Solver(correction="sweep"), random_state=0).A)
     np.testing.assert_array_equal(found[0].to_dense(), found[1].to_dense())
 

@@ -1,7 +1,5 @@
 """One compiled function for many parts: each runs once, its errors arrive, arrays outlive it."""
 
-import os
-import subprocess
 import sys
 
 import numba
@@ -9,6 +7,7 @@ import numpy as np
 import pytest
 
 from pygeco.engines.cpu.parallel import spread
+from pygeco.engines.cpu.threads import each, limit_threads, set_num_threads
 
 
 @spread("marks", ends=1)
@@ -25,7 +24,7 @@ def divide(part, parts, below, out):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("parts", [0, 1, 7, 300])
 def test_every_part_runs_once(parts, threads) -> None:
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    set_num_threads(threads)
     marks = 3 * np.arange(parts + 1)
     table = np.arange(6.0 * parts + 2).reshape(-1, 2)
     counts = np.zeros(3 * parts)
@@ -72,22 +71,13 @@ def test_no_reference_is_lost_or_kept() -> None:
     assert [sys.getrefcount(array) for array in given] == before
 
 
-def test_a_kernel_in_a_loop_takes_the_calling_thread_alone() -> None:
-    """numba ends the process where two threads enter its layer "workqueue" at once."""
-    code = """
-import numba, numpy as np
-from pygeco.engines.cpu.largest_kernels import hide_lines
-from pygeco.engines.cpu.threads import each
-numba.set_num_threads(2)
-rows, pointers = np.arange(512), 3 * np.arange(513)
-indices = np.tile(np.arange(3, dtype=np.int32), 512)
-found = np.zeros(400, int)
-def hide(part):
-    table = np.ones((512, 5), np.float32)
-    hide_lines(np.arange(513), table, rows, pointers, indices)
-    found[part] = np.isneginf(table).sum()
-each(hide, len(found))
-assert set(found) == {3 * 512}
-"""
-    env = os.environ | {"NUMBA_THREADING_LAYER": "workqueue", "NUMBA_NUM_THREADS": "2"}
-    subprocess.run([sys.executable, "-c", code], check=True, env=env)
+def test_a_kernel_in_a_loop_takes_the_calling_thread_alone(monkeypatch) -> None:
+    def refuse(threads):
+        raise AssertionError(f"a pool of {threads} threads inside a loop that has them all")
+
+    monkeypatch.setattr("pygeco.engines.cpu.unboxing.take_pool", refuse)
+    found = np.zeros((40, 9))
+    with limit_threads(None):
+        set_num_threads(numba.config.NUMBA_NUM_THREADS)
+        each(lambda k: count_parts(np.arange(10), 1.0, np.ones((9, 1)), found[k]), len(found))
+    np.testing.assert_array_equal(found, 1)

@@ -12,6 +12,7 @@ from pygeco.engines.cpu import cells as orders
 from pygeco.engines.cpu import products as cpu
 from pygeco.engines.cpu.cells import BLOCK_COUNT, block_bounds
 from pygeco.engines.cpu.engine import ENGINE
+from pygeco.engines.cpu.threads import set_num_threads
 from pygeco.engines.protocol import Engine
 from pygeco.engines.values import LineScales
 
@@ -188,7 +189,7 @@ def test_kernels_give_the_same_bits_for_any_number_of_threads() -> None:
     P, Q, x = rng.standard_normal((900, 6)), rng.standard_normal((700, 6)), rng.standard_normal(700)
 
     def results(threads: int) -> list[np.ndarray]:
-        numba.set_num_threads(threads)
+        set_num_threads(threads)
         y, out = np.empty(900), np.empty_like(by_row.values)
         sums, crossed = np.empty((len(by_row.blocks) - 1, 2)), np.empty((700, 6))
         cpu.matvec(by_row.pointers, by_row.indices, by_row.values, by_row.blocks, 1.0, x, y)

@@ -1,7 +1,5 @@
 """Objects of Python reach a kernel as what they are, and stay as they were."""
 
-import os
-import subprocess
 import sys
 
 import numpy as np
@@ -52,17 +50,3 @@ def test_arrays_arrive_as_they_lie(kind) -> None:
         copy_rows(given, out)
     np.testing.assert_array_equal(out, given)
     assert sys.getrefcount(given) == before
-
-
-def test_a_call_of_few_parts_leaves_the_threads_to_later_ones() -> None:
-    """On more cores than two, which numba can be told that there are."""
-    code = """
-import numba, numpy as np
-from pygeco.engines.cpu.column_kernels import turn
-X, scale = np.zeros((6, 2), np.float32), np.zeros(6, np.float32)
-for parts in (1, 2, 3, 6):
-    turn(X, X.copy(), scale, scale[:2], 6 // parts, scale, np.zeros((parts, 2)))
-    assert numba.get_num_threads() == 5, (parts, numba.get_num_threads())
-"""
-    known = os.environ | {"NUMBA_NUM_THREADS": "5"}
-    subprocess.run([sys.executable, "-c", code], env=known, check=True)

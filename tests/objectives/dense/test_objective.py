@@ -1,6 +1,5 @@
 """Dense against dense NumPy, against Entries on the same cells, and against itself."""
 
-import numba
 import numpy as np
 import pytest
 import scipy.optimize
@@ -9,6 +8,7 @@ from loss_cases import CASES
 from oracles import dense, random_low_rank
 from pygeco import Dense, Entries, LowRank, Ridge, Solver, Trace, minimize
 from pygeco.engines.cpu import tiles
+from pygeco.engines.cpu.threads import set_num_threads
 from pygeco.losses import Huber, Logistic, Ordinal, PseudoHuber, Squared
 
 SHAPE = (11, 14)
@@ -129,7 +129,7 @@ def test_the_same_bits_for_any_number_of_threads(loss, monkeypatch):
     Y, A = table(7, shape=(300, 700)), random_low_rank((300, 700), 3)
     found = []
     for threads in (1, 2):
-        numba.set_num_threads(threads)
+        set_num_threads(threads)
         objective = Dense(Y, loss)
         rows = objective.lines(False, A.U, A.V, A.V, curved=True)
         cols = objective.lines(True, A.V, A.U, A.U, curved=True)

@@ -9,6 +9,7 @@ from loss_cases import sample
 from pygeco import Entries
 from pygeco.data import make_low_rank
 from pygeco.engines.cpu import separable
+from pygeco.engines.cpu.threads import get_num_threads, set_num_threads
 
 
 @EVERY
@@ -30,14 +31,14 @@ def test_same_bits_for_any_number_of_threads(name, monkeypatch):
             span.newton(B, 0.1).tobytes(), span.value(B), entries.value(A),
         )  # fmt: skip
 
-    before = numba.get_num_threads()
+    before = get_num_threads()
     try:
-        numba.set_num_threads(1)
+        set_num_threads(1)
         alone = everything()
-        numba.set_num_threads(2)
+        set_num_threads(2)
         assert everything() == alone
     finally:
-        numba.set_num_threads(before)
+        set_num_threads(before)
 
 
 @EVERY

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import get_num_threads
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import parts
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu.background_sweep import solve_rows
 from pygeco.engines.cpu.padding import pad_rows
-from pygeco.engines.cpu.threads import each
+from pygeco.engines.cpu.threads import each, get_num_threads
 from pygeco.engines.values import Cells, Ridges, Solved
 
 BLOCK_ROWS = 8192  # of a tall array that are multiplied at once, on one core

@@ -1,12 +1,10 @@
-"""What numba is up to on this machine: threads, and the compiled kernels on disk."""
+"""What numba has compiled for this machine, and where it is kept."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 from typing import NamedTuple
-
-import numba
 
 from pygeco.engines.cpu import products, sweep
 
@@ -28,15 +26,6 @@ class Cache(NamedTuple):
     megabytes: float
     hits: int
     misses: int
-
-
-def threads() -> tuple[int, str]:
-    """How many threads the kernels use, and what runs them (known once one has run)."""
-    try:
-        layer = numba.threading_layer()
-    except ValueError:
-        layer = "not started"
-    return numba.get_num_threads(), layer
 
 
 def cache() -> Cache:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import get_num_threads
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import parts
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu.largest_kernels import hide_lines, pick_largest, sum_lines
-from pygeco.engines.cpu.threads import each
+from pygeco.engines.cpu.threads import each, get_num_threads
 from pygeco.engines.values import Largest
 
 CELLS_AT_ONCE = 1 << 21  # products in the memory of a thread: 8 MB

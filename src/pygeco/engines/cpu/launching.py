@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numba
-from llvmlite import binding, ir
+from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
@@ -36,12 +35,6 @@ def claim(typing_context, counter):
         return builder.atomic_rmw("add", place, _I64(1), "monotonic")
 
     return types.int64(counter), generate
-
-
-def find_runner() -> int:
-    """The address of the loop of numba's threads, which this starts."""
-    numba.get_num_threads()
-    return int(binding.address_of_symbol("numba_parallel_for"))
 
 
 def find_address(compiled: Any, kinds: tuple[Any, ...]) -> int:

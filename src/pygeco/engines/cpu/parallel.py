@@ -11,14 +11,11 @@ import numpy as np
 from numba._dispatcher import compute_fingerprint
 
 from pygeco.engines.cpu.compiling import watch_compilation
-from pygeco.engines.cpu.forking import ForkSafeLock, serve_forked_children
-from pygeco.engines.cpu.launching import compile_part, find_address, find_runner
-from pygeco.engines.cpu.threads import is_in_loop
+from pygeco.engines.cpu.launching import compile_part, find_address
+from pygeco.engines.cpu.threads import get_num_threads, is_in_loop
 from pygeco.engines.cpu.unboxing import make_launcher
 
 watch_compilation()
-serve_forked_children()
-_LOCK = ForkSafeLock()
 
 
 class _Memory:
@@ -44,15 +41,10 @@ def lend(argument: Any) -> Any:
 
 
 class Kernel:
-    """A compiled function, run for each part of its work; calls wait where they must.
+    """A compiled function, run for each part of its work.
 
     In a part of a loop over parts, it runs on that part's thread.
-
-    numba ends the process when a second thread enters its "workqueue" layer, which it takes where
-    neither TBB nor OpenMP is installed. Which layer it is, numba says once a kernel has run.
     """
-
-    safe = False  # set on the class: one layer serves all kernels
 
     def __init__(self, function: Callable[..., None], over: str, ends: int) -> None:
         code = function.__code__
@@ -62,13 +54,7 @@ class Kernel:
         self.launchers: dict[bytes, Callable[..., None]] = {}
 
     def __call__(self, *arrays: Any) -> None:
-        threads = 1 if is_in_loop() else numba.get_num_threads()
-        if Kernel.safe or threads < 2:
-            self.run(arrays, threads)
-            return
-        with _LOCK.lock:
-            self.run(arrays, threads)
-            Kernel.safe = numba.threading_layer() != "workqueue"
+        self.run(arrays, 1 if is_in_loop() else get_num_threads())
 
     def run(self, arrays: tuple[Any, ...], threads: int) -> None:
         lent = tuple([lend(array) for array in arrays])
@@ -82,7 +68,7 @@ class Kernel:
         if key not in self.launchers:
             kinds = tuple(map(numba.typeof, arguments))
             address = find_address(self.compiled, (numba.int64, *kinds))
-            self.launchers[key] = partial(make_launcher(kinds), address, find_runner())
+            self.launchers[key] = partial(make_launcher(kinds), address)
         return self.launchers[key]
 
     @property

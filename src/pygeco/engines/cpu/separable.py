@@ -12,13 +12,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from numba import get_num_threads
 from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu import chunk_kernels as kernels
 from pygeco.engines.cpu.cells import block_bounds
 from pygeco.engines.cpu.parallel import lend
+from pygeco.engines.cpu.threads import get_num_threads
 from pygeco.engines.values import Cells, Formulas, Slopes, Systems
 
 CHUNK_CELLS = 1 << 15  # whose numbers stay in the cache of a core

@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
-from numba import get_num_threads, set_num_threads
+from numba import config
 
 from pygeco.arrays.blas_threads import has_one_blas_thread, one_blas_thread
 from pygeco.arrays.loops import run_in_turn
@@ -17,8 +17,19 @@ from pygeco.engines.cpu.forking import ForkSafeLock
 
 _LOCK = ForkSafeLock()
 _WORKER = threading.local()
+_CHOICE = threading.local()
 Item = TypeVar("Item")
 Found = TypeVar("Found")
+
+
+def get_num_threads() -> int:
+    """How many threads kernels and loops use that this thread starts."""
+    return getattr(_CHOICE, "threads", None) or int(config.NUMBA_NUM_THREADS)
+
+
+def set_num_threads(count: int) -> None:
+    """Have those that this thread starts use so many: from one to as many as there are."""
+    _CHOICE.threads = max(1, min(count, int(config.NUMBA_NUM_THREADS)))
 
 
 def each(job: Callable[[int], None], count: int, *, alone: bool = False) -> None:
@@ -82,7 +93,7 @@ def map_ahead(job: Callable[[Item], Found], items: Iterable[Item]) -> Iterator[t
 @contextmanager
 def limit_threads(n_jobs: int | None) -> Iterator[None]:
     """Kernels and loops that this thread starts on `n_jobs` threads: None or −1 leaves them all,
-    −2 all but one, and so on. Never more than there are: a forked child has but one.
+    −2 all but one, and so on. Never more than there are.
     """
     before = get_num_threads()
     if n_jobs is None:

@@ -21,6 +21,9 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 from numba.core.runtime import _nrt_python, rtsys
 
+from pygeco.engines.cpu.pool import find_runner, make_engine, return_pool, take_pool
+from pygeco.engines.cpu.pool_code import WORK
+
 _I32, _I64, _DOUBLE = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 _PLACE = ir.IntType(8).as_pointer()
 _SYMBOLS = (
@@ -74,15 +77,14 @@ _ADDRESS, _COUNTER, _COUNT, _FAILURE = (_I32(k) for k in range(_SHARED))
 
 
 def _write_work(context: Any, module: Any, kinds: tuple[Any, ...], bound: Any) -> Any:
-    """A function of numba's threads: part after part, by the one that is free first.
+    """A job of the threads: part after part, by the one that is free first.
 
-    Parts and cores are not all alike. Of its arguments the last is the place of what is bound.
+    Parts and cores are not all alike. Its argument is the place of what is bound.
     """
-    kind = ir.FunctionType(ir.VoidType(), [_PLACE] * 4)
-    function = ir.Function(module, kind, "work")
+    function = ir.Function(module, WORK, "work")
     function.linkage = "internal"
     builder = ir.IRBuilder(function.append_basic_block())
-    held = builder.bitcast(function.args[3], bound.as_pointer())
+    held = builder.bitcast(function.args[0], bound.as_pointer())
     counter, failure = (builder.gep(held, [_I32(0), at]) for at in (_COUNTER, _FAILURE))
     address, count, *given = (
         builder.load(builder.gep(held, [_I32(0), at]))
@@ -109,14 +111,14 @@ def _write_work(context: Any, module: Any, kinds: tuple[Any, ...], bound: Any) -
 
 
 def _write_launch(context: Any, module: Any, kinds: tuple[Any, ...]) -> None:
-    """A function of (address, runner, a tuple of objects, count, threads).
+    """A function of (address, runner, a tuple of objects, count, pool, seats).
 
     It says where numba has put what was raised, or 0.
     """
-    kind = ir.FunctionType(_I64, [_I64, _I64, _PLACE, _I64, _I64])
+    kind = ir.FunctionType(_I64, [_I64, _I64, _PLACE, _I64, _I64, _I64])
     function = ir.Function(module, kind, "launch")
     builder = ir.IRBuilder(function.append_basic_block())
-    address, runner, objects, count, threads = function.args
+    address, runner, objects, count, pool, seats = function.args
     bound = ir.LiteralStructType([_I64] * _SHARED + [context.get_value_type(one) for one in kinds])
     place = cgutils.alloca_once(builder, bound)
     for at, number in zip(range(_SHARED), (address, _I64(0), count, _I64(0)), strict=True):
@@ -127,48 +129,30 @@ def _write_launch(context: Any, module: Any, kinds: tuple[Any, ...]) -> None:
         inside = builder.gep(place, [_I32(0), _I32(_SHARED + k)])
         owners += _unbox(context, builder, one, given, inside)
     work = _write_work(context, module, kinds, bound)
-    data, none = builder.bitcast(place, _PLACE), ir.Constant(_PLACE, None)
-    alone = builder.icmp_signed("<", count, _I64(2))
-    with builder.if_else(alone) as (then, otherwise):
+    data = builder.bitcast(place, _PLACE)
+    with builder.if_else(builder.icmp_signed("<", count, _I64(2))) as (then, otherwise):
         with then:
-            builder.call(work, [none, none, none, data])
+            builder.call(work, [data])
         with otherwise:
-            _run_on_threads(builder, runner, work, data, count, threads)
+            _run_without_lock(builder, runner, work, data, pool, seats)
     for owner in owners:
         _call_c(builder, "MemInfo_release", ir.VoidType(), builder.load(owner))
     builder.ret(builder.load(builder.gep(place, [_I32(0), _FAILURE])))
 
 
-def _run_on_threads(
-    builder: Any, runner: Any, work: Any, data: Any, count: Any, threads: Any
+def _run_without_lock(
+    builder: Any, runner: Any, work: Any, data: Any, pool: Any, seats: Any
 ) -> None:
-    """Have each of numba's threads work, without Python's lock; this one where it is to be alone.
-
-    `runner` is the `parallel_for` of numba's layer of threads, whose arguments are a function,
-    arrays, sizes, steps, data, and how many of inner dimensions, arrays and threads there are.
-    """
-    few = builder.select(builder.icmp_signed("<", threads, count), threads, count)
-    size = cgutils.alloca_once(builder, _I64)
-    builder.store(few, size)
-    sizes = builder.bitcast(size, _PLACE)
-    kind = ir.FunctionType(ir.VoidType(), [_PLACE] * 5 + [_I64] * 3)
-    run = builder.inttoptr(runner, kind.as_pointer())
+    """Have this thread work, and those of a pool, if there is one, without Python's lock."""
+    run = builder.inttoptr(runner, ir.FunctionType(ir.VoidType(), [_I64] * 4).as_pointer())
     lock = _call_c(builder, "PyEval_SaveThread", _PLACE)
-    job, none = builder.bitcast(work, _PLACE), ir.Constant(_PLACE, None)
-    with builder.if_else(builder.icmp_signed("<", threads, _I64(2))) as (then, otherwise):
+    with builder.if_else(builder.icmp_signed("==", pool, _I64(0))) as (then, otherwise):
         with then:
-            builder.call(work, [none, none, none, data])
+            builder.call(work, [data])
         with otherwise:
-            # numba takes the last number for the thread's own: with `few`, later calls would have
-            # no more.
-            builder.call(run, [job, sizes, sizes, sizes, data, _I64(0), _I64(0), threads])
+            job, place = (builder.ptrtoint(one, _I64) for one in (work, data))
+            builder.call(run, [pool, job, place, seats])
     _call_c(builder, "PyEval_RestoreThread", ir.VoidType(), lock)
-
-
-@cache
-def _make_engine() -> Any:
-    machine = binding.Target.from_default_triple().create_target_machine(opt=0, jit=True)
-    return binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
 
 
 def _raise_found(place: int) -> None:
@@ -181,7 +165,7 @@ def _raise_found(place: int) -> None:
 
 @cache
 def make_launcher(kinds: tuple[Any, ...]) -> Callable[..., None]:
-    """A function of (address, runner, a tuple of objects, count, threads) for these types.
+    """A function of (address, a tuple of objects, count, threads) for these types.
 
     It keeps Python's lock where there is one part alone, as numba's own way into a function does.
     """
@@ -190,7 +174,7 @@ def make_launcher(kinds: tuple[Any, ...]) -> Callable[..., None]:
         rtsys.initialize(context)
         module = context.create_module("launch")
         _write_launch(context, module, kinds)
-        engine, compiled = _make_engine(), binding.parse_assembly(str(module))
+        engine, compiled = make_engine(), binding.parse_assembly(str(module))
         name = f"launch_{len(_KEPT)}"
         compiled.get_function("launch").name = name
         engine.add_module(compiled)
@@ -198,10 +182,19 @@ def make_launcher(kinds: tuple[Any, ...]) -> Callable[..., None]:
         place = engine.get_function_address(name)
         _KEPT.append(compiled)
     number = ctypes.c_int64
-    call = ctypes.PYFUNCTYPE(number, number, number, ctypes.py_object, number, number)(place)
+    call = ctypes.PYFUNCTYPE(number, number, number, ctypes.py_object, *[number] * 3)(place)
+    runner = find_runner()
 
-    def launch(address: int, runner: int, objects: tuple[Any, ...], *numbers: int) -> None:
-        failure = call(address, runner, objects, *numbers)
+    def launch(address: int, objects: tuple[Any, ...], count: int, threads: int) -> None:
+        seats = min(threads, count) - 1
+        if seats < 1:
+            failure = call(address, runner, objects, count, 0, 0)
+        else:
+            pool = take_pool(threads)
+            try:
+                failure = call(address, runner, objects, count, pool.place, seats)
+            finally:
+                return_pool(pool)
         if failure:
             _raise_found(failure)
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +20,7 @@ from pygeco.arrays.kinds import Array
 from pygeco.engines.cpu.cells import cut_blocks
 from pygeco.engines.cpu.engine import ENGINE
 from pygeco.engines.cpu.forking import ForkSafeLock
+from pygeco.engines.cpu.threads import set_num_threads
 from pygeco.engines.dask import local, sweeps
 from pygeco.engines.dask.adapter import TaskRef, thread_count
 from pygeco.engines.dask.scratch_files import SlabFiles
@@ -235,7 +235,7 @@ def run_program(program: Program, inputs: Sequence[Any], threads: int) -> Any:
         return results[arg.at] if isinstance(arg, Result) else arg
 
     with _LOCK.lock, one_blas_thread():
-        _take_threads(threads)
+        set_num_threads(threads)
         for function, args in program.instructions:
             results.append(function(*map(value, args)))
     found = tuple(results[at] for at in program.wanted)
@@ -245,12 +245,8 @@ def run_program(program: Program, inputs: Sequence[Any], threads: int) -> Any:
 def finish_sum(finish: Callable[..., Any], count: int, *args: Any) -> Any:
     """A task: finish(Σ of the first `count`, *rest)."""
     with _LOCK.lock, one_blas_thread():
-        _take_threads(thread_count())
+        set_num_threads(thread_count())
         return finish(add_parts(*args[:count]), *args[count:])
-
-
-def _take_threads(count: int) -> None:
-    numba.set_num_threads(max(1, min(count, numba.config.NUMBA_NUM_THREADS)))
 
 
 def run_pass(
