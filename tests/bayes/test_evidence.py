@@ -1,5 +1,7 @@
 """Empirical Bayes: the small problems, the closed forms, the rank, the scales."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,27 @@ def test_the_evidence_finds_the_rank_of_the_signal(rank) -> None:
     values = np.sum(U[rows] * V[cols], axis=1) + 0.5 * rng.standard_normal(len(rows))
     found = MatrixCompletion(random_state=0).fit((rows, cols, values, (800, 300)))
     assert found.rank_ == rank
+
+
+@pytest.mark.parametrize(
+    ("rank", "block", "wanted"),
+    [(11, 12, [12, 4]), (12, 12, [12, 12]), (5, 12, [12]), (21, 18, [18, 18]), (17, 18, [18, 6])],
+)
+def test_after_a_block_that_lost_some_the_next_is_smaller(rank, block, wanted) -> None:
+    """They end with the rank of the signal, which a large block would find no better."""
+    rng = np.random.default_rng(rank)
+    U, V = rng.standard_normal((600, rank)), rng.standard_normal((300, rank))
+    rows, cols = np.nonzero(rng.random((600, 300)) < 0.4)
+    values = np.sum(U[rows] * V[cols], axis=1) + 0.5 * rng.standard_normal(len(rows))
+    stages = []
+    listener = SimpleNamespace(on_sweep=lambda event: stages.append(event.stage))
+    found = fit_evidence(
+        Entries(rows, cols, values, (600, 300)), rank=100, block=block, listener=listener
+    )
+    begun = [stage for stage in stages if stage and stage.age == 1]
+    assert [stage.block for stage in begun] == wanted
+    assert all(stage.now.rank == stage.before + stage.block for stage in begun)
+    assert found.posterior.rank == rank
 
 
 @pytest.mark.parametrize(("cells", "shape"), [(5_000, (300, 100)), (20_000, (800, 1000))])

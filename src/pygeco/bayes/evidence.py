@@ -53,6 +53,7 @@ MIN_BLOCK, MAX_BLOCK = 4, 24  # components that are grown at once
 CELLS_PER_COMPONENT = 3  # of a row or column, on average, for each component of a block
 PLAIN_SWEEPS = 4  # by which a block is fitted before variances count, where cells are that few
 MIN_LIVE_SHARE = 0.75  # of a block, for another one to be grown
+LATER_BLOCK_DIVISOR = 3  # of a block, for the next one, where some of it were dropped
 MIN_AGE = 6  # sweeps before directions may be dropped: many a late one needs that long to grow
 PRUNING_PERIOD = 3  # sweeps from one look for dead directions to the next
 CERTAIN_SUPPORT = 0.2  # share of a direction that the data say, from which on it lives for certain
@@ -62,13 +63,14 @@ MIN_FINAL_SUPPORT = 0.03  # the same at the end, when late directions have had t
 class Stage(NamedTuple):
     """Where a fit stands after a sweep: all that the rest of it depends on.
 
-    `before` is the rank before the last block, `age` the sweeps since, `generator` the state of
-    the random numbers.
+    `before` is the rank before the last block, which had `block` components, `age` the sweeps
+    since, `generator` the state of the random numbers.
     """
 
     now: Posterior
     before: int
     generator: dict[str, object]
+    block: int = MAX_BLOCK
     age: int = 0
     error: float = np.inf
     relax: float = 0.0
@@ -134,7 +136,8 @@ def fit_evidence(
 
     Sweeps until the expected error falls by less than `tolerance` a sweep. While most components
     of the last block are alive then, another block is grown. A block is as large as the cells
-    allow: where rows have few, the variances of many new components would drown all of them.
+    allow: where rows have few, the variances of many new components would drown all of them. After
+    one that lost some it is smaller: there is little more to find.
     `listener` is told of each sweep, counted from `earlier_sweeps` on. To `start` from the stage
     of a sweep leads to the same bits as never having stopped there.
 
@@ -161,7 +164,7 @@ def fit_evidence(
         if at.stopped:
             return EvidenceFit(at, earlier_sweeps + at.sweeps, Stop.CALLBACK)
         at = at._replace(now=drop_fading(data, at.now)) if plain else at
-        if at.now.rank < at.before + MIN_LIVE_SHARE * block or at.now.rank >= rank:
+        if at.now.rank < at.before + MIN_LIVE_SHARE * at.block or at.now.rank >= rank:
             break
     at = _inform(data, at, known, watch) if known else at
     if known.periods is not None and not at.stopped:
@@ -181,10 +184,13 @@ def _begin_block(
 ) -> Stage:
     """Another block beside the components so far, or the first one beside the offsets."""
     now = at.now if at else fit_offsets(standard, offsets)
-    grown = grow_block(standard.data, now, min(block, rank - now.rank), rng)
+    if at is not None and at.now.rank < at.before + at.block:
+        block = max(MIN_BLOCK, at.block // LATER_BLOCK_DIVISOR)
+    block = min(block, rank - now.rank)
+    grown = grow_block(standard.data, now, block, rng)
     grown = raise_block(standard.data, grown, plain)
     state = dict(rng.bit_generator.state)
-    return Stage(grown, now.rank, state, sweeps=at.sweeps if at else 0)
+    return Stage(grown, now.rank, state, block, sweeps=at.sweeps if at else 0)
 
 
 def reason_to_end(now: Posterior, rank: int, shape: tuple[int, int]) -> Stop:
