@@ -36,6 +36,24 @@ def solve_psd(M: Array, force: Array) -> Array:
     return out
 
 
+def invert_gram(G: Array, least: float) -> Array:
+    """The inverse of a small Gram of the host, in double precision; of directions in which columns
+    depend on each other, up to a `least` eigenvalue of the Gram of columns of length one, none.
+    """
+    sizes = np.sqrt(np.maximum(np.diag(G), 0.0).astype(float))
+    sizes[sizes == 0] = np.inf
+    unit = (G + G.T) / (2.0 * np.outer(sizes, sizes))
+    np.fill_diagonal(unit, 1.0)
+    try:
+        np.linalg.cholesky(unit - least * np.eye(len(unit)))
+        inverse = np.linalg.inv(unit)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(unit)
+        some = vectors[:, values > least]
+        inverse = (some / values[values > least]) @ some.T
+    return inverse / np.outer(sizes, sizes)
+
+
 def find_inverse_root(M: Array) -> Array:
     """The lower triangle L with L Lᵀ = M⁻¹, for a small definite M of the host. O(s³).
 

@@ -15,7 +15,6 @@ from ridge_cases import EMPTY_CASES, RIDGE_CASES, make_empty_problem, make_probl
 @pytest.mark.parametrize(("shape", "density", "k"), RIDGE_CASES)
 def test_solutions_are_those_of_dense_algebra(shape, density, k, part, monkeypatch) -> None:
     monkeypatch.setattr(columns, "PART_ROWS", part)
-    monkeypatch.setattr(ridge, "PART_ROWS", part)
     X, problem, system = make_problem(ENGINE, shape, density, k)
     given = problem.start.copy(), problem.right.copy()
     found = ENGINE.solve_ridge(X, problem)

@@ -125,9 +125,8 @@ def matmat(
     Runs of cells are summed in the precision of X, and their sums in float64. The rows of X, of the
     dtype of the data, are flat and padded to `width` numbers each.
 
-    Where `sums` has columns, half a step of a ridge is done on the way. With rows of P, `weight` P
-    is added, and the products with P are summed. Without, each row is weighed by `there`, if it has
-    numbers, summed with `pull`, and then multiplied by `own` once more.
+    With rows of P, `weight` P is added. Where `sums` has columns, each row is weighed by `there`, if
+    it has numbers, summed with `pull`, and then multiplied by `own` once more.
     """
     lanes = BYTES // X.itemsize
     total = take_memory(width, np.float64)
@@ -153,8 +152,7 @@ def matmat(
         if len(P):
             for k in range(columns):
                 total[k] += weight * P[i, k]
-                sums[b, k] += P[i, k] * total[k]
-        elif sums.shape[1]:
+        if sums.shape[1]:
             weighed = np.float64(there[i]) if len(there) else 1.0
             for k in range(columns):
                 sums[b, k] += pulled * (weighed * total[k])
