@@ -5,6 +5,7 @@ from pygeco.arrays.linalg import (
     LARGE,
     find_inverse_root,
     find_triangle,
+    invert_gram,
     mirror_lower,
     qr,
     solve_triangle,
@@ -74,3 +75,27 @@ def test_a_triangle_alone_is_that_of_qr(rows, condition) -> None:
     np.testing.assert_allclose(
         find_triangle(mixed), qr(mixed)[1], atol=1e-9 * np.linalg.norm(mixed)
     )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1, 5, 40])
+def test_the_inverse_of_a_gram_whatever_the_lengths_of_its_columns(size, dtype) -> None:
+    rng = np.random.default_rng(size)
+    X = rng.standard_normal((200, size)) * 10.0 ** rng.integers(-4, 5, size)
+    G = X.T @ X
+    sizes = np.sqrt(np.diag(G))
+    found = invert_gram(G.astype(dtype), 1e-5)
+    wanted = np.linalg.inv(G / np.outer(sizes, sizes))
+    np.testing.assert_allclose(found * np.outer(sizes, sizes), wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(3, 8), (40, 8), (0, 4)])
+def test_the_inverse_of_a_gram_of_columns_that_vanish_or_depend_on_others(rows, columns) -> None:
+    X = np.random.default_rng(rows).standard_normal((rows, columns))
+    X[:, -1], X[:, -2] = 0, X[:, 0] - X[:, 1] if columns > 4 else 0
+    G = X.T @ X
+    found = invert_gram(G, 1e-9)
+    assert np.isfinite(found).all()
+    right = X.T @ np.random.default_rng(1).standard_normal((rows, 2))
+    np.testing.assert_allclose(G @ found @ right, right, atol=1e-7)
+    assert not found[-1].any()

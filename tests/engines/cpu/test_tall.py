@@ -39,6 +39,9 @@ def test_products_are_those_of_double_precision(rows, layout, dtype, eager) -> N
     assert found is not None
     assert found.dtype == dtype
     np.testing.assert_allclose(found, X.astype(float) @ B.T, atol=5 * error * 10)
+    added = np.ones((rows, 3), dtype)
+    assert WORK.add_times(added, given, B.T) is added
+    np.testing.assert_allclose(added, 1 + found.astype(float), atol=5 * error * 10)
     for partner, exact in ((other, Y), (given, X)):
         found = WORK.inner(given, partner)
         assert found is not None
@@ -93,6 +96,17 @@ def test_what_is_not_a_number_stays_in_its_row(eager) -> None:
 def test_what_blas_cannot_read_is_left_to_numpy(X, eager) -> None:
     assert WORK.times(X, np.ones((X.shape[-1], 2))) is None
     assert WORK.inner(X, X) is None
+    out = np.ones((len(X), 2), X.dtype) if X.ndim == 2 else np.ones(2)
+    assert WORK.add_times(out, X, np.ones((X.shape[-1], 2), X.dtype)) is None
+
+
+@pytest.mark.parametrize("case", ["precision", "order", "shape", "small"])
+def test_sums_that_blas_cannot_write_are_left_to_numpy(case) -> None:
+    X, out = np.ones((50_000, 8)), np.ones((50_000, 30))
+    B = np.ones((8, 30), np.float32 if case == "precision" else float)
+    out = {"order": np.asfortranarray(out), "shape": out[:-1], "small": out[:9]}.get(case, out)
+    assert WORK.add_times(out, X[:9] if case == "small" else X, B) is None
+    assert np.all(out == 1)
 
 
 def test_mixed_precisions_and_small_products_are_left_to_numpy() -> None:
