@@ -154,7 +154,7 @@ def test_a_process_ends_while_threads_look_out_for_work() -> None:
 import atexit, numpy as np
 from pygeco.engines.cpu.column_kernels import turn
 X, scale = np.zeros((64, 2), np.float32), np.zeros(64, np.float32)
-run = lambda: turn.run((X, X.copy(), scale, scale[:2], 8, scale, np.zeros((8, 2))), 9)
+run = lambda: turn.run((X, X.copy(), scale, scale[:2], 8, 8), 9)
 atexit.register(run)  # after the pools are closed, too
 run()
 """

@@ -5,7 +5,7 @@ import pytest
 
 from pygeco.bayes.attributes import group_pattern, mark_cells
 from pygeco.bayes.ridge import solve_ridge
-from pygeco.engines.cpu import columns, ridge
+from pygeco.engines.cpu import columns
 from pygeco.engines.cpu.engine import ENGINE, CpuCells
 from pygeco.engines.cpu.threads import limit_threads
 from ridge_cases import EMPTY_CASES, RIDGE_CASES, make_empty_problem, make_problem

@@ -46,17 +46,12 @@ def weigh(b, R, S, scale, rows, sums):
             sums[b, k] += S[i, k] * r if len(S) else r
 
 
-@spread("sums")
-def turn(b, R, P, scale, ratios, rows, mean, sums):
-    """P = diag(scale) R + P diag(ratios), and to `sums` go its rows times `mean`."""
-    columns = np.uint64(P.shape[1])
-    for k in range(columns):
-        sums[b, k] = 0.0
+@spread("parts")
+def turn(b, R, P, scale, ratios, rows, parts):
+    """P = diag(scale) R + P diag(ratios)."""
     for i in range(np.uint64(b * rows), np.uint64(min((b + 1) * rows, len(P)))):
-        for k in range(columns):
-            p = scale[i] * R[i, k] + ratios[k] * P[i, k]
-            P[i, k] = p
-            sums[b, k] += mean[i] * p
+        for k in range(np.uint64(P.shape[1])):
+            P[i, k] = scale[i] * R[i, k] + ratios[k] * P[i, k]
 
 
 @spread("sums")

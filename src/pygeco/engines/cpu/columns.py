@@ -54,8 +54,7 @@ class CpuColumnSteps(ColumnSteps):
         return sums.sum(axis=0)
 
     def turn(self, R: Array, P: Array, scale: Array, ratios: Array) -> Array:
-        ignored = make_sums(P)
-        kernels.turn(R, P, scale, ratios.astype(np.float32), PART_ROWS, scale, ignored)
+        kernels.turn(R, P, scale, ratios.astype(np.float32), PART_ROWS, count_parts(P))
         return P
 
     def leave_span(self, Q: Array, x: Array) -> tuple[Array, Squares]:

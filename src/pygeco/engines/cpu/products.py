@@ -125,8 +125,8 @@ def matmat(
     Runs of cells are summed in the precision of X, and their sums in float64. The rows of X, of the
     dtype of the data, are flat and padded to `width` numbers each.
 
-    With rows of P, `weight` P is added. Where `sums` has columns, each row is weighed by `there`, if
-    it has numbers, summed with `pull`, and then multiplied by `own` once more.
+    With rows of P, `weight` P is added. Where `sums` has columns, each row is weighed by `there`,
+    if it has numbers, summed with `pull`, and then multiplied by `own` once more.
     """
     lanes = BYTES // X.itemsize
     total = take_memory(width, np.float64)
