@@ -65,6 +65,10 @@ def test_points_of_values_are_standard_and_empty_values_have_none(is_ordered) ->
     assert np.isnan(code.encode(np.array([3.0, np.nan, 7.0]))).all()
     if is_ordered:
         assert np.all(np.diff(code.points[[0, 1, 3, 4], 0]) > 0)
+    others = np.array([np.nan, -1.0, 1.5, 8.0, 10.0]).repeat(60)  # before, between and after
+    rest = code_values(np.concatenate([x, others]), code.values, is_ordered=is_ordered)
+    for mine, expected in zip(rest, code, strict=True):
+        np.testing.assert_array_equal(mine, expected)
 
 
 def mixed_table(seed=4):

@@ -175,6 +175,20 @@ def test_a_file_keeps_all_of_it(model, tmp_path) -> None:
     assert pygeco.load(tmp_path / "given").columns.kinds == {"grade": "category"}
 
 
+@pytest.mark.parametrize("rare", ["b{}", "a!{}", "zz{}"])
+def test_what_is_not_filled_in_does_not_count_for_what_is(rare) -> None:
+    """The thirty most frequent of many categories, or levels by hand, among any other texts."""
+    rng = np.random.default_rng(0)
+    top = [f"a{k:02d}" for k in range(30)]
+    many = rng.permutation([*top * 40, *["a20"] * 60, *(rare.format(k) for k in range(300))])
+    model = LowRankImputer(random_state=0).fit(pd.DataFrame({"a": np.arange(1560.0), "b": many}))
+    assert model.transform(pd.DataFrame({"a": [3.0], "b": [None]}, dtype=object))["b"][0] == "a20"
+    np.testing.assert_allclose(np.unique(model.table_.codes[0].shares), [40 / 1260, 100 / 1260])
+    some = pd.DataFrame({"g": rng.permutation([*["lo", "mid", "hi"] * 9, "mid", rare.format(1)])})
+    model = LowRankImputer(columns={"g": ["lo", "mid", "hi"]}, random_state=0).fit(some)
+    np.testing.assert_allclose(model.table_.codes[0].shares, [9 / 28, 10 / 28, 9 / 28])
+
+
 def test_in_a_pipeline_with_categories() -> None:
     data = load_iris(as_frame=True)
     table = data.data.assign(size=pd.cut(data.data.iloc[:, 0], 3, labels=["s", "m", "l"]))

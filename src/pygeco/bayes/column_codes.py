@@ -167,8 +167,8 @@ class ValueCode(NamedTuple):
 
     def find(self, x: Array) -> NDArray[np.intp]:
         """The places of values, −1 where they are missing or not among those with a point."""
-        at = np.minimum(np.searchsorted(self.values, x), len(self.values) - 1)
-        return np.where((self.values[at] == x) & (self.shares[at] > 0), at, -1)
+        at = _find_places(self.values, x)
+        return np.where(self.shares[at] > 0, at, -1)
 
     def chances(self, mean: Array, covariance: Array, prior: tuple[Array, Array]) -> Array:
         """Probabilities (n, k) from N(mean, covariance) of n cells; prior is that of any cell."""
@@ -190,9 +190,11 @@ class ValueCode(NamedTuple):
 
 
 def code_values(x: Array, values: Array, *, is_ordered: bool) -> ValueCode:
-    """The code of a column whose cells are among `values`, which rise; NaN for missing ones."""
-    at = np.searchsorted(values, x[~np.isnan(x)])
-    counts = np.bincount(at, minlength=len(values)).astype(float)
+    """The code of a column of `values`, which rise; cells that hold none of them, or NaN, say
+    nothing.
+    """
+    at = _find_places(values, x)
+    counts = np.bincount(at[at >= 0], minlength=len(values)).astype(float)
     shares = counts / max(1.0, counts.sum())
     used = shares > 0
     count, p = int(used.sum()), shares[used]
@@ -202,6 +204,12 @@ def code_values(x: Array, values: Array, *, is_ordered: bool) -> ValueCode:
         points = np.zeros((len(values), own.shape[1]))
         points[used] = own
     return ValueCode(np.asarray(values, float), points, shares, is_ordered, 1.0)
+
+
+def _find_places(values: Array, x: Array) -> NDArray[np.intp]:
+    """Where numbers stand among values that rise, −1 for others."""
+    at = np.minimum(np.searchsorted(values, x), len(values) - 1)
+    return np.where(values[at] == x, at, -1)
 
 
 def _line(p: Array) -> Array:
