@@ -7,10 +7,12 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pyarrow as pa
 
 from pygeco import ImplicitCompletion, MatrixCompletion
@@ -20,7 +22,7 @@ from pygeco.serve.app import make_app
 from pygeco.serve.guard import Guard
 from pygeco.serve.metrics import make_counters
 from pygeco.serve.reporting import Reporter
-from pygeco.serve.served import TitleFile, open_served
+from pygeco.serve.served import Served, TitleFile, open_served
 from pygeco.serve.service import Service
 from pygeco.serve.settings import Settings
 
@@ -43,6 +45,12 @@ def fit_ratings() -> MatrixCompletion:
     model.keep_held_out(table.slice(0, 100))
     settle_lists(model, "choice")
     return model
+
+
+def move_ids_far(served: Served) -> Served:
+    """The same model with ids that JavaScript would round: 10^19 + 1 … and 2^53 + 1 …"""
+    users = np.uint64(10**19) + np.arange(1, USERS + 1, dtype=np.uint64)
+    return replace(served, ids=(users, (1 << 53) + np.arange(1, ITEMS + 1)), titles=None)
 
 
 @cache

@@ -1,6 +1,7 @@
 """The interface: every route, single and batch, by GET and by POST, and its errors."""
 
 import json
+import re
 
 import pytest
 
@@ -8,7 +9,7 @@ from pygeco.serve import answers, service
 from pygeco.serve.openapi import describe_interface
 from pygeco.serve.requests import Recommend
 from pygeco.serve.settings import Limits
-from serve_cases import serving
+from serve_cases import move_ids_far, serving
 
 
 @pytest.fixture(scope="module")
@@ -153,3 +154,26 @@ def test_the_description_is_served(ask) -> None:
     assert found == json.loads(
         json.dumps(describe_interface(__import__("pygeco").__version__, False))
     )
+
+
+def test_no_answer_has_an_id_that_javascript_would_round(ratings) -> None:
+    far = move_ids_far(ratings)
+    user, item = 10**19 + 5, 2**53 + 7
+    asked = [
+        ("predict", {"user": user, "item": item}),
+        ("recommend", {"user": user, "k": 3}),
+        ("recommend", {"user": str(user), "k": 3, "reasons": 2}),
+        ("similar", {"item": item}),
+        ("similar", {"user": str(user)}),
+        ("explain", {"user": user, "item": str(item)}),
+        ("fold-in", {"known": [{"item": item, "value": 3}], "reasons": 2}),
+    ]
+    gets = ["find?side=user", f"find?text={item}", f"recommend?user={user}", "map"]
+    with serving(far) as ask:
+        posted = [("POST", f"/v1/{path}", {"json": body}) for path, body in asked]
+        for answer in ask.all([*posted, *(("GET", f"/v1/{path}", {}) for path in gets)]):
+            assert answer.status_code == 200, answer.text
+            assert re.search(r'"(1000000000000000|900719925)\d+"', answer.text)
+            assert not re.search(r"[\[:,]-?\d{16,}", answer.text)
+            assert answer.json().get("user", str(user)) == str(user)
+            assert answer.json().get("known", True)

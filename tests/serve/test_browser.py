@@ -13,10 +13,22 @@ import subprocess
 from itertools import product
 from pathlib import Path
 
+import httpx
+import pyarrow as pa
 import pytest
 
-from page_flows import FLAGS, do_everything, find_problems, measure_clicks
-from serve_cases import PROGRAM, run_server, wait_until, write_titles
+from page_flows import (
+    FLAGS,
+    do_everything,
+    find_problems,
+    find_user,
+    look_at_items_alike,
+    measure_clicks,
+    names,
+    open_page,
+)
+from pygeco import MatrixCompletion
+from serve_cases import PROGRAM, make_table, run_server, wait_until, write_titles
 from soak import SOAK
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -108,6 +120,28 @@ def test_everything_on_the_page(
     context.close()
     assert complaints == []
     assert [url for url in elsewhere if not url.startswith((address, "data:"))] == []
+
+
+def test_ids_that_javascript_would_round(browser, tmp_path) -> None:
+    table = make_table()
+    users = pa.array([10**19 + one for one in table["user"].to_pylist()], pa.uint64())
+    items = pa.array([2**53 + int(one[1:]) for one in table["item"].to_pylist()])
+    table = table.set_column(0, "user", users).set_column(1, "item", items)
+    MatrixCompletion(2, random_state=0).fit(table).save(tmp_path / "far.geco")
+    with run_server(tmp_path / "far.geco") as (address, _, _):
+        page = browser.new_page()
+        open_page(page, address)
+        first = page.locator("#user-text").input_value()
+        assert first.startswith("10000000000000000")
+        assert f"for user {first}." in page.locator("#user-status").inner_text()
+        find_user(page, str(10**19 + 46), keys=True)
+        listed = [int(name) for name in names(page, "#user-items")]
+        asked = httpx.get(f"{address}/v1/recommend?user={10**19 + 46}&k=10").json()
+        assert listed == [int(one["item"]) for one in asked["items"]]
+        look_at_items_alike(page, keys=True)
+        alike = httpx.get(f"{address}/v1/similar?item={listed[0]}&k=12").json()
+        assert names(page, "#alike-items") == [one["item"] for one in alike["alike"]]
+        page.close()
 
 
 def _take_picture(page, name: str) -> None:

@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from pygeco.serve.page import read_asset, render_page
+from serve_cases import move_ids_far
 
 
 def test_it_loads_its_own_files_alone(ratings, clicks) -> None:
@@ -31,3 +32,10 @@ def test_it_opens_with_a_user_who_knows_as_much_as_the_median(ratings, clicks) -
         positive = counts[counts > 0]
         assert np.mean(positive <= own) >= 0.5
         assert np.mean(positive >= own) >= 0.5
+
+
+def test_an_id_that_javascript_would_round_is_text(ratings) -> None:
+    far = move_ids_far(ratings)
+    text = re.search('data-user="([^"]*)"', render_page(far).decode())[1]
+    user = json.loads(html.unescape(text), parse_int=float)
+    assert user == str(far.ids[0][far.typical_row])

@@ -1,7 +1,9 @@
 """A model as it is served: ids of every kind, titles, filters, a version of its contents."""
 
+import json
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,6 +28,32 @@ def test_ids_are_found_as_numbers_and_as_text(ratings) -> None:
     assert ratings.find(0, [10**30], "user", strict=False).tolist() == [-1]
     with pytest.raises(RequestError, match="user: the model does not know 'x'; it has 80 ids"):
         ratings.find(0, [1, "x"], "user", strict=True)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        np.uint64(2**64 - 5) + np.arange(5, dtype=np.uint64),
+        np.arange(2**53 - 2, 2**53 + 3),
+        np.arange(-(2**53) - 2, -(2**53) + 3),
+        np.array([-(2**63), -1, 0, 2**53 - 1, 2**63 - 1]),
+        np.array([1, 2**53, 2**63 - 1, 2**63, 2**64 - 1], np.uint64),
+    ],
+    ids=str,
+)
+def test_whole_numbers_come_back_from_readers_that_round(ratings, ids) -> None:
+    far = replace(ratings, ids=(ids, ids))
+    at = np.arange(len(ids))
+    for names in (far.name(0, at), far.name(0, at[None])[0]):
+        read = json.loads(json.dumps(names), parse_int=lambda text: int(float(text)))
+        assert far.find(1, read, "item", strict=True).tolist() == at.tolist()
+        assert [int(one) for one in read] == ids.tolist()
+    assert far.find(0, ids.tolist(), "user", strict=True).tolist() == at.tolist()
+    assert [far.find(0, [one], "user", strict=True)[0] for one in ids.tolist()] == at.tolist()
+
+
+def test_text_that_is_no_id_says_nothing_of_the_others(ratings) -> None:
+    assert ratings.find(0, ["5", "x", "7"], "user", strict=False).tolist() == [4, -1, 6]
 
 
 def test_filters(ratings) -> None:

@@ -30,6 +30,10 @@ QUESTIONS = (
     Question("/v1/map", None, (r.ItemMap,), "Items in the plane, those alike near.", False),
     Question("/v1/model", None, (r.About,), "The model in service.", False),
 )
+ABOUT = (
+    "A fitted model, served. Ids that are whole numbers of 2⁵³ or more, of either sign, are texts "
+    "in answers, for many readers of JSON round them; in questions a text may stand for any id."
+)
 STATUSES = {
     "400": "The request is no JSON, or its head is wrong.",
     "401": "A token is needed.",
@@ -62,7 +66,7 @@ def describe_interface(version: str, needs_token: bool) -> dict[str, Any]:
         paths[path] = {"get": {"summary": text, "responses": plain}}
     found: dict[str, Any] = {
         "openapi": "3.1.0",
-        "info": {"title": "pygeco", "version": version, "description": "A fitted model, served."},
+        "info": {"title": "pygeco", "version": version, "description": ABOUT},
         "paths": paths,
         "components": {"schemas": parts},
     }

@@ -21,6 +21,7 @@ from pygeco.serve.typed import MAX_SHOWN, RequestError, show_value
 
 AVERAGED_ROWS = 10_000  # about so many make the average row
 VERSION_DIGITS = 12  # hexadecimal digits of a model's version
+FIRST_ROUNDED = 1 << 53  # from here on JavaScript, among others, rounds the numbers of JSON
 
 
 class TitleFile(NamedTuple):
@@ -106,9 +107,17 @@ class Served:
         return at
 
     def name(self, side: int, at: NDArray[Any]) -> list[Any]:
-        """Ids of positions, as JSON has them."""
+        """Ids of positions, as JSON has them: whole numbers that readers would round as text."""
         found = self.ids[side][at]
-        return found.astype(str).tolist() if found.dtype.kind == "M" else found.tolist()
+        if found.dtype.kind == "M":
+            return found.astype(str).tolist()
+        if found.dtype.kind in "iu":
+            far = (found >= FIRST_ROUNDED) | (found <= -FIRST_ROUNDED)
+            if np.any(far):
+                names = found.astype(object)
+                names[far] = found[far].astype(str)
+                return names.tolist()
+        return found.tolist()
 
     def name_as_asked(self, side: int, wanted: list[Any], at: NDArray[Any]) -> list[Any]:
         """The model's own ids of those that it knows; others as they were given."""
@@ -172,7 +181,12 @@ def _suit(known: NDArray[Any], wanted: list[Any]) -> NDArray[Any]:
     """Ids of JSON in the kind of the model's: text may stand for numbers, numbers for text."""
     kinds = set(map(type, wanted))
     if kinds == {str}:
-        return parse_ids(known, wanted)
+        found = parse_ids(known, wanted)
+        if found.dtype.kind != "U" or len(wanted) == 1:
+            return found  # else one of many is no such id, which says nothing of the others
+    if kinds == {int} and known.dtype.kind in "iu":
+        is_far = max(map(abs, wanted)) >= FIRST_ROUNDED  # which NumPy may take for floats
+        return np.array(wanted, dtype=object if is_far else None)
     if kinds <= {int, float} and known.dtype.kind != "O":
         try:
             return np.array(wanted)
