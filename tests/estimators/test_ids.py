@@ -41,6 +41,34 @@ def test_short_lists_end_without_ids() -> None:
     assert np.all(best.scores[0] == -np.inf)
 
 
+@pytest.mark.parametrize(
+    ("ids", "nothing"),
+    [
+        (np.arange(-2, 2), -1),
+        (np.uint64(2**63) + np.arange(4, dtype=np.uint64), 2**64 - 1),
+        (np.arange(4, dtype=np.uint8), 255),
+        (np.array([False, True]), False),
+        (np.array([0.5, 1.5, 2.5]), None),
+        (np.array(["2020-01-01", "2020-01-02"], "M8[D]"), None),
+        (np.array(["a", "b"]), None),
+    ],
+    ids=str,
+)
+def test_short_lists_of_ids_of_any_kind(ids, nothing) -> None:
+    """A user rated all items, another one: the tables have the places that are taken alone."""
+    n = len(ids)
+    rows, cols = np.repeat([0, 1], [n, 1]), [*range(n), 0]
+    model = fitted(pa.table({"user": rows, "item": ids[cols], "rating": np.arange(n + 1.0) % 5}))
+    best = model.recommend([0, 1], n)
+    assert best.columns[0].dtype == model.column_ids_.dtype
+    assert np.all(best.scores[0] == -np.inf)
+    missing = best.columns[best.scores == -np.inf]
+    assert np.all(pd.isna(missing)) if nothing is None else set(missing.tolist()) == {nothing}
+    listed = best.to_arrow().column("item").to_pylist()
+    assert sorted(listed) == pa.array(ids[1:]).to_pylist()
+    assert len(model.similar(model.column_ids_[0], n + 3).to_arrow()) < n
+
+
 def test_unknown_ids_are_the_average_nan_or_an_error() -> None:
     model = fitted(table()).set_params(clip=False)
     asked = pd.DataFrame(

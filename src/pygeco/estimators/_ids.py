@@ -96,10 +96,15 @@ def find_row_ids(model: _CompletionState, X: object) -> NDArray[Any]:
 
 
 def take_ids(ids: NDArray[Any] | None, at: NDArray[Any]) -> NDArray[Any]:
-    """Ids of positions; the positions themselves where there are no ids."""
+    """Ids of positions; the positions themselves where there are no ids.
+
+    At −1, where there is nothing, stands what is an id least often; the score says so for certain.
+    """
     if ids is None:
         return at
-    nothing: dict[str, Any] = {"O": None, "M": np.datetime64("NaT", "s"), "f": np.nan}
+    nothing: dict[str, Any] = {"O": None, "M": np.datetime64("NaT", "s"), "f": np.nan, "b": False}
+    if ids.dtype.kind == "u":
+        nothing["u"] = np.iinfo(ids.dtype).max
     found = ids[np.maximum(at, 0)]
     if np.any(at < 0):
         found[at < 0] = nothing.get(ids.dtype.kind, -1)

@@ -16,8 +16,9 @@ from pygeco.models.ranking import Best
 class Ranking(Best):
     """Columns (or their ids), best first, and their scores: `columns, scores = ranking`.
 
-    Where there are not enough: −inf, and −1, or None among ids that are text. `to_pandas` and
-    `to_arrow` give one line for each place that is taken.
+    Where there are not enough, the score is −inf, and the id says nothing: −1, or None among ids
+    that are text, the largest number of their type among unsigned ones, False among booleans.
+    `to_pandas` and `to_arrow` give one line for each place that is taken.
 
     Attributes
     ----------
