@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -131,6 +132,7 @@ def refit(
     )
     after = fit_chosen(entries, chosen, seed)
     assert isinstance(after, ClickModel)
+    after = replace(after, count_rule=model.count_rule)
     return inform(after, (told[0], told[1]), (wishes[0], wishes[1]))
 
 

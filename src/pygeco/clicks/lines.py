@@ -21,6 +21,8 @@ from pygeco.objectives import Entries
 from pygeco.objectives.clicks.half_sweep import Basis, find_basis, sweep_rows
 from pygeco.objectives.clicks.input import weigh_by_values
 
+COUNT_RULES = ("log", "plain", "ones")  # log₂(1 + count), the count, or 1
+
 
 class SpectralPart(NamedTuple):
     """Coordinates of a row x of clicks are x `encoder` (n, r), in the basis of the model's V.
@@ -65,6 +67,9 @@ class ClickLines(FittedModel):
         What was tried for the settings.
     row_map, column_map : AttributeMap or None
         Where attributes put rows and columns; None where the fit had none.
+    count_rule : "log", "plain", "ones" or None
+        What counts were as weights in the fit, which later ones are too; None where the file of
+        an earlier version did not say.
     """
 
     spectral_settings: SpectralSettings | None
@@ -75,6 +80,7 @@ class ClickLines(FittedModel):
     trials: tuple[object, ...] = ()
     row_map: AttributeMap | None = None
     column_map: AttributeMap | None = None
+    count_rule: str | None = None
 
     def fold_rows(self, entries: Entries, values: AttributeValues | None = None) -> Folded:
         like = self.factors.V

@@ -10,7 +10,12 @@ from pygeco.algorithm.events import Listener
 from pygeco.algorithm.path import Path, Stop
 from pygeco.clicks.fitting import fit_clicks
 from pygeco.engines import session
-from pygeco.estimators._click_input import check_place_of_attributes, make_click_entries
+from pygeco.estimators._click_input import (
+    check_place_of_attributes,
+    make_click_entries,
+    settle_counts,
+    weigh_counts,
+)
 from pygeco.estimators._click_settings import check_share, read_attribute_settings, read_families
 from pygeco.estimators._known import take_attributes
 from pygeco.estimators._progress import take_seed
@@ -31,6 +36,8 @@ def fit_click_model(
     families, share = read_families(estimator), check_share(estimator.share)
     attributes = read_attribute_settings(estimator.attribute_settings)
     entries = make_click_entries(estimator, X, y, columns)
+    rule = settle_counts(entries, estimator.counts)
+    entries = weigh_counts(entries, rule)
     check_place_of_attributes(entries, known)
     entries, told = take_attributes(estimator, entries, known, "evidence")
     listener.on_start(entries, min(entries.shape))
@@ -46,7 +53,7 @@ def fit_click_model(
             attributes=attributes,
         )
     stop = Stop.CALLBACK if found.is_stopped else Stop.VALIDATION
-    estimator.model_ = replace(found.model, trials=found.trials)
+    estimator.model_ = replace(found.model, trials=found.trials, count_rule=rule)
     estimator.path_ = Path((), stop, 0, entries.shape)
     estimator.n_iter_, estimator.stop_reason_ = len(found.trials), stop
     estimator.row_encoder_, estimator.column_encoder_ = told.encoders

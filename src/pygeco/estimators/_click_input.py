@@ -50,7 +50,7 @@ def take_clicks(X: Any, y: Any, columns: Sequence[Column] | str | None) -> Taken
 def make_click_entries(
     estimator: ImplicitCompletion, X: Any, y: Any, columns: Sequence[Column] | str | None
 ) -> Entries:
-    """The clicks to fit, whose values are their weights; the estimator keeps their ids."""
+    """The clicks to fit, whose values are their counts; the estimator keeps their ids."""
     if is_in_files(X):
         raise ValueError("X: clicks in files are read into a table first; `geco fit` does both.")
     got = take_clicks(X, y, columns)
@@ -58,7 +58,7 @@ def make_click_entries(
     entries = read_click_entries(estimator, got.X, reset=True)
     if not entries.size:
         raise ValueError("X: has no click; at least one is needed.")
-    return weigh_counts(entries, estimator.counts)
+    return entries
 
 
 def check_place_of_attributes(entries: Entries, known: tuple[Any, Any]) -> None:
@@ -90,27 +90,41 @@ def read_click_entries(estimator: Any, X: Any, *, reset: bool) -> Entries:
     return entries if entries.dtype == np.float32 else entries.standardize(0.0, 1.0, np.float32)
 
 
-def weigh_counts(entries: Entries, counts: str) -> Entries:
-    """Counts as weights of clicks: as they are, by their logarithms, or not at all."""
+def settle_counts(entries: Entries, counts: str) -> str:
+    """What counts are as weights, "log", "plain" or "ones": as asked, or as those of a fit look."""
     if counts not in COUNT_KINDS:
         raise ValueError(f"counts: unknown {counts!r}; use one of {', '.join(COUNT_KINDS)}.")
     values = entries.by_row.values
-    if counts == "plain" or not len(values):
+    if counts != "auto":
+        return "ones" if counts == "ignore" else counts
+    if not len(values) or float(values.min()) == float(values.max()):
+        return "ones"
+    most, middle = float(values.max()), float(np.median(values))
+    if most < HEAVY_TAIL * middle:
+        return "plain"
+    warnings.warn(
+        f"X: counts go up to {most:g} where half are at most {middle:g}, so each "
+        "weighs log₂(1 + count); pass counts='plain' to weigh by the counts themselves.",
+        ClicksWarning,
+        stacklevel=3,
+    )
+    return "log"
+
+
+def weigh_counts(entries: Entries, rule: str) -> Entries:
+    """Counts as weights of clicks: as they are, by their logarithms, or not at all."""
+    if rule == "plain" or not entries.size:
         return entries
-    least, most = float(values.min()), float(values.max())
-    if counts == "ignore" or least == most:
-        return _map_values(entries, np.ones_like)
-    if counts == "auto":
-        middle = float(np.median(values))
-        if most < HEAVY_TAIL * middle:
-            return entries
-        warnings.warn(
-            f"X: counts go up to {most:g} where half are at most {middle:g}, so each "
-            "weighs log₂(1 + count); pass counts='plain' to weigh by the counts themselves.",
-            ClicksWarning,
-            stacklevel=4,
-        )
-    return _map_values(entries, lambda x: np.log2(1 + x))
+    return _map_values(entries, np.ones_like if rule == "ones" else lambda x: np.log2(1 + x))
+
+
+def weigh_later_counts(estimator: Any, entries: Entries) -> Entries:
+    """Counts that come after the fit, weighed as those of the fit were.
+
+    A model from a file of an earlier version does not know how, and looks at these counts alone.
+    """
+    rule = estimator.model_.count_rule or settle_counts(entries, estimator.counts)
+    return weigh_counts(entries, rule)
 
 
 def _map_values(entries: Entries, function: Any) -> Entries:

@@ -8,7 +8,11 @@ import numpy as np
 
 from pygeco.arrays.kinds import answer
 from pygeco.arrays.low_rank import Array
-from pygeco.estimators._click_input import read_click_entries, take_clicks, weigh_counts
+from pygeco.estimators._click_input import (
+    read_click_entries,
+    take_clicks,
+    weigh_later_counts,
+)
 from pygeco.estimators._folding import read_line_attributes
 from pygeco.estimators._updating import take_model
 from pygeco.estimators.cell_list import CellList
@@ -25,7 +29,7 @@ def place_rows(estimator: ImplicitCompletion, X: Any, attributes: Any) -> Array:
         X = (*X, np.ones(len(X[0]), np.float32))
     if isinstance(X, tuple) and len(X) == 3:
         X = (*X, (int(np.max(X[0], initial=-1)) + 1, estimator.n_features_in_))
-    entries = weigh_counts(read_click_entries(estimator, X, reset=False), estimator.counts)
+    entries = weigh_later_counts(estimator, read_click_entries(estimator, X, reset=False))
     values = read_line_attributes(estimator, attributes, entries.shape[0], 0, "attributes")
     found = estimator.model_.fold_rows(entries, values).coordinates
     return answer(found, *(X if isinstance(X, tuple) else (X,)))
@@ -37,7 +41,7 @@ def read_new_columns(estimator: Any, X: Any) -> Entries:
         X = (*X, np.ones(len(X[0]), np.float32))
     if isinstance(X, tuple) and len(X) == 3:
         X = (*X, (estimator.model_.shape[0], int(np.max(X[1], initial=-1)) + 1))
-    return weigh_counts(_read_positions(X), estimator.counts)
+    return weigh_later_counts(estimator, _read_positions(X))
 
 
 def take_in_clicks(estimator: ImplicitCompletion, X: Any, y: Any) -> None:
@@ -49,7 +53,7 @@ def take_in_clicks(estimator: ImplicitCompletion, X: Any, y: Any) -> None:
         has = "has" if estimator.row_ids_ is not None else "was fitted without"
         raise ValueError(f"X: the model {has} ids; pass clicks in the form of the fit.")
     if got.row_ids is None or got.column_ids is None:
-        new = weigh_counts(_read_positions(got.X), estimator.counts)
+        new = weigh_later_counts(estimator, _read_positions(got.X))
         shape = tuple(max(pair) for pair in zip(before.shape, new.shape, strict=True))
         places = tuple(np.arange(size) for size in before.shape)
         after = before.update(new.within((shape[0], shape[1])), (places[0], places[1]))
@@ -64,7 +68,7 @@ def take_in_clicks(estimator: ImplicitCompletion, X: Any, y: Any) -> None:
             unions.append(union)
         shape = (len(unions[0]), len(unions[1]))
         new = _read_positions((index[0], index[1], got.X[2], shape))
-        after = before.update(weigh_counts(new, estimator.counts), (spots[0], spots[1]))
+        after = before.update(weigh_later_counts(estimator, new), (spots[0], spots[1]))
         ids = unions[0], unions[1]
     take_model(estimator, after, ids)
 

@@ -36,7 +36,7 @@ def restore_model(estimator: _CompletionState, fitted: dict[str, Any]) -> dict[s
     """The attributes again; what a file of an earlier version lacks is what the settings say."""
     lacking: dict[str, Any] = {"held_out_": None, "clip_": False, "levels_": (1.0, 1.0)}
     lacking |= {"row_attributes_": None, "column_attributes_": None, "lists_": None}
-    lacking |= {"row_map_": None, "column_map_": None}
+    lacking |= {"row_map_": None, "column_map_": None, "count_rule_": None}
     if not {"penalty_", "offsets_"} <= fitted.keys():  # settings may have changed since the fit
         penalty = choose_penalty(estimator)
         lacking |= {"penalty_": penalty, "offsets_": choose_offsets(estimator.biases, penalty)}

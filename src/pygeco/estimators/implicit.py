@@ -46,7 +46,8 @@ class ImplicitCompletion(_CompletionFolding):
         The share of the squares in the scores, from 0 to 1.
     counts : "auto", "log", "plain" or "ignore", default="auto"
         What counts of clicks are as weights: log₂(1 + count), the counts themselves, or 1. "auto"
-        is "log" where counts are heavy-tailed, which a warning tells, and else "plain".
+        is "log" where those of the fit are heavy-tailed, which a warning tells, "ignore" where all
+        are equal, and else "plain". Counts that come later weigh as those of the fit.
     attribute_settings : "auto", dict, False or pair of these, default="auto"
         How much attributes count, for both sides, or for rows and for columns: a dict of `weight`
         (of lines without clicks) and `pull` (of others, in clicks), see `ClickChoice`. What is left

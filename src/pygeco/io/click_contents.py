@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pygeco.algorithm.events import ClickTrial
 from pygeco.clicks.attributes import AttributeMap
-from pygeco.clicks.lines import SpectralPart, SquaresPart
+from pygeco.clicks.lines import COUNT_RULES, SpectralPart, SquaresPart
 from pygeco.clicks.settings import AttributeSettings, SpectralSettings, SquaresSettings
-from pygeco.io.model_checks import Check, array, each, number, of, optional, parts
+from pygeco.io.model_checks import Check, Sizes, array, each, number, of, optional, parts
 from pygeco.models.lists import ListWeights
 
 LISTS = parts(
@@ -32,6 +34,12 @@ def attribute_map(size: str) -> Check:
     )
 
 
+def count_rule(name: str, value: Any, sizes: Sizes) -> None:
+    """What counts are as weights."""
+    if value not in COUNT_RULES:
+        raise ValueError(f"{name} is {value!r}, not one of {', '.join(COUNT_RULES)}")
+
+
 CLICK_CHECKS: dict[str, Check] = {
     "spectral_settings_": optional(of(SpectralSettings)),
     "squares_settings_": optional(of(SquaresSettings)),
@@ -51,4 +59,5 @@ CLICK_CHECKS: dict[str, Check] = {
     "trials_": each(tuple, of(ClickTrial)),
     "row_map_": optional(attribute_map("row attributes")),
     "column_map_": optional(attribute_map("column attributes")),
+    "count_rule_": optional(count_rule),
 }

@@ -257,5 +257,5 @@ REGRESSOR: dict[str, Check] = {"loss_": of(Loss), "one_target_": of(bool)}
 MAY_LACK = (
     *("feature_names_in_", "held_out_", "levels_", "clip_", "penalty_", "offsets_"),
     *("row_attributes_", "column_attributes_", "row_encoder_", "column_encoder_", "lists_"),
-    *("time_column_", "row_map_", "column_map_"),
+    *("time_column_", "row_map_", "column_map_", "count_rule_"),
 )

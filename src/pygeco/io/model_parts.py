@@ -46,6 +46,7 @@ CLICK_PARTS = MODEL_PARTS | {
     "trials_": "trials",
     "row_map_": "row_map",
     "column_map_": "column_map",
+    "count_rule_": "count_rule",
 }
 # What each kind of estimator that can be asked about rows and columns keeps in a file.
 KINDS: dict[str, tuple[type[CompletionModel], dict[str, str], dict[str, Any]]] = {

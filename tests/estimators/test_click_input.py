@@ -1,0 +1,71 @@
+"""Counts as weights of clicks: what the fit settled holds for all that comes later."""
+
+import copy
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import pygeco
+from pygeco import ImplicitCompletion, SpectralSettings, SquaresSettings
+from pygeco.errors import ClicksWarning
+
+FIXED = {
+    "spectral": SpectralSettings(6, 0.3, 0.3, 1.0, 0.0),
+    "squares": SquaresSettings(4, 0.2, 0.01, 0.0, 0.0, 0.0),
+    "share": 0.5,
+    "random_state": 0,
+}
+MOST = {"log": 1000, "plain": 3, "ones": 1}  # counts up to so much are taken so
+
+
+def make_clicks(most):
+    counts = (np.random.default_rng(0).random((120, 40)) < 0.2).astype(float)
+    at = np.flatnonzero(counts)[::7]
+    counts.ravel()[at] = most
+    return counts
+
+
+@pytest.fixture(scope="module", params=MOST)
+def fitted(request):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = ImplicitCompletion(**FIXED).fit(make_clicks(MOST[request.param]))
+    assert [warning.category for warning in told] == [ClicksWarning] * (request.param == "log")
+    assert model.model_.count_rule == request.param
+    return model
+
+
+def test_a_row_is_where_it_is_whoever_is_in_the_batch(fitted):
+    one, other = np.zeros((2, 1, 40))
+    one[0, [0, 4]], other[0, [1, 2, 3]] = 100, 1
+    alone, together = fitted.transform(one), fitted.transform(np.vstack([one, other]))
+    np.testing.assert_allclose(together[:1], alone, atol=1e-5 * np.abs(alone).max())
+    one, other = np.zeros((2, 120, 1))
+    one[[0, 4]], other[[1, 2, 3]] = 100, 1
+    alone, together = map(fitted.transform_columns, (one, np.hstack([one, other])))
+    np.testing.assert_allclose(together[:1], alone, atol=1e-5 * np.abs(alone).max())
+
+
+def test_new_counts_weigh_as_those_of_the_fit(fitted, tmp_path):
+    weight = {"log": np.log2(101), "plain": 100, "ones": 1}[fitted.model_.count_rule]
+    fitted.save(tmp_path / "m.geco")
+    model = pygeco.load(tmp_path / "m.geco")
+    model.partial_fit(([120, 120], [1, 2], [100.0, 100.0])).partial_fit(([121], [1], [100.0]))
+    np.testing.assert_allclose(model.seen_.values[-3:], weight, rtol=1e-6)
+    assert model.model_.count_rule == fitted.model_.count_rule
+
+
+def test_what_was_asked_of_counts_holds_where_those_of_the_fit_are_equal():
+    model = ImplicitCompletion(**FIXED, counts="log").fit(make_clicks(1))
+    model.partial_fit(([120], [1], [7.0]))
+    assert model.seen_.values[-1] == 3
+
+
+def test_counts_after_a_file_of_an_earlier_version_are_looked_at_alone(fitted):
+    earlier = copy.copy(fitted)
+    earlier.model_ = replace(fitted.model_, count_rule=None)
+    with pytest.warns(ClicksWarning, match="log₂"):
+        earlier.partial_fit(([120, 120, 120], [1, 2, 3], [1.0, 1.0, 100.0]))
+    assert earlier.seen_.values[-1] == pytest.approx(np.log2(101))
