@@ -176,3 +176,33 @@ def test_labels_that_can_be_told_apart_without_error(loss) -> None:
     assert model.rank_ == 1
     i, j = np.indices((30, 20))
     assert ((model.to_dense() > 0.5) == (i + j) % 2).all()
+
+
+def make_sharp_table(loss):
+    """Cells with next to no noise, as a matrix with NaN."""
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((120, 2)) @ rng.standard_normal((2, 50))
+    Y = {
+        "ordinal": np.clip(np.round(3 + Z + 0.2 * rng.standard_normal(Z.shape)), 1, 5),
+        "logistic": (Z + 0.1 * rng.standard_normal(Z.shape) > 0).astype(float),
+        "separable": (Z > 0).astype(float),
+        "poisson": rng.poisson(np.exp(np.minimum(Z, 4))).astype(float),
+    }[loss]
+    return np.where(rng.random(Z.shape) < 0.4, Y, np.nan)
+
+
+@pytest.mark.parametrize("loss", ["ordinal", "logistic", "separable", "poisson"])
+def test_rows_with_sharp_cells_are_found_again(loss) -> None:
+    """By undamped steps from the prior's centre they were thousands away."""
+    X = make_sharp_table(loss)
+    known = ~np.isnan(X)
+    model = MatrixCompletion(loss="logistic" if loss == "separable" else loss, random_state=0)
+    dense = model.fit(X).to_dense()
+    size = np.sqrt(np.mean((dense - X)[known] ** 2))
+    folded = model.predict(X)
+    assert np.sqrt(np.mean((folded - X)[known] ** 2)) < 1.1 * size + 0.01
+    assert np.corrcoef(folded[known], dense[known])[0, 1] > 0.98
+    rows, cols = np.nonzero(known)
+    first = np.unique(rows, return_index=True)[1]
+    model.partial_fit((rows[first], cols[first], X[rows[first], cols[first]], X.shape))
+    assert np.sqrt(np.mean((model.to_dense() - X)[known] ** 2)) < 1.1 * size + 0.01

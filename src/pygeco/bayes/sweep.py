@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pygeco.arrays.kinds import on, zeros
+from pygeco.arrays.kinds import on, ones, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.likelihoods import choose_likelihood
@@ -15,7 +15,7 @@ from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.placing import place_cold_rows, place_rows_by
 from pygeco.bayes.posterior import LEAST_NOISE, Posterior
 from pygeco.bayes.priors import FLOAT, Gaussian
-from pygeco.bayes.working import move_mean, place_targets, see_cells
+from pygeco.bayes.working import find_moments, move_mean, place_targets, see_cells
 from pygeco.engines import Cells
 from pygeco.objectives.entries.cell_views import append_offsets, measure_residuals, multiply_weights
 from pygeco.objectives.entries.half_sweep import Side, Swept, half_sweep
@@ -23,6 +23,9 @@ from pygeco.objectives.entries.objective import Entries
 
 LEAN_CELLS = 30_000_000  # from here on memory counts more than the time of a few products
 REWEIGHTINGS = 10  # times that the cells of a new row are weighted anew, under a robust loss
+MAX_SETTLING_STEPS = 60  # of new rows under a likelihood; most rest after ten
+RESTING_MOVE = 0.01  # deviations of the prior: rows that would move by less are at rest
+ROUNDING = 1e-6  # of a loss in single precision
 
 
 class Standard(NamedTuple):
@@ -138,9 +141,49 @@ def _start_rows(side: Side, prior: Gaussian) -> Side:
 def _settle_rows(
     model: Posterior, cells: Cells, side: Side, prior: Gaussian, ridge: Array | None
 ) -> Side:
-    """Rows under a likelihood: squares about what was found of them, so many times anew."""
+    """Rows under a likelihood: squares about what was found of them, until they rest.
+
+    Far from the optimum the curvature says too little of how far to go: a row whose loss a step
+    does not lower stays where it is, and its next step is half as long.
+    """
     side = _start_rows(side, prior)
-    for _ in range(REWEIGHTINGS):
+    length = ones(cells.groups, side.factor)[:, None]
+    for _ in range(MAX_SETTLING_STEPS):
         seen = see_cells(cells, side, model.cols, model)
-        side = sweep_side(seen.cells, side, model.cols, prior, seen.tau, ridge).side
+        found = sweep_side(seen.cells, side, model.cols, prior, seen.tau, ridge).side
+        here = found._replace(factor=side.factor, bias=side.bias)
+        step = length * np.column_stack([found.factor - side.factor, found.bias - side.bias])
+        there = _move_rows(here, step)
+        least = _measure_rows(model, cells, here, prior, ridge)
+        falls = _measure_rows(model, cells, there, prior, ridge) <= least + ROUNDING * abs(least)
+        side = _move_rows(here, np.where(falls[:, None], step, 0.0))
+        length = np.where(falls[:, None], np.minimum(2 * length, 1.0), length / 2)
+        if float(_count_deviations(step, prior).max(initial=0)) < RESTING_MOVE**2:
+            break
     return side
+
+
+def _move_rows(side: Side, step: Array) -> Side:
+    factor, bias = side.factor + step[:, :-1], side.bias + step[:, -1]
+    return side._replace(factor=factor.astype(FLOAT), bias=bias.astype(FLOAT))
+
+
+def _measure_rows(
+    model: Posterior, cells: Cells, side: Side, prior: Gaussian, ridge: Array | None
+) -> Array:
+    """The expected loss of each row's cells, and what its place costs by the prior."""
+    assert model.likelihood is not None
+    at = find_moments(cells, side, model.cols, model.mean)
+    loss = model.likelihood.expect_loss(cells.values, *at).astype(FLOAT)
+    loss = loss * cells.weights if len(cells.weights) else loss
+    every = ones(len(model.cols.bias), side.factor, FLOAT)[:, None]
+    total = cells.engine.products(cells, loss, 1.0, every)[:, 0].astype(float)
+    place = np.column_stack([side.factor, side.bias]) - on(prior.about.astype(FLOAT), side.factor)
+    apart = _count_deviations(place, prior)
+    return total + 0.5 * (apart if ridge is None else ridge * apart)
+
+
+def _count_deviations(step: Array, prior: Gaussian) -> Array:
+    """The square of each row's step, in deviations of the prior."""
+    root = on(np.linalg.cholesky(prior.precision), step)
+    return ((step.astype(float) @ root) ** 2).sum(axis=1)
