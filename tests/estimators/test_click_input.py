@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import pygeco
 from pygeco import ImplicitCompletion, SpectralSettings, SquaresSettings
@@ -69,3 +70,23 @@ def test_counts_after_a_file_of_an_earlier_version_are_looked_at_alone(fitted):
     with pytest.warns(ClicksWarning, match="log₂"):
         earlier.partial_fit(([120, 120, 120], [1, 2, 3], [1.0, 1.0, 100.0]))
     assert earlier.seen_.values[-1] == pytest.approx(np.log2(101))
+
+
+def make_forms(counts):
+    i, j = np.nonzero(counts)
+    forms = {"dense": counts, "sparse": sp.csr_array(counts)}
+    forms["triplets"] = (i, j, counts[i, j], counts.shape)
+    return forms | ({"pairs": (i, j)} if counts.max() == 1 else {})
+
+
+@pytest.mark.parametrize("rows", [slice(0, 20), slice(7, 8)])
+def test_scores_of_whole_rows_are_those_of_their_coordinates(fitted, rows):
+    most = MOST[fitted.model_.count_rule]
+    for name, X in make_forms(make_clicks(most)[rows]).items():
+        W = fitted.transform(X)
+        np.testing.assert_allclose(W, fitted.factors_.left[rows], atol=1e-4 * np.abs(W).max())
+        scores = W @ fitted.components_
+        for found in (fitted.predict(X), fitted.decision_function(X)):
+            np.testing.assert_allclose(
+                found, scores, atol=1e-5 * np.abs(scores).max(), err_msg=name
+            )

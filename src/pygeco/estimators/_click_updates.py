@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pygeco.arrays.kinds import answer
-from pygeco.arrays.low_rank import Array
 from pygeco.estimators._click_input import (
     read_click_entries,
     take_clicks,
     weigh_later_counts,
 )
-from pygeco.estimators._folding import read_line_attributes
 from pygeco.estimators._updating import take_model
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.tables import find_positions
@@ -23,16 +20,13 @@ if TYPE_CHECKING:
     from pygeco.estimators.implicit import ImplicitCompletion
 
 
-def place_rows(estimator: ImplicitCompletion, X: Any, attributes: Any) -> Array:
-    """See `ImplicitCompletion.transform`."""
+def read_new_rows(estimator: Any, X: Any) -> Entries:
+    """Clicks of new rows, (k, n), on the columns of the fit."""
     if isinstance(X, tuple) and len(X) == 2:
         X = (*X, np.ones(len(X[0]), np.float32))
     if isinstance(X, tuple) and len(X) == 3:
         X = (*X, (int(np.max(X[0], initial=-1)) + 1, estimator.n_features_in_))
-    entries = weigh_later_counts(estimator, read_click_entries(estimator, X, reset=False))
-    values = read_line_attributes(estimator, attributes, entries.shape[0], 0, "attributes")
-    found = estimator.model_.fold_rows(entries, values).coordinates
-    return answer(found, *(X if isinstance(X, tuple) else (X,)))
+    return weigh_later_counts(estimator, read_click_entries(estimator, X, reset=False))
 
 
 def read_new_columns(estimator: Any, X: Any) -> Entries:

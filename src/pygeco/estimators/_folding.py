@@ -11,6 +11,7 @@ import numpy as np
 from pygeco.arrays.kinds import answer, on
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.attributes import AttributeValues
+from pygeco.estimators._click_updates import read_new_columns, read_new_rows
 from pygeco.estimators._cold import encode_lines
 from pygeco.estimators._input import make_entries, read_cells
 from pygeco.models import FittedModel
@@ -33,15 +34,18 @@ class Lines(NamedTuple):
 def read_rows(estimator: _CompletionState, X: Any, given: Any, name: str = "attributes") -> Lines:
     """New rows of X, with their attributes as a user gives them."""
     model = estimator.model_
-    entries = make_entries(
-        estimator,
-        X,
-        reset=False,
-        loss=model.loss,
-        duplicates=estimator.duplicates,
-        allow_empty=True,
-        engine=model.engine,
-    )
+    if estimator._needs_values:
+        entries = make_entries(
+            estimator,
+            X,
+            reset=False,
+            loss=model.loss,
+            duplicates=estimator.duplicates,
+            allow_empty=True,
+            engine=model.engine,
+        )
+    else:
+        entries = read_new_rows(estimator, X)
     return Lines(entries, read_line_attributes(estimator, given, entries.shape[0], 0, name))
 
 
@@ -52,8 +56,6 @@ def read_columns(estimator: _CompletionState, X: Any, given: Any) -> Lines:
         settings = {"duplicates": estimator.duplicates, "engine": model.engine}
         entries = read_cells(X, loss=model.loss, allow_empty=True, **settings).T
     else:
-        from pygeco.estimators._click_updates import read_new_columns
-
         entries = read_new_columns(estimator, X).T
     m = model.shape[0]
     if entries.shape[1] != m:

@@ -15,7 +15,7 @@ from pygeco.arrays.streams import RandomState
 from pygeco.clicks.model import ClickModel
 from pygeco.clicks.settings import SpectralSettings, SquaresSettings
 from pygeco.estimators._click_fits import fit_click_model
-from pygeco.estimators._click_updates import place_rows, take_in_clicks
+from pygeco.estimators._click_updates import take_in_clicks
 from pygeco.estimators._completion_folding import _CompletionFolding
 from pygeco.estimators._fits import borrow_cluster_for
 from pygeco.estimators._progress import attend_fit
@@ -239,8 +239,7 @@ class ImplicitCompletion(_CompletionFolding):
         -------
         array (rows, rank_)
         """
-        check_is_fitted(self)
-        return place_rows(self, X, attributes)
+        return super().transform(X, attributes)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Measure the mean nDCG@20 of lists without fitted clicks; higher is better.
