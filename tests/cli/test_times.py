@@ -49,6 +49,24 @@ def test_a_column_without_a_name_can_be_named_and_time_can_be_left_out(folder):
     assert "--time: says nothing in this model" in said
 
 
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [("%m/%d/%Y", "not '09/13/2020'."), ("", "1,300 of 1,300 are missing."), ("%Y-%m-%d UTC", "")],
+)
+def test_times_that_are_left_out_are_told(folder, tmp_path, form, said):
+    table = pd.read_csv(folder / "r.csv", parse_dates=["rated_at"]).sort_values("rated_at")
+    table.assign(rated_at=table["rated_at"].dt.strftime(form)).to_csv(tmp_path / "r.csv")
+    fit = ("fit", tmp_path / "r.csv", "-o", tmp_path / "m", "--pattern", "no", "--rank", 1)
+    text = " ".join(run(*fit).output.split())
+    told = json.loads(run(*fit, "--json").stdout)
+    assert bool(told["time"]) == (not said) == ("time moves" in text)
+    assert len(told["left_out"]) == bool(said)
+    for line in told["left_out"]:
+        assert line.startswith("the times in 'timestamp' are left out: ")
+        assert line.endswith(said)
+        assert line in text
+
+
 def test_questions_are_about_the_time_in_the_file_or_the_one_that_is_given(folder):
     model, path = pygeco.load(folder / "m.geco"), folder / "m.geco"
     table = pd.read_csv(folder / "r.csv")

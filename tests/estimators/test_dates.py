@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 from pygeco import MatrixCompletion, cells, load
+from pygeco.errors import ColumnWarning
 from pygeco.losses import Huber
 from pygeco.objectives.entries.biases import Biases
 
@@ -189,5 +190,19 @@ def test_times_that_had_to_be_there_are_missed():
         MatrixCompletion(time=True).fit(TRAIN.drop(columns="timestamp"))
     with pytest.raises(ValueError, match=r"^times: go with a table"):
         MatrixCompletion().fit(np.eye(4), times=np.ones(16))
-    wordy = TRAIN.assign(timestamp="soon")
-    assert MatrixCompletion(1, pattern=False).fit(wordy).time_column_ is None
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["09/01/2018"] * 1000, r"expected times .*, not '09/01/2018'\.$"),
+        ([*["2018-09-01"] * 999, "01.09.2018"], r"expected times .*, not '01\.09\.2018'\.$"),
+        ([*["2018-09-01 10:00:00 UTC"] * 998, "", ""], r"2 of 1,000 are missing\.$"),
+        (np.r_[np.ones(999), np.nan], r"1 of 1,000 are missing\.$"),
+    ],
+)
+def test_times_that_nobody_asked_for_are_left_out_with_a_warning(given, said):
+    table = TRAIN.assign(timestamp=given)
+    with pytest.warns(ColumnWarning, match=rf"^X: the times in 'timestamp' are left out: {said}"):
+        found = MatrixCompletion(1, pattern=False).fit(table)
+    assert found.time_column_ is None

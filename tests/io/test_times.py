@@ -1,5 +1,6 @@
 """Times of any kind are the same seconds."""
 
+import re
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import numpy as np
@@ -29,6 +30,7 @@ EAST = timezone(timedelta(hours=5))
         [one.isoformat(" ") for one in NAIVE],
         [one.astimezone(EAST).isoformat() for one in MOMENTS],
         [f"{int(one)}" for one in SECONDS],
+        [f"{one} UTC" for one in NAIVE],
         pd.Series(NAIVE),
         pd.Series(MOMENTS),
         pl.Series(NAIVE),
@@ -57,6 +59,16 @@ def test_what_is_missing_is_nan_and_what_is_no_time_is_told():
     gaps = (pa.chunked_array([[NAIVE[0], None]]), pa.chunked_array([[5, None]]), [NAIVE[0], None])
     for given in (*gaps, np.array(["2024-05-01", "NaT"], "M8[s]")):
         assert np.isnan(read_times(given)).tolist() == [False, True]
+    words = ["2024-05-01", "", " ", "NA", "null", None, "1714566600"]
+    for texts in (words, pa.chunked_array([words]), pa.chunked_array([words]).dictionary_encode()):
+        assert np.isnan(read_times(texts)).tolist() == [False, *[True] * 5, False]
     for wrong in (["soon"], [True], [1j]):
         with pytest.raises(ValueError, match=r"^when: expected times"):
             read_times(wrong, "when")
+
+
+@pytest.mark.parametrize("wrong", ["09/01/2018", "01.09.2018", "UTC", "2018-13-01"])
+def test_what_is_no_time_is_told_and_not_the_first(wrong):
+    for texts in (["2024-05-01", wrong, "soon"], np.array([["2024-05-01", wrong]], object)):
+        with pytest.raises(ValueError, match=rf"not {re.escape(repr(wrong))}\.$"):
+            read_times(texts)

@@ -8,6 +8,7 @@ import math
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -95,6 +96,24 @@ def _fail(command: str, sentence: str, code: int) -> NoReturn:
     shown = escape_controls(" ".join(sentence.split()))
     print(f"geco {command}: {shown}", file=sys.stderr)
     raise typer.Exit(code)
+
+
+@contextmanager
+def hear_warnings(kind: type[Warning]) -> Iterator[list[str]]:
+    """The sentences of warnings of one kind, which the result tells; others are shown as ever."""
+    told: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", kind)
+        show = warnings.showwarning
+
+        def hear(message: Any, category: type[Warning], *where: Any) -> None:
+            if issubclass(category, kind):
+                told.append(str(message).removeprefix("X: "))
+            else:
+                show(message, category, *where)
+
+        warnings.showwarning = hear
+        yield told
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pygeco.cli.attributes import OPTIONS, read_sides, take_sides
 from pygeco.cli.click_fit import fit_clicks
 from pygeco.cli.click_reading import read_cells
 from pygeco.cli.cluster import open_cluster, parse_cluster
-from pygeco.cli.console import Voice, explain_write_errors, report_errors
+from pygeco.cli.console import Voice, explain_write_errors, hear_warnings, report_errors
 from pygeco.cli.fit_plan import Plan, make_settings
 from pygeco.cli.fit_summary import summarize_fit
 from pygeco.cli.helping import turn_to_clicks
@@ -85,6 +85,7 @@ def fit(
 
 def _run(plan: Plan, voice: Voice) -> None:
     from pygeco.cli.watching import Watch
+    from pygeco.errors import ColumnWarning
     from pygeco.estimators import MatrixCompletion
 
     inputs = plan.ratings, plan.test, *plan.attributes
@@ -116,7 +117,8 @@ def _run(plan: Plan, voice: Voice) -> None:
         with explain_write_errors(plan.checkpoint), Watch(voice, model, shown, plan.limit) as watch:
             try:
                 model.set_params(observer=watch)
-                model.fit(ratings.fitted, checkpoint=plan.checkpoint, **known)
+                with hear_warnings(ColumnWarning) as left_out:
+                    model.fit(ratings.fitted, checkpoint=plan.checkpoint, **known)
             except ValueError:
                 if not continues:  # nothing was begun, so nothing is to be continued
                     plan.checkpoint.unlink(missing_ok=True)
@@ -130,7 +132,7 @@ def _run(plan: Plan, voice: Voice) -> None:
             model.save(plan.output)
         if not watch.out_of_time:
             plan.checkpoint.unlink(missing_ok=True)
-        summarize_fit(plan, voice, model, held, found, taken, watch.late)
+        summarize_fit(plan, voice, model, held, found, taken, watch.late, left_out)
 
 
 def _read(plan: Plan, voice: Voice, client: Any) -> Ratings:

@@ -17,14 +17,18 @@ def summarize_fit(
     found: list[str],
     taken: list[Taken | None],
     late: str,
+    left_out: list[str],
 ) -> None:
-    """Say what was `found` in the files and `taken` of attributes, and what came of it."""
+    """Say what was `found` in the files and `taken` of attributes, and what came of it; `left_out`
+    are sentences about times that say nothing.
+    """
     m, n = model.factors_.shape
     cells = len(model.seen_.values)
     why = late or model.stop_reason_.advice
     values: dict[str, Any] = {
         "model": str(plan.output),
         "read": found[0],
+        "left_out": left_out,
         "users": m,
         "items": n,
         "ratings": cells,
@@ -36,19 +40,13 @@ def summarize_fit(
             for s in model.path_
         ],
     }
-    lines = [] if voice.live else [*found]
+    lines = [*left_out] if voice.live else [*found, *left_out]
     rated, by = (
         (side.ids if side else count) for side, count in zip(taken[::-1], (n, m), strict=True)
     )
     lines.append(f"rank {model.rank_} from {cells:,} ratings of {rated:,} items by {by:,} users.")
-    if model.average_ is not None:
-        drawn, chosen = model.average_.sweeps, model.posterior_.rank
-        values |= {"evidence_rank": chosen, "draws": drawn}
-        lines.append(
-            f"the evidence has rank {chosen}; predictions are the mean of {drawn} posterior draws, "
-            f"which takes rank {model.rank_}."
-        )
-    for told, said in (_tell_attributes(model, taken, is_whole=not late), _tell_time(model)):
+    effects = _tell_attributes(model, taken, is_whole=not late)
+    for told, said in (_tell_draws(model), effects, _tell_time(model)):
         values |= told
         lines += said
     lines.append(f"stopped: {why}.")
@@ -60,6 +58,18 @@ def summarize_fit(
         voice.note("no held-out error: --holdout 0.1 would measure one.")
     lines.append(f"model: {plan.output}")
     voice.result(values, "\n".join(lines))
+
+
+def _tell_draws(model: Any) -> tuple[dict[str, Any], list[str]]:
+    """How many posterior draws make the predictions, for machines and in words."""
+    if model.average_ is None:
+        return {}, []
+    drawn, chosen = model.average_.sweeps, model.posterior_.rank
+    said = (
+        f"the evidence has rank {chosen}; predictions are the mean of {drawn} posterior draws, "
+        f"which takes rank {model.rank_}."
+    )
+    return {"evidence_rank": chosen, "draws": drawn}, [said]
 
 
 def _tell_attributes(

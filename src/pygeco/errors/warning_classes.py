@@ -8,7 +8,7 @@ class AttributeWarning(UserWarning):
 
 
 class ColumnWarning(UserWarning):
-    """Columns of a table were taken by their position or their types."""
+    """Columns of a table were taken by their position or their types, or one of times left out."""
 
 
 class ClicksWarning(UserWarning):

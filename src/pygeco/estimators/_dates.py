@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from pygeco.algorithm.penalties import Penalty
 from pygeco.arrays.checks import is_whole
 from pygeco.bayes.periods import CellPeriods, cut_times
+from pygeco.errors import ColumnWarning
 from pygeco.io.column_names import find_role
 from pygeco.io.tables import find_column
 from pygeco.io.times import read_times
@@ -98,7 +100,8 @@ def take_times(times: Any, count: int) -> Dates | None:
 def find_times(table: Any, others: list[int], times: Any) -> Found:
     """The times of a table's rows: as given, in a named column, or in one that is called so.
 
-    A column that nobody named is left alone where it holds no times, or not all of them.
+    A column that nobody named is left out, and a warning says why, where it holds no times, or not
+    all of them.
     """
     if times is False:
         return Found()
@@ -115,9 +118,19 @@ def find_times(table: Any, others: list[int], times: Any) -> Found:
     name = [*free][place]
     try:
         found = read_times(table.column(free[name]), name)
-    except ValueError:
-        return Found()
-    return Found(found, name) if len(found) and np.isfinite(found).all() else Found()
+    except ValueError as error:
+        return _leave_out(name, str(error).removeprefix(f"{name}: "))
+    lost = int(np.count_nonzero(~np.isfinite(found)))
+    if lost:
+        return _leave_out(name, f"{lost:,} of {len(found):,} are missing.")
+    return Found(found, name) if len(found) else Found()
+
+
+def _leave_out(name: str, why: str) -> Found:
+    """No times, and a warning."""
+    told = f"X: the times in {name!r} are left out: {why}"
+    warnings.warn(told, ColumnWarning, stacklevel=2)
+    return Found()
 
 
 def read_asked_times(times: Any, shape: tuple[int, ...]) -> Any:

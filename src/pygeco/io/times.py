@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.io.tables import pyarrow
+from pygeco.io.text_ids import MISSING_IDS
 
 # From 1973 on milliseconds are above the first, seconds are below it for 3,000 years.
 SIZES = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
@@ -31,11 +32,13 @@ def read_times(given: Any, name: str = "times") -> NDArray[np.float64]:
         return _count_seconds(found)
     if found.dtype.kind not in "OUT":
         raise ValueError(describe_non_time(name, found.dtype))
-    try:
-        seconds = [_read_one(one) for one in found.reshape(-1).tolist()]
-    except (TypeError, ValueError):
-        raise ValueError(describe_non_time(name, found.reshape(-1)[0])) from None
-    return _scale(np.array(seconds, dtype=float).reshape(found.shape))
+    seconds = np.empty(found.size)
+    for t, one in enumerate(found.reshape(-1).tolist()):
+        try:
+            seconds[t] = _read_one(one)
+        except (TypeError, ValueError):
+            raise ValueError(describe_non_time(name, one)) from None
+    return _scale(seconds.reshape(found.shape))
 
 
 def describe_non_time(name: str, shown: object) -> str:
@@ -79,10 +82,12 @@ def _read_one(one: object) -> float:
         return np.nan
     if isinstance(one, str):
         text = one.strip()
+        if text in MISSING_IDS:
+            return np.nan
         try:
             return float(text)
         except ValueError:
-            one = datetime.fromisoformat(text)
+            one = datetime.fromisoformat(text.removesuffix("UTC").rstrip())
     if hasattr(one, "timestamp"):
         known: Any = one if getattr(one, "tzinfo", None) else one.replace(tzinfo=UTC)  # type: ignore[attr-defined]
         return float(known.timestamp())
