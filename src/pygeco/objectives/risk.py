@@ -14,6 +14,8 @@ from pygeco.arrays.newton import NEWTON_STEPS, descend
 from pygeco.losses import Loss, Multinomial, Squared
 
 MAX_LAST_STEPS = 4  # of Newton, undamped, once the value cannot tell any more
+MAX_FORCE = 1e-6  # left of the slopes' sum at the best intercepts, as a share of their sizes
+MAX_DOUBLINGS, BISECTIONS = 30, 60  # of an interval that holds an intercept
 
 
 class Curvature(NamedTuple):
@@ -70,7 +72,10 @@ class Risk:
         moved = z + self.offset
         if not self.intercept:
             return moved, np.zeros(z.shape[1])
-        b = self._best(moved, self._first if start is None else start)
+        # Where z has a large mean, every prediction is saturated: without it they tell more.
+        starts = [self._first - (self.weights * z).sum(axis=0)]
+        starts += [] if start is None else [start]
+        b = self._best(moved, min(starts, key=lambda b: self.value(moved + b)))
         return moved + b, b
 
     def value(self, at: Array) -> float:
@@ -96,13 +101,51 @@ class Risk:
 
     @cached_property
     def _first(self) -> Array:
-        """The best intercepts at z = 0, where each later search starts."""
+        """The best intercepts at z = 0, from whose mean each later search starts."""
+        zero = self._zero
+        return self._best(zero, -(self.weights * zero).sum(axis=0))
+
+    @cached_property
+    def _zero(self) -> Array:
+        """Predictions without z and b."""
         K = self.y.shape[1] if self.y.ndim == 2 else len(getattr(self.loss, "classes", ()))
-        zero = np.zeros((len(self.weights), K)) + self.offset
-        return self._best(zero, np.zeros(K))
+        return np.zeros((len(self.weights), K)) + self.offset
+
+    @cached_property
+    def _usual(self) -> Array:
+        """Σ w |ℓ′| without z and b, (K,): what a sum of slopes is small beside."""
+        return np.abs(self.slope(self._zero)).sum(axis=0)
 
     def _best(self, z: Array, b: Array) -> Array:
-        """Argmin_b Σ w ℓ(z + b, y): Newton on K variables."""
+        """Argmin_b Σ w ℓ(z + b, y): Newton on K variables; bisection where rounding stops that."""
+        b = self._newton(z, b)
+        slopes = self.slope(z + b)
+        usual = np.maximum(self._usual, np.abs(slopes).sum(axis=0))
+        far = np.abs(slopes.sum(axis=0)) > MAX_FORCE * usual
+        if not far.any() or isinstance(self.loss, Multinomial):  # whose predictions of a row meet
+            return b
+        return np.where(far, self._bisect(z, b), b)
+
+    def _bisect(self, z: Array, b: Array) -> Array:
+        """The same where each b is found alone: its slope Σ w ℓ′ never falls as it grows."""
+        reach = 1 + np.abs(z + b).max(axis=0)
+        low, high = b - reach, b + reach
+        for _ in range(MAX_DOUBLINGS):
+            below, above = self.slope(z + low).sum(axis=0), self.slope(z + high).sum(axis=0)
+            if np.all(below <= 0) and np.all(above >= 0):
+                break
+            low, high = (
+                np.where(below > 0, 2 * low - b, low),
+                np.where(above < 0, 2 * high - b, high),
+            )
+        for _ in range(BISECTIONS):
+            middle = (low + high) / 2
+            rises = self.slope(z + middle).sum(axis=0) > 0
+            low, high = np.where(rises, low, middle), np.where(rises, middle, high)
+        return (low + high) / 2
+
+    def _newton(self, z: Array, b: Array) -> Array:
+        """Newton steps with a line search from b, none much longer than the predictions are."""
 
         def force(b: Array) -> Array:
             return -self.slope(z + b).sum(axis=0)
@@ -111,6 +154,8 @@ class Risk:
             M, f = self._rowwise(z + b, stiff).totals(), force(b)
             if isinstance(self.loss, Multinomial):
                 M += np.trace(M) / len(M) ** 2  # the same number added to every b changes nothing
+            if stiff:  # Saturated predictions bend so little that a step would be without bound.
+                M[np.diag_indices_from(M)] += np.abs(f) / (1 + np.abs(z + b).max(axis=0))
             step = solve_psd(M, f)
             return step, float(f @ step)
 
