@@ -8,6 +8,7 @@ import pytest
 from pygeco.data import read_ratings
 from pygeco.errors import ReadError
 from pygeco.io import delimited
+from pygeco.io.click_tables import read_click_table
 from rating_cases import rows_of
 
 
@@ -39,3 +40,20 @@ def test_text_above_the_table_is_named() -> None:
         read_ratings(io.BytesIO(prose + b"ann a 4\nbob a 1\n"))
     spaced = b"user item rating\n\nann a 4\n\nbob a 1\n"  # a header and blank lines are no text
     assert read_ratings(io.BytesIO(spaced)).table.num_rows == 2
+
+
+@pytest.mark.parametrize(
+    "above", ["\n", "\r\n", "\r", " \t\n\n", 20 * "\n", "\ufeff\n", "\ufeff\r\n \n"]
+)
+@pytest.mark.parametrize("below", ["\n", "\r\n"])
+@pytest.mark.parametrize("separator", [",", "::", ";"])
+def test_blank_lines_above_the_header(above, below, separator) -> None:
+    lines = ["visitor,page,stars", "ann,a,4", "bob,a,1.5"]
+    for first in (0, 1):  # with a header, and without
+        text = above + below.join(line.replace(",", separator) for line in lines[first:])
+        for encoding in ("utf-8", "latin-1") if above.isascii() else ("utf-8",):
+            table = read_ratings(io.BytesIO(text.replace("ann", "änn").encode(encoding))).table
+            assert rows_of(table) == [("änn", "a", 4.0), ("bob", "a", 1.5)]
+    pairs = above + below.join(["visitor,page", "ann,a", "bob,b"]).replace(",", separator)
+    found = read_click_table(io.BytesIO(pairs.encode()), {}).table
+    assert found.to_pydict() == {"user": ["ann", "bob"], "item": ["a", "b"]}

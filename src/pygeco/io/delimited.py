@@ -23,15 +23,20 @@ SEPARATORS = ("::", "\t", ",", ";", "|", " ")
 WORDS = {"\t": "tab-separated", ",": "CSV", " ": "space-separated"}
 BLOCK_BYTES = 1 << 22  # that a reader parses at once
 SNIFFED_LINES = 8  # of the head, which tell the separator
+LINE_END = re.compile(r"\r\n|\r|\n")
+LEADING_BLANKS = re.compile(r"([ \t]*(\r\n|\r|\n))*")
 
 
 class Sniffed(NamedTuple):
-    """How the lines of a text are divided, and the fields of the first ones, a header included."""
+    """How the lines of a text are divided, and the fields of the first ones, a header included;
+    `blanks` is the number of blank lines before them.
+    """
 
     separator: str
     header: bool
     names: list[str]
     lines: list[list[str]]
+    blanks: int = 0
 
     @property
     def words(self) -> str:
@@ -60,7 +65,8 @@ def sniff_text(file: Source) -> Sniffed:
     fields = [split_fields(line, separator) for line in lines]
     first = fields[0]
     header = not any(is_number(field) for field in first)
-    return Sniffed(separator, header, first if header else _numbered(first), fields)
+    blanks = len(LINE_END.findall(_take_blanks(_decode(file.head))))
+    return Sniffed(separator, header, first if header else _numbered(first), fields, blanks)
 
 
 def _numbered(first: list[str]) -> list[str]:
@@ -71,11 +77,17 @@ def read_head_lines(file: Source) -> list[str]:
     """The first lines that are not blank, whole ones as far as there are any."""
     text = _decode(file.head)
     refuse_prose(file.name, text.splitlines()[:SNIFFED_LINES])
+    text = text.removeprefix(_take_blanks(text))
     lines = [line for line in text.splitlines()[:SNIFFED_LINES] if line.strip()]
     if len(lines) > 1 and not text.endswith("\n"):
         lines = lines[:-1] or lines  # the head may end inside a line
     refuse_comments(file.name, lines)
     return lines
+
+
+def _take_blanks(text: str) -> str:
+    """The blank lines at the beginning, with their ends."""
+    return text[: LEADING_BLANKS.match(text).end()]  # type: ignore[union-attr]
 
 
 def refuse_comments(name: str, lines: list[str]) -> None:
@@ -198,7 +210,7 @@ def _read(
             stream,
             read_options=arrow_csv.ReadOptions(
                 column_names=names,
-                skip_rows=int(how.header),
+                skip_rows=how.blanks + int(how.header),
                 block_size=BLOCK_BYTES,
             ),
             parse_options=arrow_csv.ParseOptions(
