@@ -53,11 +53,27 @@ def test_no_two_ids_become_one(ids) -> None:
         ([str(2**70), str(2**70 + 1)], [str(2**70), str(2**70 + 1)]),
         (["1", "NA", "2"], [1, 2]),
         (["FR", "NA"], ["FR", "NA"]),
+        ([" FR", "NA ", " a b\xa0"], ["FR", "NA", "a b"]),
     ],
 )
 @pytest.mark.parametrize("sign", [",", "::", ";"])
 def test_ids_stay_what_the_text_says(ids, wanted, sign) -> None:
     assert users(ids, sign) == wanted
+
+
+@pytest.mark.parametrize("sign", [", ", " :: ", " ; ", "\t "])
+def test_spaces_around_ids_are_no_part_of_them(sign) -> None:
+    lines = ["u3|film 3|4", "u4|film 4|5"]
+    text = "\n".join(line.replace("|", sign) for line in ["user|item|rating", *lines])
+    given = dict.fromkeys(("user", "item", "rating"))
+    for texts in ((), ("user", "item")):
+        table = read_columns(io.BytesIO(text.encode()), dict(given), texts=texts).table
+        assert table.select([0, 1]).to_pydict() == {
+            "user": ["u3", "u4"],
+            "item": ["film 3", "film 4"],
+        }
+    line = '{"user": " u3", "item": " 3", "rating": 4}\n'  # text of JSON is what it says
+    assert read_ratings(io.BytesIO(line.encode())).table.column("user").to_pylist() == [" u3"]
 
 
 def test_large_ids_in_json() -> None:

@@ -71,7 +71,7 @@ def _take_apart(name: str, lines: Any, item: Any, names: list[str]) -> tuple[Any
             f"{name}: the line {wrong[:60]!r} has {len(wrong.split(','))} field(s) where others "
             f"have {width}; correct it."
         )
-    flat = fields.flatten()
+    flat = pa.compute.utf8_trim_whitespace(fields.flatten())
     at = np.arange(0, len(flat), width)
     columns = [flat.take(pa.array(at + k)) for k in range(width)]
     columns.insert(1, known.take(pa.array(block)))

@@ -21,7 +21,7 @@ from pygeco.io.matrix_market import read_market
 from pygeco.io.shapes import check_shape, has_header
 from pygeco.io.sources import Progress, Source, check_growth, open_source
 from pygeco.io.tables import Column, pyarrow
-from pygeco.io.text_ids import id_texts, narrow_ids
+from pygeco.io.text_ids import id_texts, narrow_ids, trim_texts
 from pygeco.io.text_tables import read_matrix_cells
 
 ROLES = ("user", "item", "rating")
@@ -141,7 +141,8 @@ def read_columns(
     table = _table(file, layout, at, roles, texts).rename_columns(roles)
     for k, role in enumerate(roles):
         if role == "title" or role in texts:
-            table = table.set_column(k, role, id_texts(table.column(k)))
+            written = id_texts(table.column(k))
+            table = table.set_column(k, role, trim_texts(written) if layout.text else written)
         elif role != "rating" and layout.text is not None:
             table = table.set_column(k, role, narrow_ids(table.column(k)))
     if "rating" in roles:

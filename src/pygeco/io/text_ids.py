@@ -28,9 +28,15 @@ def narrow_ids(column: Any) -> Any:
     kinds = (pa.int64(), pa.uint64(), pa.bool_(), pa.date32(), pa.timestamp("s"))
     kind = next((kind for kind in kinds if _round_trips(texts, kind)), None)
     if kind is None and not _are_floats(texts):
-        return column
+        return trim_texts(column)
     values = texts.cast(kind or pa.float64())
     return pa.chunked_array([values.take(chunk.indices) for chunk in encoded.chunks])
+
+
+def trim_texts(column: Any) -> Any:
+    """Text without the white space around it, which is no part of a field."""
+    trimmed = pyarrow().compute.utf8_trim_whitespace(column)
+    return column if trimmed.equals(column) else trimmed
 
 
 def _without_gaps(column: Any) -> Any:

@@ -22,8 +22,8 @@ def read_titles(
 ) -> list[str]:
     """A title for each of these ids; the id itself where the file has none.
 
-    Ids are compared as text. A file that has none of them is refused: it is of other items, or
-    another column holds their ids.
+    Ids are compared as text, without white space around it. A file that has none of them is
+    refused: it is of other items, or another column holds their ids.
     """
     reading = read_columns(path, {"item": item, "title": title}, texts=("item",))
     first: dict[str, str] = {}
@@ -31,13 +31,13 @@ def read_titles(
     for one, called in zip(listed, titles, strict=True):
         first.setdefault(one.strip(), called)
     wanted = _write_ids(ids)
-    if len(wanted) and not any(one in first for one in wanted):
+    if len(wanted) and not any(one.strip() in first for one in wanted):
         raise ReadError(
             f"{reading.found} None of its items, such as {listed[0]!r}, is one of the model's, "
             f"such as {wanted[0]!r}; give the file of these items, or name its columns with item= "
             "and title= (on the command line --title-item and --title)."
         )
-    return [first.get(text, text) for text in wanted]
+    return [first.get(text.strip(), text) for text in wanted]
 
 
 def _write_ids(ids: NDArray[Any]) -> list[str]:
