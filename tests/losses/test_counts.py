@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pygeco import losses
+from pygeco import MatrixCompletion, losses
 
 
 def test_conjugate_of_counts():
@@ -34,3 +34,22 @@ def test_counts_of_any_kind():
     for cap in (0.0, -1.0, 40.5):
         with pytest.raises(ValueError, match=r"^cap: must be above 0 and at most 40, not"):
             losses.Poisson(cap=cap)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", [1.0, 1e7, 1e9, 1e12])
+def test_counts_of_any_size_are_predicted(scale, dtype):
+    rng = np.random.default_rng(0)
+    rate = scale * np.exp(np.outer(rng.standard_normal(30), rng.standard_normal(20)))
+    Y = rng.poisson(rate).astype(dtype)
+    model = MatrixCompletion(loss="poisson", random_state=0).fit(Y)
+    assert model.loss_.cap >= max(20, np.log(Y.max()))
+    np.testing.assert_allclose(model.to_dense().mean(), Y.mean(), rtol=0.05)
+    np.testing.assert_allclose(model.biases_.mean, np.log(Y.mean()), atol=2)
+
+
+def test_a_cap_that_is_given_stays_and_counts_beyond_all_caps_are_refused():
+    assert losses.Poisson(cap=3.0).fitted(np.array([1e9])).cap == 3
+    assert losses.Poisson().fitted(np.array([5.0])).cap == losses.Poisson().top == 20
+    with pytest.raises(ValueError, match=r"^values: the poisson loss takes counts up to 4.3e\+15"):
+        losses.Poisson().targets([1.0, 1e16])

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from numpy.typing import ArrayLike
 
 from pygeco.arrays.kinds import as_array
 from pygeco.arrays.low_rank import Array
 from pygeco.losses.base import Loss, limit_to_domain, namespace, xlogx
+
+DEFAULT_CAP, MAX_CAP = 20.0, 40.0  # of z: squares of e^40 are in range of single precision
+HEADROOM = 4.0  # of the cap above the logarithm of the largest count
+MAX_COUNT = math.exp(MAX_CAP - HEADROOM)
 
 
 @dataclass(frozen=True)
@@ -21,8 +25,8 @@ class Poisson(Loss):
 
     Parameters
     ----------
-    cap : float, default=20.0
-        Above 0 and at most 40.
+    cap : float or None, default=None
+        Above 0 and at most 40; None is 20, or as much more as the largest count of a fit needs.
 
     Examples
     --------
@@ -32,23 +36,28 @@ class Poisson(Loss):
     [0.0]
     """
 
-    cap: float = 20.0
+    cap: float | None = None
     name = "poisson"
 
     def __post_init__(self) -> None:
-        if not 0 < self.cap <= 40:
-            raise ValueError(f"cap: must be above 0 and at most 40, not {self.cap!r}.")
+        if self.cap is not None and not 0 < self.cap <= MAX_CAP:
+            raise ValueError(f"cap: must be above 0 and at most {MAX_CAP:g}, not {self.cap!r}.")
+
+    @property
+    def top(self) -> float:
+        """The z above which the loss is a parabola."""
+        return DEFAULT_CAP if self.cap is None else self.cap
 
     @property
     def smoothness(self) -> float:
-        return math.exp(self.cap)
+        return math.exp(self.top)
 
     def value(self, z: Array, y: Array) -> Array:
-        over = namespace(z).maximum(z - self.cap, 0)
+        over = namespace(z).maximum(z - self.top, 0)
         return self.response(z) * (1 + over + over * over / 2) - y * z
 
     def slope(self, z: Array, y: Array) -> Array:
-        return self.response(z) * (1 + namespace(z).maximum(z - self.cap, 0)) - y
+        return self.response(z) * (1 + namespace(z).maximum(z - self.top, 0)) - y
 
     def curvature(self, z: Array, y: Array) -> Array:
         return self.response(z)
@@ -57,10 +66,10 @@ class Poisson(Loss):
         return self.curvature(z, y)
 
     def conjugate(self, a: Array, y: Array) -> Array:
-        rate, top = a + y, math.exp(self.cap)
+        rate, top = a + y, math.exp(self.top)
         below = namespace(a).minimum(rate, top)
         over = (rate - below) / top  # how far above the cap the maximum lies
-        far = rate * self.cap - top + top * over * over / 2
+        far = rate * self.top - top + top * over * over / 2
         return limit_to_domain(
             rate >= -1e-12, namespace(a).where(rate > top, far, xlogx(below) - below)
         )
@@ -72,9 +81,23 @@ class Poisson(Loss):
             raise ValueError(
                 f"values: the poisson loss needs counts ≥ 0, but the data hold {least:g}."
             )
+        if given.size and given.max() > MAX_COUNT:
+            raise ValueError(
+                f"values: the poisson loss takes counts up to {MAX_COUNT:.2g}, but the data hold "
+                f"{float(given.max()):.3g}; divide them."
+            )
         return given
+
+    def fitted(
+        self, y: Array, residuals: Array | None = None, weights: Array | None = None
+    ) -> Poisson:
+        """The cap, which no mean of these counts comes near."""
+        if self.cap is not None:
+            return self
+        most = min(max(float(y.max()), 1.0), MAX_COUNT) if y.size else 1.0
+        return replace(self, cap=max(DEFAULT_CAP, math.log(most) + HEADROOM))
 
     def response(self, z: Array) -> Array:
         """The mean e^z (e^cap above the cap)."""
         xp = namespace(z)
-        return xp.exp(xp.minimum(z, self.cap))
+        return xp.exp(xp.minimum(z, self.top))

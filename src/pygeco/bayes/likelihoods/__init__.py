@@ -21,5 +21,5 @@ def choose_likelihood(loss: Loss) -> Likelihood:
     if isinstance(loss, Ordinal):
         return Levels.of(loss)
     if isinstance(loss, Poisson):
-        return Counts(cap=loss.cap)
+        return Counts(cap=loss.top)
     raise ValueError(f"loss: the evidence has no likelihood for {loss.name!r}.")
