@@ -73,3 +73,26 @@ def test_theorem_1_as_it_is_printed() -> None:
     assert guaranteed_rank(3.0, 100.0, smoothness=0.5) == 0
     at_rank = guaranteed_gap_at_rank(2, 3, smoothness=0.5, strong_convexity=0.25, value_at_zero=3.0)
     assert at_rank == pytest.approx(12.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: guaranteed_gap(-3.0, 1, smoothness=0.5), "^trace_norm: must be finite and at"),
+        (lambda: guaranteed_rank(np.nan, 1.0, smoothness=0.5), "^trace_norm: must be finite"),
+        (lambda: guaranteed_rank(np.inf, 1.0, smoothness=0.5), "^trace_norm: must be finite"),
+        (lambda: guaranteed_rank(1e200, 1e-300, smoothness=0.1), "^gap: 1e-300 is so small"),
+        (lambda: guaranteed_rank(1.0, 5e-324, smoothness=0.1, tau=0.9), "^gap: 5e-324 is so"),
+        (lambda: theorem_2(-2, 1.0), "^other_rank: must be at least 0, not -2"),
+        (lambda: theorem_2(2, -1.0), "^value_at_zero: must be at least 0, not -1"),
+    ],
+)
+def test_numbers_that_no_theorem_is_about_are_refused(call, words) -> None:
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def theorem_2(other_rank, value_at_zero) -> float:
+    return guaranteed_gap_at_rank(
+        other_rank, 1, smoothness=0.5, strong_convexity=1.0, value_at_zero=value_at_zero
+    )

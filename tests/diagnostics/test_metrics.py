@@ -76,3 +76,21 @@ def test_a_short_list_is_filled_without_hits() -> None:
     found = metrics.ranking(np.array([[2, -1, -1]]), np.array([0, 0]), np.array([2, 1]))
     assert found.precision == pytest.approx(1 / 3)
     assert found.recall == 0.5
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda x: metrics.errors(x[:1], x), r"^observed: expected arrays of one length"),
+        (lambda x: metrics.errors(x[:, None], x), r"^observed: .* predicted \(9, 1\), observed"),
+        (lambda x: metrics.errors(x.reshape(3, 3), x.reshape(3, 3)), r"^observed: expected"),
+        (lambda x: metrics.coverage(x, x, x[:1]), r"^observed: expected arrays of one length"),
+        (lambda x: metrics.coverage(x, x[:, None], x), r"^deviation: expected arrays of one"),
+        (lambda x: metrics.ranking(np.eye(2, dtype=int), [2], [0]), r"^users: has user 2, but"),
+        (lambda x: metrics.ranking(np.eye(2, dtype=int), [-1], [0]), r"^users: has user -1, but"),
+        (lambda x: metrics.ranking(np.eye(2, dtype=int), [0, 1], [0]), r"^items: expected arrays"),
+    ],
+)
+def test_arrays_that_do_not_fit_each_other_are_refused(call, words) -> None:
+    with pytest.raises(ValueError, match=words):
+        call(np.arange(9.0))

@@ -72,3 +72,11 @@ def test_ordinal_value_is_the_log_likelihood():
     picked = chance[np.arange(500), y.astype(int)]
     np.testing.assert_allclose(loss.value(z, y), -np.log(picked), rtol=1e-9)
     np.testing.assert_allclose(loss.response(z), chance @ np.arange(4))
+
+
+@pytest.mark.parametrize("gap", [1e-300, 1e-17, 1e-9, 0.5, 0.7, 30.0, 800.0])
+def test_levels_between_near_and_far_thresholds(gap):
+    """P(y = 1) = e^−θ₀ (1 − e^−gap) / ((1 + e^−θ₀) (1 + e^−θ₁)) at z = 0."""
+    loss = losses.Ordinal((1.0, 2.0, 3.0), (0.0, gap))
+    log_p = np.log(-np.expm1(-gap)) - np.log(2) - np.log1p(np.exp(-gap))
+    np.testing.assert_allclose(loss.value(np.zeros(1), np.ones(1)), -log_p, rtol=1e-14)

@@ -33,7 +33,7 @@ def guaranteed_gap(trace_norm: float, rank: int, *, smoothness: float, tau: floa
     19
     """
     _check(rank=rank, tau=tau, smoothness=smoothness)
-    return 2 * smoothness * trace_norm**2 / ((rank + 1) * (1 - tau) ** 2)
+    return 2 * smoothness * _square(trace_norm) / ((rank + 1) * (1 - tau) ** 2)
 
 
 def guaranteed_rank(trace_norm: float, gap: float, *, smoothness: float, tau: float = 0.0) -> int:
@@ -58,7 +58,13 @@ def guaranteed_rank(trace_norm: float, gap: float, *, smoothness: float, tau: fl
     _check(rank=0, tau=tau, smoothness=smoothness)
     if not gap > 0:
         raise ValueError(f"gap: must be positive, not {gap!r}.")
-    return max(0, math.ceil(2 * smoothness * trace_norm**2 / (gap * (1 - tau) ** 2) - 1))
+    steps = 2 * smoothness * _square(trace_norm) / gap / (1 - tau) ** 2 - 1
+    if not math.isfinite(steps):
+        raise ValueError(
+            f"gap: {gap!r} is so small beside trace_norm={trace_norm!r} that the rank overflows; "
+            "allow a larger one."
+        )
+    return max(0, math.ceil(steps))
 
 
 def guaranteed_gap_at_rank(
@@ -99,8 +105,19 @@ def guaranteed_gap_at_rank(
     _check(rank=rank, tau=tau, smoothness=smoothness)
     if not strong_convexity > 0:
         raise ValueError(f"strong_convexity: must be positive, not {strong_convexity!r}.")
+    if other_rank < 0:
+        raise ValueError(f"other_rank: must be at least 0, not {other_rank!r}.")
+    if not value_at_zero >= 0:
+        raise ValueError(f"value_at_zero: must be at least 0, not {value_at_zero!r}.")
     scale = 4 * smoothness * value_at_zero / strong_convexity
     return scale * other_rank / ((rank + 1) * (1 - tau) ** 2)
+
+
+def _square(trace_norm: float) -> float:
+    """Of a norm; infinite where it overflows."""
+    if not (trace_norm >= 0 and math.isfinite(trace_norm)):
+        raise ValueError(f"trace_norm: must be finite and at least 0, not {trace_norm!r}.")
+    return float(trace_norm) * float(trace_norm)
 
 
 def _check(*, rank: int, tau: float, smoothness: float) -> None:

@@ -78,6 +78,7 @@ def errors(predicted: Array, observed: Array) -> Errors:
     >>> metrics.errors(np.array([3.0, 4.0]), np.array([3.0, 2.0])).mae
     1.0
     """
+    _check_lengths(predicted=predicted, observed=observed)
     error = np.asarray(predicted, dtype=float) - observed
     squares = error**2
     mean = float(squares.mean())
@@ -99,6 +100,7 @@ def coverage(predicted: Array, deviation: Array, observed: Array) -> float:
     float
         Near 0.9 where the deviations are right.
     """
+    _check_lengths(predicted=predicted, deviation=deviation, observed=observed)
     inside = np.abs(np.asarray(predicted, dtype=float) - observed) <= NORMAL_90 * deviation
     return float(inside.mean())
 
@@ -128,7 +130,15 @@ def ranking(lists: NDArray[Any], users: NDArray[Any], items: NDArray[Any]) -> Ra
     >>> metrics.ranking(np.array([[5, 7]]), np.array([0, 0]), np.array([7, 9])).precision
     0.5
     """
+    _check_lengths(users=users, items=items)
+    lists, users, items = (np.asarray(x) for x in (lists, users, items))
     count, k = lists.shape
+    if users.size and not 0 <= users.min() <= users.max() < count:
+        wrong = int(users.min() if users.min() < 0 else users.max())
+        raise ValueError(
+            f"users: has user {wrong}, but lists has {count} rows; row u of lists is the list of "
+            "user u."
+        )
     width = int(max(lists.max(initial=0), items.max(initial=0))) + 1
     keys = np.unique(users.astype(np.int64) * width + items)
     relevant = np.bincount(keys // width, minlength=count)
@@ -147,3 +157,15 @@ def ranking(lists: NDArray[Any], users: NDArray[Any], items: NDArray[Any]) -> Ra
         k,
         int(some.sum()),
     )
+
+
+def _check_lengths(**arrays: Array) -> None:
+    """An error unless all have one dimension and one length."""
+    shapes = {name: np.shape(x) for name, x in arrays.items()}
+    shape = next(iter(shapes.values()))
+    wrong = [other for other in shapes if len(shape) != 1 or shapes[other] != shape]
+    if wrong:
+        told = ", ".join(f"{other} {shapes[other]}" for other in shapes)
+        raise ValueError(
+            f"{wrong[-1]}: expected arrays of one length, not of the shapes of {told}."
+        )

@@ -66,7 +66,7 @@ class Ordinal(Loss):
         # P = σ(b)σ(−a)(1 − e^(a−b)) with a < b the two ends, each factor kept as a logarithm.
         low, high = self._ends(z, y)
         _, thresholds = self._settled()
-        gaps = [-math.log1p(-math.exp(-gap)) for gap in np.diff(thresholds)]
+        gaps = [-_log_of_rest(gap) for gap in np.diff(thresholds)]
         constant = on([0.0, *gaps, 0.0], z, z.dtype)
         return softplus(-high) + softplus(low) + constant[y.astype(np.int64)]
 
@@ -144,3 +144,10 @@ class Ordinal(Loss):
         theta = on((-math.inf, *thresholds, math.inf), z, z.dtype)
         k = y.astype(np.int64)
         return theta[k] - z, theta[k + 1] - z
+
+
+def _log_of_rest(gap: float) -> float:
+    """Log(1 − e^−gap) to all digits, however small the gap is."""
+    if gap < math.log(2):
+        return math.log(-math.expm1(-gap))
+    return math.log1p(-math.exp(-gap))
