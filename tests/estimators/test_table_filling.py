@@ -148,6 +148,24 @@ def test_new_rows_are_filled_each_by_itself_and_blocks_do_not_show(model, monkey
     assert (model.transform(strange)["city"] == "Lima").all()
 
 
+@pytest.mark.parametrize("name", TABLE.columns)
+def test_a_row_may_come_alone_without_a_cell_that_tells_the_type(model, name) -> None:
+    row = FULL.iloc[[7]]
+    typed = row.assign(**{name: row[name].mask([True])})
+    expected = model.transform(typed)
+    for nothing in (None, pd.NA, np.nan):
+        given = row.assign(**{name: [nothing]}, index=0).drop(columns="index")
+        found = model.transform(given)
+        if nothing is not np.nan or name != "visits":  # a number, which stays one
+            pd.testing.assert_frame_equal(found, expected)
+        for one in (*model.impute_interval(given), *model.sample_imputations(given, 2, 0)):
+            assert one.dtypes.equals(found.dtypes)
+    other = pl.from_pandas(row).with_columns(pl.lit(None).alias(name))
+    filled = model.transform(other)
+    assert str(filled[name][0]) == str(pl.from_pandas(expected)[name][0])
+    assert str(model.transform(pa.table(other))[name][0]) == str(pa.table(filled)[name][0])
+
+
 def test_ways_to_fill(model) -> None:
     table = TABLE.assign(grade=TABLE["grade"].cat.codes.replace(-1, np.nan).astype(float))
     found = {

@@ -24,16 +24,10 @@ from pygeco.estimators._table_filling import (
     split_rows,
 )
 from pygeco.io.column_kinds import Columns
+from pygeco.io.filled_columns import append_truths, fill_columns, make_filling
 from pygeco.io.model_file import Saveable
 from pygeco.io.tables import is_table, list_columns
-from pygeco.io.typed_columns import (
-    Field,
-    append_truths,
-    fill_columns,
-    make_cells,
-    read_column,
-    take_columns,
-)
+from pygeco.io.typed_columns import Field, hold_table, read_column, take_columns
 
 INDICATOR = "missingindicator_"  # before a column's name, as scikit-learn has it
 
@@ -182,7 +176,7 @@ class _ImputerAnswers(Saveable):
             if len(at):
                 field = model.fields[place]
                 x = limit_cells(x, field, model.table.codes[model.places.index(place)])
-                filled[field.name] = at, make_cells(x, field, columns[place].type)
+                filled[field.name] = make_filling(at, x, field, columns[place])
         return fill_columns(X, filled)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -205,6 +199,7 @@ class _ImputerAnswers(Saveable):
     def _prepare(self, X: Any) -> tuple[Any, Filler]:
         """X checked, and the model as one of columns; that of an array has plain numbers alone."""
         check_is_fitted(self)
+        X = hold_table(X)
         if self.table_ is not None:
             return self._check_columns(X), Filler(self.fields_, self.table_)
         if self.alpha_ is not None:

@@ -25,14 +25,15 @@ from pygeco.bayes.masked_trials import Plan
 from pygeco.bayes.mixed_fit import MAX_FIT_ROWS, MixedFit, fit_mixed
 from pygeco.bayes.mixed_table import Belief, MixedTable
 from pygeco.io.column_kinds import Columns, check_names, find_field
+from pygeco.io.filled_columns import fill_columns, make_filling
 from pygeco.io.tables import is_table
 from pygeco.io.typed_columns import (
     Field,
-    fill_columns,
-    make_cells,
+    keep_forms,
     place_cells,
     read_cells,
     read_column,
+    read_table,
     take_columns,
 )
 
@@ -64,17 +65,18 @@ def fit_fields(
     X: Any, given: Columns, seed: int, listener: Listener
 ) -> tuple[tuple[Field, ...], MixedFit]:
     """Kinds of the columns and the model of those that take part."""
-    names, columns = take_columns(X)
+    table = read_table(X)
+    names, columns = take_columns(table)
     check_names(given, names)
     rows = len(columns[0])
     most = SAMPLE_FACTOR * MAX_FIT_ROWS
     rng = stream(Purpose.SAMPLE, seed, rows)
     at = slice(None) if rows <= most else rng.choice(rows, most, False)
     fields, cells = [], []
-    for name, column in zip(names, columns, strict=True):
+    for name, column, form in zip(names, columns, keep_forms(table), strict=True):
         raw = read_column(column, name)
         field = find_field(name, raw, given.kinds.get(name))
-        fields.append(field)
+        fields.append(field if field.kind == "skip" else field._replace(form=form))
         if raw is not None and field.kind != "skip":
             cells.append(place_cells(raw, field)[at])
     if not cells:
@@ -97,7 +99,7 @@ def fill_table(X: Any, filler: Filler, answer: Answer, n_jobs: int | None = None
         rows, cells = found.pop(k)  # what a column's answers take is free for the next one
         field = filler.fields[k]
         cells = limit_cells(cells, field, filler.table.codes[filler.places.index(k)])
-        filled[field.name] = rows, make_cells(cells, field, columns[k].type)
+        filled[field.name] = make_filling(rows, cells, field, columns[k])
     return fill_columns(X, filled)
 
 

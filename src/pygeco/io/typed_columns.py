@@ -1,4 +1,4 @@
-"""Columns of tables as numbers, whatever their type, and filled cells in that type again.
+"""Columns of tables as numbers, whatever their type.
 
 A number, a date or a time stands for itself (dates as seconds since 1970), a text, a category or a
 truth for the place of its level; NaN is missing, and −1 a level that is not among those known.
@@ -6,16 +6,16 @@ truth for the place of its level; NaN is missing, and −1 a level that is not a
 
 from __future__ import annotations
 
+import base64
+import json
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
 from pygeco.io.attribute_columns import Numbers, Texts, read_arrow, sort_levels
-from pygeco.io.tables import as_arrow, is_text, pyarrow
-
-TRUTHS = ("False", "True")
+from pygeco.io.protocols import ArrowTable
+from pygeco.io.tables import as_arrow, is_table, is_text, pyarrow
 
 
 class Field(NamedTuple):
@@ -23,7 +23,8 @@ class Field(NamedTuple):
 
     `levels` is empty where cells are numbers, `values` where any number will do; those of levels
     are their places. `is_ordered` says whether values lie on a line. Dates are whole numbers of
-    `step` seconds; 0 is any.
+    `step` seconds; 0 is any. `form` is the type in the fit, as `keep_forms` writes it; models of
+    earlier versions have none.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Field(NamedTuple):
     is_ordered: bool
     is_given: bool
     step: float = 0.0
+    form: str = ""
 
 
 class RawColumn(NamedTuple):
@@ -46,15 +48,57 @@ class RawColumn(NamedTuple):
     is_category: bool = False
 
 
-def take_columns(X: Any) -> tuple[list[str], list[Any]]:
-    """Names and Arrow columns of a table of any package, without what pandas says of its index."""
-    table = as_arrow(X)
+def hold_table(X: Any) -> Any:
+    """A table that can be read again, which a stream cannot, and whose columns are all dense."""
+    if not is_table(X):
+        return X
+    if not hasattr(X, "columns"):
+        return as_arrow(X)
+    if type(X).__module__.partition(".")[0] == "pandas":
+        sparse = [k for k, kind in enumerate(X.dtypes) if hasattr(kind, "fill_value")]
+        if sparse:
+            X = X.copy(deep=False)
+        for k in sparse:
+            X.isetitem(k, X.iloc[:, k].sparse.to_dense())
+    return X
+
+
+def read_table(X: Any) -> ArrowTable:
+    """A table of any package in Arrow, without what pandas says of its index."""
+    table: Any = as_arrow(X)
     count = len(X.columns) if hasattr(X, "columns") else len(table.column_names)
     names = [str(name) for name in table.column_names[:count]]  # pandas puts its index behind
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"X: two columns are called {twice!r}; rename one.")
+    found: ArrowTable = table.select(list(range(count)))
+    return found
+
+
+def take_columns(X: Any) -> tuple[list[str], list[Any]]:
+    """Names and Arrow columns of a table of any package."""
+    table = read_table(X)
+    names = [str(name) for name in table.column_names]
     return names, [table.column(k) for k in range(len(names))]
+
+
+def keep_forms(table: Any) -> list[str]:
+    """The type of each column, and what pandas or polars say of it, as texts: Arrow schemas."""
+    pa = pyarrow()
+    said = json.loads((table.schema.metadata or {}).get(b"pandas", "{}"))
+    own = {one["field_name"]: one for one in said.get("columns", ())}
+    forms = []
+    for field in table.schema:
+        kind = field.type
+        if pa.types.is_dictionary(kind) and isinstance(kind.value_type, pa.BaseExtensionType):
+            # Arrow does not read such types again.
+            field = field.with_type(pa.dictionary(kind.index_type, pa.null(), kind.ordered))
+        schema = pa.schema([field])
+        if field.name in own:
+            one = {"columns": [own[field.name]], "index_columns": [], "column_indexes": []}
+            schema = schema.with_metadata({"pandas": json.dumps(one)})
+        forms.append(base64.b64encode(schema.serialize()).decode())
+    return forms
 
 
 def read_column(column: Any, name: str) -> RawColumn | None:
@@ -87,10 +131,17 @@ def is_readable(kind: Any) -> bool:
     return bool(number or moment or text or t.is_null(kind))
 
 
+def list_levels(dictionary: Any) -> list[str]:
+    """The levels of a category as texts; those of pandas, such as intervals, as it writes them."""
+    is_foreign = isinstance(dictionary.type, pyarrow().BaseExtensionType)
+    items = dictionary.to_pandas() if is_foreign else dictionary.to_pylist()
+    return [str(item) for item in items]
+
+
 def _read_dictionary(column: Any) -> RawColumn:
     """A category's own levels, in its own order; what chunks disagree on is sorted."""
     chunks = [column] if not hasattr(column, "chunks") else column.chunks
-    lists = [[str(item) for item in chunk.dictionary.to_pylist()] for chunk in chunks]
+    lists = [list_levels(chunk.dictionary) for chunk in chunks]
     wide = [chunk.indices.cast(pyarrow().int64()).fill_null(-1) for chunk in chunks]
     codes = [own.to_numpy(zero_copy_only=False) for own in wide]
     if not lists:
@@ -128,115 +179,3 @@ def place_cells(raw: RawColumn, field: Field) -> Array:
     place = {level: k for k, level in enumerate(field.levels)}
     at = np.array([*(place.get(level, -1) for level in raw.levels), np.nan], float)
     return at[np.where(np.isnan(raw.values), len(raw.levels), raw.values).astype(np.int64)]
-
-
-def make_cells(x: Array, field: Field, kind: Any) -> Any:
-    """An Arrow array of the type of a column's cells (of a category that of its levels)."""
-    pa = pyarrow()
-    t = pa.types
-    kind = kind.value_type if t.is_dictionary(kind) else kind
-    if field.levels:
-        texts = [field.levels[int(place)] for place in x]
-        if t.is_boolean(kind):
-            return pa.array([text == TRUTHS[1] for text in texts], kind)
-        return pa.array(texts, pa.large_string())
-    if field.step:
-        x = np.rint(x / field.step) * field.step
-    if t.is_integer(kind):
-        ends = np.iinfo(kind.to_pandas_dtype())
-        top = min(float(ends.max), 2.0**63 - 1024)
-        return pa.array(np.clip(np.rint(x), float(ends.min), top).astype(np.int64)).cast(kind)
-    if t.is_temporal(kind):
-        return _make_moments(x, kind)
-    if t.is_decimal(kind):
-        return pa.array([format(number, f".{kind.scale}f") for number in x]).cast(kind)
-    return pa.array(x).cast(kind, safe=False)
-
-
-def _make_moments(seconds: Array, kind: Any) -> Any:
-    pa = pyarrow()
-    t = pa.types
-    if t.is_date32(kind):
-        return pa.array(np.rint(seconds / 86_400).astype(np.int32)).cast(kind)
-    unit = getattr(kind, "unit", "ms")
-    counts = np.rint(seconds * {"s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9}[unit]).astype(np.int64)
-    short = t.is_time32(kind)
-    return pa.array(counts.astype(np.int32) if short else counts).cast(kind)
-
-
-def fill_columns(X: Any, filled: dict[str, tuple[NDArray[np.intp], Any]]) -> Any:
-    """The table with cells replaced: by column, places and an Arrow array. X stays as it is.
-
-    A table of pandas or polars is one again, of the same types; any other becomes one of Arrow.
-    """
-    package = type(X).__module__.partition(".")[0]
-    if package == "pandas":
-        return _fill_pandas(X, filled)
-    if package == "polars":
-        return _fill_polars(X, filled)
-    table: Any = as_arrow(X)
-    for name, (rows, cells) in filled.items():
-        k = table.column_names.index(name)
-        table = table.set_column(k, table.field(k), _fill_arrow(table.column(k), rows, cells))
-    return table
-
-
-def _fill_pandas(X: Any, filled: dict[str, tuple[NDArray[np.intp], Any]]) -> Any:
-    out = X.copy(deep=False)
-    for k, name in enumerate(X.columns):
-        if str(name) in filled:
-            rows, cells = filled[str(name)]
-            column = X.iloc[:, k]
-            if _is_plain(column):
-                values = column.to_numpy(copy=True)
-                values[rows] = cells.to_numpy(zero_copy_only=False)
-                out.isetitem(k, values)
-            else:
-                column = column.copy()
-                column.iloc[rows] = list(cells.to_pandas())
-                out.isetitem(k, column)
-    return out
-
-
-def _is_plain(column: Any) -> bool:
-    return isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiu"
-
-
-def _fill_polars(X: Any, filled: dict[str, tuple[NDArray[np.intp], Any]]) -> Any:
-    import polars
-
-    new = []
-    for name, (rows, cells) in filled.items():
-        own = X[name]
-        text = is_text(cells)
-        found = polars.Series(cells.to_pylist()) if text else polars.from_arrow(cells)
-        new.append(own.clone().scatter(rows, found.cast(own.dtype)))
-    return X.with_columns(new)
-
-
-def _fill_arrow(column: Any, rows: NDArray[np.intp], cells: Any) -> Any:
-    pa = pyarrow()
-    kind = column.type
-    is_category = pa.types.is_dictionary(kind)
-    plain = column.cast(kind.value_type) if is_category else column
-    both = pa.concat_arrays([plain.combine_chunks(), cells.cast(plain.type)])
-    source = np.arange(len(column))
-    source[rows] = len(column) + np.arange(len(rows))
-    found = both.take(pa.array(source))
-    if is_category:
-        found = found.dictionary_encode().cast(kind, safe=False)
-    return found
-
-
-def append_truths(X: Any, columns: dict[str, NDArray[np.bool_]]) -> Any:
-    """The table with columns of yes and no behind its own."""
-    package = type(X).__module__.partition(".")[0]
-    if package == "pandas":
-        return X.assign(**columns)
-    if package == "polars":
-        import polars
-
-        return X.with_columns([polars.Series(name, truths) for name, truths in columns.items()])
-    for name, truths in columns.items():
-        X = X.append_column(name, pyarrow().array(truths))
-    return X
