@@ -11,6 +11,7 @@ from pygeco.arrays.kinds import (
     answer,
     as_array,
     contiguous,
+    fill_masked,
     foreign,
     full,
     host,
@@ -84,3 +85,21 @@ def test_rows_one_after_the_other() -> None:
     turned = contiguous(x.T, np.float32)
     assert turned.flags.c_contiguous
     np.testing.assert_array_equal(turned, x.T)
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8", "i8", "u1", "?", "O", "U4", "M8[s]"])
+def test_a_mask_becomes_missing_values(kind) -> None:
+    given = np.ma.array(np.array([0, 1, 0]).astype(kind), mask=[False, True, False])
+    found = fill_masked((given, "other"))
+    assert found[1] == "other"
+    plain = found[0]
+    assert type(plain) is np.ndarray
+    assert plain[1] is None if plain.dtype == object else np.isnan(plain[1])
+    assert plain[0] == given.data[0]
+    assert (plain.dtype == np.float32) == (kind == "f4")
+    whole = fill_masked(np.ma.array(given.data))
+    assert type(whole) is np.ndarray
+    assert whole.dtype == given.dtype
+    if kind == "f4":
+        np.testing.assert_array_equal(as_array(given), plain)
+        np.testing.assert_array_equal(on(given, HOST), plain)

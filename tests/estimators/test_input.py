@@ -6,6 +6,17 @@ import pytest
 import scipy.sparse as sp
 
 from completion_cases import model, table
+from pygeco import (
+    Attributes,
+    Dense,
+    Entries,
+    ImplicitCompletion,
+    LowRankImputer,
+    MatrixCompletion,
+    ReducedRankRegressor,
+    RobustPCA,
+    cells,
+)
 from pygeco.data import make_ratings
 
 
@@ -45,3 +56,62 @@ def test_weights_are_per_value_or_per_row(ratings) -> None:
     by_row = np.where(np.arange(ratings.shape[0]) < 40, 1.0, 0.0)
     same = model(2).fit(table(ratings), sample_weight=by_row)
     np.testing.assert_allclose(same.path_[-1].objective, alone.path_[-1].objective)
+
+
+def make_masked(fill):
+    """The same table with NaN, and as a masked array that hides this number."""
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 20))
+    known = rng.random(Z.shape) < 0.6
+    masked = np.ma.array(np.where(known, Z, fill), mask=~known)
+    return masked.astype(np.float32), np.where(known, Z, np.nan).astype(np.float32)
+
+
+@pytest.mark.parametrize("fill", [7.0, -999.0])
+def test_masked_cells_of_a_completion_are_missing(fill) -> None:
+    M, X = make_masked(fill)
+    one, same = (MatrixCompletion(random_state=0, penalty=None, rank=2).fit(Y) for Y in (M, X))
+    assert (
+        one.seen_.values.size == np.isfinite(X).sum() == len(cells(M)) == Entries.from_dense(M).size
+    )
+    for ask in ("transform", "transform_columns", "predict", "decision_function", "score"):
+        np.testing.assert_array_equal(getattr(one, ask)(M), getattr(same, ask)(X))
+    one.partial_fit(M[:, :20]), same.partial_fit(X)
+    np.testing.assert_array_equal(one.to_dense(), same.to_dense())
+    # A mark is another value, which the mask may hide.
+    marked = MatrixCompletion(random_state=0, penalty=None, rank=2, missing_values=fill).fit(M)
+    assert marked.seen_.values.size == np.isfinite(X).sum()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LowRankImputer(random_state=0, add_indicator=True),
+        LowRankImputer(2, alpha=0.1, random_state=0),
+        RobustPCA(2, random_state=0),
+        Attributes(),
+    ],
+    ids=repr,
+)
+def test_masked_cells_of_a_table_are_missing(estimator) -> None:
+    M, X = make_masked(999.0)
+    one, same = estimator.fit(M).transform(M), estimator.fit(X).transform(X)
+    one, same = (Y.toarray() if sp.issparse(Y) else Y for Y in (one, same))
+    np.testing.assert_array_equal(one, same)
+
+
+def test_masked_clicks_columns_and_targets() -> None:
+    M, X = make_masked(999.0)
+    some = np.round(np.abs(2 * np.nan_to_num(X)))
+    counts = np.ma.array(np.where(M.mask, 999.0, some), mask=M.mask)
+    one, same = (ImplicitCompletion(counts="plain", random_state=0).fit(Y) for Y in (counts, some))
+    np.testing.assert_array_equal(one.transform(counts), same.transform(some))
+    assert Dense(M).total_weight == np.isfinite(X).sum()
+    column = {"a": M[:, 0], "b": np.ma.array(["x", "y"] * 20, mask=M.mask[:, 0])}
+    words = np.where(M.mask[:, 0], None, column["b"].data.astype(object))
+    found, plain = (Attributes().fit_transform(d) for d in (column, {"a": X[:, 0], "b": words}))
+    np.testing.assert_array_equal(found.toarray(), plain.toarray())
+    with pytest.raises(ValueError, match="X contains NaN"):
+        ReducedRankRegressor(1).fit(M, np.arange(40.0))
+    with pytest.raises(ValueError, match="y contains NaN"):
+        ReducedRankRegressor(1).fit(np.nan_to_num(X), M[:, 0])

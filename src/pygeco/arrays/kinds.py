@@ -50,14 +50,35 @@ def once(x: Any) -> Any:
     return x.once() if distant(x) else x
 
 
+def fill_masked(x: Any) -> Any:
+    """A masked array as a plain one, with NaN where it is masked; of a tuple, each of its parts.
+
+    Whole numbers become float64 if any is masked; text and dates become objects, with None.
+    Anything else is as it was.
+    """
+    if isinstance(x, tuple):
+        return tuple(fill_masked(part) for part in x)
+    if not isinstance(x, np.ma.MaskedArray):
+        return x
+    gaps = np.ma.getmaskarray(x)
+    if not gaps.any():
+        return x.data
+    kinds = {"f": x.dtype, "c": x.dtype, "i": float, "u": float, "b": float}
+    out = x.data.astype(kinds.get(x.dtype.kind, object))
+    out[gaps] = None if out.dtype == object else np.nan
+    return out
+
+
 def as_array(x: ArrayLike) -> NDArray[Any]:
     """The same where it is an array of any kind, coded or not, else one of NumPy's."""
-    return x if foreign(x) or isinstance(x, Coded) else np.asarray(x)  # type: ignore[return-value]
+    if foreign(x) or isinstance(x, Coded):
+        return x  # type: ignore[return-value]
+    return np.asarray(fill_masked(x))
 
 
 def on(x: ArrayLike, like: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
     """Numbers of the host, or an array of that kind already, as an array like `like`."""
-    return np.asarray(x, dtype=dtype, like=like)
+    return np.asarray(fill_masked(x), dtype=dtype, like=like)
 
 
 def host(x: Any) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import distant, foreign
+from pygeco.arrays.kinds import distant, fill_masked, foreign
 from pygeco.errors import ClicksWarning
 from pygeco.estimators._input import make_entries
 from pygeco.estimators._recognize import Taken, as_pairs_table, take_cells
@@ -31,6 +31,7 @@ def take_clicks(X: Any, y: Any, columns: Sequence[Column] | str | None) -> Taken
 
     A table needs two columns of ids. One of counts may stand beside them; ratings do not count.
     """
+    X, y = fill_masked((X, y))
     if isinstance(X, tuple) and len(X) == 2 and y is None:
         return Taken((*X, np.ones(len(X[0]), np.float32)))
     if isinstance(X, CellList):
@@ -70,6 +71,7 @@ def check_place_of_attributes(entries: Entries, known: tuple[Any, Any]) -> None:
 
 def read_click_entries(estimator: Any, X: Any, *, reset: bool) -> Entries:
     """Clicks of a matrix or triplets; cells of zero are none, and repeated ones are summed."""
+    X = fill_masked(X)
     if isinstance(X, np.ndarray) or (not isinstance(X, (tuple, CellList)) and hasattr(X, "iloc")):
         import scipy.sparse as sp
 

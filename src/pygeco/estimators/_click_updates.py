@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pygeco.arrays.kinds import as_array
 from pygeco.estimators._click_input import (
     read_click_entries,
     take_clicks,
@@ -78,6 +79,6 @@ def _read_positions(X: Any) -> Entries:
     if not isinstance(X, (tuple, CellList)):
         import scipy.sparse as sp
 
-        coo = sp.coo_array(X if hasattr(X, "tocoo") else np.nan_to_num(np.asarray(X, dtype=float)))
+        coo = sp.coo_array(X if hasattr(X, "tocoo") else np.nan_to_num(as_array(X).astype(float)))
         X = (*coo.coords, coo.data, coo.shape)
     return read_click_entries(_NoFit(), X, reset=True)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import validate_data
 from pygeco.algorithm.penalties import Penalty, Ridge
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.checks import check_rank
+from pygeco.arrays.kinds import fill_masked
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
 from pygeco.io.model_file import Saveable
@@ -90,9 +91,9 @@ def take_features(estimator: FeatureModel, X: Any) -> Any:
 
 
 def _quiet(*args: Any, **settings: Any) -> Any:
-    """scikit-learn's checks, whose sum of huge numbers may overflow."""
+    """scikit-learn's checks, which see no mask, and whose sum of huge numbers may overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return validate_data(*args, **settings)
+        return validate_data(*fill_masked(args), **settings)
 
 
 def code_labels(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:

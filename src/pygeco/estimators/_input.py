@@ -11,14 +11,14 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from pygeco.arrays.checks import check_rank
-from pygeco.arrays.kinds import as_array, foreign
+from pygeco.arrays.kinds import as_array, fill_masked, foreign
 from pygeco.estimators.cell_list import CellList
 from pygeco.objectives import Entries
 
 
 def make_entries(estimator: Any, X: Any, *, reset: bool, **settings: Any) -> Entries:
     """Entries of a sparse matrix, a dense array with NaN, (rows, cols, values[, shape]), cells."""
-    X = X.triplets if isinstance(X, CellList) else X
+    X = fill_masked(X.triplets if isinstance(X, CellList) else X)
     if isinstance(X, tuple):
         entries = _from_triplets(X, settings)
         check_columns(estimator, entries.shape[1], reset=reset)
@@ -36,7 +36,9 @@ def make_entries(estimator: Any, X: Any, *, reset: bool, **settings: Any) -> Ent
     )
     weights = settings.pop("sample_weight", None)
     if weights is not None:
-        settings["row_weight"] = _check_sample_weight(weights, checked, dtype=checked.dtype)
+        settings["row_weight"] = _check_sample_weight(
+            fill_masked(weights), checked, dtype=checked.dtype
+        )
     if sp.issparse(checked):
         return Entries.from_sparse(checked, **settings)
     return Entries.from_dense(checked, **settings)
@@ -44,14 +46,14 @@ def make_entries(estimator: Any, X: Any, *, reset: bool, **settings: Any) -> Ent
 
 def read_cells(X: Any, **settings: Any) -> Entries:
     """The same where X need not have the columns of a fit."""
-    X = X.triplets if isinstance(X, CellList) else X
+    X = fill_masked(X.triplets if isinstance(X, CellList) else X)
     if isinstance(X, tuple):
         return _from_triplets(X, settings)
     weights = settings.pop("sample_weight", None)
     if not (foreign(X) or _sparse(X)):
         X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan")
     if weights is not None:
-        settings["row_weight"] = np.asarray(weights, dtype=float)
+        settings["row_weight"] = as_array(weights).astype(float)
     return Entries.from_sparse(X, **settings) if _sparse(X) else Entries.from_dense(X, **settings)
 
 

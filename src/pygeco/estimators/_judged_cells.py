@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from pygeco.arrays.kinds import host
+from pygeco.arrays.kinds import as_array, host
 from pygeco.arrays.low_rank import LowRank
 from pygeco.estimators._tables import find_listed, locate_cells, locate_ratings
 from pygeco.estimators.cell_list import CellList
@@ -132,7 +132,7 @@ def _take(model: Any, X: Any, name: str) -> tuple[Any, Any, Any]:
         return coo.row[order], coo.col[order], coo.data[order]
     if is_table(X):
         return _take_table(model, X, name)
-    table = np.asarray(X)
+    table = as_array(X)
     if table.ndim != 2 or table.dtype.kind not in "fiub":
         raise ValueError(f"{name}: expected clicks as a matrix, triplets or a table.")
     rows, cols = np.nonzero(np.nan_to_num(table))

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import foreign
+from pygeco.arrays.kinds import fill_masked, foreign
 from pygeco.errors import ClicksWarning
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.value_scale import (
@@ -27,6 +27,7 @@ MissingValues = str | float | list[float] | tuple[float, ...] | NDArray[Any] | N
 
 def drop_marks(X: Any, weights: Any, marks: tuple[float, ...]) -> tuple[Any, Any]:
     """X without the cells whose value is a mark, and the weights of the cells that stay."""
+    X = fill_masked(X)
     if not marks:
         return X, weights
     if isinstance(X, CellList):

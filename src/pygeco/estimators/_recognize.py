@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.arrays.kinds import fill_masked
 from pygeco.errors import ColumnWarning
 from pygeco.estimators._dates import find_times, take_times
 from pygeco.estimators._values import check_values, name_values
@@ -69,6 +70,7 @@ def take_cells(
     of pairs. Cells whose value is among `missing_values` are left out of a table. `times` are those
     of the cells, or the name of the column that has them; None is the column whose name says so.
     """
+    X, y, weights = fill_masked((X, y, weights))
     if isinstance(X, tuple):
         cells = _take_tuple(X, y, columns)
         return Taken(cells, weights=weights, times=take_times(times, len(cells[0])))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from pygeco.arrays.kinds import fill_masked
 from pygeco.estimators._attribute_coding import MatrixCoder, number_repeats
 from pygeco.estimators._attribute_fitting import (
     Wishes,
@@ -210,7 +211,9 @@ class Attributes(TransformerMixin, _AttributeFile):  # type: ignore[misc]
         """The table, if it has what the fit had; a matrix has its columns in their order."""
         table = rows
         if not isinstance(rows, AttributeTable):
-            X = validate_data(self, rows, reset=False, dtype=None, ensure_all_finite=False)
+            X = validate_data(
+                self, fill_masked(rows), reset=False, dtype=None, ensure_all_finite=False
+            )
             table = take_rows({name: X[:, k] for k, name in enumerate(self.feature_names_in_)})
         check_columns_are_there(table, self.groups_)
         return table
@@ -219,7 +222,7 @@ class Attributes(TransformerMixin, _AttributeFile):  # type: ignore[misc]
         sparse = sp.issparse(X) if reset else self.groups_[0].kind == "matrix"
         return validate_data(
             self,
-            X,
+            fill_masked(X),
             reset=reset,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pygeco.arrays.kinds import fill_masked
 from pygeco.arrays.low_rank import Array
 from pygeco.estimators._recognize import take_cells
 from pygeco.io.tables import Column, is_table
@@ -83,9 +84,9 @@ def cells(
     Parameters
     ----------
     X : sparse matrix, array, tuple, pairs or table
-        A scipy sparse matrix (its stored cells, repeats included), a dense array with NaN, a tuple
-        (rows, cols, values[, shape]), pairs (k, 2) of row and column numbers with the values in
-        `y`, or a table of ratings, whose ids the list keeps.
+        A scipy sparse matrix (its stored cells, repeats included), a dense array with NaN or a
+        mask, a tuple (rows, cols, values[, shape]), pairs (k, 2) of row and column numbers with
+        the values in `y`, or a table of ratings, whose ids the list keeps.
     y : array or None, default=None
         The values of pairs.
     shape : tuple of two ints or None, default=None
@@ -108,6 +109,7 @@ def cells(
     >>> list(search.best_params_), search.n_splits_
     (['rank'], 3)
     """
+    X, y = fill_masked((X, y))
     if is_table(X) or columns is not None:
         got = take_cells(X, y, columns, times=None)
         if got.row_ids is not None:

@@ -17,7 +17,7 @@ from pygeco.algorithm.events import Listener
 from pygeco.algorithm.robust import fit_robust, project
 from pygeco.algorithm.threshold import Schedule
 from pygeco.arrays.blas_threads import one_blas_thread
-from pygeco.arrays.kinds import answer, contiguous, foreign, moved, on, zeros
+from pygeco.arrays.kinds import answer, contiguous, fill_masked, foreign, moved, on, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
 from pygeco.engines import choose_engine
@@ -253,7 +253,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         array (n_samples, n_features)
         """
         check_is_fitted(self)
-        W = X if foreign(X) else check_array(X, dtype=[np.float64, np.float32])
+        W = X if foreign(X) else check_array(fill_masked(X), dtype=[np.float64, np.float32])
         return answer(on(W, self.components_) @ self.components_ + self.location_, X)
 
     @all_or_nothing
@@ -280,7 +280,8 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if foreign(X):  # scikit-learn's checks do not know a device's arrays; `Dense` has its own
             check_columns(self, X.shape[1], reset=reset)
             return X
-        return validate_data(self, X, reset=reset, dtype=TYPES, ensure_all_finite="allow-nan")
+        settings = {"reset": reset, "dtype": TYPES, "ensure_all_finite": "allow-nan"}
+        return validate_data(self, fill_masked(X), **settings)
 
     def _check_parameters(self, shape: tuple[int, int]) -> None:
         check_components(self.n_components, shape)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.arrays.kinds import fill_masked
 from pygeco.io.attribute_columns import (
     DAY,
     TRUTHS,
@@ -30,7 +31,7 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
     if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
         raise ValueError(f"column {name!r}: expected one value a row, not {values!r:.40}.")
     if hasattr(values, "__array__"):
-        found = np.asarray(values)
+        found = np.asarray(fill_masked(values))
         if found.ndim != 1:
             raise ValueError(f"column {name!r}: has {found.ndim} dimensions, not one.")
         return found

@@ -8,6 +8,7 @@ import numpy as np
 import scipy  # its parts are imported when used
 from numpy.typing import ArrayLike
 
+from pygeco.arrays.kinds import as_array
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.losses import Loss, Multinomial, check_size, find_loss, prepare_loss
@@ -23,7 +24,7 @@ def check_matrix(name: str, given: Any) -> Matrix:
         X = scipy.sparse.csr_array(given)
         numbers = X.data
     else:
-        X = numbers = np.asarray(given)
+        X = numbers = as_array(given)
     if X.ndim != 2:
         raise ValueError(f"{name}: expected a 2-dimensional array, got {X.ndim} dimension(s).")
     if 0 in X.shape:
@@ -49,7 +50,7 @@ def prepare_targets(
 
     A row of weight zero takes the target of another, so that it settles nothing.
     """
-    given = np.asarray(y)
+    given = as_array(y)
     if given.ndim not in (1, 2) or len(given) != rows:
         raise ValueError(
             f"{name}: has shape {given.shape}, but {rows} rows are measured; one target a row."
@@ -98,7 +99,7 @@ def check_weights(sample_weight: ArrayLike | None, rows: int) -> Array | None:
     """Weights (N,), none negative and one positive at least; None where there are none."""
     if sample_weight is None:
         return None
-    w = np.asarray(sample_weight, dtype=float)
+    w = as_array(sample_weight).astype(float)
     if w.shape != (rows,):
         raise ValueError(f"sample_weight: expected shape ({rows},), one per row, not {w.shape}.")
     if not (np.all(np.isfinite(w)) and w.min() >= 0 and w.max() > 0):
