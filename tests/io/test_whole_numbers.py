@@ -30,6 +30,8 @@ ODD = {
     "None": ["None,2,1,1"],
     "another word": ["#NA,2,1,1"],
     "point": ["1.0,2,1,1"],
+    "hexadecimal": ["0x10,2,1,1", "16,3,1,1"],
+    "large hexadecimal": ["5,0X1F,1,1"],
     "exponent": ["1e05,2,1,1"],
     "long": [f"{2**63},2,1,1"],
     "longer": [f"{10**30},2,1,1"],

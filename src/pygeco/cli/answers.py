@@ -98,12 +98,14 @@ def _show(table: Any) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from pygeco.io.writers import spell_ids
+
     shown = Table(box=None)
     for name in table.column_names:
         shown.add_column(
             escape_controls(name), justify="left" if name == "title" else "right", no_wrap=True
         )
-    for row in table.to_pylist():
+    for row in spell_ids(table).to_pylist():
         cells = (f"{it:.3f}" if isinstance(it, float) else str(it) for it in row.values())
         shown.add_row(*map(escape_controls, cells))
     console = Console(markup=False, highlight=False)

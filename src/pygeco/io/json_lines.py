@@ -13,6 +13,7 @@ from pygeco.io.lending import lend_bytes, lend_file
 from pygeco.io.sources import Source
 from pygeco.io.tables import pyarrow
 
+TEXT_ROLES = ("user", "item", "title")
 MAX_DEPTH = 200  # of nested brackets: parsers recurse
 MAX_EXACT_FLOAT = 2.0**53  # from here on float64 skips whole numbers
 MAX_PAIRING_PASSES = 16  # over brackets that close at once; most text needs one
@@ -32,20 +33,26 @@ def read_json_start(file: Source) -> Any:
 def read_json(file: Source, names: list[str], roles: list[str]) -> Any:
     """These fields, with the types that they have in the first lines if that goes well.
 
-    Other fields are then not looked at. A whole rating may be followed by one that is not.
+    Other fields are then not looked at. A whole rating may be followed by one that is not. Text of
+    ids and titles stays text, where pyarrow would make times of what looks like such.
     """
     from pyarrow import json
 
     pa, schema = pyarrow(), read_json_start(file)
     fields = [schema.field(name) for name in names]
+    texts = []
     for k, role in enumerate(roles):
         if role == "rating" and pa.types.is_integer(fields[k].type):
             fields[k] = fields[k].with_type(pa.float64())
+        elif role in TEXT_ROLES and pa.types.is_timestamp(fields[k].type):
+            fields[k] = fields[k].with_type(pa.string())
+            texts.append(fields[k])
     try:
         table = _read_fields(file, pa.schema(fields))
     except pa.ArrowInvalid:
+        options = json.ParseOptions(explicit_schema=pa.schema(texts))
         with _shallow(file) as stream:
-            table = json.read_json(stream)
+            table = json.read_json(stream, parse_options=options)
     return _with_whole_ids(file, table.select(names), roles)
 
 

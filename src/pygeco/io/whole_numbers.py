@@ -1,7 +1,7 @@
 """Columns of whole numbers in text, read as numbers at once where the text says no more than they.
 
-`01` and `1` are two ids. So the bytes are watched on their way to the parser: where a number has a
-sign or a zero before it, the file is read as text instead.
+`01` and `1` are two ids, and `0x10` is none. So the bytes are watched on their way to the parser:
+where a number has a sign or a zero before it, or is hexadecimal, the file is read as text instead.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ WHOLE = re.compile(r"-?\d{1,18}")  # that int64 holds
 # What stands for a missing number both here and among ids of text; other words end the attempt.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "NaN", "nan")
 SCANNED_AT_ONCE = 1 << 18  # bytes, which stay in the cache
-_POINT, _ZERO, _NINE, _MINUS, _PLUS, _COLON, _T = b".09-+:T"
+_POINT, _ZERO, _NINE, _MINUS, _PLUS, _COLON, _T, _X = b".09-+:TX"
+_SMALL = 0x20  # the bit of a small letter
 
 
 def find_whole_columns(lines: Sequence[Sequence[str]], at: Sequence[int]) -> list[int]:
@@ -53,7 +54,7 @@ class Watched(io.RawIOBase):
 
 
 def has_padded_number(text: NDArray[np.uint8], *, has_times: bool) -> bool:
-    """Whether a number begins with a zero that others follow, with −0 or with a plus.
+    """Whether a number begins with a zero that others or an x follow, with −0 or with a plus.
 
     A zero after a point, and one of a date or, with `has_times`, of a time of day, are none.
     """
@@ -66,7 +67,8 @@ def has_padded_number(text: NDArray[np.uint8], *, has_times: bool) -> bool:
     inside = _are_digits(one) | (one == _POINT) | (one == _MINUS)
     if has_times:
         inside |= (one == _COLON) | (one == _T)
-    return bool((zero & _are_digits(after) & ~inside).any())
+    follows = _are_digits(after) | ((after & ~np.uint8(_SMALL)) == _X)
+    return bool((zero & follows & ~inside).any())
 
 
 def _are_digits(text: NDArray[np.uint8]) -> NDArray[np.bool_]:

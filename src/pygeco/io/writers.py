@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 from pygeco.arrays.whole_file import whole_file
 from pygeco.io.tables import pyarrow
+from pygeco.io.text_ids import id_texts
 
 PACKED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 ENDINGS = (".csv", ".tsv", ".parquet", ".arrow", ".feather", ".jsonl", ".ndjson")
@@ -42,7 +43,9 @@ def write_format(table: Any, file: BinaryIO | Any, ending: str) -> None:
         from pyarrow import csv
 
         sign = "\t" if ending == ".tsv" else ","
-        csv.write_csv(table, file, csv.WriteOptions(delimiter=sign, quoting_style="needed"))
+        csv.write_csv(
+            spell_ids(table), file, csv.WriteOptions(delimiter=sign, quoting_style="needed")
+        )
     elif ending == ".parquet":
         from pyarrow import parquet
 
@@ -56,6 +59,14 @@ def write_format(table: Any, file: BinaryIO | Any, ending: str) -> None:
         for batch in table.to_batches(max_chunksize=1 << 14):
             lines = (json.dumps(row, ensure_ascii=False, default=str) for row in batch.to_pylist())
             file.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def spell_ids(table: Any) -> Any:
+    """The table with users and items that are decimal numbers as text: Arrow writes 1.0 as 1."""
+    for k, name in enumerate(table.column_names):
+        if name in ("user", "item") and pyarrow().types.is_floating(table.column(k).type):
+            table = table.set_column(k, name, id_texts(table.column(k)))
+    return table
 
 
 def _ending(path: str | os.PathLike[str]) -> tuple[str, str | None]:
