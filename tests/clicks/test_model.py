@@ -23,8 +23,17 @@ def test_fitted_rows_are_found_again_from_their_clicks(model, clicks):
     assert np.allclose(found, model.factors.left, atol=1e-4 * np.abs(model.factors.left).max())
 
 
-def test_a_row_without_clicks_scores_nothing(model):
-    assert np.allclose(model.factors.left[17], 0, atol=1e-6)
+def test_a_row_without_clicks_is_the_average_row(model):
+    left = model.factors.left
+    near = {"rtol": 1e-4, "atol": 1e-5 * np.abs(left).max()}
+    np.testing.assert_allclose(left[17], np.delete(left, 17, axis=0).mean(axis=0), **near)
+    ours, unknown = model.best(np.array([17]), 8), model.rank_for_average(8)
+    np.testing.assert_array_equal(ours.columns[0], unknown.columns)
+    np.testing.assert_allclose(ours.scores[0], unknown.scores, rtol=1e-4)
+    reasons = model.explain(17, 3, 5)
+    assert len(reasons.columns) == 0
+    score = model.linear(np.array([17]), np.array([3]))[0]
+    assert reasons.base == pytest.approx(score, rel=1e-3)
 
 
 def test_reasons_add_up(model, clicks):

@@ -14,6 +14,7 @@ from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.clicks.attributes import Told
 from pygeco.clicks.cluster import ClickClusterModel
 from pygeco.clicks.cold import Given, choose_attributes, start_attributes
+from pygeco.clicks.empty_rows import settle_factors
 from pygeco.clicks.informing import inform
 from pygeco.clicks.judging import hold_out_clicks
 from pygeco.clicks.lines import SpectralPart, SquaresPart
@@ -143,11 +144,8 @@ def fit_chosen(entries: Entries, chosen: Chosen, seed: int) -> AnyClickModel:
     if chosen.squares is not None and chosen.share > 0:
         two = fit_squares(entries, chosen.squares, seed=seed, start=chosen.squares_start)
     factors, weights = _blend(one, two, chosen.share)
-    dtype = entries.dtype
-    factors = LowRank(
-        contiguous(factors.U, dtype), factors.s.astype(dtype), contiguous(factors.V, dtype)
-    )
-    nothing = Biases(0.0, *(zeros(size, entries.kind, dtype) for size in entries.shape))
+    factors = settle_factors(factors, entries)
+    nothing = Biases(0.0, *(zeros(size, entries.kind, entries.dtype) for size in entries.shape))
     kind = ClickClusterModel if is_in_slabs(entries.kind) else ClickModel
     return kind(
         factors=factors,

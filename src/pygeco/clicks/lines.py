@@ -90,9 +90,11 @@ class ClickLines(FittedModel):
             found = found + cells.engine.products(cells, cells.values, 1.0, self.spectral.encoder)
         if self.squares is not None and entries.size:
             found = found + self._solve_rows(entries)
+        counts = host(entries.by_row.counts())
+        if np.any(counts == 0):  # nothing is known of them
+            found[on(counts == 0, found)] = on(self.mean_line, found)
         if values is not None:
             assert self.row_map is not None
-            counts = host(entries.by_row.counts())
             found = on(self.row_map.move(values, counts, host(found)), like).astype(like.dtype)
         return Folded(found, zeros(len(found), like, like.dtype))
 
@@ -112,7 +114,14 @@ class ClickLines(FittedModel):
         if self.squares is not None and len(cols):
             parts += self._explain_squares(cols, weights, target)
         order = np.argsort(-np.abs(parts), kind="stable")[: max(0, k)]
-        return Reasons(cols[order], parts[order], 0.0)
+        base = 0.0 if len(cols) else float(self.mean_line @ target)
+        return Reasons(cols[order], parts[order], base)
+
+    @cached_property
+    def mean_line(self) -> Array:
+        """Where the average row is, which rows are of whom nothing is known."""
+        A = self.factors
+        return host(A.U.mean(axis=0, dtype=float)) * host(A.s).astype(float)
 
     @cached_property
     def basis(self) -> Basis | None:

@@ -28,7 +28,9 @@ class ClickModel(ClickLines, CompletionModel):
         found = self.explain_clicks(cols, host(self.seen.values[own]).astype(float), column, k)
         target = host(self.factors.V[column]).astype(float)
         base, said = self._explain_attributes(row, int(np.sum(cols != column)), target)
-        return Reasons(found.columns, found.contributions, base, said)
+        return Reasons(
+            found.columns, found.contributions, found.base if base is None else base, said
+        )
 
     def fold_columns(self, entries: Entries, values: AttributeValues | None = None) -> Folded:
         """New columns from the clicks on them, and from their attributes where these are given."""
@@ -58,11 +60,14 @@ class ClickModel(ClickLines, CompletionModel):
 
     def _explain_attributes(
         self, row: int, count: int, target: Array
-    ) -> tuple[float, dict[str, float]]:
-        """What the mean row adds, where there is no click, and what each group of attributes."""
+    ) -> tuple[float | None, dict[str, float]]:
+        """What the mean row adds, where there is no click, and what each group of attributes.
+
+        None where attributes say nothing of the row.
+        """
         said, values = self.row_map, self.row_attributes
         if said is None or values is None or said.is_silent or not values.known[row]:
-            return 0.0, {}
+            return None, {}
         pull = said.settings.pull
         share = pull / (pull + count) if count else 1.0
         x = values.matrix[[row]].toarray()[0] - said.center

@@ -14,6 +14,7 @@ from pygeco.algorithm.alternation import frequency_ridges
 from pygeco.arrays.kinds import foreign
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.attributes import AttributeValues
+from pygeco.clicks.empty_rows import fill_empty_rows
 from pygeco.clicks.spectral import Spectrum, line_powers, make_factors, measure_spread
 from pygeco.clicks.squares import make_objective, scale_columns
 from pygeco.models.folding import Folded
@@ -49,7 +50,8 @@ def fold_columns(model: ClickModel, entries: Entries, values: AttributeValues | 
         if is_there and entries.size:
             part = place(model, clicks, entries)
             weight = share / measure_spread(part.left, part.right)
-            found += weight * (part.new @ (part.left.T.astype(float) @ U))
+            left = fill_empty_rows(part.left, clicks).astype(float)
+            found += weight * (part.new @ (left.T @ U))
     if values is not None:
         assert model.column_map is not None
         size = np.where(s > 0, s, 1.0)
