@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from pygeco import MatrixCompletion, Ridge, Solver, Trace
+from pygeco import ImplicitCompletion, MatrixCompletion, Ridge, Solver, Trace, cells
 from pygeco.data import load_movielens, make_ratings
 
 SWEEP = Solver(correction="sweep")
@@ -209,6 +209,34 @@ def test_ids_of_a_table_old_and_new(ratings) -> None:
     assert list(by_id.row_ids_) == sorted({*order, "a", "u99"})
     with pytest.raises(ValueError, match=r"^X: the model knows ids; pass a table"):
         by_id.partial_fit(([0], [0], [1.0]))
+
+
+@pytest.mark.parametrize("kind", ["uint64", "int64", "float64", "str"])
+@pytest.mark.parametrize("estimator", [MatrixCompletion, ImplicitCompletion])
+def test_large_ids_of_another_type_stay_apart(estimator, kind, ratings) -> None:
+    rows, cols, values, _ = ratings
+    users = 2**60 + rows.astype(np.int64)
+    given = pd.DataFrame({"user": users, "item": cols, "rating": values})
+    names = ["user", "item", "rating"][: 3 if estimator is MatrixCompletion else 2]
+    model = estimator(random_state=0).fit(given[names])
+    fresh = given[["user", "item", "rating"]][:40]
+    fresh = fresh.assign(user=fresh.user.astype(kind), item=fresh.item + 100)[names]
+    if kind in ("float64", "str"):
+        with pytest.raises(ValueError, match=r"^X: column 'user': its ids, such as"):
+            model.partial_fit(fresh)
+    else:
+        model.partial_fit(fresh)
+    assert model.row_ids_.tolist() == np.unique(users).tolist()
+
+
+def test_clicks_of_a_list_of_cells_come_later(ratings) -> None:
+    rows, cols, values, _ = ratings
+    given = pd.DataFrame({"user": rows + 5, "item": cols})
+    model, same = (ImplicitCompletion(random_state=0).fit(given[:800]) for _ in range(2))
+    model.partial_fit(cells(given[800:], np.ones(len(given) - 800)))
+    same.partial_fit(given[800:])
+    assert model.row_ids_.tolist() == same.row_ids_.tolist()
+    np.testing.assert_array_equal(model.to_dense(), same.to_dense())
 
 
 def test_errors_name_the_argument(ratings) -> None:

@@ -35,7 +35,7 @@ def take_clicks(X: Any, y: Any, columns: Sequence[Column] | str | None) -> Taken
     if isinstance(X, tuple) and len(X) == 2 and y is None:
         return Taken((*X, np.ones(len(X[0]), np.float32)))
     if isinstance(X, CellList):
-        return Taken(X, X.row_ids, X.column_ids, X.names)
+        return Taken(X.triplets, X.row_ids, X.column_ids, X.names)
     if isinstance(X, tuple) or y is not None or hasattr(X, "tocoo") or foreign(X):
         return take_cells(X, y, columns)
     if columns is None or (not isinstance(columns, str) and len(columns) == 2):

@@ -12,9 +12,8 @@ from pygeco.estimators._click_input import (
     take_clicks,
     weigh_later_counts,
 )
-from pygeco.estimators._updating import take_model
+from pygeco.estimators._updating import Ids, place_ids, take_model
 from pygeco.estimators.cell_list import CellList
-from pygeco.io.tables import find_positions
 from pygeco.objectives import Entries
 
 if TYPE_CHECKING:
@@ -52,19 +51,11 @@ def take_in_clicks(estimator: ImplicitCompletion, X: Any, y: Any) -> None:
         shape = tuple(max(pair) for pair in zip(before.shape, new.shape, strict=True))
         places = tuple(np.arange(size) for size in before.shape)
         after = before.update(new.within((shape[0], shape[1])), (places[0], places[1]))
-        ids: tuple[Any, Any] = (None, None)
+        ids: Ids = (None, None)
     else:
-        index, spots, unions = [], [], []
-        sides = ((estimator.row_ids_, got.row_ids), (estimator.column_ids_, got.column_ids))
-        for codes, (known, fresh) in zip(got.X[:2], sides, strict=True):
-            union = np.union1d(np.asarray(known), fresh)
-            index.append(find_positions(union, fresh)[codes])
-            spots.append(find_positions(union, np.asarray(known)))
-            unions.append(union)
-        shape = (len(unions[0]), len(unions[1]))
-        new = _read_positions((index[0], index[1], got.X[2], shape))
-        after = before.update(weigh_later_counts(estimator, new), (spots[0], spots[1]))
-        ids = unions[0], unions[1]
+        index, spots, ids = place_ids(estimator, got)
+        new = _read_positions((*index, got.X[2], (len(ids[0]), len(ids[1]))))
+        after = before.update(weigh_later_counts(estimator, new), spots)
     take_model(estimator, after, ids)
 
 

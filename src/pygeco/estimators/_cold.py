@@ -16,7 +16,7 @@ from pygeco.estimators._list_filters import ListFilters
 from pygeco.estimators.attributes import Attributes
 from pygeco.estimators.ranking import Ranking
 from pygeco.io.attribute_tables import AttributeTable, read_attribute_table
-from pygeco.io.tables import find_positions, find_unsorted
+from pygeco.io.tables import find_positions, find_unsorted, make_comparable
 from pygeco.models import FittedModel
 from pygeco.models.completion import CompletionModel
 
@@ -146,7 +146,10 @@ def _join_columns(estimator: _CompletionState, new: NewLines | None) -> NDArray[
         return ids
     if new.ids is None:
         raise ValueError("new_columns: need a column of ids, as the columns of the fit have them.")
-    return np.concatenate([ids, new.ids])
+    more, fits = make_comparable(ids, new.ids)
+    if np.all(fits):
+        return np.concatenate([ids, more])
+    return np.concatenate([ids.astype(object), new.ids.astype(object)])
 
 
 def encode_lines(encoder: Attributes | None, given: Any, side: int, name: str) -> NewLines:

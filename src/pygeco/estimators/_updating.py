@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.periods import order_times
 from pygeco.estimators._dates import take_times
+from pygeco.estimators._ids import name_sides
 from pygeco.estimators._input import read_cells
 from pygeco.estimators._marks import drop_marks
-from pygeco.estimators._recognize import take_cells
+from pygeco.estimators._recognize import Taken, take_cells
 from pygeco.estimators.cell_list import CellList
+from pygeco.io.exact_ids import unite_ids
 from pygeco.io.tables import find_positions, is_table, list_columns
 from pygeco.io.value_scale import parse_marks
 from pygeco.models import FittedModel
@@ -36,6 +38,14 @@ class Arrived(NamedTuple):
     places: tuple[Positions, Positions]
     ids: Ids
     times: Array | None = None
+
+
+class Placed(NamedTuple):
+    """Places of new cells and of the old rows and columns among all ids, and these, sorted."""
+
+    index: tuple[Positions, Positions]
+    places: tuple[Positions, Positions]
+    ids: tuple[NDArray[Any], NDArray[Any]]
 
 
 def take_in_cells(
@@ -86,17 +96,25 @@ def _arrange(
     if got.row_ids is None or got.column_ids is None:
         raise ValueError(f"X: expected a table with columns {names}, as in the fit.")
     settings["sample_weight"] = got.weights
-    index, places, ids = [], [], []
-    sides = ((estimator.row_ids_, got.row_ids), (estimator.column_ids_, got.column_ids))
-    for codes, (known, fresh) in zip(got.X[:2], sides, strict=True):
-        assert isinstance(known, np.ndarray), "a model whose rows are on a cluster takes no cells"
-        union = np.union1d(known, fresh)
-        index.append(find_positions(union, fresh)[codes])
-        places.append(find_positions(union, known))
-        ids.append(union)
-    new = Entries(index[0], index[1], got.X[2], (len(ids[0]), len(ids[1])), **settings)
-    dates = None if got.times is None else order_times(new, index[0], index[1], got.times)
-    return Arrived(new, (places[0], places[1]), (ids[0], ids[1]), dates)
+    index, places, ids = place_ids(estimator, got)
+    new = Entries(*index, got.X[2], (len(ids[0]), len(ids[1])), **settings)
+    dates = None if got.times is None else order_times(new, *index, got.times)
+    return Arrived(new, places, ids, dates)
+
+
+def place_ids(estimator: Any, got: Taken) -> Placed:
+    """Cells of a table among the ids of the fit and their own."""
+    sides = []
+    names = got.names or name_sides(estimator.table_columns_)
+    known = estimator.row_ids_, estimator.column_ids_
+    for codes, own, fresh, name in zip(
+        got.X[:2], known, (got.row_ids, got.column_ids), names[:2], strict=True
+    ):
+        assert isinstance(own, np.ndarray), "a model whose rows are on a cluster takes no cells"
+        union = unite_ids(own, fresh, f"X: column {name!r}")
+        sides.append((find_positions(union, fresh)[codes], find_positions(union, own), union))
+    (i, row_places, rows), (j, column_places, columns) = sides
+    return Placed((i, j), (row_places, column_places), (rows, columns))
 
 
 def _arrange_positions(

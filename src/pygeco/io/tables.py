@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from pygeco.arrays.checks import is_whole
 from pygeco.errors import ColumnError, ReadError
 from pygeco.io.column_names import list_names
+from pygeco.io.exact_ids import cast_exactly
 from pygeco.io.protocols import ArrowTable
 
 Column = str | int
@@ -253,10 +254,9 @@ def make_comparable(ids: NDArray[Any], wanted: ArrayLike) -> tuple[NDArray[Any],
         inside = np.array([_is_within(one, ids.dtype) for one in asked.flat], bool)
         inside = inside.reshape(asked.shape)
         return np.where(inside, asked, 0).astype(ids.dtype), inside
-    if {ids.dtype.kind, asked.dtype.kind} == {"i", "u"}:  # their common type is not exact
-        limits = np.iinfo(ids.dtype)
-        inside = (asked >= limits.min) & (asked <= limits.max)
-        return np.where(inside, asked, 0).astype(ids.dtype), inside
+    kinds = {ids.dtype.kind, asked.dtype.kind}
+    if len(kinds) == 2 and kinds <= set("iuf"):  # their common type is not exact
+        return cast_exactly(asked, ids.dtype)
     return asked, np.full(asked.shape, _kind(asked) == _kind(ids))
 
 
