@@ -6,8 +6,10 @@ import json
 import pytest
 
 from pygeco.data import read_ratings
-from pygeco.errors import ReadError
+from pygeco.errors import ColumnError, ReadError
+from pygeco.io.click_tables import find_click_form, read_click_table
 from pygeco.io.ratings import read_columns
+from pygeco.io.sources import open_source
 from rating_cases import rows_of
 
 
@@ -47,3 +49,48 @@ def test_text_among_ids_that_look_like_times() -> None:
     table = read_ratings(io.BytesIO("\n".join(lines).encode())).table
     assert table.column("user").to_pylist()[:2] == ["2020-01-01", "2020-01-02"]
     assert table.column("item").to_pylist()[-1] == 0.5
+
+
+def late_lines(more: str, colon: str = ":") -> bytes:
+    """6,000 lines, more than the head, of which every third from 5,000 on has `more`."""
+    have = [more if k >= 5000 and k % 3 == 0 else "" for k in range(6000)]
+    lines = [f'{{"user"{colon}{k % 50},"item"{colon}{k}{rest}}}\n' for k, rest in enumerate(have)]
+    return "".join(lines).encode()
+
+
+@pytest.mark.parametrize("colon", [":", ": ", " :", "\t: "])
+@pytest.mark.parametrize(
+    ("more", "wanted"),
+    [
+        (',"rating"{}3', 3.0),
+        (',"stars"{}3.5,"text"{}"so \\"\\":"', 3.5),
+        (',"text"{}"\\"a\\":","score"{}"4"', 4.0),
+    ],
+)
+def test_ratings_that_come_late_are_found(more, wanted, colon) -> None:
+    content = late_lines(more.replace("{}", colon), colon)
+    file = open_source(io.BytesIO(content))
+    assert find_click_form(file, {}) is None
+    reading = read_ratings(io.BytesIO(content))
+    assert reading.table.num_rows == 333
+    assert set(reading.table.column("rating").to_pylist()) == {wanted}
+    assert "5,667 rows with a missing value are left out" in reading.found
+
+
+@pytest.mark.parametrize(
+    "more", ["", ',"more":{"rating":3}', ',"text":"the \\"rating\\": 3"', ',"price":3']
+)
+def test_what_is_no_rating_leaves_clicks(more) -> None:
+    file = open_source(io.BytesIO(late_lines(more)))
+    assert find_click_form(file, {}) == "pairs"
+    assert read_click_table(file, {}).table.num_rows == 6000
+
+
+def test_columns_that_are_named_are_looked_for_in_the_whole_file() -> None:
+    content = late_lines(',"how":4,"who":7')
+    found = read_ratings(io.BytesIO(content), rating="how").table
+    assert found.column("item").to_pylist()[:2] == [5001, 5004]
+    found = read_ratings(io.BytesIO(content), rating="how", user="who").table
+    assert found.column("user").to_pylist() == [7] * 333
+    with pytest.raises(ColumnError, match="too few for user and item and rating"):
+        read_ratings(io.BytesIO(content), rating="why")

@@ -1,6 +1,9 @@
 """Where the bytes of a file come from."""
 
 import gzip
+import io
+import json
+import lzma
 import os
 import subprocess
 import sys
@@ -8,7 +11,7 @@ import threading
 
 import pytest
 
-from pygeco.data import read_ratings
+from pygeco.data import read_click_lists, read_left_out, read_ratings
 from rating_cases import ROWS, rows_of, text
 
 
@@ -35,3 +38,30 @@ def test_standard_input() -> None:
         [sys.executable, "-c", code], input=gzip.compress(text()), capture_output=True, check=True
     )
     assert done.stdout.startswith(b"standard input (CSV, with a header, gzip): user = 'userId'")
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress], ids=["plain", "gz", "xz"])
+def test_a_byte_order_mark_is_no_part_of_a_file(pack, tmp_path) -> None:
+    mark, path = b"\xef\xbb\xbf", tmp_path / "r"
+    lines = [json.dumps(dict(zip(("user", "item", "rating"), row, strict=True))) for row in ROWS]
+    market = b"%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 3\n2 2 4\n"
+    for content in ("\n".join(lines).encode(), text(), text(header=False), text("::"), market):
+        path.write_bytes(pack(content))
+        plain = read_ratings(path)
+        path.write_bytes(pack(mark + content))
+        assert read_ratings(path).found == plain.found
+        assert read_ratings(path).table.equals(plain.table)
+        assert read_ratings(io.BytesIO(pack(mark + content))).table.equals(plain.table)
+    path.write_bytes(pack(mark + b"3 5 1\n0 2\n"))
+    assert read_click_lists(path).rows.tolist() == [3, 3, 0]
+    path.write_bytes(pack(mark + b"(0,25)\t3\t4\n(2,1)\t9\t8\n"))
+    assert read_left_out(path).rows.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_a_sign_that_the_end_of_the_head_cuts(mark) -> None:
+    """The head, 65,536 bytes, ends inside of a letter: that is no Latin-1."""
+    for shift in range(4):
+        lines = ["user,item,rating", f"{'x' * shift}ж,{'ж' * 40000},1", "ann,ы,2"]
+        table = read_ratings(io.BytesIO(mark + "\n".join(lines).encode())).table
+        assert table.column("item").to_pylist() == ["ж" * 40000, "ы"]

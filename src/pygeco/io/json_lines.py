@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from pygeco.errors import ReadError
+from pygeco.io.column_names import find_role
 from pygeco.io.lending import lend_bytes, lend_file
-from pygeco.io.sources import Source
+from pygeco.io.sources import HEAD_BYTES, Source
 from pygeco.io.tables import pyarrow
 
 TEXT_ROLES = ("user", "item", "title")
+FIT_ROLES = ("user", "item", "rating")
+SCANNED_BYTES = 1 << 22  # that are looked through at once for keys
+KEY = re.compile(rb'"([^"\\]{1,100})"\s*:')
 MAX_DEPTH = 200  # of nested brackets: parsers recurse
 MAX_EXACT_FLOAT = 2.0**53  # from here on float64 skips whole numbers
 MAX_PAIRING_PASSES = 16  # over brackets that close at once; most text needs one
@@ -30,6 +34,47 @@ def read_json_start(file: Source) -> Any:
     return json.read_json(pyarrow().BufferReader(lend_bytes(whole))).schema
 
 
+def list_json_names(file: Source, asked: Collection[str], known: Collection[str]) -> list[str]:
+    """The fields of the first lines; where these lack one that is `asked` for, or one that is
+    called as a role is that is not `known`, also such that come first further down.
+    """
+    from pyarrow import json
+
+    names = list(read_json_start(file).names)
+    roles = [role for role in FIT_ROLES if role not in known and find_role(names, role) is None]
+    others = set(asked).difference(names)
+
+    def is_wanted(name: str) -> bool:
+        return name in others or any(find_role([name], role) is not None for role in roles)
+
+    if (roles or others) and any(map(is_wanted, _find_late_keys(file))):
+        with _shallow(file) as stream:
+            whole = json.read_json(stream).schema.names
+        names += [name for name in whole if name not in names and is_wanted(name)]
+    return names
+
+
+def _find_late_keys(file: Source) -> Iterator[str]:
+    """Keys that are not in the head, of objects inside of others, too."""
+    if len(file.head) < HEAD_BYTES:
+        return
+    known = set(KEY.findall(file.head))
+    with file._replace(progress=None).file() as raw:
+        while part := raw.read(SCANNED_BYTES):
+            part += raw.readline()
+            if _has_other_keys(part, known):
+                late = set(KEY.findall(part)) - known
+                yield from (key.decode(errors="replace") for key in late)
+
+
+def _has_other_keys(part: bytes, known: Collection[bytes]) -> bool:
+    """Whether there may be others than the known: counts are faster than a look at each."""
+    if b'" :' in part or b'"\t:' in part:
+        return True
+    seen = part.count(b'":') - part.count(b'\\":')
+    return seen != sum(part.count(b'"%b":' % key) for key in known)
+
+
 def read_json(file: Source, names: list[str], roles: list[str]) -> Any:
     """These fields, with the types that they have in the first lines if that goes well.
 
@@ -38,18 +83,20 @@ def read_json(file: Source, names: list[str], roles: list[str]) -> Any:
     """
     from pyarrow import json
 
-    pa, schema = pyarrow(), read_json_start(file)
-    fields = [schema.field(name) for name in names]
+    pa, start = pyarrow(), read_json_start(file)
+    kinds = {name: start.field(name).type for name in names if name in start.names}
     texts = []
-    for k, role in enumerate(roles):
-        if role == "rating" and pa.types.is_integer(fields[k].type):
-            fields[k] = fields[k].with_type(pa.float64())
-        elif role in TEXT_ROLES and pa.types.is_timestamp(fields[k].type):
-            fields[k] = fields[k].with_type(pa.string())
-            texts.append(fields[k])
+    for name, role in zip(names, roles, strict=True):
+        if role == "rating" and (name not in kinds or pa.types.is_integer(kinds[name])):
+            kinds[name] = pa.float64()
+        elif role in TEXT_ROLES and name in kinds and pa.types.is_timestamp(kinds[name]):
+            kinds[name] = pa.string()
+            texts.append((name, kinds[name]))
     try:
-        table = _read_fields(file, pa.schema(fields))
-    except pa.ArrowInvalid:
+        # An id that comes late may be of any type.
+        fields = pa.schema([(name, kinds[name]) for name in names])
+        table = _read_fields(file, fields)
+    except (KeyError, pa.ArrowInvalid):
         options = json.ParseOptions(explicit_schema=pa.schema(texts))
         with _shallow(file) as stream:
             table = json.read_json(stream, parse_options=options)

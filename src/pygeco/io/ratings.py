@@ -16,7 +16,7 @@ from pygeco.io.columns import (
 )
 from pygeco.io.delimited import Sniffed, read_delimited, sniff_text
 from pygeco.io.item_blocks import is_in_blocks, list_block_columns, read_blocks
-from pygeco.io.json_lines import read_json, read_json_start
+from pygeco.io.json_lines import list_json_names, read_json
 from pygeco.io.matrix_market import read_market
 from pygeco.io.shapes import check_shape, has_header
 from pygeco.io.sources import Progress, Source, check_growth, open_source
@@ -180,7 +180,10 @@ def find_layout(
     if head.startswith(b"%%MatrixMarket"):
         return Layout("matrix", "Matrix Market", list(ROLES))
     if head.lstrip().startswith(b"{"):
-        return Layout("json", "JSON lines", _guard(file, lambda file: read_json_start(file).names))
+        asked = {name for name in given.values() if isinstance(name, str) and not name.isdecimal()}
+        known = {role for role, name in given.items() if name is not None}
+        names = _guard(file, lambda file: list_json_names(file, asked, known))
+        return Layout("json", "JSON lines", names)
     if head.lstrip().startswith(b"["):
         raise ReadError(f"{file.name} is one JSON array; write one object a line instead.")
     if is_in_blocks(head):

@@ -17,6 +17,7 @@ from pygeco.io.tables import pyarrow
 
 HEAD_BYTES = 1 << 16  # that tell what a file is
 BLOCK_BYTES = 1 << 20  # read at once
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # that some programs put in front of text in UTF-8
 MAGICS = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bz2",
@@ -44,7 +45,10 @@ def check_growth(name: str, size: int, unpacked: int, times: int = MAX_GROWTH) -
 
 
 class Source(NamedTuple):
-    """Bytes that can be read again from the start, and the first of them."""
+    """Bytes that can be read again from the start, and the first of them.
+
+    A byte order mark is no part of them: so many bytes are `skipped`.
+    """
 
     name: str
     head: bytes
@@ -52,6 +56,7 @@ class Source(NamedTuple):
     path: str | None
     content: bytes
     progress: Progress | None
+    skipped: int = 0
 
     @contextmanager
     def stream(self) -> Iterator[Any]:
@@ -67,6 +72,8 @@ class Source(NamedTuple):
             if self.compression is not None:
                 limited = io.BufferedReader(_Limited(whole, self), HEAD_BYTES)
                 whole = stack.enter_context(lend_file(limited))
+            if self.skipped:
+                whole.read(self.skipped)
             yield whole
 
     @contextmanager
@@ -126,6 +133,8 @@ def open_source(
         raise ReadError(f"{name} is a zip archive; unpack it and give the file inside.")
     kind = next((kind for magic, kind in MAGICS.items() if first.startswith(magic)), None)
     found = Source(name, b"", kind, path, content, None)
+    if _head(found).startswith(BYTE_ORDER_MARK):
+        found = found._replace(skipped=len(BYTE_ORDER_MARK))
     return found._replace(head=_head(found), progress=progress)
 
 
