@@ -25,7 +25,7 @@ def test_ids_from_text_and_from_files(tmp_path) -> None:
     for wrong, unknown in ((["x"], "mean"), (["4"], "error")):
         with pytest.raises(ValueError, match=r"^--user: the model does not know"):
             parse_user_ids(numbers, wrong, unknown)
-    (tmp_path / "ids").write_text(" a b \n\n3\n")
+    (tmp_path / "ids").write_text("\ufeff a b \n\n3\n", encoding="utf-8")
 
     class Model:
         column_ids_ = texts

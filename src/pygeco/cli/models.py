@@ -49,7 +49,7 @@ def read_listed_ids(model: Any, path: Path | None, option: str) -> Any:
     """The ids in a file, one a line."""
     if path is None:
         return None
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = path.read_text(encoding="utf-8-sig").splitlines()
     texts = [line.strip() for line in lines if line.strip()]
     return find_known_ids(model.column_ids_, texts, option)
 
