@@ -19,8 +19,10 @@ from pygeco import (
     minimize,
     trace_path,
 )
-from pygeco.arrays.kinds import host
+from pygeco.arrays.kinds import host, moved
 from pygeco.arrays.linalg import qr
+from pygeco.bayes.evidence import fit_evidence
+from pygeco.bayes.sweep import new_rows
 from pygeco.data import make_ratings
 
 ROWS, COLS, VALUES, SHAPE = make_ratings((60, 40), 900, rank=3)
@@ -242,3 +244,13 @@ def test_tall_factors_by_cholesky_and_where_that_fails() -> None:
 def test_an_unknown_engine_is_named() -> None:
     with pytest.raises(ValueError, match="engine: unknown name 'gpu'; use one of"):
         Entries([0], [0], [1.0], engine="gpu")
+
+
+@pytest.mark.parametrize("loss", ["logistic", "ordinal", "poisson"])
+def test_new_rows_under_a_likelihood_are_placed_where_the_arrays_are(loss):
+    plain, other = both(loss=loss)
+    found = fit_evidence(plain, rank=4, max_sweeps=8).posterior
+    side, there = new_rows(found, plain), new_rows(moved(found, FakeArray(np.zeros(0))), other)
+    assert isinstance(there.factor, FakeArray)
+    np.testing.assert_allclose(host(there.factor), side.factor, atol=1e-4)
+    np.testing.assert_allclose(host(there.bias), side.bias, atol=1e-4)

@@ -158,7 +158,8 @@ def _settle_rows(
         falls = _measure_rows(model, cells, there, prior, ridge) <= least + ROUNDING * abs(least)
         side = _move_rows(here, np.where(falls[:, None], step, 0.0))
         length = np.where(falls[:, None], np.minimum(2 * length, 1.0), length / 2)
-        if float(_count_deviations(step, prior).max(initial=0)) < RESTING_MOVE**2:
+        moves = _count_deviations(step, prior)
+        if not len(moves) or float(np.max(moves)) < RESTING_MOVE**2:
             break
     return side
 
