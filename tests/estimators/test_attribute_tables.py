@@ -104,6 +104,16 @@ def test_a_column_that_only_looks_like_ids_is_no_guess() -> None:
         align_attributes(ages | {"age": ids, "tag": ids[::-1]}, ids, 12)
 
 
+@pytest.mark.parametrize("kind", [np.array, list, pd.Series, pa.array])
+def test_large_ids_are_distinct_as_integers(kind) -> None:
+    ids = 2**60 + np.arange(12)
+    given = {"user": kind(ids[::-1].tolist()), "x": kind(np.arange(12.0).tolist())}
+    table = pd.DataFrame(given) if kind is pd.Series else given
+    found = align_attributes(pa.table(given) if kind is pa.array else table, ids, 12)
+    assert found.encoder.id_column_ == "user"
+    assert (np.diff(found.matrix.toarray()[:, 0]) < 0).all()
+
+
 def test_rows_in_order_need_no_ids() -> None:
     X = np.random.default_rng(0).normal(size=(4, 3))
     for ids in (None, IDS["text"][0]):

@@ -170,7 +170,16 @@ def is_distinct(table: AttributeTable, name: str) -> bool:
         return len(column.levels) == table.rows
     if not isinstance(column, Numbers) or not _holds_integers(table.columns[name]):
         return False
-    return len(np.unique(column.values[~np.isnan(column.values)])) == table.rows
+    return _count_integers(table.columns[name]) == table.rows
+
+
+def _count_integers(raw: Any) -> int:
+    """How many different ones there are: as integers, for floats know no digits beyond 2⁵³."""
+    if not isinstance(raw, np.ndarray):
+        return int(pyarrow().compute.count_distinct(raw, mode="only_valid").as_py())
+    return len(
+        {x for x in raw.tolist() if x is not None} if raw.dtype == object else np.unique(raw)
+    )
 
 
 def _holds_integers(raw: Any) -> bool:
