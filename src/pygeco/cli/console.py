@@ -104,7 +104,7 @@ def hear_warnings(kind: type[Warning]) -> Iterator[list[str]]:
     told: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("always", kind)
-        show = warnings.showwarning
+        show: Callable[..., None] = warnings.showwarning
 
         def hear(message: Any, category: type[Warning], *where: Any) -> None:
             if issubclass(category, kind):
@@ -112,7 +112,7 @@ def hear_warnings(kind: type[Warning]) -> Iterator[list[str]]:
             else:
                 show(message, category, *where)
 
-        warnings.showwarning = hear
+        warnings.showwarning = hear  # type: ignore[assignment]
         yield told
 
 

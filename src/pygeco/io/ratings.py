@@ -181,8 +181,8 @@ def find_layout(
         return Layout("matrix", "Matrix Market", list(ROLES))
     if head.lstrip().startswith(b"{"):
         asked = {name for name in given.values() if isinstance(name, str) and not name.isdecimal()}
-        known = {role for role, name in given.items() if name is not None}
-        names = _guard(file, lambda file: list_json_names(file, asked, known))
+        settled = [role for role, name in given.items() if name is not None]
+        names = _guard(file, lambda file: list_json_names(file, asked, settled))
         return Layout("json", "JSON lines", names)
     if head.lstrip().startswith(b"["):
         raise ReadError(f"{file.name} is one JSON array; write one object a line instead.")
