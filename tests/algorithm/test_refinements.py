@@ -5,9 +5,10 @@ import pytest
 
 from measured_cases import CASES, features, quadratic, random_matrix
 from oracles import problem
-from pygeco import LowRank, Quadratic, Ridge, Schatten, Solver, Trace, minimize
+from pygeco import Features, LowRank, Quadratic, Ridge, Schatten, Solver, Trace, minimize
 from pygeco.algorithm.joint import minimize_jointly
 from pygeco.algorithm.refinements import Free, refine
+from pygeco.objectives import validation
 
 
 def value(objective, A, penalty):
@@ -46,6 +47,31 @@ def test_a_penalty_that_it_cannot_handle_is_left_alone():
     case = CASES["features"]
     A = random_matrix(case, 2)
     assert refine(case.objective, A, Schatten(0.1, 1.5)).A is A
+
+
+@pytest.mark.parametrize("limit", [0, 1000])
+def test_columns_of_any_unit_are_alike(monkeypatch, limit):
+    """In units that differ by 1e12 the descent ends where it does in equal ones."""
+    monkeypatch.setattr(validation, "MAX_GRAM_SIZE", limit)
+    rng = np.random.default_rng(0)
+    X, units = rng.standard_normal((60, 7)), np.logspace(-6, 6, 7)
+    Y = X @ rng.standard_normal((7, 4)) + rng.standard_normal((60, 4))
+    A = LowRank.from_dense(rng.standard_normal((4, 7)), 2)
+    even = refine(Features(X, Y, intercept=True), A, None)
+    objective = Features(X * units, Y, intercept=True)
+    found = refine(objective, LowRank(A.U, A.s, A.V / units[:, None]), None)
+    expected = Features(X, Y, intercept=True).value(even.A)
+    assert objective.value(found.A) == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e9])
+def test_small_numbers_are_fitted_as_well_as_large_ones(size):
+    case = features("squared", intercept=True)
+    A = random_matrix(case, 2)
+    one = refine(case.objective, A, None).A
+    other = Features(case.objective.X, case.y * size, intercept=True)
+    found = refine(other, LowRank(A.U, A.s * size, A.V), None).A
+    assert other.value(found) == pytest.approx(case.objective.value(one) * size**2, rel=1e-7)
 
 
 def test_observed_cells_too():

@@ -6,9 +6,13 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 
 from feature_cases import classes, multi_target
-from pygeco import LowRankClassifier, ReducedRankRegressor
+from pygeco import LowRankClassifier, ReducedRankRegressor, Solver
+from pygeco.algorithm import refinements
 
 
 def test_sparse_is_dense_and_weights_are_repeats():
@@ -58,6 +62,70 @@ def test_float32_stays_float32():
 def test_bad_input(fit, message):
     with pytest.raises(ValueError, match=message):
         fit(*classes(3))
+
+
+def years():
+    rng = np.random.default_rng(0)
+    year, z = rng.integers(1990, 2020, 300), rng.standard_normal(300)
+    return np.column_stack([year, z]), year + 3 * z > 2005
+
+
+def ugly(K):
+    """Classes whose features have units from 1e-4 to 1e4, and large means."""
+    X, y = classes(K)
+    return X * np.logspace(-4, 4, X.shape[1]) + 1e4, y
+
+
+UGLY = {
+    "wine": load_wine(return_X_y=True),
+    "breast cancer": load_breast_cancer(return_X_y=True),
+    "years": years(),
+    "two classes": ugly(2),
+    "three classes": ugly(3),
+}
+
+
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("name", UGLY)
+def test_features_in_any_unit_are_as_good_as_scaled_ones(name, form, weights):
+    X, y = UGLY[name]
+    w = np.random.default_rng(1).uniform(0.2, 2, len(y)) if weights else np.ones(len(y))
+    alpha, center = 1e-3, np.average(X, axis=0, weights=w)
+    full = LogisticRegression(
+        C=1 / (2 * alpha * w.sum()), solver="newton-cholesky", tol=1e-10, max_iter=1000
+    ).fit(X - center, y, sample_weight=w)
+    ours = LowRankClassifier(alpha=alpha, random_state=0).fit(form(X), y, sample_weight=w)
+    found, expected = ours.predict_proba(form(X)), full.predict_proba(X - center)
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("form", "shift", "atol"),
+    [
+        (np.asarray, 0, 1e-9),
+        (np.asarray, 1e4, 1e-9),
+        (np.asarray, 1e8, 1e-6),
+        (sp.csr_array, 1e4, 1e-6),
+        (sp.csr_array, 1e6, 1e-3),  # nothing is subtracted of what is stored
+    ],
+)
+def test_regression_is_least_squares_about_the_mean(form, shift, atol):
+    X = np.random.default_rng(0).standard_normal((100, 5)) + shift
+    y = (X - shift) @ [1.0, 2.0, 0.0, -1.0, 0.5] + np.random.default_rng(1).standard_normal(100)
+    best = np.linalg.lstsq(X - X.mean(axis=0), y - y.mean(), rcond=None)[0]
+    model = ReducedRankRegressor(1, random_state=0).fit(form(X), y)
+    np.testing.assert_allclose(model.coef_[0], best, atol=atol)
+
+
+def test_a_fit_that_ended_early_says_so(monkeypatch):
+    X, y = UGLY["breast cancer"]
+    monkeypatch.setattr(refinements, "MAX_ITERATIONS", 1)
+    with pytest.warns(
+        ConvergenceWarning, match=r"^The fit of rank 1 did not converge: by its slope"
+    ):
+        LowRankClassifier(random_state=0).fit(X, y)
+    LowRankClassifier(random_state=0, solver=Solver()).fit(X, y)  # which asks for no descent
 
 
 def test_coef_before_fit():

@@ -21,6 +21,7 @@ from pygeco.objectives.measured import Measured, MeasuredGradient
 
 DESCENT_TOLERANCE = 1e-10
 MAX_ITERATIONS = 500
+MIN_CURVATURE = 1e-10  # of the largest, in columns of one size: with less it is rounding
 
 
 class Linear(Protocol):
@@ -60,7 +61,8 @@ def refine(
     """
     if isinstance(objective, Measured) and objective.risk.intercept:
         ones = np.ones((len(objective.risk.weights), 1))
-        free = Free(ones, objective.intercepts(A)[None, :], np.zeros((1, 1)))
+        b = objective.risk.settle(objective.measure(A))[1]
+        free = Free(ones, b[None, :], np.zeros((1, 1)))
         return refine_jointly(objective, A, penalty, free, tol)
 
     def evaluate(A: LowRank, c: Array) -> tuple[float, Operator, Array]:
@@ -93,6 +95,18 @@ def refine_jointly(
     return _descend(evaluate, objective, A, penalty, free.c, tol)
 
 
+def promise_decrease(
+    objective: Measured, A: LowRank, penalty: Penalty | None, *, whole: bool
+) -> float:
+    """About how much R + h falls by one Newton step of Aᵀu for each u of A, or of the `whole` A."""
+    G, ease = objective.gradient(A), _find_ease(objective, A, penalty)
+    U = np.eye(A.shape[0]) if whole else A.U
+    slope = G.rmatmat(U)
+    if penalty is not None and penalty.quadratic is not None:
+        slope = slope + 2 * penalty.quadratic * ((A.V * A.s) @ (A.U.T @ U))
+    return 0.5 * float(np.sum(ease.transpose(slope) ** 2))
+
+
 def _descend(
     evaluate: Callable[[LowRank, Array], tuple[float, Operator, Array]],
     objective: Objective,
@@ -103,16 +117,17 @@ def _descend(
 ) -> Refined:
     if not (penalty is None or penalty.quadratic is not None or isinstance(penalty, Trace)):
         return Refined(A, c, 0)
+    ease = _find_ease(objective, A, penalty)
     like, A = A.kind, moved(A, HOST)  # SciPy's descent runs on the host
     symmetric = objective.symmetric
     signs = np.where(np.sum(A.U * A.V, axis=0) < 0, -1.0, 1.0) if symmetric else np.ones(A.rank)
-    shapes = [A.U.shape] if symmetric else [A.U.shape, A.V.shape]
-    sizes = np.cumsum([np.prod(shape, dtype=int) for shape in shapes])
+    sides = [A.U * np.sqrt(np.abs(A.s))] if symmetric else _split_evenly(A, ease)
+    sizes = np.cumsum([side.size for side in sides])
 
     def unpack(x: Array) -> tuple[Array, Array, Array]:
-        *sides, rest = np.split(x, sizes)
-        L = sides[0].reshape(shapes[0])
-        R = L * signs if symmetric else sides[1].reshape(shapes[1])
+        *flat, rest = np.split(x, sizes)
+        L = flat[0].reshape(sides[0].shape)
+        R = L * signs if symmetric else ease.apply(flat[1].reshape(sides[1].shape))
         return L, R, rest.reshape(c.shape)
 
     def both(x: Array) -> tuple[float, Array]:
@@ -122,14 +137,18 @@ def _descend(
         extra, left, right = _penalty_slopes(penalty, L, R)
         left = left + host(G.matmat(there.V))
         right = right + host(G.rmatmat(there.U))
-        parts = [left + right * signs] if symmetric else [left, right]
+        parts = [left + right * signs] if symmetric else [left, ease.transpose(right)]
         return value + extra, np.concatenate([part.reshape(-1) for part in (*parts, slope)])
 
-    root = np.sqrt(np.abs(A.s))
-    sides = [A.U * root] if symmetric else [A.U * root * np.where(A.s < 0, -1, 1), A.V * root]
     start = np.concatenate([part.reshape(-1) for part in (*sides, c)])
+    size = abs(both(start)[0]) or 1.0  # SciPy's `ftol` is a share of values above one alone
+
+    def scaled(x: Array) -> tuple[float, Array]:
+        value, slope = both(x)
+        return value / size, slope / size
+
     found = scipy.optimize.minimize(
-        both,
+        scaled,
         start,
         jac=True,
         method="L-BFGS-B",
@@ -137,7 +156,62 @@ def _descend(
     )
     L, R, free = unpack(found.x)
     end = _eigenpairs(L, signs) if symmetric else LowRank.product(L, R).svd()
-    return Refined(moved(end, like), free, (1 + 2 * A.rank) * int(found.nfev))
+    return Refined(moved(end, like), free, (1 + 2 * A.rank) * (1 + int(found.nfev)))
+
+
+class Ease(NamedTuple):
+    """Coordinates R = T x of a factor in which the objective bends alike in all directions.
+
+    T = D⁻¹ E with D a diagonal, which stands for the units of columns, and E (n, k) or none.
+    """
+
+    units: Array
+    E: Array | None = None
+    back: Array | None = None  # E⁻¹
+
+    def apply(self, x: Array) -> Array:
+        return (x if self.E is None else self.E @ x) / self.units
+
+    def transpose(self, g: Array) -> Array:
+        g = g / self.units
+        return g if self.E is None else self.E.T @ g
+
+    def invert(self, R: Array) -> Array:
+        x = R * self.units
+        return x if self.back is None else self.back @ x
+
+
+def _find_ease(objective: Objective, A: LowRank, penalty: Penalty | None) -> Ease:
+    """By the curvature at A in a row of it: columns of any units and correlations are then alike.
+
+    With a trace norm, whose factors are to be balanced as they are, none.
+    """
+    bend = None
+    if isinstance(objective, Measured) and not isinstance(penalty, Trace):
+        bend = objective.row_curvature(A)
+    if bend is None:
+        return Ease(np.ones((1, 1)))
+    ridge = 0.0 if penalty is None or penalty.quadratic is None else 2 * penalty.quadratic
+    total = (np.diag(bend) if bend.ndim == 2 else bend) + ridge
+    if not total.max() > 0:
+        return Ease(np.ones((1, 1)))
+    units = np.sqrt(np.where(total > 0, total, total.max()))[:, None]
+    if bend.ndim == 1:
+        return Ease(units)
+    bend = bend / (units * units.T)
+    np.fill_diagonal(bend, 1.0)
+    values, E = np.linalg.eigh(bend)
+    # Where the data say nothing, a step that is as small as elsewhere leaves things as they are.
+    root = np.sqrt(np.where(values > MIN_CURVATURE * values[-1], values, values[-1]))
+    return Ease(units, E / root, (E * root).T)
+
+
+def _split_evenly(A: LowRank, ease: Ease) -> list[Array]:
+    """L and x with A = L (T x)ᵀ, the same size each in these coordinates."""
+    if ease.units.size > 1:
+        A = LowRank.product(A.U * A.s, ease.invert(A.V)).svd()
+    root = np.sqrt(np.abs(A.s))
+    return [A.U * root * np.where(A.s < 0, -1, 1), A.V * root]
 
 
 def _penalty_slopes(penalty: Penalty | None, L: Array, R: Array) -> tuple[float, Array, Array]:

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from pygeco.algorithm.path import Path, Stop
+from pygeco.algorithm.penalties import Penalty
+from pygeco.algorithm.refinements import promise_decrease
 from pygeco.algorithm.run import minimize
 from pygeco.algorithm.solver import Solver
-from pygeco.arrays.low_rank import Array
+from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.estimators._feature_model import FeatureModel, take_features
 from pygeco.estimators._progress import attend_fit, take_seed
 from pygeco.objectives import Features
+
+MAX_PROMISE = 1e-4  # of the objective of no model, by which a fit at rest may still fall
 
 
 class _LowRankLinear(FeatureModel):
     """z = x Aᵀ + b with rank(A) ≤ r, from one path of GECO."""
 
     def _minimize(self, objective: Features, dtype: Any) -> None:
+        solver, penalty = (
+            Solver(refine=True) if self.solver is None else self.solver,
+            self._penalty(),
+        )
         with attend_fit(self) as listener:
             path = minimize(
                 objective,
                 self._limit_rank(min(objective.shape)),
-                Solver(refine=True) if self.solver is None else self.solver,
-                penalty=self._penalty(),
+                solver,
+                penalty=penalty,
                 random_state=take_seed(self.random_state),
                 observer=listener,
             )
+        if solver.refine or path.stop is Stop.STALLED:
+            _warn_unless_at_rest(objective, path, penalty)
         self.path_ = path
         self.factors_ = path.A.svd().astype(dtype)
         self.intercept_ = objective.intercepts(path.A).astype(dtype)
@@ -47,3 +60,17 @@ class _LowRankLinear(FeatureModel):
         X = take_features(self, X)
         A = self.factors_
         return (X @ (A.V * A.s)) @ A.U.T + self.intercept_
+
+
+def _warn_unless_at_rest(objective: Features, path: Path, penalty: Penalty | None) -> None:
+    """Warn where the slope at the end promises more: what the path had taken for its rest."""
+    start = abs(objective.value(LowRank.zero(objective.shape)))
+    fall = promise_decrease(objective, path.A, penalty, whole=path.stop is Stop.STALLED)
+    if fall > MAX_PROMISE * start:
+        warnings.warn(
+            f"The fit of rank {path.A.rank} did not converge: by its slope the objective can fall "
+            f"by about {fall:.2g}, and is {start:.2g} without a model; bring the columns of X to "
+            "one scale, with scikit-learn's StandardScaler for instance.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

@@ -30,6 +30,9 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):  # type: ignore[misc]
     most K − 1 for K classes; there it is plain logistic regression with C = 1 / (2 alpha N). Two
     classes have one row of coefficients, as in scikit-learn.
 
+    Features may have any units and any means; only the ridge depends on their units. A fit that
+    did not converge warns with scikit-learn's ConvergenceWarning.
+
     Parameters
     ----------
     rank : int, default=10

@@ -26,6 +26,9 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):  #
     Minimizes the mean over samples of Σ_k loss(x W_kᵀ + b_k, y_k) + alpha ‖W‖²_F over
     rank(W) ≤ rank. With the squared loss this is reduced-rank regression (Anderson 1951).
 
+    Features may have any units and any means; only the ridge depends on their units. A fit that
+    did not converge warns with scikit-learn's ConvergenceWarning.
+
     Parameters
     ----------
     rank : int, default=10

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import scipy  # scipy.sparse is imported when used
 from numpy.typing import ArrayLike
 
 from pygeco.arrays.low_rank import Array, LowRank
@@ -15,6 +16,8 @@ from pygeco.objectives.measured import Measured, Product
 from pygeco.objectives.risk import Curvature, Risk
 
 ROWS_AT_ONCE = 8192  # of the coupled design, formed together
+ROUNDINGS = 16  # of sums over a sparse X, that hide a smaller curvature about its mean
+FLAT = 1e-12  # of a column's mean: deviations up to this are its rounding
 
 
 class Features(Measured):
@@ -34,7 +37,8 @@ class Features(Measured):
         Weights of samples.
     intercept : bool, default=False
         R(A) = min_b of the same with b added to every row: b belongs neither to A nor to its rank,
-        and R stays convex and as smooth.
+        and R stays convex and as smooth. X is then taken about its mean, of which R is free: years
+        or prices are as good as their deviations.
 
     Examples
     --------
@@ -62,30 +66,76 @@ class Features(Measured):
         settled, y = validation.prepare_targets("Y", loss, Y, rows, w)
         self.classes = settled.classes if isinstance(settled, Multinomial) else None
         outputs = y.shape[1] if self.classes is None else len(self.classes)
-        super().__init__(
-            (outputs, inputs),
-            Risk(settled, y, validation.normalize_weights(w, rows), intercept=intercept),
-        )
+        weights = validation.normalize_weights(w, rows)
+        super().__init__((outputs, inputs), Risk(settled, y, weights, intercept=intercept))
+        self.center = np.zeros(inputs)
+        if intercept:
+            self.center = (self.X.T @ weights)[:, 0]
+        if intercept and not scipy.sparse.issparse(self.X):
+            self.X = _subtract_center(self.X, self.center, weights)
 
     def measure(self, A: LowRank) -> Array:
-        return (self.X @ (A.V * A.s)) @ A.U.T
+        return self._forward(A.V * A.s) @ A.U.T
 
     def pull(self, g: Array) -> tuple[Product, Product]:
-        return lambda x: g.T @ (self.X @ x), lambda y: self.X.T @ (g @ y)
+        return lambda x: g.T @ self._forward(x), lambda y: self._backward(g @ y)
 
     def frame(self, U: Array, V: Array) -> FeaturesFrame:
-        return FeaturesFrame(self.X, U, self.X @ V)
+        return FeaturesFrame(self._forward, U, self._forward(V))
 
     def reach(self) -> float:
-        """σ₁(√w X)²: each output adds ‖√w X a_k‖²."""
+        """σ₁(√w X)²: each output adds ‖√w X a_k‖². Without its mean X has no larger one."""
         return validation.find_top_square(validation.scale_rows(np.sqrt(self.risk.weights), self.X))
+
+    def intercepts(self, A: LowRank) -> Array:
+        return super().intercepts(A) - (A.U * A.s) @ (A.V.T @ self.center)
+
+    def row_curvature(self, A: LowRank) -> Array:
+        """Σₙ hₙ xₙ xₙᵀ (d, d) with h the mean of ℓ″ over the outputs; of many inputs the diagonal.
+
+        O(nnz(X) d) for up to MAX_GRAM_SIZE inputs, else O(nnz(X)).
+        """
+        at, _ = self.risk.settle(self.measure(A))
+        h = self.risk.curvature(at, stiff=True).diagonal.mean(axis=1, keepdims=True)
+        scaled = validation.scale_rows(h, self.X)
+        full = self.X.shape[1] <= validation.MAX_GRAM_SIZE
+        bend = scaled.T @ self.X if full else (scaled * self.X).sum(axis=0)
+        if not scipy.sparse.issparse(self.X):
+            return bend
+        bend = bend.toarray() if full else np.asarray(bend).reshape(-1)
+        half = (self.X.T @ h)[:, 0] - h.sum() / 2 * self.center
+        rounding = ROUNDINGS * np.finfo(float).eps * (np.diag(bend) if full else bend)
+        if full:
+            mean = np.outer(half, self.center)
+            return bend - mean - mean.T + np.diag(rounding)
+        return np.maximum(bend - 2 * half * self.center, rounding)
+
+    def _forward(self, x: Array) -> Array:
+        """X x, of a sparse X without its mean."""
+        z = self.X @ x
+        return z - self.center @ x if scipy.sparse.issparse(self.X) else z
+
+    def _backward(self, y: Array) -> Array:
+        """Xᵀ y, likewise."""
+        out = self.X.T @ y
+        if scipy.sparse.issparse(self.X):
+            out -= np.multiply.outer(self.center, y.sum(axis=0))
+        return out
+
+
+def _subtract_center(X: Array, center: Array, weights: Array) -> Array:
+    """The deviations from the means, zero in columns that are constant up to rounding."""
+    moved = X - center
+    spread = np.sqrt((weights * moved**2).sum(axis=0))
+    moved[:, spread <= FLAT * np.abs(center)] = 0.0
+    return moved
 
 
 @dataclass(frozen=True, eq=False)
 class FeaturesFrame:
     """z = P Bᵀ Uᵀ with P = X V (N, t) computed once: no pass over X until a pair is appended."""
 
-    X: validation.Matrix
+    through: Product  # v ↦ X v
     U: Array
     P: Array
 
@@ -95,7 +145,7 @@ class FeaturesFrame:
 
     def append(self, u: Array, v: Array) -> Self:
         return replace(
-            self, U=np.column_stack([self.U, u]), P=np.column_stack([self.P, self.X @ v])
+            self, U=np.column_stack([self.U, u]), P=np.column_stack([self.P, self.through(v)])
         )
 
     def rotate(self, P: Array, Q: Array) -> Self:

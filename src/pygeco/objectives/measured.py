@@ -117,6 +117,10 @@ class Measured(Objective):
         """The intercepts (K,) that go with A; zeros without `intercept`."""
         return self.risk.settle(self.measure(A))[1]
 
+    def row_curvature(self, A: LowRank) -> Array | None:
+        """How R bends in a row of A, about: (n, n), or a diagonal (n,). None where it is even."""
+        return None
+
     def span(self, A: LowRank) -> MeasuredSpan:
         return MeasuredSpan(self.risk, self.frame(A.U, A.V))
 
