@@ -130,6 +130,15 @@ def test_texts_that_say_missing_are_filled(tmp_path) -> None:
         ("a,b\n1,\n2,3\n", ("--column", "a=colour"), "'colour' for 'a' is none of"),
         ("a,b\n1,\n2,3\n", ("--fill", "mode"), "fill: expected one of"),
         ("a,b\n1,\n2,3\n", ("--skip", "a", "--skip", "b"), "no column can be filled"),
+        ("a,b\n1,\n2,3\n", ("--whole",), "--whole goes with --rank or --alpha"),
+        *(
+            ("a,b\n1,\n2,3\n", (*low, *more), "--rank and --alpha go without --column, --fill")
+            for low in (("--rank", "1"), ("--alpha", "0.1"))
+            for more in (
+                *(("--column", "a=count"), ("--fill", "median")),
+                *(("--picture", "p.png"), ("--report", "r.html")),
+            )
+        ),
         ("a,b\n", (), "no column can be filled"),
         ("a,a\n1,2\n", (), "two columns have the same name"),
     ],
@@ -149,3 +158,74 @@ def test_too_few_cells_for_an_error(tmp_path) -> None:
     assert result.exit_code == 0, result.output
     assert "errors: not known" in result.output
     assert pd.read_csv(tmp_path / "out.csv")["b"].tolist() == [3, 3]
+
+
+def write_ugly(path):
+    """Codes, accounts, truths, moments and numbers, each written in its own way, and gaps in x."""
+    lines = ["account,zip,code,flag,when,y,x"]
+    for k in range(1, 61):
+        code = "" if k % 10 == 0 else "NA" if k % 9 == 0 else "DE"
+        moment, flag = f"2024-05-01T{k % 24:02}:00:00+02:00", "TRUE" if k % 2 else "FALSE"
+        x = "" if k % 6 == 0 else f"{k * 1e-6:.3e}" if k % 7 == 0 else f"{k}.50"
+        lines.append(
+            f"{12345678901234567890 + k},{500 + 3 * k:05},{code},{flag},{moment},{k}.0,{x}"
+        )
+    path.write_text("\n".join(lines) + "\n")
+    return lines
+
+
+SKIPPED = [f"--skip={name}" for name in ("account", "zip", "code", "flag", "when")]
+
+
+@pytest.mark.parametrize(
+    "options", [SKIPPED, ["--skip=code"], ["--rank", "1"], ["--rank", "1", "--skip=y"]]
+)
+def test_cells_that_are_not_filled_stay_to_the_letter(options, tmp_path) -> None:
+    lines = write_ugly(tmp_path / "in.csv")
+    result = run(tmp_path / "in.csv", "-o", tmp_path / "out.csv", *options)
+    assert result.exit_code == 0, result.output
+    found = (tmp_path / "out.csv").read_text().splitlines()
+    for k, (before, after) in enumerate(zip(lines, found, strict=True)):
+        if k % 6:
+            assert after == before
+        else:
+            assert after.startswith(before)
+    assert all(float(line.rpartition(",")[2]) for line in found[6::6])
+
+
+def test_a_column_of_codes_counts_nothing(tmp_path) -> None:
+    rows = [f"{k:05},{k % 5 or ''},{k}" for k in range(40)]
+    (tmp_path / "in.csv").write_text("\n".join(["id,x,y", *rows]) + "\n")
+    for way in ([], ["--rank", "1"]):
+        result = run(tmp_path / "in.csv", "-o", tmp_path / "out.csv", "--overwrite", *way)
+        assert result.exit_code == 0, result.output
+        found = (tmp_path / "out.csv").read_text().splitlines()
+        assert [line[:6] for line in found[1:]] == [row[:6] for row in rows]
+
+
+def test_filled_cells_are_written_as_the_others_are(tmp_path) -> None:
+    rows = []
+    for k in range(80):
+        cells = [str(k % 2), "TRUE" if k % 2 else "FALSE", f"2024-05-0{1 + k % 2}T12:00+02:00"]
+        for place in (1, 2):
+            if k % 8 == place:
+                cells[place] = ""
+        rows.append(",".join(cells))
+    (tmp_path / "in.csv").write_text("\n".join(["a,flag,when", *rows]) + "\n")
+    result = run(tmp_path / "in.csv", "-o", tmp_path / "out.csv")
+    assert result.exit_code == 0, result.output
+    found = pd.read_csv(tmp_path / "out.csv", dtype=str)
+    assert set(found["flag"]) == {"TRUE", "FALSE"}
+    assert found["when"].str.fullmatch(r"2024-05-0\dT\d\d:\d\d\+02:00").all()
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_words_for_missing_stay_in_columns_left_alone(kind, tmp_path) -> None:
+    frame = pd.DataFrame({"x": [1.0, None, *range(2, 40)], "land": ["NA", "DE", "?", "US"] * 10})
+    source = write(frame, tmp_path / f"in.{kind}")
+    for end in ("csv", "parquet"):
+        result = run(source, "-o", tmp_path / f"out.{end}", "--skip", "land")
+        assert result.exit_code == 0, result.output
+    texts = pd.read_csv(tmp_path / "out.csv", keep_default_na=False)["land"]
+    assert texts.tolist() == frame["land"].tolist()
+    assert pd.read_parquet(tmp_path / "out.parquet")["land"].tolist() == frame["land"].tolist()

@@ -209,3 +209,18 @@ def test_a_video_of_nothing_is_nothing() -> None:
     empty = io.BytesIO()
     write_video(empty, [], 5)
     assert len(empty.getvalue()) < 1000
+
+
+def test_columns_that_are_no_numbers_stay_to_the_letter(tmp_path) -> None:
+    rng = np.random.default_rng(3)
+    rows = [
+        f"{k:05},2024-05-01T{k:02}:00+02:00,{'NA' if k % 2 else 'DE'},{a:.3f},{b:.3f},{a + b:.3f}"
+        for k, (a, b) in enumerate(rng.random((20, 2)))
+    ]
+    (tmp_path / "in.csv").write_text("\n".join(["zip,when,land,2020,2022,2024", *rows]) + "\n")
+    result = run(tmp_path / "in.csv", "-o", tmp_path / "out", "--rank", 1)
+    assert result.exit_code == 0, result.output
+    assert "20 × 3 cells" in result.output
+    header, *found = (tmp_path / "out" / "low_rank.csv").read_text().splitlines()
+    assert header == "zip,when,land,2020,2022,2024"
+    assert [line.split(",")[:3] for line in found] == [row.split(",")[:3] for row in rows]

@@ -20,6 +20,8 @@ COAT = "\n".join(" ".join(map(str, row)) for row in RNG.integers(0, 6, (9, 12)))
         (COAT, ReadError, r"looks like a matrix, 12 numbers a line.*--matrix"),
         (COAT.replace(" ", ","), ReadError, "looks like a matrix"),
         ("3 4 5 1 2\n3 4 1 1 1\n5 5 5 5 5\n", ReadError, "looks like a matrix, 5 numbers"),
+        ("userId,10,17,24\n1,5,,3\n2,,4,\n", ReadError, "a matrix, numbers as names.*--matrix"),
+        (",1,2,3,5\n1,5,,3,\n2,,4,,1\n", ReadError, "a matrix, numbers as names"),
         ("0 1 2 3\n1 5\n2 7 8\n", ReadError, "lines of 2 to 4 numbers, as lists of clicks have"),
         ("0\n1 5\n2 7 8\n", ReadError, "as lists of clicks have"),
         ("user,item\n1,2\n", ColumnError, r"too few for user and item and rating; pairs alone are"),
@@ -30,3 +32,11 @@ COAT = "\n".join(" ".join(map(str, row)) for row in RNG.integers(0, 6, (9, 12)))
 def test_other_shapes_are_refused_with_the_right_hint(text, error, message) -> None:
     with pytest.raises(error, match=message):
         read_ratings(io.BytesIO(text.encode()))
+
+
+def test_ratings_without_names_are_no_matrix() -> None:
+    for text in ("1,1193,5\n1,661,3\n2,1193,4\n", "ann,10,4\nbob,20,5\n", "7,8,9\n1,2,3\n"):
+        assert read_ratings(io.BytesIO(text.encode())).table.num_rows == text.count("\n")
+    named = {"user": "1", "item": "2", "rating": "3"}
+    table = read_ratings(io.BytesIO(b"ann,10,4,7\n1,20,5,8\n"), **named).table
+    assert table.column("user").to_pylist() == ["ann", "1"]

@@ -71,13 +71,16 @@ def impute(
 ) -> None:
     """Fill the missing cells of a table from the relations between its columns, of any kind.
 
-    Kinds of columns are found and said; known cells and types stay as they are. Errors are
-    measured at a tenth of the known cells, masked for it.
+    Kinds of columns are found and said; known cells and types stay as they are, those of text to
+    the letter. Errors are measured at a tenth of the known cells, masked for it.
     """
     with report_errors("impute"):
         voice = Voice(as_json)
         check_output(output, table, overwrite=overwrite)
-        if rank is not None or alpha is not None:
+        is_low_rank = rank is not None or alpha is not None
+        others = column or picture or report or fill != "auto"
+        _check_ways(is_low_rank, whole, bool(others))
+        if is_low_rank:
             settings = {"n_components": rank, "alpha": alpha, "random_state": seed}
             impute_numbers(table, output, settings, whole, skip or [], overwrite, voice)
             return
@@ -86,6 +89,20 @@ def impute(
         for path in extras.values():
             check_output(path, table, output, kind="HTML" if path == report else "a picture")
         _run(table, output, {"columns": kinds, "fill": fill, "random_state": seed}, extras, voice)
+
+
+def _check_ways(is_low_rank: bool, whole: bool, others: bool) -> None:
+    """Refuse options of the one way to fill a table beside those of the other."""
+    if is_low_rank and others:
+        raise ValueError(
+            "--rank and --alpha go without --column, --fill, --picture and --report; leave out "
+            "the ones or the others."
+        )
+    if whole and not is_low_rank:
+        raise ValueError(
+            "--whole goes with --rank or --alpha; without them whole numbers are filled with whole "
+            "numbers anyway."
+        )
 
 
 def _read_kinds(given: list[str], skip: list[str]) -> dict[str, str]:
@@ -120,15 +137,15 @@ def _run(
             raise ValueError(f"{path}: expected a table ending in {', '.join(TABLES)}.")
     began = time.perf_counter()
     with voice.busy(f"reading {source.name}"):
-        table, named = read_any_columns(source)
-        table = clear_missing(table)
+        given = read_any_columns(source)
+        table = clear_missing(given.arrow)
     _check_columns(settings["columns"], table.column_names, source)
     missing = find_missing(table)
     with voice.busy(f"filling {int(missing.sum()):,} cells"):
         model = LowRankImputer(**settings).fit(table)
-        filled = model.transform(table)
+        filled = given.keep_cells(model.transform(table), output, table)
     with explain_write_errors(output), whole_file(output) as file:
-        write_table(file, filled, output, named)
+        write_table(file, filled, output, given.named)
     columns = summarize_columns(model, missing.sum(axis=0))
     written = _write_extras(model, columns, table.num_rows, source, extras)
     told = _tell(columns, table, model.shape_) | {

@@ -47,7 +47,7 @@ def impute_numbers(
     values = np.full(table.values.shape, np.nan)
     values[:, part] = filled
     with explain_write_errors(output), whole_file(output) as file:
-        write_table(file, table.filled(values), output, table.named)
+        write_table(file, table.whole.keep_cells(table.filled(values), output), output, table.named)
     told = {
         "rows": len(values),
         "columns": len(table.names),

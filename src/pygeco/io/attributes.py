@@ -28,10 +28,10 @@ from pygeco.io.delimited import (
     refuse_comments,
     split_fields,
 )
+from pygeco.io.headers import MISSING
 from pygeco.io.lending import lend_bytes
 from pygeco.io.sources import MAGICS, check_growth, open_source
 from pygeco.io.tables import pyarrow
-from pygeco.io.text_tables import MISSING
 
 Table = dict[str, NDArray[Any]]
 # A number as it is written: "007" and "1_000" are texts, as a postcode is.

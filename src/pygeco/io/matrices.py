@@ -20,10 +20,30 @@ from pygeco.io.columns import explain_parse_errors
 from pygeco.io.matrix_market import read_market
 from pygeco.io.sources import check_growth, open_source
 from pygeco.io.tables import pyarrow
+from pygeco.io.text_cells import put_cells, write_text
 from pygeco.io.text_tables import read_text_table
 
 TABLES = (".csv", ".tsv", ".txt", ".parquet")
 ARRAYS = (".npy", ".npz", ".mtx")
+
+
+class AnyTable(NamedTuple):
+    """A table of columns of any type, whether the file names them, and the texts of its cells,
+    where it is of text.
+    """
+
+    arrow: Any
+    named: bool
+    texts: Any | None = None
+
+    def keep_cells(self, filled: Any, path: Path, cleared: Any | None = None) -> Any:
+        """What to write to `path`: the cells as they were read, and those that were filled.
+
+        Filled are the cells missing in `cleared`, by default the table itself, but not in `filled`.
+        """
+        as_text = self.texts is not None and path.suffix.lower() != ".parquet"
+        given = self.texts if as_text else self.arrow
+        return put_cells(given, self.arrow if cleared is None else cleared, filled)
 
 
 class Table(NamedTuple):
@@ -32,8 +52,15 @@ class Table(NamedTuple):
     values: Array
     names: list[str]
     others: list[str]
-    arrow: Any
-    named: bool
+    whole: AnyTable
+
+    @property
+    def arrow(self) -> Any:
+        return self.whole.arrow
+
+    @property
+    def named(self) -> bool:
+        return self.whole.named
 
     def filled(self, values: Array) -> Any:
         """The table with the missing cells of its number columns taken from `values`.
@@ -51,9 +78,9 @@ class Table(NamedTuple):
         return table
 
     def with_values(self, values: Array) -> Any:
-        """The table with all of its number columns replaced."""
+        """The table with all of its number columns replaced, and all others as they were read."""
         pa = pyarrow()
-        table = self.arrow
+        table = self.arrow if self.whole.texts is None else self.whole.texts
         for k, name in enumerate(self.names):
             column = pa.array(np.ascontiguousarray(values[:, k]))
             table = _with_column(table, name, column)
@@ -125,10 +152,11 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     """A table from text (separated by , ; | tabs or spaces) or Parquet.
 
     Columns of numbers are found; empty cells, NA, NaN, null, ? and - are missing. The first line is
-    data if it has a number; only a frame's own count of its columns, and years, are names.
+    data if it has a number, unless the rows below say that its numbers are names (`has_names`).
     """
     pa = pyarrow()
-    table, named = read_any_columns(path)
+    whole = read_any_columns(path)
+    table = whole.arrow
     numbers = [f.name for f in table.schema if _is_number(f.type)]
     if not numbers or not table.num_rows:
         shown = ", ".join(repr(name) for name in table.column_names[:8]) or "none"
@@ -137,18 +165,19 @@ def read_table(path: str | os.PathLike[str]) -> Table:
         cast = [table.column(name).cast(pa.float64()) for name in numbers]
     values = np.column_stack([column.to_numpy(zero_copy_only=False) for column in cast])
     others = [name for name in table.column_names if name not in numbers]
-    return Table(values, numbers, others, table, named)
+    return Table(values, numbers, others, whole)
 
 
-def read_any_columns(path: str | os.PathLike[str]) -> tuple[Any, bool]:
-    """An Arrow table of columns of any type, and whether the file names them."""
+def read_any_columns(path: str | os.PathLike[str]) -> AnyTable:
+    """A table of columns of any type, from text or Parquet."""
     source = Path(path)
     with explain_parse_errors(str(path)):
-        table, named = _parquet(source) if source.suffix.lower() == ".parquet" else _text(source)
-        columns = table.column_names
+        is_parquet = source.suffix.lower() == ".parquet"
+        found = _parquet(source) if is_parquet else AnyTable(*read_text_table(open_source(source)))
+        columns = found.arrow.column_names
     if len(set(columns)) < len(columns):
         raise ReadError(f"{path}: two columns have the same name; rename one.")
-    return table, named
+    return found
 
 
 def write_table(file: BinaryIO, table: Any, path: Path, named: bool = True) -> None:
@@ -158,13 +187,11 @@ def write_table(file: BinaryIO, table: Any, path: Path, named: bool = True) -> N
 
         write(table, file)
         return
-    from pyarrow.csv import WriteOptions, write_csv
-
     separator = "\t" if path.suffix.lower() in (".tsv", ".txt") else ","
-    write_csv(table, file, WriteOptions(include_header=named, delimiter=separator))
+    write_text(file, table, separator, named=named)
 
 
-def _parquet(path: Path) -> tuple[Any, bool]:
+def _parquet(path: Path) -> AnyTable:
     from pyarrow.parquet import ParquetFile
 
     with path.open("rb") as file:
@@ -173,11 +200,7 @@ def _parquet(path: Path) -> tuple[Any, bool]:
         check_growth(str(path), size, 8 * about.num_rows * about.num_columns)
         table = whole.read()
     table.validate(full=True)
-    return table, True
-
-
-def _text(path: Path) -> tuple[Any, bool]:
-    return read_text_table(open_source(path))
+    return AnyTable(table, named=True)
 
 
 def _with_column(table: Any, name: str, column: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pygeco.errors import ColumnError, ReadError
 from pygeco.io.column_names import find_role
 from pygeco.io.delimited import Sniffed, is_number
+from pygeco.io.headers import has_names
 from pygeco.io.tables import Column
 
 # From here on a file of numbers is a matrix rather than ratings with times and the like.
@@ -50,9 +51,13 @@ def check_shape(name: str, text: Sniffed, given: Mapping[str, Column | None]) ->
             "clicks: fit them with ImplicitCompletion or geco fit --implicit, add a column of "
             "ratings, or check the separator."
         )
-    if numeric and _is_matrix(text, rows):
+    is_pivot = not text.header and has_names(text.lines)  # numbers as names are those of items
+    if is_pivot or (numeric and _is_matrix(text, rows)):
+        what = (
+            "numbers as names of its columns" if is_pivot else f"{len(text.names)} numbers a line"
+        )
         raise ReadError(
-            f"{name} looks like a matrix, {len(text.names)} numbers a line, not like a list of "
+            f"{name} looks like a matrix, {what}, not like a list of "
             "user, item and rating; read it as a matrix, one row a user, with matrix=True (on the "
             "command line --matrix), or name the columns with user=, item= and rating= (--user, "
             "--item, --rating)."

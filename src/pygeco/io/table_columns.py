@@ -8,9 +8,9 @@ import numpy as np
 
 from pygeco.arrays.low_rank import Array
 from pygeco.io.delimited import is_number
+from pygeco.io.headers import MISSING
 from pygeco.io.matrices import Table
 from pygeco.io.tables import is_text, pyarrow
-from pygeco.io.text_tables import MISSING
 
 MIN_COUNTED = 5  # known cells that count the rows, for a row number: fewer may do so by chance
 MIN_NUMBERS = 0.5  # of the distinct texts of a column, for its other texts to be strays

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,75 +11,88 @@ from pygeco.errors import ReadError
 from pygeco.io.column_names import find_role
 from pygeco.io.columns import shorten_floats
 from pygeco.io.delimited import find_separator, is_number, read_head_lines, split_fields
+from pygeco.io.headers import has_names
 from pygeco.io.recoding import encode_latin, open_changed
 from pygeco.io.sources import Source
 from pygeco.io.tables import pyarrow
+from pygeco.io.text_cells import type_texts
 from pygeco.io.text_ids import narrow_ids
 
-MISSING = ["", "NA", "N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "?", "-"]
-YEARS = range(1000, 3000)
-MIN_YEARS = 3  # in a row, one after the other, to be names of columns
+Texts = Any  # an Arrow table of texts
 
 
-def read_text_table(file: Source, *, first_is_text: bool = False) -> tuple[Any, bool]:
-    """The table in a text, and whether its first line names the columns."""
-    from pyarrow import csv
+class TextTable(NamedTuple):
+    """A table in text: its columns in their types, whether the first line names them, and the text
+    of every cell. Numbers with decimal commas have points there.
+    """
 
+    table: Any
+    named: bool
+    texts: Texts
+
+
+def read_text_table(file: Source) -> TextTable:
+    """The table in a text."""
     lines = read_head_lines(file)
     if not lines or not file.head.lstrip(b"\xef\xbb\xbf").splitlines()[0].strip():
         raise ReadError(f"{file.name} starts with an empty line; give a table with columns.")
-    separator = find_separator(lines) or ","
+    separator = find_separator(lines)
     if separator == "::":
         raise ReadError(f"{file.name} is separated by '::'; separate its columns by commas.")
-    rows = [split_fields(line, separator) for line in lines]
-    named = has_names(rows[0])
-    texts = {rows[0][0] if named else "f0": pyarrow().string()} if first_is_text else {}
+    rows = [split_fields(line, separator or ",") for line in lines]
+    named = has_names(rows)
+    texts = _read_texts(file, separator, max(map(len, rows)))
+    if named:
+        names = [column[0].as_py() for column in texts.columns]
+        texts = texts.slice(1).rename_columns(names)
+    comma = _has_decimal_commas(rows, separator)
+    table = texts
+    for k, column in enumerate(texts.columns):
+        name, typed = texts.column_names[k], type_texts(column, comma=comma)
+        table = table.set_column(k, name, typed)
+        if comma and pyarrow().types.is_floating(typed.type):
+            texts = texts.set_column(k, name, pyarrow().compute.replace_substring(column, ",", "."))
+    return TextTable(table, named, texts)
+
+
+def _read_texts(file: Source, separator: str | None, width: int) -> Texts:
+    """Every cell, of a first line with names too, as the text that it is: UTF-8, else Latin-1."""
+    from pyarrow import csv
+
+    pa = pyarrow()
+    with file.file() as raw:  # the head may end inside the first line
+        width = max(width, raw.readline().count((separator or ",").encode()) + 1)
     for changes in ([], [encode_latin]):
-        with open_changed(file, changes) as stream:
-            table = csv.read_csv(
-                stream,
-                csv.ReadOptions(autogenerate_column_names=not named),
-                csv.ParseOptions(delimiter=separator, newlines_in_values=b'"' in file.head),
-                csv.ConvertOptions(
-                    null_values=MISSING, decimal_point=_point(rows, separator), column_types=texts
-                ),
-            )
-        if not any(pyarrow().types.is_binary(column.type) for column in table.columns):
-            break  # pyarrow makes bytes of text that is not UTF-8
-    return table, named
-
-
-def has_names(first: list[str]) -> bool:
-    """Whether these fields are names: no number is among them, or all numbers are names.
-
-    Those are 0, 1, 2, … after an empty field, as a frame counts its columns, and years one after
-    the other.
-    """
-    numbers = [field for field in first if field not in MISSING and is_number(field)]
-    texts = [field for field in first if field not in MISSING and not is_number(field)]
-    if not numbers:
-        return bool(texts)
-    if first[0] == "" and numbers == first[1:] == [str(k) for k in range(len(first) - 1)]:
-        return True
-    whole = [int(field) for field in numbers if field.isdecimal()]
-    in_turn = whole == list(range(whole[0], whole[0] + len(numbers))) if whole else False
-    years = in_turn and len(whole) >= MIN_YEARS and whole[0] in YEARS
-    return years and (bool(texts) or first[0] == "")
+        try:
+            with open_changed(file, changes) as stream:
+                return csv.read_csv(
+                    stream,
+                    csv.ReadOptions(autogenerate_column_names=True),
+                    csv.ParseOptions(
+                        delimiter=separator or ",",
+                        newlines_in_values=b'"' in file.head,
+                        ignore_empty_lines=separator is not None,  # else they are missing cells
+                    ),
+                    csv.ConvertOptions(column_types={f"f{k}": pa.string() for k in range(width)}),
+                )
+        except pa.ArrowInvalid as error:
+            if changes or "UTF8" not in str(error):
+                raise
+    raise AssertionError("every byte is a sign of Latin-1")
 
 
 def read_matrix_cells(file: Source) -> tuple[Any, str]:
     """The cells with a value as a table of user, item and rating, and what was found, in words.
 
-    Users are counted from 1, or are the first column where it holds text or is called so; items
-    are counted from 1, or are the names of the columns.
+    Users are counted from 1, or are the first column where it holds text or is called so, or has a
+    name, or none, beside numbers; items are counted from 1, or are the names of the columns.
     """
     pa = pyarrow()
-    table, named = read_text_table(file)
+    table, named, texts = read_text_table(file)
     names = table.column_names if named else [str(k + 1) for k in range(table.num_columns)]
     users = pa.array(np.arange(1, table.num_rows + 1))
-    called_so = named and (names[0] == "" or find_role(names[:1], "user") is not None)
-    if called_so or _is_text(table, 0):
-        users = narrow_ids(read_text_table(file, first_is_text=True)[0].column(0)).combine_chunks()
+    if _is_text(table, 0) or (named and _names_users(names)):
+        users = narrow_ids(texts.column(0)).combine_chunks()
         table, names = table.select(range(1, len(names))), names[1:]
     wrong = [names[k] for k in range(len(names)) if _is_text(table, k)]
     if wrong:
@@ -107,12 +120,19 @@ def read_matrix_cells(file: Source) -> tuple[Any, str]:
     )
 
 
-def _point(rows: list[list[str]], separator: str) -> str:
-    """The decimal sign: a comma where numbers have one and none has a point."""
+def _names_users(names: list[str]) -> bool:
+    """Whether the first of these names of columns is that of users, and the others are of items."""
+    if names[0] == "" or find_role(names[:1], "user") is not None:
+        return True
+    return len(names) > 1 and not is_number(names[0]) and all(map(is_number, names[1:]))
+
+
+def _has_decimal_commas(rows: list[list[str]], separator: str | None) -> bool:
+    """Whether numbers have a decimal comma, and none has a point."""
     fields = [field for row in rows for field in row]
     comma = any(re.fullmatch(r"[-+]?\d+,\d+", field) for field in fields)
     point = any(re.fullmatch(r"[-+]?\d*\.\d+", field) for field in fields)
-    return "," if separator != "," and comma and not point else "."
+    return separator not in (None, ",") and comma and not point
 
 
 def _is_text(table: Any, k: int) -> bool:

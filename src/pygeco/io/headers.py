@@ -1,0 +1,97 @@
+"""Whether the first line of a table in text names its columns: numbers may be names too."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from pygeco.io.column_names import find_role
+from pygeco.io.delimited import is_number
+
+MISSING = ["", "NA", "N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "?", "-"]
+YEARS = range(1000, 3000)
+MIN_YEARS = 3  # in a row, in equal steps, to be names of columns
+MIN_FIELDS = 3  # of a line whose numbers are names because they lie far from those below
+
+Rows = Sequence[Sequence[str]]
+
+
+def has_names(rows: Rows) -> bool:
+    """Whether the first of these rows names the columns: no number is in it, or numbers are names.
+
+    They are where the first field is empty or a text, and they count the columns or are years;
+    where it is a text above numbers, or says "user" or "item"; where it is empty above other ids,
+    and they increase, as those of a pivot table do; and where they are whole and lie far from all
+    that is below.
+    """
+    first, below = rows[0], rows[1:]
+    known = [field for field in first if field not in MISSING]
+    numbers = [field for field in known if is_number(field)]
+    if not numbers:
+        return bool(known)
+    corner, names = first[0], first[1:]
+    if len(set(first)) < len(first) or any(name in MISSING for name in names):
+        return False
+    if len(numbers) < len(first) and (_count_up(names) or _are_years(numbers)):
+        return corner == "" or len(numbers) < len(known)
+    ids = [row[0] for row in below if row]
+    if corner == "":
+        is_index = "" not in ids and len(set(ids)) == len(ids)
+        return is_index and (_increase(names) or _lie_far(first, below))
+    if corner not in MISSING and not is_number(corner):
+        if any(find_role([corner], role) is not None for role in ("user", "item")):
+            return True
+        given = [field for field in ids if field not in MISSING]
+        if given and all(is_number(field) for field in given):
+            return True
+    return corner not in MISSING and _lie_far(first, below)
+
+
+def _count_up(names: Sequence[str]) -> bool:
+    """Whether these are 0, 1, 2, … as a frame counts its columns."""
+    return list(names) == [str(k) for k in range(len(names))]
+
+
+def _are_years(numbers: Sequence[str]) -> bool:
+    """Whether these are years, in equal steps."""
+    if len(numbers) < MIN_YEARS or not all(field.isdecimal() for field in numbers):
+        return False
+    years = [int(field) for field in numbers]
+    step = years[1] - years[0]
+    in_steps = step > 0 and years == [years[0] + k * step for k in range(len(years))]
+    return in_steps and years[0] in YEARS and years[-1] in YEARS
+
+
+def _increase(names: Sequence[str]) -> bool:
+    """Whether these are whole numbers, from the least to the greatest."""
+    if not all(is_number(name) and _number(name).is_integer() for name in names):
+        return False
+    found = [_number(name) for name in names]
+    return found == sorted(found)
+
+
+def _lie_far(first: Sequence[str], below: Rows) -> bool:
+    """Whether the numbers of a line are codes with zeros before them, and none below them is; or
+    farther from all numbers below than those are from each other.
+    """
+    places = [k for k, field in enumerate(first) if is_number(field)]
+    names = [first[k] for k in places]
+    if len(first) < MIN_FIELDS or not all(name.isdecimal() for name in names):
+        return False
+    fields = [row[k] for row in below for k in places if k < len(row)]
+    values = [_number(field) for field in fields if field not in MISSING and is_number(field)]
+    values = [value for value in values if math.isfinite(value)]
+    if any(map(_is_padded, names)) and len({len(name) for name in names}) == 1:
+        return bool(values) and not any(map(_is_padded, fields))
+    if len(below) < 2 or not values or min(values) == max(values):
+        return False
+    low, high = min(values), max(values)
+    return all(max(low - float(name), float(name) - high) > high - low for name in names)
+
+
+def _is_padded(field: str) -> bool:
+    return len(field) > 1 and field[0] == "0" and field.isdecimal()
+
+
+def _number(field: str) -> float:
+    return float(field.replace(",", ".", 1))
