@@ -1,35 +1,50 @@
-"""Huber's threshold follows the residuals down, no faster than it may, and not below its end."""
+"""A loss's scale follows the residuals down, no faster than it may, and not below its end."""
 
 import pytest
 
 from pygeco.algorithm.threshold import MAX_FALL, THRESHOLD, Schedule, is_falling
-from pygeco.losses import Huber, LogCosh
+from pygeco.losses import Absolute, Huber, LogCosh, Loss, PseudoHuber, Quantile, Squared
 
 
 @pytest.mark.parametrize("end", [None, 0.5])
 def test_the_threshold_falls_with_the_residuals(end) -> None:
     schedule = Schedule(Huber(end))
-    loss, scale = schedule.first(10.0), 10.0
-    assert loss.delta == pytest.approx(THRESHOLD * 10)
+    level = left = 10.0
+    assert schedule.settle(level).delta == pytest.approx(THRESHOLD * 10)
     for _ in range(60):
-        scale /= 100
-        after = schedule.next(loss, scale)
-        assert after.delta >= MAX_FALL * loss.delta * (1 - 1e-12) or after.delta == end
-        assert is_falling(loss, after) == (after.delta <= MAX_FALL * loss.delta * (1 + 1e-9))
-        loss = after
-    assert loss.delta == end if end else loss.delta < 1e-6
+        left /= 100
+        before, level = level, schedule.lower(level, left)
+        assert level >= MAX_FALL * before
+        assert is_falling(before, level)
+        assert schedule.settle(level).delta == max(THRESHOLD * level, end or 0.0)
+    assert schedule.settle(level).delta == end if end else level < 1e-6
 
 
 def test_it_rests_where_the_residuals_do() -> None:
     schedule = Schedule(Huber())
-    resting = schedule.first(2.0)
-    assert schedule.next(resting, 2.0).delta == pytest.approx(resting.delta)
-    assert not is_falling(resting, schedule.next(resting, 2.0))
+    assert schedule.lower(2.0, 2.0) == 2.0
+    assert schedule.lower(2.0, 1.9) == 1.9
+    assert not is_falling(2.0, 1.9)
+    assert schedule.lower(2.0, 3.0) == 3.0
+
+
+@pytest.mark.parametrize(
+    ("loss", "share"),
+    [(LogCosh(), 1), (PseudoHuber(), 2), (Absolute(), 0.1), (Quantile(0.8), 0.1)],
+    ids=lambda one: getattr(one, "name", ""),
+)
+@pytest.mark.parametrize("scale", [1e-9, 2.0, 1e9])
+def test_what_a_loss_leaves_open_is_a_share_of_the_scale(loss, share, scale) -> None:
+    found = Schedule(loss).settle(scale)
+    width = getattr(found, "delta", None) or getattr(found, "scale", None) or found.width
+    assert width == pytest.approx(share * scale, rel=0.02)
 
 
 def test_what_does_not_fall() -> None:
-    assert Schedule(Huber(), decreasing=False).next(Huber(3.0), 0.1) == Huber(3.0)
-    other = LogCosh()
-    assert Schedule(other).first(5.0) is other
-    assert Schedule(other).next(other, 5.0) is other
-    assert not is_falling(other, Huber(1.0))
+    assert Schedule(Huber(), decreasing=False).lower(3.0, 0.1) == 3.0
+
+    class Own(Loss):
+        pass
+
+    for loss in (LogCosh(0.3), Absolute(0.1), Squared(), Own()):
+        assert Schedule(loss).settle(5.0) is loss

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pygeco import Dense, RobustPCA
 from pygeco.engines.cpu.threads import set_num_threads
-from pygeco.losses import Huber
+from pygeco.losses import Absolute, Huber, LogCosh, PseudoHuber, Quantile, prepare_loss
 
 
 def corrupted(kind="gross", share=0.15, *, m=120, n=100, rank=5, condition=1.0, seed=0):
@@ -234,9 +234,37 @@ def test_the_squared_loss_is_ordinary_principal_components():
     assert np.linalg.norm(model.low_rank_.to_dense() - expected) < 0.02 * np.linalg.norm(expected)
 
 
-def test_any_other_loss_serves():
-    L, X, _ = corrupted("own", 0.1)
-    assert error(RobustPCA(5, loss="pseudo-huber", random_state=0).fit(X), L) < 0.15
+OPEN = ("huber", "pseudo-huber", "log-cosh", "absolute", "quantile", Quantile(0.4))
+
+
+@pytest.mark.parametrize("loss", OPEN, ids=str)
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_any_loss_whose_scale_is_open_takes_it_from_the_residuals(loss, noise):
+    """Rows are projected alone as in the fit, and units do not matter."""
+    L, X, _ = corrupted("gross", 0.05, m=60, n=40, rank=2)
+    X = X + noise * np.random.default_rng(6).standard_normal(L.shape)
+    model = RobustPCA(2, loss=loss, random_state=0).fit(X)
+    assert error(model, L) < 1e-4 + 0.6 * noise
+    found = model.transform(X)
+    alone = np.vstack([model.transform(row[None]) for row in X[::9]])
+    np.testing.assert_allclose(found[::9], alone, atol=1e-9)
+    rebuilt = model.inverse_transform(found)
+    assert np.abs(rebuilt - model.low_rank_.to_dense()).max() < 1e-4 + 0.3 * noise
+    assert prepare_loss(model.loss_, X[3])[0] == model.loss_
+    small = RobustPCA(2, loss=loss, random_state=0).fit(2.0**-20 * X)
+    np.testing.assert_array_equal(small.components_, model.components_)
+    np.testing.assert_array_equal(2.0**20 * small.location_, model.location_)
+
+
+@pytest.mark.parametrize("loss", [PseudoHuber(0.02), LogCosh(0.02), Absolute(0.01)], ids=str)
+def test_a_scale_that_is_given_is_kept(loss):
+    L, X, _ = corrupted("gross", 0.05, m=60, n=40, rank=2)
+    X = X + 0.1 * np.random.default_rng(6).standard_normal(L.shape)
+    model = RobustPCA(2, loss=loss, random_state=0).fit(X)
+    assert model.loss_ is loss
+    assert error(model, L) < 0.05
+    rebuilt = model.inverse_transform(model.transform(X))
+    assert np.abs(rebuilt - model.low_rank_.to_dense()).max() < 1e-2
 
 
 def test_bytes_are_read_as_they_are():

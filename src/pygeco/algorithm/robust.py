@@ -105,7 +105,8 @@ class Model:
 
     def sweep(self, dense: Dense) -> tuple[Model, float]:
         """One step of the columns and the location, then one of the rows, and how far it went."""
-        steps = 1 if isinstance(dense.loss, (Huber, Squared)) else 3  # others need a check
+        # Others need a check, and with fewer steps the two sides undo each other's.
+        steps = 1 if isinstance(dense.loss, (Huber, Squared)) else 8
         fixed, start = self._widen()
         W = dense.half_sweep(fixed, start, side="column", steps=steps, exact=False)
         half, T = self._with_columns(W)
@@ -180,13 +181,14 @@ def fit_robust(
         model = Model(start, dense.medians() if center else None)
         spread = model.scale(dense) or float(model.residuals(dense).mean()) or 1.0
         for size in np.linspace(0, rank, min(GROWTH_BLOCKS, rank) + 1).round().astype(int)[1:]:
-            loss = schedule.first(model.scale(dense) or spread)
+            level = model.scale(dense) or spread
+            loss = schedule.settle(level)
             model = model.grow(dense.with_loss(loss), size - model.A.rank, rng)
             for _ in range(GROWTH_SWEEPS):
                 model, _ = model.sweep(dense.with_loss(loss))
         if not schedule.decreasing:
-            loss = schedule.first(model.scale(dense) or spread)
-        stage = Stage(model, loss, model.scale(dense), 0, False)
+            level = model.scale(dense) or spread
+        stage = Stage(model, schedule.settle(level), level, model.scale(dense), 0, False)
         late: Late = ([], [])
         for _ in range(MAX_RESCUES):
             stage = stage.refine(dense, schedule, tol, max_sweeps, listener)
@@ -199,10 +201,11 @@ def fit_robust(
 
 
 class Stage(NamedTuple):
-    """A model between sweeps, the loss of the last one, and the scale of what it left."""
+    """A model between sweeps, the loss of the last one and its scale, and that of what is left."""
 
     model: Model
     loss: Loss
+    level: float
     scale: float
     sweeps: int
     converged: bool
@@ -219,21 +222,23 @@ class Stage(NamedTuple):
         or, once the threshold rests, by a small share of the statistical error. Where nothing is
         left beside the location, its rounding is all that moves.
         """
-        model, loss, scale, sweeps, _ = self
+        model, loss, level, scale, sweeps, _ = self
         dimension = model.A.rank * sum(dense.shape)
         while sweeps < max_sweeps:
-            before, loss = loss, schedule.next(loss, scale)
+            before, level = level, schedule.lower(level, scale)
+            last, loss = loss, schedule.settle(level)
             model, moved = model.sweep(dense.with_loss(loss))
             scale, sweeps = model.scale(dense), sweeps + 1
-            error = 0.0 if is_falling(before, loss) else scale * math.sqrt(dimension)
+            falls = loss != last and is_falling(before, level)
+            error = 0.0 if falls else scale * math.sqrt(dimension)
             norm = float(np.linalg.norm(model.A.s))
             least = max(tol * norm, model.rounding(dense))
             if listener is not None:
                 share = moved / norm if norm else 0.0
                 listener.on_refinement(Refinement(sweeps, model.A.rank, scale, share))
             if moved <= max(least, NEGLIGIBLE_SHARE * error):
-                return Stage(model, loss, scale, sweeps, True)
-        return Stage(model, loss, scale, sweeps, False)
+                return Stage(model, loss, level, scale, sweeps, True)
+        return Stage(model, loss, level, scale, sweeps, False)
 
 
 def project(dense: Dense, fixed: Array, spread: float, *, side: str) -> Array:

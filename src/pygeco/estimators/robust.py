@@ -52,13 +52,13 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     n_components : int, default=2
         The rank r, location apart.
     loss : "huber" or a loss object, default="huber"
-        `pygeco.losses.Huber(delta)` fixes where the threshold's fall ends. Any other loss is used
-        as it is.
+        `pygeco.losses.Huber(delta)` fixes where the threshold's fall ends. What any other loss
+        leaves open follows the residuals too; what it gives is used as it is.
     center : bool, default=True
         Model a location too: column medians first, refined with the sweeps.
     decreasing : bool, default=True
-        Let the threshold fall with the residuals. If not, it is set once, from the residuals
-        of the grown model.
+        Let the threshold, or another loss's scale, fall with the residuals. If not, it is set
+        once, from the residuals of the grown model.
     threshold : "auto" or float, default="auto"
         A cell is an outlier if its residual exceeds this. "auto" is `cutoff` robust standard
         deviations of its own column, and at least 100 `tol` of the data's spread; a number, in the
@@ -99,7 +99,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     scale_, spread_ : float
         Robust standard deviations of the residuals, and of the data about their location.
     loss_ : Loss
-        The loss of the last sweep, with its threshold.
+        The loss of the last sweep, with its threshold or scale, which `transform` takes too.
     n_components_, n_iter_, n_features_in_ : int
         The rank, the sweeps after the growth, and the columns of X.
 
