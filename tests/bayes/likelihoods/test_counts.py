@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from pygeco import MatrixCompletion
 from pygeco.bayes.likelihoods.counts import Counts
 
 
@@ -35,3 +36,20 @@ def test_without_spread_they_are_poisson():
     k = np.arange(8)
     found = Counts().log_probability(k, np.full(8, 1.0), np.zeros(8))
     np.testing.assert_allclose(found, stats.poisson.logpmf(k, np.e), atol=1e-4)
+
+
+@pytest.mark.parametrize("scale", [400.0, 1e4, 1e9])
+def test_draws_of_large_counts_reach_them(scale):
+    """Nearly as near to the truth as the evidence is, and as sure of it."""
+    rng = np.random.default_rng(0)
+    rate = scale * np.exp(0.7 * rng.standard_normal((40, 1)) @ rng.standard_normal((1, 30)))
+    Y = rng.poisson(rate).astype(float)
+    hidden = rng.random(Y.shape) < 0.3
+    cells = np.where(hidden, np.nan, Y)
+    drawn = MatrixCompletion(loss="poisson", posterior=10, random_state=0).fit(cells)
+    plain = MatrixCompletion(loss="poisson", random_state=0).fit(cells)
+    errors = [np.abs(np.log(model.to_dense() / rate))[hidden].mean() for model in (drawn, plain)]
+    assert errors[0] < max(2.5 * errors[1], 1e-2)
+    low, high = drawn.predict_interval(*np.nonzero(hidden))
+    assert np.mean((low <= Y[hidden]) & (Y[hidden] <= high)) > 0.85
+    assert drawn.average_.likelihood.shape > 20

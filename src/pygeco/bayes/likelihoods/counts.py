@@ -18,6 +18,8 @@ from pygeco.losses.base import namespace, xlogx
 
 MAX_SHAPE, MIN_SHAPE = 1e6, 1e-2  # of the dispersion: with the largest, counts are Poisson
 MAX_DRAWN_SHAPE = 10.0  # in mean counts
+LARGE_COUNT = 30  # from which on draws of z are by a Gaussian: Pólya–Gamma ones hardly move it
+MAX_SHAPE_RATIO = 1.3  # of the dispersion from draw to draw: at a poor start z would be all noise
 MAX_STEP = 2.0  # of z in one sweep, that one cell may ask for
 SHAPE_STEPS = 3  # each with the weights of the last
 MAX_VARIANCE = 5.0  # of z, that is believed: of e^z it is e^5 times its square
@@ -55,14 +57,27 @@ class Counts(Likelihood):
         return WorkingSquares(weights, mean - slope / weights)
 
     def draw_squares(self, y: Array, z: Array, rng: np.random.Generator) -> WorkingSquares:
-        """By a Pólya–Gamma variable of shape y + r about log r.
+        """By a Pólya–Gamma variable of shape y + r about log r, or for large y by squares about z.
 
         Where counts are nearly Poisson, a smaller r stands in, by which draws move faster.
         """
         r = min(self.shape, MAX_DRAWN_SHAPE * max(1.0, mean_of(y)))
         about = math.log(r)
         weights = draw_polya_gamma(z - about, rng, y.astype(float) + r)
-        return WorkingSquares(weights, about + (y - r) / 2 / weights)
+        targets = about + (y - r) / 2 / weights
+        is_large = y > LARGE_COUNT
+        if not bool(is_large.any()):
+            return WorkingSquares(weights, targets)
+        near, where = self.make_squares(y, z, 0 * z), namespace(z).where
+        return WorkingSquares(
+            where(is_large, near.weights, weights), where(is_large, near.targets, targets)
+        )
+
+    def draw_parameters(
+        self, y: Array, z: Array, rng: np.random.Generator, weights: Array | None = None
+    ) -> Counts:
+        found, most = self.update(y, z, 0 * z, weights).shape, self.shape * MAX_SHAPE_RATIO
+        return replace(self, shape=min(max(found, self.shape / MAX_SHAPE_RATIO), most))
 
     def expect_loss(self, y: Array, mean: Array, variance: Array) -> Array:
         """−E log p of the negative binomial, above the least that it can be for y."""
