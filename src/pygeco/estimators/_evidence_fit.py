@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,6 +35,8 @@ from pygeco.objectives.entries.biases import Biases, fit_biases
 if TYPE_CHECKING:
     from pygeco.estimators._completion_state import _CompletionState
 
+MAX_PLAIN_SIZE = 3.0  # of weights; of others, and of smaller ones than its inverse, a warning tells
+MAX_WEIGHT_SIZE = 100.0  # beyond, single precision loses what the cells say
 MAX_ROUNDS = 4  # fits of the evidence under a robust loss, each to cells that are weighted anew
 
 
@@ -65,6 +68,7 @@ def fit_by_evidence(
     `loss` is that of the entries, before the data settled what it leaves open. `told` are the
     attributes of rows and columns.
     """
+    check_size_of_weights(entries)
     began, rank = time.perf_counter(), settings.rank
     limit = limit_rank(rank, entries.shape)
     average = None
@@ -102,6 +106,27 @@ def fit_by_evidence(
         biases = biases if drift is None else drift.add_to_biases(biases, found.scale)
     listener.on_stop(stop)
     return EvidenceFit(factors, biases, path, sweeps + draws, found, average, entries.loss)
+
+
+def check_size_of_weights(entries: Entries) -> None:
+    """A warning or an error where weights are of another size than one.
+
+    A weight of w counts as w cells that say the same, to the last digit: where most are large,
+    there seems to be no noise. Σ w² / Σ w is what one is where it matters, whatever is next to
+    zero.
+    """
+    w = entries.weights
+    if w is None:
+        return
+    size = float((w.astype(float) ** 2).sum()) / entries.total_weight
+    told = (
+        f"sample_weight: weights are about {size:.3g} here, and the evidence takes a cell of "
+        "weight two for two cells; divide the weights by their mean, so that they are about one."
+    )
+    if size > MAX_WEIGHT_SIZE:
+        raise ValueError(told)
+    if not 1 / MAX_PLAIN_SIZE <= size <= MAX_PLAIN_SIZE:
+        warnings.warn(told, UserWarning, stacklevel=5)
 
 
 class Rounds(NamedTuple):

@@ -255,7 +255,10 @@ class MatrixCompletion(_CompletionFolding):
             The values of pairs: X is then a table or an array of two columns of ids, or a tuple
             (rows, cols). Of a matrix, whose values are its own, it is not used.
         sample_weight : array or None, default=None
-            One weight per value of a tuple or a table, or per row of a matrix.
+            One weight per value of a tuple or a table, or per row of a matrix. A weight of two
+            counts as two cells, of zero as none. By the evidence weights are best about one, for
+            many equal cells tell it that there is no noise: of others a warning tells, and much
+            larger ones are refused.
         columns : sequence of names or numbers, "matrix" or None, default=None
             Which columns of a table, or of an array, are user, item and rating. Columns that are
             taken by position are told by a warning, and what looks like a table but does not say
