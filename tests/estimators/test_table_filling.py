@@ -207,6 +207,16 @@ def test_what_is_not_filled_in_does_not_count_for_what_is(rare) -> None:
     np.testing.assert_allclose(model.table_.codes[0].shares, [9 / 28, 10 / 28, 9 / 28])
 
 
+def test_sparse_columns_come_back_dense_and_streams_are_told(model) -> None:
+    sparse = TABLE.assign(number=TABLE["number"].astype(pd.SparseDtype(float, np.nan)))
+    pd.testing.assert_frame_equal(model.transform(sparse), model.transform(TABLE))
+    assert clone(model).fit(sparse).columns_ == model.columns_
+    np.testing.assert_array_equal(model.impute_std(sparse), model.impute_std(TABLE))
+    for ask in (model.fit, model.transform, model.impute_interval):
+        with pytest.raises(ValueError, match="X: a RecordBatchReader is no table"):
+            ask(pa.table(TABLE).to_reader())
+
+
 def test_in_a_pipeline_with_categories() -> None:
     data = load_iris(as_frame=True)
     table = data.data.assign(size=pd.cut(data.data.iloc[:, 0], 3, labels=["s", "m", "l"]))

@@ -1,11 +1,12 @@
 """Columns of every type as numbers: levels, names, and what is kept of types."""
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 from pygeco.io.column_kinds import find_field
-from pygeco.io.typed_columns import read_cells, read_column, take_columns
+from pygeco.io.typed_columns import make_dense, read_cells, read_column, take_columns
 
 
 def test_levels_of_another_table_are_those_of_the_fit() -> None:
@@ -26,3 +27,17 @@ def test_lists_have_no_order_and_names_are_told_apart() -> None:
     assert read_column(pa.chunked_array([pa.array([[1], [2, 3]])]), "k") is None
     with pytest.raises(ValueError, match="two columns are called 'a'"):
         take_columns(pa.table([[1], [2]], names=["a", "a"]))
+
+
+def test_sparse_columns_become_dense_and_streams_are_refused() -> None:
+    X = pd.DataFrame({"a": [0.0, np.nan, 2.0], "b": [1, 0, 0], "c": ["x", None, "y"]})
+    sparse = X.astype({"a": pd.SparseDtype(float, np.nan), "b": pd.SparseDtype(int, 0)})
+    before = sparse.copy()
+    pd.testing.assert_frame_equal(make_dense(sparse), X)
+    pd.testing.assert_frame_equal(sparse, before)
+    assert make_dense(X) is X
+    array = np.eye(2)
+    assert make_dense(array) is array
+    for one, kind in ((pa.table(X).to_reader(), "RecordBatchReader"), (X["a"], "Series")):
+        with pytest.raises(ValueError, match=f"X: a {kind} is no table that can be read twice"):
+            make_dense(one)

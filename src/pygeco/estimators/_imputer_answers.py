@@ -27,7 +27,7 @@ from pygeco.io.column_kinds import Columns
 from pygeco.io.filled_columns import append_truths, fill_columns, make_filling
 from pygeco.io.model_file import Saveable
 from pygeco.io.tables import is_table, list_columns
-from pygeco.io.typed_columns import Field, hold_table, read_column, take_columns
+from pygeco.io.typed_columns import Field, make_dense, read_column, take_columns
 
 INDICATOR = "missingindicator_"  # before a column's name, as scikit-learn has it
 
@@ -199,7 +199,7 @@ class _ImputerAnswers(Saveable):
     def _prepare(self, X: Any) -> tuple[Any, Filler]:
         """X checked, and the model as one of columns; that of an array has plain numbers alone."""
         check_is_fitted(self)
-        X = hold_table(X)
+        X = make_dense(X)
         if self.table_ is not None:
             return self._check_columns(X), Filler(self.fields_, self.table_)
         if self.alpha_ is not None:

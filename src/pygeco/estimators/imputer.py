@@ -32,7 +32,7 @@ from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.column_kinds import Columns, describe_fields
 from pygeco.io.model_contents import IMPUTER, IMPUTER_MAY_LACK
 from pygeco.io.tables import is_table
-from pygeco.io.typed_columns import Field
+from pygeco.io.typed_columns import Field, make_dense
 
 FILLS = ("auto", "mean", "median")
 
@@ -164,6 +164,7 @@ class LowRankImputer(_ImputerAnswers, OneToOneFeatureMixin, TransformerMixin, Ba
         """
         if self.fill not in FILLS:
             raise ValueError(f"fill: expected one of {', '.join(FILLS)}, not {self.fill!r}.")
+        X = make_dense(X)
         if is_table(X) and self.n_components is None and self.alpha is None:
             self._fit_columns(X)
         else:
@@ -242,6 +243,7 @@ class LowRankImputer(_ImputerAnswers, OneToOneFeatureMixin, TransformerMixin, Ba
             A copy, of the same types; with `add_indicator` and more columns.
         """
         check_is_fitted(self)
+        X = make_dense(X)
         if self.table_ is None:
             filled = self._fill_numbers(self._check_table(X, reset=False, copy=True))
         else:

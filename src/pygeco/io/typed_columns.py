@@ -48,12 +48,15 @@ class RawColumn(NamedTuple):
     is_category: bool = False
 
 
-def hold_table(X: Any) -> Any:
-    """A table that can be read again, which a stream cannot, and whose columns are all dense."""
+def make_dense(X: Any) -> Any:
+    """A table whose columns of pandas are all dense; refuses what cannot be read twice."""
     if not is_table(X):
         return X
     if not hasattr(X, "columns"):
-        return as_arrow(X)
+        raise ValueError(
+            f"X: a {type(X).__name__} is no table that can be read twice; give one, such as that "
+            "of X.read_all()."
+        )
     if type(X).__module__.partition(".")[0] == "pandas":
         sparse = [k for k, kind in enumerate(X.dtypes) if hasattr(kind, "fill_value")]
         if sparse:
