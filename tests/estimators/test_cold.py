@@ -87,6 +87,23 @@ def test_draws_leave_the_doubt_of_lines_without_cells_to_the_evidence(world):
         assert np.allclose(deviation, wide, rtol=1e-4) == is_cold
 
 
+@pytest.mark.parametrize("posterior", [0, 5])
+def test_reasons_of_lines_without_cells_add_up_to_their_predictions(world, posterior):
+    ratings, users, items, _ = world
+    given = {"row_attributes": users, "column_attributes": items}
+    model = MatrixCompletion(random_state=0, clip=False, posterior=posterior).fit(ratings, **given)
+    assert model.posterior_.row_prior.cold is not None
+    rated = set(zip(ratings["user"], ratings["item"], strict=True))
+    for user, item in (("u140", 30), ("u149", 580), ("u003", 590), ("u003", 30), ("u004", 100)):
+        if (user, item) in rated:
+            continue
+        why = model.explain(user, item, k=100)
+        total = why.base + why.contributions.sum() + sum(why.attributes.values())
+        exact = user >= "u120"
+        whole = model.predict([user], [item])[0]
+        assert total == pytest.approx(whole, abs=1e-5 if exact else 2e-3)
+
+
 def test_one_new_row_as_a_dict_of_what_is_known_of_it(model):
     columns = model.column_ids_
     m = model.recommend(new_rows={"sex": "m"}, k=5)

@@ -93,6 +93,12 @@ class Posterior:
         row, col = (self.scale * side.bias.astype(float) for side in (self.rows, self.cols))
         return Biases(self.mean, row, col)
 
+    def predict_cell(self, row: int, column: int) -> float:
+        """The mean of z at one cell on the data's own scale, time apart."""
+        r, c = self.rows, self.cols
+        inside = float(r.factor[row].astype(float) @ c.factor[column].astype(float))
+        return self.mean + self.scale * (inside + float(r.bias[row]) + float(c.bias[column]))
+
     def variance(self, rows: Array, cols: Array, *, noise: bool = True) -> Array:
         """Var of a new observation at the cells, time apart: of its mean, and the noise."""
         r, c = self.rows, self.cols

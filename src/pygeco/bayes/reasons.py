@@ -32,9 +32,11 @@ def contributions(
     """A row's prediction at `target` as a sum.
 
     A row's vector is linear in its cells, in which of them are known, and in its attributes:
-    `known`, of this row alone.
+    `known`, of this row alone. One without cells is where the prior of such rows puts it.
     """
     c, p = moved(model.cols, HOST), moved(model.row_prior, HOST)
+    if not len(cols) and p.cold is not None:
+        p = p.cold
     Z = np.column_stack([c.factor, np.ones(len(c.bias))]).astype(float)
     rest = (values - model.mean) / model.scale - c.bias[cols]
     spread = np.append(weights @ c.variance[cols], 0.0)

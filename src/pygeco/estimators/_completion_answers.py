@@ -249,8 +249,9 @@ class _CompletionAnswers(_CompletionState):
 
         A row's vector is linear in its cells and attributes, so the prediction is a sum: `base`,
         which the offset of the column and the prior say, what each known cell adds, and what the
-        row's attributes add. Where the row knows `column` itself, it is the prediction from its
-        other cells that is explained. Needs the evidence.
+        row's attributes add. With `posterior`, `base` also has by how much the mean of draws, which
+        `predict` gives, differs from the evidence's own prediction. Where the row knows `column`
+        itself, it is the prediction from its other cells that is explained. Needs the evidence.
 
         Parameters
         ----------

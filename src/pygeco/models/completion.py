@@ -181,6 +181,10 @@ class CompletionModel(FittedModel):
             weights = weights * p.weighing.weights(x.astype(float))
         known = None if self.row_attributes is None else self.row_attributes.take(np.array([row]))
         base, parts, attributes = contributions(p, cols, values, weights, column, known)
+        if self.average is not None:  # is what predictions are of, and the posterior is near it
+            asked = None if time is None else np.array([time])
+            drawn = self.linear(np.array([row]), np.array([column]), asked)
+            base += float(host(drawn)[0]) - p.predict_cell(row, column) - said
         order = np.argsort(-np.abs(parts), kind="stable")[: max(0, k)]
         return Reasons(cols[order], parts[order], base, attributes, said)
 

@@ -25,8 +25,8 @@ class Best(NamedTuple):
 class Reasons(NamedTuple):
     """How much each column that the row has rated adds to a prediction, strongest first.
 
-    `base` is what the column's offset and the prior say, `attributes` what the row's attributes
-    add, by their names, and `time` what the period adds.
+    `base` is what the column's offset and the prior say, and what a mean of draws adds to it;
+    `attributes` what the row's attributes add, by their names, and `time` what the period adds.
     """
 
     columns: Positions
