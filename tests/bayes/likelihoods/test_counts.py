@@ -53,3 +53,12 @@ def test_draws_of_large_counts_reach_them(scale):
     low, high = drawn.predict_interval(*np.nonzero(hidden))
     assert np.mean((low <= Y[hidden]) & (Y[hidden] <= high)) > 0.85
     assert drawn.average_.likelihood.shape > 20
+
+
+@pytest.mark.parametrize("scale", [1e7, 1e10, 1e12])
+def test_new_rows_of_large_counts_are_where_their_counts_put_them(scale):
+    rng = np.random.default_rng(0)
+    rate = scale * np.exp(rng.standard_normal((60, 2)) @ rng.standard_normal((2, 30)))
+    model = MatrixCompletion(loss="poisson", random_state=0).fit(rng.poisson(rate[:50]) * 1.0)
+    found = model.predict(rng.poisson(rate[50:]) * 1.0)
+    np.testing.assert_allclose(found, rate[50:], rtol=1e-2)

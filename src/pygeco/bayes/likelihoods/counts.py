@@ -80,12 +80,16 @@ class Counts(Likelihood):
         return replace(self, shape=min(max(found, self.shape / MAX_SHAPE_RATIO), most))
 
     def expect_loss(self, y: Array, mean: Array, variance: Array) -> Array:
-        """−E log p of the negative binomial, above the least that it can be for y."""
-        xp, r = namespace(mean), self.shape
+        """−E log p of the negative binomial, above the least that it can be for y.
+
+        In double precision: of a large count little is left of large terms.
+        """
+        xp, r, dtype = namespace(mean), self.shape, mean.dtype
+        y, mean, variance = (x.astype(float) for x in (y, mean, variance))
         found = xlogx(y) - y * mean - (y + r) * xp.log1p(y / r)
         for share, z in place_nodes(mean, variance):
             found = found + share * (y + r) * xp.log1p(self._rate(z) / r)
-        return found
+        return found.astype(dtype)
 
     def update(
         self, y: Array, mean: Array, variance: Array, weights: Array | None = None
