@@ -151,15 +151,13 @@ def _is_plain(column: Any) -> bool:
 
 def _fill_categories(column: Any, filling: Filling) -> Any:
     """A category of pandas, by the codes of its levels."""
-    import pandas
-
     own, is_ordered = column.cat.categories, bool(column.cat.ordered)
     levels, moved, places = extend_levels(pyarrow().array(own), filling, is_ordered=is_ordered)
     if len(levels) > len(own):
-        own = pandas.Index(levels.to_pandas(), dtype=own.dtype)
+        own = levels.to_pandas().astype(own.dtype)
     codes = np.append(moved, -1)[column.cat.codes.to_numpy()]
     codes[filling.rows] = places
-    return pandas.Categorical.from_codes(codes, own, ordered=is_ordered)
+    return type(column.array).from_codes(codes, own, ordered=is_ordered)
 
 
 def _fill_polars(X: Any, filled: dict[str, Filling]) -> Any:
@@ -168,7 +166,9 @@ def _fill_polars(X: Any, filled: dict[str, Filling]) -> Any:
     new = []
     for name, filling in filled.items():
         if filling.schema is not None:
-            new.append(polars.from_arrow(_make_table(filling)).to_series().alias(name))
+            new.append(
+                polars.DataFrame(polars.from_arrow(_make_table(filling))).to_series().alias(name)
+            )
             continue
         own, cells = X[name], filling.cells
         if isinstance(own.dtype, polars.Enum):
