@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
+from pygeco.arrays.kinds import as_array
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, RandomState, seed_from, stream
 from pygeco.bayes.column_codes import NumberCode, ValueCode
@@ -255,7 +256,7 @@ class _ImputerAnswers(Saveable):
 def find_missing(X: Any) -> NDArray[np.bool_]:
     """Which cells are missing (n_samples, n_features)."""
     if not is_table(X):
-        return np.isnan(np.asarray(X, float))
+        return np.isnan(as_array(X).astype(float))
     names, columns = take_columns(X)
     out = np.zeros((len(columns[0]) if columns else 0, len(columns)), bool)
     for k, (name, column) in enumerate(zip(names, columns, strict=True)):

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted, vali
 
 from pygeco.algorithm.events import Listener
 from pygeco.arrays.blas_threads import one_blas_thread
+from pygeco.arrays.kinds import fill_masked
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
 from pygeco.bayes.mixed_fit import choose_array_form
@@ -284,7 +285,7 @@ class LowRankImputer(_ImputerAnswers, OneToOneFeatureMixin, TransformerMixin, Ba
     def _check_table(self, X: Any, *, reset: bool, copy: bool = False) -> Array:
         return validate_data(
             self,
-            X,
+            fill_masked(X),
             reset=reset,
             copy=copy,
             dtype=[np.float64, np.float32],
