@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from pygeco.io.column_names import find_role
+from pygeco.io.column_names import find_role, plain_name
 from pygeco.io.delimited import is_number
 
 MISSING = ["", "NA", "N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "?", "-"]
@@ -19,10 +19,10 @@ Rows = Sequence[Sequence[str]]
 def has_names(rows: Rows) -> bool:
     """Whether the first of these rows names the columns: no number is in it, or numbers are names.
 
-    They are where the first field is empty or a text, and they count the columns or are years;
-    where it is a text above numbers, or says "user" or "item"; where it is empty above other ids,
-    and they increase, as those of a pivot table do; and where they are whole and lie far from all
-    that is below.
+    They are where the first field is empty and they count the columns, or they are years; where it
+    is a text above numbers, or says "user id" or the like; where it is empty above other ids, and
+    they increase, as those of a pivot table do; and where they are whole and lie far from all that
+    is below.
     """
     first, below = rows[0], rows[1:]
     known = [field for field in first if field not in MISSING]
@@ -32,14 +32,16 @@ def has_names(rows: Rows) -> bool:
     corner, names = first[0], first[1:]
     if len(set(first)) < len(first) or any(name in MISSING for name in names):
         return False
-    if len(numbers) < len(first) and (_count_up(names) or _are_years(numbers)):
-        return corner == "" or len(numbers) < len(known)
+    if corner == "" and list(names) == [str(k) for k in range(len(names))]:
+        return True
+    if _are_years(numbers) and (corner == "" or len(numbers) < len(known)):
+        return True
     ids = [row[0] for row in below if row]
     if corner == "":
         is_index = "" not in ids and len(set(ids)) == len(ids)
         return is_index and (_increase(names) or _lie_far(first, below))
     if corner not in MISSING and not is_number(corner):
-        if any(find_role([corner], role) is not None for role in ("user", "item")):
+        if _is_id(corner, names):
             return True
         given = [field for field in ids if field not in MISSING]
         if given and all(is_number(field) for field in given):
@@ -47,9 +49,14 @@ def has_names(rows: Rows) -> bool:
     return corner not in MISSING and _lie_far(first, below)
 
 
-def _count_up(names: Sequence[str]) -> bool:
-    """Whether these are 0, 1, 2, … as a frame counts its columns."""
-    return list(names) == [str(k) for k in range(len(names))]
+def _is_id(corner: str, names: Sequence[str]) -> bool:
+    """Whether a text is the name of ids, and not a first row's own: a word such as "student" may be
+    either, and is a name where the numbers beside it increase.
+    """
+    plain = plain_name(corner)
+    if len(plain) < 2 or all(find_role([corner], role) is None for role in ("user", "item")):
+        return False
+    return plain.endswith(("id", "user", "item")) or _increase(names)
 
 
 def _are_years(numbers: Sequence[str]) -> bool:
