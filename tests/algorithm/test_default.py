@@ -21,6 +21,7 @@ from pygeco import (
     guaranteed_gap,
     minimize,
 )
+from pygeco.algorithm.corrections.sweep import drop_rounding
 from pygeco.algorithm.directions import Pair
 
 SHAPE = (14, 11)
@@ -204,3 +205,24 @@ def test_a_loss_that_may_be_negative_proves_nothing() -> None:
 def test_a_bad_number_of_pairs_is_named(pairs) -> None:
     with pytest.raises(ValueError, match=r"^pairs: expected an integer of at least 1"):
         Solver(pairs=pairs)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("kind", ["entries", "dense"])
+@pytest.mark.parametrize("values", [(2.0, 5.0), (1.0, -3.0, 2.0)])
+def test_groups_of_cells_that_share_nothing_keep_to_their_size(values, kind, seed) -> None:
+    """A component of one group has rounding in another, whose inverse must not be asked for."""
+    k, Y = np.arange(len(values)), np.full((len(values), len(values)), np.nan)
+    Y[k, k] = values
+    objective = Entries(k, k, values) if kind == "entries" else Dense(Y)
+    path = minimize(objective, len(values), random_state=seed)
+    np.testing.assert_allclose(np.diag(path.A.to_dense()), values, rtol=1e-6)
+    assert np.abs(path.A.to_dense()).max() < 1e3 * np.abs(values).max()
+
+
+def test_rounding_is_dropped_beside_its_column_alone() -> None:
+    U = np.array([[1.0, 1e-15, 1e-30], [-1e-15, 0.0, 1e-25], [1e-10, 3.0, 2e-25]])
+    A = LowRank(U, np.ones(3), np.eye(3))
+    found = drop_rounding(A)
+    np.testing.assert_array_equal(found.U != 0, [[1, 0, 1], [0, 0, 1], [1, 1, 1]])
+    assert drop_rounding(found) is found

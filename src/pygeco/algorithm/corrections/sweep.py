@@ -20,7 +20,7 @@ import numpy as np
 
 from pygeco.algorithm.corrections.base import Correction, State, columns
 from pygeco.algorithm.penalties import Penalty, Trace
-from pygeco.arrays.kinds import host, scaled, zeros
+from pygeco.arrays.kinds import distant, host, scaled, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.objectives.base import Gradient, Objective
 
@@ -32,6 +32,7 @@ MIN_APPROACH = 1e-3
 REST_SHARE = 0.1  # how near to rest the sweeps come, as a share of what one more pair promises
 LAST_EXCESS = 0.01  # share of α: with less, the last pairs are at hand, and sweeps go to full rest
 MAX_DOUBLINGS = 60
+ROUNDINGS = 64  # that a number of a unit vector may have gathered
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,7 @@ class Sweep(Correction):
     def _half(self, state: State, A: LowRank, side: str) -> LowRank:
         """The minimum over one factor ("column": V), as an orthonormal form again."""
         objective = state.objective
-        B = A if side == "column" else A.T
+        B = drop_rounding(A if side == "column" else A.T)
         root, start, ridge = self._split(B)
         fixed = B.U if root is None else scaled(B.U, root)
         W = objective.half_sweep(fixed, start, side=side, ridge=ridge)
@@ -204,6 +205,19 @@ def measure_unrest(G: Gradient, A: LowRank, alpha: float) -> float:
     left = np.linalg.norm(G.matmat(A.V) + alpha * A.U, axis=0)
     right = np.linalg.norm(G.rmatmat(A.U) + alpha * A.V, axis=0)
     return float(A.s @ host(np.maximum(left, right)))
+
+
+def drop_rounding(A: LowRank) -> LowRank:
+    """A without the numbers of U that are rounding beside the largest of their column.
+
+    Where cells form groups that share no row and no column, a component of one group has such
+    numbers in the others: as partners in a half-sweep they would ask for their inverses.
+    """
+    if distant(A.U) or not A.U.size:
+        return A
+    size = abs(A.U)
+    sound = size > ROUNDINGS * np.finfo(A.U.dtype).eps * size.max(axis=0)
+    return A if bool((sound | (size == 0)).all()) else LowRank(A.U * sound, A.s, A.V)
 
 
 class _Split(NamedTuple):
