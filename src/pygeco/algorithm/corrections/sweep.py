@@ -215,8 +215,10 @@ def drop_rounding(A: LowRank) -> LowRank:
     """
     if distant(A.U) or not A.U.size:
         return A
-    size = abs(A.U)
-    sound = size > ROUNDINGS * np.finfo(A.U.dtype).eps * size.max(axis=0)
+    size, rounding = abs(A.U), ROUNDINGS * np.finfo(A.U.dtype).eps
+    if float(size.min()) > rounding:  # and the largest of a unit vector is at most one
+        return A
+    sound = size > rounding * size.max(axis=0)
     return A if bool((sound | (size == 0)).all()) else LowRank(A.U * sound, A.s, A.V)
 
 
