@@ -115,3 +115,30 @@ def test_masked_clicks_columns_and_targets() -> None:
         ReducedRankRegressor(1).fit(M, np.arange(40.0))
     with pytest.raises(ValueError, match="y contains NaN"):
         ReducedRankRegressor(1).fit(np.nan_to_num(X), M[:, 0])
+
+
+@pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+@pytest.mark.parametrize("form", ["dok", "lil", "dia", "bsr"])
+def test_sparse_matrices_of_every_format(form, ratings) -> None:
+    rows, cols, values, shape = ratings
+    given = sp.coo_array((values, (rows, cols)), shape)
+    plain, same = model().fit(given), model().fit(given.asformat(form))
+    np.testing.assert_array_equal(same.to_dense(), plain.to_dense())
+    np.testing.assert_array_equal(plain.predict(given.asformat(form)), plain.predict(given))
+    after = (
+        one.partial_fit(X).to_dense() for one, X in ((plain, given), (same, given.asformat(form)))
+    )
+    np.testing.assert_array_equal(*after)
+    marked = sp.coo_array((np.where(values > 4, 99.0, values), (rows, cols)), shape)
+    with pytest.raises(ValueError, match="99"):
+        model().fit(marked.asformat(form))
+
+
+def test_nothing_is_an_empty_list_too(ratings) -> None:
+    fitted = model().fit(ratings)
+    before = fitted.to_dense()
+    np.testing.assert_array_equal(fitted.partial_fit(([], [], [])).to_dense(), before)
+    assert fitted.predict([], []).shape == (0,)
+    assert not len(fitted.recommend([], k=3).columns)
+    with pytest.raises(ValueError, match="no observed cell"):
+        model().fit(([], [], []))

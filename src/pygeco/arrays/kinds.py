@@ -76,6 +76,11 @@ def as_array(x: ArrayLike) -> NDArray[Any]:
     return np.asarray(fill_masked(x))
 
 
+def as_index(x: NDArray[Any]) -> NDArray[Any]:
+    """The same; integers where it is empty, for of an empty list NumPy makes floats."""
+    return x if x.size else x.astype(np.int64)
+
+
 def on(x: ArrayLike, like: NDArray[Any], dtype: Any = None) -> NDArray[Any]:
     """Numbers of the host, or an array of that kind already, as an array like `like`."""
     return np.asarray(fill_masked(x), dtype=dtype, like=like)

@@ -11,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from pygeco.arrays.checks import check_rank
-from pygeco.arrays.kinds import as_array, fill_masked, foreign
+from pygeco.arrays.kinds import as_array, as_index, fill_masked, foreign
 from pygeco.estimators.cell_list import CellList
 from pygeco.objectives import Entries
 
@@ -109,7 +109,7 @@ def _from_triplets(X: tuple[Any, ...], settings: dict[str, Any]) -> Entries:
 
 def check_cell_index(name: str, given: ArrayLike, size: int) -> NDArray[Any]:
     """Row or column numbers, checked against the fitted matrix."""
-    index = as_array(given)
+    index = as_index(as_array(given))
     if index.dtype.kind not in "iu":
         raise ValueError(f"{name}: expected integers, not {index.dtype}.")
     if index.size and (index.min() < 0 or index.max() >= size):

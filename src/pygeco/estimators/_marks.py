@@ -77,7 +77,7 @@ def raw_values(X: Any) -> Any:
     elif isinstance(X, tuple):
         found = X[2] if len(X) > 2 else None
     elif sp.issparse(X):
-        found = X.data
+        found = X.data if X.format in ("csr", "csc", "coo") else X.tocoo().data
     else:
         found = getattr(X, "data", None) if hasattr(X, "tocoo") else X
     if found is None or foreign(found):

@@ -49,6 +49,25 @@ def test_a_level_without_cells_keeps_the_cut_points_in_order(cells):
     assert np.isfinite(found.cuts).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_deviation_that_is_small_is_not_zero(dtype):
+    """Far below the cuts and far above them, where y is nearly certain."""
+    model = Levels((1.0, 2.0, 5.0), (-1.0, 2.0))
+    z = np.array([-20.0, -8.0, -1.0, 0.3, 2.0, 9.0, 22.0])
+    none = 0 * z
+    found = model.deviate(z.astype(dtype), none.astype(dtype))
+    assert found.dtype == dtype
+    ends = 1 / (1 + np.exp(z - np.array([[-1.0], [2.0]])))
+    rest = 1 / (1 + np.exp(np.array([[-1.0], [2.0]]) - z))
+    squares = ends[0] * rest[0] + 9 * ends[1] * rest[1] + 6 * ends[0] * rest[1]
+    np.testing.assert_allclose(found, squares**0.5, rtol=1e-5)
+    middle = slice(1, 6)
+    chances = model.find_probabilities(z, none)[middle]
+    mean = chances @ model.levels
+    direct = (chances * (np.array(model.levels) - mean[:, None]) ** 2).sum(axis=1)
+    np.testing.assert_allclose(found[middle], direct**0.5, rtol=1e-5)
+
+
 def test_a_loss_without_levels_is_refused():
     with pytest.raises(ValueError, match="call `fitted"):
         Levels.of(Ordinal())

@@ -129,7 +129,7 @@ class Entries(CellViews, Objective):
         A CSR or CSC matrix with sorted int32 indices is used where it is, memory-mapped or not: it
         must not change while it is used.
         """
-        engine = choose_engine(settings.get("engine"), X.data)
+        engine = choose_engine(settings.get("engine"), getattr(X, "data", None))  # none by keys
         known = {"loss", "lean", "duplicates", "allow_empty", "engine"}
         if row_weight is None and settings.keys() <= known:
             both = use_compressed(X, engine, settings.get("allow_empty", False))

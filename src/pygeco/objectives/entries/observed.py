@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.checks import is_whole
 from pygeco.arrays.coded import encode_values
-from pygeco.arrays.kinds import contiguous, on, ones, runs
+from pygeco.arrays.kinds import as_index, contiguous, on, ones, runs
 from pygeco.arrays.low_rank import Array
 from pygeco.engines import Cells, Engine
 from pygeco.errors import RepeatedCellError
@@ -110,7 +110,7 @@ def _indices(
     sides, count = [], len(y)
     shape = None if shape is None else _shape(shape)
     for axis, (name, given) in enumerate((("rows", rows), ("cols", cols))):
-        index = on(given, y)
+        index = as_index(on(given, y))
         if index.dtype.kind not in "iu":
             raise ValueError(f"{name}: expected integers, not {index.dtype}.")
         if index.shape != (count,):
