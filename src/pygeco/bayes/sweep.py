@@ -175,7 +175,7 @@ def _measure_rows(
     """The expected loss of each row's cells, and what its place costs by the prior."""
     assert model.likelihood is not None
     at = find_moments(cells, side, model.cols, model.mean)
-    loss = model.likelihood.expect_loss(cells.values, *at).astype(FLOAT)
+    loss: Array = model.likelihood.expect_loss(cells.values, *at).astype(FLOAT)
     loss = loss * cells.weights if len(cells.weights) else loss
     every = ones(len(model.cols.bias), side.factor, FLOAT)[:, None]
     total = cells.engine.products(cells, loss, 1.0, every)[:, 0].astype(float)

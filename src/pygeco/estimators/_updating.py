@@ -43,7 +43,7 @@ class Arrived(NamedTuple):
 class Placed(NamedTuple):
     """Places of new cells and of the old rows and columns among all ids, and these, sorted."""
 
-    index: tuple[Positions, Positions]
+    cells: tuple[Positions, Positions]
     places: tuple[Positions, Positions]
     ids: tuple[NDArray[Any], NDArray[Any]]
 
@@ -110,6 +110,7 @@ def place_ids(estimator: Any, got: Taken) -> Placed:
     for codes, own, fresh, name in zip(
         got.X[:2], known, (got.row_ids, got.column_ids), names[:2], strict=True
     ):
+        assert fresh is not None
         assert isinstance(own, np.ndarray), "a model whose rows are on a cluster takes no cells"
         union = unite_ids(own, fresh, f"X: column {name!r}")
         sides.append((find_positions(union, fresh)[codes], find_positions(union, own), union))
