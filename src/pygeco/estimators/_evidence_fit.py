@@ -35,7 +35,7 @@ from pygeco.objectives.entries.biases import Biases, fit_biases
 if TYPE_CHECKING:
     from pygeco.estimators._completion_state import _CompletionState
 
-MAX_PLAIN_SIZE = 3.0  # of weights; of others, and of smaller ones than its inverse, a warning tells
+MAX_PLAIN_SIZE = 5.0  # of weights; of others, and of smaller ones than its inverse, a warning tells
 MAX_WEIGHT_SIZE = 100.0  # beyond, single precision loses what the cells say
 MAX_ROUNDS = 4  # fits of the evidence under a robust loss, each to cells that are weighted anew
 
