@@ -23,6 +23,7 @@ from pygeco.bayes.average import Average, Draw
 from pygeco.bayes.drift import Drift, PeriodOffsets
 from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.priors import FLOAT
+from pygeco.models.folding import match_offsets
 from pygeco.models.seen import Positions
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
@@ -39,6 +40,13 @@ class Change(NamedTuple):
     before: Posterior
     after: Posterior
     renewed: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+
+
+class Matched(NamedTuple):
+    """A matrix, and offsets that it is to be seen beside."""
+
+    A: LowRank
+    biases: Biases
 
 
 class Shown(NamedTuple):
@@ -68,11 +76,31 @@ def update_average(
     raw = Biases(raw.mean, spread_lines(raw.row, m, row), spread_lines(raw.col, n, col))
     before, after = change.before.biases(), change.after.biases()
     raw = Biases(raw.mean, raw.row + (after.row - before.row), raw.col + (after.col - before.col))
+    A, raw = _match_new_lines(A, raw, change.after, places)
     drift = None if old is None else _move_drift(old.widen(row, col), change)
     rng = stream(Purpose.UPDATED_DRAWS, average.sweeps, m, n)
     draws = tuple(_move_draw(draw, change, places, rng) for draw in average.draws)
     average = replace(average, factors=A, row=raw.row, col=raw.col, draws=draws, drift=drift)
     return Shown(A, raw if drift is None else drift.add_to_biases(raw, scale), average)
+
+
+def _match_new_lines(A: LowRank, biases: Biases, after: Posterior, places: Places) -> Matched:
+    """New rows and columns beside the offsets of the mean of draws, as they are folded into it."""
+    A, biases = _match_new_rows(A, biases, after, places[0])
+    A, biases = _match_new_rows(A.T, biases.T, after.T, places[1])
+    return Matched(A.T, biases.T)
+
+
+def _match_new_rows(A: LowRank, biases: Biases, after: Posterior, place: Positions) -> Matched:
+    """The rows that are in none of these places, with what they need beside other offsets."""
+    new = np.ones(len(biases.row))
+    new[place] = 0
+    if not new.any():
+        return Matched(A, biases)
+    apart, there = match_offsets(after, A, biases), on(new, A.U)
+    left = A.left + there[:, None] * apart.coordinates
+    row = biases.row + there * apart.offsets
+    return Matched(LowRank.product(left, A.V).svd(), replace(biases, row=row))
 
 
 def move_matrix(A: LowRank, change: Change) -> LowRank:

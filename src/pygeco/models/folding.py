@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pygeco.algorithm.penalties import Penalty, Schatten
-from pygeco.arrays.kinds import host, on, ones, times, zeros
+from pygeco.arrays.kinds import host, inner, on, ones, times, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.posterior import Posterior
@@ -59,11 +59,10 @@ class Linear:
     @property
     def T(self) -> Linear:
         """The same model of the transposed matrix."""
-        b = self.biases
         return replace(
             self,
             A=self.A.T,
-            biases=Biases(b.mean, b.col, b.row),
+            biases=self.biases.T,
             rows=self.cols,
             cols=self.rows,
             offsets=self.offsets[::-1],
@@ -116,14 +115,39 @@ class Linear:
 
 
 def fold(
-    model: Linear | Posterior, A: LowRank, entries: Entries, values: AttributeValues | None = None
+    model: Linear | Posterior,
+    A: LowRank,
+    biases: Biases,
+    entries: Entries,
+    values: AttributeValues | None = None,
 ) -> Folded:
-    """The rows of `entries` given the columns of the model, in the basis A.V."""
+    """The rows of `entries` given the columns of the model, in the basis A.V, beside `biases`."""
     if isinstance(model, Linear):
         return model.fold(entries)
     rows = new_rows(model, entries, values)
     turned = times(model.cols.factor.T.astype(float), A.V.astype(float))
-    return Folded(model.scale * (rows.factor @ turned), model.scale * rows.bias)
+    apart = match_offsets(model, A, biases)
+    return Folded(
+        model.scale * (rows.factor @ turned) + apart.coordinates,
+        model.scale * rows.bias + apart.offsets,
+    )
+
+
+def match_offsets(model: Posterior, A: LowRank, biases: Biases) -> Folded:
+    """What every row needs beside other offsets of the columns than those that it was fitted to.
+
+    Those of a mean of draws differ by what rows can take on, α + V β, which no cell can tell from
+    offsets of rows and from the mean of their vectors: the least squares of α and β.
+    """
+    own = model.biases()
+    rest = own.mean + own.col - (biases.mean + biases.col)
+    V = A.V.astype(float)
+    ones_in, rest_in = V.sum(axis=0), inner(V, rest[:, None])[:, 0]
+    left = len(V) - float(host(ones_in @ ones_in))
+    alpha = 0.0
+    if model.row_prior.offset and left > TINY * len(V):
+        alpha = (float(np.sum(rest, dtype=float)) - float(host(ones_in) @ rest_in)) / left
+    return Folded(on(rest_in - alpha * host(ones_in), V), on(np.array(alpha), V))
 
 
 def measure_variances(

@@ -43,11 +43,11 @@ class NewLines:
 
     def fold_rows(self, entries: Entries, values: AttributeValues | None = None) -> Folded:
         """New rows, each fitted to its own cells alone, in the basis of V."""
-        return fold(self.folding_state(), self.factors, entries, values)
+        return fold(self.folding_state(), self.factors, self.biases, entries, values)
 
     def fold_columns(self, entries: Entries, values: AttributeValues | None = None) -> Folded:
         """New columns, whose cells are given transposed, in the basis of U."""
-        return fold(self.folding_state().T, self.factors.T, entries, values)
+        return fold(self.folding_state().T, self.factors.T, self.biases.T, entries, values)
 
     def vary_rows(
         self, entries: Entries, values: AttributeValues | None = None, *, noise: bool

@@ -32,6 +32,11 @@ class Biases:
     def none(cls, shape: tuple[int, int], like: Array = HOST) -> Biases:
         return cls(0.0, zeros(shape[0], like), zeros(shape[1], like))
 
+    @property
+    def T(self) -> Biases:
+        """Those of the transposed matrix."""
+        return Biases(self.mean, self.col, self.row)
+
     def at(self, rows: NDArray[Any], cols: NDArray[Any]) -> Array:
         return self.mean + self.row[on(rows, self.row)] + self.col[on(cols, self.col)]
 
