@@ -40,9 +40,8 @@ GRAMS = [
 # Compiled one by one, these take five times as long as those of a line in one library.
 TOGETHER = [
     [
-        "add_columns", "add_long_rows", "add_multiple", "append_columns", "descend", "measure",
-        "normals", "project", "reflect", "stack_rows", "subtract_again", "subtract_projection",
-        "turn",
+        "add_columns", "add_long_rows", "append_columns", "measure", "normals", "project",
+        "reflect", "stack_rows", "subtract_again", "subtract_projection",
     ],
     [
         "begin_descent", "center_rows", "change_direction", "gather_columns", "gather_rows",

@@ -230,7 +230,7 @@ def test_large_ids_of_another_type_stay_apart(estimator, kind, ratings) -> None:
 
 
 def test_clicks_of_a_list_of_cells_come_later(ratings) -> None:
-    rows, cols, values, _ = ratings
+    rows, cols, *_ = ratings
     given = pd.DataFrame({"user": rows + 5, "item": cols})
     model, same = (ImplicitCompletion(random_state=0).fit(given[:800]) for _ in range(2))
     model.partial_fit(cells(given[800:], np.ones(len(given) - 800)))

@@ -15,7 +15,7 @@ from pygeco.arrays.kinds import inner, scaled_rows, times
 from pygeco.arrays.linalg import invert_gram
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.operators import Operator
-from pygeco.engines.columns import DOUBLE, ColumnSteps, steps_of
+from pygeco.engines.columns import PLAIN, ColumnSteps, steps_of
 from pygeco.engines.values import CenteredCells, RidgeProblem
 
 # Of the Gram of directions of length one; below it their precision sees rounding alone.
@@ -131,7 +131,7 @@ def _inner(P: Blocks, Q: Blocks) -> Array:
 
 
 def _steps_of(x: Array) -> ColumnSteps:
-    return DOUBLE if x.dtype == np.float64 else steps_of(x)
+    return PLAIN if x.dtype == np.float64 else steps_of(x)
 
 
 def _measure(R: Blocks, scale: Blocks) -> Array:

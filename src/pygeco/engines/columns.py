@@ -1,9 +1,9 @@
-"""Passes over tall arrays (F, k): steps of conjugate gradients, moments of rows, parts in spans."""
+"""Passes over tall arrays (F, k): sums of columns, moments of rows, parts in spans."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,6 @@ from pygeco.arrays.kinds import distant, foreign, host, inner, on, ones, stack, 
 from pygeco.arrays.low_rank import Array
 
 MIN_SQUARABLE_NORM = 1e-140  # norms between this and its inverse have squares in range
-MIN_DIVISOR = 1e-30  # in steps of conjugate gradients, where a column may have vanished
 
 
 def is_squarable(size: float) -> bool:
@@ -63,30 +62,7 @@ def divide_by_norm(y: Array, squares: Squares) -> Array:
 
 
 class ColumnSteps:
-    """On arrays of any kind. Sums of columns are on the host, or on a device with its own steps.
-
-    In steps, one system a column, what is given may be overwritten by what is returned, `start` of
-    `take` apart.
-    """
-
-    precision: type[np.floating[Any]] = np.float32
-
-    def take(self, start: Array) -> Array:
-        """Where a solution starts from, as one that steps may overwrite."""
-        return start
-
-    def add_multiple(self, Q: Array, P: Array, weight: float) -> tuple[Array, Array]:
-        """Q + weight P, and diag(Pᵀ (Q + weight P))."""
-        found = (Q + weight * P).astype(self.precision, copy=False)
-        return found, sum_columns(P * found)
-
-    def descend(
-        self, X: Array, R: Array, P: Array, Q: Array, scale: Array, lengths: Array
-    ) -> tuple[Array, Array, Array]:
-        """X + P diag(lengths), the residual R less Q diag(lengths), and its size by `scale`."""
-        lengths = on(lengths.astype(self.precision), P)
-        X, R = X + lengths * P, R - lengths * Q
-        return X, R, self.measure(R, scale)
+    """On arrays of any kind. Sums of columns are on the host, or on a device with its own steps."""
 
     def measure(self, R: Array, scale: Array) -> Array:
         """diag(Rᵀ diag(scale) R)."""
@@ -95,10 +71,6 @@ class ColumnSteps:
     def add_rows(self, R: Array, scale: Array) -> Array:
         """Rᵀ scale."""
         return sum_columns(scale[:, None] * R)
-
-    def turn(self, R: Array, P: Array, scale: Array, ratios: Array) -> Array:
-        """diag(scale) R + P diag(ratios)."""
-        return scale[:, None] * R + on(ratios.astype(self.precision), P) * P
 
     def reflect(self, draw: Array, mean: Array, old: Array, relax: float) -> Array:
         """The old numbers, reflected at the mean by `relax`, and moved by what that leaves of a
@@ -146,14 +118,7 @@ class ColumnSteps:
         return X - on(mean.astype(np.float32), X)
 
 
-class DoubleSteps(ColumnSteps):
-    """In double precision."""
-
-    precision = np.float64
-
-
 PLAIN = ColumnSteps()
-DOUBLE = DoubleSteps()
 KNOWN: dict[type, ColumnSteps] = {}  # what serves arrays of a type; engines add their own
 
 
@@ -193,11 +158,6 @@ def measure_moments(X: Array, W: Array | None) -> Moments:
     sums = inner(np.column_stack([X, ones(count, X)]), np.column_stack([X, W])) / count
     centre = sums[d, :d]
     return Moments(count, centre, sums[:d, :d] - np.outer(centre, centre), sums[d, d:])
-
-
-def divide_sizes(sizes: Array, others: Array) -> Array:
-    """The length of a step or the ratio of two, for each column."""
-    return sizes / np.maximum(others, MIN_DIVISOR)
 
 
 def sum_columns(X: Array) -> Array:

@@ -18,6 +18,6 @@ def test_the_same_bits_for_any_number_of_threads() -> None:
             left, squares = STEPS.leave_span(
                 np.linalg.qr(P.astype(float))[0].T.copy(), Q[:, 0] + 0.0
             )
-            found.append([*moments[1:], *STEPS.add_multiple(Q.copy(), P, 2.0), left, squares])
+            found.append([*moments[1:], STEPS.measure(Q, P[:, 0].copy()), left, squares])
     for one, two in zip(*found, strict=True):
         np.testing.assert_array_equal(one, two)

@@ -152,9 +152,9 @@ def test_a_forked_child_has_threads_of_its_own() -> None:
 def test_a_process_ends_while_threads_look_out_for_work() -> None:
     code = """
 import atexit, numpy as np
-from pygeco.engines.cpu.column_kernels import turn
+from pygeco.engines.cpu.column_kernels import weigh
 X, scale = np.zeros((64, 2), np.float32), np.zeros(64, np.float32)
-run = lambda: turn.run((X, X.copy(), scale, scale[:2], 8, 8), 9)
+run = lambda: weigh.run((X, X.copy(), scale, 8, np.zeros((8, 2))), 9)
 atexit.register(run)  # after the pools are closed, too
 run()
 """

@@ -10,31 +10,6 @@ from pygeco.engines.cpu.vectors import dot, fused
 
 
 @spread("sums")
-def add_multiple(b, Q, P, weight, rows, sums):
-    columns = np.uint64(P.shape[1])
-    for k in range(columns):
-        sums[b, k] = 0.0
-    for i in range(np.uint64(b * rows), np.uint64(min((b + 1) * rows, len(P)))):
-        for k in range(columns):
-            q = Q[i, k] + weight * P[i, k]
-            Q[i, k] = q
-            sums[b, k] += P[i, k] * q
-
-
-@spread("sums")
-def descend(b, X, R, P, Q, scale, lengths, rows, sums):
-    columns = np.uint64(P.shape[1])
-    for k in range(columns):
-        sums[b, k] = 0.0
-    for i in range(np.uint64(b * rows), np.uint64(min((b + 1) * rows, len(P)))):
-        for k in range(columns):
-            r = R[i, k] - lengths[k] * Q[i, k]
-            X[i, k] += lengths[k] * P[i, k]
-            R[i, k] = r
-            sums[b, k] += r * (scale[i] * r)
-
-
-@spread("sums")
 def weigh(b, R, S, scale, rows, sums):
     """Σ scale_i R_i S_i of some rows, number by number; where it has no rows, S is one."""
     columns = np.uint64(R.shape[1])
@@ -44,14 +19,6 @@ def weigh(b, R, S, scale, rows, sums):
         for k in range(columns):
             r = scale[i] * R[i, k]
             sums[b, k] += S[i, k] * r if len(S) else r
-
-
-@spread("parts")
-def turn(b, R, P, scale, ratios, rows, parts):
-    """P = diag(scale) R + P diag(ratios)."""
-    for i in range(np.uint64(b * rows), np.uint64(min((b + 1) * rows, len(P)))):
-        for k in range(np.uint64(P.shape[1])):
-            P[i, k] = scale[i] * R[i, k] + ratios[k] * P[i, k]
 
 
 @spread("sums")

@@ -25,23 +25,7 @@ MAX_MOMENT_PARTS = 64  # whose sums, d² numbers each, are added up
 
 
 class CpuColumnSteps(ColumnSteps):
-    """See `ColumnSteps`: steps are in place."""
-
-    def take(self, start: Array) -> Array:
-        return np.array(start, np.float32, order="C")
-
-    def add_multiple(self, Q: Array, P: Array, weight: float) -> tuple[Array, Array]:
-        Q = np.ascontiguousarray(Q, np.float32)
-        sums = make_sums(P)
-        kernels.add_multiple(Q, np.ascontiguousarray(P), np.float32(weight), PART_ROWS, sums)
-        return Q, sums.sum(axis=0)
-
-    def descend(
-        self, X: Array, R: Array, P: Array, Q: Array, scale: Array, lengths: Array
-    ) -> tuple[Array, Array, Array]:
-        sums = make_sums(P)
-        kernels.descend(X, R, P, Q, scale, lengths.astype(np.float32), PART_ROWS, sums)
-        return X, R, sums.sum(axis=0)
+    """See `ColumnSteps`."""
 
     def measure(self, R: Array, scale: Array) -> Array:
         R, sums = np.ascontiguousarray(R), make_sums(R)
@@ -52,10 +36,6 @@ class CpuColumnSteps(ColumnSteps):
         R, sums = np.ascontiguousarray(R), make_sums(R)
         kernels.weigh(R, R[:0], scale, PART_ROWS, sums)
         return sums.sum(axis=0)
-
-    def turn(self, R: Array, P: Array, scale: Array, ratios: Array) -> Array:
-        kernels.turn(R, P, scale, ratios.astype(np.float32), PART_ROWS, count_parts(P))
-        return P
 
     def leave_span(self, Q: Array, x: Array) -> tuple[Array, Squares]:
         if Q.size < MIN_SPAN or not (Q.dtype == x.dtype == np.float64 and Q.flags.c_contiguous):

@@ -50,31 +50,13 @@ class BlockCut(NamedTuple):
 
 
 class CudaColumnSteps(ColumnSteps):
-    """See `ColumnSteps`: steps are in place."""
+    """See `ColumnSteps`."""
 
     def __init__(self, launch: Launcher) -> None:
         self.launch = launch
 
-    def take(self, start: Array) -> Array:
-        return start.astype(np.float32, order="C", copy=True)
-
-    def add_multiple(self, Q: Array, P: Array, weight: float) -> tuple[Array, Array]:
-        Q = contiguous(Q, np.float32)
-        return Q, self._sum("add_multiple", P, Q, contiguous(P, np.float32), np.float32(weight))
-
-    def descend(
-        self, X: Array, R: Array, P: Array, Q: Array, scale: Array, lengths: Array
-    ) -> tuple[Array, Array, Array]:
-        R, Q = (contiguous(x, np.float32) for x in (R, Q))
-        return X, R, self._sum("descend", P, X, R, P, Q, scale, contiguous(lengths, float))
-
     def measure(self, R: Array, scale: Array) -> Array:
         return self._sum("measure", R, contiguous(R, np.float32), scale)
-
-    def turn(self, R: Array, P: Array, scale: Array, ratios: Array) -> Array:
-        if P.size:
-            self.launch("turn", *_cut(P), R, P, scale, contiguous(ratios, float))
-        return P
 
     def reflect(self, draw: Array, mean: Array, old: Array, relax: float) -> Array:
         out = empty(mean.shape, mean, np.float32)

@@ -9,44 +9,12 @@
     const i64 end = begin + length < size ? begin + length : size; \
     for (i64 i = begin, at = begin * k + c; i < end; ++i, at += k)
 
-// Q += weight P; the sums are of P Q.
-__global__ void add_multiple(i64 size, int k, i64 length, float* Q, const float* __restrict__ P, float weight,
-                             double* sums) {
-    double total = 0;
-    FOR_PART_ROWS {
-        const float p = P[at], q = Q[at] + weight * p;
-        Q[at] = q;
-        total += (double)(p * q);
-    }
-    sums[part * k + c] = total;
-}
-
-// X += lengths P and R -= lengths Q; the sums are of scale R R.
-__global__ void descend(i64 size, int k, i64 length, float* X, float* R, const float* __restrict__ P,
-                        const float* __restrict__ Q, const float* __restrict__ scale,
-                        const double* __restrict__ lengths, double* sums) {
-    double total = 0;
-    FOR_PART_ROWS {
-        const float step = (float)lengths[c], r = R[at] - step * Q[at];
-        X[at] += step * P[at];
-        R[at] = r;
-        total += (double)(r * (scale[i] * r));
-    }
-    sums[part * k + c] = total;
-}
-
 // The sums of scale R R.
 __global__ void measure(i64 size, int k, i64 length, const float* __restrict__ R,
                         const float* __restrict__ scale, double* sums) {
     double total = 0;
     FOR_PART_ROWS total += (double)(R[at] * (scale[i] * R[at]));
     sums[part * k + c] = total;
-}
-
-// P = scale R + ratios P.
-__global__ void turn(i64 size, int k, i64 length, const float* __restrict__ R, float* P,
-                     const float* __restrict__ scale, const double* __restrict__ ratios) {
-    FOR_PART_ROWS P[at] = scale[i] * R[at] + (float)ratios[c] * P[at];
 }
 
 // The rows (x_i, b_i) that count, less `less`, a one, and their variances, zeros for the
