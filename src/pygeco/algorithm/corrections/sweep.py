@@ -20,7 +20,7 @@ import numpy as np
 
 from pygeco.algorithm.corrections.base import Correction, State, columns
 from pygeco.algorithm.penalties import Penalty, Trace
-from pygeco.arrays.kinds import distant, host, scaled, zeros
+from pygeco.arrays.kinds import distant, host, ones, scaled, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.objectives.base import Gradient, Objective
 
@@ -211,14 +211,16 @@ def drop_rounding(A: LowRank) -> LowRank:
     """A without the numbers of U that are rounding beside the largest of their column.
 
     Where cells form groups that share no row and no column, a component of one group has such
-    numbers in the others: as partners in a half-sweep they would ask for their inverses.
+    numbers in the others: as partners in a half-sweep they would ask for their inverses. The
+    largest number of a unit vector is at least (Σ u⁴)^½, and at most one.
     """
     if distant(A.U) or not A.U.size:
         return A
     size, rounding = abs(A.U), ROUNDINGS * np.finfo(A.U.dtype).eps
-    if float(size.min()) > rounding:  # and the largest of a unit vector is at most one
+    if float(size.min()) > rounding:
         return A
-    sound = size > rounding * size.max(axis=0)
+    fourth = ones(len(size), size, size.dtype) @ (size * size) ** 2  # devices add rows up slowly
+    sound = size > rounding * fourth**0.5
     return A if bool((sound | (size == 0)).all()) else LowRank(A.U * sound, A.s, A.V)
 
 
