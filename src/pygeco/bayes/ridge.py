@@ -101,8 +101,8 @@ def solve_ridge(
 
     least = MIN_EIGENVALUE[right[0].dtype.char]
     goal = tolerance**2 * _measure(right, scale)
-    x = tuple(a.astype(b.dtype, copy=False) for a, b in zip(start, right, strict=True))
-    r = tuple(b - a for b, a in zip(right, apply(x), strict=True))
+    x: Blocks = tuple(a.astype(b.dtype, copy=False) for a, b in zip(start, right, strict=True))
+    r: Blocks = tuple(b - a for b, a in zip(right, apply(x), strict=True))
     p = _precondition(r, scale)
     for _ in range(max_iter):
         if bool(np.all(_measure(r, scale) <= goal)):
