@@ -22,7 +22,6 @@ EXEMPT = {
     "models/c*": "models/test_base.py asks every question of both kinds of model",
     "models/slab_arrays.py": "io/partitioned/test_model.py, a model whose rows are on a cluster",
     "models/new_lines.py": "estimators/test_updating.py folds rows and columns by it",
-    "models/folding.py": "estimators/test_updating.py folds rows and columns by it",
     "models/updating.py": "estimators/test_updating.py takes in cells by it",
     "estimators/_attribute_*": "estimators/test_attributes.py encodes by all of them",
     "io/attribute_*": "io/test_attributes.py and estimators/test_attribute_tables.py read by them",
