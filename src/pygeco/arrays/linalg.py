@@ -16,6 +16,8 @@ CONDITION = 1e5
 LARGE = 1 << 16
 # The least pivot for which double precision is enough, and rows that it takes at a time.
 CAREFUL_PIVOT, CAREFUL_ROWS = 1e-4, 8192
+# The least eigenvalue of a Gram of columns of length one that is more than the rounding of theirs.
+LEAST_EIGENVALUE = {"f": 1e-5, "d": 1e-12}
 # Up to this condition of the Gram, one pass is enough: Q is orthonormal to as many roundings.
 EASY = 16.0
 

@@ -12,14 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from pygeco.arrays.kinds import inner, scaled_rows, times
-from pygeco.arrays.linalg import invert_gram
+from pygeco.arrays.linalg import LEAST_EIGENVALUE, invert_gram
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.operators import Operator
 from pygeco.engines.columns import PLAIN, ColumnSteps, steps_of
 from pygeco.engines.values import CenteredCells, RidgeProblem
 
-# Of the Gram of directions of length one; below it their precision sees rounding alone.
-MIN_EIGENVALUE = {"f": 1e-5, "d": 1e-12}
 PATTERN, TABLE = "pattern", "table"  # sources of groups: the known cells, or what was given
 Blocks = tuple[Array, ...]  # one array (F_g, k) a group
 
@@ -99,7 +97,7 @@ def solve_ridge(
             for q, p, weight in zip(parts, P, weights, strict=True)
         )
 
-    least = MIN_EIGENVALUE[right[0].dtype.char]
+    least = LEAST_EIGENVALUE[right[0].dtype.char]
     goal = tolerance**2 * _measure(right, scale)
     x: Blocks = tuple(a.astype(b.dtype, copy=False) for a, b in zip(start, right, strict=True))
     r: Blocks = tuple(b - a for b, a in zip(right, apply(x), strict=True))

@@ -78,9 +78,5 @@ class CpuColumnSteps(ColumnSteps):
 STEPS = CpuColumnSteps()
 
 
-def count_parts(P: Array) -> int:
-    return -(-len(P) // PART_ROWS)
-
-
 def make_sums(P: Array) -> Array:
-    return np.empty((count_parts(P), P.shape[1]))
+    return np.empty((-(-len(P) // PART_ROWS), P.shape[1]))

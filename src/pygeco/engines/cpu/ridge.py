@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from pygeco.arrays.kinds import inner, scaled_rows
-from pygeco.arrays.linalg import invert_gram
+from pygeco.arrays.linalg import LEAST_EIGENVALUE, invert_gram
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.tall import add_product
 from pygeco.engines.cpu import products
@@ -19,7 +19,6 @@ from pygeco.engines.cpu.padding import pad_rows
 from pygeco.engines.values import Cells, CenteredCells, LineScales, RidgeProblem
 
 NOTHING = np.zeros((0, 0))
-MIN_EIGENVALUE = 1e-5  # of the Gram of directions; below it single precision sees rounding alone
 
 
 def multiply(
@@ -65,7 +64,7 @@ def solve(X: CenteredCells, problem: RidgeProblem) -> Array:
         if bool(np.all(STEPS.measure(r, scale) <= goal)):
             break
         q = system.apply(p)
-        inverse = invert_gram(inner(p, q), MIN_EIGENVALUE)
+        inverse = invert_gram(inner(p, q), LEAST_EIGENVALUE["f"])
         step = (inverse @ inner(p, r)).astype(np.float32)
         add_product(x, p, step)
         add_product(r, q, -step)
