@@ -268,16 +268,6 @@ def test_same_seed_same_bits_for_any_number_of_threads() -> None:
     assert len(set(found)) == 1
 
 
-def test_weights_of_two_equal_doubled_noise_precision() -> None:
-    """Every cell with weight two: the same means as every cell once, at most a little surer."""
-    rows, cols, values, shape = ratings(8)
-    once = MatrixCompletion(3, random_state=0).fit((rows, cols, values, shape))
-    twice = MatrixCompletion(3, random_state=0).fit(
-        (rows, cols, values, shape), sample_weight=np.full(len(values), 2.0)
-    )
-    assert twice.score((rows, cols, values, shape)) > once.score((rows, cols, values, shape))
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -44,6 +44,7 @@ class Posterior:
     `weighing` is that of the cells, under a robust loss: 1 / `tau` is the variance of the noise of
     ordinary cells then, and `tails` times that of all. `drift` is what time adds. Under a
     `likelihood` the units are those of its z, and 1 / `tau` is the mean variance of its squares.
+    A weight of `weight_unit` times the given one is that of the cells.
     """
 
     rows: Side
@@ -57,6 +58,7 @@ class Posterior:
     drift: Drift | None = None
     likelihood: Likelihood | None = None
     tails: float = 1.0
+    weight_unit: float = 1.0
 
     @property
     def rank(self) -> int:

@@ -121,7 +121,7 @@ class _CompletionFolding(_CompletionSpread):
         y : array or None, default=None
             The values of pairs.
         sample_weight : array or None, default=None
-            As in `fit`.
+            In the unit of those that `fit` got; by default, cells count as one of the fit's does.
         times : array, str or None, default=None
             As in `fit`; cells without times are of the end of the fit's.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from pygeco.algorithm.certificates import certify
 from pygeco.algorithm.directions import Lanczos
@@ -35,8 +36,6 @@ from pygeco.objectives.entries.biases import Biases, fit_biases
 if TYPE_CHECKING:
     from pygeco.estimators._completion_state import _CompletionState
 
-MAX_PLAIN_SIZE = 5.0  # of weights; of others, and of smaller ones than its inverse, a warning tells
-MAX_WEIGHT_SIZE = 100.0  # beyond, single precision loses what the cells say
 MAX_ROUNDS = 4  # fits of the evidence under a robust loss, each to cells that are weighted anew
 
 
@@ -68,7 +67,6 @@ def fit_by_evidence(
     `loss` is that of the entries, before the data settled what it leaves open. `told` are the
     attributes of rows and columns.
     """
-    check_size_of_weights(entries)
     began, rank = time.perf_counter(), settings.rank
     limit = limit_rank(rank, entries.shape)
     average = None
@@ -108,25 +106,21 @@ def fit_by_evidence(
     return EvidenceFit(factors, biases, path, sweeps + draws, found, average, entries.loss)
 
 
-def check_size_of_weights(entries: Entries) -> None:
-    """A warning or an error where weights are of another size than one.
+def even_weights(entries: Entries) -> tuple[Entries, float]:
+    """The cells with weights of about one, and what a given weight of one is among them.
 
-    A weight of w counts as w cells that say the same, to the last digit: where most are large,
-    there seems to be no noise. Σ w² / Σ w is what one is where it matters, whatever is next to
-    zero.
+    Only ratios can count: the evidence takes a cell of weight two for two that say the same to the
+    last digit, and many of these for data without noise. So the weights sum to (Σ√w)² / Σw, Hill's
+    number of order one half: that of the cells where they are equal. One next to zero adds nothing,
+    and a single huge one leaves the others something to say.
     """
     w = entries.weights
     if w is None:
-        return
-    size = float((w.astype(float) ** 2).sum()) / entries.total_weight
-    told = (
-        f"sample_weight: weights are about {size:.3g} here, and the evidence takes a cell of "
-        "weight two for two cells; divide the weights by their mean, so that they are about one."
-    )
-    if size > MAX_WEIGHT_SIZE:
-        raise ValueError(told)
-    if not 1 / MAX_PLAIN_SIZE <= size <= MAX_PLAIN_SIZE:
-        warnings.warn(told, UserWarning, stacklevel=5)
+        return entries, 1.0
+    top = float(w.max())
+    share = w.astype(float) / top
+    unit = float((np.sqrt(share).sum() / share.sum()) ** 2) / top
+    return entries.scale_weights(unit), unit
 
 
 class Rounds(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +17,7 @@ from pygeco.engines import borrow_cluster
 from pygeco.estimators._checkpoint import Checkpoint, keep_seed, open_checkpoint
 from pygeco.estimators._choices import Choices, choose_parts, choose_penalty
 from pygeco.estimators._dates import choose_times, settle_times
-from pygeco.estimators._evidence_fit import fit_by_evidence
+from pygeco.estimators._evidence_fit import even_weights, fit_by_evidence
 from pygeco.estimators._fitted_cells import is_read_here, make_fitted_entries
 from pygeco.estimators._known import Told, take_attributes
 from pygeco.estimators._path_fit import follow_path
@@ -99,6 +100,7 @@ def _fit_by_evidence(
     store: Checkpoint | None,
     told: Told,
 ) -> Outcome:
+    entries, unit = even_weights(entries)
     found = fit_by_evidence(
         entries,
         estimator,
@@ -114,7 +116,7 @@ def _fit_by_evidence(
         found.factors,
         found.biases,
         loss=found.loss,
-        posterior=found.posterior,
+        posterior=replace(found.posterior, weight_unit=unit),
         average=found.average,
         row_attributes=told.values[0],
         column_attributes=told.values[1],

@@ -141,7 +141,7 @@ class MatrixCompletion(_CompletionFolding):
     held_out_ : Seen or None
         Cells that `keep_held_out` was given.
     total_weight_ : float
-        The weights of the fitted cells, summed.
+        The weights of the fitted cells, summed; by the evidence, their ratios being as given.
     levels_ : tuple of two floats
         What counts of rows and of columns are divided by in weighted norms.
     lists_ : ListWeights or None
@@ -256,9 +256,9 @@ class MatrixCompletion(_CompletionFolding):
             (rows, cols). Of a matrix, whose values are its own, it is not used.
         sample_weight : array or None, default=None
             One weight per value of a tuple or a table, or per row of a matrix. A weight of two
-            counts as two cells, of zero as none. By the evidence weights are best about one, for
-            many equal cells tell it that there is no noise: of others a warning tells, and much
-            larger ones are refused.
+            counts as two cells, of zero as none. By the evidence only their ratios count: all
+            together they are the number of cells that they leave, so that two for every cell say
+            no more than one.
         columns : sequence of names or numbers, "matrix" or None, default=None
             Which columns of a table, or of an array, are user, item and rating. Columns that are
             taken by position are told by a warning, and what looks like a table but does not say

@@ -90,6 +90,7 @@ POSTERIOR = parts(
     drift=optional(drift),
     likelihood=optional(of(Likelihood)),
     tails=number(0),
+    weight_unit=number(0),
 )
 AVERAGE = parts(
     Average,

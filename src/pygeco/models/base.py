@@ -84,6 +84,11 @@ class FittedModel(NewLines, ABC):
     column_attributes: AttributeValues | None = None
     lists: ListWeights | None = None
 
+    @property
+    def weight_unit(self) -> float:
+        """What a given weight of one is among those of the cells."""
+        return 1.0 if self.posterior is None else self.posterior.weight_unit
+
     @abstractmethod
     def linear(self, rows: Positions, cols: Positions, times: Array | None = None) -> Array:
         """⟨u_i s, v_j⟩ + μ + b_i + c_j at cells, and what time adds; positions broadcast."""

@@ -40,6 +40,7 @@ def take_in(
     model: CompletionModel, new: Entries, places: Places, times: Array | None = None
 ) -> CompletionModel:
     """The model with the new cells; see `FittedModel.update`."""
+    new = new.scale_weights(model.weight_unit)
     entries = merge_cells(model.seen, model.loss, new, places)
     dates = _merge_times(model, entries, new, places, times)
     rows, cols = (

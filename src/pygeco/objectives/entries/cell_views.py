@@ -168,6 +168,18 @@ class CellViews:
             setattr(other, name, cells._replace(values=values, weights=cells.weights.astype(dtype)))
         return other
 
+    def scale_weights(self, factor: float) -> Self:
+        """The same cells, all weights times a factor, where they have some."""
+        if not self.weighted or factor == 1:
+            return self
+        other = self._changed()
+        for name in ("by_row", "by_col"):
+            cells: Cells = getattr(self, name)
+            weights = (factor * cells.weights.astype(float)).astype(cells.weights.dtype)
+            setattr(other, name, cells._replace(weights=weights))
+        other.total_weight = factor * self.total_weight
+        return other
+
     def subset(self, mask: NDArray[np.bool_]) -> Self:
         """Only the cells under a mask, which goes row by row."""
         part = self._changed()
