@@ -23,6 +23,7 @@ SIZES = {
     "engines.cpu.listing_columns": {"BLOCK_LINES": 3},
     "engines.cpu.padding": {"PAD_ROWS": 3},
     "engines.cpu.pieces": {"MIN_NUMBERS": 1, "PART_NUMBERS": 8},
+    "engines.cpu.ridge": {"STEP_ROWS": 3, "SUMMED_ROWS": 4, "ROWS_PER_SUM": 0},
     "engines.cpu.separable": {"CHUNK_CELLS": 7},
     "engines.cpu.tall": {"MIN_WORK": 1, "BLOCK_ROWS": 4, "SUMMED_ROWS": 4, "MAX_BLOCKS": 5},
     "engines.cpu.tiles": {"MIN_PART_LINES": 2, "MAX_SERIAL_CELLS": 1},

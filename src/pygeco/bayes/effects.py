@@ -9,6 +9,7 @@ nothing grows without bound, and the group is dropped.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -251,9 +252,16 @@ def doubt_rows(groups: Sequence[RidgeGroup], effects: Sequence[Effect]) -> Array
 
 def draw_signs(group: RidgeGroup, key: int) -> Array:
     """The random signs (F, PROBES) by which traces of the group number `key` are estimated."""
+    return on(_draw_signs(group.size, key), group.mean)
+
+
+@lru_cache(maxsize=8)
+def _draw_signs(size: int, key: int) -> Array:
+    """Made once: they are the same in each sweep."""
     rng = stream(Purpose.ATTRIBUTES, 0, key)
-    signs = 2 * rng.integers(0, 2, (group.size, PROBES), dtype=np.int8) - 1
-    return on(signs.astype(FLOAT), group.mean)
+    signs = (2 * rng.integers(0, 2, (size, PROBES), dtype=np.int8) - 1).astype(FLOAT)
+    signs.flags.writeable = False
+    return signs
 
 
 def _join(left: Blocks, right: Blocks) -> Blocks:

@@ -165,8 +165,8 @@ def measure_support(now: Posterior) -> Basis:
     P, s, Qt = np.linalg.svd(R @ S.T)
     turns = _find_turn(R, P * np.sqrt(s)), _find_turn(S, Qt.T * np.sqrt(s))
     support = np.where(s > MIN_SINGULAR_SHARE * s[0], 1.0, 0.0)
-    for (side, some), X, turn in zip(sides, wide, turns, strict=True):
-        support = support * _support(side, some, X, turn)
+    for (side, some), X, T, turn in zip(sides, wide, (R, S), turns, strict=True):
+        support = support * _support(side, some, X, T, turn)
     return Basis(*turns, support)
 
 
@@ -198,12 +198,13 @@ def _turn_side(side: Side, turn: Array) -> Side:
     return side._replace(factor=factor, variance=times(side.variance, (turn**2).astype(FLOAT)))
 
 
-def _support(side: Side, some: NDArray[np.bool_], X: Array, turn: Array) -> Array:
+def _support(side: Side, some: NDArray[np.bool_], X: Array, T: Array, turn: Array) -> Array:
     """Σ u² / Σ (u² + w) per turned component: 1 where the data say all, 0 where the prior does.
 
-    X is the side's factor in double precision.
+    X is the side's factor in double precision, T its triangle.
     """
     there = on(some, X).astype(float)
-    squares = np.sum(turn * (inner(scaled_rows(X, there), X) @ turn), axis=0)
+    gram = T.T @ T if bool(some.all()) else inner(scaled_rows(X, there), X)
+    squares = np.sum(turn * (gram @ turn), axis=0)
     spread = host(steps_of(side.variance).add_rows(side.variance, there.astype(FLOAT)))
     return squares / (squares + spread @ turn**2 + 1e-300)

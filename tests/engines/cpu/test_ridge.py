@@ -5,16 +5,18 @@ import pytest
 
 from pygeco.bayes.attributes import group_pattern, mark_cells
 from pygeco.bayes.ridge import solve_ridge
-from pygeco.engines.cpu import columns
+from pygeco.engines.cpu import ridge
 from pygeco.engines.cpu.engine import ENGINE, CpuCells
 from pygeco.engines.cpu.threads import limit_threads
 from ridge_cases import EMPTY_CASES, RIDGE_CASES, make_empty_problem, make_problem
 
 
-@pytest.mark.parametrize("part", [3, columns.PART_ROWS])
+@pytest.mark.parametrize("tiny", [False, True], ids=["blocks", "blocks of three rows"])
 @pytest.mark.parametrize(("shape", "density", "k"), RIDGE_CASES)
-def test_solutions_are_those_of_dense_algebra(shape, density, k, part, monkeypatch) -> None:
-    monkeypatch.setattr(columns, "PART_ROWS", part)
+def test_solutions_are_those_of_dense_algebra(shape, density, k, tiny, monkeypatch) -> None:
+    if tiny:
+        monkeypatch.setattr(ridge, "STEP_ROWS", 3)
+        monkeypatch.setattr(ridge, "cut_rows", lambda count, least: 3)
     X, problem, system = make_problem(ENGINE, shape, density, k)
     given = problem.start.copy(), problem.right.copy()
     found = ENGINE.solve_ridge(X, problem)

@@ -42,6 +42,8 @@ RATINGS = {
     "products.add_runs": ("f8:2 f8 i8 i8 f8:1",),
     "tall_kernels.multiply_blocks": ("i8 u1:1 u1:1 i4:1 i8:1 i8:1 i8 i8 i8 i8",),
     "column_kernels.weigh": ("f4:2 f4:2 f4:1 i8 f8:2",),
+    "ridge_kernels.take_step": ("i8 f4:2 f4:2 f4:2 f4:2 f4:1 f4:1 f4:2 f4:2 f4:2 i8 f8:2",),
+    "ridge_kernels.multiply_directions": ("i8 f4:2 f4:2 f4:2 f4:1 i8 f8:2",),
     "column_kernels.subtract_span": ("f8:2 f8:1 f8:1 i8 f8:1 f8:2",),
     "ranking.top_k": ("f4:2 i8:2 f4:2",),
     "largest_kernels.sum_lines": ("i8:1 f4:2 i8:1 i8:1 i4:1 f4:2",),

@@ -69,7 +69,8 @@ class CpuColumnSteps(ColumnSteps):
         kernels.moments(*rows[:2], *spread, some, less, guess, size, sums)
         total = sums.sum(axis=0)
         count = max(total[0], 1.0)
-        variances, mean, squares = np.split(total[1:] / count, [d, 2 * d])
+        shares = total[1:] / count
+        variances, mean, squares = shares[:d], shares[d : 2 * d], shares[2 * d :]
         whole = mirror_lower(squares.reshape(d, d))
         moved = mean + guess if total[0] else np.zeros(d)
         return Moments(int(total[0]), moved, whole - np.outer(mean, mean), variances)

@@ -163,8 +163,8 @@ class CpuCells(Engine):
         flat, vague, width, offsets = lay_partners(*given)
         out = Vectors(stack([start.factor]), np.array(start.bias))  # the kernel overwrites both
         none, nothing = Vectors(out[0][:0], out[1][:0]), np.zeros((0, s + ridges.offsets), dtype)
-        spread = Vectors(*map(np.zeros_like, out)) if variances else none
-        mean = none if ridges.noise is None else Vectors(*map(np.zeros_like, out))
+        spread = _make_room(out) if variances else none
+        mean = none if ridges.noise is None else _make_room(out)
         uncertainty = np.empty(m)
         half_sweep(
             *lay_out(cells),
@@ -190,6 +190,11 @@ class CpuCells(Engine):
 
     def map_groups(self, cells: Cells, job: GroupJob, other: Array, *own: Array) -> Array:
         return job(ENGINE, cells, other, *own)
+
+
+def _make_room(like: Vectors) -> Vectors:
+    """For vectors that a kernel finds, and offsets that are zero where there are none."""
+    return Vectors(np.empty_like(like.factor), np.zeros_like(like.bias))
 
 
 class Cpu(CpuCells, LocalEngine, TableEngine):

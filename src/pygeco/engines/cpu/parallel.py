@@ -57,13 +57,16 @@ class Kernel:
         self.run(arrays, 1 if is_in_loop() else get_num_threads())
 
     def run(self, arrays: tuple[Any, ...], threads: int) -> None:
-        lent = tuple([lend(array) for array in arrays])
-        parts = lent[self.place]
+        parts = arrays[self.place]
         count = parts if isinstance(parts, int) else len(parts) - self.ends
-        self.find_launcher(lent)(lent, count, threads)
+        launcher = self.launchers.get(compute_fingerprint(arrays))
+        if launcher is None:  # types that are new, or arrays that are to be lent
+            arrays = tuple(map(lend, arrays))
+            launcher = self.find_launcher(arrays)
+        launcher(arrays, count, threads)
 
     def find_launcher(self, arguments: tuple[Any, ...]) -> Callable[..., None]:
-        """What runs the function for arguments of these types."""
+        """What runs the function for arguments of these types, all of which can be written to."""
         key = compute_fingerprint(arguments)
         if key not in self.launchers:
             kinds = tuple(map(numba.typeof, arguments))

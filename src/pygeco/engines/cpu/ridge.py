@@ -7,17 +7,21 @@ width that the products with cells need.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from pygeco.arrays.kinds import inner, scaled_rows
 from pygeco.arrays.linalg import LEAST_EIGENVALUE, invert_gram
 from pygeco.arrays.low_rank import Array
-from pygeco.arrays.tall import add_product
 from pygeco.engines.cpu import products
 from pygeco.engines.cpu.columns import STEPS
 from pygeco.engines.cpu.padding import pad_rows
+from pygeco.engines.cpu.ridge_kernels import multiply_directions, take_step
+from pygeco.engines.cpu.tall import ROWS_PER_SUM, SUMMED_ROWS, cut_rows, find_gemm
+from pygeco.engines.cpu.threads import hold_blas
 from pygeco.engines.values import Cells, CenteredCells, LineScales, RidgeProblem
 
+STEP_ROWS = 256  # of all arrays of a step, that a thread takes at once
 NOTHING = np.zeros((0, 0))
 
 
@@ -56,22 +60,62 @@ def solve(X: CenteredCells, problem: RidgeProblem) -> Array:
     if not problem.right.size or not X.by_row.groups:
         return problem.right / np.float32(problem.weight)
     system, scale = _System(X, problem), problem.scale
-    right, x = (_pad(given) for given in (problem.right, problem.start))
-    goal = problem.tolerance**2 * STEPS.measure(right, scale)
-    r = right - system.apply(x)
-    p = scaled_rows(r, scale)
-    for _ in range(problem.max_iter):
-        if bool(np.all(STEPS.measure(r, scale) <= goal)):
-            break
-        q = system.apply(p)
-        inverse = invert_gram(inner(p, q), LEAST_EIGENVALUE["f"])
-        step = (inverse @ inner(p, r)).astype(np.float32)
-        add_product(x, p, step)
-        add_product(r, q, -step)
-        z = scaled_rows(r, scale)
-        add_product(z, p, (-inverse @ inner(q, z)).astype(np.float32))
-        p = z
+    r, p = _pad(problem.right), _pad(problem.start)
+    x, width = np.zeros_like(p), p.shape[1]
+    goal = problem.tolerance**2 * STEPS.measure(r, scale)
+    means = STEPS.add_rows(p, X.mean)
+    # The start is the first direction, which is followed to its end: r = right − A start.
+    step: Array = np.eye(width)
+    turn: Array = np.zeros((width, width))
+    with hold_blas():
+        for count in range(problem.max_iter + 1):
+            q = system.apply(p, means)
+            if count:
+                step, turn = _find_step(p, q, r, scale)
+            left, means = _take_step(x, r, p, q, scale, X.mean, step, turn)
+            if bool(np.all(left <= goal)):
+                break
     return np.ascontiguousarray(x[:, :columns])
+
+
+class _Step(NamedTuple):
+    """What the directions are multiplied by for a step, and for what of them the next ones keep."""
+
+    step: Array
+    turn: Array
+
+
+def _find_step(p: Array, q: Array, r: Array, scale: Array) -> _Step:
+    """The step after which no direction has anything left of the residual r, where q = A p, and
+    the turn by which those that follow it, from diag(scale) of what is left, are conjugate to p.
+    """
+    width = p.shape[1]
+    rows = cut_rows(len(p), max(SUMMED_ROWS, ROWS_PER_SUM * width))
+    sums = np.empty((-(-len(p) // rows), 4 * width * width))
+    multiply_directions(find_gemm(p.dtype), p, q, r, scale, rows, sums)
+    own, force, crossed, along = sums.sum(axis=0).reshape(4, width, width)
+    inverse = invert_gram(own, LEAST_EIGENVALUE["f"])
+    step = inverse @ force
+    return _Step(step, inverse @ (crossed @ step - along))
+
+
+class _Left(NamedTuple):
+    """What a step leaves of each column's squares, and meanᵀ p of the next directions."""
+
+    squares: Array
+    means: Array
+
+
+def _take_step(
+    x: Array, r: Array, p: Array, q: Array, scale: Array, mean: Array, step: Array, turn: Array
+) -> _Left:
+    """x += p step, r −= q step and p = diag(scale) r + p turn, in place."""
+    width = p.shape[1]
+    sums = np.empty((-(-len(p) // STEP_ROWS), 2 * width))
+    step, back, turn = (b.astype(np.float32) for b in (step, -step, turn))
+    take_step(find_gemm(p.dtype), x, r, p, q, scale, mean, step, back, turn, STEP_ROWS, sums)
+    total = sums.sum(axis=0)
+    return _Left(total[:width], total[width:])
 
 
 def _pad(x: Array) -> Array:
@@ -89,12 +133,12 @@ class _System:
         there = problem.there.reshape(-1)
         self.there = None if bool(np.all(there == 1)) else there
 
-    def apply(self, P: Array) -> Array:
-        """The system times P."""
+    def apply(self, P: Array, means: Array) -> Array:
+        """The system times P, which meanᵀ P is known of."""
         X, width = self.X, P.shape[1]
         y, q = (np.empty((x.groups, width), np.float32) for x in (X.by_row, X.by_col))
         pulls = np.empty((len(X.by_row.blocks) - 1, width))
-        rows = LineScales(X.size, None, X.known, STEPS.add_rows(P, X.mean))
+        rows = LineScales(X.size, None, X.known, means)
         given = P.reshape(-1), width
         multiply(X.by_row, X.row_data, *given, rows, y, there=self.there, sums=pulls)
         cols = LineScales(None, None, X.mean, pulls.sum(axis=0))

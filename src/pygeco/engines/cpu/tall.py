@@ -67,7 +67,7 @@ class CpuTallWork:
         s, k = X.shape[-1], Y.shape[-1]
         if left is None or right is None or X.dtype != Y.dtype or not _pays(X, k):
             return None
-        rows = _cut_rows(len(X), max(SUMMED_ROWS, ROWS_PER_SUM * max(s, k)))
+        rows = cut_rows(len(X), max(SUMMED_ROWS, ROWS_PER_SUM * max(s, k)))
         sums = np.empty((-(-len(X) // rows), s, k), X.dtype)
         # Fortran sees the transposes: sumsᵀ = Yᵀ X.
         _multiply(
@@ -120,14 +120,14 @@ def _lay_out(X: Array) -> _Layout | None:
     return None
 
 
-def _cut_rows(count: int, least: int = 0) -> int:
+def cut_rows(count: int, least: int = 0) -> int:
     """The rows of a block: fixed, whatever the threads."""
     return max(BLOCK_ROWS, -(-count // MAX_BLOCKS), least)
 
 
 def _multiply_rows(own: _Layout, X: Array, B: Array, out: Array, *, adds: bool) -> None:
     """out = X B, or out += X B."""
-    small, rows, columns = np.ascontiguousarray(B), _cut_rows(len(X)), B.shape[1]
+    small, rows, columns = np.ascontiguousarray(B), cut_rows(len(X)), B.shape[1]
     # Fortran sees the transposes: outᵀ = Bᵀ Xᵀ.
     _multiply(
         b"NT" if own.by_column else b"NN",
@@ -153,7 +153,7 @@ def _multiply(
     """The sizes and leading dimensions of a block, where its matrices begin and the next one's do,
     and which of the sizes is that of its rows, of all of them.
     """
-    address = _find_address(NAMES[dtype])
+    address = find_gemm(dtype)
     _, rows, count = cut
     with hold_blas():
         multiply_blocks(
@@ -169,11 +169,11 @@ def _multiply(
 
 
 @cache
-def _find_address(name: str) -> int:
-    """Where SciPy keeps a subroutine of BLAS for others to call."""
+def find_gemm(dtype: np.dtype[Any]) -> int:
+    """Where SciPy keeps BLAS's product for others to call."""
     from scipy.linalg import cython_blas  # takes as long as a small fit
 
-    capsule = cython_blas.__pyx_capi__[name]
+    capsule = cython_blas.__pyx_capi__[NAMES[dtype]]
     describe, find = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     describe.restype, describe.argtypes = ctypes.c_char_p, [ctypes.py_object]
     find.restype, find.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

@@ -8,9 +8,16 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from pygeco.engines.cpu.parallel import spread
-from pygeco.engines.cpu.vectors import I32, I64, integer
+from pygeco.engines.cpu.vectors import I32, I64, Vectors, integer
 
 ZERO_AT = 8  # bytes from the first factor to the second
+
+
+def _call_blas(builder, address, places):
+    """Call a subroutine at an address, each of whose arguments is a place in memory."""
+    values = [x if x.type == I64 else builder.ptrtoint(x, I64) for x in places]
+    function = ir.FunctionType(ir.VoidType(), [I64] * len(values)).as_pointer()
+    builder.call(builder.inttoptr(address, function), values)
 
 
 @intrinsic
@@ -39,13 +46,58 @@ def call_gemm(typing_context, address, letters, factors, sizes, places, steps, b
         alpha, beta = (builder.gep(scalars, [integer(k)]) for k in (0, ZERO_AT))
         turns = (builder.gep(flags, [integer(k)]) for k in range(2))
         given = *turns, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc
-        function = ir.FunctionType(ir.VoidType(), [I64] * len(given)).as_pointer()
-        values = [x if x in (A, B, C) else builder.ptrtoint(x, I64) for x in given]
-        builder.call(builder.inttoptr(args[0], function), values)
+        _call_blas(builder, args[0], given)
         return context.get_dummy_value()
 
     i = types.int64
     return types.void(i, letters, factors, sizes, places, steps, i, i, i), generate
+
+
+def _multiply_lines(turn, is_added, product_rows):
+    """The code of `add_product` and `multiply_transposed`: outᵀ = Bᵀ op(A), as Fortran sees it."""
+
+    def generate(context, builder, signature, args):
+        v = Vectors(context, builder, signature.args[1].dtype)
+        address, count, width = args[0], args[7], args[8]
+        X, Y, out = (
+            builder.gep(v.data(signature.args[k], args[k]), [args[k + 1]]) for k in (1, 3, 5)
+        )
+        letters, ones = (
+            cgutils.alloca_once_value(builder, ir.Constant(kind, value))
+            for kind, value in (
+                (ir.ArrayType(ir.IntType(8), 2), bytearray(b"N" + turn)),
+                (v.scalar, 1.0),
+            )
+        )
+        turns = [builder.gep(letters, [integer(0), integer(k)]) for k in range(2)]
+        before = ones if is_added else cgutils.alloca_once_value(builder, ir.Constant(v.scalar, 0))
+        rows, columns = (
+            cgutils.alloca_once_value(builder, builder.trunc(x, I32)) for x in (count, width)
+        )
+        sizes = (columns, rows, columns) if product_rows else (columns, columns, rows)
+        _call_blas(
+            builder, address, (*turns, *sizes, ones, Y, columns, X, columns, before, out, columns)
+        )
+        return context.get_dummy_value()
+
+    return generate
+
+
+@intrinsic
+def add_product(typing_context, address, X, x, B, b, out, o, count, width):
+    """out[o:] += X[x:] B[b:] by xGEMM at an address, of `count` rows of X and out.
+
+    All rows have `width` numbers, and B is square.
+    """
+    i = types.int64
+    return types.void(i, X, i, B, i, out, i, i, i), _multiply_lines(b"N", True, True)
+
+
+@intrinsic
+def multiply_transposed(typing_context, address, X, x, Y, y, out, o, count, width):
+    """out[o:] = X[x:]ᵀ Y[y:], of `count` rows of X and Y, all with `width` numbers."""
+    i = types.int64
+    return types.void(i, X, i, Y, i, out, i, i, i), _multiply_lines(b"T", False, False)
 
 
 @spread("blocks")
