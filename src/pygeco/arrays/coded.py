@@ -1,16 +1,18 @@
-"""Numbers of few distinct values, as ratings are: one byte each, and a table of the values."""
+"""Numbers of few distinct values, as ratings are: one byte each, and a table of the values.
+
+Passes over all numbers are NumPy's, or those of who has more cores to offer. This room knows no
+engine.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import NDArray
-
-from pygeco.arrays.loops import run_parts
 
 MAX_LEVELS = 256  # that one byte tells apart
 PART = 1 << 16  # numbers that are looked up at once, an even number: they stay in the cache
@@ -51,28 +53,12 @@ class Coded(NDArrayOperatorsMixin):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         table = self.table.astype(self.dtype if dtype is None else dtype)
-        out = np.empty(len(self.codes), table.dtype)
-
-        def decode(at: int) -> None:
-            for part in _cut_run(at, len(out)):
-                # No code is beyond the table, so that nothing is clipped: a test would cost more.
-                np.take(table, self.codes[part], out=out[part], mode="clip")
-
-        run_parts(decode, -(-len(out) // RUN))
-        return out
+        return _OFFERED[0].read_codes(self.codes, table)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
         """How many numbers have each value of the table."""
-        whole = len(self.codes) // 2 * 2  # codes are counted in pairs
-        pairs = np.zeros(1 << 16, np.int64)
-        for at in range(0, whole, PART):
-            two = self.codes[at : min(at + PART, whole)].view(np.uint16)
-            pairs += np.bincount(two, minlength=len(pairs))
-        square = pairs.reshape(1 << 8, 1 << 8)
-        found = square.sum(axis=0) + square.sum(axis=1)
-        found += np.bincount(self.codes[whole:], minlength=len(found))
-        return found[: len(self.table)]
+        return _OFFERED[0].count_codes(self.codes)[: len(self.table)]
 
     def __array_function__(self, function: Any, kinds: Any, args: Any, options: Any) -> Any:
         return function(*map(_plain, args), **{key: _plain(x) for key, x in options.items()})
@@ -116,60 +102,104 @@ def decode_values(values: Any) -> Any:
     return np.asarray(values) if isinstance(values, Coded) else values
 
 
+class Hashing(NamedTuple):
+    """A code in each of the slots: bits are at home in slot bits · factor >> shift."""
+
+    factor: Any
+    shift: Any
+    slots: NDArray[np.uint8]
+
+
+class CodeWork:
+    """Passes over numbers and their codes, by NumPy."""
+
+    def find_codes(
+        self,
+        bits: NDArray[Any],
+        levels: NDArray[Any],
+        hashing: Hashing,
+        codes: NDArray[np.uint8],
+        wanted: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        """Write the codes of these runs, each `RUN` numbers; which of them have other levels."""
+        strange = np.zeros(len(wanted), bool)
+        for k, run in enumerate(wanted.tolist()):
+            for part in cut_run(run, len(bits)):
+                codes[part] = hashing.slots[(bits[part] * hashing.factor) >> hashing.shift]
+                strange[k] |= bool((levels[codes[part]] != bits[part]).any())
+        return strange
+
+    def read_codes(self, codes: NDArray[np.uint8], table: NDArray[Any]) -> NDArray[Any]:
+        """The number of each code."""
+        out = np.empty(len(codes), table.dtype)
+        for run in range(-(-len(out) // RUN)):
+            for part in cut_run(run, len(out)):
+                # No code is beyond the table, so that nothing is clipped: a test would cost more.
+                np.take(table, codes[part], out=out[part], mode="clip")
+        return out
+
+    def count_codes(self, codes: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """How often each of the 256 codes is there."""
+        whole = len(codes) // 2 * 2  # codes are counted in pairs
+        pairs = np.zeros(1 << 16, np.int64)
+        for at in range(0, whole, PART):
+            two = codes[at : min(at + PART, whole)].view(np.uint16)
+            pairs += np.bincount(two, minlength=len(pairs))
+        square = pairs.reshape(1 << 8, 1 << 8)
+        found: NDArray[np.int64] = square.sum(axis=0) + square.sum(axis=1)
+        return found + np.bincount(codes[whole:], minlength=len(found))
+
+
+_OFFERED: list[CodeWork] = [CodeWork()]
+
+
+def offer_code_work(work: CodeWork) -> None:
+    """Have this one do the passes from now on."""
+    _OFFERED[:] = [work]
+
+
 def encode_values(values: NDArray[Any]) -> Coded | None:
     """The same numbers as codes; None where they have more than 256 values.
 
     Values are told apart by their bits, which find a code by a product: no sorting.
     """
     word: Any = np.uint32 if values.itemsize == 4 else np.uint64
-    bits = values.view(word)
+    bits = np.ascontiguousarray(values).view(word)
     levels = np.unique(bits[:: max(1, len(bits) // PART)])
-    found = _find_slots(levels)
+    hashing = _find_hashing(levels)
     codes = np.empty(len(bits), np.uint8)
-    left = list(range(-(-len(bits) // RUN)))
-    while found is not None and left:
-        strange = _encode_runs(bits, codes, levels, found, left)
-        left = sorted(strange)
-        if left:  # older codes stay as they are
-            more = np.unique(np.concatenate([strange[at] for at in left]))
+    left = np.arange(-(-len(bits) // RUN))
+    while hashing is not None and len(left):
+        left = left[_OFFERED[0].find_codes(bits, levels, hashing, codes, left)]
+        if len(left):  # older codes stay as they are
+            more = _find_others(bits, levels, codes, left)
             levels = np.concatenate([levels, more])
-            found = _find_slots(levels)
-    return None if found is None else Coded(codes, levels.view(values.dtype))
+            hashing = _find_hashing(levels)
+    return None if hashing is None else Coded(codes, levels.view(values.dtype))
 
 
-def _encode_runs(
-    bits: NDArray[Any],
-    codes: NDArray[np.uint8],
-    levels: NDArray[Any],
-    found: tuple[Any, NDArray[np.uint8]],
-    wanted: list[int],
-) -> dict[int, NDArray[Any]]:
-    """Write the codes of these runs; of runs with other levels, some of those that are unknown."""
-    factor, slots = found
-    shift = bits.dtype.type(8 * bits.itemsize - SLOTS)
-    strange = {}
-
-    def encode(k: int) -> None:
-        for part in _cut_run(wanted[k], len(bits)):
-            own = slots[(bits[part] * factor) >> shift]
-            other = levels[own] != bits[part]
+def _find_others(
+    bits: NDArray[Any], levels: NDArray[Any], codes: NDArray[np.uint8], runs: NDArray[np.int64]
+) -> NDArray[Any]:
+    """Of each of these runs what is none of the levels, in the first part that has some."""
+    found = []
+    for run in runs.tolist():
+        for part in cut_run(run, len(bits)):
+            other = levels[codes[part]] != bits[part]
             if other.any():
-                strange[wanted[k]] = np.unique(bits[part][other])
-                return
-            codes[part] = own
-
-    run_parts(encode, len(wanted))
-    return strange
+                found.append(np.unique(bits[part][other]))
+                break
+    return np.unique(np.concatenate(found))
 
 
-def _cut_run(run: int, count: int) -> Iterator[slice]:
+def cut_run(run: int, count: int) -> Iterator[slice]:
     """The parts of a run of `count` numbers."""
     stop = min((run + 1) * RUN, count)
     return (slice(at, min(at + PART, stop)) for at in range(run * RUN, stop, PART))
 
 
-def _find_slots(levels: NDArray[Any]) -> tuple[Any, NDArray[np.uint8]] | None:
-    """A factor whose products tell the levels apart, and the code in each slot; None: too many."""
+def _find_hashing(levels: NDArray[Any]) -> Hashing | None:
+    """One that tells the levels apart; None: too many."""
     if len(levels) > MAX_LEVELS:
         return None
     word = levels.dtype.type
@@ -181,5 +211,5 @@ def _find_slots(levels: NDArray[Any]) -> tuple[Any, NDArray[np.uint8]] | None:
         if len(np.unique(places)) == len(levels):
             slots = np.zeros(1 << SLOTS, np.uint8)
             slots[places] = np.arange(len(levels))
-            return factor, slots
+            return Hashing(factor, shift, slots)
     return None

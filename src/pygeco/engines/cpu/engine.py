@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.arrays.coded import offer_code_work
 from pygeco.arrays.kinds import HOST, contiguous, stack
 from pygeco.arrays.loops import offer_loop
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.tall import offer_work
 from pygeco.engines.cpu import backgrounds, products, ridge, separable, tiles
 from pygeco.engines.cpu.cells import both_orders, order_that_serves, scatter_runs
+from pygeco.engines.cpu.coding import CODE_WORK
 from pygeco.engines.cpu.largest import find_largest_products, sum_lines_of_cells
 from pygeco.engines.cpu.listing import list_best_products
 from pygeco.engines.cpu.padding import lay_partners, pad_rows
@@ -253,6 +255,7 @@ class Cpu(CpuCells, LocalEngine, TableEngine):
 ENGINE = Cpu()
 offer_work(WORK)
 offer_loop(each)
+offer_code_work(CODE_WORK)
 
 
 def engine() -> Cpu:
