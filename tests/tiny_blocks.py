@@ -15,7 +15,8 @@ SIZES = {
         "MIN_CELLS_PER_SUM": 1, "RUN_CELLS_PER_SUM": 1, "SORTED_CELLS_PER_PLACE": 1,
     },
     "engines.cpu.columns": {
-        "PART_ROWS": 3, "PART_COLUMNS": 5, "PART_NORMALS": 6, "MAX_MOMENT_PARTS": 3, "MIN_SPAN": 1,
+        "PART_ROWS": 3, "PART_COLUMNS": 5, "PART_NORMALS": 6, "PART_NUMBERS": 7,
+        "MAX_MOMENT_PARTS": 3, "MIN_SPAN": 1,
     },
     "engines.cpu.engine": {"SUMS_AT_ONCE": 3},
     "engines.cpu.largest": {"CELLS_AT_ONCE": 64, "MIN_ROWS": 1, "LINES": 1},

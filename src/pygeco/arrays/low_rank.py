@@ -220,11 +220,11 @@ def _orthonormal(Q: Array, x: Array) -> Array:
         if not size > 0:
             continue
         y = candidate / size
-        y = y - Q @ (Q.T @ y)
-        again = Q.T @ y
+        y = y - times(Q, inner(Q, y[:, None]))[:, 0]
+        again = inner(Q, y[:, None])
         size = np.linalg.norm(y)
         if size > 1e-10:
-            y = (y - Q @ again) / size
+            y = (y - times(Q, again)[:, 0]) / size
             return y / np.linalg.norm(y)
     raise ValueError(f"rank: {Q.shape[1] + 1} columns do not fit in dimension {len(x)}.")
 

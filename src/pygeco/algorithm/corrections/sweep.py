@@ -22,6 +22,7 @@ from pygeco.algorithm.corrections.base import Correction, State, columns
 from pygeco.algorithm.penalties import Penalty, Trace
 from pygeco.arrays.kinds import distant, host, ones, scaled, zeros
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.engines.columns import steps_of
 from pygeco.objectives.base import Gradient, Objective
 
 MAX_SWEEPS = 1000
@@ -216,9 +217,10 @@ def drop_rounding(A: LowRank) -> LowRank:
     """
     if distant(A.U) or not A.U.size:
         return A
-    size, rounding = abs(A.U), ROUNDINGS * np.finfo(A.U.dtype).eps
-    if float(size.min()) > rounding:
+    rounding = ROUNDINGS * float(np.finfo(A.U.dtype).eps)
+    if not steps_of(A.U).has_small(A.U, rounding):
         return A
+    size = abs(A.U)
     fourth = ones(len(size), size, size.dtype) @ (size * size) ** 2  # devices add rows up slowly
     sound = size > rounding * fourth**0.5
     return A if bool((sound | (size == 0)).all()) else LowRank(A.U * sound, A.s, A.V)

@@ -19,7 +19,8 @@ from pygeco.engines.cpu import noise_kernels
 
 PART_ROWS = 256  # that a thread takes at once; each part has sums of its own
 PART_COLUMNS = 2048  # of vectors of a basis: those of one part stay in the cache
-MIN_SPAN = 1 << 16  # numbers of a basis from which on sharing them pays
+PART_NUMBERS = 1 << 14  # of arrays in which one number is like another
+MIN_SPAN = 1 << 16  # numbers from which on sharing them pays, of a basis and of a search
 PART_NORMALS = 1 << 12  # an even number
 MAX_MOMENT_PARTS = 64  # whose sums, d² numbers each, are added up
 
@@ -36,6 +37,22 @@ class CpuColumnSteps(ColumnSteps):
         R, sums = np.ascontiguousarray(R), make_sums(R)
         kernels.weigh(R, R[:0], scale, PART_ROWS, sums)
         return sums.sum(axis=0)
+
+    def reflect(self, draw: Array, mean: Array, old: Array, relax: float) -> Array:
+        out = np.empty(mean.shape, np.float32)
+        given = (np.ascontiguousarray(x, np.float32).reshape(-1) for x in (draw, mean, old))
+        weights = np.float32(relax), np.float32((1 - relax**2) ** 0.5)
+        parts = -(-out.size // PART_NUMBERS)
+        kernels.reflect(*given, *weights, PART_NUMBERS, parts, out.reshape(-1))
+        return out
+
+    def has_small(self, X: Array, limit: float) -> bool:
+        if X.size < MIN_SPAN or X.dtype not in (np.float32, np.float64):
+            return super().has_small(X, limit)
+        x = np.ascontiguousarray(X).reshape(-1)
+        found = np.empty(-(-x.size // PART_NUMBERS), bool)
+        kernels.mark_small(x, limit, PART_NUMBERS, found)
+        return bool(found.any())
 
     def leave_span(self, Q: Array, x: Array) -> tuple[Array, Squares]:
         if Q.size < MIN_SPAN or not (Q.dtype == x.dtype == np.float64 and Q.flags.c_contiguous):
