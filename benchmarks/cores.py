@@ -8,11 +8,16 @@ shortest counts. "movielens" and "draws" are the default fit and `posterior=15` 
 MovieLens-10M's shape. "loop" is what the cores can: multiply-adds on numbers that stay in the first
 cache. "cmfrec" and "implicit" fit the same made ratings, 40 factors and 5
 iterations, where they are installed.
+
+With `--beside`, as many processes as the most threads do the same fit at once, each on one thread
+and on a core of its own. None waits for another: times one that they do together is what the cores
+give to such a fit where nothing is shared, but caches and memory, which all of them want.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import time
 from collections.abc import Callable
@@ -99,6 +104,32 @@ FITS: dict[str, Callable[[int], Any]] = {
 }
 
 
+def _fit_alone(name: str, core: int, barrier: Any, turns: int, answers: Any) -> None:
+    os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[core]})
+    FITS[name](1)
+    found = []
+    for _ in range(turns):
+        barrier.wait()
+        found.append(measure(FITS[name], 1, 1))
+    answers.put(found)
+
+
+def measure_beside(name: str, processes: int, turns: int) -> float:
+    """The mean seconds of one of so many processes that fit at once; the shortest of the turns."""
+    context = multiprocessing.get_context("spawn")
+    barrier, answers = context.Barrier(processes), context.SimpleQueue()
+    given = (barrier, turns, answers)
+    started = [
+        context.Process(target=_fit_alone, args=(name, core, *given)) for core in range(processes)
+    ]
+    for process in started:
+        process.start()
+    found = [answers.get() for _ in started]
+    for process in started:
+        process.join()
+    return float(np.min(np.mean(found, axis=0)))
+
+
 def measure(fit: Callable[[int], Any], threads: int, turns: int) -> float:
     """The shortest of several turns."""
     found = []
@@ -116,9 +147,11 @@ def main() -> None:
     parser.add_argument("--threads", type=int, nargs="+", default=usual)
     parser.add_argument("--fits", nargs="+", choices=FITS, default=list(FITS))
     parser.add_argument("--turns", type=int, default=2)
+    parser.add_argument("--beside", nargs="*", choices=FITS, default=[], help="of these fits, too")
     given = parser.parse_args()
-    print("| seconds with threads |", *(f"{count} |" for count in given.threads), "times one |")
-    print("| --- |" + " ---: |" * (len(given.threads) + 1))
+    counts = [f"{count} |" for count in given.threads]
+    print("| seconds with threads |", *counts, "times one | processes, times one |")
+    print("| --- |" + " ---: |" * (len(given.threads) + 2))
     for name in given.fits:
         if name in ("cmfrec", "implicit") and find_spec(name) is None:
             print(f"| {name} | not installed |")
@@ -126,7 +159,11 @@ def main() -> None:
         FITS[name](max(given.threads))
         found = [measure(FITS[name], count, given.turns) for count in given.threads]
         shown = " | ".join(f"{seconds:.2f}" for seconds in found)
-        print(f"| {name} | {shown} | {found[0] / min(found):.1f} |", flush=True)
+        beside, most = "", max(given.threads)
+        if name in given.beside:
+            seconds = measure_beside(name, most, given.turns)
+            beside = f"{seconds:.2f} s, {most * found[0] / seconds:.1f}"
+        print(f"| {name} | {shown} | {found[0] / min(found):.1f} | {beside} |", flush=True)
 
 
 if __name__ == "__main__":
