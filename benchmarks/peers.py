@@ -214,6 +214,7 @@ FITS: dict[str, list[tuple[str, Fit, dict[str, Any]]]] = {
         ("pygeco, posterior=10", pygeco, {"posterior": 10}),
         ("pygeco, posterior=15", pygeco, {"posterior": 15}),
         ("pygeco, posterior=30", pygeco, {"posterior": 30}),
+        ("pygeco, pattern=False", pygeco, {"pattern": False}),
         ("cmfrec k 20, λ 15, 10 iterations", cmfrec, {"k": 20, "lambda_": 15.0}),
         ("LIBMF k 50, λ 0.05, 20 iterations", libmf, {"k": 50, "penalty": 0.05}),
         ("LIBMF k 100, λ 0.05, rate 0.03, 50 iterations", libmf,
@@ -228,6 +229,7 @@ FITS: dict[str, list[tuple[str, Fit, dict[str, Any]]]] = {
     ],
     "synthetic": [
         ("pygeco", pygeco, {}),
+        ("pygeco, pattern=False", pygeco, {"pattern": False}),
         ("cmfrec k 40, λ 10, 10 iterations", cmfrec, {"k": 40, "lambda_": 10.0}),
         ("cmfrec k 40, λ 20, 10 iterations", cmfrec, {"k": 40, "lambda_": 20.0}),
         ("LensKit ALS 50 features, λ 0.1", lenskit, {"embedding_size": 50, "regularization": 0.1}),
