@@ -41,7 +41,7 @@ GRAMS = [
 TOGETHER = [
     [
         "add_columns", "add_long_rows", "append_columns", "measure", "normals", "project",
-        "mark_small", "reflect", "stack_rows", "subtract_again", "subtract_projection",
+        "reflect", "stack_rows", "subtract_again", "subtract_projection",
     ],
     [
         "begin_descent", "center_rows", "change_direction", "gather_columns", "gather_rows",

@@ -21,7 +21,6 @@ from pygeco import (
     guaranteed_gap,
     minimize,
 )
-from pygeco.algorithm.corrections.sweep import drop_rounding
 from pygeco.algorithm.directions import Pair
 
 SHAPE = (14, 11)
@@ -218,11 +217,3 @@ def test_groups_of_cells_that_share_nothing_keep_to_their_size(values, kind, see
     path = minimize(objective, len(values), random_state=seed)
     np.testing.assert_allclose(np.diag(path.A.to_dense()), values, rtol=1e-6)
     assert np.abs(path.A.to_dense()).max() < 1e3 * np.abs(values).max()
-
-
-def test_rounding_is_dropped_beside_its_column_alone() -> None:
-    U = np.array([[1.0, 1e-15, 1e-30], [-1e-15, 0.0, 1e-25], [1e-10, 3.0, 2e-25]])
-    A = LowRank(U, np.ones(3), np.eye(3))
-    found = drop_rounding(A)
-    np.testing.assert_array_equal(found.U != 0, [[1, 0, 1], [0, 0, 1], [1, 1, 1]])
-    assert drop_rounding(found) is found

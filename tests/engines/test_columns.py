@@ -75,23 +75,6 @@ def test_reflections(steps, m, k, relax) -> None:
         np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("part", [7, columns.PART_NUMBERS])
-@pytest.mark.parametrize(("m", "k"), SIZES[1:])
-def test_small_numbers_are_found_wherever_they_are(steps, m, k, part, dtype, monkeypatch) -> None:
-    monkeypatch.setattr(columns, "PART_NUMBERS", part)
-    monkeypatch.setattr(columns, "MIN_SPAN", 1)
-    X = np.random.default_rng(m).uniform(1, 2, (m, k)).astype(dtype)
-    X[::2] *= -1
-    for given in (X, np.asfortranarray(X), np.full_like(X, np.nan), np.full_like(X, -np.inf)):
-        assert steps.has_small(given, 1e-20) is False
-    for at in {(0, 0), (m // 2, k - 1), (m - 1, k - 1)}:
-        for small in (0.0, 1e-20, -1e-21):
-            spoiled = X.copy()
-            spoiled[at] = small
-            assert steps.has_small(spoiled, float(dtype(1e-20))) is True
-
-
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("centered", [True, False])
 @pytest.mark.parametrize("rows_at_once", [1, 64])

@@ -79,10 +79,6 @@ class ColumnSteps:
         back, rest = np.float32(relax), np.float32((1 - relax**2) ** 0.5)
         return mean - back * (old - mean) + rest * (draw - mean)
 
-    def has_small(self, X: Array, limit: float) -> bool:
-        """Whether some |x| ≤ limit."""
-        return bool((abs(X) <= limit).any())
-
     def append_columns(self, X: Array, first: Array | None, second: Array | None) -> Array:
         """X with two more columns; None stands for ones. Passes sum products in float64."""
         more = (ones(len(X), X, X.dtype) if x is None else x for x in (first, second))

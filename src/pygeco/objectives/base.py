@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 from pygeco.arrays.kinds import HOST
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Operator
+from pygeco.objectives.islands import Islands
 
 
 class Gradient(Operator, Protocol):
@@ -151,6 +152,13 @@ class Objective(Protocol):
     def kind(self) -> Array:
         """An array of the kind that factors of A are to be; its engine runs the passes."""
         return HOST
+
+    @property
+    def islands(self) -> Islands | None:
+        """Rows and columns that share no known cell with others; None: there are no such, or
+        nobody knows.
+        """
+        return None
 
     def value(self, A: LowRank) -> float:
         """R(A), without forming A."""

@@ -14,16 +14,17 @@ factorizations P Qᵀ = A is R(A) + α‖A‖_tr, reached by the balanced one, P
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pygeco.algorithm.corrections.base import Correction, State, columns
 from pygeco.algorithm.penalties import Penalty, Trace
-from pygeco.arrays.kinds import distant, host, ones, scaled, zeros
+from pygeco.arrays.kinds import host, on, scaled, zeros
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.engines.columns import steps_of
 from pygeco.objectives.base import Gradient, Objective
+from pygeco.objectives.islands import Islands
 
 MAX_SWEEPS = 1000
 MIN_DECREASE = 0.02  # share of the objective by which each sweep must lower it for another one
@@ -33,7 +34,6 @@ MIN_APPROACH = 1e-3
 REST_SHARE = 0.1  # how near to rest the sweeps come, as a share of what one more pair promises
 LAST_EXCESS = 0.01  # share of α: with less, the last pairs are at hand, and sweeps go to full rest
 MAX_DOUBLINGS = 60
-ROUNDINGS = 64  # that a number of a unit vector may have gathered
 
 
 @dataclass(frozen=True)
@@ -176,12 +176,17 @@ class Sweep(Correction):
     def _half(self, state: State, A: LowRank, side: str) -> LowRank:
         """The minimum over one factor ("column": V), as an orthonormal form again."""
         objective = state.objective
-        B = drop_rounding(A if side == "column" else A.T)
+        B = A if side == "column" else A.T
         root, start, ridge = self._split(B)
         fixed = B.U if root is None else scaled(B.U, root)
         W = objective.half_sweep(fixed, start, side=side, ridge=ridge)
         del start, fixed  # large, and not needed in what follows
-        B = LowRank.within(B.U, W if root is None else scaled(W, root))
+        islands = None if _factor_weight(self.penalty) else objective.islands
+        if islands is not None:
+            given = islands if side == "column" else islands.T
+            B = LowRank.product(*balance_islands(B.U, W, given)).svd()
+        else:
+            B = LowRank.within(B.U, W if root is None else scaled(W, root))
         return B if side == "column" else B.T
 
     def _split(self, A: LowRank) -> _Split:
@@ -208,22 +213,25 @@ def measure_unrest(G: Gradient, A: LowRank, alpha: float) -> float:
     return float(A.s @ host(np.maximum(left, right)))
 
 
-def drop_rounding(A: LowRank) -> LowRank:
-    """A without the numbers of U that are rounding beside the largest of their column.
+def balance_islands(U: Array, W: Array, islands: Islands) -> tuple[Array, Array]:
+    """U Wᵀ in which the columns of U and W are as large beside each other on every island.
 
-    Where cells form groups that share no row and no column, a component of one group has such
-    numbers in the others: as partners in a half-sweep they would ask for their inverses. The
-    largest number of a unit vector is at least (Σ u⁴)^½, and at most one.
+    Between islands U Wᵀ changes, on them it stays. Sweeps of cells alone leave there what they
+    will: a partner that is next to nothing on an island is answered by its inverse.
     """
-    if distant(A.U) or not A.U.size:
-        return A
-    rounding = ROUNDINGS * float(np.finfo(A.U.dtype).eps)
-    if not steps_of(A.U).has_small(A.U, rounding):
-        return A
-    size = abs(A.U)
-    fourth = ones(len(size), size, size.dtype) @ (size * size) ** 2  # devices add rows up slowly
-    sound = size > rounding * fourth**0.5
-    return A if bool((sound | (size == 0)).all()) else LowRank(A.U * sound, A.s, A.V)
+    rows, cols = on(islands.rows, U), on(islands.cols, U)
+    left, right = (_sum_squares(X, at, islands.total) for X, at in ((U, rows), (W, cols)))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        factors = (right / left * (left.sum(axis=0) / right.sum(axis=0))) ** 0.25
+    factors[~(np.isfinite(factors) & (factors > 0))] = 1.0  # nothing there, nothing to balance
+    return U * on(factors, U)[rows], W * on(1 / factors, W)[cols]
+
+
+def _sum_squares(X: Array, islands: NDArray[np.integer[Any]], total: int) -> Array:
+    """Σ x² of each column on each island, as shares of the column's largest."""
+    top = abs(X).max(axis=0)
+    X = X / np.where(top > 0, top, 1.0)
+    return np.stack([host(np.bincount(islands, x * x, total)) for x in X.T], axis=1)
 
 
 class _Split(NamedTuple):

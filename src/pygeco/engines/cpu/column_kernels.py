@@ -73,15 +73,6 @@ def subtract_span(b, Q, weights, x, size, y, sums):
     sums[b, len(Q)] = dot(y, at, y, at, count)
 
 
-@spread("found")
-def mark_small(b, x, limit, size, found):
-    """Whether some |x| ≤ limit in a part."""
-    is_small = False
-    for i in range(np.uint64(b * size), np.uint64(min((b + 1) * size, len(x)))):
-        is_small |= abs(x[i]) <= limit
-    found[b] = is_small
-
-
 @spread("parts")
 def reflect(b, draw, mean, old, back, rest, size, parts, out):
     """Out = mean − back (old − mean) + rest (draw − mean) in a part."""

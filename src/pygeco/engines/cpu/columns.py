@@ -46,14 +46,6 @@ class CpuColumnSteps(ColumnSteps):
         kernels.reflect(*given, *weights, PART_NUMBERS, parts, out.reshape(-1))
         return out
 
-    def has_small(self, X: Array, limit: float) -> bool:
-        if X.size < MIN_SPAN or X.dtype not in (np.float32, np.float64):
-            return super().has_small(X, limit)
-        x = np.ascontiguousarray(X).reshape(-1)
-        found = np.empty(-(-x.size // PART_NUMBERS), bool)
-        kernels.mark_small(x, limit, PART_NUMBERS, found)
-        return bool(found.any())
-
     def leave_span(self, Q: Array, x: Array) -> tuple[Array, Squares]:
         if Q.size < MIN_SPAN or not (Q.dtype == x.dtype == np.float64 and Q.flags.c_contiguous):
             return super().leave_span(Q, x)

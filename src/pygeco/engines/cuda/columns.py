@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pygeco.arrays.kinds import contiguous, empty, host, on, zeros
+from pygeco.arrays.kinds import contiguous, empty, host, on
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.columns import (
     MIN_SQUARABLE_NORM,
@@ -64,14 +64,6 @@ class CudaColumnSteps(ColumnSteps):
         weights = np.float32(relax), np.float32((1 - relax**2) ** 0.5)
         self.launch("reflect", threads(out.size), np.int64(out.size), *given, *weights, out)
         return out
-
-    def has_small(self, X: Array, limit: float) -> bool:
-        if X.dtype != np.float64:
-            return super().has_small(X, limit)
-        found = zeros(1, X, np.int32)
-        X = contiguous(X)
-        self.launch("mark_small", threads(X.size), np.int64(X.size), X, np.float64(limit), found)
-        return bool(host(found)[0])
 
     def append_columns(self, X: Array, first: Array | None, second: Array | None) -> Array:
         more = [x for x in (first, second) if x is not None]

@@ -22,6 +22,7 @@ from pygeco.losses.duals import dual_of_losses
 from pygeco.objectives.base import Objective, OfCells
 from pygeco.objectives.dense.input import check_extremes, check_table, relabel_table, weights_at
 from pygeco.objectives.dense.sweep import MAX_DIRECT_COLUMNS, minimize_lines, split_blocks
+from pygeco.objectives.islands import Islands, islands_of_table
 from pygeco.objectives.spans.convex import ConvexSpan
 
 # Rows and columns, at least and at most, of the part from which scales are estimated.
@@ -120,6 +121,11 @@ class Dense(Objective):
         m, n = self.shape
         return not self.table.weights and self.total_weight == m * n
 
+    @cached_property
+    def islands(self) -> Islands | None:
+        """Rows and columns that share no known cell with others."""
+        return None if self.complete else islands_of_table(self.table)
+
     def value(self, A: LowRank) -> float:
         """R(A). One pass, O(m n s)."""
         return self.total_loss(False, A.left, A.V) / self.total_weight
@@ -210,7 +216,8 @@ class Dense(Objective):
         A slice shares the cells; an array of indices copies them.
         """
         other = copy.copy(self)
-        other.__dict__.pop("_part", None)
+        for name in ("_part", "islands"):
+            other.__dict__.pop(name, None)
         values, *weights = (w[rows][:, cols] for w in (self.table.values, *self.table.weights))
         other.table = self.table._replace(values=values, weights=tuple(weights))
         other.shape = values.shape

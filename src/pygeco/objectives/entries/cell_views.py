@@ -88,9 +88,15 @@ class CellViews:
         return self.by_row.values.dtype
 
     def _changed(self) -> Self:
-        """A copy that is about to get other cells or another loss."""
+        """A copy that is about to get other values, weights or another loss."""
         other = copy.copy(self)
         other.__dict__.pop("value_at_zero", None)
+        return other
+
+    def _moved(self) -> Self:
+        """A copy that is about to get other cells."""
+        other = self._changed()
+        other.__dict__.pop("islands", None)
         return other
 
     def counts(self) -> tuple[Array, Array]:
@@ -182,7 +188,7 @@ class CellViews:
 
     def subset(self, mask: NDArray[np.bool_]) -> Self:
         """Only the cells under a mask, which goes row by row."""
-        part = self._changed()
+        part = self._moved()
         cells = self.by_row
         mask = on(mask, cells.values)
         rows = self.rows()[mask]
@@ -197,14 +203,14 @@ class CellViews:
     @property
     def T(self) -> Self:
         """The transposed matrix: the same cells, rows and columns exchanged."""
-        other = copy.copy(self)
+        other = self._moved()
         other.by_row, other.by_col, other.shape = self.by_col, self.by_row, self.shape[::-1]
         other.offset = None if self.offset is None else self.offset[::-1]
         return other
 
     def within(self, shape: tuple[int, int]) -> Self:
         """The same cells in a matrix with more rows or columns, which are empty."""
-        part = copy.copy(self)
+        part = self._moved()
         cells = self.by_row
         part.shape = shape
         part.by_row, part.by_col = self.engine.both_orders(
@@ -218,7 +224,7 @@ class CellViews:
 
     def take_rows(self, rows: NDArray[Any]) -> Self:
         """These rows alone, in this order; all columns stay."""
-        part = self._changed()
+        part = self._moved()
         place = full(self.shape[0], -1, self.by_row.indices, np.int32)
         place[on(rows, place)] = np.arange(len(rows), dtype=np.int32, like=place)
         where = place[self.rows()]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.arrays.kinds import as_array, contiguous, on, zeros
+from pygeco.arrays.kinds import as_array, contiguous, distant, on, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.engines import Cells, Engine, cells_of_slabs, choose_engine
 from pygeco.engines.values import Systems
@@ -31,6 +31,7 @@ from pygeco.objectives.entries.gradient import (
 from pygeco.objectives.entries.half_sweep import START_PULL, Side, half_sweep
 from pygeco.objectives.entries.observed import check_policy, order_cells, use_compressed
 from pygeco.objectives.entries.row_newton import minimize_side
+from pygeco.objectives.islands import Islands, islands_of_cells
 from pygeco.objectives.spans.convex import ConvexSpan
 from pygeco.objectives.spans.quadratic import QuadraticSpan
 
@@ -186,6 +187,11 @@ class Entries(CellViews, Objective):
         """β = L max w / Σ w: the paper's Lemma 1, 2/|E| for the squared loss."""
         w = self.by_row.weights
         return self.loss.smoothness * (float(w.max()) if len(w) else 1.0) / self.total_weight
+
+    @cached_property
+    def islands(self) -> Islands | None:
+        """Rows and columns that share no cell with others; not known of cells on a cluster."""
+        return None if distant(self.kind) else islands_of_cells(self.by_row, self.by_col)
 
     @cached_property
     def value_at_zero(self) -> float:

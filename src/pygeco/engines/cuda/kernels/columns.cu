@@ -43,12 +43,6 @@ __global__ void reflect(i64 size, const float* __restrict__ draw, const float* _
     if (i < size) out[i] = mean[i] - back * (old[i] - mean[i]) + rest * (draw[i] - mean[i]);
 }
 
-// *found = 1 where some |x| <= limit. A thread a number.
-__global__ void mark_small(i64 size, const double* __restrict__ x, double limit, int* found) {
-    const i64 i = (i64)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < size && fabs(x[i]) <= limit) *found = 1;
-}
-
 // out[i] = (X_i, first_i, second_i), ones for those that are not given. A thread a number.
 __global__ void append_columns(i64 size, int s, const float* X, const float* first, const float* second,
                                double* out) {
