@@ -160,7 +160,7 @@ def fit_evidence(
         if at is None or at is not start:
             at = _begin_block(standard, at, offsets, block, rank, plain, rng)
         grows = not plain and at.now.rank < rank
-        at = _settle(data, at, max_sweeps, tolerance, watch, grows=grows)
+        at = _settle(data, at, max_sweeps, tolerance, watch, grows=grows, calm=plain > 0)
         if at.stopped:
             return EvidenceFit(at, earlier_sweeps + at.sweeps, Stop.CALLBACK)
         at = at._replace(now=drop_fading(data, at.now)) if plain else at
@@ -199,11 +199,20 @@ def reason_to_end(now: Posterior, rank: int, shape: tuple[int, int]) -> Stop:
 
 
 def _settle(
-    data: Entries, at: Stage, max_sweeps: int, tolerance: float, watch: Watch, *, grows: bool
+    data: Entries,
+    at: Stage,
+    max_sweeps: int,
+    tolerance: float,
+    watch: Watch,
+    *,
+    grows: bool,
+    calm: bool,
 ) -> Stage:
     """Sweeps at the present components until the error rests; dead directions are dropped.
 
     Where more can grow and every direction is well supported already, more will: it ends early.
+    Where it is to be `calm`, it does not end with a drop, which turns the basis: variances then
+    take a few sweeps to settle in it.
     """
     for count in range(at.age, max_sweeps):
         now, error = sweep(data, at.now, at.relax)
@@ -215,9 +224,11 @@ def _settle(
         early = grows and count in (1, 2) and is_certain(now)
         if count >= MIN_AGE and count % PRUNING_PERIOD == 0:
             now = drop_unsupported(now)
-            relax = relax if now.rank == rank else 0.0
-        at = at.after(now, count, error, relax, watch)
         rests = count >= MIN_AGE and abs(fell) < tolerance
+        if calm and rests:
+            now = drop_unsupported(now, MIN_FINAL_SUPPORT)
+            rests = now.rank == rank
+        at = at.after(now, count, error, relax if now.rank == rank else 0.0, watch)
         at = at._replace(stopped=watch.tell(at, rank, goes_on=not (early or rests)))
         if early and not at.stopped:
             return at
