@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from loss_cases import CASES, cube_slope, cube_value, sample
 from pygeco import losses
@@ -115,3 +116,22 @@ def test_an_array_brings_its_functions():
     assert namespace(Other()) == "its own"
     assert namespace(np.zeros(2)) is np
     assert namespace(3.0) is np
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_sigmoid_keeps_the_digits_of_small_probabilities(dtype):
+    reach = 87 if dtype == np.float32 else 700
+    z = np.concatenate([np.linspace(-reach, reach, 1001), [0, 1e-30, -1e-30]]).astype(dtype)
+    digits = 4 * np.finfo(dtype).eps
+    found = losses.sigmoid(z)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, expit(z.astype(float)), rtol=digits)
+    y = np.where(np.arange(len(z)) % 2, 1, -1).astype(dtype)
+    exact = -y.astype(float) * expit(-y.astype(float) * z.astype(float))
+    loss = losses.Logistic()
+    np.testing.assert_allclose(loss.slope(z, y), exact, rtol=digits)
+    p, q = expit(z.astype(float)), expit(-z.astype(float))
+    np.testing.assert_allclose(loss.curvature(z, y), p * q, rtol=digits)
+    np.testing.assert_allclose(loss.probabilities(z), np.stack([q, p], -1), rtol=digits)
+    ends = np.array([-np.inf, np.inf, np.nan, -1e10, 1e10], dtype)
+    np.testing.assert_array_equal(losses.sigmoid(ends), np.array([0, 1, np.nan, 0, 1], dtype))

@@ -116,3 +116,20 @@ def test_classes_are_those_given_or_those_found():
     with pytest.raises(ValueError, match=r"^Y: the multinomial loss needs .* not only \['a'\]\.$"):
         losses.Multinomial().fitted(np.array(["a", "a"]))
     assert losses.Multinomial().fitted(np.array([2, 1])).classes == (1, 2)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_class_that_is_all_but_sure_keeps_its_loss(dtype):
+    """The loss log(1 + Σ e^−d), the slope −Σ π of the others: gaps d up to where e^−d ends."""
+    d = np.linspace(0, 80 if dtype == np.float32 else 690, 100).astype(dtype)
+    z = np.stack([1000 + 0 * d, 1000 - d, 999 - d], axis=-1)
+    away = (z - 1000).astype(float)[:, 1:]
+    loss, digits = Multinomial(), 20 * np.finfo(dtype).eps
+    rest = np.exp(away).sum(axis=1)
+    y = np.zeros(len(d), dtype)
+    np.testing.assert_allclose(loss.value(z, y), np.log1p(rest), rtol=digits)
+    expected = np.column_stack([-rest, np.exp(away)]) / (1 + rest)[:, None]
+    np.testing.assert_allclose(loss.slope(z, y), expected, rtol=digits)
+    last = np.full(len(d), 2.0, dtype)
+    exact = np.log1p(rest) - away[:, 1]
+    np.testing.assert_allclose(loss.value(z, last), exact, rtol=digits)

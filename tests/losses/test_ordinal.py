@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from loss_cases import sample
 from pygeco import losses
@@ -80,3 +81,27 @@ def test_levels_between_near_and_far_thresholds(gap):
     loss = losses.Ordinal((1.0, 2.0, 3.0), (0.0, gap))
     log_p = np.log(-np.expm1(-gap)) - np.log(2) - np.log1p(np.exp(-gap))
     np.testing.assert_allclose(loss.value(np.zeros(1), np.ones(1)), -log_p, rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_improbable_levels_keep_their_digits(dtype):
+    """Against products of the two logistic terms, and shares of what is above each threshold."""
+    theta = np.array([-3.0, -2.5, 0.25, 40.0])
+    loss = losses.Ordinal((0, 1, 2, 3, 5), tuple(theta.tolist()))
+    z = np.linspace(-40, 40, 81).astype(dtype)
+    exact, digits = z.astype(float)[:, None], 20 * np.finfo(dtype).eps
+    one = np.ones((len(z), 1))
+    below = np.hstack([expit(theta - exact), one])
+    above = np.hstack([one, expit(exact - theta)])
+    chance = below * above * np.array([1, *-np.expm1(-np.diff(theta)), 1])
+    found = loss.probabilities(z)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, chance, rtol=digits)
+    np.testing.assert_allclose(found.sum(axis=1), 1, rtol=digits)
+    np.testing.assert_allclose(loss.response(z), chance @ [0, 1, 2, 3, 5], rtol=digits)
+    for k in range(5):
+        y = np.full(len(z), k, dtype)
+        np.testing.assert_allclose(loss.value(z, y), -np.log(chance[:, k]), rtol=digits, atol=1e-14)
+    for k, ends in ((0, theta[:1]), (2, theta[1:3]), (4, theta[3:])):
+        bend = (expit(ends - exact) * expit(exact - ends)).sum(axis=1)
+        np.testing.assert_allclose(loss.curvature(z, np.full(len(z), k, dtype)), bend, rtol=digits)

@@ -185,7 +185,7 @@ def median(x: Array, weights: Array | None = None) -> float:
 
 
 def sigmoid(z: Array) -> Array:
-    """1 / (1 + e^(−z)), without overflow.
+    """1 / (1 + e^(−z)), without overflow and with all digits where it is small.
 
     Parameters
     ----------
@@ -195,7 +195,16 @@ def sigmoid(z: Array) -> Array:
     -------
     array
     """
-    return 0.5 * (1 + namespace(z).tanh(z / 2))
+    xp = namespace(z)
+    e = xp.exp(-xp.abs(z))
+    return xp.maximum(e, z >= 0) / (1 + e)
+
+
+def sigmoid_slope(z: Array) -> Array:
+    """σ(z) σ(−z), the slope of the sigmoid: 1 − σ has no digits where σ is near one."""
+    xp = namespace(z)
+    e = xp.exp(-xp.abs(z))
+    return e / (1 + e) ** 2
 
 
 def softplus(z: Array) -> Array:

@@ -16,6 +16,7 @@ from pygeco.losses.base import (
     limit_to_domain,
     namespace,
     sigmoid,
+    sigmoid_slope,
     softplus,
     xlogx,
 )
@@ -67,8 +68,7 @@ class Logistic(Binary):
         return -y * sigmoid(-y * z)
 
     def curvature(self, z: Array, y: Array) -> Array:
-        p = sigmoid(z)
-        return p * (1 - p)
+        return sigmoid_slope(z)
 
     def stiffness(self, z: Array, y: Array) -> Array:
         return self.curvature(z, y)

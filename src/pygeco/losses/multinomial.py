@@ -43,12 +43,21 @@ class Multinomial(Loss):
 
     def value(self, z: Array, y: Array) -> Array:
         xp = namespace(z)
-        top = _row_max(z)
-        total = xp.log(_row_sum(xp.exp(z - top[..., None]))) + top
-        return total - xp.take_along_axis(z, _codes(y)[..., None], axis=-1)[..., 0]
+        own = _codes(y)[..., None]
+        above = z - xp.take_along_axis(z, own, axis=-1)
+        top = _row_max(above)
+        e = xp.exp(above - top[..., None])
+        xp.put_along_axis(e, own, 0, axis=-1)
+        # log(1 + Σ e^above of the others); where the class is all but sure, top is zero, 1 − 1 too.
+        return top + xp.log1p(_row_sum(e) + (xp.exp(-top) - 1))
 
     def slope(self, z: Array, y: Array) -> Array:
-        return self.probabilities(z) - _one_hot(z, y)
+        """π, less one at the class itself: minus what the other classes have."""
+        xp, own = namespace(z), _codes(y)[..., None]
+        found = self.probabilities(z)
+        xp.put_along_axis(found, own, 0, axis=-1)
+        xp.put_along_axis(found, own, -_row_sum(found)[..., None], axis=-1)
+        return found
 
     def curvature(self, z: Array, y: Array) -> Array:
         """Π, of which the whole curvature diag(π) − π πᵀ is made."""

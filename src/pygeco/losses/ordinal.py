@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from pygeco.arrays.kinds import as_array, host, on
 from pygeco.arrays.low_rank import Array
-from pygeco.losses.base import Loss, namespace, sigmoid, softplus
+from pygeco.losses.base import Loss, namespace, sigmoid, sigmoid_slope, softplus
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,7 @@ class Ordinal(Loss):
 
     def curvature(self, z: Array, y: Array) -> Array:
         low, high = self._ends(z, y)
-        p, q = sigmoid(low), sigmoid(high)
-        return p * (1 - p) + q * (1 - q)
+        return sigmoid_slope(low) + sigmoid_slope(high)
 
     def stiffness(self, z: Array, y: Array) -> Array:
         return self.curvature(z, y)
@@ -113,9 +112,9 @@ class Ordinal(Loss):
 
     def response(self, z: Array) -> Array:
         levels, thresholds = self._settled()
-        mean = 0 * z + levels[-1]
+        mean = 0 * z + levels[0]
         for k, theta in enumerate(thresholds):
-            mean = mean - (levels[k + 1] - levels[k]) * sigmoid(theta - z)
+            mean = mean + (levels[k + 1] - levels[k]) * sigmoid(z - theta)
         return mean
 
     def bounds(self, y: Array) -> tuple[float, float]:
@@ -123,10 +122,14 @@ class Ordinal(Loss):
         return levels[int(y.min())], levels[int(y.max())]
 
     def probabilities(self, z: Array) -> Array:
-        """P(y = each level), one column a level."""
-        xp = namespace(z)
-        below = [0 * z, *(sigmoid(theta - z) for theta in self._settled()[1]), 0 * z + 1]
-        return xp.diff(xp.stack(below, axis=-1), axis=-1)
+        """P(y = each level), one column a level: a product, for a difference loses small ones."""
+        _, thresholds = self._settled()
+        below = [*(sigmoid(theta - z) for theta in thresholds), 0 * z + 1]
+        above = [0 * z + 1, *(sigmoid(z - theta) for theta in thresholds)]
+        rest = [1.0, *(-math.expm1(a - b) for a, b in pairwise(thresholds)), 1.0]
+        return namespace(z).stack(
+            [p * q * r for p, q, r in zip(below, above, rest, strict=True)], axis=-1
+        )
 
     def _levels(self, y: Any) -> tuple[float, ...]:
         if self.levels is not None:
