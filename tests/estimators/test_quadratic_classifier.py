@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
@@ -23,6 +24,10 @@ def test_two_classes_at_full_rank_are_logistic_regression_on_monomials():
     full = LogisticRegression(C=1 / (2 * alpha * len(y)), tol=1e-10, max_iter=5000).fit(P, y)
     np.testing.assert_allclose(model.predict_proba(X), full.predict_proba(P), atol=1e-3)
     np.testing.assert_allclose(model.decision_function(X), full.decision_function(P), atol=1e-2)
+    z = model.decision_function(3 * X)
+    assert np.abs(z).max() > 45  # a probability that is below rounding of one
+    both = expit(np.column_stack([-z, z]))
+    np.testing.assert_allclose(model.predict_proba(3 * X), both, rtol=1e-12)
 
 
 def test_a_ring_around_a_cluster():

@@ -165,8 +165,9 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):  # type: ignore[mis
         array (N, K)
             In the order of `classes_`.
         """
-        p = sigmoid(self._forms(X))
+        forms = self._forms(X)
+        p = sigmoid(forms)
         if p.shape[1] == 1:
-            return np.column_stack([1 - p, p])
+            return np.column_stack([sigmoid(-forms), p])
         total = p.sum(axis=1, keepdims=True)
         return np.where(total > 0, p / np.where(total > 0, total, 1), 1 / p.shape[1])

@@ -160,3 +160,23 @@ def test_score_is_minus_the_logarithm_of_the_probability(name, kind):
         np.testing.assert_allclose(np.exp(-scores), P[:, k], atol=2e-6)
     far = np.array([-1e4, 1e4], kind)
     assert np.isfinite(likelihood.score_loss(np.ones(2, kind), far, np.array([0, 40], kind))).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", ["labels", "levels"])
+def test_probabilities_of_what_is_improbable_are_those_of_the_score(name, dtype):
+    likelihood = CASES[name][0]
+    mean = np.linspace(-60, 60, 41).astype(dtype)
+    variance = (0.3 + 0 * mean).astype(dtype)
+    found = likelihood.find_probabilities(mean, variance)
+    assert found.dtype == dtype
+    for k, y in enumerate([-1.0, 1.0] if name == "labels" else range(4)):
+        score = likelihood.score_loss(np.full(41, y, dtype), mean, variance)
+        np.testing.assert_allclose(np.log(found[:, k]), -score, rtol=2e-5, atol=1e-6)
+    if name == "labels":
+        wide = found.astype(float).prod(axis=1) ** 0.5
+        np.testing.assert_allclose(likelihood.deviate(mean, variance), wide, rtol=1e-5)
+    else:
+        np.testing.assert_allclose(
+            found @ likelihood.levels, likelihood.respond(mean, variance), rtol=1e-5
+        )

@@ -15,7 +15,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from pygeco.arrays.low_rank import Array
-from pygeco.losses.base import Loss, namespace, sigmoid, softplus
+from pygeco.losses.base import Loss, namespace, sigmoid, sigmoid_slope, softplus
 
 MIN_WEIGHT = 1e-6  # of a cell's squares: what is certain already underflows
 MIN_BOUND_SHARE = 0.05  # of the curvature of a parabola above the logistic loss (Jaakkola, Jordan)
@@ -122,8 +122,7 @@ class Softplus:
 
     @property
     def curvature(self) -> Array:
-        p = self.slope
-        return self.shrink * p * (1 - p)
+        return self.shrink * sigmoid_slope(self.shrink * self.mean)
 
     @property
     def stiffness(self) -> Array:

@@ -54,12 +54,11 @@ class Labels(Likelihood):
         return expect_sigmoid(mean, variance)
 
     def deviate(self, mean: Array, variance: Array) -> Array:
-        p = self.respond(mean, variance)
-        return (p * (1 - p)) ** 0.5
+        return (self.respond(mean, variance) * self.respond(-mean, variance)) ** 0.5
 
     def find_quantile(self, mean: Array, variance: Array, q: float) -> Array:
         return (self.respond(mean, variance) > 1 - q).astype(mean.dtype)
 
     def find_probabilities(self, mean: Array, variance: Array) -> Array:
-        p = self.respond(mean, variance)
-        return namespace(p).stack([1 - p, p], axis=-1)
+        both = [self.respond(-mean, variance), self.respond(mean, variance)]
+        return namespace(mean).stack(both, axis=-1)

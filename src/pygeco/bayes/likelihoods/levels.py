@@ -15,11 +15,12 @@ from pygeco.bayes.likelihoods.base import (
     Softplus,
     WorkingSquares,
     expect_sigmoid,
+    place_response_nodes,
     score_nodes,
 )
 from pygeco.bayes.likelihoods.polya_gamma import draw_polya_gamma
 from pygeco.losses import Ordinal
-from pygeco.losses.base import namespace, softplus
+from pygeco.losses.base import namespace, sigmoid, softplus
 
 FAR = 1e3  # stands for an infinite cut point: σ is one there to all digits
 MAX_MOVE = 1.0  # of a cut point in one step
@@ -100,15 +101,15 @@ class Levels(Likelihood):
         return score_nodes(score, mean, variance)
 
     def respond(self, mean: Array, variance: Array) -> Array:
-        out = 0 * mean + self.levels[-1]
-        for k, share in enumerate(self._shares_below(mean, variance)):
-            out = out - (self.levels[k + 1] - self.levels[k]) * share
+        out = 0 * mean + self.levels[0]
+        for k, cut in enumerate(self.cuts):
+            above = expect_sigmoid(mean - cut, variance)
+            out = out + (self.levels[k + 1] - self.levels[k]) * above
         return out
 
     def deviate(self, mean: Array, variance: Array) -> Array:
         """With gaps d_k from level to level, Var y is Σ_k d_k² F_k (1 − F_k) + 2 Σ_j<k d_j d_k F_j
-        (1 − F_k) for F_k = P(y ≤ k): no term cancels, where E[y²] − E[y]² would. In double
-        precision, for σ has the digits of one.
+        (1 − F_k) for F_k = P(y ≤ k): no term cancels, where E[y²] − E[y]² would.
         """
         kind, mean, variance = mean.dtype, mean.astype(float), variance.astype(float)
         out, lower = 0 * mean, 0 * mean
@@ -127,9 +128,16 @@ class Levels(Likelihood):
         return out
 
     def find_probabilities(self, mean: Array, variance: Array) -> Array:
-        xp = namespace(mean)
-        below = [0 * mean, *self._shares_below(mean, variance), 0 * mean + 1]
-        return xp.diff(xp.stack(below, axis=-1), axis=-1)
+        """Products at each node: the small ones are lost in differences of P(y ≤ k)."""
+        xp, one = namespace(mean), 0 * mean + 1
+        out = xp.stack([0 * mean] * len(self.levels), axis=-1)
+        for share, shrink, z in place_response_nodes(mean, variance):
+            below = [*(sigmoid(shrink * (cut - z)) for cut in self.cuts), one]
+            above = [one, *(sigmoid(shrink * (z - cut)) for cut in self.cuts)]
+            rest = [one, *(-xp.expm1(-shrink * gap) for gap in np.diff(self.cuts).tolist()), one]
+            parts = [p * q * r for p, q, r in zip(below, above, rest, strict=True)]
+            out = out + share * xp.stack(parts, axis=-1)
+        return out
 
     def _shares_below(self, mean: Array, variance: Array) -> list[Array]:
         """P(y ≤ k) for all k but the last."""
