@@ -37,7 +37,7 @@ def test_every_ability_has_a_default() -> None:
         (objective.symmetric, objective.can_sweep, objective.nonnegative, objective.squared)
     )
     assert objective.kind is HOST
-    assert objective.dual(LowRank.zero((3, 3))) is None
+    assert objective.slack(LowRank.zero((3, 3))) is None
     assert objective.counts() is None
     assert objective.default_correction(penalized=True, rank=2) == "core"
     with pytest.raises(ValueError, match=r"^correction: Distance cannot be swept; use correction="):

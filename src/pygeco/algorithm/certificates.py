@@ -243,14 +243,13 @@ def certify(
     if isinstance(objective, Scaled):
         plain = float(objective.unscaled(A).svd().s.sum())
         found = replace(found, trace_norm=plain, weighted_norm=own, stretch=objective.stretch)
-    along = None if found.squared or not known else objective.dual(A)
-    return found if along is None else _with_lifts(found, along, G, own)
+    along = None if found.squared or not known else objective.slack(A)
+    return found if along is None else _with_lifts(found, along, own)
 
 
-def _with_lifts(
-    found: Certificate, along: Callable[[float], float], G: Gradient, t: float
-) -> Certificate:
+def _with_lifts(found: Certificate, along: Callable[[float], float], t: float) -> Certificate:
     """The certificate with lift(c) at a few c, the best of them for norms up to t nearly so."""
+    # h + h*(c ∇h) − c ⟨∇h, A⟩ = h (1 − c)² for a squared norm h.
     curved = found.penalty_value if found.penalty is not None and found.penalty.smooth else 0.0
     lifts = {1.0: found.inner}
 
@@ -258,7 +257,7 @@ def _with_lifts(
         return replace(found, lifts=tuple(sorted(lifts.items())))
 
     def rise(c: float) -> float:
-        lift = G.value + along(c) + c * G.inner + curved * (1 + c * c)
+        lift = along(c) + curved * (1 - c) ** 2 + c * found.inner
         if math.isfinite(lift):
             lifts[float(c)] = float(lift)
         return stated()._rise(c, t)

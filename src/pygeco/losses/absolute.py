@@ -6,7 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from pygeco.arrays.low_rank import Array
-from pygeco.losses.base import check_positive, find_scale, limit_to_domain, namespace
+from pygeco.losses.base import (
+    check_positive,
+    find_scale,
+    limit_to_domain,
+    namespace,
+)
+from pygeco.losses.duals import corner_slack, root_slack
 from pygeco.losses.regression import Regression
 
 DEFAULT_WIDTH = 0.1  # of the rounded corner, in robust standard deviations
@@ -75,9 +81,12 @@ class Absolute(Rounded):
         return (self._width / root) ** 2 / root
 
     def conjugate(self, a: Array, y: Array) -> Array:
-        left = 1 - a * a
+        left = (1 - a) * (1 + a)
         root = namespace(a).maximum(left, 0) ** 0.5
-        return limit_to_domain(left >= -1e-12, a * y + self._width * (1 - root))
+        return limit_to_domain(left >= -1e-12, a * y + self._width * (a * a / (1 + root)))
+
+    def slack(self, z: Array, y: Array, scale: float) -> Array:
+        return root_slack(z - y, self._width, scale)
 
 
 @dataclass(frozen=True)
@@ -126,3 +135,8 @@ class Quantile(Rounded):
     def conjugate(self, a: Array, y: Array) -> Array:
         domain = (a >= -self.q - 1e-12) & (a <= 1 - self.q + 1e-12)
         return limit_to_domain(domain, a * y + self._width * a * a / 2)
+
+    def slack(self, z: Array, y: Array, scale: float) -> Array:
+        x = z - y
+        near = namespace(z).clip(x, -self._width * self.q, self._width * (1 - self.q))
+        return corner_slack(x, near, scale) / self._width

@@ -94,10 +94,16 @@ class Loss:
         """Whether `conjugate` is written out."""
         return type(self).conjugate is not Loss.conjugate
 
-    def dual(self, z: Array, y: Array, scale: float) -> Array:
-        """ℓ*(a) − a z at the slope a = scale · ℓ′(z); at scale 1 that is −ℓ(z)."""
-        a = scale * self.slope(z, y)
-        return self.conjugate(a, y) - a * z
+    def slack(self, z: Array, y: Array, scale: float) -> Array:
+        """ℓ(z) + ℓ*(a) − a z ≥ 0 at the slope a = scale · ℓ′(z), scale in [0, 1]; at 1 it is zero.
+
+        Certificates are sums of it. Large terms cancel here, and what their rounding may hide is
+        added; pygeco's own losses have forms in which nothing cancels.
+        """
+        xp, a = namespace(z), scale * self.slope(z, y)
+        terms = self.value(z, y), self.conjugate(a, y), -a * z
+        hidden = 8 * float(np.finfo(z.dtype).eps) * sum(xp.abs(term) for term in terms)
+        return xp.maximum(sum(terms), 0) + hidden
 
     def targets(self, y: ArrayLike) -> Array:
         """Targets as the formulas want them; an error where they are outside the domain."""

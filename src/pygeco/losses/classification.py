@@ -20,6 +20,7 @@ from pygeco.losses.base import (
     softplus,
     xlogx,
 )
+from pygeco.losses.duals import corner_slack, label_slack
 
 
 class Binary(Loss):
@@ -75,7 +76,12 @@ class Logistic(Binary):
 
     def conjugate(self, a: Array, y: Array) -> Array:
         b = -a * y
-        return limit_to_domain((b >= -1e-12) & (b <= 1 + 1e-12), xlogx(b) + xlogx(1 - b))
+        xp = namespace(a)
+        rest = (1 - b) * xp.log1p(-xp.where(b < 1, b, 0))  # 1 − b has not the digits of a small b
+        return limit_to_domain((b >= -1e-12) & (b <= 1 + 1e-12), xlogx(b) + rest)
+
+    def slack(self, z: Array, y: Array, scale: float) -> Array:
+        return label_slack(y * z, scale)
 
     def response(self, z: Array) -> Array:
         return sigmoid(z)
@@ -127,3 +133,8 @@ class SmoothedHinge(Binary):
     def conjugate(self, a: Array, y: Array) -> Array:
         b = -a * y
         return limit_to_domain((b >= -1e-12) & (b <= 1 + 1e-12), -b + self.width * b * b / 2)
+
+    def slack(self, z: Array, y: Array, scale: float) -> Array:
+        short = 1 - y * z
+        near = namespace(z).clip(short, 0, self.width)
+        return corner_slack(short, near, scale) / self.width

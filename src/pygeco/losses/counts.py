@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from pygeco.arrays.kinds import as_array
 from pygeco.arrays.low_rank import Array
 from pygeco.losses.base import Loss, limit_to_domain, namespace, xlogx
+from pygeco.losses.duals import above_tangent
 
 DEFAULT_CAP, MAX_CAP = 20.0, 40.0  # of z: squares of e^40 are in range of single precision
 HEADROOM = 4.0  # of the cap above the logarithm of the largest count
@@ -73,6 +74,26 @@ class Poisson(Loss):
         return limit_to_domain(
             rate >= -1e-12, namespace(a).where(rate > top, far, xlogx(below) - below)
         )
+
+    def slack(self, z: Array, y: Array, scale: float) -> Array:
+        """The divergence of the mean at the scaled slope from e^z; above the cap, of parabolas."""
+        xp, top, rest = namespace(z), math.exp(self.top), 1 - scale
+        over = xp.maximum(z - self.top, 0)
+        below = self.response(z)
+        mean = below * (1 + over)
+        rate = scale * mean + rest * y
+        under = xp.minimum(rate, top)
+        both = (rate > top) & (over > 0)
+        beyond = xp.where(both, rest * (y - mean), (rate - under) - (mean - below))
+        # Between the parts below the cap; where the mean is as good as zero, by its logarithm z.
+        few = below < 1e-6 * under
+        capped = (rate > top) | (over > 0)
+        moved = xp.where(capped, under - below, rest * (y - mean))
+        t = xp.where(few, 0, moved) / xp.where(below > 0, below, 1)
+        near = below * above_tangent(t)
+        far = under * (xp.log(xp.where(few, under, 1)) - z) - under + below
+        crossed = over * (top - under) + xp.maximum(self.top - z, 0) * (rate - under)
+        return xp.where(few, far, near) + beyond * beyond / (2 * top) + crossed
 
     def targets(self, y: ArrayLike) -> Array:
         given = as_array(y)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from pygeco.arrays.low_rank import Array
 from pygeco.losses.base import Loss, namespace, xlogx
+from pygeco.losses.duals import label_slack
 
 
 @dataclass(frozen=True)
@@ -68,14 +69,19 @@ class Multinomial(Loss):
 
     def conjugate(self, a: Array, y: Array) -> Array:
         """Σ b log b where b = a + e_y is a probability vector."""
-        xp = namespace(a)
-        b = a + _one_hot(a, y)
+        xp, own = namespace(a), _one_hot(a, y) > 0
+        b = a + own
         simplex = (xp.min(b, axis=-1) >= -1e-12) & (xp.abs(xp.sum(b, axis=-1) - 1) <= 1e-9)
-        return xp.where(simplex, xp.sum(xlogx(b), axis=-1), math.inf)
+        sure = b * xp.log1p(xp.where(own & (b > 0), a, 0))  # 1 + a has not the digits of a small a
+        return xp.where(simplex, xp.sum(xp.where(own, sure, xlogx(b)), axis=-1), math.inf)
 
-    def dual(self, z: Array, y: Array, scale: float) -> Array:
-        a = scale * self.slope(z, y)
-        return self.conjugate(a, y) - namespace(z).sum(a * z, axis=-1)
+    def slack(self, z: Array, y: Array, scale: float) -> Array:
+        """That of two labels, the class and all others together, whose shares are scaled alike."""
+        xp, own = namespace(z), _codes(y)[..., None]
+        above = z - xp.take_along_axis(z, own, axis=-1)
+        xp.put_along_axis(above, own, -math.inf, axis=-1)
+        top = _row_max(above)
+        return label_slack(-(top + xp.log(_row_sum(xp.exp(above - top[..., None])))), scale)
 
     def targets(self, y: ArrayLike) -> Array:
         """The code of each label."""

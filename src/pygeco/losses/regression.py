@@ -18,6 +18,7 @@ from pygeco.losses.base import (
     robust_scale,
     xlogx,
 )
+from pygeco.losses.duals import corner_slack, cosh_slack, root_slack
 
 
 class Regression(Loss):
@@ -84,6 +85,9 @@ class Squared(Regression):
     def conjugate(self, a: Array, y: Array) -> Array:
         return a * y + a * a / 4
 
+    def slack(self, z: Array, y: Array, scale: float) -> Array:
+        return ((1 - scale) * (z - y)) ** 2
+
 
 @dataclass(frozen=True)
 class Huber(Regression):
@@ -138,6 +142,10 @@ class Huber(Regression):
 
     def conjugate(self, a: Array, y: Array) -> Array:
         return limit_to_domain(abs(a) <= self._delta * (1 + 1e-12), a * y + a * a / 2)
+
+    def slack(self, z: Array, y: Array, scale: float) -> Array:
+        x = z - y
+        return corner_slack(x, namespace(z).clip(x, -self._delta, self._delta), scale)
 
     def fitted(
         self, y: Array, residuals: Array | None = None, weights: Array | None = None
@@ -204,10 +212,13 @@ class PseudoHuber(Regression):
         return (1 + ((z - y) / self._delta) ** 2) ** -1.5
 
     def conjugate(self, a: Array, y: Array) -> Array:
-        d = self._delta
-        left = 1 - (a / d) ** 2
+        b = a / self._delta
+        left = (1 - b) * (1 + b)
         root = namespace(a).maximum(left, 0) ** 0.5
-        return limit_to_domain(left >= -1e-12, a * y + d * d * (1 - root))
+        return limit_to_domain(left >= -1e-12, a * y + a * a / (1 + root))
+
+    def slack(self, z: Array, y: Array, scale: float) -> Array:
+        return self._delta * root_slack(z - y, self._delta, scale)
 
 
 @dataclass(frozen=True)
@@ -265,7 +276,13 @@ class LogCosh(Regression):
         return 1 - namespace(z).tanh((z - y) / self._scale) ** 2
 
     def conjugate(self, a: Array, y: Array) -> Array:
-        s = self._scale
+        xp, s = namespace(a), self._scale
         b = a / s
-        entropy = s * s * (xlogx(1 + b) + xlogx(1 - b)) / 2
-        return limit_to_domain(abs(b) <= 1 + 1e-12, a * y + entropy)
+        near = xp.clip(b, -0.5, 0.5)  # where the two terms of the other form cancel
+        small = near * xp.arctanh(near) + xp.log1p(-near * near) / 2
+        entropy = xp.where(abs(b) < 0.5, small, (xlogx(1 + b) + xlogx(1 - b)) / 2)
+        return limit_to_domain(abs(b) <= 1 + 1e-12, a * y + s * s * entropy)
+
+    def slack(self, z: Array, y: Array, scale: float) -> Array:
+        u = namespace(z).abs(z - y) / self._scale
+        return self._scale * (self._scale * cosh_slack(u, scale))

@@ -172,9 +172,10 @@ class Objective(Protocol):
         """The small problem over the spans of A."""
         raise NotImplementedError
 
-    def dual(self, A: LowRank) -> Callable[[float], float] | None:
-        """c ↦ r*(c g) − c ⟨g, z⟩, for R(A) = r(z) a function of measurements z with a conjugate, g
-        its slope there; None: not known. It sharpens certificates.
+    def slack(self, A: LowRank) -> Callable[[float], float] | None:
+        """c ↦ r(z) + r*(c g) − c ⟨g, z⟩ ≥ 0, for R(A) = r(z) a function of measurements z with a
+        conjugate, g its slope there; None: not known. It sharpens certificates, and they are as
+        good as its digits.
         """
         return None
 

@@ -18,7 +18,7 @@ from pygeco.arrays.linalg import solve_psd
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Operator
 from pygeco.arrays.streams import Purpose, stream
-from pygeco.losses.duals import ScaledDual
+from pygeco.losses.duals import Slack
 from pygeco.objectives.base import Objective
 from pygeco.objectives.risk import Curvature, Risk
 from pygeco.objectives.spans.kronecker import Model
@@ -91,14 +91,14 @@ class Measured(Objective):
         """Whether R is a weighted sum of squares."""
         return self.risk.quadratic
 
-    def dual(self, A: LowRank) -> Callable[[float], float] | None:
-        """c ↦ Σ w (ℓ*(c ℓ′) − c ℓ′ z), for certificates: the slopes at the best intercepts sum to
-        zero, and so do their multiples.
+    def slack(self, A: LowRank) -> Callable[[float], float] | None:
+        """c ↦ Σ w (ℓ + ℓ*(c ℓ′) − c ℓ′ z), for certificates: the slopes at the best intercepts sum
+        to zero, and so do their multiples.
         """
         if not self.risk.loss.has_conjugate:
             return None
         at, _ = self.risk.settle(self.measure(A))
-        return lambda scale: replace(self.risk, loss=ScaledDual(self.risk.loss, scale)).value(at)
+        return lambda scale: replace(self.risk, loss=Slack(self.risk.loss, scale)).value(at)
 
     def gradient(self, A: LowRank) -> MeasuredGradient:
         z = self.measure(A)

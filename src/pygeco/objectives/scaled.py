@@ -50,8 +50,8 @@ class Scaled(Objective):
         """The most that the weighted norm of a matrix can be, as a multiple of its plain one."""
         return 1 / float(self.rows.min() * self.cols.min())
 
-    def dual(self, A: LowRank) -> Callable[[float], float] | None:
-        return self.objective.dual(self.unscaled(A))
+    def slack(self, A: LowRank) -> Callable[[float], float] | None:
+        return self.objective.slack(self.unscaled(A))
 
     @property
     def smoothness(self) -> float:

@@ -18,7 +18,7 @@ from pygeco.arrays.streams import Purpose, stream
 from pygeco.engines import Engine, TableEngine, choose_table_engine
 from pygeco.engines.values import Deviations, Lines, Systems
 from pygeco.losses import Loss, Squared, find_loss, prepare_loss
-from pygeco.losses.duals import dual_of_losses
+from pygeco.losses.duals import slack_of_losses
 from pygeco.objectives.base import Objective, OfCells
 from pygeco.objectives.dense.input import check_extremes, check_table, relabel_table, weights_at
 from pygeco.objectives.dense.sweep import MAX_DIRECT_COLUMNS, minimize_lines, split_blocks
@@ -130,9 +130,9 @@ class Dense(Objective):
         """R(A). One pass, O(m n s)."""
         return self.total_loss(False, A.left, A.V) / self.total_weight
 
-    def dual(self, A: LowRank) -> Callable[[float], float] | None:
-        """c ↦ Σ w (ℓ*(c ℓ′) − c ℓ′ z) / Σ w, for certificates. One pass each, O(m n s)."""
-        return dual_of_losses(self, A)
+    def slack(self, A: LowRank) -> Callable[[float], float] | None:
+        """c ↦ Σ w (ℓ + ℓ*(c ℓ′) − c ℓ′ z) / Σ w, for certificates. One pass each, O(m n s)."""
+        return slack_of_losses(self, A)
 
     def gradient(self, A: LowRank) -> DenseGradient:
         """∇R(A) = w ℓ′(A, Y) / Σ w, made again tile by tile at each product. O(m n s)."""

@@ -15,7 +15,7 @@ from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.engines import Cells, Engine, cells_of_slabs, choose_engine
 from pygeco.engines.values import Systems
 from pygeco.losses import Loss, find_loss, prepare_loss
-from pygeco.losses.duals import dual_of_losses
+from pygeco.losses.duals import slack_of_losses
 from pygeco.objectives.base import Objective, Span
 from pygeco.objectives.entries.cell_views import CellViews, append_offsets
 from pygeco.objectives.entries.gradient import (
@@ -206,9 +206,9 @@ class Entries(CellViews, Objective):
             return self.total_loss(False, A.left, A.V) / self.total_weight
         return sum_residuals(self, A.left, A.V).squares / self.total_weight
 
-    def dual(self, A: LowRank) -> Callable[[float], float] | None:
-        """c ↦ Σ w (ℓ*(c ℓ′) − c ℓ′ z) / Σ w, for certificates. One pass each, O(|E| s)."""
-        return dual_of_losses(self, A)
+    def slack(self, A: LowRank) -> Callable[[float], float] | None:
+        """c ↦ Σ w (ℓ + ℓ*(c ℓ′) − c ℓ′ z) / Σ w, for certificates. One pass each, O(|E| s)."""
+        return slack_of_losses(self, A)
 
     def gradient(self, A: LowRank) -> CellGradient:
         """∇R(A), sparse: w ℓ′(A_ij, y_ij) / Σ w on E. Two passes, O(|E| s)."""
