@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
+import numpy as np
+
 from pygeco.arrays.kinds import HOST
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Operator
@@ -147,6 +149,11 @@ class Objective(Protocol):
     def squared(self) -> bool:
         """Whether R is a weighted sum of squares: certificates then have a closed form."""
         return False
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The precision of the numbers that passes make: certificates allow for its rounding."""
+        return np.dtype(float)
 
     @property
     def kind(self) -> Array:

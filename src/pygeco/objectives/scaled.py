@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -32,6 +32,10 @@ class Scaled(Objective):
     @property
     def kind(self) -> Array:
         return self.objective.kind
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.objective.dtype
 
     @property
     def nonnegative(self) -> bool:
