@@ -62,9 +62,32 @@ def test_times_that_are_left_out_are_told(folder, tmp_path, form, said):
     assert bool(told["time"]) == (not said) == ("time moves" in text)
     assert len(told["left_out"]) == bool(said)
     for line in told["left_out"]:
-        assert line.startswith("the times in 'timestamp' are left out: ")
+        assert line.startswith("the times in 'rated_at' are left out: ")
         assert line.endswith(said)
         assert line in text
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_sentences_about_times_name_their_column_as_the_file_does(folder, tmp_path, named):
+    """Whoever reads of a column must find it in the file, where none is called timestamp."""
+    table = pd.read_csv(folder / "r.csv", parse_dates=["rated_at"])
+    table["rated_at"] = table["rated_at"].dt.strftime("%m/%d/%Y")
+    table.to_csv(tmp_path / "bad.csv", index=False, header=named)
+    table["rated_at"] = np.where(np.arange(len(table)) == 3, "", "2020-09-13")
+    table.to_csv(tmp_path / "few.csv", index=False, header=named)
+    told = "the times in 'rated_at': " if named else "the times in column 4: "
+    fit = ("-o", tmp_path / "m", "--pattern", "no", "--rank", 1, "--times")
+    for file in ("bad.csv", "few.csv"):
+        said = run("fit", tmp_path / file, *fit, 4, code=2).output
+        assert f"geco fit: {told}" in said
+    for command in ("predict", "evaluate") if named else ():
+        said = run(command, folder / "m.geco", tmp_path / "bad.csv", code=3).output
+        assert f"geco {command}: bad.csv: {told}expected times" in said
+    bad = table.rename(columns={"rated_at": "played_at"}).assign(played_at="x")
+    bad.to_csv(tmp_path / "test.csv", index=False)
+    if named:
+        fit = ("fit", folder / "r.csv", "--test", tmp_path / "test.csv", *fit[:-1])
+        assert "no held-out error: the times in 'played_at': expected" in run(*fit).output
 
 
 def test_questions_are_about_the_time_in_the_file_or_the_one_that_is_given(folder):

@@ -25,6 +25,7 @@ from pygeco.cli.reading import (
     read_ratings,
     read_test,
 )
+from pygeco.cli.times import speak_of_times
 
 
 def fit(
@@ -101,7 +102,7 @@ def _run(plan: Plan, voice: Voice) -> None:
             turn_to_clicks()
             fit_clicks(plan, voice, ratings, tables)
             return
-        held = ratings.held if plan.test is None else read_test(plan, voice, ratings.fitted)
+        ratings = read_test(plan, voice, ratings)
         on_cluster = client is not None
         taken = take_sides(plan.attributes, tables, ratings.fitted, on_cluster=on_cluster)
         found = [ratings.found, *(side.tell() for side in taken if side)]
@@ -113,11 +114,11 @@ def _run(plan: Plan, voice: Voice) -> None:
         )
         known |= {} if plan.times is None else {"times": "timestamp"}
         continues = _prepare_checkpoint(plan, voice)
-        shown = held if client is None else None
+        shown = ratings.held if client is None else None
         with explain_write_errors(plan.checkpoint), Watch(voice, model, shown, plan.limit) as watch:
             try:
                 model.set_params(observer=watch)
-                with hear_warnings(ColumnWarning) as left_out:
+                with hear_warnings(ColumnWarning) as left_out, speak_of_times(ratings.times):
                     model.fit(ratings.fitted, checkpoint=plan.checkpoint, **known)
             except ValueError:
                 if not continues:  # nothing was begun, so nothing is to be continued
@@ -125,14 +126,14 @@ def _run(plan: Plan, voice: Voice) -> None:
                 raise
         model.set_params(observer=None)
         model.file_columns_ = ratings.columns or None
-        if plan.test is None and held is not None:
-            model.keep_held_out(held)
+        if plan.test is None and ratings.held is not None:
+            model.keep_held_out(ratings.held)
         _learn_lists(plan, voice, model)
         with explain_write_errors(plan.output):
             model.save(plan.output)
         if not watch.out_of_time:
             plan.checkpoint.unlink(missing_ok=True)
-        summarize_fit(plan, voice, model, held, found, taken, watch.late, left_out)
+        summarize_fit(plan, voice, model, ratings, found, taken, watch.late, left_out)
 
 
 def _read(plan: Plan, voice: Voice, client: Any) -> Ratings:

@@ -7,13 +7,15 @@ from typing import Any
 from pygeco.cli.attributes import PEOPLE, Taken, list_effects, tell_effects
 from pygeco.cli.console import Voice
 from pygeco.cli.fit_plan import Plan
+from pygeco.cli.reading import Ratings
+from pygeco.cli.times import call_times
 
 
 def summarize_fit(
     plan: Plan,
     voice: Voice,
     model: Any,
-    held: Any,
+    ratings: Ratings,
     found: list[str],
     taken: list[Taken | None],
     late: str,
@@ -24,6 +26,7 @@ def summarize_fit(
     """
     m, n = model.factors_.shape
     cells = len(model.seen_.values)
+    left_out = [call_times(sentence, ratings.times) for sentence in left_out]
     why = late or model.stop_reason_.advice
     values: dict[str, Any] = {
         "model": str(plan.output),
@@ -50,8 +53,8 @@ def summarize_fit(
         values |= told
         lines += said
     lines.append(f"stopped: {why}.")
-    if held is not None:
-        judged, said = _judge_held_out(plan, voice, model, held)
+    if ratings.held is not None:
+        judged, said = _judge_held_out(plan, voice, model, ratings)
         values["held_out"] = judged
         lines += said
     else:
@@ -97,16 +100,16 @@ def _tell_time(model: Any) -> tuple[dict[str, Any], list[str]]:
 
 
 def _judge_held_out(
-    plan: Plan, voice: Voice, model: Any, held: Any
+    plan: Plan, voice: Voice, model: Any, ratings: Ratings
 ) -> tuple[dict[str, Any] | None, list[str]]:
     """The error on ratings that were not fitted, for machines and in words."""
     from pygeco.estimators.evaluation import evaluate
 
     try:
         with voice.progress("predicting what was held out") as bar:
-            e = evaluate(model, held, k=10, progress=bar)
+            e = evaluate(model, ratings.held, k=10, progress=bar)
     except ValueError as error:  # the model is fitted and written: no reason to fail now
-        return None, [f"no held-out error: {error}"]
+        return None, [f"no held-out error: {call_times(str(error), ratings.held_times)}"]
     lines = [
         f"held-out RMSE {e.errors.rmse:.4f} (95% interval {e.errors.low:.4f} to "
         f"{e.errors.high:.4f}) over {e.errors.cells:,} ratings"

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from pygeco.cli.console import Voice
 from pygeco.cli.fit_plan import Plan
+from pygeco.cli.times import check_times, find_times_name
 
 ROLES = ("user", "item", "rating", "timestamp")
 
@@ -19,6 +20,8 @@ class Ratings(NamedTuple):
     found: str
     columns: tuple[str, ...] = ()
     clicks: str = ""  # why these are clicks; empty for ratings
+    times: str | None = None  # what the file calls its times
+    held_times: str | None = None  # and the file of what is to be predicted
 
 
 def is_in_parts(ratings: str) -> bool:
@@ -46,10 +49,12 @@ def read_ratings(plan: Plan, voice: Voice, file: Any = None) -> Ratings:
             else read_columns(source, columns, bar, times=plan.wanted_times)
         )
     table, found = drop_marked(reading, plan.settings["missing_values"])
+    called = find_times_name(reading)
+    known = Ratings(table, None, found, reading.columns, times=called, held_times=called)
     if not plan.holdout:
-        return Ratings(table, None, found, reading.columns)
+        return known
     out = split_cells(table.num_rows, plan.holdout, plan.seed)
-    return Ratings(table.filter(~out), table.filter(out), found, reading.columns)
+    return known._replace(fitted=table.filter(~out), held=table.filter(out))
 
 
 def read_parts(plan: Plan, voice: Voice, client: Any) -> Ratings:
@@ -87,19 +92,20 @@ def _say_how(plan: Plan) -> dict[str, Any]:
     }
 
 
-def read_test(plan: Plan, voice: Voice, fitted: Any) -> Any:
-    """The ratings to predict, their ids of the kind of those that are fitted."""
+def read_test(plan: Plan, voice: Voice, ratings: Ratings) -> Ratings:
+    """With those of the file to predict, if there is one, ids of the kind of the fitted ones."""
     from pygeco.io.ratings import read_columns
 
-    assert plan.test is not None
-    kinds = {field.name: str(field.type) for field in getattr(fitted, "schema", ())}
+    if plan.test is None:
+        return ratings
+    kinds = {field.name: str(field.type) for field in getattr(ratings.fitted, "schema", ())}
     texts = [role for role in ("user", "item") if kinds.get(role) == "string"]
     with voice.progress(f"reading {plan.test.name}") as bar:
         times = plan.wanted_times
         reading = read_columns(str(plan.test), dict(plan.columns), bar, texts=texts, times=times)
     table, found = drop_marked(reading, plan.settings["missing_values"])
     voice.note(found)
-    return table
+    return ratings._replace(held=table, held_times=find_times_name(reading))
 
 
 def read_for(model: Any, path: Path, given: dict[str, str | None], voice: Voice) -> Any:
@@ -121,6 +127,7 @@ def read_for(model: Any, path: Path, given: dict[str, str | None], voice: Voice)
             remembered=dict(zip(ROLES, told, strict=False)),
             times=None if model.drift_ is not None else False,
         )
+    check_times(path.name, reading)
     table, found = drop_marked(reading, model.missing_values)
     voice.note(found)
     return table
