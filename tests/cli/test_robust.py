@@ -224,3 +224,15 @@ def test_columns_that_are_no_numbers_stay_to_the_letter(tmp_path) -> None:
     header, *found = (tmp_path / "out" / "low_rank.csv").read_text().splitlines()
     assert header == "zip,when,land,2020,2022,2024"
     assert [line.split(",")[:3] for line in found] == [row.split(",")[:3] for row in rows]
+
+
+def test_whole_numbers_that_floats_do_not_hold_are_refused(tmp_path) -> None:
+    path = tmp_path / "t.csv"
+    for first, code in ((2**53 + 1, 3), (2**54, 0)):
+        rows = "".join(f"{first + 4 * k},{k % 3},{k % 5}\n" for k in range(40))
+        path.write_text(f"n,a,b\n{rows}")
+        result = run(path, "-o", tmp_path / "out", "--rank", 1)
+        assert result.exit_code == code, result.output
+    path.write_text("n,a\n9007199254740993,1\n2,3\n")
+    said = run(path, "-o", tmp_path / "out").output
+    assert "column 'n' holds whole numbers beyond 2⁵³" in " ".join(said.split())

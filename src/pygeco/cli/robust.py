@@ -112,6 +112,7 @@ def _write(
 
 
 def _read(source: Path, progress: Callable[[float], object]) -> Given:
+    from pygeco.errors import ReadError
     from pygeco.io.matrices import ARRAYS, TABLES, read_array, read_table
     from pygeco.io.pictures import VIDEOS, read_film
 
@@ -121,6 +122,11 @@ def _read(source: Path, progress: Callable[[float], object]) -> Given:
         return Given(film.pixels, "images" if source.is_dir() else "video", film.shape, film)
     if kind in TABLES:
         table = read_table(source)
+        if table.inexact:
+            raise ReadError(
+                f"{source}: column {table.inexact[0]!r} holds whole numbers beyond 2⁵³, which lose "
+                "their last digits as floats; divide them, or leave the column out of the file."
+            )
         return Given(table.values, "table", None, table)
     if kind not in ARRAYS:
         known = ", ".join((*ARRAYS, *TABLES, *VIDEOS))

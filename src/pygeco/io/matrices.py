@@ -19,7 +19,7 @@ from pygeco.errors import ReadError
 from pygeco.io.columns import explain_parse_errors
 from pygeco.io.matrix_market import read_market
 from pygeco.io.sources import check_growth, open_source
-from pygeco.io.tables import pyarrow
+from pygeco.io.tables import as_floats, pyarrow
 from pygeco.io.text_cells import put_cells, write_text
 from pygeco.io.text_tables import read_text_table
 
@@ -66,16 +66,30 @@ class Table(NamedTuple):
         """The table with the missing cells of its number columns taken from `values`.
 
         What `values` leaves missing stays so. A column of integers keeps its type where all of
-        them are whole and in its range.
+        them are whole and in its range; one of numbers that float64 does not hold is filled with
+        whole numbers.
         """
-        table = self.arrow
+        table, inexact = self.arrow, self.inexact
         for k, name in enumerate(self.names):
             missing = np.isnan(self.values[:, k])
             if missing.any() and not np.isnan(values[:, k]).all():
                 new = np.where(missing, values[:, k], self.values[:, k])
-                column = _as_type(new, table.schema.field(name).type)
+                own = table.column(name)
+                fill = _fill_exactly if name in inexact else _as_type
+                column = fill(new, own)
                 table = _with_column(table, name, column)
         return table
+
+    @property
+    def inexact(self) -> list[str]:
+        """Columns of integers some of which float64 does not hold, so that `values` differ."""
+        pa = pyarrow()
+        columns = [(name, self.arrow.column(name)) for name in self.names]
+        return [
+            name
+            for name, column in columns
+            if pa.types.is_integer(column.type) and not _holds_exactly(column)
+        ]
 
     def with_values(self, values: Array) -> Any:
         """The table with all of its number columns replaced, and all others as they were read."""
@@ -161,8 +175,8 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     if not numbers or not table.num_rows:
         shown = ", ".join(repr(name) for name in table.column_names[:8]) or "none"
         raise ReadError(f"{path} has no column of numbers (its columns: {shown}).")
-    with explain_parse_errors(str(path)):  # numbers of which float64 has no equal
-        cast = [table.column(name).cast(pa.float64()) for name in numbers]
+    with explain_parse_errors(str(path)):
+        cast = [table.column(name).cast(pa.float64(), safe=False) for name in numbers]
     values = np.column_stack([column.to_numpy(zero_copy_only=False) for column in cast])
     others = [name for name in table.column_names if name not in numbers]
     return Table(values, numbers, others, whole)
@@ -222,9 +236,30 @@ def _with_column(table: Any, name: str, column: Any) -> Any:
     return table.replace_schema_metadata(metadata)
 
 
-def _as_type(column: Array, kind: Any) -> Any:
-    """An array of this type where it holds every number (float32 is near enough), or of float64."""
+def _holds_exactly(column: Any) -> bool:
+    """Whether float64 holds every integer of an Arrow column."""
+    try:
+        as_floats(column)
+    except pyarrow().ArrowException:
+        return False
+    return True
+
+
+def _fill_exactly(new: Array, own: Any) -> Any:
+    """A column of integers with its missing cells from `new`, as the nearest integers it holds."""
     pa = pyarrow()
+    pc = pa.compute
+    ends = np.iinfo(own.type.to_pandas_dtype())
+    top = np.nextafter(float(ends.max), 0)  # 2⁶³ is the nearest float to the greatest integer
+    found = pa.array(np.clip(np.rint(new), float(ends.min), top), from_pandas=True)
+    return pc.if_else(pc.is_null(own), found.cast(own.type, safe=False), own)
+
+
+def _as_type(column: Array, own: Any) -> Any:
+    """An array of the type of `own` where that holds every number (float32 is near enough), or of
+    float64.
+    """
+    pa, kind = pyarrow(), own.type
     if kind == pa.float32():
         return pa.array(column.astype(np.float32), from_pandas=True)
     found = pa.array(column, from_pandas=True)
