@@ -64,6 +64,23 @@ def test_all_that_pyarrow_reads_of_pythons_is_lent() -> None:
     assert len(calls) > 3
 
 
+def test_threads_read_parquet_from_paths_or_from_what_is_lent() -> None:
+    """A process that ended soon after its table was read was aborted now and then."""
+    folder = Path(lending.__file__).parent
+    calls = {
+        (path.name, ast.unparse(node))
+        for path, tree in parse_files(folder, "ParquetFile")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "ParquetFile"
+    }
+    alone = {("parquet_parts.py", "ParquetFile(file)")}  # it is read without threads
+    assert alone <= calls
+    given = {call for _, call in calls - alone}
+    assert all("path" in call or "lent" in call or "lend_" in call or "whole()" in call
+               for call in given)  # fmt: skip
+    assert len(given) > 2
+
+
 def test_bytes_are_back_when_the_last_who_has_them_lets_go() -> None:
     view = lend_bytes(b"some bytes")
     other = pa.py_buffer(view)

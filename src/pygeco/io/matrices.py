@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.low_rank import Array
 from pygeco.errors import ReadError
 from pygeco.io.columns import explain_parse_errors
+from pygeco.io.lending import lend_file
 from pygeco.io.matrix_market import read_market
 from pygeco.io.sources import check_growth, open_source
 from pygeco.io.tables import as_floats, pyarrow
@@ -208,8 +209,8 @@ def write_table(file: BinaryIO, table: Any, path: Path, named: bool = True) -> N
 def _parquet(path: Path) -> AnyTable:
     from pyarrow.parquet import ParquetFile
 
-    with path.open("rb") as file:
-        whole = ParquetFile(file)
+    with path.open("rb") as file, lend_file(file) as lent:
+        whole = ParquetFile(lent)
         about, size = whole.metadata, os.fstat(file.fileno()).st_size
         check_growth(str(path), size, 8 * about.num_rows * about.num_columns)
         table = whole.read()
