@@ -46,6 +46,17 @@ def test_every_separator_gives_the_same_table(separator, named, tmp_path) -> Non
     assert score.tolist() == [3.5, -1000, 0]
 
 
+@pytest.mark.parametrize("gap", ["", "NA"])
+def test_a_first_line_with_a_gap_among_texts_is_data(gap) -> None:
+    table = read_attributes(io.BytesIO(f"ann,{gap},F\nbob,23,M\neve,31,F\n".encode()))
+    assert [column.tolist()[1:] for column in table.values()] == [
+        ["bob", "eve"],
+        [23, 31],
+        ["M", "F"],
+    ]
+    assert table["column1"][0] == "ann"
+
+
 def test_texts_are_those_that_pandas_and_polars_read() -> None:
     text = b'id,name,x\r\n1,"a ""b"", c",1\r\n2,"two\nlines",2\r\n\r\n3,plain,NA\r\n'
     table = read_attributes(io.BytesIO(text))

@@ -22,6 +22,10 @@ NAMES = [
     "2019,2020,2021|1.5,2.5,3.5|2.5,,4.5|4.5,3.5,1.5",
     "10,17,24|1,,5|,4,3",
     "site,001,002|Oslo,3,4|Bonn,1,2",
+    ",color,size|1,red,S|2,blue,L",
+    ",color,size|ann,red,S|bob,blue,L",
+    "id,color,|1,red,|2,blue,",
+    ",1,2,3,5,8|7,4,,3,2,1|2,5,1,,4,3",  # ids in no order
     "userId,10,17,24",  # as far as the first bytes of a wide table go
 ]
 DATA = [
@@ -42,6 +46,15 @@ DATA = [
     "7,7,7|1,2,3|2,3,4",
     "01,02,03|04,05,06|07,08,09",
     "nan,5,6|1,2,3|2,3,4",
+    "NA,16,24|8,18,27|3,20,30",
+    ",16,24|8,18,27|3,20,30",
+    ",0,1|1,0,1|0,1,1|1,1,0",
+    "NA,red,S|4,blue,L|7,red,M",
+    ",red,S|4,blue,L|7,red,M",
+    "4,,|,red,S",
+    "-,red,NA|4,blue,3|7,red,2",
+    "NA,NA,NA|4,blue,3",
+    "ann,red,|bob,blue,3|eve,red,2",
 ]
 
 

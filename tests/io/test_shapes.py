@@ -7,6 +7,7 @@ import pytest
 
 from pygeco.data import read_ratings
 from pygeco.errors import ColumnError, ReadError
+from pygeco.io.ratings import read_columns
 
 RNG = np.random.default_rng(0)
 
@@ -32,6 +33,20 @@ COAT = "\n".join(" ".join(map(str, row)) for row in RNG.integers(0, 6, (9, 12)))
 def test_other_shapes_are_refused_with_the_right_hint(text, error, message) -> None:
     with pytest.raises(error, match=message):
         read_ratings(io.BytesIO(text.encode()))
+
+
+@pytest.mark.parametrize("gap", ["", "NA", "null"])
+def test_a_first_line_without_its_number_is_no_header(gap) -> None:
+    """Its cell is missing: it is left out like another such line, and pairs need no rating."""
+    text = f"ann,heat,{gap}\nbob,alien,3\neve,heat,{gap}\ndan,alien,5\n"
+    reading = read_ratings(io.BytesIO(text.encode()))
+    assert reading.table.column("user").to_pylist() == ["bob", "dan"]
+    assert "without a header" in reading.found
+    assert "2 rows with a missing value" in reading.found
+    pairs = read_columns(io.BytesIO(text.encode()), {"user": None, "item": None}).table
+    assert pairs.column("user").to_pylist() == ["ann", "bob", "eve", "dan"]
+    text = f"who,what,how\n{text}"
+    assert read_ratings(io.BytesIO(text.encode())).table.num_rows == 2
 
 
 def test_ratings_without_names_are_no_matrix() -> None:

@@ -160,9 +160,9 @@ def has_names(rows: list[list[str]]) -> bool:
     if any(plain_name(field) in ID_NAMES for field in first):
         return True
     below = [[row[k] for row in rest] for k in range(len(first))]
-    for column in below:
+    for name, column in zip(first, below, strict=True):
         known = [field for field in column if field not in MISSING]
-        if known and all(is_number(field) for field in known):
+        if name not in MISSING and known and all(is_number(field) for field in known):
             return True
     return not any(field in column for field, column in zip(first, below, strict=True) if field)
 

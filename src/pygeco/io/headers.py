@@ -11,6 +11,7 @@ from pygeco.io.delimited import is_number
 MISSING = ["", "NA", "N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "?", "-"]
 YEARS = range(1000, 3000)
 MIN_YEARS = 3  # in a row, in equal steps, to be names of columns
+MIN_IN_ORDER = 5  # numbers that increase in a line above ids in no order: one line in 120 does
 MIN_FIELDS = 3  # of a line whose numbers are names because they lie far from those below
 
 Rows = Sequence[Sequence[str]]
@@ -21,25 +22,26 @@ def has_names(rows: Rows) -> bool:
 
     They are where the first field is empty and they count the columns, or they are years; where it
     is a text above numbers, or says "user id" or the like; where it is empty above other ids, and
-    they increase, as those of a pivot table do; and where they are whole and lie far from all that
-    is below.
+    they increase, as both do in a pivot table; and where they are whole and lie far from all that
+    is below. A line of texts with a gap may be data whose cell is missing.
     """
     first, below = rows[0], rows[1:]
     known = [field for field in first if field not in MISSING]
     numbers = [field for field in known if is_number(field)]
     if not numbers:
-        return bool(known)
+        return bool(known) and (len(known) == len(first) or _are_names(first, below))
     corner, names = first[0], first[1:]
     if len(set(first)) < len(first) or any(name in MISSING for name in names):
         return False
-    if corner == "" and list(names) == [str(k) for k in range(len(names))]:
+    ids = [row[0] for row in below if row]
+    is_index = "" not in ids and len(set(ids)) == len(ids)
+    if corner == "" and is_index and list(names) == [str(k) for k in range(len(names))]:
         return True
     if _are_years(numbers) and (corner == "" or len(numbers) < len(known)):
         return True
-    ids = [row[0] for row in below if row]
     if corner == "":
-        is_index = "" not in ids and len(set(ids)) == len(ids)
-        return is_index and (_increase(names) or _lie_far(first, below))
+        in_order = _increase(ids) or not all(map(is_number, ids)) or len(names) >= MIN_IN_ORDER
+        return is_index and ((in_order and _increase(names)) or _lie_far(first, below))
     if corner not in MISSING and not is_number(corner):
         if _is_id(corner, names):
             return True
@@ -47,6 +49,21 @@ def has_names(rows: Rows) -> bool:
         if given and all(is_number(field) for field in given):
             return True
     return corner not in MISSING and _lie_far(first, below)
+
+
+def _are_names(first: Sequence[str], below: Rows) -> bool:
+    """Whether texts beside gaps are names: one stands above numbers, or there is but an empty
+    corner and none is found again below itself.
+    """
+    columns = [(name, [row[k] for row in below if k < len(row)]) for k, name in enumerate(first)]
+    for name, fields in columns:
+        known = [field for field in fields if field not in MISSING]
+        if name not in MISSING and known and all(map(is_number, known)):
+            return True
+    return all(
+        name == "" if k == 0 else name not in MISSING and name not in fields
+        for k, (name, fields) in enumerate(columns)
+    )
 
 
 def _is_id(corner: str, names: Sequence[str]) -> bool:

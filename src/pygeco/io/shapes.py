@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pygeco.errors import ColumnError, ReadError
 from pygeco.io.column_names import find_role
 from pygeco.io.delimited import Sniffed, is_number
-from pygeco.io.headers import has_names
+from pygeco.io.headers import MISSING, has_names
 from pygeco.io.tables import Column
 
 # From here on a file of numbers is a matrix rather than ratings with times and the like.
@@ -19,17 +19,25 @@ MIN_MATRIX_COLUMNS = 5
 def has_header(text: Sniffed, given: Mapping[str, Column | None]) -> bool:
     """Whether a first line without numbers names the columns.
 
-    A line of ratings has a number. Lines of pairs or of titles may have none: there the first is
-    a header if it has a name that is known or was given, or stands above numbers.
+    A line of ratings has a number, unless it is missing. Lines of pairs or of titles may have none:
+    there the first is a header if a name of it is known or was given, or stands above numbers.
     """
-    if "rating" in given or len(text.lines) < 2:
+    if len(text.lines) < 2:
         return True
     if any(find_role(text.names, role) is not None for role in given):
         return True
     if any(isinstance(it, str) and not it.isdecimal() for it in given.values()):
         return True
-    columns = zip(*text.lines[1:], strict=False)
-    return any(all(is_number(field) for field in column) for column in columns)
+    columns = zip(*text.lines, strict=False)
+    above = [name for name, *fields in columns if _are_numbers(fields)]
+    is_named = any(name not in MISSING for name in above)
+    return is_named or ("rating" in given and not above)
+
+
+def _are_numbers(fields: Sequence[str]) -> bool:
+    """Whether all that is known of a column is numbers."""
+    known = [field for field in fields if field not in MISSING]
+    return bool(known) and all(map(is_number, known))
 
 
 def check_shape(name: str, text: Sniffed, given: Mapping[str, Column | None]) -> None:
