@@ -9,10 +9,19 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
-from pygeco.data import read_click_lists, read_left_out, read_ratings
+from pygeco.data import read_attributes, read_click_lists, read_left_out, read_ratings
+from pygeco.errors import ReadError
+from pygeco.io.matrices import read_table
+from pygeco.io.titles import read_titles
 from rating_cases import ROWS, rows_of, text
+
+
+def read_titles_of(path) -> None:
+    read_titles(path, np.arange(99_999), item="item", title="user")
 
 
 def test_missing_files_stay_missing(tmp_path) -> None:
@@ -56,6 +65,31 @@ def test_a_byte_order_mark_is_no_part_of_a_file(pack, tmp_path) -> None:
     assert read_click_lists(path).rows.tolist() == [3, 3, 0]
     path.write_bytes(pack(mark + b"(0,25)\t3\t4\n(2,1)\t9\t8\n"))
     assert read_left_out(path).rows.tolist() == [0, 2]
+
+
+def _pack(kind: str, content: bytes) -> bytes:
+    if kind == "xz":
+        return lzma.compress(content)
+    packed = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(packed, kind) as file:
+        file.write(content)
+    return packed.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize("kind", ["gzip", "bz2", "xz", "zstd", "lz4"])
+@pytest.mark.parametrize("read", [read_ratings, read_attributes, read_table, read_titles_of])
+def test_what_is_cut_off_behind_the_head_is_one_sentence(kind, read, tmp_path) -> None:
+    """The head itself unpacks well; half a table, or what a library says of it, is no answer."""
+    numbers = np.random.default_rng(0).integers(0, 99_999, (20_000, 3))
+    lines = "".join(f"{a},{b},{c}\n" for a, b, c in numbers)
+    packed = _pack(kind, f"user,item,rating\n{lines}".encode())
+    path = tmp_path / "r.csv"
+    path.write_bytes(packed)
+    read(path)
+    for cut in (len(packed) // 2, 3 * len(packed) // 4, len(packed) - 20, len(packed) - 1):
+        path.write_bytes(packed[:cut])
+        with pytest.raises(ReadError, match=r"r\.csv (cannot be read|looks compressed)"):
+            read(path)
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])

@@ -206,7 +206,8 @@ def _table(
 ) -> Any:
     """The chosen columns, in the order of `at`."""
     if layout.text is not None:
-        return read_delimited(file, at, roles, layout.text, texts)
+        how = layout.text
+        return _guard(file, lambda file: read_delimited(file, at, roles, how, texts))
     if layout.kind == "matrix":
         return _guard(file, _matrix).select(at)
     if layout.kind == "blocks":
