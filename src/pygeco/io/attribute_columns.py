@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.io.plain_texts import unpack_codes
 from pygeco.io.tables import pyarrow
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
@@ -159,8 +160,7 @@ def read_arrow(column: Any, name: str) -> Column:
     """A column of an Arrow table."""
     pa = pyarrow()
     t = pa.types
-    if t.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = unpack_codes(column)
     kind = column.type
     if t.is_null(kind):
         return Numbers(np.full(len(column), np.nan))

@@ -30,6 +30,7 @@ from pygeco.io.delimited import (
 )
 from pygeco.io.headers import MISSING
 from pygeco.io.lending import lend_bytes
+from pygeco.io.plain_texts import unpack_codes, with_plain_texts
 from pygeco.io.sources import MAGICS, check_growth, open_source
 from pygeco.io.tables import pyarrow
 
@@ -222,13 +223,13 @@ def _read_arrow(name: str, content: bytes) -> Table:
     table.validate(full=True)
     if len(set(table.column_names)) < table.num_columns:
         raise ReadError(f"{name}: two columns have the same name; rename one.")
+    table = with_plain_texts(table)
     return {str(one): _as_array(table.column(one)) for one in table.column_names}
 
 
 def _as_array(column: Any) -> NDArray[Any]:
     types = pyarrow().types
-    if types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = unpack_codes(column)
     if types.is_nested(column.type):
         return as_array(column.to_pylist(), "lists")
     return np.asarray(column.to_numpy())

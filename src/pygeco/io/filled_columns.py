@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
+from pygeco.io.plain_texts import with_views_of
 from pygeco.io.tables import as_arrow, is_text, pyarrow
 from pygeco.io.typed_columns import Field, list_levels
 
@@ -121,7 +122,7 @@ def fill_columns(X: Any, filled: dict[str, Filling]) -> Any:
         else:
             own = filling.schema.field(0), _make_column(filling)
         table = table.set_column(k, *own)
-    return table
+    return with_views_of(X, table)
 
 
 def _fill_pandas(X: Any, filled: dict[str, Filling]) -> Any:

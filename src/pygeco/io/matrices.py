@@ -19,6 +19,7 @@ from pygeco.errors import ReadError
 from pygeco.io.columns import explain_parse_errors
 from pygeco.io.lending import lend_file
 from pygeco.io.matrix_market import read_market
+from pygeco.io.plain_texts import with_plain_texts
 from pygeco.io.sources import check_growth, open_source
 from pygeco.io.tables import as_floats, pyarrow
 from pygeco.io.text_cells import put_cells, write_text
@@ -215,7 +216,7 @@ def _parquet(path: Path) -> AnyTable:
         check_growth(str(path), size, 8 * about.num_rows * about.num_columns)
         table = whole.read()
     table.validate(full=True)
-    return AnyTable(table, named=True)
+    return AnyTable(with_plain_texts(table), named=True)
 
 
 def _with_column(table: Any, name: str, column: Any) -> Any:

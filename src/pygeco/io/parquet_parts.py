@@ -18,6 +18,7 @@ from pygeco.io.columns import (
     drop_incomplete_rows,
     explain_parse_errors,
 )
+from pygeco.io.plain_texts import with_plain_texts
 from pygeco.io.tables import Column
 from pygeco.io.value_scale import are_clicks, refuse_marks, tell_of_clicks
 
@@ -121,7 +122,7 @@ def read_rows(rows: Rows, holdout: Holdout | None, *, held: bool) -> tuple[Any, 
     """
     with _open_parquet(rows.path) as file:
         table = file.read_row_groups(rows.groups, columns=list(rows.names), use_threads=False)
-        table = table.select(list(rows.names)).rename_columns(list(ROLES))
+        table = with_plain_texts(table.select(list(rows.names))).rename_columns(list(ROLES))
     if holdout is not None:
         table = table.filter(holdout.chosen(rows.first, table.num_rows) == held)
     return drop_incomplete_rows(convert_ratings(name_file(rows.path), table, rows.names[2]))

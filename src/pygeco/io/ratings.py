@@ -18,6 +18,7 @@ from pygeco.io.delimited import Sniffed, read_delimited, sniff_text
 from pygeco.io.item_blocks import is_in_blocks, list_block_columns, read_blocks
 from pygeco.io.json_lines import list_json_names, read_json
 from pygeco.io.matrix_market import read_market
+from pygeco.io.plain_texts import unpack_codes, with_plain_texts
 from pygeco.io.shapes import check_shape, has_header
 from pygeco.io.sources import Progress, Source, check_growth, open_source
 from pygeco.io.tables import Column, pyarrow
@@ -255,7 +256,8 @@ def _arrow_columns(file: Source, at: list[int]) -> Any:
 def _sound(table: Any) -> Any:
     """The table, if no offset or index in it points astray: pyarrow trusts files."""
     table.validate(full=True)
-    return table
+    columns = [unpack_codes(column) for column in table.columns]
+    return with_plain_texts(pyarrow().table(columns, names=table.column_names))
 
 
 def _arrow(file: Source) -> Any:

@@ -17,6 +17,7 @@ from pygeco.arrays.checks import is_whole
 from pygeco.errors import ColumnError, ReadError
 from pygeco.io.column_names import list_names
 from pygeco.io.exact_ids import cast_exactly
+from pygeco.io.plain_texts import unpack_codes, with_plain_texts
 from pygeco.io.protocols import ArrowTable
 
 Column = str | int
@@ -73,7 +74,7 @@ def as_arrow(X: object) -> ArrowTable:
     """X as a pyarrow table."""
     pa = pyarrow()
     try:
-        return X if isinstance(X, pa.Table) else pa.table(X)
+        return with_plain_texts(X if isinstance(X, pa.Table) else pa.table(X))
     except pa.ArrowException as error:
         first = str(error).strip().splitlines()[0]
         raise ValueError(f"X: the table cannot be read as Arrow columns: {first}") from error
@@ -115,8 +116,7 @@ def encode_ids(column: Any, name: str) -> Coded:
 def arrange_ids(column: Any, name: str) -> Coded:
     """The same with the ids still in Arrow, where text takes little room."""
     pa = pyarrow()
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = unpack_codes(column)
     missing = pa.compute.is_null(column, nan_is_null=True)
     if pa.compute.any(missing).as_py():
         at = pa.compute.index(missing, True).as_py()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pygeco.io.plain_texts import unpack_codes
 from pygeco.io.tables import is_text, pyarrow
 
 # What stands for a missing id among numbers; among texts "NA" is an id like any other.
@@ -71,8 +72,7 @@ def _are_floats(texts: Any) -> bool:
 def id_texts(column: Any) -> Any:
     """Ids of any kind as the text that `narrow_ids` would take for them."""
     pa = pyarrow()
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = unpack_codes(column)
     if pa.types.is_floating(column.type):  # Arrow writes 1.0 as 1
         return pa.chunked_array([pa.array(map(_float_text, column.to_pylist()), pa.string())])
     return column.cast(pa.string())

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.io.plain_texts import unpack_codes
 from pygeco.io.tables import pyarrow
 from pygeco.io.text_ids import MISSING_IDS
 
@@ -51,10 +52,8 @@ def describe_non_time(name: str, shown: object) -> str:
 
 def _read_arrow(column: Any, name: str) -> NDArray[np.float64]:
     pa = pyarrow()
+    column = unpack_codes(column)
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-        kind = column.type
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         whole = column.cast(pa.timestamp("us", tz=getattr(kind, "tz", None)), safe=False)
         return _count_seconds(_numpy(whole.cast(pa.int64())).astype(MICROSECOND), whole)

@@ -14,6 +14,7 @@ import numpy as np
 
 from pygeco.arrays.low_rank import Array
 from pygeco.io.attribute_columns import Numbers, Texts, read_arrow, sort_levels
+from pygeco.io.plain_texts import unpack_codes
 from pygeco.io.protocols import ArrowTable
 from pygeco.io.tables import as_arrow, is_table, is_text, pyarrow
 
@@ -112,7 +113,7 @@ def read_column(column: Any, name: str) -> RawColumn | None:
         kind = column.type
         if not (t.is_integer(kind.value_type) or t.is_floating(kind.value_type)):
             return _read_dictionary(column)
-        own = read_column(column.cast(kind.value_type), name)
+        own = read_column(unpack_codes(column), name)
         return own and own._replace(is_category=True, is_ordered=bool(kind.ordered))
     if not (is_readable(column.type) or is_text(column)):
         return None

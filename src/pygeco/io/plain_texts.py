@@ -1,0 +1,43 @@
+"""Arrow's newer kinds of text, which polars gives, as the kinds that Arrow's functions know."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def with_plain_texts(table: Any) -> Any:
+    """The table with views of texts as texts, in columns of codes, too."""
+    for k, field in enumerate(table.schema):
+        kind = find_plain_kind(field.type)
+        if kind != field.type:
+            table = table.set_column(k, field.with_type(kind), table.column(k).cast(kind))
+    return table
+
+
+def with_views_of(given: Any, table: Any) -> Any:
+    """The table with views of texts where that which was `given` has them."""
+    for k, field in enumerate(getattr(given, "schema", ())):
+        if k < table.num_columns and table.field(k).type == find_plain_kind(field.type):
+            table = table.set_column(k, field, table.column(k).cast(field.type))
+    return table
+
+
+def find_plain_kind(kind: Any) -> Any:
+    """The type itself, or that of texts where it is of views of texts."""
+    import pyarrow as pa
+
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+        return pa.dictionary(kind.index_type, pa.large_string(), kind.ordered)
+    return kind
+
+
+def unpack_codes(column: Any) -> Any:
+    """A column of codes as the values that they stand for; any other as it is."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        return column
+    column = column.cast(find_plain_kind(column.type))
+    return column.cast(column.type.value_type)
