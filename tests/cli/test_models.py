@@ -1,10 +1,13 @@
 """The model that a command asks, and ids as they are typed."""
 
+import gzip
+
 import numpy as np
 import pytest
 
 from pygeco import LowRankImputer, ModelFileError
 from pygeco.cli.models import find_known_ids, open_model, parse_user_ids, read_listed_ids
+from pygeco.errors import ReadError
 
 
 def test_a_model_without_users_is_refused(home, tmp_path) -> None:
@@ -32,3 +35,28 @@ def test_ids_from_text_and_from_files(tmp_path) -> None:
 
     assert read_listed_ids(Model, tmp_path / "ids", "--items").tolist() == ["a b", "3"]
     assert read_listed_ids(Model, None, "--items") is None
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_listed_ids_in_every_encoding(end, encoding, pack, tmp_path) -> None:
+    """The sign for the next line of Latin-1, 0x85, is a sign of an id as others are."""
+
+    class Model:
+        column_ids_ = np.array(["Amélie", "a\x85b", "Éléphant", "ÿ"], dtype=object)
+
+    wanted = ["ÿ", "Amélie", "a\x85b"]
+    (tmp_path / "ids").write_bytes(pack(end.join(["", *wanted, ""]).encode(encoding)))
+    assert read_listed_ids(Model, tmp_path / "ids", "--candidates").tolist() == wanted
+    (tmp_path / "ids").write_bytes(pack(end.join(wanted).encode("utf-16")))
+    with pytest.raises(ReadError, match=r"^ids is text in UTF-16; save it in UTF-8"):
+        read_listed_ids(Model, tmp_path / "ids", "--candidates")
+
+
+def test_a_damaged_list_of_ids_is_said_to_be_one(tmp_path) -> None:
+    lines = np.random.default_rng(0).integers(0, 10**9, 50_000)
+    packed = gzip.compress("\n".join(map(str, lines)).encode())
+    (tmp_path / "ids.gz").write_bytes(packed[:-30])
+    with pytest.raises(ReadError, match=r"^ids\.gz cannot be read"):
+        read_listed_ids(None, tmp_path / "ids.gz", "--candidates")

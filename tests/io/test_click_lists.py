@@ -26,6 +26,15 @@ def test_clicks_left_out_come_with_their_negatives(tmp_path) -> None:
     assert left.negatives.tolist() == [[3, 4], [9, 8]]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_names_of_clicks_left_out_are_read_in_both_encodings(tmp_path, encoding) -> None:
+    text = "(Léon,Amélie)\tà bout\tÿ\n(ann,b)\tc\td\n"
+    (tmp_path / "n.txt").write_bytes(text.encode(encoding))
+    left = read_left_out(tmp_path / "n.txt")
+    assert (left.rows.tolist(), left.cols.tolist()) == (["Léon", "ann"], ["Amélie", "b"])
+    assert left.negatives.tolist() == [["à bout", "ÿ"], ["c", "d"]]
+
+
 @pytest.mark.parametrize("text", ["0 a", "0 -1", "0 1.5", f"0 {10**30}"])
 def test_what_is_no_list_is_refused(tmp_path, text) -> None:
     (tmp_path / "b.txt").write_text(text)

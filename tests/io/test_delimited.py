@@ -57,3 +57,14 @@ def test_blank_lines_above_the_header(above, below, separator) -> None:
     pairs = above + below.join(["visitor,page", "ann,a", "bob,b"]).replace(",", separator)
     found = read_click_table(io.BytesIO(pairs.encode()), {}).table
     assert found.to_pydict() == {"user": ["ann", "bob"], "item": ["a", "b"]}
+
+
+@pytest.mark.parametrize("sign", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028"])
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_signs_that_end_a_line_for_python_alone_do_not_end_one(sign, encoding) -> None:
+    if sign == "\u2028" and encoding == "latin-1":
+        return
+    text = "".join(f"ann,a{sign}b c {k},{k % 5}\n" for k in range(12))
+    for header in ("", "who,what,how\n"):
+        table = read_ratings(io.BytesIO((header + text).encode(encoding))).table
+        assert table.column("item").to_pylist() == [f"a{sign}b c {k}" for k in range(12)]

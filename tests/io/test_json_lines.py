@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from pygeco.data import read_ratings
+from pygeco.data import read_attributes, read_ratings
 from pygeco.errors import ColumnError, ReadError
 from pygeco.io.click_tables import find_click_form, read_click_table
 from pygeco.io.ratings import read_columns
@@ -94,3 +94,29 @@ def test_columns_that_are_named_are_looked_for_in_the_whole_file() -> None:
     assert found.column("user").to_pylist() == [7] * 333
     with pytest.raises(ColumnError, match="too few for user and item and rating"):
         read_ratings(io.BytesIO(content), rating="why")
+
+
+@pytest.mark.parametrize("count", [3, 3000])
+@pytest.mark.parametrize("first", ["Léon", "ann"])
+def test_what_is_no_utf_8_is_latin_1(count, first) -> None:
+    """As in text of columns; ids must not be bytes that nobody can write, nor a traceback."""
+    names = [first] * count + ["Éric", "ÿ\x80"] * count
+    lines = [json.dumps({"user": one, "né": "à", "rating": 3}, ensure_ascii=False) for one in names]
+    if first == "ann":
+        lines[:count] = [line.replace("né", "ne").replace("à", "a") for line in lines[:count]]
+    for key in ("né", "item"):
+        content = "\n".join(
+            line.replace('"né"', f'"{key}"').replace('"ne"', f'"{key}"') for line in lines
+        )
+        found = read_ratings(io.BytesIO(content.encode("latin-1")), item=key).table
+        assert found.column("user").to_pylist() == names
+        assert set(found.column("item").to_pylist()) <= {"à", "a"}
+        assert found.equals(read_ratings(io.BytesIO(content.encode()), item=key).table)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_text_of_wide_letters_names_its_encoding(encoding) -> None:
+    for text in ('{"user": "Léon", "item": 2, "rating": 3}\n', "user,item,rating\nann,1,2\n"):
+        for read in (read_ratings, read_attributes):
+            with pytest.raises(ReadError, match=f"is text in {encoding.upper()}; save it in UTF-8"):
+                read(io.BytesIO(text.encode(encoding)))

@@ -158,7 +158,7 @@ def test_wrong_columns(given, message, tmp_path) -> None:
         (b"PAR1 but then nothing", "cannot be read"),
         (b"ARROW1 but then nothing", "cannot be read"),
         (b"\x00\x01\x02\x03" * 50, "is not text in UTF-8, nor Parquet or Arrow"),
-        (text().decode().encode("utf-16"), "is not text in UTF-8"),
+        (text().decode().encode("utf-16"), "is text in UTF-16; save it in UTF-8"),
         (gzip.compress(text(), mtime=0)[:40], "cannot be unpacked"),
         (b"\x1f\x8b and more of it", "cannot be unpacked"),
         (lzma.compress(text())[:60], "cannot be unpacked"),

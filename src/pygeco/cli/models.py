@@ -46,10 +46,16 @@ def find_known_ids(known: Any, texts: list[str], option: str) -> Any:
 
 
 def read_listed_ids(model: Any, path: Path | None, option: str) -> Any:
-    """The ids in a file, one a line."""
+    """The ids in a file, one a line, in UTF-8 or Latin-1, compressed or not."""
+    from pygeco.io.columns import explain_parse_errors
+    from pygeco.io.delimited import LINE_END
+    from pygeco.io.sources import decode_text, open_source
+
     if path is None:
         return None
-    lines = path.read_text(encoding="utf-8-sig").splitlines()
+    source = open_source(path)
+    with explain_parse_errors(source.name), source.file() as file:
+        lines = LINE_END.split(decode_text(file.read()))
     texts = [line.strip() for line in lines if line.strip()]
     return find_known_ids(model.column_ids_, texts, option)
 

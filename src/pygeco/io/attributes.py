@@ -31,7 +31,7 @@ from pygeco.io.delimited import (
 from pygeco.io.headers import MISSING
 from pygeco.io.lending import lend_bytes
 from pygeco.io.plain_texts import unpack_codes, with_plain_texts
-from pygeco.io.sources import MAGICS, check_growth, open_source
+from pygeco.io.sources import MAGICS, check_growth, decode_text, open_source, refuse_wide_text
 from pygeco.io.tables import pyarrow
 
 Table = dict[str, NDArray[Any]]
@@ -70,9 +70,10 @@ def read_attributes(source: str | os.PathLike[str] | BinaryIO) -> Table:
     if content.startswith((b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")):
         with explain_parse_errors(name):
             return _read_arrow(name, content)
+    refuse_wide_text(name, content)
     if b"\x00" in content:
         raise ReadError(f"{name} is not text, nor Parquet or Arrow; convert it to one of these.")
-    rows, separator = _split_text(name, _decode(content))
+    rows, separator = _split_text(name, decode_text(content))
     names = None
     if has_names(rows):
         names = [field or f"column{k + 1}" for k, field in enumerate(rows.pop(0))]
@@ -111,13 +112,6 @@ def _read_bytes(source: str | os.PathLike[str] | BinaryIO) -> tuple[str, bytes]:
     with explain_parse_errors(file.name):
         stem = re.sub(r"\.(gz|bz2|xz|zst|lz4)$", "", file.name)
         return stem, file.whole().read()
-
-
-def _decode(content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("latin-1")
 
 
 def _split_text(name: str, text: str) -> tuple[list[list[str]], str]:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from pygeco.errors import ReadError
 from pygeco.io.columns import explain_parse_errors
-from pygeco.io.sources import Source, open_source
+from pygeco.io.delimited import LINE_END
+from pygeco.io.sources import Source, decode_text, open_source
 
 
 class ClickPairs(NamedTuple):
@@ -77,7 +78,7 @@ def read_left_out(path: str | PathLike[str]) -> LeftOut:
     LeftOut
     """
     name, text = _read_text(path)
-    lines = [line for line in text.decode(errors="replace").splitlines() if line.strip()]
+    lines = [line for line in LINE_END.split(decode_text(text)) if line.strip()]
     found = [_LEFT_OUT.fullmatch(line.strip()) for line in lines]
     if not found or None in found:
         wrong = next((line for line, hit in zip(lines, found, strict=True) if hit is None), "")

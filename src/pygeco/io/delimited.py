@@ -76,13 +76,19 @@ def _numbered(first: list[str]) -> list[str]:
 def read_head_lines(file: Source) -> list[str]:
     """The first lines that are not blank, whole ones as far as there are any."""
     text = _decode(file.head)
-    refuse_prose(file.name, text.splitlines()[:SNIFFED_LINES])
+    refuse_prose(file.name, _split_lines(text))
     text = text.removeprefix(_take_blanks(text))
-    lines = [line for line in text.splitlines()[:SNIFFED_LINES] if line.strip()]
+    lines = [line for line in _split_lines(text) if line.strip()]
     if len(lines) > 1 and not text.endswith("\n"):
         lines = lines[:-1] or lines  # the head may end inside a line
     refuse_comments(file.name, lines)
     return lines
+
+
+def _split_lines(text: str) -> list[str]:
+    """The first lines; what else Python takes for the end of one is a sign like others."""
+    lines = LINE_END.split(text, SNIFFED_LINES)
+    return lines[:SNIFFED_LINES] if len(lines) > SNIFFED_LINES or lines[-1] else lines[:-1]
 
 
 def _take_blanks(text: str) -> str:

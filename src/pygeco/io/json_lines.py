@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 from pygeco.errors import ReadError
 from pygeco.io.column_names import find_role
 from pygeco.io.lending import lend_bytes, lend_file
+from pygeco.io.recoding import encode_latin
 from pygeco.io.sources import HEAD_BYTES, Source
 from pygeco.io.tables import pyarrow
 
@@ -40,6 +41,7 @@ def list_json_names(file: Source, asked: Collection[str], known: Collection[str]
     """
     from pyarrow import json
 
+    file = _decode(file)
     names = list(read_json_start(file).names)
     roles = [role for role in FIT_ROLES if role not in known and find_role(names, role) is None]
     others = set(asked).difference(names)
@@ -79,8 +81,35 @@ def read_json(file: Source, names: list[str], roles: list[str]) -> Any:
     """These fields, with the types that they have in the first lines if that goes well.
 
     Other fields are then not looked at. A whole rating may be followed by one that is not. Text of
-    ids and titles stays text, where pyarrow would make times of what looks like such.
+    ids and titles stays text, where pyarrow would make times of what looks like such. What is not
+    UTF-8 is Latin-1.
     """
+    pa, file = pyarrow(), _decode(file)
+    table = _read_known(file, names, roles)
+    try:
+        table.validate(full=True)  # pyarrow does not look at the encoding while it reads
+    except pa.ArrowInvalid:
+        table = _read_known(_as_latin(file), names, roles)
+    return table
+
+
+def _decode(file: Source) -> Source:
+    """The file as UTF-8, or as Latin-1 if its head says so."""
+    whole = file.head[: file.head.rfind(b"\n") + 1] or file.head
+    try:
+        whole.decode()
+    except UnicodeDecodeError:
+        return _as_latin(file)
+    return file
+
+
+def _as_latin(file: Source) -> Source:
+    if file.change is not None:
+        return file
+    return file._replace(head=encode_latin(file.head), change=encode_latin)
+
+
+def _read_known(file: Source, names: list[str], roles: list[str]) -> Any:
     from pyarrow import json
 
     pa, start = pyarrow(), read_json_start(file)

@@ -18,6 +18,13 @@ from pygeco.io.tables import pyarrow
 HEAD_BYTES = 1 << 16  # that tell what a file is
 BLOCK_BYTES = 1 << 20  # read at once
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # that some programs put in front of text in UTF-8
+WIDE_MARKS = {  # how text in such an encoding begins; the longer ones first
+    b"\xff\xfe\x00\x00": "UTF-32",
+    b"\x00\x00\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+WIDE_BYTES = 64  # that tell it where there is no such mark
 MAGICS = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bz2",
@@ -57,6 +64,7 @@ class Source(NamedTuple):
     content: bytes
     progress: Progress | None
     skipped: int = 0
+    change: Callable[[bytes], bytes] | None = None  # of each block on its way to a Python file
 
     @contextmanager
     def stream(self) -> Iterator[Any]:
@@ -79,8 +87,10 @@ class Source(NamedTuple):
     @contextmanager
     def file(self) -> Iterator[BinaryIO]:
         """The bytes, decompressed, as a Python file."""
+        from pygeco.io.recoding import Changed
+
         with self.stream() as stream, io.BufferedReader(_Arrow(stream), HEAD_BYTES) as file:
-            yield file
+            yield file if self.change is None else Changed(file, [self.change])  # type: ignore[misc]
 
     def whole(self) -> Any:
         """All bytes, decompressed, in pyarrow's memory."""
@@ -135,7 +145,28 @@ def open_source(
     found = Source(name, b"", kind, path, content, None)
     if _head(found).startswith(BYTE_ORDER_MARK):
         found = found._replace(skipped=len(BYTE_ORDER_MARK))
-    return found._replace(head=_head(found), progress=progress)
+    head = _head(found)
+    refuse_wide_text(name, head)
+    return found._replace(head=head, progress=progress)
+
+
+def decode_text(content: bytes) -> str:
+    """Text in UTF-8, else in Latin-1, in which every byte is a sign."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def refuse_wide_text(name: str, head: bytes) -> None:
+    """One sentence about text whose letters have two or four bytes each, by how it begins."""
+    encoding = next((kind for mark, kind in WIDE_MARKS.items() if head.startswith(mark)), None)
+    start = head[:WIDE_BYTES]
+    for order, letters, gaps in (("LE", start[::2], start[1::2]), ("BE", start[1::2], start[::2])):
+        if len(gaps) > 1 and not any(gaps) and b"\x00" not in letters:
+            encoding = encoding or f"UTF-16-{order}"
+    if encoding is not None:
+        raise ReadError(f"{name} is text in {encoding}; save it in UTF-8.")
 
 
 def _head(source: Source) -> bytes:
