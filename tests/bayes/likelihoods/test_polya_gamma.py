@@ -41,6 +41,20 @@ def test_draws_have_the_distribution_of_the_series():
         np.testing.assert_allclose(x.var(), polya_gamma_variance(np.array(z)), rtol=0.08)
 
 
+def test_draws_far_from_zero_are_near_their_mean():
+    """Var[ω] / E[ω]² falls as 2 / |z|, for any shape: no draw is next to nothing."""
+    rng = np.random.default_rng(2)
+    for z in (500.0, -3e3, 1e5, 1e9, 1e14):
+        size = abs(z)
+        for shape in (None, np.full(4000, 0.01), np.full(4000, 7.0)):
+            count = 1.0 if shape is None else shape[0]
+            x = draw_polya_gamma(np.full(4000, z), rng, shape) * 2 * size / count
+            spread = 2 / size / count
+            np.testing.assert_allclose(x.mean(), 1, atol=5 * (spread / 4000) ** 0.5)
+            np.testing.assert_allclose(x.var(), spread, rtol=0.5 if spread > 0.1 else 0.15)
+            assert x.min() > 0
+
+
 def test_gibbs_of_labels_and_levels_is_their_posterior():
     rng = np.random.default_rng(1)
     levels = Levels((1.0, 2.0, 3.0, 4.0), (-1.0, 0.0, 1.5))

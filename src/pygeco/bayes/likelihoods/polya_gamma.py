@@ -11,6 +11,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.bayes.likelihoods.base import polya_gamma_mean, polya_gamma_variance
 
 TERMS = 3  # of the sum that are drawn one by one; the rest has its mean and variance
+LEAST_SPREAD = 1e-15  # of what is left, over its squared mean: z so far out has no other
 
 
 def draw_polya_gamma(z: Array, rng: np.random.Generator, shape: Array | None = None) -> Array:
@@ -35,6 +36,6 @@ def _draw_sum(rng: np.random.Generator, z: Array, shape: Array | None = None) ->
         found += size * own
         count = 1.0 if shape is None else shape
         mean, variance = mean - count * size, variance - count * size * size
-    mean, variance = np.maximum(mean, 1e-12), np.maximum(variance, 1e-24)
+    variance = np.maximum(variance, LEAST_SPREAD * mean * mean)
     found += variance / mean * rng.standard_gamma(mean * mean / variance)
     return found
