@@ -99,6 +99,17 @@ def test_deviations_shrink_where_cells_come() -> None:
     assert model.model_.spread(np.full(60, thin), np.arange(60)).mean() < 0.7 * spread
 
 
+def test_cells_given_again_make_nothing_more_certain(whole) -> None:
+    every = np.arange(90)[:, None], np.arange(60)
+    before = whole.model_.spread(*every)
+    for values in (VALUES, VALUES[::-1]):
+        model = copy.deepcopy(whole)
+        for _ in range(2):
+            model.partial_fit((ROWS, COLS, values, SHAPE))
+        assert len(model.seen_.values) == len(VALUES)
+        assert model.model_.spread(*every).mean() > 0.9 * before.mean()
+
+
 def test_a_device_takes_in_the_same(monkeypatch) -> None:
     monkeypatch.setitem(engines.ENGINE_MODULES, "fake", "fake_device")
     monkeypatch.setitem(engines.ENGINE_OF_PACKAGE, "fake_device", "fake")

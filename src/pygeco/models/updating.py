@@ -70,7 +70,7 @@ def take_in(
         low, high = model.loss.bounds(host(new.by_row.values))
         bounds = min(low, bounds[0]), max(high, bounds[1])
     posterior = state if isinstance(state, Posterior) else None
-    found = _show(model, before, state, new, entries, places)
+    found = _show(model, before, state, entries, places)
     return replace(
         model,
         factors=keep_factors(found.factors, entries),
@@ -90,7 +90,6 @@ def _show(
     model: CompletionModel,
     before: Linear | Posterior,
     after: Linear | Posterior,
-    new: Entries,
     entries: Entries,
     places: Places,
 ) -> Shown:
@@ -98,10 +97,15 @@ def _show(
         return Shown(after.A, after.biases)
     if model.average is None or isinstance(before, Linear):
         return Shown(after.factors(), after.at_end.biases())
-    renewed = [
-        find_renewed(own.counts(), every.counts())
-        for own, every in ((new.by_row, entries.by_row), (new.by_col, entries.by_col))
-    ]
+    renewed = []
+    for old, cells, place in zip(
+        model.counts(), (entries.by_row, entries.by_col), places, strict=True
+    ):
+        every = host(cells.counts())
+        fresh = every.copy()
+        # A cell given again takes the place of the one before: the line knows no more by it.
+        fresh[place] -= old
+        renewed.append(find_renewed(fresh, every))
     change = Change(before, after, (renewed[0], renewed[1]))
     return update_average(model.factors, model.biases, model.average, change, places)
 
