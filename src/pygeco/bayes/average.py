@@ -48,7 +48,10 @@ class Average:
     likelihood: Likelihood | None = None  # with the mean of what was drawn beside z
 
     def variance(self, rows: Array, cols: Array, *, noise: bool = True) -> Array:
-        """Var of a new observation at the cells, time apart: of the draws, and the mean noise."""
+        """Var of a new observation at the cells, time apart: of the draws, and the mean noise.
+
+        The mean of n draws is itself off by a part 1 / n of their variance.
+        """
         like = self.row
         rows, cols = on(rows, like), on(cols, like)
         total, squares = zeros(len(rows), like), zeros(len(rows), like)
@@ -60,6 +63,7 @@ class Average:
                 squares[part] += z.astype(float) ** 2
         count = len(self.draws)
         spread = (squares - total**2 / count) / max(count - 1, 1)
+        spread *= 1 + 1 / (self.sweeps or count)
         return self.scale**2 * (np.maximum(spread, 0.0) + self.noise * noise)
 
 

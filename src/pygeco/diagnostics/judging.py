@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import host, on
+from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array
 from pygeco.diagnostics.cells import MAX_CELLS, Cells, find_cells, predict_linear
 from pygeco.diagnostics.completion import Completion
@@ -110,17 +110,12 @@ def judge(model: Completion, data: object = None, most: int = MAX_CELLS) -> Judg
     """
     cells = find_cells(model, data, most)
     z = predict_linear(model, cells, model.factors_)
-    spread = model.average_ or model.posterior_
     deviation = None
     if model.model_.likelihood is not None:
         return _judge_by_likelihood(model, cells, z)
-    if spread is not None:
-        i, j = (on(index, model.factors_.U) for index in (cells.rows, cells.cols))
-        variance = host(spread.variance(i, j))
-        if spread.drift is not None:
-            doubt = spread.drift.look_up(cells.rows, cells.cols, cells.times).variance
-            variance = variance + spread.scale**2 * doubt
-        deviation = np.sqrt(variance)
+    if model.posterior_ is not None:
+        found = model.model_.deviation(cells.rows, cells.cols, cells.times)
+        deviation = host(found).astype(float)
     return Judged(
         cells,
         to_data_scale(model.loss_, cells.targets),

@@ -53,8 +53,8 @@ class _CompletionSpread(_CompletionAnswers):
     ) -> tuple[Array, Array]:
         """Give bounds between which a new observation lies with a probability; needs the evidence.
 
-        Half of the rest is below, half above. Of numbers, the tails are those of the residuals of
-        the fit, whatever the shape of the noise; of labels, levels and counts those of the
+        Half of the rest is below, half above. Of numbers, the tails have the shape of the residuals
+        of the fit, whatever that of the noise, and the size of its deviations; of labels, levels and counts those of the
         likelihood, at values that they can take, so that bounds hold at least as much as asked for.
 
         Parameters

@@ -198,10 +198,16 @@ class FittedModel(NewLines, ABC):
     @property
     def noise(self) -> float:
         """The variance of the noise of numbers; of ordinary ones, where some are wild."""
-        p = self.expect_evidence()
-        if self.average is not None:
-            return self.average.scale**2 * self.average.noise / p.tails
+        p, found = self.expect_evidence(), self.doubt
+        if isinstance(found, Average):
+            return found.scale**2 * found.noise / p.tails
         return p.scale**2 / p.tau
+
+    @property
+    def doubt(self) -> Average | Posterior:
+        """What says how far predictions are from certain: draws, but one alone says nothing."""
+        found = self.average
+        return self.expect_evidence() if found is None or len(found.draws) < 2 else found
 
     def respond(self, z: Array, variance: Array | None = None) -> Array:
         """Linear predictions, known up to a variance, on the scale of the observed values."""

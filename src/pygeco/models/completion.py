@@ -72,8 +72,10 @@ class CompletionModel(FittedModel):
         if self.average_row is not None:
             lost |= i == self.average_row
         out = empty(len(i), like)
-        out[~lost] = (self.average or p).variance(i[~lost], j[~lost], noise=noise)
+        out[~lost] = self.doubt.variance(i[~lost], j[~lost], noise=noise)
         if self.average is not None:
+            if self.doubt is p:  # one draw is off by as much as is not known
+                out[~lost] += p.variance(i[~lost], j[~lost], noise=False)
             cold = ~lost & find_cold(p, i, j)
             out[cold] = p.variance(i[cold], j[cold], noise=noise)
         if lost.any():
