@@ -54,8 +54,9 @@ class _CompletionSpread(_CompletionAnswers):
         """Give bounds between which a new observation lies with a probability; needs the evidence.
 
         Half of the rest is below, half above. Of numbers, the tails have the shape of the residuals
-        of the fit, whatever that of the noise, and the size of its deviations; of labels, levels and counts those of the
-        likelihood, at values that they can take, so that bounds hold at least as much as asked for.
+        of the fit, whatever that of the noise, and the size of deviations; of labels, levels and
+        counts they are those of the likelihood, at values that cells can take, so that bounds hold
+        at least as much as asked for.
 
         Parameters
         ----------
