@@ -10,12 +10,19 @@ from pygeco import LowRank, MatrixCompletion, engines
 from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.priors import Gaussian
 from pygeco.data import make_ratings
-from pygeco.models.average_update import Change, find_renewed, move_matrix
+from pygeco.models.average_update import (
+    Change,
+    Growth,
+    choose_sources,
+    find_renewed,
+    move_matrix,
+)
 from pygeco.objectives.entries.half_sweep import Side
 
 ROWS, COLS, VALUES, SHAPE = make_ratings((90, 60), 2400, rank=2, noise=0.4, dtype=np.float64)
 LATE = np.arange(len(ROWS)) % 10 == 3
 EARLY = (ROWS[~LATE], COLS[~LATE], VALUES[~LATE], SHAPE)
+NO_GROWTH = Growth(np.zeros(0, int), np.zeros(0, int))
 NEW = (ROWS[LATE], COLS[LATE], VALUES[LATE], SHAPE)
 
 
@@ -38,7 +45,7 @@ def test_a_matrix_of_full_rank_moves_by_the_difference_itself() -> None:
     rng = np.random.default_rng(0)
     U, V, P, Q = (rng.integers(-4, 5, (size, 2)).astype(float) for size in (7, 5, 7, 5))
     A = LowRank.from_dense(rng.standard_normal((7, 5)))
-    change = Change(make_posterior(U, V, 3.0), make_posterior(P, Q, 3.0), (np.ones(7), np.ones(5)))
+    change = Change(make_posterior(U, V, 3.0), make_posterior(P, Q, 3.0), (NO_GROWTH, NO_GROWTH))
     moved = move_matrix(A, change)
     # With all of ℝ⁵ in the span of the rows, nothing is lost in the first step; U has rank 5 of 7.
     left = A.to_dense() + 3.0 * (P - U) @ V.T
@@ -49,8 +56,14 @@ def test_a_matrix_of_full_rank_moves_by_the_difference_itself() -> None:
 
 
 def test_a_line_is_renewed_where_a_fifth_of_its_cells_is_new() -> None:
-    new, every = np.array([0, 1, 2, 1, 0]), np.array([0, 1, 10, 10, 7])
-    np.testing.assert_array_equal(find_renewed(new, every), [False, True, True, False, False])
+    growth = Growth(np.array([0, 0, 8, 9, 7]), np.array([0, 1, 10, 10, 7]))
+    np.testing.assert_array_equal(find_renewed(growth), [False, True, True, False, False])
+    sources = choose_sources(growth, np.random.default_rng(0))
+    np.testing.assert_array_equal(sources[[0, 3, 4]], [0, 3, 4])
+    assert np.isin(sources[[1, 2]], [2, 3, 4]).all()
+    many = Growth(np.append(np.arange(1, 101), 0), np.append(np.arange(1, 101), 60))
+    sources = [choose_sources(many, np.random.default_rng(seed))[-1] for seed in range(200)]
+    np.testing.assert_array_equal(np.unique(sources), np.arange(51, 68))
 
 
 def test_the_error_is_that_of_a_full_fit(whole) -> None:
@@ -97,6 +110,23 @@ def test_deviations_shrink_where_cells_come() -> None:
     new = np.setdiff1d(np.arange(60), EARLY[1][EARLY[0] == thin])
     model.partial_fit((np.full(len(new), thin), new, np.full(len(new), 3.0), SHAPE))
     assert model.model_.spread(np.full(60, thin), np.arange(60)).mean() < 0.7 * spread
+
+
+@pytest.mark.parametrize("draws", [5, 24])
+def test_intervals_of_new_rows_hold_nine_in_ten(draws) -> None:
+    shares, shape, old = [], (160, 100), 130
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        A = rng.standard_normal((160, 2)) @ rng.standard_normal((2, 100))
+        Y = A + 0.6 * rng.standard_normal(100) + 0.7 * rng.standard_normal(shape)
+        known = rng.random(shape) < 0.2
+        early, late = np.nonzero(known[:old]), np.nonzero(known & (np.arange(160) >= old)[:, None])
+        model = MatrixCompletion(posterior=draws, pattern=False, random_state=seed, clip=False)
+        model.fit((*early, Y[early], (old, 100))).partial_fit((*late, Y[late], shape))
+        hidden = np.nonzero(~known & (np.arange(160) >= old)[:, None])
+        low, high = model.predict_interval(*hidden, 0.9)
+        shares.append(np.mean((low <= Y[hidden]) & (Y[hidden] <= high)))
+    assert 0.87 < np.mean(shares) < 0.96
 
 
 def test_cells_given_again_make_nothing_more_certain(whole) -> None:

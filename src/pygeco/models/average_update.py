@@ -5,7 +5,9 @@ it for each draw that is kept would take as long as a chain does. The mean of dr
 the evidence lie close, so what new cells change in one they change in the other: the mean of draws,
 A, becomes A + (U V'ᵀ after − before), brought back to the components that A has. That is linear, so
 a second update adds to the first as if both had come at once. Draws, which say how far a prediction
-is from certain, move as well; those of a line that is mostly new are drawn from its Gaussian.
+is from certain, move as well; those of a line that is mostly new lie about its mean as those of
+another line with as many cells lay about theirs. Its Gaussian would be too narrow: it takes the
+other side as known, and goes with more noise than draws find.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.arrays.kinds import host, inner, on, spread_lines, times
+from pygeco.arrays.kinds import inner, on, spread_lines, times
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes.average import Average, Draw
@@ -29,17 +31,25 @@ from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
 
 MIN_NEW_SHARE = 0.2  # of a line's cells that are new, for its draws to be drawn anew
+ALIKE_LINES = 8  # on either side by their cells, of which one lends its scatter to a new line
 MIN_SINGULAR_SHARE = 1e-7  # of the largest, for a component to carry a move
 
 Places = tuple[Positions, Positions]
 
 
+class Growth(NamedTuple):
+    """The cells of the lines of a side before, widened, and after; on the host."""
+
+    before: Positions
+    after: Positions
+
+
 class Change(NamedTuple):
-    """The posterior before, widened, and after; which rows and columns are mostly new."""
+    """The posterior before, widened, and after; the cells of rows and of columns."""
 
     before: Posterior
     after: Posterior
-    renewed: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+    growth: tuple[Growth, Growth]
 
 
 class Matched(NamedTuple):
@@ -57,9 +67,25 @@ class Shown(NamedTuple):
     average: Average | None = None
 
 
-def find_renewed(new: Positions, every: Positions) -> NDArray[np.bool_]:
-    """Lines of which a good share of the cells is new, given the counts of both."""
-    return np.asarray(host(new) >= np.maximum(MIN_NEW_SHARE * host(every), 1))
+def find_renewed(growth: Growth) -> NDArray[np.bool_]:
+    """Lines of which a good share of the cells is new.
+
+    A cell given again takes the place of the one before: the line knows no more by it.
+    """
+    new = growth.after - growth.before
+    return np.asarray(new >= np.maximum(MIN_NEW_SHARE * growth.after, 1))
+
+
+def choose_sources(growth: Growth, rng: np.random.Generator) -> NDArray[np.int64]:
+    """For each line itself or, where it is mostly new, an old one with about as many cells."""
+    out, renewed = np.arange(len(growth.after)), find_renewed(growth)
+    order = np.argsort(growth.before, kind="stable")
+    order = order[growth.before[order] > 0]
+    if len(order):
+        place = np.searchsorted(growth.before[order], growth.after[renewed])
+        place += rng.integers(-ALIKE_LINES, ALIKE_LINES, len(place), endpoint=True)
+        out[renewed] = order[np.clip(place, 0, len(order) - 1)]
+    return out
 
 
 def update_average(
@@ -139,37 +165,31 @@ def _move_draw(draw: Draw, change: Change, places: Places, rng: np.random.Genera
         )
         for side, size, place in zip(draw, sizes, places, strict=True)
     )
-    is_row, is_col = change.renewed
+    of_rows, of_cols = (choose_sources(growth, rng) for growth in change.growth)
     return Draw(
-        _move_side(rows, cols, (p.rows, q.rows), p.cols, is_row, rng),
-        _move_side(cols, rows, (p.cols, q.cols), p.rows, is_col, rng),
+        _move_side(rows, (p.rows, q.rows), of_rows), _move_side(cols, (p.cols, q.cols), of_cols)
     )
 
 
-def _move_side(
-    drawn: Side,
-    other: Side,
-    own: tuple[Side, Side],
-    partner: Side,
-    renewed: NDArray[np.bool_],
-    rng: np.random.Generator,
-) -> Side:
-    """One side of a draw in its own components, in which u Vᵀ of the posterior is nearly the same.
+def _move_side(drawn: Side, own: tuple[Side, Side], sources: NDArray[np.int64]) -> Side:
+    """One side of a draw in its own components, each line as far off as that of its source was.
 
-    `own` is that side of the posterior before and after, `partner` its other side.
+    `own` is that side of the posterior before and after. What the draw makes of the components of
+    the posterior is told by the lines of both, so that a new line keeps what the other side of the
+    draw scatters.
     """
-    V = other.factor.astype(float)
-    turn = _solve(V, inner(partner.factor.astype(float), V))
     before, after = own
-    rank = before.rank + 1
-    noise = on(rng.standard_normal((int(renewed.sum()), rank), dtype=FLOAT), drawn.bias)
-    factor = drawn.factor + times(after.factor - before.factor, turn.astype(FLOAT))
-    bias = drawn.bias + (after.bias - before.bias)
-    at = on(np.flatnonzero(renewed), drawn.bias)
-    spread = np.sqrt(after.variance[at]), np.sqrt(after.bias_variance[at])
-    factor[at] = times(after.factor[at] + spread[0] * noise[:, :-1], turn.astype(FLOAT))
-    bias[at] = after.bias[at] + spread[1] * noise[:, -1]
+    turn, at = _find_turn(before, drawn), on(sources, drawn.bias)
+    move = (after.factor - before.factor[at]).astype(float)
+    factor = drawn.factor[at] + times(move, turn)
+    bias = drawn.bias[at] + (after.bias - before.bias[at])
     return drawn._replace(factor=factor.astype(FLOAT), bias=bias.astype(FLOAT))
+
+
+def _find_turn(before: Side, drawn: Side) -> Array:
+    """T of the least squares ‖U T − D‖, U of the posterior and D of the draw."""
+    U, D = before.factor.astype(float), drawn.factor.astype(float)
+    return _solve(U, inner(D, U)).T if U.shape[1] else np.zeros((0, D.shape[1]))
 
 
 def _move_drift(old: Drift, change: Change) -> Drift:

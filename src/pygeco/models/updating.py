@@ -23,7 +23,7 @@ from pygeco.bayes.sweep import new_rows
 from pygeco.bayes.timing import renew_drift
 from pygeco.engines import choose_engine
 from pygeco.losses import Loss
-from pygeco.models.average_update import Change, Shown, find_renewed, update_average
+from pygeco.models.average_update import Change, Growth, Shown, update_average
 from pygeco.models.folding import Linear, Sizes
 from pygeco.models.seen import NO_TIMES, Positions, Seen, keep_cells, sort_cells
 from pygeco.objectives import Entries
@@ -97,17 +97,20 @@ def _show(
         return Shown(after.A, after.biases)
     if model.average is None or isinstance(before, Linear):
         return Shown(after.factors(), after.at_end.biases())
-    renewed = []
-    for old, cells, place in zip(
-        model.counts(), (entries.by_row, entries.by_col), places, strict=True
-    ):
-        every = host(cells.counts())
-        fresh = every.copy()
-        # A cell given again takes the place of the one before: the line knows no more by it.
-        fresh[place] -= old
-        renewed.append(find_renewed(fresh, every))
-    change = Change(before, after, (renewed[0], renewed[1]))
+    rows, cols = (
+        Growth(_widen_counts(old, cells.groups, place), host(cells.counts()))
+        for old, cells, place in zip(
+            model.counts(), (entries.by_row, entries.by_col), places, strict=True
+        )
+    )
+    change = Change(before, after, (rows, cols))
     return update_average(model.factors, model.biases, model.average, change, places)
+
+
+def _widen_counts(counts: Positions, size: int, place: Positions) -> Positions:
+    out = np.zeros(size, np.int64)
+    out[place] = counts
+    return out
 
 
 def keep_factors(A: LowRank, entries: Entries) -> LowRank:
