@@ -23,8 +23,8 @@ from typing import Any, NamedTuple
 from llvmlite import binding, ir
 from numba.core.compiler_lock import global_compiler_lock
 
+from pygeco.arrays.forking import call_in_children
 from pygeco.engines.cpu import pool_code
-from pygeco.engines.cpu.forking import call_in_children
 from pygeco.engines.cpu.pool_code import LINE, LINES
 
 PATIENCE_SECONDS = 0.0005  # for which a thread looks out for a job before it sleeps

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.arrays.linalg import LEAST_EIGENVALUE, invert_gram
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu import products
@@ -18,7 +19,6 @@ from pygeco.engines.cpu.columns import STEPS
 from pygeco.engines.cpu.padding import pad_rows
 from pygeco.engines.cpu.ridge_kernels import multiply_directions, take_step
 from pygeco.engines.cpu.tall import ROWS_PER_SUM, SUMMED_ROWS, cut_rows, find_gemm
-from pygeco.engines.cpu.threads import hold_blas
 from pygeco.engines.values import Cells, CenteredCells, LineScales, RidgeProblem
 
 STEP_ROWS = 256  # of all arrays of a step, that a thread takes at once
@@ -67,7 +67,7 @@ def solve(X: CenteredCells, problem: RidgeProblem) -> Array:
     # The start is the first direction, which is followed to its end: r = right − A start.
     step: Array = np.eye(width)
     turn: Array = np.zeros((width, width))
-    with hold_blas():
+    with one_blas_thread():
         for count in range(problem.max_iter + 1):
             q = system.apply(p, means)
             if count:

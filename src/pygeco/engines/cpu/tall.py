@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.arrays.kinds import contiguous
 from pygeco.arrays.tall import Array
 from pygeco.engines.cpu.pieces import find_place, multiply_rows, stack_columns
 from pygeco.engines.cpu.tall_kernels import multiply_blocks
-from pygeco.engines.cpu.threads import hold_blas
 
 MIN_WORK = 1 << 22  # multiplications from which sharing them pays: 0.1 ms on one core or more
 READING = 16  # multiplications that reading a number is worth
@@ -155,7 +155,7 @@ def _multiply(
     """
     address = find_gemm(dtype)
     _, rows, count = cut
-    with hold_blas():
+    with one_blas_thread():
         multiply_blocks(
             address,
             np.frombuffer(flags, np.uint8),

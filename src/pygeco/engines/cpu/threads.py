@@ -11,11 +11,9 @@ from typing import TypeVar
 
 from numba import config
 
-from pygeco.arrays.blas_threads import has_one_blas_thread, one_blas_thread
+from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.arrays.loops import run_in_turn
-from pygeco.engines.cpu.forking import ForkSafeLock
 
-_LOCK = ForkSafeLock()
 _WORKER = threading.local()
 _CHOICE = threading.local()
 Item = TypeVar("Item")
@@ -37,14 +35,13 @@ def each(job: Callable[[int], None], count: int, *, alone: bool = False) -> None
     on the calling thread where that is `alone`.
 
     Kernels run on the thread that calls them inside, and BLAS does, so that a product has the same
-    bits whatever runs beside it. BLAS's number of threads is the whole process's, so loops of
-    several threads wait for each other: one that ends would put it back under another.
+    bits whatever runs beside it.
     """
     threads = min(get_num_threads(), count)
-    if is_in_loop():  # a part of another loop, which holds the lock
+    if is_in_loop():  # a part of another loop, which has all threads
         run_in_turn(job, count)
         return
-    with _LOCK.lock, one_blas_thread():
+    with one_blas_thread():
         if alone or threads < 2:
             run_in_turn(job, count)
             return
@@ -60,16 +57,6 @@ def _mark_worker() -> None:
 def is_in_loop() -> bool:
     """Whether this thread runs a part of a loop, beside threads that run others."""
     return hasattr(_WORKER, "works")
-
-
-@contextmanager
-def hold_blas() -> Iterator[None]:
-    """BLAS on one thread, as it is in a fit already: then nothing is to be done."""
-    if has_one_blas_thread():
-        yield
-        return
-    with _LOCK.lock, one_blas_thread():
-        yield
 
 
 def map_ahead(job: Callable[[Item], Found], items: Iterable[Item]) -> Iterator[tuple[Item, Found]]:

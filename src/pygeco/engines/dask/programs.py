@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.blas_threads import one_blas_thread
+from pygeco.arrays.forking import ForkSafeLock
 from pygeco.arrays.kinds import Array
 from pygeco.engines.cpu.cells import cut_blocks
 from pygeco.engines.cpu.engine import ENGINE
-from pygeco.engines.cpu.forking import ForkSafeLock
 from pygeco.engines.cpu.threads import set_num_threads
 from pygeco.engines.dask import local, sweeps
 from pygeco.engines.dask.adapter import TaskRef, thread_count

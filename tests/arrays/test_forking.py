@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pygeco.engines.cpu import threads
-from pygeco.engines.cpu.forking import ForkSafeLock
+from pygeco.arrays import blas_threads
+from pygeco.arrays.forking import ForkSafeLock
 from pygeco.engines.cpu.threads import each
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
@@ -118,7 +118,7 @@ def test_an_interrupt_leaves_no_lock_shut() -> None:
     at = 1
     while interrupt_call(at):
         with ThreadPoolExecutor(1) as other:
-            assert other.submit(threads._LOCK.lock.acquire, False).result(), at
-            other.submit(threads._LOCK.lock.release).result()
+            assert other.submit(blas_threads._LOCK.lock.acquire, False).result(), at
+            other.submit(blas_threads._LOCK.lock.release).result()
         at += 1
     assert at > 2
