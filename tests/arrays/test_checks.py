@@ -1,11 +1,19 @@
-"""Ranks: what is one, and the sentence for what is none."""
+"""Ranks and arrays: what fits, and the sentence for what does not."""
 
 import re
 
 import numpy as np
 import pytest
 
-from pygeco.arrays.checks import check_rank, is_whole
+from pygeco import LowRank
+from pygeco.arrays.checks import (
+    check_factors,
+    check_lines,
+    check_offset,
+    check_rank,
+    check_sides,
+    is_whole,
+)
 
 
 def test_whole_numbers() -> None:
@@ -46,3 +54,24 @@ def test_a_rank_is_given_back_as_an_int() -> None:
 def test_a_sentence_for_what_is_no_rank(rank, shape, words, sentence) -> None:
     with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
         check_rank(rank, shape, **words)
+
+
+def test_arrays_of_another_shape() -> None:
+    A = LowRank(np.ones((4, 2)), np.ones(2), np.ones((3, 2)))
+    check_factors(A, (4, 3))
+    with pytest.raises(ValueError, match=r"^A: is 4 × 3, but 4 × 4 is asked for; give a matrix"):
+        check_factors(A, (4, 4))
+    with pytest.raises(ValueError, match=r"^A: its factors have shapes \(4, 2\), \(1,\) and \(3, "):
+        check_factors(LowRank(A.U, A.s[:1], A.V), (4, 3))
+    assert check_lines("x", [1, 2], 2, 1).tolist() == [1, 2]
+    for x in ([1], [[1], [2]], 1.0):
+        with pytest.raises(ValueError, match=r"^x: expected 2 numbers in 1 dimension\(s\), not"):
+            check_lines("x", x, 2, 1)
+    check_offset(np.ones(4), np.ones(3), (4, 3))
+    with pytest.raises(ValueError, match=r"^col: expected 3 numbers in 1 dim.* shape \(1,\)\.$"):
+        check_offset(np.ones(4), np.ones(1), (4, 3))
+    check_sides(("P", "Q"), A.U, A.V, (4, 3))
+    with pytest.raises(ValueError, match=r"^Q: expected 3 rows in 2 dim.* shape \(2, 2\)\.$"):
+        check_sides(("P", "Q"), A.U, A.V[1:], (4, 3))
+    with pytest.raises(ValueError, match=r"^P: has 2 columns, but Q has 1; give both as many\.$"):
+        check_sides(("P", "Q"), A.U, A.V[:, 1:], (4, 3))

@@ -1,6 +1,7 @@
 """Operators made of others, against dense products."""
 
 import numpy as np
+import pytest
 
 from oracles import Matrix
 from pygeco.arrays.operators import Weighted
@@ -20,3 +21,13 @@ def test_weighted_is_the_product_of_three() -> None:
         expected = dense if G is W else M
         np.testing.assert_allclose(G.matmat(X), expected @ X)
         np.testing.assert_allclose(G.rmatmat(Y), expected.T @ Y)
+
+
+def test_weighted_refuses_arrays_of_another_length() -> None:
+    """A single number would be spread over all lines."""
+    W = Weighted(Matrix(np.ones((6, 4))), np.ones(6), np.ones(4))
+    for product, size in ((W.matvec, 4), (W.rmatvec, 6), (W.matmat, 4), (W.rmatmat, 6)):
+        for wrong in (1, size - 1, size + 1):
+            x = np.ones(wrong) if "vec" in product.__name__ else np.ones((wrong, 2))
+            with pytest.raises(ValueError, match=rf"^[xyXY]: expected {size} .* shape \({wrong},"):
+                product(x)

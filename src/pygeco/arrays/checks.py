@@ -1,10 +1,12 @@
-"""Whether a number that was given can be a rank."""
+"""Whether what was given fits: a number as a rank, arrays to the shape of a matrix."""
 
 from __future__ import annotations
 
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
+
+from pygeco.arrays.kinds import as_array
 
 
 def is_whole(value: object) -> TypeGuard[int]:
@@ -37,3 +39,54 @@ def check_rank(
         words = f"expected an integer of at least {least}{instead}"
         raise ValueError(f"{name}: {words}, not {rank}.")
     return int(rank)
+
+
+def check_shape(A: Any, shape: tuple[int, int]) -> None:
+    """Raise unless A is a low-rank matrix of this shape: kernels read its factors unasked."""
+    (m, n), found = shape, (A.U.shape[0], A.V.shape[0])
+    if found != (m, n):
+        raise ValueError(
+            f"A: is {found[0]} × {found[1]}, but {m} × {n} is asked for; give a matrix of that "
+            "shape."
+        )
+
+
+def check_factors(A: Any, shape: tuple[int, int]) -> None:
+    """The same of one whose factors have as many columns each; spans may have fewer on a side."""
+    check_shape(A, shape)
+    if not A.U.shape[1:] == A.V.shape[1:] == A.s.shape:
+        raise ValueError(
+            f"A: its factors have shapes {A.U.shape}, {A.s.shape} and {A.V.shape}; give U, s and V "
+            "with as many columns each."
+        )
+
+
+def check_lines(name: str, x: Any, count: int, axes: int) -> Any:
+    """The array, if it has so many axes and as many numbers, or rows of some, as are needed."""
+    x = as_array(x)
+    if x.ndim != axes or x.shape[0] != count:
+        what = "numbers" if axes == 1 else "rows"
+        raise ValueError(
+            f"{name}: expected {count} {what} in {axes} dimension(s), not an array of shape "
+            f"{x.shape}."
+        )
+    return x
+
+
+def check_offset(row: Any, col: Any, shape: tuple[int, int]) -> None:
+    """Raise unless there is a number for each row, and one for each column."""
+    for name, x, count in zip(("row", "col"), (row, col), shape, strict=True):
+        check_lines(name, x, count, 1)
+
+
+def check_sides(names: tuple[str, str], P: Any, Q: Any, shape: tuple[int, int]) -> None:
+    """Raise unless P has as many rows as the shape says first and Q as it says second, with as many
+    columns as P.
+    """
+    for name, x, count in zip(names, (P, Q), shape, strict=True):
+        check_lines(name, x, count, 2)
+    if P.shape[1] != Q.shape[1]:
+        raise ValueError(
+            f"{names[0]}: has {P.shape[1]} columns, but {names[1]} has {Q.shape[1]}; give both "
+            "as many."
+        )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from pygeco.arrays.checks import check_lines
 from pygeco.arrays.kinds import HOST, Array, contiguous, scaled_rows
 
 
@@ -112,13 +113,17 @@ class Weighted(MadeOf):
         return self.rows
 
     def matvec(self, x: Array) -> Array:
+        x = check_lines("x", x, len(self.cols), 1)
         return self.rows * self.G.matvec(self.cols * x)
 
     def rmatvec(self, y: Array) -> Array:
+        y = check_lines("y", y, len(self.rows), 1)
         return self.cols * self.G.rmatvec(self.rows * y)
 
     def matmat(self, X: Array) -> Array:
+        X = check_lines("X", X, len(self.cols), 2)
         return scaled_rows(self.G.matmat(scaled_rows(X, self.cols)), self.rows)
 
     def rmatmat(self, Y: Array) -> Array:
+        Y = check_lines("Y", Y, len(self.rows), 2)
         return scaled_rows(self.G.rmatmat(scaled_rows(Y, self.rows)), self.cols)

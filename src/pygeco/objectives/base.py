@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
+from pygeco.arrays.checks import check_lines, check_sides
 from pygeco.arrays.kinds import HOST
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Operator
@@ -49,6 +50,20 @@ class OfCells(Operator, Protocol):
     @property
     def kind(self) -> Array:
         return cast("Array", self.objective.kind)
+
+    def check(self, columns: bool, x: Any, axes: int) -> Array:
+        """What is multiplied: the rows of x, or its numbers, go with those of the matrix for
+        products with Gᵀ (`columns`), else with its columns. Kernels read it unasked.
+        """
+        name = ("y" if columns else "x") if axes == 1 else ("Y" if columns else "X")
+        return cast("Array", check_lines(name, x, self.shape[not columns], axes))
+
+
+def check_sweep(shape: tuple[int, int], side: str, fixed: Array, start: Array) -> None:
+    """Raise unless these are what a half-sweep takes, see `Objective.half_sweep`."""
+    if side not in ("row", "column"):
+        raise ValueError(f"side: unknown name {side!r}; use 'row' or 'column'.")
+    check_sides(("start", "fixed"), start, fixed, shape if side == "row" else shape[::-1])
 
 
 class Smooth(Protocol):

@@ -95,7 +95,7 @@ class Features(Measured):
 
         O(nnz(X) d) for up to MAX_GRAM_SIZE inputs, else O(nnz(X)).
         """
-        at, _ = self.risk.settle(self.measure(A))
+        at, _ = self.risk.settle(self.measure_checked(A))
         h = self.risk.curvature(at, stiff=True).diagonal.mean(axis=1, keepdims=True)
         scaled = validation.scale_rows(h, self.X)
         full = self.X.shape[1] <= validation.MAX_GRAM_SIZE

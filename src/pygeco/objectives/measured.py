@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
+from pygeco.arrays.checks import check_factors, check_shape
 from pygeco.arrays.linalg import solve_psd
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Operator
@@ -61,6 +62,11 @@ class Measured(Objective):
         """Z = 𝓜(A), (N, K)."""
         raise NotImplementedError
 
+    def measure_checked(self, A: LowRank) -> Array:
+        """The same of an A that is first looked at."""
+        check_factors(A, self.shape)
+        return self.measure(A)
+
     def pull(self, g: Array) -> tuple[Product, Product]:
         """Products with 𝓜*(g) and its transpose; both take a vector or several columns."""
         raise NotImplementedError
@@ -79,7 +85,7 @@ class Measured(Objective):
         return self.risk.loss.smoothness * self.reach()
 
     def value(self, A: LowRank) -> float:
-        return self.risk.value(self.risk.settle(self.measure(A))[0])
+        return self.risk.value(self.risk.settle(self.measure_checked(A))[0])
 
     @property
     def nonnegative(self) -> bool:
@@ -97,11 +103,11 @@ class Measured(Objective):
         """
         if not self.risk.loss.has_conjugate:
             return None
-        at, _ = self.risk.settle(self.measure(A))
+        at, _ = self.risk.settle(self.measure_checked(A))
         return lambda scale: replace(self.risk, loss=Slack(self.risk.loss, scale)).value(at)
 
     def gradient(self, A: LowRank) -> MeasuredGradient:
-        z = self.measure(A)
+        z = self.measure_checked(A)
         at, _ = self.risk.settle(z)
         g = self.risk.slope(at)
         inner = float(np.sum(g * z))
@@ -115,13 +121,14 @@ class Measured(Objective):
 
     def intercepts(self, A: LowRank) -> Array:
         """The intercepts (K,) that go with A; zeros without `intercept`."""
-        return self.risk.settle(self.measure(A))[1]
+        return self.risk.settle(self.measure_checked(A))[1]
 
     def row_curvature(self, A: LowRank) -> Array | None:
         """How R bends in a row of A, about: (n, n), or a diagonal (n,). None where it is even."""
         return None
 
     def span(self, A: LowRank) -> MeasuredSpan:
+        check_shape(A, self.shape)
         return MeasuredSpan(self.risk, self.frame(A.U, A.V))
 
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pygeco.arrays.checks import check_factors
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.losses import Loss
@@ -82,6 +83,7 @@ class Quadratic(Measured):
         return SymmetricFrame(self.X, self.X, self.X @ U, self.X @ V, U, V, U.T @ V)
 
     def span(self, A: LowRank) -> SymmetricSpan:
+        check_factors(A, self.shape)
         x = stream(Purpose.OBJECTIVE_CHECK).standard_normal(self.shape[0])
         there, back = A.matvec(x), A.rmatvec(x)
         if not np.linalg.norm(there - back) <= 1e-8 * np.linalg.norm(there):

@@ -12,9 +12,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from pygeco.arrays.checks import check_shape
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Weighted
-from pygeco.objectives.base import Gradient, Modeled, Objective, Smooth, Span
+from pygeco.objectives.base import Gradient, Modeled, Objective, Smooth, Span, check_sweep
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +77,7 @@ class Scaled(Objective):
         self, fixed: Array, start: Array, *, side: str, ridge: float | Array = 0.0
     ) -> Array:
         """W' = W / own, where R(fixed Wᵀ) + Σ (ridge_j / own_j²) ‖w_j‖² is least."""
+        check_sweep(self.shape, side, fixed, start)
         own, other = (self.rows, self.cols) if side == "row" else (self.cols, self.rows)
         W = self.objective.half_sweep(
             fixed * other[:, None], start * own[:, None], side=side, ridge=ridge / own**2
@@ -83,6 +85,7 @@ class Scaled(Objective):
         return W / own[:, None]
 
     def unscaled(self, A: LowRank) -> LowRank:
+        check_shape(A, self.shape)
         return LowRank(A.U * self.rows[:, None], A.s, A.V * self.cols[:, None])
 
 

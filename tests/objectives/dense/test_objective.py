@@ -351,5 +351,5 @@ def test_bad_input_is_named_in_one_sentence(arguments, message):
 
 
 def test_bad_side_is_named():
-    with pytest.raises(ValueError, match="side: expected 'column' or 'row'"):
+    with pytest.raises(ValueError, match="side: unknown name"):
         Dense(np.ones((2, 2))).half_sweep(np.ones((2, 1)), np.ones((2, 1)), side="left")

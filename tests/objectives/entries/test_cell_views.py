@@ -1,10 +1,11 @@
 """Sets of cells made of others."""
 
 import numpy as np
+import pytest
 
 from entries_cases import EVERY, problem
 from loss_cases import sample
-from pygeco import Entries
+from pygeco import Entries, LowRank
 from pygeco.data import make_low_rank
 
 
@@ -31,3 +32,20 @@ def test_shifts_add_up():
     A = make_low_rank((9, 6), 2, random_state=2)
     twice = entries.shift(row[0], col[0]).shift(row[1], col[1])
     np.testing.assert_allclose(twice.value(A), entries.shift(row.sum(0), col.sum(0)).value(A))
+
+
+def test_offsets_of_another_length_and_a_smaller_shape_are_refused() -> None:
+    """Kernels would read, or write, beyond memory."""
+    for loss in ("squared", "huber"):
+        entries = Entries([0, 1, 3], [0, 2, 1], [1.0, 2.0, 3.0], (4, 3), loss=loss)
+        A = LowRank.zero((4, 3))
+        for row, col in ((3, 3), (5, 3), (4, 2), (4, 4), (1, 3)):
+            sentence = r"^(row|col): expected \d numbers in 1 dimension\(s\), not an array of shape"
+            given = np.zeros(row), np.zeros(col)
+            with pytest.raises(ValueError, match=sentence):
+                entries.shift(*given)
+            with pytest.raises(ValueError, match=sentence):
+                entries.gradient_beyond(A, *given)
+        for shape in ((3, 3), (4, 2)):
+            with pytest.raises(ValueError, match=r"^shape: .* has no room for the cells of \(4, 3"):
+                entries.within(shape)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from pygeco.arrays.checks import check_shape
 from pygeco.arrays.kinds import inner, on
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.engines import Cells, Engine
-from pygeco.objectives.base import Objective
+from pygeco.objectives.base import Objective, check_sweep
 from pygeco.objectives.clicks.gradient import ClicksGradient
 from pygeco.objectives.clicks.half_sweep import Swept, sweep_rows
 from pygeco.objectives.clicks.input import (
@@ -20,8 +21,9 @@ from pygeco.objectives.clicks.input import (
     read_line_weights,
     weigh_by_values,
 )
+from pygeco.objectives.entries.cell_views import Product
 from pygeco.objectives.entries.half_sweep import START_PULL
-from pygeco.objectives.entries.objective import Entries, Product
+from pygeco.objectives.entries.objective import Entries
 from pygeco.objectives.spans.quadratic import QuadraticSpan
 
 
@@ -168,7 +170,7 @@ class Clicks(Objective):
 
     def value(self, A: LowRank) -> float:
         """R(A). One pass, O(|E| s + (m + n) s²)."""
-        return self.entries.value(A) + self._spread(A)
+        return self.entries.value(A) + self._spread(A)  # the first looks at A's shape
 
     def _spread(self, A: LowRank) -> float:
         """α Σ ρ κ A² / Σ w: the inner product of two s × s Grams."""
@@ -185,6 +187,7 @@ class Clicks(Objective):
 
     def span(self, A: LowRank) -> QuadraticSpan:
         """B ↦ R(U B Vᵀ) for the columns of A."""
+        check_shape(A, self.shape)
         return QuadraticSpan.of(self, A)
 
     def group_moments(self, columns: bool, Q: Array) -> tuple[Array, Array]:
@@ -215,8 +218,7 @@ class Clicks(Objective):
         O(|E| s² + (m + n) s²), in the precision of the clicks. A row of W that is not determined
         stays near its start; one without any click becomes zero.
         """
-        if side not in ("row", "column"):
-            raise ValueError(f"side: unknown name {side!r}; use 'row' or 'column'.")
+        check_sweep(self.shape, side, fixed, start)
         if start.shape[1] == 0:
             return start.astype(float)
         found = self.sweep_side(side == "column", fixed, ridge, start=start)

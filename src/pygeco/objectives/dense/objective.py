@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import scipy  # its parts are imported when used
 from numpy.typing import ArrayLike, NDArray
 
+from pygeco.arrays.checks import check_factors, check_offset, check_shape
 from pygeco.arrays.kinds import host, inner, on, ones, scaled, times, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, stream
@@ -19,7 +20,8 @@ from pygeco.engines import Engine, TableEngine, choose_table_engine
 from pygeco.engines.values import Deviations, Lines, Systems
 from pygeco.losses import Loss, Squared, find_loss, prepare_loss
 from pygeco.losses.duals import slack_of_losses
-from pygeco.objectives.base import Objective, OfCells
+from pygeco.objectives.base import Objective, check_sweep
+from pygeco.objectives.dense.gradient import DenseGradient
 from pygeco.objectives.dense.input import check_extremes, check_table, relabel_table, weights_at
 from pygeco.objectives.dense.sweep import MAX_DIRECT_COLUMNS, minimize_lines, split_blocks
 from pygeco.objectives.islands import Islands, islands_of_table
@@ -128,6 +130,7 @@ class Dense(Objective):
 
     def value(self, A: LowRank) -> float:
         """R(A). One pass, O(m n s)."""
+        check_factors(A, self.shape)
         return self.total_loss(False, A.left, A.V) / self.total_weight
 
     def slack(self, A: LowRank) -> Callable[[float], float] | None:
@@ -136,6 +139,7 @@ class Dense(Objective):
 
     def gradient(self, A: LowRank) -> DenseGradient:
         """∇R(A) = w ℓ′(A, Y) / Σ w, made again tile by tile at each product. O(m n s)."""
+        check_factors(A, self.shape)
         left = A.left
         found = self.lines(False, left, A.V, A.V)
         value = float(found.values.sum()) / self.total_weight
@@ -144,6 +148,7 @@ class Dense(Objective):
 
     def span(self, A: LowRank) -> ConvexSpan:
         """B ↦ R(U B Vᵀ) for the columns of A."""
+        check_shape(A, self.shape)
         return replace(ConvexSpan.of(self, A), quadratic=isinstance(self.loss, Squared))
 
     def counts(self) -> tuple[Array, Array]:
@@ -177,8 +182,7 @@ class Dense(Objective):
         `minimize_lines`, in blocks whose systems fit in memory, cheaper ones if not `exact`. A row
         of W depends on its own cells alone, whatever the others are and however many.
         """
-        if side not in ("column", "row"):
-            raise ValueError(f"side: expected 'column' or 'row', not {side!r}.")
+        check_sweep(self.shape, side, fixed, start)
         columns = side == "column"
         lift = np.broadcast_to(on(ridge, start, float) * self.total_weight, (len(start),))
         if isinstance(self.loss, Squared) and self.complete and float(np.ptp(lift)) == 0.0:
@@ -197,6 +201,7 @@ class Dense(Objective):
 
     def shift(self, row: Array, col: Array) -> Dense:
         """A ↦ R(A + row 1ᵀ + 1 colᵀ). Y is shared."""
+        check_offset(row, col, self.shape)
         moved = copy.copy(self)
         old = self.offset or (0.0, 0.0)
         moved.offset = (old[0] + row, old[1] + col)
@@ -227,6 +232,7 @@ class Dense(Objective):
 
     def residual_sample(self, A: LowRank) -> Array:
         """y − z at a fixed part of the cells, from which a scale is estimated."""
+        check_factors(A, self.shape)
         i, j, seen, y = self._part
         z = scaled(A.U[i], A.s) @ A.V[j].T
         if self.offset is not None:
@@ -239,10 +245,12 @@ class Dense(Objective):
 
     def deviations(self, A: LowRank) -> Deviations:
         """Median and lower quartile of |Y − A| of each column, and how many cells. O(m n s)."""
+        check_factors(A, self.shape)
         return self.engine.deviations(self.table, *self.append_offset(False, A.left, A.V))
 
     def outliers(self, A: LowRank, threshold: float | Array) -> scipy.sparse.csr_array:
         """Y − A where that is larger than the threshold, one or one a column; (m, n) sparse."""
+        check_factors(A, self.shape)
         P, Q = self.append_offset(False, A.left, A.V)
         i, j, r = self.engine.residuals_beyond(self.table, P, Q, on(threshold, P))
         starts = np.searchsorted(i, np.arange(self.shape[0] + 1, like=i))
@@ -286,22 +294,3 @@ class Dense(Objective):
             if int(np.count_nonzero(seen)) >= SAMPLE_LINES[0] or size >= max(self.shape):
                 return i, j, seen, y
             size *= 2
-
-
-@dataclass(frozen=True, eq=False)
-class DenseGradient(OfCells):
-    """∇R at left · rightᵀ. A product with k columns costs O(m n (s + k))."""
-
-    objective: Dense
-    left: Array
-    right: Array
-    value: float
-    inner: float
-
-    def matmat(self, X: Array) -> Array:
-        found = self.objective.lines(False, self.left, self.right, X)
-        return found.sides / self.objective.total_weight
-
-    def rmatmat(self, Y: Array) -> Array:
-        found = self.objective.lines(True, self.right, self.left, Y)
-        return found.sides / self.objective.total_weight

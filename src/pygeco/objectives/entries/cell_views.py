@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.arrays.checks import check_factors, check_offset
 from pygeco.arrays.coded import Coded
 from pygeco.arrays.kinds import full, on, runs, scaled, zeros
 from pygeco.arrays.low_rank import Array, LowRank
@@ -15,6 +17,8 @@ from pygeco.engines import Cells, Engine
 from pygeco.engines.columns import device_steps_of
 from pygeco.losses import Loss, Squared
 from pygeco.losses.weighted_squares import Weighing
+
+Product = Callable[[Array], Array]
 
 
 def append_offsets(P: Array, Q: Array, own: Array, other: Array) -> tuple[Array, Array]:
@@ -142,8 +146,21 @@ class CellViews:
         """What another column q of Q adds to those Grams: Σ w q_i Q_i of each column (else row)."""
         return self.engine.cross_grams(self.cells(columns), Q, q)
 
+    def target_products(self, flipped: bool) -> tuple[Product, Product]:
+        """Y ↦ S y and x ↦ Sᵀ x for the weighted targets S (Sᵀ and S when flipped)."""
+
+        def through(cells: Cells) -> Product:
+            # In float64: rounded to float32, the core would miss the minimum by as much.
+            w = cells.weights
+            data = cells.values * w.astype(float) if len(w) else cells.values[:]
+            return lambda x: self.engine.product(cells, data, 1.0, x)
+
+        pair = through(self.by_row), through(self.by_col)
+        return pair[::-1] if flipped else pair
+
     def shift(self, row: Array, col: Array) -> Self:
         """A ↦ R(A + row 1ᵀ + 1 colᵀ): the same cells seen from an offset, the indices shared."""
+        check_offset(row, col, self.shape)
         moved = self._changed()
         if not self.squared:
             old = self.offset or (0.0, 0.0)
@@ -210,6 +227,8 @@ class CellViews:
 
     def within(self, shape: tuple[int, int]) -> Self:
         """The same cells in a matrix with more rows or columns, which are empty."""
+        if shape[0] < self.shape[0] or shape[1] < self.shape[1]:
+            raise ValueError(f"shape: {shape} has no room for the cells of {self.shape}.")
         part = self._moved()
         cells = self.by_row
         part.shape = shape
@@ -241,6 +260,8 @@ class CellViews:
 
         The cells together count for as much as before.
         """
+        check_factors(A, self.shape)
+        check_offset(row, col, self.shape)
         left, right = append_offsets(scaled(A.U, A.s), A.V, row, col)
         other, weighing = self.with_loss(Squared()), None
         for name, P, Q in (("by_row", left, right), ("by_col", right, left)):

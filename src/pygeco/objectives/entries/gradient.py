@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
 import scipy  # its parts are imported when used
 
 from pygeco.arrays.kinds import host, ones, zeros
 from pygeco.arrays.low_rank import Array
-from pygeco.engines import Cells
 from pygeco.engines.values import Residuals, Slopes
 from pygeco.objectives.base import OfCells
 
@@ -38,19 +38,19 @@ class EntriesGradient(OfCells):
     inner: float
 
     def matvec(self, x: Array) -> Array:
-        return self.objective.engine.product(
-            self.objective.by_row, self.by_row, self.scale, x.astype(self.by_row.dtype, copy=False)
-        )
+        x = self.check(False, x, 1).astype(self.by_row.dtype, copy=False)
+        return self.objective.engine.product(self.objective.by_row, self.by_row, self.scale, x)
 
     def rmatvec(self, y: Array) -> Array:
-        return self.objective.engine.product(
-            self.objective.by_col, self.by_col, self.scale, y.astype(self.by_col.dtype, copy=False)
-        )
+        y = self.check(True, y, 1).astype(self.by_col.dtype, copy=False)
+        return self.objective.engine.product(self.objective.by_col, self.by_col, self.scale, y)
 
     def matmat(self, X: Array) -> Array:
+        X = self.check(False, X, 2)
         return self.objective.engine.products(self.objective.by_row, self.by_row, self.scale, X)
 
     def rmatmat(self, Y: Array) -> Array:
+        Y = self.check(True, Y, 2)
         return self.objective.engine.products(self.objective.by_col, self.by_col, self.scale, Y)
 
     def to_sparse(self) -> scipy.sparse.csr_array:
@@ -97,13 +97,14 @@ class OneOrderGradient(OfCells):
         return self.numbers(not self.columns, False).data
 
     def _product(self, columns: bool, x: Array) -> Array:
-        x = x.astype(self.data.dtype, copy=False)
+        x = self.check(columns, x, 1).astype(self.data.dtype, copy=False)
         engine, own = self.objective.engine, self.objective.cells(self.columns)
         if columns == self.columns:
             return engine.product(own, self.data, self.scale, x)
         return engine.transposed_product(own, self.data, self.scale, x, self.shape[columns])
 
     def _products(self, columns: bool, X: Array) -> Array:
+        X = self.check(columns, X, 2)
         data = self.data if columns == self.columns else self.other
         cells = self.objective.cells(columns)
         return self.objective.engine.products(cells, data, self.scale, X)
@@ -124,12 +125,14 @@ class FreshGradient(OfCells):
     inner: float
 
     def matmat(self, X: Array) -> Array:
-        return self._products(self.objective.by_row, self.left, self.right, X)
+        return self._products(False, self.left, self.right, X)
 
     def rmatmat(self, Y: Array) -> Array:
-        return self._products(self.objective.by_col, self.right, self.left, Y)
+        return self._products(True, self.right, self.left, Y)
 
-    def _products(self, cells: Cells, P: Array, Q: Array, X: Array) -> Array:
+    def _products(self, columns: bool, P: Array, Q: Array, X: Array) -> Array:
+        X, cells = self.check(columns, X, 2), self.objective.cells(columns)
+        X = X if X.dtype in (np.float32, np.float64) else X.astype(float)
         return cells.engine.fresh_products(cells, P, Q, self.scale, X).data
 
 

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pygeco.arrays.checks import check_factors, check_offset, check_shape
 from pygeco.arrays.kinds import as_array, contiguous, distant, on, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.engines import Cells, Engine, cells_of_slabs, choose_engine
 from pygeco.engines.values import Systems
 from pygeco.losses import Loss, find_loss, prepare_loss
 from pygeco.losses.duals import slack_of_losses
-from pygeco.objectives.base import Objective, Span
+from pygeco.objectives.base import Objective, Span, check_sweep
 from pygeco.objectives.entries.cell_views import CellViews, append_offsets
 from pygeco.objectives.entries.gradient import (
     CellGradient,
@@ -34,8 +35,6 @@ from pygeco.objectives.entries.row_newton import minimize_side
 from pygeco.objectives.islands import Islands, islands_of_cells
 from pygeco.objectives.spans.convex import ConvexSpan
 from pygeco.objectives.spans.quadratic import QuadraticSpan
-
-Product = Callable[[Array], Array]
 
 
 class Entries(CellViews, Objective):
@@ -202,6 +201,7 @@ class Entries(CellViews, Objective):
 
     def value(self, A: LowRank) -> float:
         """R(A). One pass, O(|E| s)."""
+        check_factors(A, self.shape)
         if not self.squared:
             return self.total_loss(False, A.left, A.V) / self.total_weight
         return sum_residuals(self, A.left, A.V).squares / self.total_weight
@@ -212,24 +212,29 @@ class Entries(CellViews, Objective):
 
     def gradient(self, A: LowRank) -> CellGradient:
         """∇R(A), sparse: w ℓ′(A_ij, y_ij) / Σ w on E. Two passes, O(|E| s)."""
+        check_factors(A, self.shape)
         if not self.squared:
             return gradient_of_loss(self, A.left, A.V)
         return gradient_of_squares(self, A.left, A.V)
 
     def gradient_beyond(self, A: LowRank, row: Array, col: Array) -> CellGradient:
         """∇R(A + row 1ᵀ + 1 colᵀ), no cell copied; `inner` is that with A."""
+        check_factors(A, self.shape)
         if not self.squared:
             return self.shift(row, col).gradient(A)
+        check_offset(row, col, self.shape)
         return leave_out(
             gradient_of_squares(self, *append_offsets(A.left, A.V, row, col)), row, col
         )
 
     def residual_gradient(self, A: LowRank) -> EntriesGradient:
         """∇R(A) of the squared loss with the residuals kept in both orders, whatever else."""
+        check_factors(A, self.shape)
         return in_both_orders(self, residuals_at(self, A.left, A.V), 2)
 
     def span(self, A: LowRank) -> Span:
         """B ↦ R(U B Vᵀ) for the columns of A."""
+        check_shape(A, self.shape)
         return (QuadraticSpan if self.squared else ConvexSpan).of(self, A)
 
     def default_correction(self, *, penalized: bool, rank: int) -> str:
@@ -257,8 +262,7 @@ class Entries(CellViews, Objective):
         is not squared, by which no row gets worse. A row of W that its cells and the ridge do
         not determine stays as near to its start as they allow; one without any cell becomes zero.
         """
-        if side not in ("row", "column"):
-            raise ValueError(f"side: unknown name {side!r}; use 'row' or 'column'.")
+        check_sweep(self.shape, side, fixed, start)
         if not self.squared:
             lift = np.asarray(ridge, dtype=float).reshape(-1, 1) * self.total_weight
             columns = side == "column"
@@ -292,15 +296,3 @@ class Entries(CellViews, Objective):
         wide = self.append_offset(columns, P, Q)
         size = Q.shape[1]
         return self.engine.systems(self.cells(columns), self.loss, *wide, size, curved=curved)
-
-    def target_products(self, flipped: bool) -> tuple[Product, Product]:
-        """Y ↦ S y and x ↦ Sᵀ x for the weighted targets S (Sᵀ and S when flipped)."""
-
-        def through(cells: Cells) -> Product:
-            # In float64: rounded to float32, the core would miss the minimum by as much.
-            w = cells.weights
-            data = cells.values * w.astype(float) if len(w) else cells.values[:]
-            return lambda x: self.engine.product(cells, data, 1.0, x)
-
-        pair = through(self.by_row), through(self.by_col)
-        return pair[::-1] if flipped else pair

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from pygeco.arrays.checks import check_factors
 from pygeco.arrays.kinds import zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.engines import Cells
@@ -27,6 +28,7 @@ class Predictions:
     @classmethod
     def of(cls, entries: Entries, A: LowRank) -> Predictions:
         """O(|E| s)."""
+        check_factors(A, entries.shape)
         left = A.left
         rows, cols = _at_cells(entries.by_row, left, A.V), _at_cells(entries.by_col, A.V, left)
         return cls(entries, rows, cols)
