@@ -5,6 +5,7 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 from pygeco import Entries, MatrixCompletion, minimize
+from pygeco.arrays.tall import multiply, multiply_transposed
 from pygeco.data import make_ratings
 from pygeco.engines.cpu import columns, pieces, tall
 from pygeco.engines.cpu.tall import MAX_BLOCKS, SUMMED_ROWS, WORK
@@ -49,6 +50,25 @@ def test_products_are_those_of_double_precision(rows, layout, dtype, eager) -> N
         size = np.abs(X.T).astype(float) @ np.abs(exact)
         assert np.all(np.abs(found - X.T.astype(float) @ exact) <= 10 * error * size + 1e-300)
     np.testing.assert_array_equal(found, found.T)
+
+
+def test_shapes_that_do_not_fit_are_not_read(eager) -> None:
+    """By their addresses BLAS would read beyond them."""
+    X, B = np.ones((600, 5)), np.ones((5, 3))
+    for wrong in (B[:4], np.ones((6, 3)), np.ones((5, 0))[:4]):
+        assert WORK.times(X, wrong) is None
+        assert WORK.add_times(np.ones((600, wrong.shape[1])), X, wrong) is None
+        with pytest.raises(ValueError, match="mismatch in its core dimension"):
+            multiply(X, wrong)
+    for wrong in (X[:599], np.ones((601, 2)), X[:1]):
+        assert WORK.inner(X, wrong) is None
+        assert WORK.inner(wrong, X) is None
+        with pytest.raises(ValueError, match="mismatch in its core dimension"):
+            multiply_transposed(X, wrong)
+    none = np.ones((5, 0))
+    assert WORK.times(X, none) is None  # BLAS would complain on standard output
+    assert WORK.add_times(np.ones((600, 0)), X, none) is None
+    assert multiply(X, none).shape == (600, 0)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -37,11 +37,11 @@ FACTORS = {
 
 
 class CpuTallWork:
-    """See `TallWork`."""
+    """See `TallWork`. Shapes that do not fit are for NumPy to name: BLAS reads by addresses."""
 
     def times(self, X: Array, B: Array) -> Array | None:
         columns = B.shape[-1]
-        if B.ndim != 2 or not _pays(X, columns):
+        if B.ndim != 2 or not _pays(X, columns) or X.shape[-1] != len(B) or not columns:
             return None
         if X.dtype == np.float32 and B.dtype == np.float64:  # as NumPy would
             X = contiguous(X, B.dtype)
@@ -56,7 +56,8 @@ class CpuTallWork:
         own = _lay_out(X)
         if own is None or not _pays(X, B.shape[1]) or not out.flags.c_contiguous:
             return None
-        if not (X.dtype == B.dtype == out.dtype) or out.shape != (len(X), B.shape[1]):
+        fits = out.shape == (len(X), B.shape[1]) and X.shape[1] == len(B) and out.size
+        if not (X.dtype == B.dtype == out.dtype and fits):
             return None
         _multiply_rows(own, X, B, out, adds=True)
         return out
@@ -66,6 +67,8 @@ class CpuTallWork:
         left, right = _lay_out(X), _lay_out(Y)
         s, k = X.shape[-1], Y.shape[-1]
         if left is None or right is None or X.dtype != Y.dtype or not _pays(X, k):
+            return None
+        if len(X) != len(Y):
             return None
         rows = cut_rows(len(X), max(SUMMED_ROWS, ROWS_PER_SUM * max(s, k)))
         sums = np.empty((-(-len(X) // rows), s, k), X.dtype)
