@@ -17,7 +17,7 @@ class Cells(NamedTuple):
     """Cells grouped by row (or by column): 4 bytes of index and one value each.
 
     `weights` is empty where every cell counts once. `blocks` cuts the groups into the fixed parts
-    in which the engine works.
+    in which the engine works. All indices are below `others`, where that is known: zero is not.
     """
 
     pointers: NDArray[np.int64]
@@ -26,6 +26,7 @@ class Cells(NamedTuple):
     weights: Array
     blocks: Any
     engine: Engine
+    others: int = 0
 
     @property
     def size(self) -> int:

@@ -45,7 +45,7 @@ def both_orders(
     for side in (0, 1):
         pointers, indices, y = orders[0][side]
         w = none if weights is None else orders[1][side][2]
-        both.append(Cells(pointers, indices, y, w, cut_blocks(pointers), engine))
+        both.append(Cells(pointers, indices, y, w, cut_blocks(pointers), engine, shape[1 - side]))
     return both[0], both[1]
 
 
@@ -67,8 +67,8 @@ def with_transpose(
     """Cells that are grouped and sorted already, used where they are, and their other order."""
     other = _transpose(pointers, indices, values, n)
     heavy = _transpose(pointers, indices, weights, n)[2] if len(weights) else weights
-    one = Cells(pointers, indices, values, weights, cut_blocks(pointers), engine)
-    return one, Cells(*other, heavy, cut_blocks(other[0]), engine)
+    one = Cells(pointers, indices, values, weights, cut_blocks(pointers), engine, n)
+    return one, Cells(*other, heavy, cut_blocks(other[0]), engine, one.groups)
 
 
 def block_bounds(pointers: NDArray[np.int64], parts: int = BLOCK_COUNT) -> NDArray[np.int64]:

@@ -13,6 +13,14 @@ from pygeco.arrays.loops import offer_loop
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.tall import offer_work
 from pygeco.engines.cpu import backgrounds, products, ridge, separable, tiles
+from pygeco.engines.cpu.boundaries import (
+    check_arrays,
+    check_factors,
+    check_others,
+    check_part,
+    check_ridges,
+    check_scales,
+)
 from pygeco.engines.cpu.cells import both_orders, order_that_serves, scatter_runs
 from pygeco.engines.cpu.coding import CODE_WORK
 from pygeco.engines.cpu.largest import find_largest_products, sum_lines_of_cells
@@ -66,6 +74,7 @@ class CpuCells(Engine):
         return both_orders(rows, cols, values, weights, shape, self)
 
     def product(self, cells: Cells, data: Array, scale: float, x: Array) -> Array:
+        check_arrays(cells, data=data, other=(x,))
         out = np.empty(cells.groups)
         x = np.ascontiguousarray(x, dtype=None if x.dtype == np.float32 else float)
         lines = cells.pointers, cells.indices, np.asarray(data), cells.blocks
@@ -78,6 +87,8 @@ class CpuCells(Engine):
     def transposed_product(
         self, cells: Cells, data: Array, scale: float, x: Array, size: int
     ) -> Array:
+        check_arrays(cells, data=data, own=(x,))
+        check_others(cells, size)
         runs = scatter_runs(cells, size)
         sums, out = np.empty((len(runs) - 1, size)), np.empty(size)
         x = np.ascontiguousarray(x, dtype=None if x.dtype == np.float32 else float)
@@ -86,6 +97,7 @@ class CpuCells(Engine):
         return out
 
     def products(self, cells: Cells, data: Array, scale: float, X: Array) -> Array:
+        check_arrays(cells, data=data, other=(X,))
         out = np.empty((cells.groups, X.shape[1]))
         flat, width = pad_rows(contiguous(X, data.dtype))
         narrow = np.zeros((0, X.shape[1]), data.dtype)
@@ -93,6 +105,7 @@ class CpuCells(Engine):
         return out
 
     def scaled_products(self, cells: Cells, data: Array, X: Array, scales: LineScales) -> Array:
+        check_scales(cells, data, X, scales)
         out = np.empty((cells.groups, X.shape[1]), data.dtype)
         flat, width = pad_rows(X, scales.other)
         ridge.multiply(cells, data, flat, width, scales, out)
@@ -103,6 +116,7 @@ class CpuCells(Engine):
         return ridge.solve(X, problem) if all(x.dtype == np.float32 for x in given) else None
 
     def residuals(self, cells: Cells, P: Array, Q: Array) -> Residuals:
+        check_factors(cells, P, Q)
         out = np.empty(cells.size, cells.values.dtype)
         sums = np.empty((len(cells.blocks) - 1, 2))
         P, Q = np.ascontiguousarray(P), np.ascontiguousarray(Q)
@@ -110,6 +124,8 @@ class CpuCells(Engine):
         return Residuals(out, float(sums[:, 0].sum()), float(sums[:, 1].sum()))
 
     def fresh_products(self, cells: Cells, P: Array, Q: Array, scale: float, X: Array) -> Residuals:
+        check_factors(cells, P, Q)
+        check_arrays(cells, other=(X,))
         out = np.empty((cells.groups, X.shape[1]), X.dtype)
         sums = np.empty((len(cells.blocks) - 1, 2))
         P, Q, X = (np.ascontiguousarray(x) for x in (P, Q, X))
@@ -117,25 +133,30 @@ class CpuCells(Engine):
         return Residuals(out, float(sums[:, 0].sum()), float(sums[:, 1].sum()))
 
     def cross_grams(self, cells: Cells, X: Array, x: Array) -> Array:
+        check_arrays(cells, other=(X, x))
         out = np.empty((cells.groups, X.shape[1]))
         x = np.ascontiguousarray(x)
         products.cross_grams(cells.pointers, cells.indices, cells.weights, cells.blocks, X, x, out)
         return out
 
     def moments(self, cells: Cells, Q: Array) -> tuple[Array, Array]:
+        check_arrays(cells, other=(Q,))
         return separable.moments(cells, Q)
 
     def total(self, cells: Cells, loss: Formulas, P: Array, Q: Array) -> float:
+        check_factors(cells, P, Q)
         return separable.total(cells, loss, P, Q)
 
     def slopes(
         self, cells: Cells, loss: Formulas, P: Array, Q: Array, *, sums: bool = True
     ) -> Slopes:
+        check_factors(cells, P, Q)
         return separable.slopes(cells, loss, P, Q, sums=sums)
 
     def systems(
         self, cells: Cells, loss: Formulas, P: Array, Q: Array, size: int, *, curved: bool = True
     ) -> Systems:
+        check_factors(cells, P, Q, size)
         return separable.systems(cells, loss, P, Q, size, curved=curved)
 
     def weighted_gram(self, X: Array, weights: Array) -> Array:
@@ -145,6 +166,7 @@ class CpuCells(Engine):
         return backgrounds.rotate(X, Q)
 
     def half_sweep(self, cells: Cells, start: Array, ridges: Ridges, *, variances: bool) -> Solved:
+        check_ridges(cells, ridges, start)
         if ridges.background is not None:
             return backgrounds.half_sweep(cells, start, ridges)
         s = ridges.partner.shape[1]
@@ -160,6 +182,7 @@ class CpuCells(Engine):
     def solve_side(
         self, cells: Cells, start: Vectors, ridges: Ridges, *, variances: bool
     ) -> SolvedSide:
+        check_ridges(cells, ridges, *start)
         (m, s), dtype = start.factor.shape, start.factor.dtype
         given = ridges.partner, ridges.bias, ridges.variance, ridges.bias_variance
         flat, vague, width, offsets = lay_partners(*given)
@@ -205,6 +228,7 @@ class Cpu(CpuCells, LocalEngine, TableEngine):
     uses_host_arrays = True
 
     def row_systems(self, cells: Cells, part: slice, offset: Array, V: Array) -> Systems:
+        check_part(cells, part, offset, V)
         count, s = part.stop - part.start, V.shape[1]
         grams, sides = np.empty((count, s, s)), np.empty((count, s))
         V, offset = np.ascontiguousarray(V), np.ascontiguousarray(offset, dtype=float)

@@ -53,8 +53,8 @@ class RowFiller:
         groups = len(self.pointers) - 1
         transpose_into(self.indices, self.values, pointers, indices, values, groups)
         return (
-            self._make_cells(self.pointers, self.indices, self.values, engine),
-            self._make_cells(pointers, indices, values, engine),
+            self._make_cells(self.pointers, self.indices, self.values, columns, engine),
+            self._make_cells(pointers, indices, values, groups, engine),
         )
 
     def _make_cells(
@@ -62,9 +62,10 @@ class RowFiller:
         pointers: NDArray[np.int64],
         indices: NDArray[np.int32],
         numbers: NDArray[Any],
+        others: int,
         engine: Engine,
     ) -> Cells:
         levels = self.levels
         values: Any = numbers if levels is None else Coded(numbers, levels)
         none = np.zeros(0, values.dtype)
-        return Cells(pointers, indices, values, none, cut_blocks(pointers), engine)
+        return Cells(pointers, indices, values, none, cut_blocks(pointers), engine, others)
