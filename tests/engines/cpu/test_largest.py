@@ -1,10 +1,12 @@
 """The largest products of each row against sorting all, with ties and hidden cells."""
 
+import numba
 import numpy as np
 import pytest
 
-from pygeco.engines import choose_local_engine
+from pygeco.engines import choose_local_engine, limit_threads
 from pygeco.engines.cpu import largest
+from pygeco.engines.cpu.threads import set_num_threads
 from pygeco.engines.values import Largest
 
 
@@ -41,6 +43,22 @@ def test_largest_products_are_those_of_a_sort(kind, monkeypatch) -> None:
             np.testing.assert_allclose(found[t, : len(order)], scores[t, order], rtol=1e-6)
             assert np.all(columns[t, len(order) :] == -1)
             assert np.all(np.isneginf(found[t, len(order) :]))
+
+
+@pytest.mark.parametrize(("m", "n", "s"), [(300, 700, 33), (129, 1500, 64), (65, 40, 5)])
+def test_bits_do_not_depend_on_the_threads(m, n, s, monkeypatch) -> None:
+    monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", 5)
+    set_num_threads(5)
+    rng = np.random.default_rng(2)
+    left, right = (rng.standard_normal((size, s)).astype(np.float32) for size in (m, n))
+    asked = Largest(left, right, np.arange(m), (), None, 9)
+    found = []
+    for threads in (1, 2, 3, 5):
+        with limit_threads(threads):
+            found.append(choose_local_engine(left).largest_products(asked))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other[0], found[0][0])
+        assert other[1].tobytes() == found[0][1].tobytes()
 
 
 def test_sums_of_lines_are_products_with_zeros_and_ones(monkeypatch) -> None:

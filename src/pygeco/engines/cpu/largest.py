@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 from pygeco.arrays.kinds import parts
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu.largest_kernels import hide_lines, pick_largest, sum_lines
-from pygeco.engines.cpu.threads import each, get_num_threads
+from pygeco.engines.cpu.threads import each
 from pygeco.engines.values import Largest
 
 CELLS_AT_ONCE = 1 << 21  # products in the memory of a thread: 8 MB
 MIN_ROWS = 64  # of a block: fewer are not worth a thread
+MAX_BLOCKS = 64  # to share out among threads
 LINES = 64  # of a kernel's part
 
 
@@ -53,9 +54,8 @@ def sum_lines_of_cells(
 
 
 def _cut(count: int, most: int) -> list[slice]:
-    """Blocks of rows for the threads, equal and not too small."""
-    threads = get_num_threads()
-    size = min(max(1, most), max(MIN_ROWS, -(-count // threads)))
+    """Blocks of rows, equal and not too small: fixed, for BLAS rounds a block by its size."""
+    size = min(max(1, most), max(MIN_ROWS, -(-count // MAX_BLOCKS)))
     return list(parts(count, -(-count // -(-count // size)))) if count else []
 
 
