@@ -259,3 +259,32 @@ def test_skewed_numbers_are_filled_better_than_by_a_plain_gaussian() -> None:
     mine = np.abs(np.log(found.transform(table).to_numpy()) - np.log(full))[gaps].mean().mean()
     theirs = np.abs(np.log(np.maximum(plain, full.min())) - np.log(full))[gaps].mean().mean()
     assert mine < 0.8 * theirs
+
+
+LARGE = {
+    "UInt64": pd.array(np.uint64(2**63 + 7) + (np.arange(60) % 41).astype("uint64"), "UInt64"),
+    "Int64": pd.array(-(2**53) - 1 - np.arange(60) % 41, "Int64"),
+    "ns": pd.to_datetime(1_700_000_000_123_456_789 + np.arange(60) % 41),
+    "span": pd.to_timedelta(2**61 + np.arange(60) % 41, "ns"),
+    "time": pd.array(np.arange(60) % 41, "int64[pyarrow]").astype("time64[ns][pyarrow]"),
+}
+
+
+@pytest.mark.parametrize("kind", LARGE)
+@pytest.mark.parametrize("is_constant", [False, True])
+def test_what_float64_does_not_tell_apart_is_told_apart(kind, is_constant, tmp_path) -> None:
+    """Filled by a column that says it, and no known cell changes."""
+    cells = LARGE[kind][[5] * 60] if is_constant else LARGE[kind]
+    full = pd.DataFrame({"a": np.arange(60) % 41 + 0.5, "b": cells})
+    table = full.copy()
+    table.loc[::7, "b"] = None
+    model = LowRankImputer(random_state=0).fit(table)
+    found = model.transform(table)
+    assert found.dtypes.equals(full.dtypes)
+    integer = {"time": "int64[pyarrow]", "UInt64": "uint64"}.get(kind, "int64")
+    whole = [frame["b"].astype(integer) for frame in (found, full)]
+    error = [int(mine) - int(true) for mine, true in zip(*whole, strict=True)]
+    assert not any(error[k] for k in range(60) if k % 7)
+    assert max(map(abs, error)) <= (0 if is_constant else 2)
+    model.save(tmp_path / "model")
+    pd.testing.assert_frame_equal(pygeco.load(tmp_path / "model").transform(table), found)

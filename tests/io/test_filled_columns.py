@@ -111,6 +111,26 @@ def test_numbers_are_rounded_into_their_type() -> None:
     assert [str(p) for p in make_cells(np.array([1.234]), price, decimal).to_pylist()] == ["1.23"]
 
 
+def test_what_a_type_does_not_hold_is_its_end() -> None:
+    """Never infinity, another time of day or an error."""
+
+    def make(x, cells, kind):
+        column = pa.chunked_array([pa.array([*cells, None], kind)])
+        field = find_field("k", read_column(column, "k"))
+        return make_cells(np.array(x), field, kind).to_pylist()
+
+    half = [np.float16(k) for k in (1, 2)]
+    assert make([1e6, -1e6, 3.0], half, pa.float16()) == [65504.0, -65504.0, 3.0]
+    top = float(np.finfo(np.float32).max)
+    assert make([1e300, -1e300], [1.5, 2.5], pa.float32()) == [top, -top]
+    for kind, last in (("time64[us]", 999_999), ("time32[ms]", 999_000), ("time64[ns]", 999_999)):
+        found = make([-5.0, 2 * DAY], [dt.time(5), dt.time(6)], pa.type_for_alias(kind))
+        assert found == [dt.time(0), dt.time(23, 59, 59, last)]
+    cells = make([1e5, -1e300], [1, 2], pa.decimal128(4, 2))
+    assert [str(cell) for cell in cells] == ["99.99", "-99.99"]
+    assert make([1e30], [2**63, 5], pa.uint64()) == [2**64 - 2048]
+
+
 @pytest.mark.parametrize("make", [frame, polars_frame], ids=["pandas", "polars"])
 def test_truths_are_appended(make) -> None:
     X = make()

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.io.origins import as_counts
 from pygeco.io.plain_texts import unpack_codes
 from pygeco.io.tables import pyarrow
 
@@ -170,7 +171,7 @@ def read_arrow(column: Any, name: str) -> Column:
     if t.is_integer(kind) or t.is_floating(kind) or t.is_decimal(kind):
         return Numbers(_floats(column))
     if t.is_temporal(kind) and not t.is_interval(kind):
-        return Numbers(_floats(_as_counts(column)) * _seconds(kind))
+        return Numbers(_floats(as_counts(column)) * _seconds(kind))
     if t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind):
         return _arrow_texts(column.cast(pa.string()))
     if t.is_list(kind) or t.is_large_list(kind) or t.is_fixed_size_list(kind):
@@ -184,13 +185,6 @@ def read_arrow(column: Any, name: str) -> Column:
 def _floats(column: Any) -> NDArray[np.float64]:
     found = column.cast(pyarrow().float64(), safe=False)
     return np.asarray(found.to_numpy(), np.float64)  # null is NaN there
-
-
-def _as_counts(column: Any) -> Any:
-    """Dates and times as the whole numbers that Arrow keeps of them."""
-    pa = pyarrow()
-    short = pa.types.is_date32(column.type) or pa.types.is_time32(column.type)
-    return column.cast(pa.int32() if short else pa.int64())
 
 
 def _seconds(kind: Any) -> float:

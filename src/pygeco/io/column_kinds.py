@@ -107,6 +107,8 @@ def find_field(name: str, raw: RawColumn | None, wish: Any = None) -> Field:
         )
     if raw is None:
         return _make(name, "skip", "lists, or values of a type without order", wish)
+    if raw.origin and wish in ("positive", "heavy", "count"):  # whose shape is that from zero on
+        raw = raw._replace(values=raw.values + raw.origin, origin=0)
     known = raw.values[~np.isnan(raw.values)]
     if not len(known):
         return _make(name, "skip", "no known cell", wish)
@@ -114,20 +116,36 @@ def find_field(name: str, raw: RawColumn | None, wish: Any = None) -> Field:
         raise ValueError(f"column {name!r}: holds infinity; correct it, or make it missing.")
     if raw.levels:
         return _find_texts(name, raw, known, wish)
+    return _find_values(name, raw, known, wish)._replace(origin=raw.origin)
+
+
+def _find_values(name: str, raw: RawColumn, known: Array, wish: Any) -> Field:
+    """The kind of a column of numbers or times."""
     if raw.is_category and wish is None:
         values, kind = np.unique(known), "levels" if raw.is_ordered else "category"
         note = f"{len(values)} categories"
         return _make(name, kind, note, wish, values=values, is_ordered=raw.is_ordered)
     if not raw.is_moment:
-        return _find_numbers(name, raw.values, known, wish)
+        found = _find_numbers(name, raw.values, known, wish)
+        return _tell_origin(found, known, raw.origin) if raw.origin and wish is None else found
     step = next((s for s in STEPS if not np.any(known % s)), 0.0)
     if wish is not None:
         return _find_numbers(name, raw.values, known, wish)._replace(step=step)
     unit, what = ("D", "dates") if step == STEPS[0] else ("s", "times")
-    ends = (np.datetime64(int(end), "s") for end in (known.min(), known.max()))
+    ends = (np.datetime64(int(end) + raw.origin, "s") for end in (known.min(), known.max()))
     first, last = (end.astype(f"datetime64[{unit}]") for end in ends)
     note = f"{what} from {first} to {last}"
     return _make(name, "number", note, wish)._replace(step=step)
+
+
+def _tell_origin(field: Field, known: Array, origin: int) -> Field:
+    """Large whole numbers near each other: their size says nothing of their shape."""
+    low, high = (origin + int(end) for end in (known.min(), known.max()))
+    if field.kind == "number" and low == high:
+        return field._replace(note=f"always {low}")
+    if field.kind in ("number", "heavy", "positive", "count"):
+        return field._replace(kind="number", note=f"whole numbers from {low} to {high}")
+    return field
 
 
 def _make(

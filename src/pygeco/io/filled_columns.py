@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import base64
+import decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
+from pygeco.io.origins import DAY, add_origin, count_per_second
 from pygeco.io.plain_texts import with_views_of
 from pygeco.io.tables import as_arrow, is_text, pyarrow
 from pygeco.io.typed_columns import Field, list_levels
 
 TRUTHS = ("False", "True")
+MAX_DIGITS = 400  # of a decimal: float64 has 309 before the point, and decimals of Arrow 76 behind
 
 
 class Filling(NamedTuple):
@@ -84,24 +87,39 @@ def make_cells(x: Array, field: Field, kind: Any) -> Any:
         x = np.rint(x / field.step) * field.step
     if t.is_integer(kind):
         ends = np.iinfo(kind.to_pandas_dtype())
-        top = min(float(ends.max), 2.0**63 - 1024)
-        return pa.array(np.clip(np.rint(x), float(ends.min), top).astype(np.int64)).cast(kind)
+        return pa.array(add_origin(x, field.origin, int(ends.min), int(ends.max))).cast(kind)
     if t.is_temporal(kind):
-        return _make_moments(x, kind)
+        return _make_moments(x, field.origin, kind)
+    x = x + field.origin
     if t.is_decimal(kind):
-        return pa.array([format(number, f".{kind.scale}f") for number in x]).cast(kind)
-    return pa.array(x).cast(kind, safe=False)
+        return _make_decimals(x, kind)
+    top = float(np.finfo(kind.to_pandas_dtype()).max)
+    return pa.array(np.clip(x, -top, top)).cast(kind, safe=False)
 
 
-def _make_moments(seconds: Array, kind: Any) -> Any:
+def _make_moments(seconds: Array, origin: int, kind: Any) -> Any:
+    """Times; those of a day stay within it."""
     pa = pyarrow()
     t = pa.types
     if t.is_date32(kind):
-        return pa.array(np.rint(seconds / 86_400).astype(np.int32)).cast(kind)
-    unit = getattr(kind, "unit", "ms")
-    counts = np.rint(seconds * {"s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9}[unit]).astype(np.int64)
-    short = t.is_time32(kind)
-    return pa.array(counts.astype(np.int32) if short else counts).cast(kind)
+        ends = np.iinfo(np.int32)
+        days = add_origin(seconds / DAY, origin // DAY, int(ends.min), int(ends.max))
+        return pa.array(days.astype(np.int32)).cast(kind)
+    unit, is_time = count_per_second(kind), t.is_time(kind)
+    low, high = (0, DAY * unit - 1) if is_time else (1 - (1 << 63), (1 << 63) - 1)
+    counts = add_origin(seconds * float(unit), origin * unit, low, high)
+    return pa.array(counts.astype(np.int32) if t.is_time32(kind) else counts).cast(kind)
+
+
+def _make_decimals(x: Array, kind: Any) -> Any:
+    """Decimals; those that have too many digits for the type are its largest."""
+    top = decimal.Decimal(10**kind.precision - 1).scaleb(-kind.scale)
+    one = decimal.Decimal(1).scaleb(-kind.scale)
+    with decimal.localcontext(prec=MAX_DIGITS):
+        cells = [
+            min(max(decimal.Decimal(number).quantize(one), -top), top) for number in x.tolist()
+        ]
+    return pyarrow().array(cells, kind)
 
 
 def fill_columns(X: Any, filled: dict[str, Filling]) -> Any:
@@ -135,6 +153,9 @@ def _fill_pandas(X: Any, filled: dict[str, Filling]) -> Any:
                 out.isetitem(k, _make_table(filling).to_pandas().iloc[:, 0].array)
             elif hasattr(column, "cat") and hasattr(column.dtype, "categories"):
                 out.isetitem(k, _fill_categories(column, filling))
+            elif hasattr(column.dtype, "pyarrow_dtype"):
+                own = pyarrow().chunked_array([pyarrow().array(column.array)])
+                out.isetitem(k, type(column.array)(_fill_arrow(own, filling)))
             elif _is_plain(column):
                 values = column.to_numpy(copy=True)
                 values[filling.rows] = filling.cells.to_numpy(zero_copy_only=False)

@@ -14,9 +14,10 @@ import numpy as np
 
 from pygeco.arrays.low_rank import Array
 from pygeco.io.attribute_columns import Numbers, Texts, read_arrow, sort_levels
+from pygeco.io.origins import find_origin, subtract_origin
 from pygeco.io.plain_texts import unpack_codes
 from pygeco.io.protocols import ArrowTable
-from pygeco.io.tables import as_arrow, is_table, is_text, pyarrow
+from pygeco.io.tables import as_arrow, is_table, is_text, list_columns, pyarrow
 
 
 class Field(NamedTuple):
@@ -24,8 +25,8 @@ class Field(NamedTuple):
 
     `levels` is empty where cells are numbers, `values` where any number will do; those of levels
     are their places. `is_ordered` says whether values lie on a line. Dates are whole numbers of
-    `step` seconds; 0 is any. `form` is the type in the fit, as `keep_forms` writes it; models of
-    earlier versions have none.
+    `step` seconds; 0 is any. Numbers are counted from `origin`, see `origins`. `form` is the type
+    in the fit, as `keep_forms` writes it; models of earlier versions have none.
     """
 
     name: str
@@ -37,20 +38,25 @@ class Field(NamedTuple):
     is_given: bool
     step: float = 0.0
     form: str = ""
+    origin: int = 0
 
 
 class RawColumn(NamedTuple):
-    """A column's cells as numbers, or as places of levels in their own order."""
+    """A column's cells as numbers from an origin, or as places of levels in their own order."""
 
     values: Array
     levels: tuple[str, ...]
     is_ordered: bool
     is_moment: bool = False
     is_category: bool = False
+    origin: int = 0
 
 
 def make_dense(X: Any) -> Any:
-    """A table whose columns of pandas are all dense; refuses what cannot be read twice."""
+    """A table whose columns of pandas are all dense.
+
+    Refuses what cannot be read twice, and columns that cannot be told apart.
+    """
     if not is_table(X):
         return X
     if not hasattr(X, "columns"):
@@ -58,6 +64,7 @@ def make_dense(X: Any) -> Any:
             f"X: a {type(X).__name__} is no table that can be read twice; give one, such as that "
             "of X.read_all()."
         )
+    check_twins(list_columns(X))
     if type(X).__module__.partition(".")[0] == "pandas":
         sparse = [k for k, kind in enumerate(X.dtypes) if hasattr(kind, "fill_value")]
         if sparse:
@@ -72,11 +79,16 @@ def read_table(X: Any) -> ArrowTable:
     table: Any = as_arrow(X)
     count = len(X.columns) if hasattr(X, "columns") else len(table.column_names)
     names = [str(name) for name in table.column_names[:count]]  # pandas puts its index behind
+    check_twins(names)
+    found: ArrowTable = table.select(list(range(count)))
+    return found
+
+
+def check_twins(names: list[str]) -> None:
+    """Refuse two columns of one name."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"X: two columns are called {twice!r}; rename one.")
-    found: ArrowTable = table.select(list(range(count)))
-    return found
 
 
 def take_columns(X: Any) -> tuple[list[str], list[Any]]:
@@ -105,25 +117,32 @@ def keep_forms(table: Any) -> list[str]:
     return forms
 
 
-def read_column(column: Any, name: str) -> RawColumn | None:
-    """The cells of an Arrow column; None where they are lists or of another type without order."""
+def read_column(column: Any, name: str, origin: int | None = None) -> RawColumn | None:
+    """The cells of an Arrow column; None where they are lists or of another type without order.
+
+    Without an origin, the cells say where they are counted from.
+    """
     pa = pyarrow()
     t = pa.types
     if t.is_dictionary(column.type):
         kind = column.type
         if not (t.is_integer(kind.value_type) or t.is_floating(kind.value_type)):
             return _read_dictionary(column)
-        own = read_column(unpack_codes(column), name)
+        own = read_column(unpack_codes(column), name, origin)
         return own and own._replace(is_category=True, is_ordered=bool(kind.ordered))
     if not (is_readable(column.type) or is_text(column)):
         return None
+    origin = find_origin(column) if origin is None else origin
+    is_moment = bool(t.is_temporal(column.type))
+    if origin and (is_moment or t.is_integer(column.type)):
+        return RawColumn(subtract_origin(column, origin), (), False, is_moment, origin=origin)
     found = read_arrow(column, name)
     if isinstance(found, Texts):
         codes = np.where(found.codes < 0, np.nan, found.codes)
         return RawColumn(codes, found.levels, False)
     if not isinstance(found, Numbers):
         return None
-    return RawColumn(found.values, (), False, bool(t.is_temporal(column.type)))
+    return RawColumn(found.values - origin, (), False, is_moment, origin=origin)
 
 
 def is_readable(kind: Any) -> bool:
@@ -167,7 +186,7 @@ def _read_dictionary(column: Any) -> RawColumn:
 
 def read_cells(column: Any, field: Field) -> Array:
     """A column's cells in the numbers of a field that another table was read by."""
-    raw = read_column(column, field.name)
+    raw = read_column(column, field.name, field.origin)
     if raw is None:
         raise ValueError(f"column {field.name!r}: its type has changed to {column.type}.")
     return place_cells(raw, field)
