@@ -124,3 +124,31 @@ def test_indicators_of_an_array() -> None:
     np.testing.assert_array_equal(found[:, 3:], np.isnan(X)[:, [0, 2]])
     names = ["x0", "x1", "x2", "missingindicator_x0", "missingindicator_x2"]
     assert list(model.get_feature_names_out()) == names
+
+
+@pytest.mark.parametrize("settings", [{}, {"n_components": 1}], ids=str)
+def test_columns_that_would_be_called_alike_are_refused(settings) -> None:
+    X = np.random.default_rng(6).standard_normal((30, 3))
+    X[3, 0] = X[5, 1] = np.nan
+    model = LowRankImputer(add_indicator=True, random_state=0, **settings)
+    for names, sentence in (
+        (["missingindicator_b", "b", "c"], "X: has a column 'missingindicator_b', as add_ind"),
+        (["b", "b", "c"], "X: two columns are called 'b'; rename one."),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            model.fit(pd.DataFrame(X, columns=names))
+
+
+@pytest.mark.parametrize("is_table", [False, True], ids=["array", "table"])
+@pytest.mark.parametrize("rest", [0, 2])
+def test_a_column_of_one_value_gets_it_for_certain(is_table, rest) -> None:
+    rng = np.random.default_rng(7)
+    X = np.column_stack([np.full(12, 0.1), rng.standard_normal((12, rest))])
+    X[[3, 8], 0] = np.nan
+    given = pd.DataFrame(X, columns=list("abc")[: rest + 1]) if is_table else X
+    model = LowRankImputer(random_state=0).fit(given)
+    answers = *model.impute_interval(given, 0.99), *model.sample_imputations(given, 3, 0)
+    for found in (model.transform(given), *answers):
+        assert np.all(np.asarray(found)[:, 0] == 0.1)
+    assert np.all(model.impute_std(given)[:, 0] == 0)
+    assert model.imputation_std_[0] == 0

@@ -98,7 +98,7 @@ def code_numbers(x: Array, shape: str) -> NumberCode:
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
     none = np.zeros(0)
     if not high > low:
-        return NumberCode(1.0, 1.0, 0.0, low, 1.0, low, high, none, none)
+        return code_constant(low)
     if shape == "ranks":
         knots, counts = np.unique(known, return_counts=True)
         scores = scipy.special.ndtri((np.cumsum(counts) - counts / 2) / len(known))
@@ -113,6 +113,11 @@ def code_numbers(x: Array, shape: str) -> NumberCode:
         t = _raise(sign * known + shift, power)
         mean, scale = float(t.mean()), float(t.std())
     return NumberCode(power, sign, shift, mean, scale or 1.0, low, high, none, none)
+
+
+def code_constant(x: float) -> NumberCode:
+    """The code of a column that has one value: whatever is believed of it, it is that."""
+    return NumberCode(1.0, 1.0, 0.0, 0.0, 1.0, x, x, np.array([x]), np.zeros(1))
 
 
 def choose_power(known: Array) -> tuple[float, float, float]:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 from pygeco.arrays.kinds import as_array
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, RandomState, seed_from, stream
-from pygeco.bayes.column_codes import NumberCode, ValueCode
+from pygeco.bayes.column_codes import NumberCode, ValueCode, code_constant
 from pygeco.bayes.mixed_draws import draw_cells, draw_model
 from pygeco.bayes.mixed_table import COVERAGES, Belief, MixedTable
 from pygeco.bayes.table_gaussian import TableGaussian
@@ -47,6 +47,7 @@ class _ImputerAnswers(Saveable):
     deviations_: Array
     mean_: Array
     scale_: Array
+    imputation_std_: Array
     noise_: float
     n_features_in_: int
     n_components: int | None
@@ -230,9 +231,12 @@ class _ImputerAnswers(Saveable):
     def _as_filler(self) -> Filler:
         none, d = np.zeros(0), self.n_features_in_
         ends = -np.inf, np.inf
+        constant = (self.imputation_std_ == 0) & (self.noise_ > 0)
         codes = tuple(
-            NumberCode(1.0, 1.0, 0.0, float(m), float(s), *ends, none, none)
-            for m, s in zip(self.mean_, self.scale_, strict=True)
+            code_constant(float(m))
+            if is_constant
+            else NumberCode(1.0, 1.0, 0.0, float(m), float(s), *ends, none, none)
+            for m, s, is_constant in zip(self.mean_, self.scale_, constant, strict=True)
         )
         gaussian = TableGaussian(np.zeros(d), self.components_, self.deviations_, self.noise_)
         fields = tuple(Field(f"x{k}", "number", "", (), none, False, False) for k in range(d))
@@ -270,5 +274,21 @@ def mark_missing(X: Any, filled: Any, model: _ImputerAnswers) -> Any:
     missing = find_missing(X)[:, model.marked_]
     if not is_table(filled):
         return np.hstack([filled, missing.astype(filled.dtype)])
+    return append_truths(filled, dict(zip(name_indicators(model), missing.T, strict=True)))
+
+
+def name_indicators(model: _ImputerAnswers) -> list[str]:
+    """The names of the columns that `mark_missing` appends."""
     names = model.get_feature_names_out([field.name for field in model.fields_] or None)
-    return append_truths(filled, dict(zip(names[model.n_features_in_ :], missing.T, strict=True)))
+    return [str(name) for name in names[model.n_features_in_ :]]
+
+
+def check_indicators(model: _ImputerAnswers) -> None:
+    """Refuse a table that has a column of the name of an indicator."""
+    own = {field.name for field in model.fields_} | set(getattr(model, "feature_names_in_", ()))
+    for name in name_indicators(model):
+        if name in own:
+            raise ValueError(
+                f"X: has a column {name!r}, as add_indicator=True calls the one that it appends; "
+                "rename it."
+            )

@@ -18,7 +18,7 @@ from pygeco.arrays.streams import RandomState
 from pygeco.bayes.mixed_fit import choose_array_form
 from pygeco.bayes.mixed_table import MixedTable
 from pygeco.bayes.table_gaussian import TableGaussian, fit_table
-from pygeco.estimators._imputer_answers import _ImputerAnswers, mark_missing
+from pygeco.estimators._imputer_answers import _ImputerAnswers, check_indicators, mark_missing
 from pygeco.estimators._input import allow_missing
 from pygeco.estimators._low_rank_filling import fit_low_rank, measure_columns, predict_rows
 from pygeco.estimators._progress import attend_fit, take_seed
@@ -172,6 +172,7 @@ class LowRankImputer(_ImputerAnswers, OneToOneFeatureMixin, TransformerMixin, Ba
             self._fit_numbers(X)
         self.n_components_ = len(self.components_)
         self.marked_ = self._mark(X)
+        check_indicators(self)
         return self
 
     def _fit_columns(self, X: Any) -> None:
@@ -218,6 +219,7 @@ class LowRankImputer(_ImputerAnswers, OneToOneFeatureMixin, TransformerMixin, Ba
         self.columns_, self.table_, self.fields_, self.shape_ = None, None, (), "plain"
         self.fit_rows_, self.trials_ = len(X), np.zeros((0, 3))
         self.imputation_std_ = self._believe_deviations()
+        self.imputation_std_[known.any(axis=0) & ~varies] = 0.0
 
     def _fit_gaussian(
         self, Z: Array, varies: NDArray[np.bool_], seed: int, listener: Listener
