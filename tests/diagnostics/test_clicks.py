@@ -29,6 +29,8 @@ def test_figures_are_those_of_evaluate(fitted) -> None:
         if name != "popularity":
             assert found.model[name] == pytest.approx(figures)
     assert judge_clicks(model, model.seen_.rows(), model.seen_.indices) is None
+    unknown = np.append(rows, [-1, 3, 5]), np.append(cols, [2, -1, -1])
+    assert judge_clicks(model, *unknown) == found
 
 
 def test_the_long_tail_by_hand(fitted) -> None:

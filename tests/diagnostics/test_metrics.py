@@ -89,6 +89,7 @@ def test_a_short_list_is_filled_without_hits() -> None:
         (lambda x: metrics.ranking(np.eye(2, dtype=int), [2], [0]), r"^users: has user 2, but"),
         (lambda x: metrics.ranking(np.eye(2, dtype=int), [-1], [0]), r"^users: has user -1, but"),
         (lambda x: metrics.ranking(np.eye(2, dtype=int), [0, 1], [0]), r"^items: expected arrays"),
+        (lambda x: metrics.ranking(np.eye(2, dtype=int), [1], [-1]), r"^items: has item -1, which"),
     ],
 )
 def test_arrays_that_do_not_fit_each_other_are_refused(call, words) -> None:

@@ -25,6 +25,18 @@ def test_clicks_in_a_wrong_form_are_refused() -> None:
         evaluate(model, ([0], [8]), protocol="all")
 
 
+def test_unknown_ids_stand_for_no_cell() -> None:
+    """−1 is not the last column of the row before."""
+    U, V = np.ones((3, 1)), np.array([[1.0], [2.0], [3.0], [4.0]])
+    held = np.array([0, 1, 2]), np.array([3, 3, 3])
+    seen = np.array([1, -1, 2]), np.array([-1, 3, 0])
+    found = evaluate((U, V), held, protocol="all", seen=seen, k=1)
+    assert (found.rows, found.fitted, found.recall[1]) == (3, 0, 1.0)
+    assert find_clicks(None, seen, (3, 4)).sort((3, 4)).rows().tolist() == [2]
+    with pytest.raises(ValueError, match="X: has a row -2, but the model has 3"):
+        find_clicks(None, (np.array([-2, 1]), np.array([0, 1])), (3, 4))
+
+
 def test_what_cannot_be_judged_is_said() -> None:
     for model, said in ((object(), "expected a fitted"), ((np.eye(2), np.eye(3)), "factors")):
         with pytest.raises(ValueError, match=said):

@@ -68,14 +68,14 @@ def judge_clicks(
     model : ImplicitCompletion
         Fitted.
     rows, cols : int arrays
-        The clicks, as positions; those of the fit are left out.
+        The clicks, as positions; those of the fit are left out, and so is −1, an unknown id.
 
     Returns
     -------
     ClickLists or None
         None where no click is left.
     """
-    new = ~model.was_fitted(rows, cols)
+    new = ~model.was_fitted(rows, cols) & (rows >= 0) & (cols >= 0)
     pairs = np.unique(np.stack([rows[new], cols[new]]), axis=1)
     users = _sample_rows(np.unique(pairs[0]))
     pairs = pairs[:, np.isin(pairs[0], users)]

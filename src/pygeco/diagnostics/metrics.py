@@ -117,7 +117,8 @@ def ranking(lists: NDArray[Any], users: NDArray[Any], items: NDArray[Any]) -> Ra
     lists : int array (users, k)
         Row u is the list of user u, best first; −1 fills a short one.
     users, items : int arrays
-        The relevant pairs, of one length.
+        The relevant pairs, of one length. A negative item, such as −1 for an id that is not known,
+        is refused: no list can hold it, so that the caller says whether it counts as missed.
 
     Returns
     -------
@@ -138,6 +139,11 @@ def ranking(lists: NDArray[Any], users: NDArray[Any], items: NDArray[Any]) -> Ra
         raise ValueError(
             f"users: has user {wrong}, but lists has {count} rows; row u of lists is the list of "
             "user u."
+        )
+    if items.size and items.min() < 0:
+        raise ValueError(
+            f"items: has item {int(items.min())}, which no list can hold; leave such pairs out, or "
+            "give items that are not known numbers of their own."
         )
     width = int(max(lists.max(initial=0), items.max(initial=0))) + 1
     keys = np.unique(users.astype(np.int64) * width + items)

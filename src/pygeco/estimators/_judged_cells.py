@@ -29,8 +29,9 @@ class Clicks(NamedTuple):
         return Clicks(self.rows[keep], self.cols[keep])
 
     def sort(self, shape: tuple[int, int]) -> Seen:
-        """By row, each cell once."""
-        key = np.unique(self.rows * shape[1] + self.cols)
+        """By row, each cell once, without those of an unknown id."""
+        known = (self.rows >= 0) & (self.cols >= 0)
+        key = np.unique(self.rows[known] * shape[1] + self.cols[known])
         rows, cols = np.divmod(key, shape[1])
         return sort_cells(rows, cols, np.ones(len(key), np.float32), shape)
 
@@ -103,10 +104,10 @@ def find_clicks(
         raise ValueError(f"{name}: expected whole numbers of one length for rows and columns.")
     found = Clicks(rows.astype(np.int64), cols.astype(np.int64))
     for side, index, size in zip(("row", "column"), found, shape, strict=True):
-        if index.max(initial=-1) >= size or index.min(initial=0) < -1:
-            raise ValueError(
-                f"{name}: has a {side} {int(index.max())}, but the model has {size:,} {side}s."
-            )
+        ends = int(index.max(initial=-1)), int(index.min(initial=0))
+        if ends[0] >= size or ends[1] < -1:
+            wrong = ends[0] if ends[0] >= size else ends[1]
+            raise ValueError(f"{name}: has a {side} {wrong}, but the model has {size:,} {side}s.")
     if threshold is not None:
         if values is None:
             raise ValueError("threshold: the clicks have no values; leave it out.")
