@@ -14,6 +14,7 @@ from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.clicks.attributes import Told
 from pygeco.clicks.cluster import ClickClusterModel
 from pygeco.clicks.cold import Given, choose_attributes, start_attributes
+from pygeco.clicks.counts import find_counts, weigh_counts
 from pygeco.clicks.empty_rows import settle_factors
 from pygeco.clicks.informing import inform
 from pygeco.clicks.judging import hold_out_clicks
@@ -108,8 +109,10 @@ def fit_clicks(
 def refit(
     model: ClickModel, new: Entries, places: tuple[Positions, Positions], seed: int = 0
 ) -> ClickModel:
-    """The model of its clicks and new ones, by the same settings, from where it is."""
-    entries = merge_cells(model.seen, model.loss, new, places, "sum")
+    """The model of its clicks and counts of new ones, by the same settings, from where it is."""
+    known = model.seen._replace(values=find_counts(model.seen.values, model.count_rule))
+    entries = merge_cells(known, model.loss, new, places, "sum")
+    entries = weigh_counts(entries, model.count_rule)
     starts: list[Array | None] = [None, None]
     for k, old in enumerate(
         (

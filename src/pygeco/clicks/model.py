@@ -52,7 +52,10 @@ class ClickModel(ClickLines, CompletionModel):
     def update(
         self, new: Entries, places: tuple[Positions, Positions], times: Array | None = None
     ) -> ClickModel:
-        """All clicks fitted again by the same settings, from where this model is."""
+        """All clicks fitted again by the same settings, from where this model is.
+
+        `new` has counts; where there is no rule for these, weights.
+        """
         from pygeco.clicks.fitting import refit
 
         self.check_updatable()

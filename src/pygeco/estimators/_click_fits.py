@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from pygeco.algorithm.events import Listener
 from pygeco.algorithm.path import Path, Stop
+from pygeco.clicks.counts import weigh_counts
 from pygeco.clicks.fitting import fit_clicks
 from pygeco.engines import session
 from pygeco.estimators._click_input import (
     check_place_of_attributes,
     make_click_entries,
     settle_counts,
-    weigh_counts,
 )
 from pygeco.estimators._click_settings import check_share, read_attribute_settings, read_families
 from pygeco.estimators._known import take_attributes

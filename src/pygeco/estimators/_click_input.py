@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import distant, fill_masked, foreign
+from pygeco.clicks.counts import weigh_counts
 from pygeco.errors import ClicksWarning
 from pygeco.estimators._input import make_entries
 from pygeco.estimators._recognize import Taken, as_pairs_table, take_cells
@@ -113,13 +113,6 @@ def settle_counts(entries: Entries, counts: str) -> str:
     return "log"
 
 
-def weigh_counts(entries: Entries, rule: str) -> Entries:
-    """Counts as weights of clicks: as they are, by their logarithms, or not at all."""
-    if rule == "plain" or not entries.size:
-        return entries
-    return _map_values(entries, np.ones_like if rule == "ones" else lambda x: np.log2(1 + x))
-
-
 def weigh_later_counts(estimator: Any, entries: Entries) -> Entries:
     """Counts that come after the fit, weighed as those of the fit were.
 
@@ -127,15 +120,6 @@ def weigh_later_counts(estimator: Any, entries: Entries) -> Entries:
     """
     rule = estimator.model_.count_rule or settle_counts(entries, estimator.counts)
     return weigh_counts(entries, rule)
-
-
-def _map_values(entries: Entries, function: Any) -> Entries:
-    other = copy.copy(entries)
-    other.__dict__.pop("value_at_zero", None)
-    for name in ("by_row", "by_col"):
-        cells = getattr(other, name)
-        setattr(other, name, cells._replace(values=function(cells.values)))
-    return other
 
 
 def _find_counts(table: Any) -> tuple[str, str, str] | None:

@@ -47,16 +47,22 @@ def take_in_clicks(estimator: ImplicitCompletion, X: Any, y: Any) -> None:
         has = "has" if estimator.row_ids_ is not None else "was fitted without"
         raise ValueError(f"X: the model {has} ids; pass clicks in the form of the fit.")
     if got.row_ids is None or got.column_ids is None:
-        new = weigh_later_counts(estimator, _read_positions(got.X))
+        new = _read_new_clicks(estimator, got.X)
         shape = tuple(max(pair) for pair in zip(before.shape, new.shape, strict=True))
         places = tuple(np.arange(size) for size in before.shape)
         after = before.update(new.within((shape[0], shape[1])), (places[0], places[1]))
         ids: Ids = (None, None)
     else:
         index, spots, ids = place_ids(estimator, got)
-        new = _read_positions((*index, got.X[2], (len(ids[0]), len(ids[1]))))
-        after = before.update(weigh_later_counts(estimator, new), spots)
+        new = _read_new_clicks(estimator, (*index, got.X[2], (len(ids[0]), len(ids[1]))))
+        after = before.update(new, spots)
     take_model(estimator, after, ids)
+
+
+def _read_new_clicks(estimator: Any, X: Any) -> Entries:
+    """Counts, which the model adds to its own; weights where an early file does not know a rule."""
+    new = _read_positions(X)
+    return new if estimator.model_.count_rule else weigh_later_counts(estimator, new)
 
 
 class _NoFit:

@@ -269,8 +269,8 @@ class ImplicitCompletion(_CompletionFolding):
         Parameters
         ----------
         X : clicks as `fit` takes them
-            The new clicks; those on cells that are known add to them. New rows and columns are
-            added, by their ids where the fit had some.
+            The new clicks; those on cells that are known are added to their counts, which are
+            weighed then. New rows and columns are added, by their ids where the fit had some.
         y : array or None, default=None
             The counts of pairs.
         sample_weight, times : None
