@@ -61,3 +61,14 @@ def test_spread_is_that_of_all_scores():
 def test_scores_that_are_all_equal_have_no_spread_to_divide_by():
     assert measure_spread(np.ones((5, 1)), np.full((4, 1), 3.0)) == 1
     assert measure_spread(np.zeros((5, 2)), np.zeros((4, 2))) == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_large_counts_are_scaled_and_do_not_overflow(clicks):
+    """By a power of two, so that bits of vectors stay as they are."""
+    start = find_spectrum(clicks, 6, 0.0, 0.0, seed=0).vectors
+    many = clicks.standardize(0.0, 2.0**-40, np.float32)
+    for given in (None, start):
+        one, other = (find_spectrum(x, 9, 0.0, 0.0, seed=0, start=given) for x in (clicks, many))
+        np.testing.assert_allclose(other.values, 2.0**40 * one.values, rtol=1e-5)
+        np.testing.assert_allclose(other.vectors, one.vectors, atol=1e-4)

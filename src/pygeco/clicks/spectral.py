@@ -70,6 +70,7 @@ def find_spectrum(
     for power in COLD_POWERS if start is None else WARM_POWERS:
         for _ in range(power):
             Q = _products(entries, True, _products(entries, False, Q, to_rows), to_columns)
+            Q = _scale_down(Q)
         Q = _orthonormalize(Q)
     Y = _orthonormalize(_products(entries, False, Q, to_rows))
     # With Z = R̃ᵀY and Y orthonormal, the singular pairs in their span are eigenpairs of ZᵀZ.
@@ -144,6 +145,11 @@ def _orthonormalize(X: Array) -> Array:
     except np.linalg.LinAlgError:  # directions that rounding drowns
         return _normalize(X)[0]
     return times(X, (np.linalg.inv(L).T / sizes[:, None]).astype(X.dtype))
+
+
+def _scale_down(X: Array) -> Array:
+    """X over a power of two, which changes no bit: powers of large counts would overflow."""
+    return X * X.dtype.type(2.0 ** -np.frexp(float(np.abs(X).max()))[1])
 
 
 def _products(entries: Entries, columns: bool, X: Array, scales: LineScales) -> Array:
