@@ -33,6 +33,12 @@ def test_coverage_of_a_normal_distribution() -> None:
     assert found == pytest.approx(0.9, abs=0.005)
 
 
+def test_half_precision_does_not_overflow() -> None:
+    x = np.full(3, 60_000, np.float16)
+    assert metrics.errors(x, -x).rmse == pytest.approx(2 * float(x[0]))
+    assert metrics.coverage(x, x, -x) == 0  # two deviations
+
+
 @given(
     st.integers(1, 6).flatmap(
         lambda users: st.tuples(

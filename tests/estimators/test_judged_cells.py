@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from pygeco import MatrixCompletion, evaluate
+from pygeco import LowRank, MatrixCompletion, evaluate
 from pygeco.data import make_ratings
 from pygeco.estimators._judged_cells import find_clicks
 
@@ -14,6 +14,37 @@ def test_stored_zeros_are_no_clicks_and_others_come_by_row() -> None:
     found = find_clicks(None, X, (3, 3))
     assert list(zip(*found, strict=True)) == [(0, 2), (1, 2), (2, 0)]
     assert find_clicks(None, X, (3, 3), threshold=2.0).rows.tolist() == [1]
+
+
+class Table:
+    """Scores that are kept as a table of any type."""
+
+    def __init__(self, table) -> None:
+        self.table, self.shape = table, table.shape
+
+    def score_rows(self, rows):
+        return self.table[rows]
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.int8, np.int64, np.longdouble, bool, object])
+def test_scores_of_any_type_give_the_lists_of_their_numbers(kind) -> None:
+    """Truths and integers know no −∞, and half precision overflows in a product."""
+    rng = np.random.default_rng(0)
+    U, V = (rng.integers(0, 100, (size, 2)).astype(kind) for size in (20, 30))
+    held = np.nonzero(rng.random((20, 30)) < 0.2)
+    seen = np.nonzero(rng.random((20, 30)) < 0.4)
+    table = rng.integers(0, 100, (20, 30)).astype(kind)
+    cases = [
+        ((U, V), (U.astype(float), V.astype(float))),
+        (Table(table), Table(table.astype(float))),
+    ]
+    if kind is np.float16:
+        s = np.full(2, 400, kind)
+        cases.append((LowRank(U, s, V), LowRank(U.astype(float), s.astype(float), V.astype(float))))
+    for one, other in cases:
+        found, wanted = (evaluate(x, held, protocol="all", seen=seen, k=5) for x in (one, other))
+        assert found == wanted
+        assert found.hit_rate[5] > 0
 
 
 def test_clicks_in_a_wrong_form_are_refused() -> None:

@@ -101,7 +101,8 @@ def coverage(predicted: Array, deviation: Array, observed: Array) -> float:
         Near 0.9 where the deviations are right.
     """
     _check_lengths(predicted=predicted, deviation=deviation, observed=observed)
-    inside = np.abs(np.asarray(predicted, dtype=float) - observed) <= NORMAL_90 * deviation
+    half = NORMAL_90 * np.asarray(deviation, dtype=float)
+    inside = np.abs(np.asarray(predicted, dtype=float) - observed) <= half
     return float(inside.mean())
 
 

@@ -15,7 +15,7 @@ from pygeco.estimators.cell_list import CellList
 from pygeco.io.column_names import find_role
 from pygeco.io.tables import is_table, list_columns
 from pygeco.models.completion import CompletionModel
-from pygeco.models.scoring import FactorScorer, Scorer
+from pygeco.models.scoring import FactorScorer, Scorer, as_scores
 from pygeco.models.seen import Seen, sort_cells
 
 
@@ -41,9 +41,10 @@ def find_scorer(model: Any) -> Scorer:
     if isinstance(model, Scorer):
         return model
     if isinstance(model, LowRank):
-        return FactorScorer(model.left, model.V)
+        model = model.astype(np.float32) if model.U.dtype == np.float16 else model
+        return FactorScorer(as_scores(model.left), as_scores(model.V))
     if isinstance(model, (tuple, list)) and len(model) == 2:
-        left, right = (np.asarray(x) for x in model)
+        left, right = (as_scores(np.asarray(x)) for x in model)
         if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[1]:
             raise ValueError(
                 f"model: expected factors (m, r) and (n, r), not {left.shape} and {right.shape}."

@@ -90,7 +90,7 @@ def list_best(
             return Best(found.columns.reshape(shape), found.scores.reshape(shape))
 
     def scores(flat: Positions) -> Array:
-        table = scorer.score_rows(flat)
+        table = as_scores(scorer.score_rows(flat))
         if allowed is not None:
             table[:, on(~allowed, table)] = -np.inf
         for cells in hidden:
@@ -105,6 +105,13 @@ def list_best(
     hidden = [moved(cells, like) for cells in hidden]
     only = None if only is None else moved(only, like)
     return rank_lines(rows, k, scores, like)
+
+
+def as_scores(table: Array) -> Array:
+    """Scores in single or double precision, which know −∞ and do not overflow in a sum."""
+    if table.dtype in (np.float32, np.float64):
+        return table
+    return table.astype(np.float32 if table.dtype == np.float16 else np.float64)
 
 
 def _list_products(
