@@ -4,11 +4,20 @@ import datetime as dt
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygeco.io.tables import find_positions, parse_ids
+from pygeco import MatrixCompletion
+from pygeco.io.attribute_columns import read_arrow
+from pygeco.io.plain_texts import unpack_codes
+from pygeco.io.tables import (
+    as_arrow,
+    encode_ids,
+    find_positions,
+    parse_ids,
+)
 
 BIG = 2**53
 KINDS = {
@@ -77,3 +86,18 @@ def test_ids_written_as_text() -> None:
         (np.array(["7", "x"], dtype=object), "7", 0),
     ):
         assert find_positions(ids, parse_ids(ids, [text])).tolist() == [wanted]
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["c", "a", "b"])], ids=["free", "enum"])
+def test_categories_of_polars_are_ids_and_attributes(kind) -> None:
+    series = pl.Series("k", ["b", "a", "b", "c"], dtype=kind)
+    column = as_arrow(pl.DataFrame({"k": series})).column("k")
+    assert unpack_codes(column).to_pylist() == series.to_list()
+    found = encode_ids(column, "k")
+    assert found.ids[found.codes].tolist() == series.to_list()
+    assert found.ids.tolist() == ["a", "b", "c"]
+    texts = read_arrow(column, "k")
+    assert [texts.levels[code] for code in texts.codes] == series.to_list()
+    model = MatrixCompletion(1, random_state=0)
+    model.fit(pl.DataFrame({"user": series, "item": [1, 1, 2, 2], "rating": [1.0, 2.0, 3.0, 4.0]}))
+    assert model.row_ids_.tolist() == ["a", "b", "c"]
