@@ -1,8 +1,10 @@
 """A random share of cells, held out."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from pygeco import LeaveLastOut
 from pygeco.data import split_by_time, split_cells, split_rows
 
 
@@ -47,3 +49,30 @@ def test_the_latest_are_held_out() -> None:
         assert times[own & held].min() > times[own & ~held].max()
     with pytest.raises(ValueError, match=r"^cut: one time cuts all rows"):
         split_by_time(times, cut=3, rows=rows)
+
+
+MISSING = {
+    "number": [3.0, np.nan, 2.0],
+    "date": np.array(["2020-01-03", "NaT", "2020-01-02"], "M8[s]"),
+    "whole": pd.array([3, None, 2], "Int64"),
+    "zone": pd.to_datetime(["2020-01-03", None, "2020-01-02"]).tz_localize("Europe/Berlin"),
+    "text": ["2020-01-03", None, "2020-01-02"],
+}
+
+
+@pytest.mark.parametrize("kind", MISSING)
+def test_a_cell_without_a_time_is_not_the_latest(kind) -> None:
+    for settings in ({}, {"rows": [0, 0, 0]}, {"cut": MISSING[kind][0]}):
+        with pytest.raises(ValueError, match=r"^times: number 1 is missing; leave such cells"):
+            split_by_time(MISSING[kind], 0.5, **settings)
+    with pytest.raises(ValueError, match=r"^times: number 1 is missing"):
+        next(LeaveLastOut(times=MISSING[kind]).split(np.ones((1, 3))))
+    whole = [MISSING[kind][0], MISSING[kind][2]]
+    assert split_by_time(whole, 0.5).tolist() == [True, False]
+
+
+def test_times_are_one_for_each_row() -> None:
+    with pytest.raises(ValueError, match=r"^times: has 2; give one for each of 3 rows"):
+        split_by_time([1, 2], rows=[0, 0, 1])
+    with pytest.raises(ValueError, match=r"^times: has the shape \(3, 2\); give one for each cell"):
+        split_by_time(np.ones((3, 2)))

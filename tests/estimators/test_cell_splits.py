@@ -31,7 +31,7 @@ def test_the_last_are_left_out_and_what_follows_them_is_not_fitted() -> None:
     assert [x.tolist() for x in second] == [[3, 4, 5], [2]]  # row 1 has one left, row 2 none
     in_order = next(LeaveLastOut(2).split(listed))
     assert in_order[1].tolist() == [3, 5]
-    with pytest.raises(ValueError, match=r"^times: has 3 for 7 cells"):
+    with pytest.raises(ValueError, match=r"^times: has 3; give one for each of 7 cells"):
         next(LeaveLastOut(times=[1, 2, 3]).split(listed))
     with pytest.raises(ValueError, match=r"^count: must be at least 1"):
         next(LeaveLastOut(0).split(listed))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pygeco.arrays.row_places import hold_out_last
+from pygeco.arrays.row_places import check_times, hold_out_last
 from pygeco.arrays.streams import Purpose, RandomState, seed_from, stream
 
 
@@ -86,7 +86,8 @@ def split_by_time(
     Parameters
     ----------
     times : array
-        When each cell was known: numbers or dates. Of equal ones the last given are the latest.
+        When each cell was known: numbers or dates, none of them missing. Of equal ones the last
+        given are the latest.
     test_size : float, default=0.1
         The share that is held out, where there is no `cut`.
     cut : time or None, default=None
@@ -110,7 +111,7 @@ def split_by_time(
     >>> split_by_time([3, 1, 2, 9], cut=2)
     array([ True, False,  True,  True])
     """
-    when = np.asarray(times)
+    when = check_times(times, None if rows is None else len(np.asarray(rows)), "rows")
     if cut is not None:
         if rows is not None:
             raise ValueError("cut: one time cuts all rows; leave out rows, or the cut.")

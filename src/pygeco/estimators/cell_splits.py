@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import BaseCrossValidator, KFold
 
-from pygeco.arrays.row_places import count_to_end, hold_out_last
+from pygeco.arrays.row_places import check_times, count_to_end, hold_out_last
 from pygeco.arrays.streams import Purpose, check_seed, stream
 from pygeco.estimators.cell_list import CellList, cells
 
@@ -151,7 +151,8 @@ class LeaveLastOut(_CellSplits):
     n_splits : int, default=1
         How many splits, each further back.
     times : array or None, default=None
-        When each cell was known; by default the list's own times, else the order of the cells.
+        When each cell was known, none missing; by default the list's own times, else the order of
+        the cells.
 
     Examples
     --------
@@ -187,9 +188,8 @@ class LeaveLastOut(_CellSplits):
         if self.count < 1:
             raise ValueError(f"count: must be at least 1, not {self.count!r}.")
         listed = _list_cells(X, y)
-        when = listed.times if self.times is None else np.asarray(self.times)
-        if when is not None and len(when) != len(listed):
-            raise ValueError(f"times: has {len(when):,} for {len(listed):,} cells; give one each.")
+        when = listed.times if self.times is None else self.times
+        when = None if when is None else check_times(when, len(listed))
         after = count_to_end(listed.rows, when)
         sizes = np.unique(listed.rows, return_inverse=True, return_counts=True)
         own = sizes[2][sizes[1]]
