@@ -1,7 +1,10 @@
 """Tables to files and back."""
 
 import io
+import json
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from pygeco.data import read_ratings
@@ -27,3 +30,21 @@ def test_decimal_ids_are_written_as_they_are_read(ending, tmp_path) -> None:
     written = (tmp_path / f"out{ending}").read_text()
     assert all(one in written for one in ("0.0", "2.0", "-1.25"))
     assert read_ratings(tmp_path / f"out{ending}").table.equals(table)
+
+
+def refuse(word: str) -> None:
+    raise ValueError(f"{word} is no JSON")
+
+
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()])
+def test_json_lines_hold_no_numbers_that_json_does_not_have(kind, tmp_path) -> None:
+    """Python's own reader takes NaN and Infinity, and hardly any other does."""
+    numbers = [0.5, np.nan, np.inf, -np.inf, None, -0.0] * 5
+    kept = pa.array(np.array([np.nan if x is None else x for x in numbers]).astype("f2")).cast(kind)
+    table = pa.table({"user": ["é\u2028"] * 30, "prediction": kept})
+    write_table(table, tmp_path / "out.jsonl")
+    lines = (tmp_path / "out.jsonl").read_bytes().decode().split("\n")[:-1]
+    rows = [json.loads(line, parse_constant=refuse) for line in lines]
+    wanted = [x if x is not None and np.isfinite(x) else None for x in numbers]
+    assert [row["prediction"] for row in rows] == wanted
+    assert {row["user"] for row in rows} == {"é\u2028"}

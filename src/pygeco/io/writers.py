@@ -56,9 +56,23 @@ def write_format(table: Any, file: BinaryIO | Any, ending: str) -> None:
         with ipc.new_file(file, table.schema) as out:
             out.write_table(table)
     else:
-        for batch in table.to_batches(max_chunksize=1 << 14):
-            lines = (json.dumps(row, ensure_ascii=False, default=str) for row in batch.to_pylist())
+        for batch in _with_nulls(table).to_batches(max_chunksize=1 << 14):
+            rows = batch.to_pylist()
+            lines = (
+                json.dumps(row, ensure_ascii=False, default=str, allow_nan=False) for row in rows
+            )
             file.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def _with_nulls(table: Any) -> Any:
+    """The table without numbers that are none or are infinite, which JSON does not have."""
+    pa = pyarrow()
+    for k, field in enumerate(table.schema):
+        if pa.types.is_floating(field.type):
+            column = table.column(k).cast(pa.float64())
+            known = pa.compute.if_else(pa.compute.is_finite(column), column, None)
+            table = table.set_column(k, field.name, known)
+    return table
 
 
 def spell_ids(table: Any) -> Any:
