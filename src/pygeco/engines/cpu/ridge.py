@@ -92,8 +92,8 @@ def _find_step(p: Array, q: Array, r: Array, scale: Array) -> _Step:
     width = p.shape[1]
     rows = cut_rows(len(p), max(SUMMED_ROWS, ROWS_PER_SUM * width))
     sums = np.empty((-(-len(p) // rows), 4 * width * width))
-    multiply_directions(find_gemm(p.dtype), p, q, r, scale, rows, sums)
-    own, force, crossed, along = sums.sum(axis=0).reshape(4, width, width)
+    multiply_directions(find_gemm(np.dtype(float)), p, q, r, scale, rows, sums)
+    (own, force), (crossed, along) = sums.sum(axis=0).reshape(2, width, 2, width).swapaxes(1, 2)
     inverse = invert_gram(own, LEAST_EIGENVALUE["f"])
     step = inverse @ force
     return _Step(step, inverse @ (crossed @ step - along))

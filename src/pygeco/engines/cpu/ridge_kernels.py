@@ -6,29 +6,34 @@ import numpy as np
 
 from pygeco.engines.cpu.memory import give_back, take_memory
 from pygeco.engines.cpu.parallel import spread
-from pygeco.engines.cpu.tall_kernels import add_product, multiply_transposed
+from pygeco.engines.cpu.tall_kernels import add_product, add_transposed
+
+WIDE_ROWS = 128  # that are multiplied at once in float64
 
 
 @spread("sums")
 def multiply_directions(b, address, P, Q, R, scale, rows, sums):
-    """PᵀQ, PᵀR, QᵀSQ and QᵀSR of some rows, S = diag(scale): four squares, in float64."""
-    width, first = P.shape[1], b * rows
-    count, at = min(rows, len(P) - first), first * width
-    Z = take_memory(count * width, P.dtype)
-    square = take_memory(width * width, P.dtype)
-    for i in range(np.uint64(count)):
-        for k in range(np.uint64(width)):
-            Z[i * np.uint64(width) + k] = scale[np.uint64(first) + i] * Q[np.uint64(first) + i, k]
-    for t in range(4):
-        right = Q if t % 2 == 0 else R
-        if t < 2:
-            multiply_transposed(address, P, at, right, at, square, 0, count, width)
-        else:
-            multiply_transposed(address, Z, 0, right, at, square, 0, count, width)
-        for k in range(np.uint64(width * width)):
-            sums[b, np.uint64(t * width * width) + k] = square[k]
-    give_back(Z)
-    give_back(square)
+    """sums[b] = [P, SQ]ᵀ [Q, R] of some rows, S = diag(scale), by BLAS's product in float64.
+
+    A turn is a small difference of such sums: in float32 directions would not stay conjugate.
+    """
+    k, first, last = P.shape[1], b * rows, min((b + 1) * rows, len(P))
+    width = 2 * k
+    left = take_memory(WIDE_ROWS * width, np.float64)
+    right = take_memory(WIDE_ROWS * width, np.float64)
+    sums[b, :] = 0.0
+    for start in range(first, last, WIDE_ROWS):
+        count = min(WIDE_ROWS, last - start)
+        for i in range(np.uint64(count)):
+            own, at, beside = np.uint64(start) + i, i * np.uint64(width), np.uint64(k)
+            for c in range(np.uint64(k)):
+                left[at + c] = P[own, c]
+                left[at + beside + c] = np.float64(scale[own]) * Q[own, c]
+                right[at + c] = Q[own, c]
+                right[at + beside + c] = R[own, c]
+        add_transposed(address, left, 0, right, 0, sums, b * width * width, count, width)
+    give_back(left)
+    give_back(right)
 
 
 @spread("sums")

@@ -53,8 +53,8 @@ def call_gemm(typing_context, address, letters, factors, sizes, places, steps, b
     return types.void(i, letters, factors, sizes, places, steps, i, i, i), generate
 
 
-def _multiply_lines(turn, is_added, product_rows):
-    """The code of `add_product` and `multiply_transposed`: outᵀ = Bᵀ op(A), as Fortran sees it."""
+def _add_lines(turn, product_rows):
+    """The code of `add_product` and `add_transposed`: outᵀ += Bᵀ op(A), as Fortran sees it."""
 
     def generate(context, builder, signature, args):
         v = Vectors(context, builder, signature.args[1].dtype)
@@ -70,14 +70,12 @@ def _multiply_lines(turn, is_added, product_rows):
             )
         )
         turns = [builder.gep(letters, [integer(0), integer(k)]) for k in range(2)]
-        before = ones if is_added else cgutils.alloca_once_value(builder, ir.Constant(v.scalar, 0))
         rows, columns = (
             cgutils.alloca_once_value(builder, builder.trunc(x, I32)) for x in (count, width)
         )
         sizes = (columns, rows, columns) if product_rows else (columns, columns, rows)
-        _call_blas(
-            builder, address, (*turns, *sizes, ones, Y, columns, X, columns, before, out, columns)
-        )
+        given = *turns, *sizes, ones, Y, columns, X, columns, ones, out, columns
+        _call_blas(builder, address, given)
         return context.get_dummy_value()
 
     return generate
@@ -90,14 +88,14 @@ def add_product(typing_context, address, X, x, B, b, out, o, count, width):
     All rows have `width` numbers, and B is square.
     """
     i = types.int64
-    return types.void(i, X, i, B, i, out, i, i, i), _multiply_lines(b"N", True, True)
+    return types.void(i, X, i, B, i, out, i, i, i), _add_lines(b"N", True)
 
 
 @intrinsic
-def multiply_transposed(typing_context, address, X, x, Y, y, out, o, count, width):
-    """out[o:] = X[x:]ᵀ Y[y:], of `count` rows of X and Y, all with `width` numbers."""
+def add_transposed(typing_context, address, X, x, Y, y, out, o, count, width):
+    """out[o:] += X[x:]ᵀ Y[y:], of `count` rows of X and Y, all with `width` numbers."""
     i = types.int64
-    return types.void(i, X, i, Y, i, out, i, i, i), _multiply_lines(b"T", False, False)
+    return types.void(i, X, i, Y, i, out, i, i, i), _add_lines(b"T", False)
 
 
 @spread("blocks")
