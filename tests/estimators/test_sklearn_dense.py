@@ -5,8 +5,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from pygeco import LowRankImputer, RobustPCA
 
 
-@parametrize_with_checks(
-    [RobustPCA(n_components=1, random_state=0), LowRankImputer(random_state=0)]
-)
+@parametrize_with_checks([RobustPCA(random_state=0), LowRankImputer(random_state=0)])
 def test_scikit_learn_checks(estimator, check) -> None:
     check(estimator)

@@ -15,6 +15,7 @@ from pygeco.cli.options import Json
 from pygeco.cli.outputs import check_apart
 
 Write = Callable[[BinaryIO], None]
+FILM_RANK = 3  # a still scene and changing light; the data would support what moves, too
 
 
 class Given(NamedTuple):
@@ -35,7 +36,14 @@ def robust(
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")],
-    rank: Annotated[int, typer.Option(min=1, help="The rank, location apart.")] = 3,
+    rank: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="The rank, location apart; by default what the data support, and 3 for films.",
+            show_default=False,
+        ),
+    ] = None,
     cutoff: Annotated[
         float,
         typer.Option(min=0.1, help="An outlier is off by this many deviations of its column."),
@@ -59,7 +67,9 @@ def robust(
         _run(source, output, rank, settings, Voice(as_json))
 
 
-def _run(source: Path, output: Path, rank: int, settings: dict[str, Any], voice: Voice) -> None:
+def _run(
+    source: Path, output: Path, rank: int | None, settings: dict[str, Any], voice: Voice
+) -> None:
     import numpy as np
 
     from pygeco.estimators import RobustPCA
@@ -68,7 +78,7 @@ def _run(source: Path, output: Path, rank: int, settings: dict[str, Any], voice:
     check_folder(output)
     with voice.progress(f"reading {source.name}") as progress:
         given = _read(source, progress)
-    model = RobustPCA(rank, **settings)
+    model = RobustPCA(_choose_rank(given) if rank is None else rank, **settings)
     size = f"{given.X.shape[0]:,} × {given.X.shape[1]:,}"
     with voice.busy(f"splitting {size} cells"), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -79,7 +89,7 @@ def _run(source: Path, output: Path, rank: int, settings: dict[str, Any], voice:
         "kind": given.kind,
         "rows": given.X.shape[0],
         "columns": given.X.shape[1],
-        "rank": rank,
+        "rank": model.n_components_,
         "noise": model.scale_,
         "threshold": float(np.median(model.threshold_)),
         "threshold_range": [float(np.min(model.threshold_)), float(np.max(model.threshold_))],
@@ -90,6 +100,12 @@ def _run(source: Path, output: Path, rank: int, settings: dict[str, Any], voice:
         "written": [str(path) for path in written],
     }
     voice.result(values, "\n".join(_lines(values, output)))
+
+
+def _choose_rank(given: Given) -> int | str:
+    if given.shape is None:
+        return "auto"
+    return min(FILM_RANK, *given.X.shape)
 
 
 def _write(
@@ -150,29 +166,27 @@ def _results(model: Any, given: Given) -> dict[str, Write]:
     if given.kind == "matrix":
         results["low_rank.npy"] = lambda file: np.save(file, low.to_dense())
     elif given.kind == "table":
-        results |= _tables(model, given.source)
+        results |= _tables(model, given)
     else:
         results |= _films(model, given)
     picture = _picture(model, given)
     return results if picture is None else results | {"picture.png": picture}
 
 
-def _tables(model: Any, table: Any) -> dict[str, Write]:
+def _tables(model: Any, given: Given) -> dict[str, Write]:
     """The low-rank part as a table like the one given, and a list of the outliers."""
     import pyarrow as pa
 
     from pygeco.io.matrices import write_table
 
-    low = model.low_rank_
-    cells = model.outliers_.tocoo()
-    rows, cols = cells.coords
-    expected = low.entries(rows, cols)
+    low, table = model.low_rank_, given.source
+    rows, cols = model.outliers_.tocoo().coords
     listed = pa.table(
         {
             "row": rows + 1,
             "column": [table.names[k] for k in cols],
-            "value": expected + cells.data,
-            "expected": expected,
+            "value": given.X[rows, cols],
+            "expected": low.entries(rows, cols),
         }
     )
     whole = table.with_values(low.to_dense())

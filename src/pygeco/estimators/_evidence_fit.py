@@ -73,7 +73,7 @@ def fit_by_evidence(
     listener.on_start(entries, limit)
     with session(entries):
         known = learn_known(settings, entries, told or Told())
-        rounds = _fit_in_rounds(entries, loss, limit, offsets, seed, listener, store, known)
+        rounds = fit_in_rounds(entries, loss, limit, offsets, seed, listener, store, known)
         found, sweeps, stop = rounds
         cells = entries
         if loss.robust:
@@ -131,7 +131,7 @@ class Rounds(NamedTuple):
     stop: Stop
 
 
-def _fit_in_rounds(
+def fit_in_rounds(
     entries: Entries,
     loss: Loss,
     rank: int,

@@ -23,6 +23,7 @@ from pygeco.arrays.streams import RandomState
 from pygeco.engines import choose_engine
 from pygeco.estimators._input import allow_missing, check_columns, check_components
 from pygeco.estimators._progress import attend_fit, take_seed
+from pygeco.estimators._robust_rank import count_components
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_contents import MAY_LACK, ROBUST
 from pygeco.io.model_file import Saveable
@@ -30,8 +31,7 @@ from pygeco.losses import Loss, find_loss
 from pygeco.objectives.dense.input import check_extremes
 from pygeco.objectives.dense.objective import Dense
 
-# Read as they are; anything else becomes float64.
-TYPES = [np.float64, np.float32, np.uint8, np.int8, np.int16, np.uint16]
+TYPES = [np.float64, np.float32, np.uint8, np.int8, np.int16, np.uint16]  # else float64
 
 
 class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -42,15 +42,14 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     recovered to about `tol`; with noise it rests at 1.345 robust standard deviations.
 
     Rank grows in five blocks of leading singular pairs of the clipped residuals, with two sweeps
-    after each; sweeps over columns and rows then refine it. A pair at a time with a full core
-    would cost r Newton systems of r² unknowns; this costs about a hundred passes over the data,
-    O(m n r) each, at any rank. Memory over the input is bounded; bytes and short integers are
-    read as they are.
+    after each; sweeps over columns and rows then refine it: about a hundred passes over the data,
+    O(m n r) each. Memory over the input is bounded; bytes and short integers are read as they are.
 
     Parameters
     ----------
-    n_components : int, default=2
-        The rank r, location apart.
+    n_components : int or "auto", default="auto"
+        The rank r, location apart. "auto" is what the evidence finds under Huber's loss, of a large
+        table in some of its rows and columns. For a film give a small number.
     loss : "huber" or a loss object, default="huber"
         `pygeco.losses.Huber(delta)` fixes where the threshold's fall ends. What any other loss
         leaves open follows the residuals too; what it gives is used as it is.
@@ -121,7 +120,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | str = "auto",
         *,
         loss: str | Loss = "huber",
         center: bool = True,
@@ -166,8 +165,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """
         X = self._check_table(X, reset=True)
         self._check_parameters(X.shape)
-        # The passes have threads of their own.
-        with attend_fit(self) as listener, one_blas_thread():
+        with attend_fit(self) as listener, one_blas_thread():  # passes have threads of their own
             dense = Dense(X, engine=self.engine)
             check_extremes(dense.table, find_loss(self.loss))
             self._fit(dense, np.float32 if X.dtype == np.float32 else np.float64, listener)
@@ -175,14 +173,18 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _fit(self, dense: Dense, real: type, listener: Listener) -> None:
         eps = float(np.finfo(dense.dtype).eps)
+        loss, seed = find_loss(self.loss), take_seed(self.random_state)
+        rank: Any = self.n_components
+        if rank == "auto":
+            rank = count_components(dense.table.values, loss, seed, center=self.center)
         fit = fit_robust(
             dense,
-            self.n_components,
-            Schedule(find_loss(self.loss), self.decreasing),
+            rank,
+            Schedule(loss, self.decreasing),
             center=self.center,
             tol=max(self.tol, 20 * eps),
             max_sweeps=self.max_iter,
-            seed=take_seed(self.random_state),
+            seed=seed,
             listener=listener,
         )
         if not fit.converged:
@@ -201,12 +203,12 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         least = 100 * max(self.tol, eps) * fit.spread
         self.threshold_: Array | float
         if self.threshold == "auto":
-            given = fit.scale, self.cutoff, least, self.n_components + int(self.center)
+            given = fit.scale, self.cutoff, least, rank + int(self.center)
             self.threshold_ = column_thresholds(dense, whole, *given)
         else:
             self.threshold_ = float(self.threshold)
         self.outliers_ = dense.outliers(whole, self.threshold_)
-        self.n_components_ = self._n_features_out = self.n_components
+        self.n_components_ = self._n_features_out = rank
         self.n_iter_ = fit.sweeps
 
     @property
@@ -284,7 +286,8 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return validate_data(self, fill_masked(X), **settings)
 
     def _check_parameters(self, shape: tuple[int, int]) -> None:
-        check_components(self.n_components, shape)
+        if self.n_components != "auto":
+            check_components(self.n_components, shape, instead=" or 'auto'")
         limit: Any = self.threshold
         is_number = isinstance(limit, Real) and not isinstance(limit, bool)
         if not (0 < limit < np.inf if is_number else isinstance(limit, str) and limit == "auto"):
