@@ -9,6 +9,7 @@ from typing import TypeVar, overload
 
 from pygeco.algorithm.certificates import Certificate
 from pygeco.arrays.low_rank import LowRank
+from pygeco.arrays.short_repr import show_fields
 
 S = TypeVar("S")
 
@@ -89,6 +90,9 @@ class Step:
     passes: int
     direction: str
     replaced: int
+
+    def __repr__(self) -> str:
+        return show_fields(self)
 
     @property
     def gap(self) -> float:

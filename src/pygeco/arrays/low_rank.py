@@ -25,6 +25,7 @@ from pygeco.arrays.kinds import (
     zeros,
 )
 from pygeco.arrays.linalg import qr
+from pygeco.arrays.short_repr import show_size
 
 __all__ = ["Array", "LowRank"]
 
@@ -62,6 +63,9 @@ class LowRank:
     U: Array
     s: Array
     V: Array
+
+    def __repr__(self) -> str:
+        return f"LowRank({show_size(self.shape)}, rank {self.rank}, {self.U.dtype})"
 
     def on_host(self) -> tuple[str, ...]:
         return ("s",)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.kinds import contiguous, on, ones
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.operators import MadeOf, Operator
+from pygeco.arrays.short_repr import show_fields
 from pygeco.bayes.ridge import PATTERN, TABLE, RidgeGroup
 from pygeco.engines import Cells, Engine
 from pygeco.engines.values import CenteredCells, LineScales
@@ -85,6 +86,9 @@ class AttributeValues(NamedTuple):
     known: NDArray[np.bool_]
     names: tuple[str, ...]
     sizes: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return show_fields(self)
 
     def on_host(self) -> tuple[str, ...]:
         return "matrix", "known"

@@ -10,6 +10,7 @@ import numpy as np
 from pygeco.algorithm.directions import leading_block
 from pygeco.arrays.kinds import on, parts, scaled_rows, stack, times, zeros
 from pygeco.arrays.low_rank import Array, LowRank, multiply_pairs
+from pygeco.arrays.short_repr import show_fields
 from pygeco.bayes.drift import Drift
 from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.priors import FLOAT
@@ -46,6 +47,9 @@ class Average:
     sweeps: int = 0  # that were averaged; files of older versions do not say
     drift: Drift | None = None  # what time adds, the mean of the draws
     likelihood: Likelihood | None = None  # with the mean of what was drawn beside z
+
+    def __repr__(self) -> str:
+        return show_fields(self)
 
     def variance(self, rows: Array, cols: Array, *, noise: bool = True) -> Array:
         """Var of a new observation at the cells, time apart: of the draws, and the mean noise.

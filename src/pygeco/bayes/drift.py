@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.kinds import host, on
 from pygeco.arrays.low_rank import Array
+from pygeco.arrays.short_repr import show_fields
 from pygeco.bayes.periods import CellPeriods, PeriodGroups, Periods, find_pairs
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
@@ -59,6 +60,9 @@ class Drift:
 
     offsets: tuple[PeriodOffsets, ...]
     latest: float
+
+    def __repr__(self) -> str:
+        return show_fields(self)
 
     @property
     def T(self) -> Drift:

@@ -20,6 +20,7 @@ from pygeco.arrays.kinds import (
 )
 from pygeco.arrays.linalg import find_triangle
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.short_repr import show_fields
 from pygeco.bayes.drift import Drift
 from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.periods import CellPeriods
@@ -59,6 +60,9 @@ class Posterior:
     likelihood: Likelihood | None = None
     tails: float = 1.0
     weight_unit: float = 1.0
+
+    def __repr__(self) -> str:
+        return show_fields(self)
 
     @property
     def rank(self) -> int:

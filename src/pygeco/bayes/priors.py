@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.kinds import on, stack
 from pygeco.arrays.linalg import find_inverse_root, mark_lower, solve_triangle
 from pygeco.arrays.low_rank import Array
+from pygeco.arrays.short_repr import show_fields
 from pygeco.bayes.effects import (
     Effect,
     center_rows,
@@ -45,6 +46,9 @@ class Gaussian(NamedTuple):
     centers: Array | None = None
     cold: Gaussian | None = None
     squares: tuple[Array, ...] = ()
+
+    def __repr__(self) -> str:
+        return show_fields(self)
 
     def on_host(self) -> tuple[str, ...]:
         return "precision", "centre", "squares"

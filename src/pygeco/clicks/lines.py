@@ -51,7 +51,7 @@ class SquaresPart(NamedTuple):
         return own, settings.ridge * (counts + own * float(self.weights.sum()))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ClickLines(FittedModel):
     """Scores of all cells as one matrix; a row's place is a function of its clicks alone.
 

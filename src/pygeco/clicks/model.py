@@ -17,7 +17,7 @@ from pygeco.models.seen import Positions
 from pygeco.objectives import Entries
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ClickModel(ClickLines, CompletionModel):
     """A model of clicks whose rows are all here."""
 

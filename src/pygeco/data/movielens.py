@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array
+from pygeco.arrays.short_repr import show_fields
 from pygeco.data.archives import get_folder
 from pygeco.errors import ReadError
 from pygeco.io.attributes import read_attributes
@@ -53,6 +54,9 @@ class Ratings(NamedTuple):
     items: NDArray[Any]
     test: NDArray[np.bool_]
     times: NDArray[np.int64] | None = None
+
+    def __repr__(self) -> str:
+        return show_fields(self)
 
     def cells(self, mask: NDArray[np.bool_]) -> tuple[Any, Any, Array, tuple[int, int]]:
         """Give the triplets of the cells under a mask.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.short_repr import show_fields
 from pygeco.arrays.streams import RandomState, seed_from
 
 
@@ -28,6 +29,9 @@ class Triplets(NamedTuple):
     cols: NDArray[Any]
     values: Array
     shape: tuple[int, int]
+
+    def __repr__(self) -> str:
+        return show_fields(self)
 
 
 def make_low_rank(shape: tuple[int, int], rank: int, random_state: RandomState = 0) -> LowRank:

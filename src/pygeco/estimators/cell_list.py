@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.kinds import fill_masked
 from pygeco.arrays.low_rank import Array
+from pygeco.arrays.short_repr import show_fields
 from pygeco.estimators._recognize import take_cells
 from pygeco.io.tables import Column, is_table
 
@@ -51,6 +52,9 @@ class CellList:
     names: tuple[str, ...] | None = None  # of the columns of the table that it was made of
     times: NDArray[np.float64] | None = None
     time_column: str | None = None
+
+    def __repr__(self) -> str:
+        return show_fields(self)
 
     @property
     def shape(self) -> tuple[int]:

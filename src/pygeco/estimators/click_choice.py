@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from pygeco.algorithm.events import ClickTrial
+from pygeco.arrays.short_repr import show_fields
 from pygeco.clicks.settings import AttributeSettings, SpectralSettings, SquaresSettings
 from pygeco.io.tables import pyarrow
 
@@ -31,6 +32,9 @@ class ClickChoice(NamedTuple):
     trials: tuple[ClickTrial, ...]
     row_attributes: AttributeSettings | None = None
     column_attributes: AttributeSettings | None = None
+
+    def __repr__(self) -> str:
+        return show_fields(self)
 
     def to_pandas(self) -> Any:
         """Give the trials as a table.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pygeco.algorithm.penalties import Penalty
 from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.short_repr import show_fields
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.average import Average
 from pygeco.bayes.drift import Drift
@@ -83,6 +84,9 @@ class FittedModel(NewLines, ABC):
     row_attributes: AttributeValues | None = None
     column_attributes: AttributeValues | None = None
     lists: ListWeights | None = None
+
+    def __repr__(self) -> str:
+        return show_fields(self)
 
     @property
     def weight_unit(self) -> float:

@@ -40,7 +40,7 @@ class Shell(NamedTuple):
     averages: list[Array]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ClusterModel(FittedModel):
     """A model whose arrays of rows are in slabs on the workers."""
 

@@ -27,7 +27,7 @@ from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class CompletionModel(FittedModel):
     """A model whose rows are all here.
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pygeco.arrays.low_rank import Array
+from pygeco.arrays.short_repr import show_fields
 
 BY = ("auto", "value", "choice")
 MIN_DEVIATION = 1e-30
@@ -28,6 +29,9 @@ class ListWeights(NamedTuple):
     power: float  # of the probability of liking; infinite where values alone make better lists
     threshold: float
     deviation: float
+
+    def __repr__(self) -> str:
+        return show_fields(self)
 
     def score_choices(self, known: Array) -> Array:
         """The draw of every column for rows of zeros and ones."""

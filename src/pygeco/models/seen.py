@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.coded import decode_values
 from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array
+from pygeco.arrays.short_repr import show_fields
 from pygeco.objectives import Entries
 
 Positions = NDArray[np.int64] | NDArray[np.int32]
@@ -27,6 +28,9 @@ class Seen(NamedTuple):
     values: Array
     weights: Array = NO_WEIGHTS  # empty where every cell counts once
     times: Array = NO_TIMES  # on the host; empty where time says nothing
+
+    def __repr__(self) -> str:
+        return show_fields(self)
 
     def on_host(self) -> tuple[str, ...]:
         return ("times",)

@@ -11,6 +11,7 @@ from pygeco.arrays.checks import check_lines, check_sides
 from pygeco.arrays.kinds import HOST
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Operator
+from pygeco.arrays.short_repr import show_size
 from pygeco.objectives.islands import Islands
 
 
@@ -144,6 +145,11 @@ class Objective(Protocol):
         @property
         def smoothness(self) -> float:
             """β of the paper's Definition 1; infinite where nobody knows."""
+
+    def __repr__(self) -> str:
+        loss = getattr(self, "loss", None)
+        ending = "" if loss is None else f", {loss!r}"
+        return f"{type(self).__name__}({show_size(self.shape)}{ending})"
 
     @property
     def symmetric(self) -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.kinds import HOST, full, on, ones, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.newton import descend
+from pygeco.arrays.short_repr import show_fields
 from pygeco.engines import Cells
 from pygeco.losses import Loss, Squared, robust_scale
 from pygeco.objectives.entries.objective import Entries
@@ -27,6 +28,9 @@ class Biases:
     mean: float
     row: Array
     col: Array
+
+    def __repr__(self) -> str:
+        return show_fields(self)
 
     @classmethod
     def none(cls, shape: tuple[int, int], like: Array = HOST) -> Biases:

@@ -8,6 +8,7 @@ import numpy as np
 
 from pygeco.arrays.kinds import times
 from pygeco.arrays.low_rank import Array
+from pygeco.arrays.short_repr import show_fields
 from pygeco.engines.values import Cells, Ridges, Vectors
 
 UNKNOWN: Array = np.zeros(0)
@@ -24,6 +25,9 @@ class Side(NamedTuple):
     bias: Array
     variance: Array = UNKNOWN
     bias_variance: Array = UNKNOWN
+
+    def __repr__(self) -> str:
+        return show_fields(self)
 
     @property
     def rank(self) -> int:
