@@ -3,9 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.metrics import root_mean_squared_error
 
-from pygeco import MatrixCompletion, evaluate, load
+from pygeco import MatrixCompletion, cells, evaluate, load
 from pygeco.data import make_ratings
 
 
@@ -39,6 +40,26 @@ def test_evaluation_by_a_plain_loop() -> None:
     assert everything.ranking.users >= found.ranking.users
 
 
+def test_a_model_without_ids_is_judged_by_positions() -> None:
+    whole = table()
+    held = np.random.default_rng(0).random(len(whole)) < 0.2
+    by_id = MatrixCompletion(random_state=0).fit(whole[~held])
+    expected = evaluate(by_id, whole[held], k=5)
+    assert evaluate(by_id, cells(whole[held]), k=5) == expected
+    assert expected.unknown == 0  # positions are ids, here
+
+    def triplets(t):
+        return t.user.to_numpy(), t.item.to_numpy(), t.rating.to_numpy(), (200, 80)
+
+    plain = MatrixCompletion(random_state=0).fit(triplets(whole[~held]))
+    rows, cols, values, shape = triplets(whole[held])
+    matrix = sp.csr_array((values, (rows, cols)), shape=shape)
+    for X in (triplets(whole[held]), cells(triplets(whole[held])), matrix):
+        assert evaluate(plain, X, k=5) == expected
+    both = evaluate(plain, triplets(whole), k=5)  # cells of the fit say nothing
+    assert (both.fitted, both.errors) == (int((~held).sum()), expected.errors)
+
+
 def test_unknown_ids_are_counted() -> None:
     model = MatrixCompletion(2, random_state=0).fit(table())
     new = pd.DataFrame({"user": [0, 9999], "item": [3, 3], "rating": [4.0, 4.0]})
@@ -47,7 +68,7 @@ def test_unknown_ids_are_counted() -> None:
     assert found.unknown == 1
     assert found.errors.cells == 2
     plain = MatrixCompletion(2, random_state=0).fit(make_ratings((20, 10), 60))
-    with pytest.raises(ValueError, match="was not fitted from a table"):
+    with pytest.raises(ValueError, match="a table of ids needs a model that was fitted from one"):
         evaluate(plain, new)
 
 

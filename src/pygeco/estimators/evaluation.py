@@ -13,13 +13,15 @@ from pygeco.arrays.kinds import host
 from pygeco.diagnostics import metrics
 from pygeco.diagnostics.metrics import Errors, Ranked
 from pygeco.estimators._choosing import settle_lists
-from pygeco.estimators._tables import locate_ratings
+from pygeco.estimators._tables import Rated, find_given_cells, find_listed, locate_ratings
+from pygeco.estimators.cell_list import CellList
 from pygeco.estimators.list_evaluation import (
     ListEvaluation,
     judge_against_negatives,
     judge_all_columns,
     judge_new_rows,
 )
+from pygeco.io.tables import is_table
 
 if TYPE_CHECKING:
     from pygeco.estimators.completion import MatrixCompletion
@@ -102,9 +104,9 @@ def evaluate(
     Parameters
     ----------
     model : MatrixCompletion, pair of arrays, or object with `shape` and `score_rows`
-        For "ratings", a `MatrixCompletion` that was fitted from a table. For the others whatever
-        scores columns: a fitted estimator, factors U (m, r) and V (n, r), or an object whose
-        `score_rows(rows)` gives the scores of all columns for these rows, (rows, n).
+        For "ratings", a fitted `MatrixCompletion`. For the others whatever scores columns: a fitted
+        estimator, factors U (m, r) and V (n, r), or an object whose `score_rows(rows)` gives the
+        scores of all columns for these rows, (rows, n).
     X : table, sparse matrix, tuple (rows, cols) or CellList
         The held-out cells: ratings, as `fit` takes them, or clicks.
     protocol : str, default="ratings"
@@ -191,11 +193,7 @@ def _judge_ratings(
 ) -> Evaluation:
     """Errors of predicted values, and lists by those that are relevant."""
     check_is_fitted(model)
-    if model.row_ids_ is None:
-        raise ValueError(
-            "model: was not fitted from a table, so it has no ids to go by; use score."
-        )
-    given = locate_ratings(model, X)
+    given = _find_rated(model, X)
     fitted = model.was_fitted(given.rows, given.cols)
     if fitted.all():
         raise ValueError(
@@ -223,6 +221,20 @@ def _judge_ratings(
         int(np.sum(~known)),
         int(fitted.sum()),
     )
+
+
+def _find_rated(model: MatrixCompletion, X: Any) -> Rated:
+    """Cells by the ids of the fit, −1 for an unknown one, or by position where it had none."""
+    if model.row_ids_ is None:
+        if is_table(X):
+            raise ValueError(
+                "X: a table of ids needs a model that was fitted from one; give cells by position, "
+                "(rows, cols, values)."
+            )
+        return find_given_cells(model, X)
+    if isinstance(X, CellList) and X.row_ids is not None:
+        return Rated(*find_listed(model, X), model.loss_.targets(X.values), X.times)
+    return locate_ratings(model, X)
 
 
 def _list_best(
