@@ -86,6 +86,24 @@ def test_noise_gets_a_strong_prior_and_structure_a_weak_one() -> None:
     assert found.noise < 1e-2
 
 
+@pytest.mark.parametrize("noise", [1e-3, 1e-2, 1e-1])
+@pytest.mark.parametrize(("n", "d", "rank"), [(60, 12, 3), (200, 8, 2), (40, 10, 2)])
+def test_deviations_are_as_small_as_the_errors(n, d, rank, noise) -> None:
+    """Where columns follow from each other but for a little noise, too, which no prior may hide."""
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, d))
+    X = (X + noise * rng.standard_normal(X.shape)) / X.std(axis=0)
+    Z = np.where(rng.random(X.shape) < 0.1, np.nan, X)
+    found = fit_table(Z, 0)
+    gaps = np.isnan(Z)
+    error = np.sqrt(np.mean((found.fill(Z) - X)[gaps] ** 2))
+    spread = []
+    for row in gaps[gaps.any(axis=1)]:
+        own = np.linalg.inv(found.precision()[np.ix_(row, row)])
+        spread += np.diag(own).tolist()
+    assert 0.5 < np.sqrt(np.mean(spread)) / error < 2
+
+
 @pytest.mark.parametrize("shape", [(200, 8), (30, 60)], ids=["tall", "wide"])
 def test_the_form_is_the_covariance(shape) -> None:
     Z, X = holes(*shape, noise=0.3)

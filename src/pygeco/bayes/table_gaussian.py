@@ -28,7 +28,8 @@ from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.row_gaps import GapMemo, Gaps, list_gaps
 from pygeco.objectives.entries.objective import Entries
 
-STRENGTHS = np.geomspace(1e-2, 1e6, 97)  # κ, in rows: from next to none to columns without relation
+# κ, in rows: from next to none, for columns that follow from each other, to unrelated columns.
+STRENGTHS = np.geomspace(1e-6, 1e6, 145)
 MAX_SWEEPS = 100
 REST = 0.03  # a sweep's change of the filled cells, as a share of their own expected error
 CLOSE_REST = 0.01  # the same where rows are few: sweeps are cheap, and gain up to 3 % of the error
