@@ -20,6 +20,7 @@ import argparse
 import multiprocessing
 import os
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
@@ -31,13 +32,16 @@ import scipy.sparse as sp
 
 from pygeco import Entries, MatrixCompletion, minimize
 from pygeco.data import load_movielens
+from pygeco.engines.cpu.parallel import Kernel
 from pygeco.engines.cpu.threads import limit_threads
 from sections.made import sparse_ratings
 
 MADE_SHAPE, MADE_CELLS = (69_878, 10_677), 9_200_000
 PATH_RANK = 10
 LOOP_TIMES = 500_000
+PEERS = ("cmfrec", "implicit")
 PEER_FACTORS, PEER_ROUNDS = 40, 5
+KERNELS_SHOWN = 15
 
 
 @cache
@@ -130,6 +134,33 @@ def measure_beside(name: str, processes: int, turns: int) -> float:
     return float(np.min(np.mean(found, axis=0)))
 
 
+def measure_kernels(fit: Callable[[int], Any], threads: int) -> dict[str, float]:
+    """The seconds of each kernel in one fit; "rest" is what none of them took."""
+    found: dict[str, float] = defaultdict(float)
+    run = Kernel.run
+
+    def timed_run(kernel: Kernel, arrays: tuple[Any, ...], threads: int) -> None:
+        began = time.perf_counter()
+        run(kernel, arrays, threads)
+        found[kernel.compiled.__name__] += time.perf_counter() - began
+
+    Kernel.run = timed_run  # type: ignore[method-assign]
+    try:
+        found["rest"] = measure(fit, threads, 1)
+    finally:
+        Kernel.run = run  # type: ignore[method-assign]
+    found["rest"] -= sum(seconds for name, seconds in found.items() if name != "rest")
+    return found
+
+
+def show_kernels(name: str, few: int, most: int) -> None:
+    one, many = (measure_kernels(FITS[name], count) for count in (few, most))
+    print(f"  {name}: seconds with {few} and {most} threads")
+    for kernel in sorted(one, key=one.__getitem__, reverse=True)[:KERNELS_SHOWN]:
+        gain = one[kernel] / max(many[kernel], 1e-9)
+        print(f"    {kernel:<24} {one[kernel]:8.3f} {many[kernel]:8.3f}  {gain:5.1f}", flush=True)
+
+
 def measure(fit: Callable[[int], Any], threads: int, turns: int) -> float:
     """The shortest of several turns."""
     found = []
@@ -148,12 +179,13 @@ def main() -> None:
     parser.add_argument("--fits", nargs="+", choices=FITS, default=list(FITS))
     parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--beside", nargs="*", choices=FITS, default=[], help="of these fits, too")
+    parser.add_argument("--kernels", action="store_true", help="where the time goes, too")
     given = parser.parse_args()
     counts = [f"{count} |" for count in given.threads]
     print("| seconds with threads |", *counts, "times one | processes, times one |")
     print("| --- |" + " ---: |" * (len(given.threads) + 2))
     for name in given.fits:
-        if name in ("cmfrec", "implicit") and find_spec(name) is None:
+        if name in PEERS and find_spec(name) is None:
             print(f"| {name} | not installed |")
             continue
         FITS[name](max(given.threads))
@@ -164,6 +196,8 @@ def main() -> None:
             seconds = measure_beside(name, most, given.turns)
             beside = f"{seconds:.2f} s, {most * found[0] / seconds:.1f}"
         print(f"| {name} | {shown} | {found[0] / min(found):.1f} | {beside} |", flush=True)
+        if given.kernels and name not in PEERS:
+            show_kernels(name, min(given.threads), most)
 
 
 if __name__ == "__main__":
