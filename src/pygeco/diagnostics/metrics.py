@@ -82,7 +82,7 @@ def errors(predicted: Array, observed: Array) -> Errors:
     error = np.asarray(predicted, dtype=float) - observed
     squares = error**2
     mean = float(squares.mean())
-    half = NORMAL_95 * float(squares.std()) / np.sqrt(len(squares))
+    half = NORMAL_95 * float(squares.std()) / len(squares) ** 0.5
     low, high = max(0.0, mean - half), mean + half
     return Errors(mean**0.5, low**0.5, high**0.5, float(np.abs(error).mean()), len(error))
 
