@@ -3,7 +3,7 @@ import pytest
 
 from oracles import Matrix, problem
 from pygeco import LowRank
-from pygeco.algorithm.directions import Lanczos, Power, Signs, leading_block, make_direction
+from pygeco.algorithm.directions import Lanczos, Power, Signs, leading_block
 from pygeco.arrays import linalg
 
 
@@ -299,14 +299,6 @@ def test_signs_stop_where_an_alternation_gains_too_little() -> None:
     assert rough.passes < exact.passes < 2000  # at a fixed point even no gain is enough
     assert rough.sigma <= exact.sigma
     assert Signs(max_iter=2, tol=0.0)(M, np.random.default_rng(7)).passes == 4
-
-
-def test_directions_by_name() -> None:
-    assert make_direction("lanczos", tau=0.5) == Lanczos(tau=0.5)
-    assert make_direction("signs", max_iter=3) == Signs(max_iter=3)
-    assert make_direction("power", max_iter=3) == Power(max_iter=3)
-    with pytest.raises(ValueError, match=r"^direction: unknown name 'qr'"):
-        make_direction("qr")
 
 
 @pytest.mark.parametrize("shape", [(30, 20), (20, 30), (3, 9), (9, 3)])

@@ -12,12 +12,6 @@ class Loud:
     def times(self, X, B):
         return -(X @ B) if X.shape[1] == 1 else None
 
-    def add_times(self, out, X, B):
-        if X.shape[1] > 1:
-            return None
-        out -= X @ B
-        return out
-
     def inner(self, X, Y):
         return -(X.T @ Y) if X.shape[1] == 1 else None
 
@@ -41,9 +35,6 @@ def test_who_was_asked_last_is_asked_first(columns, monkeypatch) -> None:
     tall.offer_work(Loud())
     np.testing.assert_array_equal(tall.multiply(X, B), sign * (X @ B))
     np.testing.assert_array_equal(tall.multiply_transposed(X, X), sign * (X.T @ X))
-    total = np.ones((7, 3))
-    tall.add_product(total, X, B)
-    np.testing.assert_array_equal(total, 1 + sign * (X @ B))
     np.testing.assert_array_equal(tall.multiply_columns(X, B[:, 0]), sign * X * B[:, 0])
     np.testing.assert_array_equal(tall.multiply_rows(X, X[:, 0]), sign * X[:, :1] * X)
     stacked = tall.stack_columns([X, X[:, 0]], np.float32)

@@ -14,7 +14,6 @@ the polynomials of the run itself is due to van Dorsselaer, Hochstenbach and van
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -235,15 +234,3 @@ def _check(tau: float, max_iter: int, confidence: float) -> None:
 def _zero_pair(G: Operator, passes: int, kind_: str) -> Pair:
     m, n = G.shape
     return Pair(zeros(m, G.kind), zeros(n, G.kind), 0.0, 0.0, passes, kind_)
-
-
-def make_direction(name: str, **settings: float) -> Direction:
-    """The direction called `name`."""
-    kinds: dict[str, Callable[..., Direction]] = {
-        "lanczos": Lanczos,
-        "power": Power,
-        "signs": Signs,
-    }
-    if name not in kinds:
-        raise ValueError(f"direction: unknown name {name!r}; use one of {sorted(kinds)}.")
-    return kinds[name](**settings)

@@ -22,9 +22,6 @@ class TallWork(Protocol):
     def times(self, X: Array, B: Array) -> Array | None:
         """X B."""
 
-    def add_times(self, out: Array, X: Array, B: Array) -> Array | None:
-        """out += X B, in place."""
-
     def inner(self, X: Array, Y: Array) -> Array | None:
         """XᵀY."""
 
@@ -56,12 +53,6 @@ def multiply(X: Array, B: Array) -> Array:
     """X B for a tall X and a small B."""
     found = _ask(lambda work: work.times(X, B))
     return X @ B if found is None else found
-
-
-def add_product(out: Array, X: Array, B: Array) -> None:
-    """out += X B, in place, for a tall X and a small B."""
-    if _ask(lambda work: work.add_times(out, X, B)) is None:
-        out += X @ B
 
 
 def multiply_transposed(X: Array, Y: Array) -> Array:

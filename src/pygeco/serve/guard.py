@@ -18,7 +18,6 @@ from pygeco.serve.metrics import Counters
 from pygeco.serve.settings import Settings
 
 ACCESS = logging.getLogger("pygeco.serve.access")
-LOG = logging.getLogger("pygeco.serve")
 # Questions that a supervisor asks: always answered.
 OPEN = frozenset({"/health", "/ready"})
 POLICY = (

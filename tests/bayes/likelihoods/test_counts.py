@@ -23,19 +23,22 @@ def test_poisson_counts_have_none():
     assert Counts().update(rng.poisson(np.exp(z)).astype(float), z, 0 * z).shape > 50
 
 
-def test_probabilities_are_those_of_the_mixture():
+def test_quantiles_are_those_of_the_mixture():
     rng = np.random.default_rng(2)
     z = 0.5 + 0.4 * rng.standard_normal(100_000)
     y = rng.negative_binomial(2.0, 2.0 / (2.0 + np.exp(z)))
-    k = np.arange(6)
-    found = np.exp(Counts(2.0).log_probability(k, np.full(6, 0.5), np.full(6, 0.16)))
-    np.testing.assert_allclose(found, [np.mean(y == n) for n in k], atol=0.02)
+    ends = np.concatenate([[0], np.cumsum(np.bincount(y)[:6])]) / len(y)
+    shares = (ends[1:] + ends[:-1]) / 2  # in the middle of what each count has
+    found = [
+        float(Counts(2.0).find_quantile(np.array([0.5]), np.array([0.16]), q)[0]) for q in shares
+    ]
+    assert found == [0, 1, 2, 3, 4, 5]
 
 
 def test_without_spread_they_are_poisson():
-    k = np.arange(8)
-    found = Counts().log_probability(k, np.full(8, 1.0), np.zeros(8))
-    np.testing.assert_allclose(found, stats.poisson.logpmf(k, np.e), atol=1e-4)
+    for q in np.linspace(0.01, 0.99, 33):
+        found = Counts().find_quantile(np.ones(3), np.zeros(3), q)
+        np.testing.assert_array_equal(found, stats.poisson.ppf(q, np.e))
 
 
 @pytest.mark.parametrize("scale", [400.0, 1e4, 1e9])

@@ -40,9 +40,6 @@ def test_products_are_those_of_double_precision(rows, layout, dtype, eager) -> N
     assert found is not None
     assert found.dtype == dtype
     np.testing.assert_allclose(found, X.astype(float) @ B.T, atol=5 * error * 10)
-    added = np.ones((rows, 3), dtype)
-    assert WORK.add_times(added, given, B.T) is added
-    np.testing.assert_allclose(added, 1 + found.astype(float), atol=5 * error * 10)
     for partner, exact in ((other, Y), (given, X)):
         found = WORK.inner(given, partner)
         assert found is not None
@@ -57,7 +54,6 @@ def test_shapes_that_do_not_fit_are_not_read(eager) -> None:
     X, B = np.ones((600, 5)), np.ones((5, 3))
     for wrong in (B[:4], np.ones((6, 3)), np.ones((5, 0))[:4]):
         assert WORK.times(X, wrong) is None
-        assert WORK.add_times(np.ones((600, wrong.shape[1])), X, wrong) is None
         with pytest.raises(ValueError, match="mismatch in its core dimension"):
             multiply(X, wrong)
     for wrong in (X[:599], np.ones((601, 2)), X[:1]):
@@ -67,7 +63,6 @@ def test_shapes_that_do_not_fit_are_not_read(eager) -> None:
             multiply_transposed(X, wrong)
     none = np.ones((5, 0))
     assert WORK.times(X, none) is None  # BLAS would complain on standard output
-    assert WORK.add_times(np.ones((600, 0)), X, none) is None
     assert multiply(X, none).shape == (600, 0)
 
 
@@ -116,17 +111,6 @@ def test_what_is_not_a_number_stays_in_its_row(eager) -> None:
 def test_what_blas_cannot_read_is_left_to_numpy(X, eager) -> None:
     assert WORK.times(X, np.ones((X.shape[-1], 2))) is None
     assert WORK.inner(X, X) is None
-    out = np.ones((len(X), 2), X.dtype) if X.ndim == 2 else np.ones(2)
-    assert WORK.add_times(out, X, np.ones((X.shape[-1], 2), X.dtype)) is None
-
-
-@pytest.mark.parametrize("case", ["precision", "order", "shape", "small"])
-def test_sums_that_blas_cannot_write_are_left_to_numpy(case) -> None:
-    X, out = np.ones((50_000, 8)), np.ones((50_000, 30))
-    B = np.ones((8, 30), np.float32 if case == "precision" else float)
-    out = {"order": np.asfortranarray(out), "shape": out[:-1], "small": out[:9]}.get(case, out)
-    assert WORK.add_times(out, X[:9] if case == "small" else X, B) is None
-    assert np.all(out == 1)
 
 
 def test_mixed_precisions_and_small_products_are_left_to_numpy() -> None:

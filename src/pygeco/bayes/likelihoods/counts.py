@@ -129,15 +129,6 @@ class Counts(Likelihood):
         r = host(self._spread_shape(variance)).astype(float)
         return on(scipy.stats.nbinom.ppf(q, r, r / (r + rate)), mean, mean.dtype)
 
-    def log_probability(self, y: Array, mean: Array, variance: Array) -> Array:
-        """Log p of a new count, z integrated out; on the host."""
-        rate = host(self.respond(mean, variance)).astype(float)
-        r, y = host(self._spread_shape(variance)).astype(float), host(y).astype(float)
-        ways = (
-            scipy.special.gammaln(y + r) - scipy.special.gammaln(r) - scipy.special.gammaln(y + 1)
-        )
-        return ways + r * np.log(r / (r + rate)) + y * np.log(rate / (r + rate))
-
     def _rate(self, z: Array) -> Array:
         """e^z, within what floats hold."""
         xp = namespace(z)

@@ -27,12 +27,10 @@ SUMMED_ROWS = 512  # the same where each block has sums of its own
 ROWS_PER_SUM = 2  # of such a block, for each column of its sums
 MAX_BLOCKS = 64  # more would be more callers than some builds of OpenBLAS have room for
 NAMES = {np.dtype(np.float32): "sgemm", np.dtype(np.float64): "dgemm"}
-# Of the product, one; and, 8 bytes later, of what was there before: zero, or one where it is added.
+# Of the product, one; and, 8 bytes later, of what was there before, zero.
 FACTORS = {
-    (np.dtype(np.float32), False): np.array([1, 0, 0, 0], np.float32).view(np.uint8),
-    (np.dtype(np.float64), False): np.array([1, 0], np.float64).view(np.uint8),
-    (np.dtype(np.float32), True): np.array([1, 0, 1, 0], np.float32).view(np.uint8),
-    (np.dtype(np.float64), True): np.array([1, 1], np.float64).view(np.uint8),
+    np.dtype(np.float32): np.array([1, 0, 0, 0], np.float32).view(np.uint8),
+    np.dtype(np.float64): np.array([1, 0], np.float64).view(np.uint8),
 }
 
 
@@ -49,17 +47,16 @@ class CpuTallWork:
         if own is None or X.dtype != B.dtype:
             return None
         out = np.empty((len(X), columns), X.dtype)
-        _multiply_rows(own, X, B, out, adds=False)
-        return out
-
-    def add_times(self, out: Array, X: Array, B: Array) -> Array | None:
-        own = _lay_out(X)
-        if own is None or not _pays(X, B.shape[1]) or not out.flags.c_contiguous:
-            return None
-        fits = out.shape == (len(X), B.shape[1]) and X.shape[1] == len(B) and out.size
-        if not (X.dtype == B.dtype == out.dtype and fits):
-            return None
-        _multiply_rows(own, X, B, out, adds=True)
+        small, rows = np.ascontiguousarray(B), cut_rows(len(X))
+        # Fortran sees the transposes: outᵀ = Bᵀ Xᵀ.
+        _multiply(
+            b"NT" if own.by_column else b"NN",
+            (columns, rows, X.shape[1], columns, own.leading, columns),
+            (find_place(small), own.place, find_place(out)),
+            (0, rows * own.step, rows * out.strides[0]),
+            (1, rows, len(X)),
+            X.dtype,
+        )
         return out
 
     def inner(self, X: Array, Y: Array) -> Array | None:
@@ -128,21 +125,6 @@ def cut_rows(count: int, least: int = 0) -> int:
     return max(BLOCK_ROWS, -(-count // MAX_BLOCKS), least)
 
 
-def _multiply_rows(own: _Layout, X: Array, B: Array, out: Array, *, adds: bool) -> None:
-    """out = X B, or out += X B."""
-    small, rows, columns = np.ascontiguousarray(B), cut_rows(len(X)), B.shape[1]
-    # Fortran sees the transposes: outᵀ = Bᵀ Xᵀ.
-    _multiply(
-        b"NT" if own.by_column else b"NN",
-        (columns, rows, X.shape[1], columns, own.leading, columns),
-        (find_place(small), own.place, find_place(out)),
-        (0, rows * own.step, rows * out.strides[0]),
-        (1, rows, len(X)),
-        X.dtype,
-        adds=adds,
-    )
-
-
 def _multiply(
     flags: bytes,
     sizes: tuple[int, ...],
@@ -150,8 +132,6 @@ def _multiply(
     steps: tuple[int, ...],
     cut: tuple[int, int, int],
     dtype: np.dtype[Any],
-    *,
-    adds: bool = False,
 ) -> None:
     """The sizes and leading dimensions of a block, where its matrices begin and the next one's do,
     and which of the sizes is that of its rows, of all of them.
@@ -162,7 +142,7 @@ def _multiply(
         multiply_blocks(
             address,
             np.frombuffer(flags, np.uint8),
-            FACTORS[dtype, adds],
+            FACTORS[dtype],
             np.array(sizes, np.int32),
             np.array(places, np.int64),
             np.array(steps, np.int64),

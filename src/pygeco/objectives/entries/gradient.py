@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy  # its parts are imported when used
 
-from pygeco.arrays.kinds import host, ones, zeros
+from pygeco.arrays.kinds import ones, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.values import Residuals, Slopes
 from pygeco.objectives.base import OfCells
@@ -53,11 +52,6 @@ class EntriesGradient(OfCells):
         Y = self.check(True, Y, 2)
         return self.objective.engine.products(self.objective.by_col, self.by_col, self.scale, Y)
 
-    def to_sparse(self) -> scipy.sparse.csr_array:
-        cells = self.objective.by_row
-        data, indices, pointers = (host(x) for x in (self.by_row, cells.indices, cells.pointers))
-        return scipy.sparse.csr_array((self.scale * data, indices, pointers), self.shape)
-
 
 @dataclass(frozen=True, eq=False)
 class OneOrderGradient(OfCells):
@@ -85,12 +79,6 @@ class OneOrderGradient(OfCells):
 
     def rmatmat(self, Y: Array) -> Array:
         return self._products(True, Y)
-
-    def to_sparse(self) -> scipy.sparse.csr_array:
-        own = self.objective.cells(self.columns)
-        kind = scipy.sparse.csc_array if self.columns else scipy.sparse.csr_array
-        parts = (self.scale * self.data, own.indices, own.pointers)
-        return scipy.sparse.csr_array(kind(parts, self.shape))
 
     @cached_property
     def other(self) -> Array:
