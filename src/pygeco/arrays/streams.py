@@ -57,11 +57,11 @@ def stream(purpose: Purpose, seed: int = 0, *keys: int) -> np.random.Generator:
     return np.random.default_rng(words)
 
 
-def check_seed(seed: object, name: str = "seed", instead: str = "") -> int:
+def check_seed(seed: object, instead: str = "") -> int:
     """The seed, if it is a whole number from 0 on; `instead` says what else can be given."""
     if isinstance(seed, (int, np.integer)) and seed >= 0:
         return int(seed)
-    raise ValueError(f"{name}: expected an integer ≥ 0{instead}, not {seed!r}.")
+    raise ValueError(f"random_state: expected an integer ≥ 0{instead}, not {seed!r}.")
 
 
 def seed_from(random_state: RandomState) -> int:
@@ -70,4 +70,4 @@ def seed_from(random_state: RandomState) -> int:
         return int(np.random.default_rng(random_state).integers(2**63))
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
-    return check_seed(random_state, "random_state", ", a numpy Generator or RandomState, or None")
+    return check_seed(random_state, ", a numpy Generator or RandomState, or None")

@@ -78,9 +78,9 @@ def fold_columns(estimator: _CompletionState, X: Any, given: Any) -> Array:
     return _answer(estimator, estimator.model_.fold_columns(*lines), 1, lines.entries, X)
 
 
-def know_rows(estimator: _CompletionState, X: Any, given: Any) -> tuple[Array, Array]:
+def know_rows(estimator: _CompletionState, X: Any) -> tuple[Array, Array]:
     """Linear predictions of whole rows of a matrix, and their variances, by the evidence."""
-    model, lines = estimator.model_, read_rows(estimator, X, given, "new_rows")
+    model, lines = estimator.model_, read_rows(estimator, X, None)
     W = _answer(estimator, model.fold_rows(*lines), 0, lines.entries, X)
     z = model.complete_rows(W)
     return z, on(model.vary_rows(*lines, noise=False), z).astype(z.dtype)

@@ -69,7 +69,7 @@ class _ImputerAnswers(Saveable):
             another one. Zero at known cells.
         """
         X, filler = self._prepare(X)
-        return answer_cells(X, filler, lambda table, k, belief: table.deviate(k, belief), 0.0)
+        return answer_cells(X, filler, lambda table, k, belief: table.deviate(k, belief))
 
     def impute_interval(self, X: Any, coverage: float = 0.9) -> tuple[Any, Any]:
         """Give the ends of an interval for each missing cell.

@@ -86,7 +86,7 @@ def predict_probabilities(estimator: _CompletionState, rows: Any, cols: ArrayLik
         return model.loss.probabilities(predict_linear(estimator, rows, cols))
     if cols is None and is_matrix(estimator, rows):
         asked = rows if isinstance(rows, tuple) else (rows,)
-        z, variance = know_rows(estimator, rows, None)
+        z, variance = know_rows(estimator, rows)
         return answer(likelihood.find_probabilities(z, variance), *asked)
     i, j, _ = _find_cells(estimator, rows, cols, None)
     z = model.linear(i, j)

@@ -116,14 +116,14 @@ def choose_ways(filler: Filler, fill: str) -> list[str]:
     return ["mean" if fill == "auto" and kind == "count" else fill for kind in kinds]
 
 
-def answer_cells(X: Any, filler: Filler, answer: Answer, rest: float) -> Array:
-    """Answers as numbers (rows, columns); `rest` at known cells and columns that take no part."""
+def answer_cells(X: Any, filler: Filler, answer: Answer) -> Array:
+    """Answers as numbers (rows, columns); zero at known cells and columns that take no part."""
     if not is_table(X):
         x = np.asarray(X, float)
-        out = np.where(np.isnan(x), np.nan, rest)
+        out = np.where(np.isnan(x), np.nan, 0.0)
         return _fill_array(out, filler, answer, source=x)
     _, columns = take_columns(X)
-    out = np.full((len(columns[0]), len(columns)), rest)
+    out = np.zeros((len(columns[0]), len(columns)))
     for k, (rows, cells) in _answer_blocks(columns, filler, answer).items():
         out[rows, k] = cells
     return out

@@ -58,7 +58,7 @@ class CellKFold(KFold):  # type: ignore[misc]
         iterator of pairs of int arrays
         """
         if isinstance(self.random_state, (int, np.integer)):
-            check_seed(self.random_state, "random_state")
+            check_seed(self.random_state)
         paired = not isinstance(X, CellList) and y is not None and np.shape(X)[1:] == (2,)
         listed = X if isinstance(X, CellList) or paired else cells(X)
         return super().split(np.zeros(len(listed)))
@@ -128,7 +128,7 @@ class RowHoldOut(_CellSplits):
         -------
         iterator of pairs of int arrays
         """
-        check_seed(self.random_state, "random_state")
+        check_seed(self.random_state)
         if not 0 < self.test_size < 1:
             raise ValueError(f"test_size: must be between 0 and 1, not {self.test_size!r}.")
         rows = _list_cells(X, y).rows

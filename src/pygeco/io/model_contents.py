@@ -98,18 +98,14 @@ def sparse(m: str, n: str) -> Check:
     return check
 
 
-def one_or_each(dim: str) -> Check:
-    """A number ≥ 0 for all, or an array of one for each."""
-
-    def check(name: str, value: Any, sizes: Sizes) -> None:
-        if not isinstance(value, np.ndarray):
-            number(0)(name, value, sizes)
-            return
-        array("f", dim)(name, value, sizes)
-        if sizes.thorough and np.any(value < 0):
-            raise ValueError(f"{name} holds a number below zero")
-
-    return check
+def thresholds(name: str, value: Any, sizes: Sizes) -> None:
+    """A number ≥ 0 for each column; an earlier version had one for all."""
+    if not isinstance(value, np.ndarray):
+        number(0)(name, value, sizes)
+        return
+    array("f", "n")(name, value, sizes)
+    if sizes.thorough and np.any(value < 0):
+        raise ValueError(f"{name} holds a number below zero")
 
 
 def span(name: str, value: Any, sizes: Sizes) -> None:
@@ -202,7 +198,7 @@ ROBUST: dict[str, Check] = {
     "outliers_": sparse("m", "n"),
     "scale_": number(0),
     "spread_": number(0),
-    "threshold_": one_or_each("n"),  # an earlier version had one for all
+    "threshold_": thresholds,
     "loss_": of(Loss),
     "n_iter_": of(int),
 }

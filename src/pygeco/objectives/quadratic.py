@@ -63,7 +63,7 @@ class Quadratic(Measured):
         self.X = validation.check_matrix("X", X)
         rows, inputs = self.X.shape
         w = validation.check_weights(sample_weight, rows)
-        settled, targets = validation.prepare_scalar_targets("y", loss, y, rows, w)
+        settled, targets = validation.prepare_scalar_targets(loss, y, rows, w)
         o = validation.check_offsets(offset, rows)
         super().__init__(
             (inputs, inputs),

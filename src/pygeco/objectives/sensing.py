@@ -73,7 +73,7 @@ class Sensing(Measured):
         self.operators = _read_operators(operators)
         count = self.operators.count
         w = validation.check_weights(sample_weight, count)
-        settled, targets = validation.prepare_scalar_targets("y", loss, y, count, w)
+        settled, targets = validation.prepare_scalar_targets(loss, y, count, w)
         super().__init__(
             self.operators.shape,
             Risk(settled, targets, validation.normalize_weights(w, count), intercept=intercept),

@@ -75,13 +75,13 @@ def prepare_targets(
 
 
 def prepare_scalar_targets(
-    name: str, loss: str | Loss, y: ArrayLike, rows: int, w: Array | None = None
+    loss: str | Loss, y: ArrayLike, rows: int, w: Array | None
 ) -> tuple[Loss, Array]:
     """The same where each measurement is one number: targets (N, 1)."""
     loss = find_loss(loss)
     if np.ndim(y) != 1:
-        raise ValueError(f"{name}: expected a 1-dimensional array, got {np.ndim(y)} dimension(s).")
-    return prepare_targets(name, loss, y, rows, w)
+        raise ValueError(f"y: expected a 1-dimensional array, got {np.ndim(y)} dimension(s).")
+    return prepare_targets("y", loss, y, rows, w)
 
 
 def check_offsets(offset: ArrayLike | None, rows: int) -> Array | float:

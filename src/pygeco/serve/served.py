@@ -146,9 +146,9 @@ class Served:
         return allowed
 
 
-def open_served(path: Path, titles: TitleFile | None = None, *, mmap: bool = True) -> Served:
+def open_served(path: Path, titles: TitleFile | None = None) -> Served:
     """The model in a file. Its arrays stay in the file, which must not change."""
-    parts = load_parts(path, mmap=mmap)
+    parts = load_parts(path, mmap=True)
     m, n = parts.model.shape
     rows = np.arange(m) if parts.row_ids is None else parts.row_ids
     columns = np.arange(n) if parts.column_ids is None else parts.column_ids

@@ -77,15 +77,14 @@ def slab_count(cells: int) -> int:
     return int(np.clip(-(-cells // SLAB_CELLS), MIN_SLABS, MAX_SLABS))
 
 
-def slab_bounds(pointers: NDArray[np.int64], count: int | None = None) -> NDArray[np.int64]:
-    """Bounds of runs of rows with about equally many cells, `slab_count` of them by default.
+def slab_bounds(pointers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Bounds of runs of rows with about equally many cells, `slab_count` of them.
 
     They depend on the data alone, so sums over slabs have the same bits on any number of workers.
     """
     rows = len(pointers) - 1
-    count = slab_count(int(pointers[-1])) if count is None else count
     load = pointers + np.arange(rows + 1)
-    marks = np.searchsorted(load, np.linspace(0, load[-1], count + 1))
+    marks = np.searchsorted(load, np.linspace(0, load[-1], slab_count(int(pointers[-1])) + 1))
     marks[0], marks[-1] = 0, rows
     return np.unique(marks).astype(np.int64)
 

@@ -155,9 +155,9 @@ class Entries(CellViews, Objective):
         return entries
 
     @classmethod
-    def from_slabs(cls, slabs: Any, *, loss: str | Loss = "squared", lean: bool = False) -> Entries:
+    def from_slabs(cls, slabs: Any, *, loss: str | Loss = "squared") -> Entries:
         """Cells on the workers of a cluster, see `pygeco.engines.dask.Slabs`."""
-        return cls.from_orders(*cells_of_slabs(slabs), slabs.shape, loss=loss, lean=lean)
+        return cls.from_orders(*cells_of_slabs(slabs), slabs.shape, loss=loss)
 
     @classmethod
     def from_dense(
