@@ -24,8 +24,9 @@ from pygeco.estimators._judged_cells import (
     find_scorer,
     find_seen,
     fold_in,
+    list_negatives,
+    number_new_rows,
 )
-from pygeco.estimators._judged_rows import list_negatives, number_new_rows
 from pygeco.io.tables import is_table, pyarrow
 from pygeco.models.ranking import list_length
 from pygeco.models.scoring import Scorer, list_best, score_cells
