@@ -6,17 +6,24 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pygeco.algorithm.events import Listener
 from pygeco.algorithm.path import Path, Stop
 from pygeco.clicks.counts import weigh_counts
 from pygeco.clicks.fitting import fit_clicks
+from pygeco.clicks.settings import (
+    AttributeSettings,
+    GivenAttributes,
+    SpectralSettings,
+    SquaresSettings,
+)
 from pygeco.engines import session
 from pygeco.estimators._click_input import (
     check_place_of_attributes,
     make_click_entries,
     settle_counts,
 )
-from pygeco.estimators._click_settings import check_share, read_attribute_settings, read_families
 from pygeco.estimators._known import take_attributes
 from pygeco.estimators._progress import take_seed
 
@@ -59,3 +66,61 @@ def fit_click_model(
     estimator.row_encoder_, estimator.column_encoder_ = told.encoders
     estimator.time_column_ = None
     listener.on_stop(stop)
+
+
+def read_settings(name: str, given: Any, kind: Any) -> Any:
+    if given is False or given is None:
+        return None
+    if given is True or given == "auto":
+        return kind()
+    if isinstance(given, kind):
+        return given
+    if isinstance(given, dict):
+        try:
+            return kind(**given)
+        except TypeError:
+            known = ", ".join(vars(kind()))
+            raise ValueError(f"{name}: unknown settings in {given!r}; use {known}.") from None
+    raise ValueError(f"{name}: expected 'auto', False, a dict or {kind.__name__}, not {given!r}.")
+
+
+def read_attribute_settings(given: Any) -> tuple[GivenAttributes, GivenAttributes]:
+    """How much attributes of rows, and of columns, count: one for both sides, or a pair."""
+    name = "attribute_settings"
+    pair = given if isinstance(given, (tuple, list)) else (given, given)
+    if len(pair) != 2:
+        raise ValueError(f"{name}: expected one, or a pair of rows and columns, not {given!r}.")
+    sides = []
+    for one in pair:
+        if isinstance(one, AttributeSettings):
+            one = GivenAttributes(one.weight, one.pull)
+        found = GivenAttributes(0.0, 0.0) if one is False else None
+        found = found or read_settings(name, one, GivenAttributes) or GivenAttributes()
+        found.check(name)
+        sides.append(found)
+    return sides[0], sides[1]
+
+
+def check_share(share: Any) -> float | None:
+    if share == "auto":
+        return None
+    is_number = isinstance(share, (int, float, np.number)) and not isinstance(share, bool)
+    if is_number and 0 <= share <= 1:
+        return float(share)
+    raise ValueError(f"share: expected 'auto' or a number from 0 to 1, not {share!r}.")
+
+
+def read_families(
+    estimator: ImplicitCompletion,
+) -> tuple[SpectralSettings | None, SquaresSettings | None]:
+    """The settings of both families as given, with the rank of all."""
+    spectral = read_settings("spectral", estimator.spectral, SpectralSettings)
+    squares = read_settings("squares", estimator.squares, SquaresSettings)
+    rank = estimator.rank
+    if rank != "auto":
+        spectral = None if spectral is None else replace(spectral, rank=rank)
+        squares = None if squares is None else replace(squares, rank=rank)
+    for name, part in (("spectral", spectral), ("squares", squares)):
+        if part is not None:
+            part.check(name if rank == "auto" else "rank")
+    return spectral, squares
