@@ -8,9 +8,10 @@ import scipy.sparse as sp
 
 from click_cases import clicks
 from fake_device import FAKE_ENGINE, wrapped
-from oracles import dense, random_low_rank
+from oracles import Matrix, dense, random_low_rank
 from pygeco import Clicks, LowRank, Ridge, Schatten, Solver, Trace, minimize
 from pygeco.arrays.kinds import host
+from pygeco.objectives.clicks.objective import ClicksGradient
 
 CASES = [{}, {"powers": (0.5, -0.7)}, {"plain": True, "powers": (0.0, 1.0)}, {"shape": (9, 14)}]
 
@@ -160,3 +161,10 @@ def test_a_device_gives_the_same_path(correction) -> None:
         assert a.objective == pytest.approx(b.objective, rel=1e-12)
     assert type(other.A.U) is type(wrapped(np.zeros(1)))
     np.testing.assert_allclose(host(other.A.to_dense()), one.A.to_dense(), atol=1e-10)
+
+
+def test_it_is_the_sum_of_its_parts() -> None:
+    one, other = np.random.default_rng(0).standard_normal((2, 4, 3))
+    G = ClicksGradient(Matrix(one), Matrix(other), 2.0, 3.0)
+    np.testing.assert_allclose(dense(G), one + other)
+    assert (G.value, G.inner, G.shape) == (2.0, 3.0, (4, 3))

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from pygeco.arrays.low_rank import Array
 from pygeco.engines.cpu.cells import in_rows
 from pygeco.engines.dask.slabs import Slab, slab_bounds
-from pygeco.io.tables import arrange_ids, join_ids, pyarrow, take_numbers
+from pygeco.io.parquet_parts import Holdout, Rows, read_rows
+from pygeco.io.tables import arrange_ids, as_arrow, join_ids, pyarrow, take_numbers
 from pygeco.io.value_scale import are_marks
 from pygeco.objectives.entries.observed import find_repeats, merge_repeats
 
@@ -246,3 +247,20 @@ def _drop_repeats(
     at = np.flatnonzero(first)
     merged_values = merge_repeats(values, None, at, duplicates)[0]
     return np.searchsorted(at, pointers).astype(np.int64), indices[at], merged_values
+
+
+def read_part(rows: Rows, holdout: Holdout | None = None, marks: tuple[float, ...] = ()) -> Part:
+    table, skipped = read_rows(rows, holdout, held=False)
+    return make_part(table, rows.names, marks, skipped)
+
+
+def make_part_of_frame(
+    frame: Any, at: Sequence[int], number: int, marks: tuple[float, ...] = ()
+) -> Part:
+    """A partition of a Dask DataFrame, held to what `fit` asks of any table."""
+    try:
+        table = as_arrow(frame.iloc[:, list(at)])
+        table = table.select(table.column_names[:3])  # without an index
+        return make_part(table, table.column_names, marks)
+    except ValueError as error:
+        raise ValueError(f"partition {number}: {error}") from error

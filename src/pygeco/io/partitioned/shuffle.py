@@ -14,7 +14,7 @@ from pygeco.engines.dask.slabs import Slabs
 from pygeco.errors import ColumnError, RepeatedCellError
 from pygeco.io import parquet_parts as files
 from pygeco.io.column_names import match_columns
-from pygeco.io.partitioned import parts, sources
+from pygeco.io.partitioned import parts
 from pygeco.io.partitioned.ids import RowIds
 from pygeco.io.tables import Column, find_column, id_array, is_frame, pyarrow
 from pygeco.io.value_scale import parse_marks
@@ -133,7 +133,7 @@ def _plan_files(
     footers = gather_values(client, asked)
     rows = files.plan_parts(paths, footers, files.check_three(columns))
     chosen = files.choose_rows(holdout, footers)
-    read = delayed(sources.read_part, pure=True)
+    read = delayed(parts.read_part, pure=True)
     tasks = [
         read(one, chosen, marks, dask_key_name=f"pygeco-read-{token}-{t}")
         for t, one in enumerate(rows)
@@ -158,7 +158,7 @@ def _plan_frame(
             )
     else:
         at = [find_column("columns", one, names) for one in given if one is not None]
-    read = delayed(sources.make_part_of_frame, pure=True)
+    read = delayed(parts.make_part_of_frame, pure=True)
     tasks = [
         read(one, at, t, marks, dask_key_name=f"pygeco-read-{token}-{t}")
         for t, one in enumerate(X.to_delayed())

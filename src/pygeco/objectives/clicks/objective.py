@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -11,9 +12,9 @@ from numpy.typing import ArrayLike, DTypeLike
 from pygeco.arrays.checks import check_shape
 from pygeco.arrays.kinds import inner, on
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.arrays.operators import Sum
 from pygeco.engines import Cells, Engine
 from pygeco.objectives.base import Objective, check_sweep
-from pygeco.objectives.clicks.gradient import ClicksGradient
 from pygeco.objectives.clicks.half_sweep import Swept, sweep_rows
 from pygeco.objectives.clicks.input import (
     check_background,
@@ -248,3 +249,11 @@ class Clicks(Objective):
     def cells(self, columns: bool) -> Cells:
         """The clicks grouped by column, or by row."""
         return self.entries.cells(columns)
+
+
+@dataclass(frozen=True, eq=False)
+class ClicksGradient(Sum):
+    """G on the clicks plus H = 2α diag(ρ) A diag(κ) / Σ w everywhere."""
+
+    value: float
+    inner: float
