@@ -13,7 +13,7 @@ from weakref import WeakSet
 
 from threadpoolctl import ThreadpoolController
 
-from pygeco.arrays.forking import ForkSafeLock, call_in_children
+from pygeco.arrays.fork_safety import ForkSafeLock, call_in_children
 
 _NUMBERS = count()
 

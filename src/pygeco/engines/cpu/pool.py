@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from llvmlite import binding, ir
 from numba.core.compiler_lock import global_compiler_lock
 
-from pygeco.arrays.forking import call_in_children
+from pygeco.arrays.fork_safety import call_in_children
 from pygeco.engines.cpu import pool_code
 from pygeco.engines.cpu.pool_code import LINE, LINES
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.blas_threads import one_blas_thread
-from pygeco.arrays.forking import ForkSafeLock
+from pygeco.arrays.fork_safety import ForkSafeLock
 from pygeco.arrays.kinds import Array
 from pygeco.engines.cpu.cells import cut_blocks
 from pygeco.engines.cpu.engine import ENGINE

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pygeco.arrays import blas_threads
-from pygeco.arrays.forking import ForkSafeLock
+from pygeco.arrays.fork_safety import ForkSafeLock
 from pygeco.engines.cpu.threads import each
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
