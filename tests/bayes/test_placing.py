@@ -5,7 +5,7 @@ import scipy.sparse as sp
 
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.evidence import fit_evidence
-from pygeco.bayes.informed import gather_known
+from pygeco.bayes.side_information import gather_known
 from pygeco.bayes.sweep import new_rows
 from pygeco.objectives import Entries
 

@@ -10,10 +10,10 @@ from pygeco import Entries
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.effects import DOUBT_DRAWS
 from pygeco.bayes.evidence import fit_evidence
-from pygeco.bayes.informed import gather_known
 from pygeco.bayes.periods import cut_times
 from pygeco.bayes.posterior import Known, Posterior
 from pygeco.bayes.priors import FLOAT, Gaussian
+from pygeco.bayes.side_information import gather_known
 from pygeco.bayes.timing import begin_drift, draw_drift, settle_drift
 from pygeco.objectives.entries.half_sweep import Side
 

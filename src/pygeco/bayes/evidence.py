@@ -23,18 +23,9 @@ import numpy as np
 from pygeco.algorithm.events import Listener, Listeners, Sweep
 from pygeco.algorithm.path import Stop
 from pygeco.arrays.streams import Purpose, stream
-from pygeco.bayes import informed, timing
+from pygeco.bayes import side_information, timing
 from pygeco.bayes.cold import place_cold_lines
 from pygeco.bayes.growth import drop_fading, fit_offsets, grow_block, raise_block
-from pygeco.bayes.informed import (
-    drop_centers,
-    drop_groups,
-    inform,
-    is_settled,
-    match_groups,
-    state_doubt,
-    sweep_informed,
-)
 from pygeco.bayes.posterior import (
     NOTHING,
     Known,
@@ -45,6 +36,14 @@ from pygeco.bayes.posterior import (
 )
 from pygeco.bayes.sampling import find_drift
 from pygeco.bayes.screening import drop_silent
+from pygeco.bayes.side_information import (
+    add_effects,
+    drop_centers,
+    drop_groups,
+    is_settled,
+    match_groups,
+    state_doubt,
+)
 from pygeco.bayes.sweep import Standard, standardize_entries, sweep
 from pygeco.bayes.timing import sweep_timed
 from pygeco.objectives.entries.objective import Entries
@@ -166,7 +165,7 @@ def fit_evidence(
         at = at._replace(now=drop_fading(data, at.now)) if plain else at
         if at.now.rank < at.before + MIN_LIVE_SHARE * at.block or at.now.rank >= rank:
             break
-    at = _inform(data, at, known, watch) if known else at
+    at = _take_known(data, at, known, watch) if known else at
     if known.periods is not None and not at.stopped:
         at = _follow_time(data, at, known, watch, seed)
     stop = Stop.CALLBACK if at.stopped else reason_to_end(at.now, rank, entries.shape)
@@ -237,24 +236,25 @@ def _settle(
     return at._replace(now=sweep(data, drop_unsupported(at.now, MIN_FINAL_SUPPORT))[0])
 
 
-def _inform(data: Entries, at: Stage, known: Known, watch: Watch) -> Stage:
+def _take_known(data: Entries, at: Stage, known: Known, watch: Watch) -> Stage:
     """Sweeps with what is known, until the error rests; as it was, if nothing of it helps."""
     given, before = known, at.now
     if at.plain is None:
         known = drop_silent(at.now, known)
         if not known:
             return at._replace(now=place_cold_lines(data, at.now, given))
-        at = at._replace(now=inform(at.now, known), plain=at.now, age=0, error=np.inf, relax=0.0)
+        now = add_effects(at.now, known)
+        at = at._replace(now=now, plain=at.now, age=0, error=np.inf, relax=0.0)
     known = match_groups(at.now, known)
-    for count in range(at.age, informed.MAX_SWEEPS):
+    for count in range(at.age, side_information.MAX_SWEEPS):
         before = at.now
-        now, error = sweep_informed(data, before, known, at.relax)
+        now, error = sweep(data, update_priors(before, known), at.relax)
         fell = (at.error - error) / max(error, 1e-300)
-        if count >= informed.MIN_SWEEPS:
+        if count >= side_information.MIN_SWEEPS:
             now, known = drop_groups(now, known)
         at = at.after(now, count, error, 1.0 if fell > 0 and count else 0.0, watch)
-        settled = count >= informed.MIN_SWEEPS or is_settled(now, before)
-        rests = settled and abs(fell) < informed.TOLERANCE
+        settled = count >= side_information.MIN_SWEEPS or is_settled(now, before)
+        rests = settled and abs(fell) < side_information.TOLERANCE
         at = at._replace(stopped=watch.tell(at, now.rank, goes_on=bool(known) and not rests))
         if rests or at.stopped or not known:
             break
@@ -263,7 +263,7 @@ def _inform(data: Entries, at: Stage, known: Known, watch: Watch) -> Stage:
         # A pattern that says nothing can take tables with it while it fades.
         tables = given.tables
         if tables and tables != given and not at.stopped:
-            return _inform(data, at._replace(now=at.plain, plain=None), tables, watch)
+            return _take_known(data, at._replace(now=at.plain, plain=None), tables, watch)
         return at._replace(now=place_cold_lines(data, at.plain, given))
     now = drop_centers(sweep(data, update_priors(now, known))[0])
     now = state_doubt(now, known)

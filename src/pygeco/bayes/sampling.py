@@ -23,10 +23,10 @@ from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes import timing
 from pygeco.bayes.average import Average, Draw, RunningMean
 from pygeco.bayes.drift import DriftMean
-from pygeco.bayes.informed import match_groups
 from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.posterior import LEAST_NOISE, NOTHING, Known, Posterior
 from pygeco.bayes.priors import FLOAT, Gaussian
+from pygeco.bayes.side_information import match_groups
 from pygeco.bayes.timing import DriftDraw, begin_drift, draw_drift, subtract_drift
 from pygeco.bayes.working import draw_cells, place_targets
 from pygeco.engines import Cells

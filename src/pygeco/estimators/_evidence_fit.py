@@ -18,10 +18,10 @@ from pygeco.bayes.average import Average
 from pygeco.bayes.cold import splice_cold
 from pygeco.bayes.drift import Drift
 from pygeco.bayes.evidence import fit_evidence, reason_to_end
-from pygeco.bayes.informed import match_groups
 from pygeco.bayes.posterior import NOTHING, Known, Posterior
 from pygeco.bayes.priors import FLOAT
 from pygeco.bayes.sampling import sample_posterior
+from pygeco.bayes.side_information import match_groups
 from pygeco.bayes.timing import subtract_drift
 from pygeco.engines import session
 from pygeco.estimators._checkpoint import Checkpoint, StageKeeper

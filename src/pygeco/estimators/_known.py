@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from pygeco.algorithm.penalties import Penalty
 from pygeco.bayes.attributes import AttributeValues
-from pygeco.bayes.informed import gather_known
 from pygeco.bayes.posterior import Known
+from pygeco.bayes.side_information import gather_known
 from pygeco.estimators._attribute_tables import SideAttributes, align_attributes, group_values
 from pygeco.estimators._dates import Found, cut_dates
 from pygeco.io.tables import find_positions

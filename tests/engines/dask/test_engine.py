@@ -30,7 +30,7 @@ from pygeco import (
     minimize,
 )
 from pygeco.algorithm.alternation import alternate, frequency_ridges
-from pygeco.bayes import informed
+from pygeco.bayes import side_information
 from pygeco.bayes.evidence import fit_evidence
 from pygeco.bayes.likelihoods.base import polya_gamma_mean, polya_gamma_variance
 from pygeco.bayes.likelihoods.labels import Labels
@@ -460,7 +460,7 @@ def test_the_evidence_of_labels_levels_and_counts(client, name) -> None:
 
 def test_the_pattern_of_known_cells(client, monkeypatch) -> None:
     """Of columns it is as long as rows are many, and lies in slabs as they do."""
-    monkeypatch.setattr(informed, "MAX_SWEEPS", 2)
+    monkeypatch.setattr(side_information, "MAX_SWEEPS", 2)
     rng = np.random.default_rng(0)
     m, n = 150, 60
     kind, group = np.arange(n) % 3, rng.integers(3, size=m)

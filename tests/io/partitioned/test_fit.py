@@ -13,7 +13,7 @@ from forked_workers import METHOD
 from pygeco import MatrixCompletion, load
 from pygeco.arrays.kinds import host
 from pygeco.bayes.attributes import AttributeValues
-from pygeco.bayes.informed import gather_known
+from pygeco.bayes.side_information import gather_known
 from pygeco.cli.app import app
 from pygeco.engines.dask import patience
 from pygeco.engines.dask.tall import Tall

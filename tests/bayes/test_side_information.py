@@ -6,8 +6,8 @@ import scipy.sparse as sp
 
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.evidence import fit_evidence
-from pygeco.bayes.informed import gather_known
 from pygeco.bayes.sampling import sample_posterior
+from pygeco.bayes.side_information import gather_known
 from pygeco.objectives import Entries
 
 M, N, RANK = 150, 60, 2

@@ -1,4 +1,4 @@
-"""Sweeps with what is known of rows and columns, from a fit that did not know it."""
+"""Side information: attributes of rows and columns, and which cells are known, in a posterior."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import NamedTuple
 from pygeco.arrays.kinds import distant
 from pygeco.bayes.attributes import AttributeValues, group_pattern, group_table, mark_cells
 from pygeco.bayes.effects import MIN_DEGREES, MIN_STAYING_SHARE, start_effects, state_doubts
-from pygeco.bayes.posterior import Known, Posterior, update_priors
+from pygeco.bayes.posterior import Known, Posterior
 from pygeco.bayes.priors import Gaussian
 from pygeco.bayes.ridge import TABLE, RidgeGroup
-from pygeco.bayes.sweep import sweep
 from pygeco.engines import choose_engine
 from pygeco.objectives.entries.objective import Entries
 
@@ -48,7 +47,7 @@ def gather_known(
     return Known(sides[0], sides[1])
 
 
-def inform(now: Posterior, known: Known) -> Posterior:
+def add_effects(now: Posterior, known: Known) -> Posterior:
     """The posterior with effects that move nothing yet."""
     d = now.rank + 1
     return replace(
@@ -56,13 +55,6 @@ def inform(now: Posterior, known: Known) -> Posterior:
         row_prior=now.row_prior._replace(effects=start_effects(known.rows, d)),
         col_prior=now.col_prior._replace(effects=start_effects(known.cols, d)),
     )
-
-
-def sweep_informed(
-    data: Entries, now: Posterior, known: Known, relax: float
-) -> tuple[Posterior, float]:
-    """The priors given the vectors, then a sweep. Gives the expected error too."""
-    return sweep(data, update_priors(now, known), relax)
 
 
 def drop_groups(now: Posterior, known: Known, before: Posterior | None = None) -> Drop:
