@@ -27,7 +27,7 @@ from pygeco.objectives.base import Objective
 
 if TYPE_CHECKING:
     from pygeco.estimators._completion_state import _CompletionState
-    from pygeco.estimators._known import Told
+    from pygeco.estimators._side_information import SideInformation
 
 MIN_PAUSE_SECONDS = 1.0  # seconds between two checkpoints, at least
 MAX_WRITING_SHARE = 0.1  # of the time, at most, goes into writing them
@@ -76,7 +76,7 @@ def open_checkpoint(
     estimator: _CompletionState,
     entries: Entries,
     choices: Choices,
-    told: Told,
+    info: SideInformation,
 ) -> Checkpoint | None:
     """The checkpoint of a fit of these cells with these settings; None without a path."""
     if path is None:
@@ -85,8 +85,8 @@ def open_checkpoint(
     seed = state if isinstance(state, (int, np.integer)) else None
     solver = drop_time_limit(estimator.solver)
     settings = estimator.rank, choices.penalty, choices.offsets, solver, seed, estimator.pattern
-    attributes = [hash_values(values) for values in told.values]
-    dates = [] if told.dates.times is None else [hash_array(told.dates.times), estimator.time]
+    attributes = [hash_values(values) for values in info.values]
+    dates = [] if info.dates.times is None else [hash_array(info.dates.times), estimator.time]
     return Checkpoint(path, hash_fit(entries, *settings, *attributes, *dates))
 
 

@@ -24,8 +24,8 @@ from pygeco.estimators._click_input import (
     make_click_entries,
     settle_counts,
 )
-from pygeco.estimators._known import take_attributes
 from pygeco.estimators._progress import take_seed
+from pygeco.estimators._side_information import take_attributes
 
 if TYPE_CHECKING:
     from pygeco.estimators.implicit import ImplicitCompletion
@@ -46,7 +46,7 @@ def fit_click_model(
     rule = settle_counts(entries, estimator.counts)
     entries = weigh_counts(entries, rule)
     check_place_of_attributes(entries, known)
-    entries, told = take_attributes(estimator, entries, known, "evidence")
+    entries, info = take_attributes(estimator, entries, known, "evidence")
     listener.on_start(entries, min(entries.shape))
     with session(entries):
         found = fit_clicks(
@@ -56,14 +56,14 @@ def fit_click_model(
             share=share,
             seed=take_seed(estimator.random_state),
             tell=listener.on_click_trial,
-            told=told.values,
+            told=info.values,
             attributes=attributes,
         )
     stop = Stop.CALLBACK if found.is_stopped else Stop.VALIDATION
     estimator.model_ = replace(found.model, trials=found.trials, count_rule=rule)
     estimator.path_ = Path((), stop, 0, entries.shape)
     estimator.n_iter_, estimator.stop_reason_ = len(found.trials), stop
-    estimator.row_encoder_, estimator.column_encoder_ = told.encoders
+    estimator.row_encoder_, estimator.column_encoder_ = info.encoders
     estimator.time_column_ = None
     listener.on_stop(stop)
 

@@ -26,7 +26,7 @@ from pygeco.bayes.timing import subtract_drift
 from pygeco.engines import session
 from pygeco.estimators._checkpoint import Checkpoint, StageKeeper
 from pygeco.estimators._choices import limit_rank
-from pygeco.estimators._known import Told, learn_known
+from pygeco.estimators._side_information import SideInformation, learn_known
 from pygeco.losses import Loss, Squared
 from pygeco.losses.weighted_squares import Weighing
 from pygeco.models.slab_arrays import place_rows
@@ -59,12 +59,12 @@ def fit_by_evidence(
     *,
     loss: Loss,
     listener: Listener,
-    store: Checkpoint | None = None,
-    told: Told | None = None,
+    store: Checkpoint | None,
+    info: SideInformation,
 ) -> EvidenceFit:
     """Empirical Bayes; then, if asked for, draws from the posterior and their mean.
 
-    `loss` is that of the entries, before the data settled what it leaves open. `told` are the
+    `loss` is that of the entries, before the data settled what it leaves open. `info` are the
     attributes of rows and columns.
     """
     began, rank = time.perf_counter(), settings.rank
@@ -72,7 +72,7 @@ def fit_by_evidence(
     average = None
     listener.on_start(entries, limit)
     with session(entries):
-        known = learn_known(settings, entries, told or Told())
+        known = learn_known(settings, entries, info)
         rounds = fit_in_rounds(entries, loss, limit, offsets, seed, listener, store, known)
         found, sweeps, stop = rounds
         cells = entries

@@ -19,9 +19,9 @@ from pygeco.estimators._choices import Choices, choose_parts, choose_penalty
 from pygeco.estimators._dates import choose_times, settle_times
 from pygeco.estimators._evidence_fit import even_weights, fit_by_evidence
 from pygeco.estimators._fitted_cells import is_read_here, make_fitted_entries
-from pygeco.estimators._known import Told, take_attributes
 from pygeco.estimators._path_fit import follow_path
 from pygeco.estimators._progress import take_seed
+from pygeco.estimators._side_information import SideInformation, take_attributes
 from pygeco.estimators._whole import ModelListener
 from pygeco.io.tables import is_partitioned
 from pygeco.losses import find_loss
@@ -70,8 +70,8 @@ def fit_cells(
     columns: Sequence[str | int] | str | None,
     checkpoint: str | PathLike[str] | None,
     listener: Listener,
-    attributes: tuple[Any, Any] = (None, None),
-    times: Any = None,
+    attributes: tuple[Any, Any],
+    times: Any,
 ) -> Outcome:
     """The model of the cells of X by the settings of the estimator, which gets their ids."""
     loss, penalty = find_loss(estimator.loss), choose_penalty(estimator)
@@ -80,15 +80,15 @@ def fit_cells(
         estimator, X, columns, y=y, loss=loss, sample_weight=sample_weight, times=times
     )
     dates = settle_times(estimator, entries, times, dates)
-    entries, told = take_attributes(estimator, entries, attributes, penalty)
-    told = told._replace(dates=dates)
+    entries, info = take_attributes(estimator, entries, attributes, penalty)
+    info = info._replace(dates=dates)
     entries = settle_scale(entries, loss)
     choices = choose_parts(estimator, entries, penalty)
-    store = open_checkpoint(checkpoint, estimator, entries, choices, told)
+    store = open_checkpoint(checkpoint, estimator, entries, choices, info)
     seed = keep_seed(store, take_seed(estimator.random_state))
     if penalty != "evidence":
         return _fit_along_path(estimator, entries, choices, seed, listener, store)
-    return _fit_by_evidence(estimator, entries, choices, seed, listener, store, told)
+    return _fit_by_evidence(estimator, entries, choices, seed, listener, store, info)
 
 
 def _fit_by_evidence(
@@ -98,7 +98,7 @@ def _fit_by_evidence(
     seed: int,
     listener: Listener,
     store: Checkpoint | None,
-    told: Told,
+    info: SideInformation,
 ) -> Outcome:
     entries, unit = even_weights(entries)
     found = fit_by_evidence(
@@ -109,7 +109,7 @@ def _fit_by_evidence(
         loss=find_loss(estimator.loss),
         listener=listener,
         store=store,
-        told=told,
+        info=info,
     )
     model = build_model(
         entries,
@@ -118,12 +118,12 @@ def _fit_by_evidence(
         loss=found.loss,
         posterior=replace(found.posterior, weight_unit=unit),
         average=found.average,
-        row_attributes=told.values[0],
-        column_attributes=told.values[1],
-        times=None if found.posterior.drift is None else told.dates.times,
+        row_attributes=info.values[0],
+        column_attributes=info.values[1],
+        times=None if found.posterior.drift is None else info.dates.times,
         **choices._asdict(),
     )
-    return Outcome(model, found.path, found.sweeps, told.encoders, told.dates.column)
+    return Outcome(model, found.path, found.sweeps, info.encoders, info.dates.column)
 
 
 def _fit_along_path(

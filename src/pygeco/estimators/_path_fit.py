@@ -49,7 +49,7 @@ def follow_path(
     seed: int,
     *,
     listener: Listener,
-    store: Checkpoint | None = None,
+    store: Checkpoint | None,
 ) -> PathFit:
     """Algorithm 1 on what the biases leave, up to the rank given or chosen by held-out cells.
 
@@ -112,7 +112,7 @@ class _Trials(Listener):
 def _choose_rank(
     entries: Entries,
     offsets: tuple[str, ...],
-    solver: Solver | None,
+    solver: Solver,
     penalty: Penalty | None,
     seed: int,
     store: Checkpoint | None,

@@ -1,4 +1,4 @@
-"""What MatrixCompletion is told of rows and columns beside their cells."""
+"""Side information of MatrixCompletion: what is known of rows and columns beside their cells."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PATTERNS = ("auto", True, False, "row", "column")
 SIDES = ("row_attributes", "column_attributes")
 
 
-class Told(NamedTuple):
+class SideInformation(NamedTuple):
     """Attributes of rows and of columns, None where there are none, and how they were coded.
 
     `dates` has the times of the cells, row by row.
@@ -42,7 +42,7 @@ def take_attributes(
     entries: Entries,
     given: tuple[Any, Any],
     penalty: str | Penalty | None,
-) -> tuple[Entries, Told]:
+) -> tuple[Entries, SideInformation]:
     """The attributes of the rows and columns of cells.
 
     Rows and columns that only the attributes know are added to the cells' own; the estimator gets
@@ -50,7 +50,7 @@ def take_attributes(
     """
     _check_settings(estimator, given, penalty)
     if all(table is None for table in given):
-        return entries, Told()
+        return entries, SideInformation()
     ids: list[Any] = [estimator.row_ids_, estimator.column_ids_]
     values: list[AttributeValues | None] = []
     encoders: list[Attributes | None] = []
@@ -83,15 +83,15 @@ def take_attributes(
         entries = _spread_cells(entries, shape, (places[0], places[1]))
         estimator.row_ids_, estimator.column_ids_ = ids
         estimator.n_features_in_ = shape[1]
-    return entries, Told((values[0], values[1]), (encoders[0], encoders[1]))
+    return entries, SideInformation((values[0], values[1]), (encoders[0], encoders[1]))
 
 
-def learn_known(estimator: _CompletionState, entries: Entries, told: Told) -> Known:
+def learn_known(estimator: _CompletionState, entries: Entries, info: SideInformation) -> Known:
     """What the settings and the attributes say of rows and columns, where the passes run."""
     pattern = estimator.pattern
     wanted = (pattern in ("auto", True, "row"), pattern in ("auto", True, "column"))
-    known = gather_known(entries, wanted, told.values, stays=pattern != "auto")
-    return known._replace(periods=cut_dates(estimator, entries, told.dates.times))
+    known = gather_known(entries, wanted, info.values, stays=pattern != "auto")
+    return known._replace(periods=cut_dates(estimator, entries, info.dates.times))
 
 
 def _check_settings(
