@@ -19,7 +19,7 @@ SQUARES = SquaresSettings(5, 0.2, 0.01, 0.5, 0.25, 0.1)
 
 def test_scores_are_the_blend_of_both(clicks):
     model = fit_chosen(clicks, Chosen(SPECTRAL, SQUARES, 0.3), 0)
-    one = make_factors(clicks, find_spectrum(clicks, 9, 0.4, 0.3, seed=0), SPECTRAL)
+    one = make_factors(clicks, find_spectrum(clicks, SPECTRAL, seed=0), SPECTRAL)
     two = fit_squares(clicks, SQUARES, seed=0)
     expected = sum(
         share * (x.left @ x.right.T) / measure_spread(x.left, x.right)

@@ -21,15 +21,15 @@ def normalize(dense, a, b):
 
 @pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (0.3, 0.0), (0.0, 0.4)])
 def test_all_pairs_are_those_of_the_dense_matrix(clicks, dense, a, b):
-    found = find_spectrum(clicks, 50, a, b, seed=0)
+    found = find_spectrum(clicks, SpectralSettings(50, a, b), seed=0)
     expected = np.linalg.svd(normalize(dense, a, b), compute_uv=False)
     assert np.allclose(found.values, expected, atol=1e-3 * expected[0])
     assert np.allclose(found.vectors.T @ found.vectors, np.eye(50), atol=1e-3)
 
 
 def test_leading_pairs_from_a_start_of_other_powers(clicks, dense):
-    start = find_spectrum(clicks, 12, 0.5, 0.5, seed=1).vectors
-    found = find_spectrum(clicks, 16, 0.3, 0.3, seed=1, start=start)
+    start = find_spectrum(clicks, SpectralSettings(12, 0.5, 0.5), seed=1).vectors
+    found = find_spectrum(clicks, SpectralSettings(16, 0.3, 0.3), seed=1, start=start)
     _, s, Vt = np.linalg.svd(normalize(dense, 0.3, 0.3))
     assert np.allclose(found.values[:5], s[:5], rtol=1e-2)
     inside = np.linalg.norm(found.vectors[:, :5].T @ Vt[:5].T)
@@ -38,7 +38,7 @@ def test_leading_pairs_from_a_start_of_other_powers(clicks, dense):
 
 def test_scores_are_the_formula(clicks, dense):
     settings = SpectralSettings(50, 0.4, 0.3, 2.0, 0.2)
-    spectrum = find_spectrum(clicks, 50, 0.4, 0.3, seed=0)
+    spectrum = find_spectrum(clicks, settings, seed=0)
     found = make_factors(clicks, spectrum, settings)
     _, s, Vt = np.linalg.svd(normalize(dense, 0.4, 0.3), full_matrices=False)
     f = s**2 / (s**2 + 2.0 * s[-1] ** 2)
@@ -66,9 +66,12 @@ def test_scores_that_are_all_equal_have_no_spread_to_divide_by():
 @pytest.mark.filterwarnings("error")
 def test_large_counts_are_scaled_and_do_not_overflow(clicks):
     """By a power of two, so that bits of vectors stay as they are."""
-    start = find_spectrum(clicks, 6, 0.0, 0.0, seed=0).vectors
+    start = find_spectrum(clicks, SpectralSettings(6, 0.0, 0.0), seed=0).vectors
     many = clicks.standardize(0.0, 2.0**-40, np.float32)
     for given in (None, start):
-        one, other = (find_spectrum(x, 9, 0.0, 0.0, seed=0, start=given) for x in (clicks, many))
+        one, other = (
+            find_spectrum(x, SpectralSettings(9, 0.0, 0.0), seed=0, start=given)
+            for x in (clicks, many)
+        )
         np.testing.assert_allclose(other.values, 2.0**40 * one.values, rtol=1e-5)
         np.testing.assert_allclose(other.vectors, one.vectors, atol=1e-4)

@@ -266,17 +266,7 @@ def _fit_spectral(
     settings = chosen.spectral
     if settings is None or chosen.share >= 1:
         return None, None
-    assert settings.rank is not None
-    assert settings.row_power is not None
-    assert settings.column_power is not None
-    spectrum = find_spectrum(
-        entries,
-        settings.rank,
-        settings.row_power,
-        settings.column_power,
-        seed=seed,
-        start=chosen.spectral_start,
-    )
+    spectrum = find_spectrum(entries, settings, seed=seed, start=chosen.spectral_start)
     return make_factors(entries, spectrum, settings), spectrum.vectors
 
 

@@ -136,17 +136,8 @@ class Search:
     ) -> tuple[Found[SpectralSettings], Spectrum]:
         """The best ridge and popularity at these powers and this rank."""
         fit = self.split.fit
-        assert asked.rank is not None
-        assert asked.row_power is not None
-        assert asked.column_power is not None
-        spectrum = find_spectrum(
-            fit,
-            asked.rank,
-            asked.row_power,
-            asked.column_power,
-            seed=self.seed,
-            start=None if start is None else start.vectors,
-        )
+        before = None if start is None else start.vectors
+        spectrum = find_spectrum(fit, asked, seed=self.seed, start=before)
         powers = near_popularities(asked, given, is_first=start is None)
         best, best_ndcg = asked, -1.0
         rows = project_rows(fit, spectrum, asked)

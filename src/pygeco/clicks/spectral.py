@@ -48,9 +48,7 @@ def line_powers(entries: Entries, row_power: float, column_power: float) -> tupl
 
 def find_spectrum(
     entries: Entries,
-    rank: int,
-    row_power: float,
-    column_power: float,
+    settings: SpectralSettings,
     *,
     seed: int,
     start: Array | None = None,
@@ -60,11 +58,12 @@ def find_spectrum(
     Subspace iteration with every product in blocks, from `start` (n, k') and random columns beyond
     it. Leading pairs are exact to rounding, weak ones approximate. O(iterations |E| rank + …).
     """
-    m, n = entries.shape
-    rank = min(rank, m, n)
-    down, across = (
-        on(p, entries.kind, entries.dtype) for p in line_powers(entries, -row_power, -column_power)
-    )
+    assert settings.rank is not None
+    assert settings.row_power is not None
+    assert settings.column_power is not None
+    rank = min(settings.rank, *entries.shape)
+    powers = line_powers(entries, -settings.row_power, -settings.column_power)
+    down, across = (on(p, entries.kind, entries.dtype) for p in powers)
     to_rows, to_columns = LineScales(down, across), LineScales(across, down)
     Q = _first_block(entries, rank, seed, start)
     for power in COLD_POWERS if start is None else WARM_POWERS:

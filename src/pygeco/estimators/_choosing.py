@@ -99,10 +99,8 @@ def _learn_from(estimator: _CompletionState, cells: Entries, seen: Seen) -> List
     found = _choose(estimator, own, some, rank, threshold)
     if found is None:
         return None
-    spectrum = find_spectrum(
-        cells, rank, SETTINGS.row_power or 0, SETTINGS.column_power or 0,
-        seed=CHOICE_SEED, start=found.columns,
-    )  # fmt: skip
+    wanted = replace(SETTINGS, rank=rank)
+    spectrum = find_spectrum(cells, wanted, seed=CHOICE_SEED, start=found.columns)
     settings = found.settings
     inward = line_powers(cells, 0.0, -(settings.column_power or 0))[1]
     outward = line_powers(cells, 0.0, settings.popularity or 0)[1]
