@@ -219,9 +219,6 @@ class _Watched(io.RawIOBase):
     def __init__(self, file: BinaryIO) -> None:
         self.file, self.depth = file, Depth()
 
-    def readable(self) -> bool:
-        return True
-
     def read(self, size: int | None = -1, /) -> bytes:
         part = self.file.read(-1 if size is None else size)
         self.depth.see(part)

@@ -39,9 +39,6 @@ class Watched(io.RawIOBase):
     def __init__(self, file: BinaryIO, *, has_times: bool) -> None:
         self.file, self.has_times, self.last = file, has_times, b"\n\n"
 
-    def readable(self) -> bool:
-        return True
-
     def read(self, size: int | None = -1, /) -> bytes:
         data = self.file.read(-1 if size is None else size)
         seen = self.last + data + (b"" if data else b"\n")
