@@ -84,6 +84,17 @@ def test_curvature_is_measured_over_steps_that_the_precision_can_tell():
     np.testing.assert_allclose(found, 2 * np.abs(z - y) + 0.1, rtol=0.01)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("unit", [1e-6, 1e-3, 1e3, 1e6])
+def test_curvature_is_measured_alike_in_any_unit(unit, dtype):
+    """A fourth power over a fixed step of small numbers bends as the step does."""
+    loss = losses.Custom(lambda z, y: (z - y) ** 4, lambda z, y: 4 * (z - y) ** 3)
+    y = np.linspace(-2, 2, 41)
+    z = 0.3 * np.cos(9 * y) + y / 3
+    found = loss.curvature((unit * z).astype(dtype), (unit * y).astype(dtype))
+    np.testing.assert_allclose(found / unit**2, 12 * (z - y) ** 2, rtol=0.02, atol=1e-4)
+
+
 def test_stiffness_of_a_loss_without_curvature_is_a_share_of_its_slope():
     """|z| has none away from zero: a tenth of |ℓ′| / (1 + |z| + |y|) stands in."""
     loss = losses.Custom(lambda z, y: np.abs(z), lambda z, y: np.sign(z))

@@ -70,11 +70,18 @@ class Loss:
         raise TypeError(f"loss: {type(self).__name__} has no `slope(z, y)`; write one.")
 
     def curvature(self, z: Array, y: Array) -> Array:
-        """ℓ″. Where it is not stated: L, or the larger of two differences of the slope."""
+        """ℓ″. Where it is not stated: L, or the larger of two differences of the slope.
+
+        Over a share of the residual, where z is a prediction of y: data may be of any size.
+        """
         if math.isfinite(self.smoothness):
             return 0 * z + self.smoothness
-        xp = namespace(z)
-        step = (1e-4 if z.dtype.itemsize > 4 else 1e-2) * (1 + xp.abs(z))
+        xp, share = namespace(z), 1e-4 if z.dtype.itemsize > 4 else 1e-2
+        step = share * (1 + xp.abs(z))
+        if self.regression:
+            told_apart = float(np.finfo(z.dtype).eps) ** 0.5 * (xp.abs(z) + xp.abs(y))
+            near = xp.maximum(share * xp.abs(z - y), told_apart)
+            step = xp.where(near > 0, near, step)
         here = self.slope(z, y)
         ahead, behind = self.slope(z + step, y) - here, here - self.slope(z - step, y)
         return xp.maximum(xp.maximum(ahead, behind), 0) / step
