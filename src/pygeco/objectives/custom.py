@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy  # its parts are imported when used
@@ -14,7 +14,9 @@ from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Operator
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.objectives.base import Objective
-from pygeco.objectives.spans.kronecker import Model
+from pygeco.objectives.spans.slopes import CustomSpan
+
+__all__ = ["Custom", "CustomGradient", "CustomSpan"]
 
 # Trace norms, up to a half, of the random matrices at which a user's functions are tried.
 TRIED_SIZES = (0.1, 1.0, 1.0, 3.0)
@@ -188,71 +190,6 @@ class CustomGradient(Operator):
         return np.asarray(self.G.T @ Y)
 
 
-@dataclass(frozen=True, eq=False)
-class CustomSpan:
-    """B ↦ R(U B Vᵀ) with slope Uᵀ∇R V; no curvature is known, so steps come from L-BFGS."""
-
-    objective: Custom
-    U: Array
-    V: Array
-    quadratic: bool = False
-
-    def append(self, u: Array, v: Array) -> Self:
-        return replace(self, U=np.column_stack([self.U, u]), V=np.column_stack([self.V, v]))
-
-    def rotate(self, P: Array, Q: Array) -> Self:
-        return replace(self, U=self.U @ P, V=self.V @ Q)
-
-    def value(self, B: Array) -> float:
-        return self.objective.value(self._matrix(B))
-
-    def slope(self, B: Array) -> Array:
-        return self.U.T @ _product(self.objective.slopes(self._matrix(B)), self.V)
-
-    def newton(self, B: Array, ridge: float) -> Array:
-        """The whole way to the minimum of R + ridge/2 ‖B‖², as far as L-BFGS gets."""
-
-        def both(x: Array) -> tuple[float, Array]:
-            C = x.reshape(B.shape)
-            value = self.value(C) + 0.5 * ridge * float(x @ x)
-            return value, (self.slope(C) + ridge * C).reshape(-1)
-
-        found = scipy.optimize.minimize(
-            both,
-            B.reshape(-1),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": 1000, "maxfun": 2000, "maxcor": 30, "ftol": 1e-15, "gtol": 1e-12},
-        )
-        return found.x.reshape(B.shape) - B
-
-    def model(self, B: Array) -> Model:
-        """The quadratic model at B, the curvature by differences of the slope: 2 s² gradients."""
-        H = _differences(lambda x: self.slope(x.reshape(B.shape)).reshape(-1), B.reshape(-1))
-        bend = float(np.linalg.eigvalsh(H)[-1])
-
-        def apply(D: Array) -> Array:
-            return (H @ D.reshape(-1)).reshape(B.shape)
-
-        return Model(B, self.value(B), self.slope(B), apply, bend)
-
-    def lipschitz(self) -> float:
-        """The curvature at zero, as a first guess."""
-        return self.model(np.zeros((self.U.shape[1], self.V.shape[1]))).lipschitz()
-
-    def diagonal(self, b: Array) -> tuple[Array, Array]:
-        """The curvature by differences of the slope: 2 s gradients."""
-
-        def slope(b: Array) -> Array:
-            return np.diag(self.slope(np.diag(b)))
-
-        return slope(b).copy(), _differences(slope, b)
-
-    def _matrix(self, B: Array) -> LowRank:
-        P, s, Qt = np.linalg.svd(B, full_matrices=False)
-        return LowRank(self.U @ P, s, self.V @ Qt.T)
-
-
 def _product(G: Any, V: Array) -> Array:
     return np.asarray(G @ V)
 
@@ -273,10 +210,3 @@ def _check_transpose(G: Any, U: Array) -> None:
         G.T @ U
     except (NotImplementedError, TypeError):  # what scipy raises depends on how G was made
         raise ValueError("gradient: the LinearOperator needs rmatvec as well.") from None
-
-
-def _differences(slope: Callable[[Array], Array], x: Array) -> Array:
-    """The symmetric matrix of derivatives of a slope at x, by central differences."""
-    step = 1e-5 * (1 + float(np.abs(x).max(initial=0.0)))
-    H = np.stack([slope(x + e) - slope(x - e) for e in step * np.eye(len(x))]) / (2 * step)
-    return (H + H.T) / 2
