@@ -97,9 +97,20 @@ def test_curvature_is_measured_alike_in_any_unit(unit, dtype):
 
 def test_stiffness_of_a_loss_without_curvature_is_a_share_of_its_slope():
     """|z| has none away from zero: a tenth of |ℓ′| / (1 + |z| + |y|) stands in."""
-    loss = losses.Custom(lambda z, y: np.abs(z), lambda z, y: np.sign(z))
+    loss = losses.Custom(lambda z, y: np.abs(z), lambda z, y: np.sign(z), regression=False)
     z, y = np.array([-4.0, 3.0, 9.0]), np.array([1.0, -2.0, 0.0])
     np.testing.assert_allclose(loss.stiffness(z, y), 0.1 / np.array([6.0, 6.0, 10.0]))
+
+
+@pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
+def test_stiffness_of_predictions_is_a_share_of_the_mean_curvature_in_any_unit(unit):
+    """|z − y| bends nowhere but at y; exp(z) − y z, which is not flat at y, is as stiff as it is."""
+    loss = losses.Custom(lambda z, y: np.abs(z - y), lambda z, y: np.sign(z - y))
+    z, y = unit * np.array([-4.0, 3.0, 9.0]), unit * np.array([1.0, -2.0, 0.0])
+    np.testing.assert_allclose(loss.stiffness(z, y), 0.1 / np.abs(z - y))
+    counts = losses.Custom(lambda z, y: np.exp(z) - y * z, lambda z, y: np.exp(z) - y)
+    z, y = np.array([0.0, 1e-3, 2.0]), np.array([0.0, 0.0, 2.0])
+    np.testing.assert_allclose(counts.stiffness(z, y), np.exp(z), rtol=1e-3)
 
 
 def test_stiffness_of_far_residuals_is_a_tenth_of_that_of_reweighting():

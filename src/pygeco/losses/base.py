@@ -87,9 +87,17 @@ class Loss:
         return xp.maximum(xp.maximum(ahead, behind), 0) / step
 
     def stiffness(self, z: Array, y: Array) -> Array:
-        """The curvature that Newton steps use: ℓ″, but positive wherever the slope is not zero."""
-        xp = namespace(z)
-        floor = xp.abs(self.slope(z, y)) / (1 + xp.abs(z) + xp.abs(y))
+        """The curvature that Newton steps use: ℓ″, but positive wherever the slope is not zero.
+
+        A tenth of |ℓ′| / (1 + |z| + |y|) at least; where z is a prediction of y, of the mean
+        curvature between the two, which knows the unit of the data.
+        """
+        xp, slope = namespace(z), self.slope(z, y)
+        if self.regression:
+            rise, run = slope - self.slope(y.astype(z.dtype, copy=False), y), xp.abs(z - y)
+            floor = xp.abs(rise) / xp.maximum(run, np.finfo(z.dtype).tiny)
+        else:
+            floor = xp.abs(slope) / (1 + xp.abs(z) + xp.abs(y))
         return xp.maximum(self.curvature(z, y), 0.1 * floor)
 
     def conjugate(self, a: Array, y: Array) -> Array:
