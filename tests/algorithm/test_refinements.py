@@ -74,6 +74,27 @@ def test_small_numbers_are_fitted_as_well_as_large_ones(size):
     assert other.value(found) == pytest.approx(case.objective.value(one) * size**2, rel=1e-7)
 
 
+@pytest.mark.parametrize("size", [1e-8, 1e8])
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_targets_of_any_size_take_the_same_way(size, loss, intercept):
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((40, 6))
+    S, W = rng.standard_normal((6, 6)), rng.standard_normal((6, 4))
+    outputs, squares = X @ W, np.sum((X @ (S + S.T)) * X, axis=1)
+    for kind, y in ((Features, outputs), (Quadratic, squares)):
+        y = y + rng.standard_normal(y.shape)
+        fits = []
+        for unit in (1.0, size):
+            objective = kind(X, unit * y, loss, intercept=intercept)
+            A = minimize(objective, 2, Solver(correction="core"), random_state=0).A
+            found = refine(objective, A, None)
+            power = 2 if loss == "squared" else 1
+            fits.append((objective.value(found.A) / unit**power, found.passes))
+        assert fits[1][0] == pytest.approx(fits[0][0], rel=1e-6)
+        assert fits[1][1] < 1.5 * fits[0][1]
+
+
 def test_observed_cells_too():
     entries = problem(rank=3, noise=0.1).entries
     plain = minimize(entries, 3, random_state=0)

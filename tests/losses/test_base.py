@@ -104,7 +104,7 @@ def test_stiffness_of_a_loss_without_curvature_is_a_share_of_its_slope():
 
 @pytest.mark.parametrize("unit", [1e-8, 1.0, 1e8])
 def test_stiffness_of_predictions_is_a_share_of_the_mean_curvature_in_any_unit(unit):
-    """|z − y| bends nowhere but at y; exp(z) − y z, which is not flat at y, is as stiff as it is."""
+    """|z − y| bends nowhere but at y; exp(z) − y z, which is not flat there, as it does."""
     loss = losses.Custom(lambda z, y: np.abs(z - y), lambda z, y: np.sign(z - y))
     z, y = unit * np.array([-4.0, 3.0, 9.0]), unit * np.array([1.0, -2.0, 0.0])
     np.testing.assert_allclose(loss.stiffness(z, y), 0.1 / np.abs(z - y))

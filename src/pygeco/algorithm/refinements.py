@@ -92,7 +92,8 @@ def refine_jointly(
         G = MeasuredGradient(objective.shape, value, 0.0, *objective.pull(g))
         return value, G, F.T @ g + 2 * free.ridge * c
 
-    return _descend(evaluate, objective, A, penalty, free.c, tol)
+    size = float(np.sqrt(np.mean(objective.measure(A) ** 2)))
+    return _descend(evaluate, objective, A, penalty, free.c, tol, size)
 
 
 def promise_decrease(
@@ -114,6 +115,7 @@ def _descend(
     penalty: Penalty | None,
     c: Array,
     tol: float,
+    size_of_c: float = 0.0,
 ) -> Refined:
     if not (penalty is None or penalty.quadratic is not None or isinstance(penalty, Trace)):
         return Refined(A, c, 0)
@@ -141,22 +143,34 @@ def _descend(
         return value + extra, np.concatenate([part.reshape(-1) for part in (*parts, slope)])
 
     start = np.concatenate([part.reshape(-1) for part in (*sides, c)])
-    size = abs(both(start)[0]) or 1.0  # SciPy's `ftol` is a share of values above one alone
+    size_of_sides = float(np.linalg.norm(sides[0], axis=0).max(initial=0.0))
+    units = np.repeat([size_of_sides or 1.0, size_of_c or 1.0], [sizes[-1], c.size])
+    found, calls = _minimize_in_units(both, start, units, tol)
+    L, R, free = unpack(found)
+    end = _eigenpairs(L, signs) if symmetric else LowRank.product(L, R).svd()
+    return Refined(moved(end, like), free, (1 + 2 * A.rank) * (1 + calls))
+
+
+def _minimize_in_units(
+    both: Callable[[Array], tuple[float, Array]], start: Array, units: Array, tol: float
+) -> tuple[Array, int]:
+    """L-BFGS on numbers and values near one, and its calls: SciPy's `ftol` is a share of values
+    above one alone, and its first step is of length one.
+    """
+    size = abs(both(start)[0]) or 1.0
 
     def scaled(x: Array) -> tuple[float, Array]:
-        value, slope = both(x)
-        return value / size, slope / size
+        value, slope = both(units * x)
+        return value / size, slope * (units / size)
 
     found = scipy.optimize.minimize(
         scaled,
-        start,
+        start / units,
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": MAX_ITERATIONS, "maxcor": 20, "ftol": tol, "gtol": 0.0},
     )
-    L, R, free = unpack(found.x)
-    end = _eigenpairs(L, signs) if symmetric else LowRank.product(L, R).svd()
-    return Refined(moved(end, like), free, (1 + 2 * A.rank) * (1 + int(found.nfev)))
+    return units * found.x, int(found.nfev)
 
 
 class Ease(NamedTuple):
