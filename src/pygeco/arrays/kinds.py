@@ -157,6 +157,8 @@ def stack(parts: Sequence[NDArray[Any]], dtype: Any = None) -> NDArray[Any]:
 
 def times(X: Array, B: Array) -> Array:
     """X B for a tall X of any kind and a small B of the host."""
+    if distant(X):  # which mixes with B as it is; of its kind, a B with as many lines is tall too
+        return X @ B
     return X @ on(B, X) if foreign(X) else multiply(X, np.asarray(B))
 
 

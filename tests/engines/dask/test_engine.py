@@ -480,6 +480,20 @@ def test_the_pattern_of_known_cells(client, monkeypatch) -> None:
     np.testing.assert_allclose(other.predict(i, j), plain.predict(i, j), atol=2e-3)
 
 
+def test_rows_as_few_as_the_lines_of_small_matrices(client) -> None:
+    """Those are no arrays of rows: products with them failed."""
+    rng = np.random.default_rng(0)
+    X = np.outer(rng.standard_normal(5), rng.standard_normal(40)) + rng.standard_normal(40)
+    i, j = np.nonzero(rng.random(X.shape) < 0.8)
+    cells = i, j, X[i, j] + 0.1 * rng.standard_normal(len(i)), X.shape
+    plain, other = (
+        MatrixCompletion(1, random_state=0, engine=engine, pattern=False).fit(cells)
+        for engine in ("cpu", client)
+    )
+    assert other.rank_ == plain.rank_
+    np.testing.assert_allclose(other.predict(i, j), plain.predict(i, j), atol=1e-3)
+
+
 def test_factors_of_no_rank_and_draws_for_cells(client) -> None:
     labels = np.random.default_rng(0).integers(2, size=len(VALUES)).astype(float)
     entries = Entries(ROWS, COLS, labels, SHAPE, engine=client)
