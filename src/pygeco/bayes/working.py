@@ -79,7 +79,7 @@ def draw_cells(
     z, y = find_moments(cells, u, v, now.mean).mean, cells.values
     w = cells.weights if len(cells.weights) else None
     likelihood = now.likelihood.draw_parameters(y, z, rng, w)
-    return _replace_cells(cells, likelihood.draw_squares(y, z, rng), now.mean, likelihood)
+    return _replace_cells(cells, likelihood.draw_squares(y, z, rng, w), now.mean, likelihood)
 
 
 def see_entries(data: Entries, now: Posterior) -> Entries:

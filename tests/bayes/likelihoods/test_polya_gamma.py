@@ -4,6 +4,7 @@ import numpy as np
 from scipy import stats
 
 from pygeco.bayes.likelihoods.base import polya_gamma_mean, polya_gamma_variance
+from pygeco.bayes.likelihoods.counts import Counts
 from pygeco.bayes.likelihoods.labels import Labels
 from pygeco.bayes.likelihoods.levels import Levels
 from pygeco.bayes.likelihoods.polya_gamma import draw_polya_gamma
@@ -63,3 +64,24 @@ def test_gibbs_of_labels_and_levels_is_their_posterior():
         found, (mean, deviation) = draw_posterior(likelihood, y, rng), integrate(likelihood, y)
         np.testing.assert_allclose(found.mean(), mean, atol=0.06)
         np.testing.assert_allclose(found.std(), deviation, rtol=0.08)
+
+
+def test_a_cell_of_weight_ten_is_drawn_as_ten_cells():
+    """The posterior of z under a standard normal prior is that of p(y | z)ʷ, for any weight."""
+    rng = np.random.default_rng(3)
+    levels, counts = Levels((1.0, 2.0, 3.0), (-1.0, 1.0)), Counts(2.0)
+    grid = np.linspace(-8, 8, 4001)
+    for likelihood, y, weight in (
+        (Labels(), 1.0, 10.0), (Labels(), -1.0, 1e-9), (levels, 1.0, 10.0), (counts, 3.0, 5.0),
+    ):  # fmt: skip
+        y, w, z = np.full(4000, y), np.full(4000, weight), np.zeros(4000)
+        for _ in range(40):
+            drawn, targets = likelihood.draw_squares(y, z, rng, w)
+            precision = 1 + w * drawn
+            z = w * drawn * targets / precision + rng.standard_normal(4000) / precision**0.5
+        log = -0.5 * grid**2 - weight * likelihood.expect_loss(y[:1], grid, 0 * grid)
+        p = np.exp(log - log.max())
+        p /= p.sum()
+        deviation = (p @ (grid - p @ grid) ** 2) ** 0.5
+        np.testing.assert_allclose(z.mean(), p @ grid, atol=0.07 * deviation)
+        np.testing.assert_allclose(z.std(), deviation, rtol=0.06)

@@ -56,21 +56,23 @@ class Counts(Likelihood):
         weights = xp.maximum(xp.maximum(bend, xp.abs(slope) / MAX_STEP), MIN_WEIGHT)
         return WorkingSquares(weights, mean - slope / weights)
 
-    def draw_squares(self, y: Array, z: Array, rng: np.random.Generator) -> WorkingSquares:
+    def draw_squares(
+        self, y: Array, z: Array, rng: np.random.Generator, weights: Array | None = None
+    ) -> WorkingSquares:
         """By a Pólya–Gamma variable of shape y + r about log r, or for large y by squares about z.
 
         Where counts are nearly Poisson, a smaller r stands in, by which draws move faster.
         """
         r = min(self.shape, MAX_DRAWN_SHAPE * max(1.0, mean_of(y)))
         about = math.log(r)
-        weights = draw_polya_gamma(z - about, rng, y.astype(float) + r)
-        targets = about + (y - r) / 2 / weights
+        drawn = draw_polya_gamma(z - about, rng, y.astype(float) + r, weights)
+        targets = about + (y - r) / 2 / drawn
         is_large = y > LARGE_COUNT
         if not bool(is_large.any()):
-            return WorkingSquares(weights, targets)
+            return WorkingSquares(drawn, targets)
         near, where = self.make_squares(y, z, 0 * z), namespace(z).where
         return WorkingSquares(
-            where(is_large, near.weights, weights), where(is_large, near.targets, targets)
+            where(is_large, near.weights, drawn), where(is_large, near.targets, targets)
         )
 
     def draw_parameters(

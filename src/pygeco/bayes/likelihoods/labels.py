@@ -40,9 +40,11 @@ class Labels(Likelihood):
         weights = found.stiffness
         return WorkingSquares(weights, mean + ((y + 1) / 2 - found.slope) / weights)
 
-    def draw_squares(self, y: Array, z: Array, rng: np.random.Generator) -> WorkingSquares:
-        weights = draw_polya_gamma(z, rng)
-        return WorkingSquares(weights, y / 2 / weights)
+    def draw_squares(
+        self, y: Array, z: Array, rng: np.random.Generator, weights: Array | None = None
+    ) -> WorkingSquares:
+        drawn = draw_polya_gamma(z, rng, weights=weights)
+        return WorkingSquares(drawn, y / 2 / drawn)
 
     def expect_loss(self, y: Array, mean: Array, variance: Array) -> Array:
         return Softplus(-y * mean, variance).value

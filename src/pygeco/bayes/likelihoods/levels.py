@@ -58,13 +58,15 @@ class Levels(Likelihood):
         weights = above.stiffness + below.stiffness
         return WorkingSquares(weights, mean + (below.slope - above.slope) / weights)
 
-    def draw_squares(self, y: Array, z: Array, rng: np.random.Generator) -> WorkingSquares:
+    def draw_squares(
+        self, y: Array, z: Array, rng: np.random.Generator, weights: Array | None = None
+    ) -> WorkingSquares:
         high, low, has_high, has_low = self._ends(y)
-        upper = draw_polya_gamma(z - high, rng).astype(z.dtype) * has_high
-        lower = draw_polya_gamma(z - low, rng).astype(z.dtype) * has_low
-        weights = upper + lower
+        upper = draw_polya_gamma(z - high, rng, weights=weights).astype(z.dtype) * has_high
+        lower = draw_polya_gamma(z - low, rng, weights=weights).astype(z.dtype) * has_low
+        drawn = upper + lower
         pulls = upper * high + lower * low + (has_low - has_high) / 2
-        return WorkingSquares(weights, pulls / weights)
+        return WorkingSquares(drawn, pulls / drawn)
 
     def expect_loss(self, y: Array, mean: Array, variance: Array) -> Array:
         above, below = self._terms(y, mean, variance)

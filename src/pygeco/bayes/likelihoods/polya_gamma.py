@@ -9,19 +9,33 @@ import numpy as np
 from pygeco.arrays.kinds import draw_like
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.likelihoods.base import polya_gamma_mean, polya_gamma_variance
+from pygeco.losses.base import namespace
 
 TERMS = 3  # of the sum that are drawn one by one; the rest has its mean and variance
 LEAST_SPREAD = 1e-15  # of what is left, over its squared mean: z so far out has no other
+LEAST_DRAW = 1e-12  # of a cell of next to no weight, whose gamma variables underflow
 
 
-def draw_polya_gamma(z: Array, rng: np.random.Generator, shape: Array | None = None) -> Array:
+def draw_polya_gamma(
+    z: Array,
+    rng: np.random.Generator,
+    shape: Array | None = None,
+    weights: Array | None = None,
+) -> Array:
     """PG(shape, z), of the kind of z; the shape is one by default.
+
+    With `weights`, PG(w shape, z) / w: what is drawn once for a cell that counts w times, a unit of
+    weight of it.
 
     It is the sum over k of g_k / (2π² ((k − ½)² + z²/4π²)), g_k gamma variables of the shape. The
     first terms are drawn; what is left, which varies little, is one more gamma variable, with its
     mean and its variance.
     """
-    return draw_like(_draw_sum, rng, z) if shape is None else draw_like(_draw_sum, rng, z, shape)
+    if weights is None:
+        return draw_like(_draw_sum, rng, z, *(() if shape is None else (shape,)))
+    times = weights.astype(float)
+    found = draw_like(_draw_sum, rng, z, times if shape is None else times * shape)
+    return namespace(found).maximum(found / times, LEAST_DRAW)
 
 
 def _draw_sum(rng: np.random.Generator, z: Array, shape: Array | None = None) -> Array:
