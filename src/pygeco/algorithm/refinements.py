@@ -18,6 +18,7 @@ from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Operator
 from pygeco.objectives.base import Objective
 from pygeco.objectives.measured import Measured, MeasuredGradient
+from pygeco.objectives.risk import Risk
 
 DESCENT_TOLERANCE = 1e-10
 MAX_ITERATIONS = 500
@@ -92,8 +93,15 @@ def refine_jointly(
         G = MeasuredGradient(objective.shape, value, 0.0, *objective.pull(g))
         return value, G, F.T @ g + 2 * free.ridge * c
 
-    size = float(np.sqrt(np.mean(objective.measure(A) ** 2)))
-    return _descend(evaluate, objective, A, penalty, free.c, tol, size)
+    unit = _find_unit(risk, objective.measure(A) + risk.offset + F @ free.c)
+    return _descend(evaluate, objective, A, penalty, free.c, tol, unit)
+
+
+def _find_unit(risk: Risk, at: Array) -> float:
+    """How far predictions are to move, roughly: |ℓ′| by ℓ″, of squares the mean residual."""
+    bend = float(risk.curvature(at, stiff=True).diagonal.sum())
+    unit = float(np.abs(risk.slope(at)).sum()) / bend if bend > 0 else 0.0
+    return unit if 0 < unit < np.inf else 1.0
 
 
 def promise_decrease(
@@ -115,7 +123,7 @@ def _descend(
     penalty: Penalty | None,
     c: Array,
     tol: float,
-    size_of_c: float = 0.0,
+    unit: float = 0.0,
 ) -> Refined:
     if not (penalty is None or penalty.quadratic is not None or isinstance(penalty, Trace)):
         return Refined(A, c, 0)
@@ -143,8 +151,8 @@ def _descend(
         return value + extra, np.concatenate([part.reshape(-1) for part in (*parts, slope)])
 
     start = np.concatenate([part.reshape(-1) for part in (*sides, c)])
-    size_of_sides = float(np.linalg.norm(sides[0], axis=0).max(initial=0.0))
-    units = np.repeat([size_of_sides or 1.0, size_of_c or 1.0], [sizes[-1], c.size])
+    unit = unit or float(np.linalg.norm(sides[0], axis=0).max(initial=0.0)) ** 2 or 1.0
+    units = np.repeat([np.sqrt(unit), unit], [sizes[-1], c.size])
     found, calls = _minimize_in_units(both, start, units, tol)
     L, R, free = unpack(found)
     end = _eigenpairs(L, signs) if symmetric else LowRank.product(L, R).svd()

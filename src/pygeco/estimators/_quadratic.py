@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -57,10 +58,13 @@ class _QuadraticForms(FeatureModel):
         F = np.column_stack([objective.X, ones]) if stack is None else stack
         penalized = np.full((d + 1, 1), self.alpha)
         penalized[-1] = 0.0
+        c = np.zeros((d + 1, 1))
+        # At the best constant: a descent from zero rests once it has found the mean of far targets.
+        c[-1] = replace(objective.risk, intercept=True).settle(np.zeros((rows, 1)))[1]
         return minimize_jointly(
             objective,
             self._limit_rank(d),
-            Free(F, np.zeros((d + 1, 1)), penalized),
+            Free(F, c, penalized),
             self.solver,
             penalty=self._penalty(),
             random_state=take_seed(self.random_state),
