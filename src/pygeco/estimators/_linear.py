@@ -15,7 +15,9 @@ from pygeco.algorithm.run import minimize
 from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.estimators._feature_model import FeatureModel, take_features
+from pygeco.estimators._own_residuals import Fit, fit_by_residuals
 from pygeco.estimators._progress import attend_fit, take_seed
+from pygeco.losses import Loss
 from pygeco.objectives import Features
 
 MAX_PROMISE = 1e-4  # of the objective of no model, by which a fit at rest may still fall
@@ -24,27 +26,39 @@ MAX_PROMISE = 1e-4  # of the objective of no model, by which a fit at rest may s
 class _LowRankLinear(FeatureModel):
     """z = x Aᵀ + b with rank(A) ≤ r, from one path of GECO."""
 
-    def _minimize(self, objective: Features, dtype: Any) -> None:
+    fit_intercept: bool
+
+    def _minimize(self, X: Any, y: Any, weights: Array | None, given: Loss) -> Loss:
+        """One path; the loss with whatever it estimates."""
         solver, penalty = (
             Solver(refine=True) if self.solver is None else self.solver,
             self._penalty(),
         )
         with attend_fit(self) as listener:
-            path = minimize(
-                objective,
-                self._limit_rank(min(objective.shape)),
-                solver,
-                penalty=penalty,
-                random_state=take_seed(self.random_state),
-                observer=listener,
-            )
+            seed = take_seed(self.random_state)
+
+            def fit(loss: Loss) -> Fit:
+                objective = Features(
+                    X, y, loss, sample_weight=weights, intercept=self.fit_intercept
+                )
+                rank = self._limit_rank(min(objective.shape))
+                path = minimize(
+                    objective, rank, solver, penalty=penalty, random_state=seed, observer=listener
+                )
+                at, _ = objective.risk.settle(objective.measure(path.A))
+                (K, d), r = objective.shape, path.A.rank
+                size = r * (K + d - r) + K * self.fit_intercept
+                return Fit((objective, path), objective.risk, at, size)
+
+            objective, path = fit_by_residuals(given, weights, fit).found
         if solver.refine or path.stop is Stop.STALLED:
             _warn_unless_at_rest(objective, path, penalty)
         self.path_ = path
-        self.factors_ = path.A.svd().astype(dtype)
-        self.intercept_ = objective.intercepts(path.A).astype(dtype)
+        self.factors_ = path.A.svd().astype(X.dtype)
+        self.intercept_ = objective.intercepts(path.A).astype(X.dtype)
         self.rank_ = self.factors_.rank
         self.n_iter_ = len(path)
+        return objective.risk.loss
 
     @property
     def coef_(self) -> Array:

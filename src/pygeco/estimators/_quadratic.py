@@ -15,8 +15,9 @@ from pygeco.algorithm.joint import Affine, minimize_jointly
 from pygeco.algorithm.refinements import Free
 from pygeco.arrays.low_rank import Array
 from pygeco.estimators._feature_model import FeatureModel, take_features
+from pygeco.estimators._own_residuals import Fit, fit_by_residuals
 from pygeco.estimators._progress import attend_fit, take_seed
-from pygeco.losses import Loss
+from pygeco.losses import Loss, find_loss
 from pygeco.objectives import Quadratic
 from pygeco.objectives.validation import check_weights, normalize_weights
 
@@ -26,14 +27,13 @@ class _QuadraticForms(FeatureModel):
 
     loss: str | Loss
 
-    def _fit_forms(self, X: Any, targets: list[Any], sample_weight: ArrayLike | None) -> None:
+    def _fit_forms(self, X: Any, targets: list[Any], sample_weight: Array | None) -> None:
         Z, center, scale = _standardize(X, sample_weight)
-        fits: list[Affine] = []
+        given = find_loss(self.loss)
         with attend_fit(self) as listener:
-            for y in targets:
-                objective = Quadratic(Z, y, self.loss, sample_weight=sample_weight)
-                fits.append(self._one(objective, listener))
-        self.loss_ = objective.risk.loss
+            found = [self._one(Z, y, given, sample_weight, listener) for y in targets]
+        fits: list[Affine] = [fit.found for fit in found]
+        self.loss_ = found[-1].risk.loss
         rank = max(fit.A.rank for fit in fits)
         directions = np.zeros((len(fits), rank, X.shape[1]), dtype=X.dtype)
         values = np.zeros((len(fits), rank), dtype=X.dtype)
@@ -51,25 +51,31 @@ class _QuadraticForms(FeatureModel):
         self.rank_ = rank
         self.n_iter_ = max(len(fit.objectives) - 1 for fit in fits)
 
-    def _one(self, objective: Quadratic, listener: Listener) -> Affine:
-        rows, d = objective.X.shape
+    def _one(
+        self, X: Any, y: Any, given: Loss, sample_weight: Array | None, listener: Listener
+    ) -> Fit:
+        rows, d = X.shape
         ones = np.ones((rows, 1))
-        stack = sp.hstack([objective.X, ones]).tocsr() if sp.issparse(objective.X) else None
-        F = np.column_stack([objective.X, ones]) if stack is None else stack
+        F: Any = sp.hstack([X, ones]).tocsr() if sp.issparse(X) else np.column_stack([X, ones])
         penalized = np.full((d + 1, 1), self.alpha)
         penalized[-1] = 0.0
-        c = np.zeros((d + 1, 1))
-        # At the best constant: a descent from zero rests once it has found the mean of far targets.
-        c[-1] = replace(objective.risk, intercept=True).settle(np.zeros((rows, 1)))[1]
-        return minimize_jointly(
-            objective,
-            self._limit_rank(d),
-            Free(F, c, penalized),
-            self.solver,
-            penalty=self._penalty(),
-            random_state=take_seed(self.random_state),
-            listener=listener,
-        )
+        rank, penalty, seed = self._limit_rank(d), self._penalty(), take_seed(self.random_state)
+
+        def fit(loss: Loss) -> Fit:
+            objective = Quadratic(X, y, loss, sample_weight=sample_weight)
+            c = np.zeros((d + 1, 1))
+            # At the best constant: from zero, a descent rests at the mean of far targets.
+            c[-1] = replace(objective.risk, intercept=True).settle(np.zeros((rows, 1)))[1]
+            free = Free(F, c, penalized)
+            settings: dict[str, Any] = {"penalty": penalty, "random_state": seed}
+            found = minimize_jointly(
+                objective, rank, free, self.solver, listener=listener, **settings
+            )
+            r = found.A.rank
+            size = r * d - r * (r - 1) // 2 + d + 1
+            return Fit(found, objective.risk, objective.measure(found.A) + F @ found.c, size)
+
+        return fit_by_residuals(given, sample_weight, fit)
 
     def _forms(self, X: Any) -> Array:
         """f(x) for each of the K functions, (N, K). O(K r d) a sample; nothing d × d."""

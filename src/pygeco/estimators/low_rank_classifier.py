@@ -20,7 +20,6 @@ from pygeco.estimators._linear import _LowRankLinear
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_contents import CLASSES, LINEAR, MAY_LACK
 from pygeco.losses import Logistic, Loss, Multinomial
-from pygeco.objectives import Features
 
 
 class LowRankClassifier(ClassifierMixin, _LowRankLinear):  # type: ignore[misc]
@@ -118,14 +117,7 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):  # type: ignore[misc]
         """
         X, y, w = take_samples(self, X, y, sample_weight)
         self.classes_, codes = code_labels(y)
-        objective = Features(
-            X,
-            codes,
-            self._loss(),
-            sample_weight=w,
-            intercept=self.fit_intercept,
-        )
-        self._minimize(objective, X.dtype)
+        self._minimize(X, codes, w, self._loss())
         return self
 
     def decision_function(self, X: Any) -> Array:

@@ -44,7 +44,7 @@ class QuadraticRegressor(RegressorMixin, _QuadraticForms):  # type: ignore[misc]
     components_, eigenvalues_, shifts_, coef_, intercept_ : arrays
         As in `QuadraticClassifier`, with one function.
     loss_ : Loss
-        The loss with whatever it estimates from the targets.
+        The loss with whatever it estimates from its residuals.
     objectives_ : list of one tuple
         What was minimized, after each rank.
     rank_ : int

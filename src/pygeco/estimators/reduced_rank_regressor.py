@@ -17,7 +17,6 @@ from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_contents import LINEAR, MAY_LACK, REGRESSOR
 from pygeco.losses import Loss
 from pygeco.losses import find_loss as loss_named
-from pygeco.objectives import Features
 
 
 class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):  # type: ignore[misc]
@@ -57,7 +56,7 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):  #
     factors_ : LowRank
         W as `U diag(s) Vᵀ`.
     loss_ : Loss
-        The loss with whatever it estimates from the targets.
+        The loss with whatever it estimates from its residuals.
     path_ : Path
         One step per rank.
     rank_ : int
@@ -119,16 +118,8 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):  #
             The estimator itself.
         """
         X, y, w = take_samples(self, X, y, sample_weight, multi_output=True, y_numeric=True)
-        objective = Features(
-            X,
-            y,
-            loss_named(self.loss),
-            sample_weight=w,
-            intercept=self.fit_intercept,
-        )
-        self.loss_ = objective.risk.loss
+        self.loss_ = self._minimize(X, y, w, loss_named(self.loss))
         self.one_target_ = np.ndim(y) == 1
-        self._minimize(objective, X.dtype)
         return self
 
     def predict(self, X: Any) -> Array:
