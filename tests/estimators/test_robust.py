@@ -326,12 +326,27 @@ def test_too_few_sweeps_are_told():
         ({"threshold": np.ones(3)}, "threshold: expected 'auto'"),
         ({"tol": -1.0}, "tol: must be positive"),
         ({"max_iter": 0}, "max_iter: must be positive"),
+        ({"tol": "small"}, "tol: must be positive, not 'small'"),
         ({"loss": "hubris"}, "loss: unknown name"),
+        ({"loss": "logistic"}, "loss: 'logistic' is of labels, levels or counts"),
+        ({"loss": "poisson"}, "loss: 'poisson' is of labels, levels or counts"),
     ],
 )
 def test_bad_parameters_are_named(settings, message):
     with pytest.raises(ValueError, match=message):
         RobustPCA(**settings).fit(np.eye(5, 3))
+
+
+def test_components_have_the_signs_of_principal_components():
+    """Whatever the starts and the order in memory are: rounding does not turn coordinates."""
+    rng = np.random.default_rng(0)
+    V = np.linalg.qr(rng.standard_normal((8, 3)))[0]
+    X = rng.standard_normal((60, 3)) * [9.0, 3.0, 1.0] @ V.T + 1e-3 * rng.standard_normal((60, 8))
+    wanted = PCA(3).fit(X).components_
+    for seed in range(3):
+        for Y in (X, np.asfortranarray(X), -X):
+            found = RobustPCA(3, random_state=seed).fit(Y).components_
+            np.testing.assert_allclose(found, wanted, atol=0.01)
 
 
 def test_only_missing_cells():

@@ -82,7 +82,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     Attributes
     ----------
     components_ : array (n_components, n_features)
-        Orthonormal rows.
+        Orthonormal rows, the largest number of each positive, as in scikit-learn's PCA.
     location_ : array (n_features,)
         Zero without `center`.
     singular_values_ : array (n_components,)
@@ -194,7 +194,8 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        self.components_: Array = contiguous(fit.A.V.T, real)
+        signs = np.where(fit.A.V.max(axis=0) < -fit.A.V.min(axis=0), -1.0, 1.0)
+        self.components_: Array = contiguous((fit.A.V * signs).T, real)
         self.location_: Array = fit.location.astype(real)
         self.singular_values_: Array = fit.A.s.astype(real)
         whole = fit.whole()
@@ -293,8 +294,10 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if not (0 < limit < np.inf if is_number else isinstance(limit, str) and limit == "auto"):
             raise ValueError(f"threshold: expected 'auto' or a positive number, not {limit!r}.")
         for name in ("cutoff", "tol", "max_iter"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name}: must be positive, not {getattr(self, name)!r}.")
+            if not (isinstance(value := getattr(self, name), Real) and value > 0):
+                raise ValueError(f"{name}: must be positive, not {value!r}.")
+        if type(loss := find_loss(self.loss)).targets is not Loss.targets:
+            raise ValueError(f"loss: {loss.name!r} is of labels, levels or counts, not of numbers.")
 
     def __sklearn_tags__(self) -> Any:
         return allow_missing(super().__sklearn_tags__())
