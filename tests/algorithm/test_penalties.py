@@ -97,7 +97,7 @@ def test_excess_is_the_largest_gain(sigma, trace_norm) -> None:
         np.testing.assert_allclose(penalty.excess(sigma, trace_norm), max(gains), atol=1e-5)
 
 
-@pytest.mark.parametrize("alpha", [-0.1, np.nan, np.inf])
+@pytest.mark.parametrize("alpha", [-0.1, np.nan, np.inf, "small", None])
 def test_bad_alpha(alpha) -> None:
     for kind in (Ridge, Trace, Schatten):
         with pytest.raises(ValueError, match=r"^alpha: must be a finite number ≥ 0"):

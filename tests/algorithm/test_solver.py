@@ -373,6 +373,8 @@ def test_bad_arguments_are_named() -> None:
         minimize(entries, 2, CORE, random_state=-1)
     with pytest.raises(ValueError, match=r"^random_state: expected"):
         minimize(entries, 2, CORE, random_state="today")
+    with pytest.raises(ValueError, match=r"^solver: expected None or a pygeco.Solver"):
+        minimize(entries, 2, "core")
     with pytest.raises(ValueError, match=r"^replacements: must be at least 0"):
         Solver(replacements=-1)
     with pytest.raises(ValueError, match=r"^correction: unknown name 'newton'"):

@@ -144,6 +144,7 @@ def test_in_a_pipeline_with_pandas_output():
         ({"n_components": 4}, "n_components: must be between 0 and 3"),
         ({"n_components": "two"}, "n_components: expected an integer or None"),
         ({"alpha": -0.1}, "alpha: must be a finite number ≥ 0 or None"),
+        ({"alpha": "small"}, "alpha: must be a finite number ≥ 0 or None, not 'small'"),
     ],
 )
 def test_bad_parameters_are_named(settings, message):

@@ -39,7 +39,9 @@ def test_float32_stays_float32():
 @pytest.mark.parametrize(
     ("fit", "message"),
     [
-        (lambda X, y: LowRankClassifier().fit(X, 0 * y), r"^y: holds only one class"),
+        (lambda X, y: LowRankClassifier().fit(X, 0 * y), r"^y: holds only one class, 0; at least"),
+        (lambda X, y: LowRankClassifier(alpha="1").fit(X, y), r"^alpha: must be .* not '1'"),
+        (lambda X, y: LowRankClassifier(solver="lbfgs").fit(X, y), r"^solver: expected None or"),
         (lambda X, y: LowRankClassifier(rank=0).fit(X, y), r"^rank: expected an integer"),
         (lambda X, y: LowRankClassifier(rank=1.5).fit(X, y), r"^rank: expected an integer"),
         (lambda X, y: LowRankClassifier(alpha=-1).fit(X, y), r"^alpha: must be"),

@@ -56,6 +56,8 @@ def test_objectives_fall_with_the_rank():
         (lambda X, y: QuadraticClassifier().fit(X, 0 * y), r"^y: holds only one class"),
         (lambda X, y: QuadraticClassifier(rank=-1).fit(X, y), r"^rank: expected an integer"),
         (lambda X, y: QuadraticClassifier(alpha=-1).fit(X, y), r"^alpha: must be"),
+        (lambda X, y: QuadraticClassifier(alpha=None).fit(X, y), r"^alpha: must be .* not None"),
+        (lambda X, y: QuadraticRegressor(solver="sgd").fit(X, y), r"^solver: expected None or"),
         (lambda X, y: QuadraticRegressor().fit(X, y[:3]), r"inconsistent numbers of samples"),
         (lambda X, y: QuadraticRegressor(loss="logistic").fit(X, y + 5), r"^y: the logistic loss"),
         (lambda X, y: QuadraticClassifier().fit(X, y, sample_weight=-y), r"^sample_weight"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.linear_model import (
     HuberRegressor,
     LinearRegression,
@@ -57,6 +58,14 @@ def test_one_target_under_other_losses():
     theirs = PoissonRegressor(alpha=0, tol=1e-10, max_iter=1000).fit(X, counts)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-4)
     assert ours.predict(X).shape == counts.shape
+
+
+def test_sparse_targets_are_those_of_the_dense_array():
+    X, Y = multi_target()
+    Y[np.abs(Y) < 1] = 0
+    dense = ReducedRankRegressor(2, random_state=0).fit(X, Y)
+    thin = ReducedRankRegressor(2, random_state=0).fit(X, sp.csr_array(Y))
+    np.testing.assert_array_equal(thin.predict(X), dense.predict(X))
 
 
 @pytest.mark.parametrize("unit", [1e-60, 1e60])

@@ -100,6 +100,17 @@ class Solver:
         return cls(direction=direction, signs=True, replacements=20, correction="core")
 
 
+def check_solver(solver: object) -> Solver:
+    """The solver that was given, which may be None for that of no choices."""
+    if solver is None:
+        return Solver()
+    if not isinstance(solver, Solver):
+        raise ValueError(
+            f"solver: expected None or a pygeco.Solver, as Solver(refine=True) is, not {solver!r}."
+        )
+    return solver
+
+
 def find_stop(solver: Solver, step: Step, before: float, rank: int) -> Stop | None:
     """The first rule of the solver that ends the run at this step."""
     if solver.target is not None and step.objective <= solver.target:

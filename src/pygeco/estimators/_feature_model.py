@@ -48,7 +48,8 @@ class FeatureModel(Saveable, BaseEstimator):  # type: ignore[misc]
         return min(check_rank(self.rank), most)
 
     def _penalty(self) -> Penalty | None:
-        return Ridge(self.alpha) if self.alpha else None
+        penalty = Ridge(self.alpha)
+        return penalty if penalty.alpha else None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -76,6 +77,7 @@ def take_samples(
     Samples of weight zero are as good as not given.
     """
     rows, targets = _quiet(estimator, X, y, **CHECKS, **settings)
+    targets = targets.toarray() if sp.issparse(targets) else targets
     check_size("X", rows.data if sp.issparse(rows) else rows)
     if targets.dtype.kind == "f":
         check_size("y", targets)
@@ -101,7 +103,9 @@ def code_labels(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"y: holds only one class, {classes[0]!r}; at least two are needed.")
+        raise ValueError(
+            f"y: holds only one class, {classes.tolist()[0]!r}; at least two are needed."
+        )
     return classes, codes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -225,7 +226,7 @@ class _ImputerAnswers(Saveable):
     def _check_parameters(self, shape: tuple[int, int]) -> None:
         if self.n_components is not None:
             check_components(self.n_components, shape, least=0, instead=" or None")
-        if self.alpha is not None and not (np.isfinite(self.alpha) and self.alpha >= 0):
+        if not (self.alpha is None or (isinstance(self.alpha, Real) and 0 <= self.alpha < np.inf)):
             raise ValueError(f"alpha: must be a finite number ≥ 0 or None, not {self.alpha!r}.")
 
     def _as_filler(self) -> Filler:

@@ -12,7 +12,7 @@ from pygeco.algorithm.path import Path, Stop
 from pygeco.algorithm.penalties import Penalty
 from pygeco.algorithm.refinements import promise_decrease
 from pygeco.algorithm.run import minimize
-from pygeco.algorithm.solver import Solver
+from pygeco.algorithm.solver import Solver, check_solver
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.estimators._feature_model import FeatureModel, take_features
 from pygeco.estimators._own_residuals import Fit, fit_by_residuals
@@ -31,7 +31,7 @@ class _LowRankLinear(FeatureModel):
     def _minimize(self, X: Any, y: Any, weights: Array | None, given: Loss) -> Loss:
         """One path; the loss with whatever it estimates."""
         solver, penalty = (
-            Solver(refine=True) if self.solver is None else self.solver,
+            Solver(refine=True) if self.solver is None else check_solver(self.solver),
             self._penalty(),
         )
         with attend_fit(self) as listener:

@@ -11,7 +11,7 @@ from pygeco.algorithm.corrections.factory import resolve_auto
 from pygeco.algorithm.events import Listener, StepsOnly, Trial
 from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Penalty
-from pygeco.algorithm.solver import Solver
+from pygeco.algorithm.solver import Solver, check_solver
 from pygeco.arrays.low_rank import LowRank
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.estimators._checkpoint import Checkpoint, minimize_resumably, take_kept_steps
@@ -153,7 +153,7 @@ def _choose_solver(solver: Solver | None, penalty: Penalty | None) -> Solver:
 
     MovieLens-100K, Huber's loss, rank by held-out cells: they err by 0.943, cores by 0.928.
     """
-    solver = Solver() if solver is None else solver
+    solver = check_solver(solver)
     if penalty is not None:
         return solver
     return replace(solver, correction=resolve_auto(solver.correction, "core"))
