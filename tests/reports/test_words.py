@@ -16,3 +16,24 @@ def test_numbers_have_no_negative_zero_and_no_certainty() -> None:
     assert words.give_verdict(0.5, 0.62, 10_000) == "too wide"
     assert words.give_verdict(0.99, 0.97, 10_000) == "too narrow"
     assert words.give_verdict(0.99, 0.97, 20) == "right"  # within chance
+
+
+def test_numbers_of_any_size_keep_their_digits() -> None:
+    for power in range(-12, 18):
+        for value in (1.2345678 * 10.0**power, -9.876e-1 * 10.0**power):
+            for digits in (3, 4):
+                text = words.format_number(value, digits)
+                assert abs(float(text.replace(",", "")) / value - 1) <= 10.0 ** (2 - digits) / 2
+                assert len(text.replace(",", "")) <= max(digits + 6, power + 2)
+
+
+def test_signed_numbers_have_the_places_of_the_largest_beside_them() -> None:
+    for power in range(-12, 18):
+        largest = 4.3 * 10.0**power
+        for share in (1, -0.53, 0.11):
+            text = words.format_signed(share * largest, largest)
+            assert text[0] == ("-" if share < 0 else "+")
+            assert abs(float(text.replace(",", "")) - share * largest) <= 0.0151 * largest
+    assert words.format_signed(1234567.8, 1e6) == "+1,234,568"
+    assert words.format_signed(1e-9, 0.02) == "0.000"
+    assert words.format_signed(0.0, 0.0) == "0.00"

@@ -54,7 +54,7 @@ def _show_levels(group: GroupEffect, kinds: tuple[str, str, str]) -> dict[str, A
 def _show_level(level: LevelEffect, most: float) -> dict[str, Any]:
     return {
         "name": level.level or "one standard deviation more",
-        "weight": words.format_signed(level.weight),
-        "doubt": f"{2 * level.deviation:.2f}",
+        "weight": words.format_signed(level.weight, most),
+        "doubt": words.format_signed(2 * level.deviation, most).lstrip("+"),
         "bar": round(100 * abs(level.weight) / most),
     }

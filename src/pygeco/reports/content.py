@@ -161,7 +161,7 @@ def _components(model: Completion, cols: Names, support: int) -> list[dict[str, 
                         {
                             "name": cols[j],
                             "count": f"{known[j]:,}",
-                            "weight": words.format_signed(weight),
+                            "weight": words.format_signed(weight, most),
                             "bar": round(100 * abs(weight) / most),
                         }
                         for j, weight in getattr(part, side)
@@ -175,6 +175,8 @@ def _components(model: Completion, cols: Names, support: int) -> list[dict[str, 
 
 def _worst(model: Completion, judged: Judged, rows: Names, cols: Names) -> list[dict[str, str]]:
     cells, known = judged.cells, diagnostics.count_by_column(model)
+    worst = diagnostics.find_worst(judged)
+    most = float(np.abs(judged.residuals[worst]).max(initial=0.0))
     return [
         {
             "row": rows[int(cells.rows[t])],
@@ -182,12 +184,12 @@ def _worst(model: Completion, judged: Judged, rows: Names, cols: Names) -> list[
             "observed": format_number(float(judged.observed[t])),
             "predicted": format_number(float(judged.predicted[t]), 3),
             "count": f"{known[cells.cols[t]]:,}",
-            "off": words.format_signed(float(judged.residuals[t])),
+            "off": words.format_signed(float(judged.residuals[t]), most),
             "deviations": ""
             if judged.deviation is None
             else f"{abs(judged.residuals[t]) / judged.deviation[t]:.1f}",
         }
-        for t in diagnostics.find_worst(judged)
+        for t in worst
     ]
 
 

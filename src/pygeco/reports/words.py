@@ -16,22 +16,25 @@ def format_number(value: float, digits: int = 4) -> str:
     """Four significant digits, thousands apart, no exponent where a reader can do without."""
     if not math.isfinite(value):
         return "–"
-    if value == int(value):
+    if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
-    if 1e-4 <= abs(value) < 1e15:
-        if abs(value) >= 10 ** (digits - 1):
-            return f"{value:,.0f}"
-        places = digits - len(str(int(abs(value)))) if abs(value) >= 1 else digits
-        text = f"{value:,.{places}f}"
-        if text.strip("-0.,"):
-            return text
+    if 1e-3 <= abs(value) < 1e15:
+        places = digits - 1 - math.floor(math.log10(abs(value)))
+        return f"{value:,.{max(0, places)}f}"
     return f"{value:.{digits - 1}g}"
 
 
-def format_signed(value: float) -> str:
-    """Two places and the sign; what rounds to zero has none."""
-    text = f"{value:+.2f}"
-    return text if text.strip("+-0.") else "0.00"
+def format_signed(value: float, largest: float = 1.0) -> str:
+    """The sign and two places; what rounds to zero has no sign.
+
+    Beside others of which the `largest` is below a tenth, more places; from a hundred on fewer.
+    """
+    power = math.floor(math.log10(largest)) if largest > 0 else 0
+    if not -6 <= power < 12:
+        return f"{value:+.3g}"
+    places = max(0, min(2, 3 - power)) if power >= 0 else 1 - power
+    text = f"{value:+,.{places}f}"
+    return text if text.strip("+-0.") else text[1:]
 
 
 def format_lower_bound(probability: float) -> str:
