@@ -17,19 +17,25 @@ Chart = dict[str, Any]
 
 def draw_values(found: Spread, kind: str) -> Chart:
     """How often each value, or each bin of them, was observed."""
+    whole = found.levels == np.round(found.levels)
     names = (
-        [f"{x:g}" for x in found.levels]
+        [
+            format_number(float(x)) if is_whole else f"{x:g}"
+            for x, is_whole in zip(found.levels, whole, strict=True)
+        ]
         if found.edges is None
         else [f"{format_number(a, 3)} to {format_number(b, 3)}" for a, b in pairwise(found.edges)]
     )
     total = max(1, int(found.counts.sum()))
+    name = "value" if kind == "cell" else kind
     columns = [
-        (kind, names),
+        (name, names),
         ("cells", [f"{count:,}" for count in found.counts]),
         ("share", [f"{count / total:.1%}" for count in found.counts]),
     ]
     bars = [_series("cells", "a", found.counts, kind="bars")]
-    return _chart("values", kind, "cells", found.levels, bars, columns, zero=True)
+    only = found.edges is None and bool(whole.all())
+    return _chart("values", name, "cells", found.levels, bars, columns, whole=only, zero=True)
 
 
 def draw_path(found: Curve) -> Chart:

@@ -30,6 +30,15 @@
     return (Math.abs(value) < step / 2 ? 0 : value).toLocaleString("en", { minimumFractionDigits: places, maximumFractionDigits: places });
   };
 
+  const widest = (found) => 7 * Math.max(...found.values.map((v) => label(v, found.step).length));
+
+  // As many round numbers, up to `count`, as stand side by side in `room` pixels.
+  const ticksBeside = (low, high, count, whole, room) => {
+    let found = ticks(low, high, count, whole);
+    while (count > 1 && found.values.length * (widest(found) + 12) > room) found = ticks(low, high, --count, whole);
+    return found;
+  };
+
   const ends = (values) => [Math.min(...values), Math.max(...values)];
 
   // The scales of a chart at this size: data to pixels.
@@ -42,19 +51,18 @@
     if (!chart.zero) low -= 0.06 * room;
     high += 0.08 * room;
     let [first, last] = ends(chart.x);
-    const gap = chart.x.length > 1 ? (last - first) / (chart.x.length - 1) : 1;
+    const gap = chart.x.length > 1 ? Math.min(...chart.x.slice(1).map((x, i) => x - chart.x[i])) : 1;
     const margin = bars ? gap * 0.6 : (last - first) * 0.02 || 0.5;
     first -= margin;
     last += margin;
     const yTicks = ticks(low, high, 5, false);
-    const widest = Math.max(...yTicks.values.map((v) => label(v, yTicks.step).length));
-    const box = { left: 14 + 7 * widest, right: width - 10, top: 22, bottom: height - 40 };
+    const box = { left: 14 + widest(yTicks), right: width - 10, top: 22, bottom: height - 40 };
     return {
       box, yTicks,
-      xTicks: ticks(first, last, width < 420 ? 6 : 9, chart.whole),
+      xTicks: ticksBeside(first, last, width < 420 ? 6 : 9, chart.whole, box.right - box.left),
       x: (v) => box.left + ((v - first) / (last - first)) * (box.right - box.left),
       y: (v) => box.bottom - ((v - low) / (high - low)) * (box.bottom - box.top),
-      bar: (gap / (last - first)) * (box.right - box.left) * 0.82,
+      bar: Math.max(2, (gap / (last - first)) * (box.right - box.left) * 0.82),
     };
   };
 
@@ -65,7 +73,9 @@
       make(svg, "text", { x: box.left - 6, y: at.y(v) + 4, "text-anchor": "end" }, label(v, at.yTicks.step));
     }
     for (const v of at.xTicks.values) {
-      make(svg, "text", { x: at.x(v), y: box.bottom + 17, "text-anchor": "middle" }, label(v, at.xTicks.step));
+      const text = label(v, at.xTicks.step);
+      if (at.x(v) + 3.5 * text.length > box.right + 20) continue;  // it would be cut
+      make(svg, "text", { x: at.x(v), y: box.bottom + 17, "text-anchor": "middle" }, text);
     }
     make(svg, "text", { x: (box.left + box.right) / 2, y: box.bottom + 35, "text-anchor": "middle" }, chart.xLabel);
     make(svg, "text", { x: 0, y: 11 }, chart.yLabel);
