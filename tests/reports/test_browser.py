@@ -220,6 +220,68 @@ def test_a_perfect_fit_has_no_negative_zeros(browser, tmp_path) -> None:
     page.close()
 
 
+def shown(browser, tmp_path, X, **settings):
+    """The report of a small dense table."""
+    model = MatrixCompletion(2, penalty=None, random_state=0).fit(X)
+    page = browser.new_page(**settings)
+    page.goto(pygeco.report(model, output=tmp_path / "r.html").as_uri())
+    return page
+
+
+def test_bars_of_uneven_levels_stand_apart(browser, tmp_path) -> None:
+    levels = np.array([1.0, 2.0, 5.0, 100.0])
+    X = levels[np.random.default_rng(0).integers(0, 4, (12, 10))]
+    page = shown(browser, tmp_path, X)
+    page.wait_for_selector("[data-chart=values] svg rect")
+    bars = page.evaluate(
+        "[...document.querySelectorAll('[data-chart=values] svg rect')]"
+        ".map((n) => n.getBoundingClientRect()).map((r) => [r.left, r.right])"
+    )
+    assert len(bars) == 4
+    assert all(a[1] < b[0] for a, b in pairwise(bars))
+    page.close()
+
+
+def test_numbers_of_large_values_do_not_run_into_each_other(browser, tmp_path) -> None:
+    X = 4e9 * np.random.default_rng(0).standard_normal((14, 12))
+    page = shown(browser, tmp_path, X, viewport={"width": 360, "height": 800})
+    page.wait_for_selector("[data-chart=residuals] svg rect")
+    together = page.evaluate(
+        """[...document.querySelectorAll(".plot svg")].flatMap((svg) => {
+          const all = [...svg.querySelectorAll("text")].map((n) => n.getBoundingClientRect());
+          return all.flatMap((a, i) => all.slice(i + 1).filter((b) => a.left < b.right &&
+            b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom));
+        }).length"""
+    )
+    assert together == 0
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    page.close()
+
+
+def test_names_of_either_direction_leave_what_stands_beside_them(browser, tmp_path) -> None:
+    X = np.random.default_rng(0).standard_normal((6, 5))
+    model = MatrixCompletion(1, penalty=None, random_state=0).fit(X)
+    path = pygeco.report(model, output=tmp_path / "r.html", titles=["\u202eevil \u05e9 (1)"] * 5)
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    loose = page.evaluate(
+        "[...document.querySelectorAll('.name, td.text')].filter((n) => n.textContent.includes("
+        "'evil') && !n.querySelector('bdi')?.textContent.includes('evil')).length"
+    )
+    assert loose == 0
+    assert page.locator("bdi", has_text="evil").count() > 5
+    page.close()
+
+
+def test_without_a_script_the_page_says_so_first_and_leaves_no_holes(browser, tmp_path) -> None:
+    X = np.random.default_rng(0).standard_normal((6, 5))
+    page = shown(browser, tmp_path, X, java_script_enabled=False)
+    assert page.locator("main > :first-child").inner_text().startswith("The charts need JavaScript")
+    assert page.locator("[data-chart=path]").bounding_box()["height"] < 130
+    assert not page.locator("[data-chart=path] .readout").is_visible()
+    page.close()
+
+
 def test_a_title_cannot_run(opened) -> None:
     page = opened("evil")
     assert "127.0.0.1" in page.locator("#worst ~ .wide").inner_text()

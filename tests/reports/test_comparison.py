@@ -1,11 +1,13 @@
 """The model beside simple rules."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 
 from pygeco import diagnostics
 from pygeco.reports import words
+from pygeco.reports.comparison import _orders_by_choice
 from report_cases import by_evidence, page_of, ratings
 
 
@@ -25,3 +27,10 @@ def test_figures_stand_beside_those_of_simple_rules(tmp_path) -> None:
         assert " ".join([name, *(f"{x:.4f}" for x in figures)]) in shown
     for level in ("50%", "90%", "99%"):
         assert f"those of {level} hold" in page
+
+
+def test_the_page_says_where_choices_order_lists() -> None:
+    for power, says in ((0.5, True), (0.0, True), (np.inf, False)):
+        lists = SimpleNamespace(power=power)
+        assert _orders_by_choice(SimpleNamespace(model_=SimpleNamespace(lists=lists))) == says
+    assert not _orders_by_choice(SimpleNamespace(model_=SimpleNamespace(lists=None)))

@@ -34,6 +34,7 @@ def compare_with_rules(
         ],
         "rule": best.name,
         "samples": sample_lists(model, rows, cols),
+        "by_choice": _orders_by_choice(model),
         "baselines": [f"{best.name}: {shown}" for shown in _shown(model, best, judged)],
     }
 
@@ -79,6 +80,12 @@ def _on_popularity(kinds: tuple[str, str, str]) -> str:
         f" Popularity is ahead here: {cell}s are of {column}s that {row}s chose themselves, and "
         f"there are too few of them to learn more of that choice than what is popular."
     )
+
+
+def _orders_by_choice(model: Completion) -> bool:
+    """Whether lists are by more than what is predicted, as held-out cells weighed it."""
+    lists = model.model_.lists
+    return lists is not None and bool(np.isfinite(lists.power))
 
 
 def _groups(groups: list[Group]) -> list[tuple[str, list[str]]]:
