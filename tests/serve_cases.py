@@ -18,6 +18,7 @@ import pyarrow as pa
 from pygeco import ImplicitCompletion, MatrixCompletion
 from pygeco.data import make_ratings
 from pygeco.estimators._choosing import settle_lists
+from pygeco.losses import LOSSES
 from pygeco.serve.app import make_app
 from pygeco.serve.guard import Guard
 from pygeco.serve.metrics import make_counters
@@ -57,6 +58,36 @@ def move_ids_far(served: Served) -> Served:
 def fit_clicks() -> ImplicitCompletion:
     table = make_table().drop_columns(["rating"])
     return ImplicitCompletion(3, share=0.5, random_state=0).fit(table)
+
+
+def make_values(kind: str):
+    """What a loss is for, in the cells of `make_table`: users 1 … 80, items 1 … 60, held last."""
+    rng = np.random.default_rng(4)
+    rows, cols, values, _ = make_ratings((USERS, ITEMS), 1500, rank=2)
+    Z = rng.standard_normal((USERS, 2)) @ rng.standard_normal((2, ITEMS))
+    z = Z[rows, cols] + 0.5 * rng.standard_normal(len(rows))
+    found = {
+        "logistic": (z > 0).astype(float),
+        "ordinal": np.asarray(values, float),
+        "poisson": rng.poisson(np.exp(0.6 * z)).astype(float),
+        "huber": z + 9.0 * (rng.random(len(z)) < 0.03),
+        "small": 1e-7 * (z + 3),
+        "tenths": np.round(0.1 * (np.clip(np.round(z), -4, 4) + 5), 1),
+    }[kind]
+    return pa.table({"user": rows + 1, "item": cols + 1, "value": found})
+
+
+@cache
+def fit_values(kind: str) -> MatrixCompletion:
+    table, loss = make_values(kind), kind if kind in LOSSES else "squared"
+    model = MatrixCompletion(loss=loss, random_state=0).fit(table.slice(150))
+    model.keep_held_out(table.slice(0, 150))
+    return model
+
+
+def open_values(kind: str, folder: Path) -> Served:
+    fit_values(kind).save(folder / f"{kind}.geco")
+    return open_served(folder / f"{kind}.geco")
 
 
 def write_titles(folder: Path) -> Path:

@@ -1,9 +1,12 @@
 """The map keeps what is alike together; figures are those of the held-out cells."""
 
 import numpy as np
+import pytest
 
-from pygeco.serve.picture import describe_served, map_items, place_directions
-from serve_cases import fit_ratings, make_table
+from pygeco import MatrixCompletion, diagnostics
+from pygeco.serve.picture import _show, describe_served, map_items, place_directions
+from pygeco.serve.served import open_served
+from serve_cases import fit_ratings, fit_values, make_table, make_values, open_values
 
 
 def test_directions_in_the_plane_stay_as_they_are() -> None:
@@ -33,3 +36,45 @@ def test_figures_are_those_of_the_held_out_cells(ratings, clicks) -> None:
     assert float(figures["RMSE"]) == round(float(np.sqrt(np.mean(error**2))), 4)
     assert figures["ratings"] == "1,400"
     assert "RMSE" not in {one["label"] for one in describe_served(clicks)["figures"]}
+
+
+@pytest.mark.parametrize("kind", ["logistic", "ordinal", "poisson", "huber", "small"])
+def test_figures_of_any_loss_are_those_of_the_report(kind, tmp_path) -> None:
+    figures = {
+        one["label"]: one["value"]
+        for one in describe_served(open_values(kind, tmp_path))["figures"]
+    }
+    judged = diagnostics.judge(fit_values(kind), make_values(kind).slice(0, 150))
+    if kind == "logistic":
+        assert "RMSE" not in figures
+        assert float(figures["mean loss"]) == pytest.approx(judged.losses.mean(), rel=1e-3)
+        return
+    assert float(figures["RMSE"]) == pytest.approx(judged.rmse, rel=1e-3)
+    assert float(figures["mean absolute error"]) == pytest.approx(judged.mae, rel=1e-3)
+    shares = dict(diagnostics.measure_coverage(judged))
+    assert float(figures["in 90 % intervals"][:-1]) == pytest.approx(100 * shares[0.9], abs=0.7)
+
+
+def test_held_out_cells_are_judged_at_their_time(tmp_path) -> None:
+    table = make_values("tenths")
+    days = np.random.default_rng(0).integers(0, 900, len(table))
+    dates = np.datetime64("2020-01-01", "s") + 86_400 * days
+    moved = table["value"].to_numpy() + np.sin(days / 90)
+    table = table.set_column(2, "value", [moved]).append_column("timestamp", [dates])
+    model = MatrixCompletion(random_state=0, time=True).fit(table.slice(150))
+    model.keep_held_out(table.slice(0, 150))
+    model.save(tmp_path / "timed.geco")
+    found = describe_served(open_served(tmp_path / "timed.geco"))
+    figures = {one["label"]: one["value"] for one in found["figures"]}
+    judged = diagnostics.judge(model, table.slice(0, 150))
+    assert float(figures["RMSE"]) == pytest.approx(judged.rmse, rel=1e-3)
+
+
+def test_errors_keep_their_digits() -> None:
+    assert [_show(x) for x in (0.82301, 12.5, 0.0, 1.2345678e-5, 1234567.8)] == [
+        "0.8230",
+        "12.5000",
+        "0.000",
+        "1.235e-05",
+        "1.235e+06",
+    ]

@@ -10,7 +10,7 @@ import pytest
 
 from pygeco.serve.served import TitleFile, find_version, open_served
 from pygeco.serve.typed import RequestError
-from serve_cases import fit_ratings, write_titles
+from serve_cases import fit_ratings, make_values, open_values, write_titles
 
 
 def test_ids_are_found_as_numbers_and_as_text(ratings) -> None:
@@ -105,3 +105,19 @@ def test_a_first_list_imports_no_heavy_part_that_it_does_not_need(ratings, model
     command = [sys.executable, "-c", FIRST_LIST, str(model_folder)]
     run = subprocess.run(command, capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_bounds_and_levels_are_values_that_were_given(tmp_path, clicks) -> None:
+    for kind in ("ordinal", "tenths"):
+        served, given = open_values(kind, tmp_path), make_values(kind).slice(150)["value"]
+        assert served.levels == sorted(set(given.to_pylist()))
+        assert served.bounds == (served.levels[0], served.levels[-1])
+    labels = open_values("logistic", tmp_path)
+    assert labels.bounds == (0.0, 1.0)
+    assert labels.levels == [0.0, 1.0]
+    many = open_values("huber", tmp_path)
+    assert len(many.levels) == 5
+    assert np.float32(many.levels[0]) == np.float32(many.model.bounds[0])
+    assert np.float32(many.levels[-1]) == np.float32(many.model.bounds[1])
+    assert [open_values(kind, tmp_path).places for kind in ("ordinal", "tenths")] == [4, 5]
+    assert clicks.places == 4

@@ -44,8 +44,8 @@ def place_directions(vectors: Array) -> Array:
 def describe_served(served: Served) -> About:
     """The model in a few figures, those of its held-out cells among them."""
     m, n = served.model.shape
-    known = len(served.model.seen.indices)
-    low, high = served.model.bounds
+    known = served.known
+    low, high = served.bounds
     word = "clicks" if served.is_of_clicks else "ratings"
     figures: list[Figure] = [
         {"label": "users", "value": f"{m:,}", "note": ""},
@@ -62,8 +62,8 @@ def describe_served(served: Served) -> About:
         "items": n,
         "known": known,
         "rank": served.model.factors.rank,
-        "low": float(low),
-        "high": float(high),
+        "low": low,
+        "high": high,
         "explains": served.explains,
         "has_titles": served.titles is not None,
         "figures": figures,
@@ -77,15 +77,25 @@ def _judge(served: Served) -> list[Figure]:
         return []
     step = -(-len(held.values) // MAX_JUDGED)
     rows, cols = held.rows()[::step], held.indices[::step].astype(np.int64)
-    values = held.values[::step]
-    error = model.predict(rows, cols).astype(float) - values
-    note = f"on {len(values):,} held-out ratings"
+    targets = held.values[::step]
+    times = held.times[::step] if len(held.times) else None
+    note = f"on {len(targets):,} held-out ratings"
+    if served.is_of_labels:
+        variance = None if model.likelihood is None else model.spread(rows, cols)
+        loss = -model.score(model.linear(rows, cols, times), targets, variance)
+        return [{"label": "mean loss", "value": _show(loss), "note": note}]
+    error = model.predict(rows, cols, times).astype(float) - served.rescale(targets)
     found: list[Figure] = [
-        {"label": "RMSE", "value": f"{np.sqrt(np.mean(error**2)):.4f}", "note": note},
-        {"label": "mean absolute error", "value": f"{np.mean(np.abs(error)):.4f}", "note": note},
+        {"label": "RMSE", "value": _show(np.sqrt(np.mean(error**2))), "note": note},
+        {"label": "mean absolute error", "value": _show(np.mean(np.abs(error))), "note": note},
     ]
     if model.posterior is not None:
-        inside = np.abs(error) <= INTERVAL * model.deviation(rows, cols)
+        inside = np.abs(error) <= INTERVAL * model.deviation(rows, cols, times)
         share = f"{np.mean(inside):.1%}"
         found.append({"label": "in 90 % intervals", "value": share, "note": "90 % is right"})
     return found
+
+
+def _show(error: float) -> str:
+    """Four places, or four digits where these are too few or too many."""
+    return f"{error:.4f}" if 0.01 <= error < 1e4 else f"{error:#.4g}"

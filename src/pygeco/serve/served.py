@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.container import PREFIX
+from pygeco.arrays.low_rank import Array
 from pygeco.io.model_parts import load_parts
 from pygeco.io.tables import find_positions, parse_ids
 from pygeco.models.completion import CompletionModel
@@ -20,6 +22,8 @@ from pygeco.serve.listing import ListParts, make_list_parts
 from pygeco.serve.typed import MAX_SHOWN, RequestError, show_value
 
 AVERAGED_ROWS = 10_000  # about so many make the average row
+SAMPLED_VALUES = 100_000  # about so many say which values there are
+MAX_LEVELS = 11  # values that are chosen from one by one
 VERSION_DIGITS = 12  # hexadecimal digits of a model's version
 FIRST_ROUNDED = 1 << 53  # from here on JavaScript, among others, rounds the numbers of JSON
 
@@ -58,6 +62,46 @@ class Served:
     @property
     def explains(self) -> bool:
         return self.is_of_clicks or self.model.posterior is not None
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the greatest rating, in few digits; labels are 0 and 1."""
+        low, high = self.model.bounds
+        return (0.0, 1.0) if self.is_of_labels else (_shorten(low), _shorten(high))
+
+    @property
+    def is_of_labels(self) -> bool:
+        """Whether there are two values, and what is predicted has no bounds or is a chance."""
+        return not np.all(np.isfinite(self.model.bounds))
+
+    @property
+    def places(self) -> int:
+        """Decimal places of scores: four, and more where all ratings are within less than one."""
+        low, high = self.bounds
+        span = high - low
+        return 4 + (max(0, -math.floor(math.log10(span))) if span > 0 else 0)
+
+    @cached_property
+    def levels(self) -> list[float]:
+        """Ratings to choose from: those that there are, or five where these are many."""
+        if self.is_of_labels:
+            return [0.0, 1.0]
+        values = self.rescale(self.model.seen.values[:: max(1, self.known // SAMPLED_VALUES)])
+        found = np.union1d(values, self.bounds).astype(np.float32)
+        if len(np.unique(found)) > MAX_LEVELS:
+            found = np.linspace(*self.bounds, 5)
+        return [_shorten(value) for value in np.unique(found)]
+
+    @property
+    def known(self) -> int:
+        """Cells of the fit."""
+        return len(self.model.seen.indices)
+
+    def rescale(self, targets: Array) -> Array:
+        """Ratings as they were given: a fit keeps codes of labels and of levels."""
+        from pygeco.diagnostics.judging import to_data_scale
+
+        return to_data_scale(self.model.loss, targets)
 
     @cached_property
     def list_parts(self) -> ListParts:
@@ -175,6 +219,12 @@ def find_version(path: str | os.PathLike[str], titles: list[str] | None) -> str:
     if titles is not None:
         digest.update("\n".join(titles).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:VERSION_DIGITS]
+
+
+def _shorten(value: float) -> float:
+    """Single precision in as few digits as tell it from its neighbors; the rest as it is."""
+    single = np.float32(value)
+    return float(str(single)) if single == value else float(value)
 
 
 def _suit(known: NDArray[Any], wanted: list[Any]) -> NDArray[Any]:
