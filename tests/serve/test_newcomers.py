@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from pygeco.bayes.reasons import contributions
 from pygeco.serve import answers
+from pygeco.serve.newcomers import place_known, read_known, weigh_known
 from pygeco.serve.requests import FoldIn, Known
 from pygeco.serve.typed import RequestError
-from serve_cases import ITEMS, fit_clicks, fit_ratings
+from serve_cases import ITEMS, fit_clicks, fit_ratings, open_values
 
 
 def know(*items, values=None):
@@ -79,3 +81,60 @@ def test_who_rated_nothing_gets_what_is_liked_by_all(ratings) -> None:
     by_value = answers.fold_in(ratings, FoldIn(known=[], k=5, by="value"))["items"]
     assert found == by_value
     assert [one["score"] for one in found] == sorted((x["score"] for x in found), reverse=True)
+
+
+def know_as_fitted(served, row: int):
+    """A new person who knows what the user in a row does."""
+    own = slice(*served.model.seen.pointers[[row, row + 1]].tolist())
+    values = served.rescale(served.model.seen.values[own]).tolist()
+    return know(*(served.model.seen.indices[own] + 1).tolist(), values=values)
+
+
+@pytest.mark.parametrize("kind", ["logistic", "ordinal", "poisson", "huber"])
+def test_reasons_add_up_to_what_is_predicted_under_any_loss(kind, tmp_path) -> None:
+    served, row = open_values(kind, tmp_path), 7
+    model, known = served.model, know_as_fitted(served, row)
+    cells, values = read_known(served, [known])
+    entries = place_known(served, cells, values)
+    folded = model.fold_rows(entries)
+    linear = (folded.coordinates @ model.factors.V.T + folded.offsets[:, None])[0]
+    linear += model.biases.mean + model.biases.col
+    variance = None
+    if model.likelihood is not None:
+        variance = model.vary_rows(entries, noise=False)[0, cells.columns]
+    squares = weigh_known(served, entries.by_row.values, linear[cells.columns], variance)
+    rest = np.setdiff1d(np.arange(ITEMS), cells.columns)
+    cols = cells.columns.astype(np.int64)
+    scale = np.std(linear)
+    for j in rest[:20].tolist():
+        base, parts, _ = contributions(model.posterior, cols, *squares, j)
+        assert base + parts.sum() == pytest.approx(linear[j], abs=0.1 * scale)
+        fitted = model.explain(row, j, len(cols))
+        order = np.argsort(fitted.columns)
+        np.testing.assert_allclose(parts, fitted.contributions[order], atol=0.1 * scale)
+
+
+def test_a_new_person_is_told_the_reasons_of_one_who_knows_the_same(tmp_path) -> None:
+    served, row = open_values("ordinal", tmp_path), 7
+    asked = FoldIn(known=know_as_fitted(served, row), k=3, reasons=2, by="value")
+    for one in answers.fold_in(served, asked)["items"]:
+        fitted = served.model.explain(row, one["item"] - 1, 2)
+        adds = [reason["adds"] for reason in one["reasons"]]
+        np.testing.assert_allclose(adds, fitted.contributions, atol=0.02)
+        assert [reason["item"] - 1 for reason in one["reasons"]] == fitted.columns.tolist()
+
+
+def test_values_that_are_no_label_or_level_are_refused(tmp_path) -> None:
+    for kind, wrong, right in (
+        ("logistic", [0.3, None], [0, 1, -1]),
+        ("ordinal", [2.3, 0.5], [1, 1.5, 5]),
+        ("tenths", [0.05, 1.0], [0.1, 0.3, 0.9]),
+    ):
+        served = open_values(kind, tmp_path)
+        for value in wrong:
+            with pytest.raises(RequestError, match=r"^value: "):
+                answers.fold_in(served, FoldIn(known=know(3, values=[value])))
+        for value in right:
+            assert answers.fold_in(served, FoldIn(known=know(3, values=[value]), k=2))["items"]
+        for level in served.levels:
+            answers.fold_in(served, FoldIn(known=know(3, values=[level])))

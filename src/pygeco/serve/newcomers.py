@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,10 +37,7 @@ def _fold_some(
     model = served.model
     cells, values = read_known(served, people)
     lines = np.repeat(np.arange(len(people)), np.diff(cells.pointers))
-    shape = len(people), model.shape[1]
-    loss: str | Loss = "squared" if served.is_of_clicks else model.loss
-    at, engine = (lines, cells.columns, values, shape), model.engine
-    entries = Entries(*at, loss=loss, allow_empty=True, engine=engine)
+    entries = place_known(served, cells, values)
     folded = model.fold_rows(entries)
     V, own = model.factors.V, folded.coordinates
     if served.is_of_clicks:  # scores: a double of all columns would take longer than the rest
@@ -50,8 +47,8 @@ def _fold_some(
     if served.is_of_clicks:
         z[nobody] = served.average_scores  # nothing is known: all scores would be zero
     variance = None if model.likelihood is None else model.vary_rows(entries, noise=False)
-    middle = model.biases.mean + model.biases.col
-    predicted = model.respond(z + middle, variance).astype(np.float32)
+    linear = z + (model.biases.mean + model.biases.col)
+    predicted = model.respond(linear, variance).astype(np.float32)
     scores = served.list_parts.choice
     if scores is None or asked.by == "value" or (asked.by == "auto" and np.isinf(scores.power)):
         table = (z + model.biases.col).astype(np.float32)
@@ -61,15 +58,54 @@ def _fold_some(
             table = scores.weigh(table, predicted, scores.power)
         table[nobody] = z[nobody] + model.biases.col  # who chose nothing is drawn to nothing
     table[lines, cells.columns] = -np.inf
-    k = min(asked.k, shape[1] if allowed is None else int(allowed.sum()))
+    k = min(asked.k, model.shape[1] if allowed is None else int(allowed.sum()))
     best = pick_best(table, predicted, k, allowed)
     spread = None
     if asked.deviation and model.posterior is not None and not served.is_of_clicks:
         spread = model.deviate_rows(entries)
+    at = lines, cells.columns
+    doubt = None if variance is None else variance[at]
+    squares = weigh_known(served, entries.by_row.values, linear[at], doubt)
     return [
-        _name_list(served, best, t, spread, cells, values, asked.reasons)
+        _name_list(served, best, t, spread, cells, squares, asked.reasons)
         for t in range(len(people))
     ]
+
+
+def place_known(served: Served, cells: KnownColumns, values: NDArray[np.float32]) -> Entries:
+    """What people know as cells of new rows; an error where it is no label or level."""
+    model, counts = served.model, np.diff(cells.pointers)
+    lines, shape = np.repeat(np.arange(len(counts)), counts), (len(counts), model.shape[1])
+    loss: str | Loss = "squared" if served.is_of_clicks else model.loss
+    at, engine = (lines, cells.columns, values, shape), model.engine
+    try:
+        return Entries(*at, loss=loss, allow_empty=True, engine=engine)
+    except ValueError as error:
+        said = str(error).removeprefix("values")
+        raise RequestError(422, "bad_value", f"value{said}") from None
+
+
+class KnownSquares(NamedTuple):
+    """Known cells as weighted squares: what they are taken to say, and how much each counts."""
+
+    targets: NDArray[Any]
+    weights: NDArray[Any]
+
+
+def weigh_known(
+    served: Served, targets: Array, linear: Array, variance: Array | None
+) -> KnownSquares:
+    """Cells of new people beside what is predicted there, as `explain` has those of fitted rows."""
+    p = served.model.posterior
+    ones = np.ones(len(targets))
+    if p is None:
+        return KnownSquares(targets.astype(float), ones)
+    if p.likelihood is not None and variance is not None:
+        squares = p.likelihood.make_squares(targets, linear, variance)
+        return KnownSquares(np.asarray(squares.targets), np.asarray(squares.weights / p.tau))
+    if p.weighing is not None:
+        ones = p.weighing.weights((linear - targets).astype(float))
+    return KnownSquares(targets.astype(float), ones)
 
 
 def read_known(
@@ -77,7 +113,8 @@ def read_known(
 ) -> tuple[KnownColumns, NDArray[np.float32]]:
     """What people know as cells; of an item that comes twice, the last."""
     counts, columns, values = [0], [], []
-    low, high = served.model.bounds
+    low, high = (np.float32(bound) for bound in served.model.bounds)  # as values are kept
+    least, greatest = served.bounds
     for known in people:
         at = served.find(1, [one.item for one in known], "item", strict=True) if known else ()
         last = dict(zip([int(j) for j in at], known, strict=True))
@@ -85,9 +122,11 @@ def read_known(
             value = last[j].value
             if served.is_of_clicks and value not in (None, 1.0):
                 raise RequestError(422, "bad_value", "value: a click has none; leave it out.")
-            if not served.is_of_clicks and (value is None or not low <= value <= high):
+            if not served.is_of_clicks and (value is None or not low <= np.float32(value) <= high):
                 raise RequestError(
-                    422, "bad_value", f"value: expected a rating from {low:g} to {high:g}."
+                    422,
+                    "bad_value",
+                    f"value: expected a rating from {least:.9g} to {greatest:.9g}.",
                 )
             columns.append(j)
             values.append(1.0 if value is None else value)
@@ -102,7 +141,7 @@ def _name_list(
     line: int,
     spread: Array | None,
     cells: KnownColumns,
-    values: NDArray[np.float32],
+    squares: KnownSquares,
     reasons: int,
 ) -> list[Listed]:
     own = slice(int(cells.pointers[line]), int(cells.pointers[line + 1]))
@@ -110,33 +149,33 @@ def _name_list(
     listed: list[Listed] = []
     names = served.name(1, columns)
     for j, name, score in zip(columns.tolist(), names, best.scores[line].tolist(), strict=False):
-        one: Listed = {"item": name, "title": served.title(j), "score": round(score, 4)}
+        one: Listed = {"item": name, "title": served.title(j), "score": round(score, served.places)}
         if spread is not None:
-            one["deviation"] = round(float(spread[line, j]), 4)
+            one["deviation"] = round(float(spread[line, j]), served.places)
         if reasons and served.explains:
-            parts = explain_known(served, cells.columns[own], values[own], j, reasons)
-            one["reasons"] = parts
+            known = KnownSquares(squares.targets[own], squares.weights[own])
+            one["reasons"] = explain_known(served, cells.columns[own], known, j, reasons)
         listed.append(one)
     return listed
 
 
 def explain_known(
-    served: Served, columns: NDArray[np.int32], values: NDArray[Any], target: int, k: int
+    served: Served, columns: NDArray[np.int32], known: KnownSquares, target: int, k: int
 ) -> list[Any]:
     """What each of a new person's items adds to the score of another, strongest first."""
     model = served.model
     cols: Any = columns.astype(np.int64)
     if isinstance(model, ClickModel):
-        why = model.explain_clicks(cols, values.astype(float), target, k)
+        why = model.explain_clicks(cols, known.targets, target, k)
         found, adds = why.columns, why.contributions
     else:
         assert model.posterior is not None
         p = model.posterior.at_end
-        parts = contributions(p, cols, values.astype(float), np.ones(len(cols)), target).cells
+        parts = contributions(p, cols, known.targets, known.weights, target).cells
         order = np.argsort(-np.abs(parts), kind="stable")[:k]
         found, adds = cols[order], parts[order]
     names = served.name(1, found)
     return [
-        {"item": name, "title": served.title(j), "adds": round(add, 4)}
+        {"item": name, "title": served.title(j), "adds": round(add, served.places)}
         for name, j, add in zip(names, found.tolist(), np.asarray(adds).tolist(), strict=True)
     ]

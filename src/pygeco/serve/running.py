@@ -179,7 +179,7 @@ def warm_up(served: Served) -> None:
     from pygeco.serve.newcomers import fold_people
 
     rows = np.arange(min(WARM_UP_ROWS, *served.model.shape))
-    value = None if served.is_of_clicks else float(served.model.bounds[0])
+    value = None if served.is_of_clicks else served.bounds[0]
     known = [Known(item=served.name(1, rows[:1])[0], value=value)]
     try:
         list_rows(served.model, served.list_parts, rows, 1, by="auto", hides=True, allowed=None)
