@@ -179,7 +179,7 @@ def reach_controls_by_tab(page) -> None:
     page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
     reached = []
     page.keyboard.press("Tab")
-    for _ in range(90):
+    for _ in range(150):
         place = "document.activeElement.id || document.activeElement.className"
         reached.append(page.evaluate(place))
         if reached[-1] == "try-clear":

@@ -1,12 +1,14 @@
 """Answers are the estimator's, in the words of the interface."""
 
+import msgspec
 import numpy as np
 import pytest
 
 from pygeco.serve import answers
-from pygeco.serve.requests import Explain, Predict, Recommend, Similar
+from pygeco.serve.requests import Explain, FoldIn, Known, Predict, Recommend, Similar
 from pygeco.serve.typed import RequestError
-from serve_cases import fit_clicks, fit_ratings
+from pygeco.serve.writing import write_lists
+from serve_cases import fit_clicks, fit_ratings, fit_values, open_values
 
 FITS = {"ratings": fit_ratings, "clicks": fit_clicks}
 
@@ -86,3 +88,27 @@ def test_reasons_add_up(ratings) -> None:
     assert many["explanations"][0]["reasons"] == found["reasons"][:1]
     with pytest.raises(RequestError, match="does not know"):
         answers.explain(ratings, Explain(user=4, item="nope"))
+
+
+def test_small_ratings_keep_their_digits(tmp_path) -> None:
+    served, model = open_values("small", tmp_path), fit_values("small")
+    users, items = [1, 5, 9], [1, 7, 60]
+    expected, deviation = model.predict(users, items, return_std=True)
+    found = answers.predict(served, Predict(users=users, items=items, deviation=True))
+    np.testing.assert_allclose(found["scores"], expected, rtol=1e-3)
+    np.testing.assert_allclose(found["deviations"], deviation, rtol=1e-3)
+    asked = Recommend(user=5, k=5, by="value", deviation=True, reasons=2)
+    (one,) = answers.recommend(served, [5], asked)
+    (short,) = map(msgspec.json.decode, write_lists(served, [5], Recommend(k=5, by="value")))
+    assert [x["score"] for x in short["items"]] == [x["score"] for x in one["items"]]
+    listed = [x["item"] for x in one["items"]]
+    expected, deviation = model.predict([5] * 5, listed, return_std=True)
+    np.testing.assert_allclose([x["score"] for x in one["items"]], expected, rtol=2e-3)
+    np.testing.assert_allclose([x["deviation"] for x in one["items"]], deviation, rtol=2e-3)
+    why = answers.explain(served, Explain(user=5, item=7, k=3))
+    own = served.model.explain(4, 6, 3)
+    np.testing.assert_allclose([x["adds"] for x in why["reasons"]], own.contributions, atol=6e-11)
+    assert why["base"] == pytest.approx(own.base, rel=1e-3)
+    known = [Known(item=3, value=3e-7)]
+    new = answers.fold_in(served, FoldIn(known=known, k=2, deviation=True, reasons=1))["items"]
+    assert all(x["score"] and x["deviation"] and x["reasons"][0]["adds"] for x in new)

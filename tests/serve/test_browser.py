@@ -8,6 +8,7 @@ folder for pictures.
 
 import logging
 import os
+import re
 import shutil
 import subprocess
 from itertools import product
@@ -28,7 +29,7 @@ from page_flows import (
     open_page,
 )
 from pygeco import MatrixCompletion
-from serve_cases import PROGRAM, make_table, run_server, wait_until, write_titles
+from serve_cases import PROGRAM, make_table, open_values, run_server, wait_until, write_titles
 from soak import SOAK
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -141,6 +142,46 @@ def test_ids_that_javascript_would_round(browser, tmp_path) -> None:
         look_at_items_alike(page, keys=True)
         alike = httpx.get(f"{address}/v1/similar?item={listed[0]}&k=12").json()
         assert names(page, "#alike-items") == [one["item"] for one in alike["alike"]]
+        page.close()
+
+
+def test_values_of_any_size_can_be_given_and_are_seen(browser, tmp_path) -> None:
+    open_values("small", tmp_path)
+    complaints = []
+    with run_server(tmp_path / "small.geco") as (address, _, _):
+        page = browser.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        open_page(page, address)
+        buttons = page.locator("#try-mine li").first.locator("button")
+        assert len(set(buttons.all_inner_texts())) == 5
+        for button in (buttons.first, buttons.last):
+            with page.expect_response("**/fold-in") as answer:
+                button.click()
+            assert answer.value.ok
+        page.wait_for_function("document.querySelector('#try-status').textContent.includes('By')")
+        shown = re.compile(r"(\S+), 90 %: (\S+) to (\S+)")
+        for text in page.locator("#try-items .number").all_inner_texts():
+            score, low, high = map(float, shown.fullmatch(text).groups())
+            assert low < score < high
+        page.close()
+    assert complaints == []
+
+
+def test_names_of_any_kind_stay_in_their_place(browser, tmp_path) -> None:
+    names = ["x" * 300, "\u202eevil", "\u05e9\u05dc\u05d5\u05dd (1999)", "<b>&amp;", "\U0001f600"]
+    table = make_table()
+    items = [
+        names[int(one[1:]) % 5] + one * (int(one[1:]) > 5) for one in table["item"].to_pylist()
+    ]
+    table = table.set_column(1, "item", [items])
+    MatrixCompletion(2, random_state=0).fit(table).save(tmp_path / "names.geco")
+    with run_server(tmp_path / "names.geco") as (address, _, _):
+        page = browser.new_page(viewport={"width": 360, "height": 800})
+        open_page(page, address)
+        assert page.evaluate("document.documentElement.scrollWidth") == 360
+        why = page.locator("#user-items .why").all_inner_texts()
+        reasons = page.locator("#user-items .why bdi").all_inner_texts()
+        assert sum(text.count(" (+") for text in why) == len(reasons) > 0
         page.close()
 
 

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from pygeco.serve.page import read_asset, render_page
-from serve_cases import move_ids_far
+from serve_cases import move_ids_far, open_values
 
 
 def test_it_loads_its_own_files_alone(ratings, clicks) -> None:
@@ -39,3 +39,16 @@ def test_an_id_that_javascript_would_round_is_text(ratings) -> None:
     text = re.search('data-user="([^"]*)"', render_page(far).decode())[1]
     user = json.loads(html.unescape(text), parse_int=float)
     assert user == str(far.ids[0][far.typical_row])
+
+
+def test_it_knows_what_can_be_given_and_how_much_is_said(clicks, tmp_path) -> None:
+    def read(served):
+        page = html.unescape(render_page(served).decode())
+        found = dict(re.findall(r'data-(levels|bounded|sure)="([^"]*)"', page))
+        return json.loads(found["levels"]), found["bounded"], found["sure"]
+
+    assert read(clicks) == ([1], "no", "no")
+    assert read(open_values("logistic", tmp_path)) == ([0, 1], "yes", "no")
+    ordinal = open_values("ordinal", tmp_path)
+    assert read(ordinal) == (ordinal.levels, "yes", "yes")
+    assert read(open_values("huber", tmp_path))[1:] == ("no", "yes")

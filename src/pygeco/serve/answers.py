@@ -53,11 +53,11 @@ def predict(served: Served, asked: Predict) -> dict[str, Any]:
     rows = served.find(0, users, "user", strict=strict)
     cols = served.find(1, items, "item", strict=strict)
     known = ((rows >= 0) & (cols >= 0)).tolist()
-    scores = _numbers(served.model.predict(rows, cols))
+    scores = _numbers(served, served.model.predict(rows, cols))
     deviations: list[float | None] | None = None
     if asked.deviation:
         can = served.model.posterior is not None and not served.is_of_clicks
-        found = _numbers(served.model.deviation(rows, cols)) if can else [None] * len(rows)
+        found = _numbers(served, served.model.deviation(rows, cols)) if can else [None] * len(rows)
         deviations = list(found)
     if not is_one:
         more = {} if deviations is None else {"deviations": deviations}
@@ -156,7 +156,7 @@ def explain(served: Served, asked: Explain) -> dict[str, Any]:
     users, items, is_one = take_pairs(asked)
     rows = served.find(0, users, "user", strict=True)
     cols = served.find(1, items, "item", strict=True)
-    scores = _numbers(served.model.predict(rows, cols))
+    scores = _numbers(served, served.model.predict(rows, cols))
     users, items = served.name(0, rows), served.name(1, cols)
     found: list[Explanation] = []
     for i, j, user, item, score in zip(rows, cols, users, items, scores, strict=True):
@@ -166,9 +166,11 @@ def explain(served: Served, asked: Explain) -> dict[str, Any]:
                 "user": user,
                 "item": item,
                 "score": score,
-                "base": round(float(why.base), 4),
-                "attributes": {name: round(add, 4) for name, add in why.attributes.items()},
-                "time": round(float(why.time), 4),
+                "base": round(float(why.base), served.places),
+                "attributes": {
+                    name: round(add, served.places) for name, add in why.attributes.items()
+                },
+                "time": round(float(why.time), served.places),
                 "reasons": name_reasons(served, why.columns, why.contributions),
             }
         )
@@ -197,8 +199,8 @@ def check_by(served: Served, by: str) -> None:
 def name_lists(served: Served, best: Best, spread: NDArray[Any] | None) -> list[list[Listed]]:
     """Lists of positions in the words of the interface; places that are empty are left out."""
     names = served.name(1, np.maximum(best.columns, 0))
-    columns, scores = best.columns.tolist(), np.round(np.asarray(best.scores, float), 4).tolist()
-    titles = served.titles
+    columns, titles, places = best.columns.tolist(), served.titles, served.places
+    scores = np.round(np.asarray(best.scores, float), places).tolist()
     lists: list[list[Listed]] = []
     for t, line in enumerate(columns):
         found: list[Listed] = [
@@ -208,14 +210,14 @@ def name_lists(served: Served, best: Best, spread: NDArray[Any] | None) -> list[
         ]
         if spread is not None:
             for one, deviation in zip(found, spread[t].tolist(), strict=False):
-                one["deviation"] = None if np.isnan(deviation) else round(deviation, 4)
+                one["deviation"] = None if np.isnan(deviation) else round(deviation, places)
         lists.append(found)
     return lists
 
 
 def name_reasons(served: Served, columns: NDArray[Any], adds: NDArray[Any]) -> list[Reason]:
     return [
-        {"item": name, "title": served.title(j), "adds": round(add, 4)}
+        {"item": name, "title": served.title(j), "adds": round(add, served.places)}
         for name, j, add in zip(
             served.name(1, columns), columns.tolist(), np.asarray(adds).tolist(), strict=True
         )
@@ -255,5 +257,5 @@ def _name_alike(
     return named
 
 
-def _numbers(values: Any) -> list[float]:
-    return np.round(np.asarray(values, float), 6).tolist()
+def _numbers(served: Served, values: Any) -> list[float]:
+    return np.round(np.asarray(values, float), served.places + 2).tolist()

@@ -3,7 +3,9 @@
 const $$ = (id) => document.getElementById(id);
 const about = document.body.dataset;
 const isClicks = about.kind === "clicks";
-const low = Number(about.low), high = Number(about.high);
+const levels = JSON.parse(about.levels), low = levels[0], high = levels.at(-1); // to rate with
+const spare = Math.floor(Math.log10(isClicks || high <= low ? 1 : high - low));
+const PLACES = spare < 0 ? Math.min(20, 1 - spare) : Math.max(0, Math.min(2, 3 - spare));
 const SVG = "http://www.w3.org/2000/svg";
 const INTERVAL = 1.6449; // deviations on each side of nine tenths
 
@@ -52,7 +54,10 @@ function latest(work) {
 }
 
 const nameOf = (one) => one.title ?? String(one.item ?? one.id);
-const number = (value) => value.toFixed(2);
+const number = (value) => value.toFixed(PLACES);
+const rough = (value) => value.toFixed(Math.max(0, spare < 0 ? PLACES : PLACES - 1));
+const counted = (count) => `${count} ${count === 1 ? about.kind.slice(0, -1) : about.kind}`;
+const isolate = (text) => make("bdi", { textContent: text }); // of either direction
 
 // A field that finds users or items by typing.
 function combobox(input, list, side, choose) {
@@ -85,7 +90,7 @@ function combobox(input, list, side, choose) {
       { role: "option", id: `${list.id}-${t}`, "aria-selected": "false",
         onmousedown: (event) => { event.preventDefault(); take(one); } },
       make("span", { textContent: nameOf(one) }),
-      make("small", { textContent: `${one.count} ${about.kind}` }))));
+      make("small", { textContent: counted(one.count) }))));
     if (!matches.length) {
       list.replaceChildren(make("li", { role: "option", "aria-disabled": "true", textContent: "nothing found" }));
     }
@@ -131,19 +136,19 @@ function showItem(one, top) {
       title: "Items like this one", onclick: () => openItem({ id: one.item, title: one.title }) }),
     make("span", { className: "number", textContent: describeScore(one) })), meter(one, top)];
   const reasons = (one.reasons ?? []).filter((reason) => reason.adds > 0);
-  let why = "";
-  if (reasons.length) why = `because of ${reasons.map((r) => `${nameOf(r)} (+${number(r.adds)})`).join(", ")}`;
-  else if (one.reasons?.length) why = "no single item speaks for it";
-  parts.push(make("p", { className: "why", textContent: why }));
+  const why = reasons.flatMap((r, t) => [t ? ", " : "because of ", isolate(nameOf(r)), ` (+${number(r.adds)})`]);
+  if (!why.length && one.reasons?.length) why.push("no single item speaks for it");
+  parts.push(make("p", { className: "why" }, ...why));
   return make("li", {}, ...parts);
 }
 
 function describeScore(one) {
   if (isClicks) return `score ${number(one.score)}`;
   if (!one.deviation) return number(one.score);
-  const from = Math.max(low, one.score - INTERVAL * one.deviation);
-  const to = Math.min(high, one.score + INTERVAL * one.deviation);
-  return `${number(one.score)}, 90 %: ${from.toFixed(1)} to ${to.toFixed(1)}`;
+  const half = INTERVAL * one.deviation, isBounded = about.bounded === "yes";
+  const from = isBounded ? Math.max(Math.min(low, one.score), one.score - half) : one.score - half;
+  const to = isBounded ? Math.min(Math.max(high, one.score), one.score + half) : one.score + half;
+  return `${number(one.score)}, 90 %: ${rough(from)} to ${rough(to)}`;
 }
 
 function fill(list, items) {
@@ -151,15 +156,16 @@ function fill(list, items) {
   list.replaceChildren(...items.map((one) => showItem(one, top)));
 }
 
-const extras = { k: 10, deviation: !isClicks, reasons: about.explains === "yes" ? 3 : 0 };
+const extras = { k: 10, deviation: about.sure === "yes", reasons: about.explains === "yes" ? 3 : 0 };
 
 const showUser = latest(async (user) => {
   const found = await ask("v1/recommend", { user, ...extras });
   return () => {
     fill($$("user-items"), found.items);
-    $$("user-status").textContent = found.known
-      ? `${found.items.length} recommendations for user ${found.user}.`
-      : `The model does not know ${found.user}; this is the list of the average user.`;
+    const user = isolate(String(found.user)), count = found.items.length;
+    $$("user-status").replaceChildren(...(found.known
+      ? [`${count} recommendation${count === 1 ? "" : "s"} for user `, user, "."]
+      : ["The model does not know ", user, "; this is the list of the average user."]));
   };
 });
 
@@ -170,7 +176,8 @@ const showAlike = latest(async (one) => {
       make("button", { type: "button", className: "name", textContent: nameOf(other),
         onclick: () => openItem({ id: other.item, title: other.title }) }),
       make("span", { className: "number", textContent: `cosine ${number(other.similarity)}` }))));
-    $$("alike-status").textContent = `${found.alike.length} items most like ${nameOf(one)}.`;
+    const count = found.alike.length;
+    $$("alike-status").replaceChildren(`${count} item${count === 1 ? "" : "s"} most like `, isolate(nameOf(one)), ".");
     map.choose(one.id, found.alike.map((other) => other.item));
   };
 });
@@ -183,11 +190,6 @@ function openItem(one) {
 
 // Try it yourself: what is rated or clicked stays in this page.
 const mine = new Map(); // id: { one, value }
-const levels = (() => {
-  const whole = Number.isInteger(low) && Number.isInteger(high) && high - low <= 10;
-  const count = whole ? high - low : 4;
-  return Array.from({ length: count + 1 }, (_, t) => low + (high - low) * t / Math.max(count, 1));
-})();
 
 function drawMine() {
   $$("try-mine").replaceChildren(...[...mine.values()].map(({ one, value }) => {
@@ -199,8 +201,8 @@ function drawMine() {
       if (focus) document.querySelector(`[data-key="${CSS.escape(focus)}"]`)?.focus();
       refresh();
     };
-    for (const level of isClicks ? [1] : levels) {
-      const text = isClicks ? (value ? "clicked" : "click") : String(Number(level.toFixed(2)));
+    for (const level of levels) {
+      const text = isClicks ? (value ? "clicked" : "click") : Number(number(level)).toLocaleString("en", { maximumFractionDigits: PLACES });
       const button = make("button", { type: "button", textContent: text, "aria-pressed": String(value === level), onclick: () => press(level) });
       button.dataset.key = `${one.id} ${level}`;
       group.append(button);
@@ -214,7 +216,7 @@ const showTry = latest(async (known) => {
   return () => {
     fill($$("try-items"), found.items);
     $$("try-status").textContent = known.length
-      ? `By your ${known.length} ${known.length === 1 ? about.kind.slice(0, -1) : about.kind}.`
+      ? `By your ${counted(known.length)}.`
       : "What the average user gets; give your own on the other side.";
   };
 });
@@ -294,7 +296,7 @@ const map = (() => {
     }
     return best;
   }
-  const say = (t) => { $$("map-said").textContent = `${title(t)}, ${data.counts[t]} ${about.kind}. Click or press Enter for items like it.`; };
+  const say = (t) => { $$("map-said").replaceChildren(isolate(title(t)), `, ${counted(data.counts[t])}. Click or press Enter for items like it.`); };
   const open = (t) => openFromMap({ id: data.items[t], title: data.titles ? data.titles[t] : null });
 
   const fingers = new Map();

@@ -15,16 +15,19 @@ from pygeco.serve.served import Served
 
 def render_page(served: Served) -> bytes:
     """The page of the model in service."""
-    low, high = served.model.bounds
     word = "click" if served.is_of_clicks else "rating"
     m, n = served.model.shape
+    counts = ((m, "user"), (n, "item"), (served.known, word))
+    model = served.model
+    is_bounded = model.clips or model.likelihood is not None
     values = {
         "kind": "clicks" if served.is_of_clicks else "ratings",
-        "low": f"{low:g}",
-        "high": f"{high:g}",
+        "levels": msgspec.json.encode([1] if served.is_of_clicks else served.levels).decode(),
+        "bounded": "yes" if is_bounded else "no",
+        "sure": "yes" if model.posterior is not None and not served.is_of_labels else "no",
         "version": served.version,
         "explains": "yes" if served.explains else "no",
-        "summary": f"{m:,} users, {n:,} items, {len(served.model.seen.indices):,} {word}s.",
+        "summary": ", ".join(f"{k:,} {one}{'s' if k != 1 else ''}" for k, one in counts) + ".",
         "user": msgspec.json.encode(served.name(0, np.array([served.typical_row]))[0]).decode(),
         "verb": "Click" if served.is_of_clicks else "Rate",
         "act": "click" if served.is_of_clicks else "rate",

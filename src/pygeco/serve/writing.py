@@ -31,7 +31,7 @@ def write_lists(served: Served, users: list[Any], asked: Recommend) -> list[byte
 def _write_items(served: Served, columns: NDArray[Any], scores: NDArray[Any]) -> list[bytes]:
     """The items of each line, with commas between them; empty places, at the end, are left out."""
     flat, (lines, k) = columns.ravel().tolist(), columns.shape
-    numbers = np.round(np.where(columns < 0, 0.0, np.asarray(scores, float)), 4)
+    numbers = np.round(np.where(columns < 0, 0.0, np.asarray(scores, float)), served.places)
     pieces = [b""] * (2 * lines * k)
     pieces[0::2] = _write_heads(served, flat)
     pieces[1::2] = msgspec.json.encode(numbers.ravel().tolist())[1:-1].split(b",")
