@@ -97,15 +97,15 @@ def weigh_known(
 ) -> KnownSquares:
     """Cells of new people beside what is predicted there, as `explain` has those of fitted rows."""
     p = served.model.posterior
-    ones = np.ones(len(targets))
+    weights: Array = np.ones(len(targets))
     if p is None:
-        return KnownSquares(targets.astype(float), ones)
+        return KnownSquares(targets.astype(float), weights)
     if p.likelihood is not None and variance is not None:
         squares = p.likelihood.make_squares(targets, linear, variance)
         return KnownSquares(np.asarray(squares.targets), np.asarray(squares.weights / p.tau))
     if p.weighing is not None:
-        ones = p.weighing.weights((linear - targets).astype(float))
-    return KnownSquares(targets.astype(float), ones)
+        weights = p.weighing.weights((linear - targets).astype(float))
+    return KnownSquares(targets.astype(float), weights)
 
 
 def read_known(

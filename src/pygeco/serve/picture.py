@@ -86,8 +86,12 @@ def _judge(served: Served) -> list[Figure]:
         return [{"label": "mean loss", "value": _show(loss), "note": note}]
     error = model.predict(rows, cols, times).astype(float) - served.rescale(targets)
     found: list[Figure] = [
-        {"label": "RMSE", "value": _show(np.sqrt(np.mean(error**2))), "note": note},
-        {"label": "mean absolute error", "value": _show(np.mean(np.abs(error))), "note": note},
+        {"label": "RMSE", "value": _show(float(np.sqrt(np.mean(error**2)))), "note": note},
+        {
+            "label": "mean absolute error",
+            "value": _show(float(np.mean(np.abs(error)))),
+            "note": note,
+        },
     ]
     if model.posterior is not None:
         inside = np.abs(error) <= INTERVAL * model.deviation(rows, cols, times)

@@ -87,10 +87,10 @@ class Served:
         if self.is_of_labels:
             return [0.0, 1.0]
         values = self.rescale(self.model.seen.values[:: max(1, self.known // SAMPLED_VALUES)])
-        found = np.union1d(values, self.bounds).astype(np.float32)
-        if len(np.unique(found)) > MAX_LEVELS:
-            found = np.linspace(*self.bounds, 5)
-        return [_shorten(value) for value in np.unique(found)]
+        found = np.unique(np.append(values, self.bounds).astype(np.float32)).tolist()
+        if len(found) > MAX_LEVELS:
+            found = np.linspace(*self.bounds, 5).tolist()
+        return [_shorten(value) for value in found]
 
     @property
     def known(self) -> int:
