@@ -125,6 +125,15 @@ def test_errors_are_one_sentence(ask, method, path, given, status, code) -> None
     assert "Traceback" not in found.text
 
 
+def test_a_wrong_method_is_told_which_are_right(ask) -> None:
+    for path, allowed in (
+        ("/v1/recommend", {"GET", "HEAD", "POST"}),
+        ("/v1/fold-in", {"POST"}),
+        ("/v1/map", {"GET", "HEAD"}),
+    ):
+        assert set(ask("DELETE", path).headers["allow"].split(", ")) == allowed
+
+
 def test_what_nobody_foresaw_is_logged_and_not_shown(ratings, monkeypatch, caplog) -> None:
     def fail(*_):
         raise RuntimeError("a secret")

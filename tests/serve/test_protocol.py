@@ -71,6 +71,7 @@ def test_a_head_must_come_in_time() -> None:
     ("sent", "status", "code"),
     [
         (b"GET / HTTP/1.1\r\nx: " + b"y" * 3000 + b"\r\n", 431, "long_head"),
+        (b"GET /?x=" + b"y" * 70_000 + b" HTTP/1.1\r\n\r\n", 431, "long_head"),
         (b"no HTTP at all\r\n\r\n", 400, "bad_request"),
     ],
 )

@@ -194,5 +194,7 @@ def make_failure(status: int, code: str, sentence: str) -> Response:
 async def _tell_of_route(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     if status == 405:
-        return make_failure(405, "bad_method", "method: this address does not take it.")
+        answer = make_failure(405, "bad_method", "method: this address does not take it.")
+        answer.headers.update(getattr(error, "headers", None) or {})  # which it takes
+        return answer
     return make_failure(status, "not_found", "path: there is nothing here; see /openapi.json.")

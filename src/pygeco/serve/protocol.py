@@ -38,17 +38,24 @@ class PatientProtocol(HttpToolsProtocol):
             return
         if self._head_timer is None and (self.cycle is None or self.cycle.response_complete):
             self._await_head()
+        self._head_size += len(data)
         super().data_received(data)
-        if self._head_timer is not None:  # the head has not ended yet
-            self._head_size += len(data)
-            if self._head_size > self.limits.max_head and self._ignored is None:
-                said = f"head: is longer than {self.limits.max_head:,} bytes; ask by POST."
-                self._refuse(b"431 Request Header Fields Too Large", "long_head", said)
+        if self._head_timer is None:  # the head has ended
+            self._head_size = 0
+        elif self._head_size > self.limits.max_head and self._ignored is None:
+            self._refuse_head()
 
     def send_400_response(self, msg: str) -> None:
+        if self._head_timer is not None and self._head_size > self.limits.max_head:
+            self._refuse_head()  # the parser takes no address of such a length
+            return
         self._refuse(
             b"400 Bad Request", "bad_request", "request: is no HTTP, or its head is wrong."
         )
+
+    def _refuse_head(self) -> None:
+        said = f"head: is longer than {self.limits.max_head:,} bytes; ask by POST."
+        self._refuse(b"431 Request Header Fields Too Large", "long_head", said)
 
     def _refuse(self, status: bytes, code: str, sentence: str) -> None:
         """An answer in the form of all others, then the end.
@@ -67,9 +74,8 @@ class PatientProtocol(HttpToolsProtocol):
         self._head_timer = self.loop.call_later(LINGER_SECONDS, self._drop)
 
     def on_headers_complete(self) -> None:
-        self._stop("_head_timer")
-        self._head_size = 0
         super().on_headers_complete()
+        self._stop("_head_timer")
 
     def pause_writing(self) -> None:
         super().pause_writing()
