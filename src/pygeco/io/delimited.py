@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from pygeco.errors import ReadError
+from pygeco.io.quotes import LastLine, has_escapes, join_quoted
 from pygeco.io.recoding import UNIT, encode_latin, join_colons, open_changed
 from pygeco.io.sources import HEAD_BYTES, Source
 from pygeco.io.tables import pyarrow
@@ -29,7 +31,7 @@ LEADING_BLANKS = re.compile(r"([ \t]*(\r\n|\r|\n))*")
 
 class Sniffed(NamedTuple):
     """How the lines of a text are divided, and the fields of the first ones, a header included;
-    `blanks` is the number of blank lines before them.
+    `blanks` is the number of blank lines before them, `breaks` that of line ends inside the first.
     """
 
     separator: str
@@ -37,6 +39,7 @@ class Sniffed(NamedTuple):
     names: list[str]
     lines: list[list[str]]
     blanks: int = 0
+    breaks: int = 0
 
     @property
     def words(self) -> str:
@@ -66,7 +69,8 @@ def sniff_text(file: Source) -> Sniffed:
     first = fields[0]
     header = not any(is_number(field) for field in first)
     blanks = len(LINE_END.findall(_take_blanks(_decode(file.head))))
-    return Sniffed(separator, header, first if header else _numbered(first), fields, blanks)
+    names = first if header else _numbered(first)
+    return Sniffed(separator, header, names, fields, blanks, len(LINE_END.findall(lines[0])))
 
 
 def _numbered(first: list[str]) -> list[str]:
@@ -88,7 +92,9 @@ def read_head_lines(file: Source) -> list[str]:
 def _split_lines(text: str) -> list[str]:
     """The first lines; what else Python takes for the end of one is a sign like others."""
     lines = LINE_END.split(text, SNIFFED_LINES)
-    return lines[:SNIFFED_LINES] if len(lines) > SNIFFED_LINES or lines[-1] else lines[:-1]
+    return join_quoted(
+        lines[:SNIFFED_LINES] if len(lines) > SNIFFED_LINES or lines[-1] else lines[:-1]
+    )
 
 
 def _take_blanks(text: str) -> str:
@@ -149,7 +155,7 @@ def read_delimited(
     table = _read_whole(file, at, roles, how, texts)
     if table is not None:
         return table
-    escaped = b'\\"' in file.head  # quotes within quotes, as MySQL writes them
+    escaped = _has_escapes(file, how)
     for text_only, is_latin in ((False, False), (True, False), (True, True)):
         kinds = {
             k: pa.string()
@@ -184,12 +190,19 @@ def _read_whole(
         return None
     kinds = dict.fromkeys(words, pa.string()) | dict.fromkeys(ids, pa.int64())
     try:
-        table = _read(file, how, at, kinds, False, b'\\"' in file.head, MISSING)
+        table = _read(file, how, at, kinds, False, _has_escapes(file, how), MISSING)
     except (pa.ArrowInvalid, ReadError):
         return None
     types = [table.column(k).type for k, role in enumerate(roles) if role == "rating"]
     is_known = all(pa.types.is_floating(kind) or pa.types.is_integer(kind) for kind in types)
     return table if is_known else None
+
+
+def _has_escapes(file: Source, how: Sniffed) -> bool:
+    is_whole = len(file.head) < HEAD_BYTES
+    return how.separator != "::" and has_escapes(
+        _decode(file.head), how.separator, is_whole=is_whole
+    )
 
 
 def _read(
@@ -206,24 +219,26 @@ def _read(
     doubled = how.separator == "::"
     names = [f"c{k}" for k in range(len(how.names))]
     wanted = [names[k] for k in at]
-    quoted = not doubled and b'"' in file.head
+    last = LastLine()
     with ExitStack() as stack:
         changes = [*[join_colons] * doubled, *[encode_latin] * is_latin]
         stream = stack.enter_context(open_changed(file, changes))
+        stream = stack.enter_context(last.follow(stream))
         if missing is not None:
             stream = stack.enter_context(watch_numbers(stream, has_times=not doubled))
-        return arrow_csv.read_csv(
+        table = arrow_csv.read_csv(
             stream,
             read_options=arrow_csv.ReadOptions(
                 column_names=names,
-                skip_rows=how.blanks + int(how.header),
+                skip_rows=how.blanks + how.header * (1 + how.breaks),
                 block_size=BLOCK_BYTES,
             ),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=UNIT.decode() if doubled else how.separator,
                 quote_char=False if doubled else '"',
                 escape_char="\\" if escaped else False,
-                newlines_in_values=quoted,
+                newlines_in_values=not doubled,  # the first may come behind the head
+                invalid_row_handler=last.judge,
             ),
             convert_options=arrow_csv.ConvertOptions(
                 include_columns=wanted,
@@ -231,13 +246,16 @@ def _read(
                 null_values=missing,
             ),
         )
+    last.check(file.name, table.num_rows)
+    return table
 
 
 def split_fields(line: str, separator: str) -> list[str]:
     """The fields of a line, without spaces around them."""
     if separator == "::":
         return line.split("::")
-    return [field.strip() for field in next(csv.reader([line], delimiter=separator), [])]
+    rows = csv.reader(io.StringIO(line, newline=""), delimiter=separator)  # a field may have lines
+    return [field.strip() for field in next(rows, [])]
 
 
 def is_number(field: str) -> bool:
@@ -260,6 +278,11 @@ def _decode(head: bytes) -> str:
 
 def _sentence(told: str, how: Sniffed) -> str:
     """Pyarrow's message in this package's words."""
+    if "straddling" in told:
+        return (
+            f"a line is longer than {BLOCK_BYTES:,} bytes, as behind a quote that nothing closes; "
+            "correct it."
+        )
     found = re.search(r"Expected (\d+) columns, got (\d+): (.*)", told, re.DOTALL)
     if found is None:
         return told.strip().splitlines()[0].rstrip(".") + "."

@@ -12,6 +12,7 @@ from pygeco.io.column_names import find_role
 from pygeco.io.columns import shorten_floats
 from pygeco.io.delimited import find_separator, is_number, read_head_lines, split_fields
 from pygeco.io.headers import has_names
+from pygeco.io.quotes import LastLine
 from pygeco.io.recoding import encode_latin, open_changed
 from pygeco.io.sources import Source
 from pygeco.io.tables import pyarrow
@@ -63,14 +64,16 @@ def _read_texts(file: Source, separator: str | None, width: int) -> Texts:
     with file.file() as raw:  # the head may end inside the first line
         width = max(width, raw.readline().count((separator or ",").encode()) + 1)
     for changes in ([], [encode_latin]):
+        last = LastLine()
         try:
-            with open_changed(file, changes) as stream:
-                return csv.read_csv(
-                    stream,
+            with open_changed(file, changes) as stream, last.follow(stream) as followed:
+                table = csv.read_csv(
+                    stream if separator is None else followed,  # a column takes any line
                     csv.ReadOptions(autogenerate_column_names=True),
                     csv.ParseOptions(
                         delimiter=separator or ",",
-                        newlines_in_values=b'"' in file.head,
+                        newlines_in_values=True,
+                        invalid_row_handler=last.judge,
                         ignore_empty_lines=separator is not None,  # else they are missing cells
                     ),
                     csv.ConvertOptions(column_types={f"f{k}": pa.string() for k in range(width)}),
@@ -78,6 +81,10 @@ def _read_texts(file: Source, separator: str | None, width: int) -> Texts:
         except pa.ArrowInvalid as error:
             if changes or "UTF8" not in str(error):
                 raise
+            continue
+        if separator is not None:
+            last.check(file.name, table.num_rows)
+        return table
     raise AssertionError("every byte is a sign of Latin-1")
 
 
