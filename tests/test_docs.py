@@ -93,6 +93,15 @@ def test_links_and_pictures_are_there(page) -> None:
         assert (ROOT / target).is_file(), target
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_tables_end_with_an_empty_line(page) -> None:
+    """The site takes what follows a table without one for a row of it, code included."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    rows = [line.startswith("|") for line in lines]
+    below = [line for row, line in zip(rows, lines[1:], strict=False) if row]
+    assert not [line for line in below if line and not line.startswith("|")]
+
+
 def test_the_reference_has_every_command_and_public_name() -> None:
     reference = ROOT / "docs" / "reference"
     commands = (reference / "cli.md").read_text(encoding="utf-8")

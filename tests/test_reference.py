@@ -6,6 +6,7 @@ import enum
 import importlib
 import inspect
 import re
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -16,6 +17,7 @@ from pygeco.data import make_ratings
 
 mpl.use("Agg")
 
+ROOT = Path(__file__).parents[1]
 MODULES = (
     "pygeco",
     "pygeco.losses",
@@ -54,6 +56,38 @@ ESTIMATORS = {
     for name, thing in THINGS.items()
     if inspect.isclass(thing) and issubclass(thing, BaseEstimator)
 }
+
+
+def is_file(name: str) -> bool:
+    path = ROOT / "src" / name.replace(".", "/")
+    return path.is_dir() or path.with_suffix(".py").is_file()
+
+
+def shown_by(directive: str, members: str) -> list[object]:
+    """What the builder of the site shows for `::: directive`.
+
+    It reads files and imports nothing: a function that has the name of a file beside it, such as
+    `js` in `rivals/js.py`, is hidden by that file and has to be named as `rivals.js.js`.
+    """
+    owner, _, name = directive.rpartition(".")
+    if is_file(directive):
+        thing = importlib.import_module(directive)
+    else:
+        thing = getattr(importlib.import_module(owner), name)
+    if not inspect.ismodule(thing):
+        return [thing]
+    names = members.split(", ") if members else thing.__all__
+    return [getattr(thing, each) for each in names if not is_file(f"{thing.__name__}.{each}")]
+
+
+def test_the_pages_of_the_reference_show_every_public_name() -> None:
+    pages = ROOT / "docs" / "reference"
+    directives = re.compile(r"^::: (\S+)\n(?:    options:\n      members: \[(.*)\])?", re.MULTILINE)
+    shown: list[object] = []
+    for page in pages.glob("*.md"):
+        for directive, members in directives.findall(page.read_text(encoding="utf-8")):
+            shown += shown_by(directive, members)
+    assert not [name for name, thing in THINGS.items() if thing not in shown]
 
 
 def estimator_methods():

@@ -1,7 +1,9 @@
 """Pictures of a fit (matplotlib, an extra). Each function draws on axes and returns them.
 
-ax = pygeco.plot.path(model, held_out)
-ax.figure.savefig("path.png")
+Examples
+--------
+>>> ax = pygeco.plot.path(model, held_out)
+>>> ax.figure.savefig("path.png")
 """
 
 from pygeco.plot.attributes import attributes
