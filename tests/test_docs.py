@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -110,6 +111,26 @@ def test_the_reference_has_every_command_and_public_name() -> None:
     pages = "".join(page.read_text(encoding="utf-8") for page in reference.glob("*.md"))
     for name in pygeco.__all__:
         assert f"::: pygeco.{name}\n" in pages, name
+
+
+def test_troubleshooting_quotes_what_is_said() -> None:
+    """A reader looks for a part of the message there; each quoted one is in a row of its own."""
+    text = (ROOT / "docs" / "howto" / "troubleshooting.md").read_text(encoding="utf-8")
+    quoted = re.findall(r'^\| "(.*?)" \|', text, re.MULTILINE)
+    rows, cols = np.divmod(np.arange(400), 20)
+    stars = 1.0 + np.arange(400) % 5
+    marked = np.where(rows == cols, 99.0, stars)
+    said = "did not converge"  # by which tests/estimators/test_linear.py knows it
+    for ask in (
+        lambda: pygeco.MatrixCompletion().fit((rows, cols, marked)),
+        lambda: pygeco.MatrixCompletion().fit((rows, 0 * cols, stars)),
+        lambda: pygeco.MatrixCompletion().fit((rows, cols, np.ones(400))),
+    ):
+        with pytest.raises((ValueError, Warning)) as raised:
+            ask()
+        said += str(raised.value)
+    assert len(quoted) == 4
+    assert not [quote for quote in quoted if quote not in said]
 
 
 def test_the_gallery_shows_every_example() -> None:
