@@ -39,38 +39,40 @@ class _CompletionAnswers(_CompletionState):
     ) -> Any:
         """Predict the values at cells; given one matrix, complete its rows.
 
-        On the scale of the observed values: a probability of the label 1 for the logistic loss,
-        a mean count for Poisson, a mean level for the ordinal loss, the margin for the hinge.
+        Predictions are on the scale of the observed values: the probability of the label 1 for the
+        logistic loss, a mean count for Poisson, a mean level for the ordinal loss, the margin for
+        the hinge.
 
         Parameters
         ----------
         rows : array, CellList, table or matrix
-            With `cols`, the cells are (rows[t], cols[t]). A model fitted from a table takes ids, or
-            one table of ids. A matrix has rows to complete.
+            With `cols`, the cells are (rows[t], cols[t]). If a table was fitted, these are ids, or
+            one table of ids. The rows of a matrix are completed.
         cols : array or None, default=None
             The columns of the cells.
         return_std : bool, default=False
-            Give standard deviations too; needs the evidence. Those of a matrix's rows are the
-            evidence's own, whether there are draws or not.
+            Also return standard deviations; needs the evidence. For rows of a matrix they are the
+            evidence's own, even if the model has draws.
         unknown : "mean", "nan" or "error", default="mean"
-            An id that was not fitted stands for the average row or column, gives NaN, or is an
-            error. A table's column `known` marks such cells, and a warning tells of them where ids
-            are given one by one.
+            What to do with an id that was not fitted: take the average row or column, give NaN, or
+            raise an error. A returned table marks such cells in its column `known`; if you pass
+            arrays of ids, a warning is given.
         new_rows, new_columns : table, dict, matrix or None, default=None
-            The attributes of rows and columns that were not fitted, in the form of those of the
-            fit, with their ids: cells of these ids are then predicted by what is known of them. A
-            dict of single values is one line. Where the fit had no ids, new lines are numbered on
-            from its own. Of a matrix, `new_rows` has a line for each of its rows, in their order.
+            Attributes of rows and columns that were not fitted, in the form used in the fit, with
+            their ids: cells of these ids are then predicted from their attributes. A dict of single
+            values is one row or column. If the fit had no ids, new rows and columns are numbered
+            after its own. If `rows` is a matrix, `new_rows` has a line for each of its rows, in
+            their order.
         times : time, array of times or None, default=None
-            When the cells are predicted for, where time says something; by default at the end of
-            the data. Of a table, its column of times. A period that the fit has not seen adds
-            nothing but to the deviation.
+            The times to predict for, if the model uses times; by default the end of the data, or
+            the table's column of times. A period that the fit has not seen only adds to the
+            deviation.
 
         Returns
         -------
         array, pair of arrays, or table
-            Of a table, one of the same kind with a column `prediction` (and `deviation` with
-            `return_std`); of a Dask DataFrame a lazy one, which the workers compute where the rows
+            For a table, a table of the same kind with a column `prediction` (and `deviation` with
+            `return_std`); for a Dask DataFrame a lazy one, which the workers compute where the rows
             are.
         """
         check_is_fitted(self)
@@ -81,7 +83,7 @@ class _CompletionAnswers(_CompletionState):
         return predict_values(self, rows, cols, return_std, unknown, times)
 
     def decision_function(self, rows: Any, cols: ArrayLike | None = None) -> Array:
-        """Give the linear predictor ⟨u_i s, v_j⟩ + μ + b_i + c_j.
+        """Return the linear predictor ⟨u_i s, v_j⟩ + μ + b_i + c_j.
 
         Parameters
         ----------
@@ -100,18 +102,17 @@ class _CompletionAnswers(_CompletionState):
     def score(self, X: Any, y: Any = None) -> float:
         """Measure −RMSE over the known cells of X; higher is better.
 
-        For labels, counts and levels it is minus the mean loss, so minus the mean negative
-        log-likelihood for the logistic and ordinal losses (and for Poisson, up to a constant); by
-        the evidence, that of the predicted probabilities.
+        For labels, counts and levels, the score is minus the mean loss: for the logistic and
+        ordinal losses the mean log-likelihood (for Poisson, up to a constant). With the evidence,
+        it is that of the predicted probabilities.
 
         Parameters
         ----------
         X : cells as `fit` takes them
-            A table, `pygeco.cells(...)` or a tuple (rows, cols, values[, shape]) has cells of the
-            fitted matrix. A matrix with as many rows as the fit has, and no other value at any cell
-            that was fitted, is that matrix too. The rows of any other are new, as scikit-learn's
-            cross-validation asks about them: each cell is predicted from four fifths of the others
-            of its row.
+            A table, `pygeco.cells(...)` or a tuple (rows, cols, values[, shape]) refers to cells of
+            the fitted matrix. So does a matrix with as many rows as the fit, if its values agree at
+            the fitted cells. The rows of any other matrix are new, as in scikit-learn's
+            cross-validation: each cell is predicted from four fifths of the other cells of its row.
         y : array or None, default=None
             The values of a table of pairs.
 
@@ -138,38 +139,38 @@ class _CompletionAnswers(_CompletionState):
     ) -> Ranking:
         """Find the k columns to recommend to each row, best first.
 
-        A model fitted from a table takes and gives ids. What someone would like most is often what
-        hardly anyone chooses, so lists are by both: how likely a row is to choose a column, and how
-        likely it is to like it, weighed by cells held out. This is learned when it is first asked
-        for, from 10,000 cells on, and kept with the model; `learn_lists` does so beforehand.
+        If a table was fitted, rows and columns are ids. What someone would like most is often what
+        hardly anyone chooses, so lists combine how likely a row is to choose a column and how
+        likely it is to like it, as held-out cells weigh the two. With 10,000 cells or more, this is
+        learned on the first call and kept with the model; `learn_lists` does it beforehand.
 
         Parameters
         ----------
         rows : one, an array or a table of them, or None, default=None
-            One row gives 1-dimensional arrays, None lists for every fitted row.
+            One row gives 1-dimensional arrays; None gives lists for every fitted row.
         k : int, default=10
             The length of a list.
         by : "auto", "value" or "choice", default="auto"
-            By both, by the predicted value alone, or by the choice alone. With fewer cells, and on
-            a cluster, "auto" is by value.
+            Rank by both, by the predicted value alone, or by the choice alone. With fewer cells,
+            and on a cluster, "auto" is by value.
         exclude_seen : bool, default=True
             Leave out the row's fitted cells, and those given to `keep_held_out`.
         items : array, dict, table or None, default=None
-            The candidates; None stands for every column. A dict {row: columns} or a table of rows
-            and columns gives rows their own; rows that it does not name get no list.
+            The candidates; None means every column. A dict {row: columns} or a table of rows and
+            columns gives each row its own; rows that it does not name get no list.
         exclude : array, dict, table or None, default=None
-            Columns that are in no list, or in that of a row.
+            Columns to leave out of all lists, or of those of single rows.
         unknown : "mean", "nan" or "error", default="mean"
-            An id that was not fitted gets the list of the average row, of which a warning tells,
-            an empty one, or an error, as in `predict`.
+            What to do with an id that was not fitted: give the list of the average row, with a
+            warning, give an empty list, or raise an error.
         new_rows : table, dict, matrix or None, default=None
-            The attributes of rows that were not fitted, as in `predict`; without `rows` there is a
+            Attributes of rows that were not fitted, as in `predict`; without `rows` there is a
             list for each of them.
         new_columns : table, dict, matrix or None, default=None
-            The attributes of columns that were not fitted, with their ids: candidates beside
-            `items`, by value. With `items=[]` lists are of these alone.
+            Attributes of columns that were not fitted, with their ids: candidates in addition to
+            `items`, ranked by value. With `items=[]` they are the only candidates.
         time : time or None, default=None
-            When the lists are for; by default at the end of the data.
+            The time of the lists; by default the end of the data.
 
         Returns
         -------
@@ -195,9 +196,9 @@ class _CompletionAnswers(_CompletionState):
         )
 
     def learn_lists(self) -> Self:
-        """Learn what rows choose, which `recommend` counts beside what they would like.
+        """Learn what rows choose, which `recommend` combines with what they would like.
 
-        `recommend` does so by itself when it is first asked for lists.
+        `recommend` does this itself on its first call.
 
         Returns
         -------
@@ -209,12 +210,12 @@ class _CompletionAnswers(_CompletionState):
         return self
 
     def similar(self, columns: ArrayLike, k: int = 10) -> Ranking:
-        """Find the k columns most like each given one: by the cosine of their vectors.
+        """Find the k columns most similar to each given one, by the cosine of their vectors.
 
         Parameters
         ----------
         columns : one or an array of them
-            Ids, where the fit was to a table.
+            Ids, if a table was fitted.
         k : int, default=10
             The length of a list, which leaves out the column itself.
 
@@ -227,46 +228,46 @@ class _CompletionAnswers(_CompletionState):
         return find_similar(self, columns, k, side=1)
 
     def similar_rows(self, rows: ArrayLike, k: int = 10) -> Ranking:
-        """Find the k rows most like each given one: `similar` for rows.
+        """Find the k rows most similar to each given one, like `similar` for columns.
 
         Parameters
         ----------
         rows : one or an array of them
-            Ids, where the fit was to a table.
+            Ids, if a table was fitted.
         k : int, default=10
             The length of a list, which leaves out the row itself.
 
         Returns
         -------
         Ranking
-            Its `columns` are rows here.
+            In this case, its `columns` are rows.
         """
         check_is_fitted(self)
         return find_similar(self, rows, k, side=0)
 
     def explain(self, row: Any, column: Any, k: int = 5, *, time: Any = None) -> Reasons:
-        """Say which of the row's known columns drive its prediction at `column`.
+        """Show which of the row's known columns drive its prediction at `column`.
 
         A row's vector is linear in its cells and attributes, so the prediction is a sum: `base`,
-        which the offset of the column and the prior say, what each known cell adds, and what the
-        row's attributes add. With `posterior`, `base` also has by how much the mean of draws, which
-        `predict` gives, differs from the evidence's own prediction. Where the row knows `column`
-        itself, it is the prediction from its other cells that is explained. Needs the evidence.
+        from the offset of the column and the prior, plus what each known cell and each attribute
+        of the row adds. With `posterior`, `base` includes the difference between the mean of draws,
+        which `predict` gives, and the evidence's own prediction. If the row has a known cell at
+        `column`, the prediction from its other cells is explained. Needs the evidence.
 
         Parameters
         ----------
         row, column : id, or position
             The cell.
         k : int, default=5
-            How many columns, the strongest first.
+            How many columns to list, the strongest first.
         time : time or None, default=None
-            When; by default at the end of the data.
+            The time of the prediction; by default the end of the data.
 
         Returns
         -------
         Reasons
-            `columns`, `contributions`, `base`, `attributes`: a dict of what each group adds, and
-            `time`: what the period adds.
+            `columns`, `contributions`, `base`, `attributes` (a dict of what each group adds) and
+            `time` (what the period adds).
         """
         check_is_fitted(self)
         return explain_cell(self, row, column, k, time)

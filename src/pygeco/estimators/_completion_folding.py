@@ -21,18 +21,18 @@ class _CompletionFolding(_CompletionSpread):
     def transform(self, X: Any, attributes: Any = None) -> Array:
         """Find coordinates of the rows of X in `components_`, each fitted to its known cells alone.
 
-        By the loss of the fit and its penalty, weighted norms included; by the prior, where it was
-        the evidence. Without any, labels, counts and levels take a normal prior with the spread of
-        the fitted rows' own coordinates.
+        Uses the loss of the fit and its penalty (weighted norms included), or the prior if the fit
+        used the evidence. Without either, labels, counts and levels get a normal prior with the
+        spread of the fitted rows' coordinates.
 
         Parameters
         ----------
         X : matrix or tuple (rows, cols, values[, shape])
             With the columns of the fit; the rows may be new.
         attributes : table, dict, matrix or None, default=None
-            What is known of these rows beside their cells, in the form of `row_attributes` of the
-            fit: a line for each row of X, in their order. With few cells they say much, with many
-            little; rows without any are where attributes alone put them.
+            Attributes of these rows, in the form of `row_attributes` in the fit: one line per row
+            of X, in their order. The fewer cells a row has, the more its attributes count; rows
+            without cells are placed by attributes alone.
 
         Returns
         -------
@@ -42,9 +42,9 @@ class _CompletionFolding(_CompletionSpread):
         return fold_rows(self, X, attributes)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
-        """Give full rows, dense, as `predict` would: coordinates times `components_`, plus offsets.
+        """Return full rows, as `predict` would: coordinates times `components_`, plus offsets.
 
-        Labels, levels and counts are those at the coordinates, as if these were known for sure.
+        Labels, levels and counts are predicted as if the coordinates were known for sure.
 
         Parameters
         ----------
@@ -63,14 +63,14 @@ class _CompletionFolding(_CompletionSpread):
         """Find coordinates of new columns, each fitted to its known cells alone.
 
         A column is then `factors_.U` times its coordinates, plus its offset and those of the rows.
-        By the loss, penalty and prior of the fit, as `transform` does for rows.
+        Uses the loss, penalty and prior of the fit, as `transform` does for rows.
 
         Parameters
         ----------
         X : matrix or tuple (rows, cols, values[, shape])
             (m, k), with the rows of the fit.
         attributes : table, dict, matrix or None, default=None
-            What is known of these columns beside their cells: a line for each, as in `transform`.
+            Attributes of these columns: a line for each, as in `transform`.
 
         Returns
         -------
@@ -87,9 +87,9 @@ class _CompletionFolding(_CompletionSpread):
         X : matrix or tuple (rows, cols, values[, shape])
             (m, k), with the rows of the fit.
         attributes : table, dict, matrix or None, default=None
-            What is known of these columns beside their cells: a line for each, as in `transform`.
+            Attributes of these columns: a line for each, as in `transform`.
         return_std : bool, default=False
-            Give standard deviations too; needs the evidence.
+            Also return standard deviations; needs the evidence.
 
         Returns
         -------
@@ -102,28 +102,28 @@ class _CompletionFolding(_CompletionSpread):
     def partial_fit(
         self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None, times: Any = None
     ) -> Self:
-        """Take in new cells without another fit.
+        """Add new cells without another fit.
 
-        Each row with a new cell is fitted again to all its cells given the columns, then each such
-        column given the rows, then those rows again: at the end every one of these rows is what
-        `transform` makes of it (with a trace norm, nearly). All else stays: other rows and columns,
-        the penalty or the prior and the noise, the rank, `path_`. Where many are new, fit again.
-        A mean of draws moves by what that changes in the evidence, and no draw is made again but
-        those of rows and columns that are mostly new. On a GPU the passes run there.
+        Each row with a new cell is fitted again to all its cells, given the columns; then each
+        column with one, given the rows; then those rows again. In the end each of these rows is
+        what `transform` makes of it (with a trace norm, nearly). Everything else stays: other rows
+        and columns, the penalty or the prior, the noise, the rank, and `path_`. If many cells are
+        new, fit again. A mean of draws moves by the change of the evidence's prediction; draws are
+        only made again for rows and columns that are mostly new. On a GPU the passes run there.
 
-        O(|cells of those rows and columns| s²). A model that was never fitted is fitted.
+        O(|cells of those rows and columns| s²). An estimator that is not fitted yet is fitted.
 
         Parameters
         ----------
         X : cells as `fit` takes them
-            The new cells. One that is known already gets its new value. Rows and columns beyond the
-            fitted shape are added. Where the fit had ids, X is a table too, and new ids are added.
+            The new cells. A cell that is known already gets its new value. Rows and columns beyond
+            the fitted shape are added. If the fit had ids, X is a table too, and new ids are added.
         y : array or None, default=None
             The values of pairs.
         sample_weight : array or None, default=None
-            In the unit of those that `fit` got; by default, cells count as one of the fit's does.
+            On the same scale as in `fit`; by default a new cell counts as much as a fitted one.
         times : array, str or None, default=None
-            As in `fit`; cells without times are of the end of the fit's.
+            As in `fit`; cells without times are placed at the end of the fitted times.
 
         Returns
         -------

@@ -23,10 +23,10 @@ class _CompletionSpread(_CompletionAnswers):
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, rows: Any, cols: ArrayLike | None = None) -> Array:
-        """Give the probability of each label, or of each level for the ordinal loss.
+        """Predict the probability of each label, or of each level for the ordinal loss.
 
-        By the evidence, what is not known of a cell counts: the less, the nearer are the
-        probabilities to each other.
+        With the evidence, probabilities include the uncertainty of the model: the less is known
+        about a cell, the closer they are to each other.
 
         Parameters
         ----------
@@ -51,12 +51,12 @@ class _CompletionSpread(_CompletionAnswers):
         *,
         times: Any = None,
     ) -> tuple[Array, Array]:
-        """Give bounds between which a new observation lies with a probability; needs the evidence.
+        """Predict an interval that contains a new observation with a given probability.
 
-        Half of the rest is below, half above. Of numbers, the tails have the shape of the residuals
-        of the fit, whatever that of the noise, and the size of deviations; of labels, levels and
-        counts they are those of the likelihood, at values that cells can take, so that bounds hold
-        at least as much as asked for.
+        Half of the remaining probability lies below, half above. For numbers, the tails have the
+        shape of the fit's residuals, whatever the noise is, scaled by the deviation. For labels,
+        levels and counts they are those of the likelihood, at values that cells can take, so that
+        intervals cover at least as much as requested. Needs the evidence.
 
         Parameters
         ----------

@@ -110,7 +110,7 @@ class _CompletionState(
 
     @property
     def attribute_effects_(self) -> AttributeEffects:
-        """What the attributes say: by how much each level moves predictions."""
+        """The effects of attributes: by how much each level moves predictions."""
         if "model_" not in vars(self):
             raise AttributeError(
                 f"{type(self).__name__!r} is not fitted, so it has no 'attribute_effects_'."
@@ -119,11 +119,11 @@ class _CompletionState(
 
     @property
     def uses_evidence(self) -> bool:
-        """Whether the settings stand for a fit by the evidence."""
+        """Whether a fit with these settings uses the evidence (empirical Bayes)."""
         return choose_penalty(self) == "evidence"
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, as scikit-learn does. `clip` counts at once, others at the next fit.
+        """Set parameters by name. `clip` takes effect at once, others at the next fit.
 
         Parameters
         ----------
@@ -144,9 +144,10 @@ class _CompletionState(
 
     @all_or_nothing
     def to(self, engine: str) -> Self:
-        """Move the fitted model, in place, to another engine; all of it, or none.
+        """Move the fitted model, in place, to another engine.
 
-        On either engine predictions are of the kind of the arrays that ask for them.
+        If this fails, the model stays where it was. On either engine, predictions have the type of
+        the arrays in the question.
 
         Parameters
         ----------
@@ -170,8 +171,7 @@ class _CompletionState(
     def keep_held_out(self, X: Any) -> Self:
         """Keep cells that were held out of the fit with the model, and in its file.
 
-        `recommend` then leaves them out as it does those that were fitted, and a report judges by
-        them.
+        `recommend` then leaves them out, like the fitted ones, and a report judges by them.
 
         Parameters
         ----------
@@ -198,12 +198,12 @@ class _CompletionState(
         Returns
         -------
         tuple of four
-            Rows and columns, as positions, targets, and times, None where they say nothing.
+            Rows and columns as positions, targets, and times, or None if times are not used.
         """
         return find_given_cells(self, X)
 
     def was_fitted(self, rows: Any, cols: Any) -> Any:
-        """Say whether each cell is one that the model was fitted to.
+        """Check whether the model was fitted to each cell.
 
         Parameters
         ----------
@@ -218,7 +218,7 @@ class _CompletionState(
         return self.model_.was_fitted(np.asarray(rows), np.asarray(cols))
 
     def to_dense(self) -> Array:
-        """Form the whole completed m × n matrix. Nothing else does.
+        """Return the completed m × n matrix, dense. No other method forms it.
 
         Returns
         -------
@@ -228,7 +228,7 @@ class _CompletionState(
         return self.model_.to_dense()
 
     def vectors(self) -> Vectors:
-        """Give the vectors whose inner products are predictions, in float32, for an index.
+        """Return vectors whose inner products are predictions, in float32, for a search index.
 
         Returns
         -------
@@ -239,7 +239,7 @@ class _CompletionState(
         return make_vectors(self.model_)
 
     def export(self, path: str | PathLike[str], side: str = "columns") -> None:
-        """Write the factors, whole or not at all.
+        """Write the factors to a file, completely or not at all.
 
         Parameters
         ----------

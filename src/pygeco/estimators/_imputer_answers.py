@@ -73,13 +73,13 @@ class _ImputerAnswers(Saveable):
         return answer_cells(X, filler, lambda table, k, belief: table.deviate(k, belief))
 
     def impute_interval(self, X: Any, coverage: float = 0.9) -> tuple[Any, Any]:
-        """Give the ends of an interval for each missing cell.
+        """Return the ends of an interval for each missing cell.
 
         Parameters
         ----------
         X : table or array (n_samples, n_features)
         coverage : float, default=0.9
-            The share of cells that lie in their intervals, as measured at masked cells.
+            The share of cells that should lie in their intervals, as measured at masked cells.
 
         Returns
         -------
@@ -100,13 +100,13 @@ class _ImputerAnswers(Saveable):
         return ask(0), ask(1)
 
     def impute_proba(self, X: Any, column: str) -> Array:
-        """Give the probabilities of what a column's cells may hold.
+        """Return the probability of each value that a column's cells may have.
 
         Parameters
         ----------
         X : table (n_samples, n_features)
         column : str
-            One of categories, levels, or yes and no.
+            A column of categories, levels, or yes/no.
 
         Returns
         -------
@@ -134,11 +134,11 @@ class _ImputerAnswers(Saveable):
         return np.concatenate(out)
 
     def sample_imputations(self, X: Any, k: int = 5, random_state: RandomState = None) -> list[Any]:
-        """Fill a table several times by draws, for multiple imputation.
+        """Fill a table several times with random draws, for multiple imputation.
 
-        Each time the model is drawn from what the fit leaves open of it, and then the missing cells
-        of each row together. An analysis of all the tables, whose results are averaged and whose
-        variances are added up by Rubin's rules, knows what the missing cells cost.
+        Each time, a model is drawn from those that fit the data, and then the missing cells of each
+        row together. Analyze all the tables and combine the results by Rubin's rules: their
+        variances then account for the missing cells.
 
         Parameters
         ----------
@@ -183,12 +183,12 @@ class _ImputerAnswers(Saveable):
         return fill_columns(X, filled)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Name the columns of what `transform` gives.
+        """Name the columns that `transform` returns.
 
         Parameters
         ----------
         input_features : array of str or None, default=None
-            The names of the features, where the fit had none.
+            The names of the features, if the fit had none.
 
         Returns
         -------

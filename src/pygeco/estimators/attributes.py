@@ -29,33 +29,33 @@ from pygeco.io.attribute_tables import AttributeTable, find_id_column, take_rows
 
 
 class Attributes(TransformerMixin, _AttributeFile):  # type: ignore[misc]
-    """Attributes of rows or columns, of any table, as a sparse matrix of numbers.
+    """Encode attributes of rows or columns, from any table, as a sparse matrix of numbers.
 
-    Numbers, dates and times are brought to mean 0 and deviation 1. Texts, categories and booleans
-    become one column a level, with a one where a row has it. Lists of words, in lists or as
-    "Action|Comedy", become one column a word; the ones of a row are divided by the square root of
-    their number. A matrix of numbers is standardized column by column; a sparse one is used as it
-    is. The columns that come from one column of the table are a group.
+    Numbers, dates and times are standardized to mean 0 and deviation 1. Texts, categories and
+    booleans become one column per level, with a one in the rows that have it. Lists of words, as
+    lists or as "Action|Comedy", become one column per word; the ones of a row are divided by the
+    square root of their number. A matrix of numbers is standardized column by column; a sparse one
+    is used as it is. All columns that come from one column of the table form a group.
 
-    Missing values are allowed. A number becomes 0, the mean. A level or list gets a level
-    "missing" of its own where the fit met missing ones, else the average row of the fit; so do
-    levels that the fit did not meet, of which a warning tells.
+    Missing values are allowed. A missing number becomes 0, the mean. A missing level or list gets
+    a level "missing" of its own if there were missing ones in the fit, and otherwise the average
+    row of the fit. Levels that are new after the fit get the average row too, with a warning.
 
-    Columns that are constant or have no known value are left out, and so are texts with about one
-    level a row or more than 5,000, which are identifiers: `dropped_` says why, and a warning tells
-    of identifiers.
+    Columns that are constant or have no known value are left out. So are identifiers: text columns
+    with about one level per row, or more than 5,000 levels. `dropped_` says why, and a warning
+    names the identifiers.
 
     Parameters
     ----------
     id_column : str, int or None, default="auto"
-        The column of ids, which is no attribute. "auto" takes one called "id", "user_id",
-        "movieId" and the like, else a first column that has another text or whole number in each
-        row. None: there is none, and rows are in order.
+        The column of ids, which is not an attribute. "auto" takes one called "id", "user_id",
+        "movieId" or the like, or else the first column if it has a different text or whole number
+        in each row. None means that there are no ids, and rows are in order.
     categories, numbers, lists : sequence of str, default=()
-        Columns that are to be read so, whatever they look like. Whole numbers are numbers
-        otherwise, even where they are few codes.
+        Columns to read in this way, whatever they look like. Otherwise whole numbers are numbers,
+        even if they are codes.
     separator : str, default="|"
-        What stands between the words of a list in a text.
+        The character between the words of a list in a text.
     groups : dict, sequence or None, default=None
         For a matrix: names of groups with their sizes, as a dict or as pairs, or a name for each
         column. None makes each column of a dense matrix a group, and a sparse matrix one group.
@@ -66,7 +66,7 @@ class Attributes(TransformerMixin, _AttributeFile):  # type: ignore[misc]
         Name, size and kind ("number", "category", "list" or "matrix") of the groups, in the order
         of the matrix's columns.
     dropped_ : dict
-        The columns that were left out, and why.
+        The columns that were left out, with the reasons.
     id_column_ : str or None
         The column of ids.
     ids_ : array (n_samples,) or None
@@ -74,7 +74,7 @@ class Attributes(TransformerMixin, _AttributeFile):  # type: ignore[misc]
     n_features_in_ : int
         The columns of the table or matrix.
     feature_names_in_ : array (n_features_in_,)
-        The names of the table's columns; not there after the fit of a matrix.
+        The names of the table's columns; not set if a matrix was fitted.
 
     Examples
     --------

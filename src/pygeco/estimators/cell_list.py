@@ -18,29 +18,29 @@ from pygeco.io.tables import Column, is_table
 
 @dataclass(frozen=True, eq=False)
 class CellList:
-    """The known cells of an m × n matrix, one after the other. Made by `pygeco.cells`.
+    """A list of the known cells of an m × n matrix. Made by `pygeco.cells`.
 
-    `len`, `shape[0]` and indexing go over cells: any part of it still knows the whole matrix's
-    shape. `MatrixCompletion` fits, predicts and scores it.
+    `len`, `shape[0]` and indexing refer to cells; any part of the list still knows the shape of the
+    whole matrix. `MatrixCompletion` can fit, predict and score it.
 
     Attributes
     ----------
     rows, cols : arrays of ints
-        Where the cells are.
+        The positions of the cells.
     values : array
-        What they hold.
+        The values of the cells.
     matrix_shape : tuple of two ints
         m and n.
     row_ids, column_ids : array or None
-        The sorted ids, where the cells came from a table.
+        The sorted ids, if the cells came from a table.
     names : tuple of str or None
-        Of the columns of that table.
+        The names of that table's columns.
     times : array or None
-        When each cell was known, where that table has a column of times.
+        The time of each cell, if that table has a column of times.
     time_column : str or None
-        Its name.
+        The name of that column.
     shape : tuple of one int
-        The number of cells, where scikit-learn looks for it.
+        The number of cells, as scikit-learn expects it.
     """
 
     rows: NDArray[Any]
@@ -90,11 +90,11 @@ def cells(
     X : sparse matrix, array, tuple, pairs or table
         A scipy sparse matrix (its stored cells, repeats included), a dense array with NaN or a
         mask, a tuple (rows, cols, values[, shape]), pairs (k, 2) of row and column numbers with
-        the values in `y`, or a table of ratings, whose ids the list keeps.
+        the values in `y`, or a table of ratings, whose ids are kept.
     y : array or None, default=None
-        The values of pairs.
+        The values, if X has pairs.
     shape : tuple of two ints or None, default=None
-        Of the matrix, for pairs; by default the smallest.
+        The shape of the matrix, if X has pairs; by default the smallest that fits.
     columns : sequence, "matrix" or None, default=None
         As for `MatrixCompletion.fit`.
 

@@ -28,63 +28,64 @@ from pygeco.io.model_parts import CLICK_PARTS
 
 
 class ImplicitCompletion(_CompletionFolding):
-    """Recommend from clicks: what someone chose, without saying how much they liked it.
+    """Recommend from clicks: what people chose, without saying how much they liked it.
 
-    With no argument everything is chosen by clicks that are held out: a matrix of weighted squares
-    by sweeps, singular pairs of clicks divided by powers of counts, each with its rank, powers
-    and penalty, and the share of each in the scores. All clicks are fitted then.
+    By default, held-out clicks choose everything. Two families of models are tried: weighted
+    squares, and singular pairs of clicks divided by powers of counts. The fit chooses the rank,
+    powers and penalty of each, and how much each contributes to the scores; it then uses all
+    clicks.
 
     Parameters
     ----------
     rank : int or "auto", default="auto"
         The rank of each family; "auto" leaves it to held-out clicks.
     squares : "auto", SquaresSettings, dict or False, default="auto"
-        Weighted squares; settings that are given are kept, and False leaves the family out.
+        Weighted squares; settings that you give are kept, and False leaves the family out.
     spectral : "auto", SpectralSettings, dict or False, default="auto"
         Singular pairs of normalized clicks, likewise.
     share : "auto" or float, default="auto"
         The share of the squares in the scores, from 0 to 1.
     counts : "auto", "log", "plain" or "ignore", default="auto"
-        What counts of clicks are as weights: log₂(1 + count), the counts themselves, or 1. "auto"
-        is "log" where those of the fit are heavy-tailed, which a warning tells, "ignore" where all
-        are equal, and else "plain". Counts that come later weigh as those of the fit.
+        How counts of clicks become weights: log₂(1 + count), the counts themselves, or 1. "auto" is
+        "log" if the counts of the fit are heavy-tailed (a warning says so), "ignore" if all are
+        equal, and "plain" otherwise. Later counts are weighed as in the fit.
     attribute_settings : "auto", dict, False or pair of these, default="auto"
         How much attributes count, for both sides, or for rows and for columns: a dict of `weight`
-        (of lines without clicks) and `pull` (of others, in clicks), see `ClickChoice`. What is left
-        out is chosen by held-out lines and clicks; False leaves attributes without effect.
+        (for rows or columns without clicks) and `pull` (for others, in clicks); see `ClickChoice`.
+        Held-out rows, columns and clicks choose what you leave out; False ignores attributes.
     callback : callable or None, default=None
-        Called with each `ClickTrial`; a true answer ends the search, and what did best is fitted.
+        Called with each `ClickTrial`. If it returns true, the search ends, and the best settings
+        so far are fitted.
     observer : Listener or None, default=None
-        Told of the start and of the stop. See `Listener`.
+        Receives the start and the stop. See `Listener`.
     engine : "cpu", "cuda", "dask", a Dask client or None, default=None
-        Where the passes over the clicks run, and where the model then is; by default where the
-        data are. On a cluster rows and their clicks stay with the workers; attributes go without
-        one.
+        Where to fit, and where the model then stays; by default where the data are. On a cluster,
+        rows and their clicks stay with the workers, and attributes are not supported.
     random_state : int, RandomState or None, default=None
-        For the clicks that are held out, and the starts; the same seed gives the same bits.
+        Seed of the held-out clicks and the starts; the same seed gives the same bits.
     n_jobs : int or None, default=None
-        Threads that the fit runs on; None or −1 is all cores.
+        Number of threads; None or −1 uses all cores.
     verbose : int, default=0
-        1 writes a line a second about the fit to standard error, 2 one for every trial.
+        1 writes a line per second about the fit to standard error, 2 a line for every trial.
 
     Attributes
     ----------
     model_ : FittedModel
-        What was fitted, frozen: it answers questions about positions.
+        The fitted model, immutable; it uses positions, not ids.
     choice_ : ClickChoice
-        The settings that were chosen, and a table of all that was tried.
+        The settings that were chosen, and a table of all trials.
     factors_ : LowRank
-        The matrix of scores, `U diag(s) Vᵀ`. Its scale means nothing: only the order within a row.
+        The matrix of scores, `U diag(s) Vᵀ`. Only the order within a row has a meaning.
     rank_ : int
         Its rank, of both families together.
     components_ : array (rank_, n)
         Vᵀ.
     singular_values_ : array (rank_,)
-        Of the matrix, largest first.
+        Singular values of the matrix, largest first.
     seen_ : Seen
         The fitted clicks, row by row.
     row_ids_, column_ids_ : array or None
-        The sorted ids of rows and columns, where the fit was to a table.
+        The sorted ids of rows and columns, if a table was fitted.
     table_columns_ : tuple of str or None
         The columns of that table.
     n_features_in_ : int
@@ -98,15 +99,15 @@ class ImplicitCompletion(_CompletionFolding):
     total_weight_ : float
         The weights of the clicks, summed.
     biases_, offsets_, loss_, penalty_, levels_, range_, clip_, path_, posterior_, average_ : object
-        Of `MatrixCompletion`, whose answers this class shares; they say nothing here.
+        Shared with `MatrixCompletion`; without meaning here.
     row_attributes_, column_attributes_ : AttributeValues or None
-        What the fit was told of rows and columns, as numbers.
+        The attributes of rows and columns, as numbers.
     row_encoder_, column_encoder_ : Attributes or None
-        How the attributes of rows and columns were made numbers.
+        How the attributes of rows and columns were turned into numbers.
     attribute_effects_ : object
-        Of the evidence; it says nothing here.
+        Shared with `MatrixCompletion`; without meaning here.
     lists_, drift_, time_column_ : None
-        Lists are by the scores themselves, and time says nothing here.
+        Not used: lists are ranked by the scores themselves, and times do not count.
 
     Examples
     --------
@@ -169,7 +170,7 @@ class ImplicitCompletion(_CompletionFolding):
 
     @property
     def choice_(self) -> ClickChoice:
-        """The settings that were chosen, and a table of all that was tried."""
+        """The settings that were chosen, and a table of all trials."""
         model = vars(self).get("model_")
         if model is None:
             raise AttributeError(f"{type(self).__name__!r} is not fitted, so it has no 'choice_'.")
@@ -188,26 +189,26 @@ class ImplicitCompletion(_CompletionFolding):
         row_attributes: Any = None,
         column_attributes: Any = None,
     ) -> ImplicitCompletion:
-        """Fit to clicks. Every form of X gives the same model.
+        """Fit clicks. Every form of X gives the same model.
 
-        A fit that fails or is interrupted leaves the estimator as it was.
+        If a fit fails or is interrupted, the estimator stays as it was.
 
         Parameters
         ----------
         X : tuple, sparse matrix, array, CellList or table
             A tuple (rows, cols) or (rows, cols, counts[, shape]), a sparse matrix or an array whose
             cells above zero are clicks, `pygeco.cells(...)`, or a table (pandas, polars, pyarrow,
-            DuckDB) with a column of users and one of items, or the like; a column of counts may
-            stand beside them. Ids may be of any type; the model keeps them. A pair that comes
-            several times counts as often.
+            DuckDB) with a column of users and one of items, or the like, and perhaps a column of
+            counts. Ids may be of any type; the model keeps them. A pair that appears several times
+            counts that many times.
         y : array or None, default=None
             The counts of pairs.
         columns : sequence of two or three names or numbers, "matrix" or None, default=None
             Which columns of a table are the users, the items and the counts.
         row_attributes, column_attributes : table, matrix, (Attributes, table) or None, default=None
-            What is known of rows and columns beforehand, as `MatrixCompletion.fit` takes it. Lines
-            held out say how much it counts for new ones, and held-out clicks for others; nothing,
-            where it does not help. A line without clicks is where its attributes put it.
+            Attributes of rows and columns, as in `MatrixCompletion.fit`. Held-out rows and columns
+            decide how much they count for new ones, held-out clicks how much for others; if they
+            do not help, not at all. Rows and columns without clicks are placed by attributes.
 
         Returns
         -------
@@ -231,9 +232,8 @@ class ImplicitCompletion(_CompletionFolding):
         X : matrix or tuple (rows, cols[, counts[, shape]])
             With the columns of the fit; the rows may be new.
         attributes : table, dict, matrix or None, default=None
-            What is known of these rows beside their clicks, in the form of `row_attributes` of the
-            fit: a line for each row of X, in their order. Rows without clicks are where attributes
-            alone put them.
+            Attributes of these rows, in the form of `row_attributes` in the fit: one line per row
+            of X, in their order. Rows without clicks are placed by attributes alone.
 
         Returns
         -------
@@ -247,7 +247,7 @@ class ImplicitCompletion(_CompletionFolding):
         Parameters
         ----------
         X : clicks as `fit` takes them
-            Of rows that were fitted, and not seen in the fit.
+            Clicks of fitted rows that the fit has not seen.
         y : None
             Not used.
 
@@ -261,16 +261,16 @@ class ImplicitCompletion(_CompletionFolding):
     def partial_fit(
         self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None, times: Any = None
     ) -> Self:
-        """Take in new clicks: all clicks are fitted again by the settings that were chosen.
+        """Add new clicks, and fit all clicks again with the settings that were chosen.
 
-        From where the model is, so that it takes a small part of the time of `fit`. A model that
-        was never fitted is fitted.
+        This starts from the present model, so it takes a small part of the time of `fit`. An
+        estimator that is not fitted yet is fitted.
 
         Parameters
         ----------
         X : clicks as `fit` takes them
-            The new clicks; those on cells that are known are added to their counts, which are
-            weighed then. New rows and columns are added, by their ids where the fit had some.
+            The new clicks. Clicks on known cells are added to their counts before these are
+            weighed. New rows and columns are added, by their ids if the fit had ids.
         y : array or None, default=None
             The counts of pairs.
         sample_weight, times : None

@@ -39,79 +39,78 @@ FILLS = ("auto", "mean", "median")
 
 
 class LowRankImputer(_ImputerAnswers, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Fill missing cells from the columns' relations; known cells stay as they are.
+    """Fill missing cells from the relations between columns; known cells stay as they are.
 
-    A table of pandas, polars or Arrow may have columns of any kind: numbers, positive or
-    heavy-tailed ones, counts, yes and no, levels, categories, dates. Kinds are found from types and
-    values (`columns_` says which and why), or given by hand. The table comes back in its own types.
-    Rows are one Gaussian of coordinates of their cells, whose covariance the evidence shrinks as
-    far as the table asks for; known cells, masked for it, decide what shape numbers are taken in,
-    and how wide intervals are. Nothing is to be tuned.
+    A table of pandas, polars or Arrow may have columns of any kind: numbers (also positive or
+    heavy-tailed ones), counts, yes/no, levels, categories, dates. Kinds are inferred from types and
+    values (`columns_` lists them with the reasons), or set by you. The table keeps its types. Cells
+    become coordinates, and rows of coordinates are modeled as one Gaussian, whose covariance is
+    shrunk by the evidence (empirical Bayes). Known cells that are masked for it decide how numbers
+    are transformed and how wide intervals are. There is nothing to tune.
 
-    An array is one of numbers: columns are brought to mean 0 and deviation 1, so that their units
-    do not matter, and rows are one Gaussian. Where columns are more than rows, masked cells choose
-    between a whole covariance and one of low rank plus noise, whose rank the evidence chooses too;
-    where they are very many, it has low rank. With `n_components` or
-    `alpha`, the model is a low-rank matrix of numbers with that rank and ridge.
+    In an array, all columns are numbers. They are standardized, so units do not matter, and rows
+    are modeled as one Gaussian. If there are more columns than rows, masked cells choose between an
+    unrestricted covariance and low rank plus noise, whose rank the evidence chooses; with very many
+    columns it always has low rank. With `n_components` or `alpha`, the model is a low-rank matrix
+    with that rank and ridge.
 
-    A missing cell of a row is predicted from the row's known cells alone, so rows that the fit has
-    not seen are filled like any other. A row without known cells gets the model's means (those of
-    the columns, corrected for the cells that are missing). A column of an array without known cells
-    in the fit is kept, and filled with zero; one of a table stays as it is.
+    A missing cell is predicted from the known cells of its row alone, so new rows are filled like
+    any other. A row without known cells gets the model's means (those of the columns, corrected for
+    the missing cells). A column without known cells in the fit is filled with zero in an array, and
+    left as it is in a table.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        The rank. None leaves it to the evidence; with `alpha` given, it is chosen, zero included,
-        by the error at a tenth of the known cells that are held out for it: one path gives every
-        rank.
+        The rank. None leaves it to the evidence; if you set `alpha`, None lets a held-out tenth of
+        the known cells choose it, zero included, from one path with every rank.
     alpha : float or None, default=None
-        Ridge: the mean squared error plus `alpha` times the mean square of the model's cells.
-        None leaves it to the evidence; with `n_components` given, it is chosen by held-out cells,
-        one path for each of a few values.
+        Ridge: minimize the mean squared error plus `alpha` times the mean square of the model's
+        cells. None leaves it to the evidence; if you set `n_components`, None lets held-out cells
+        choose from a few values, with one path for each.
     columns : dict, Columns or None, default=None
-        Kinds of a table's columns by name, for those that are not to be found; see `Columns`.
+        Kinds of a table's columns by name, to override what is inferred; see `Columns`.
     fill : {"auto", "mean", "median"}, default="auto"
-        What a missing cell of a table gets: the mean of a number, the median of levels and the most
-        probable category; or with "mean" that of levels, too, which is best by squares; or with
-        "median" that of numbers, too, which is best by absolute errors.
+        How to fill a missing cell of a table. "auto" takes the mean of numbers, the median of
+        levels and the most probable category; "mean" takes the mean of levels too (best for
+        squared errors), "median" the median of numbers too (best for absolute errors).
     add_indicator : bool, default=False
-        Append a column of yes and no for each column that has missing cells in the fit.
+        Append a yes/no column for each column that has missing cells in the fit.
     random_state : int, RandomState, Generator or None, default=None
-        Of the held-out cells and of the directions of a fit of low rank.
+        Seed of the held-out cells and of the directions of a low-rank fit.
     n_jobs : int or None, default=None
-        Threads that the fit runs on, for the same bits with any number; None or −1 is all cores.
+        Number of threads; None or −1 uses all cores. The bits do not depend on it.
     verbose : int, default=0
-        1 writes a line a second about the fit to standard error, 2 one for every step of it.
+        1 writes a line per second about the fit to standard error, 2 a line for every step.
 
     Attributes
     ----------
     columns_ : Columns or None
-        The kinds of a table's columns and why; None where an array was fitted.
+        The kinds of a table's columns, with the reasons; None if an array was fitted.
     shape_ : str
-        What numbers were taken as: "plain", "power" (logarithms among them) or "ranks".
+        How numbers were transformed: "plain", "power" (including logarithms) or "ranks".
     imputation_std_ : array (n_features,)
-        The error of a filled cell of each column in its own unit, at masked cells of a table, else
-        as the model believes; of a category the share that is wrong.
+        The error of a filled cell of each column in its own unit: measured at masked cells for a
+        table, computed from the model for an array; for a category, the share that is wrong.
     components_ : array (n_components_, n_coordinates)
         Orthonormal rows, in standardized units; a coordinate is a feature of an array.
     deviations_ : array (n_components_,)
-        The deviation of a row along each of them; ones where rank or ridge was given.
+        The deviation of a row along each component; ones if you set a rank or a ridge.
     noise_ : float
-        The variance of a cell beside them, or the ridge of a row, in standardized units.
+        The remaining variance of a cell, or the ridge of a row, in standardized units.
     mean_, scale_ : arrays (n_coordinates,)
-        What columns are standardized by.
+        The means and deviations by which columns are standardized.
     n_components_ : int
-        Up to one less than the features where a covariance was fitted.
+        The rank; with a covariance, at most one less than the number of features.
     alpha_ : float or None
-        The ridge given or chosen; None where the evidence was used.
+        The ridge that was set or chosen; None if the evidence was used.
     n_features_in_ : int
         The columns of X.
     fields_, table_, trials_ : tuple, MixedTable or None, array (n_columns, 3)
-        What the columns of a table are, the model of those that take part, and for each of these
-        the number of masked cells, their error, and that of means or the most frequent category.
+        The columns of a table; the model of those that take part; and for each of these the
+        number of masked cells, their error, and that of means or the most frequent category.
     fit_rows_ : int
-        The rows that the model was fitted to, at most 30,000 of a table.
+        The number of rows used in the fit, at most 30,000 of a table.
     marked_ : array of bool (n_features,)
         The columns with an indicator.
 

@@ -35,49 +35,49 @@ TYPES = [np.float64, np.float32, np.uint8, np.int8, np.int16, np.uint16]  # else
 
 
 class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """X = low rank + sparse outliers + noise, from data that may have missing cells.
+    """Split X into low rank + sparse outliers + noise; cells may be missing.
 
-    Huber's loss under a rank constraint (the paper's section 4). By default its threshold follows
-    the residuals down, so that a matrix that is exactly of low rank but for gross outliers is
-    recovered to about `tol`; with noise it rests at 1.345 robust standard deviations.
+    Minimizes Huber's loss under a rank constraint (the paper's section 4). By default its threshold
+    shrinks with the residuals: a matrix that has exactly low rank, apart from gross outliers, is
+    recovered to about `tol`; with noise the threshold ends at 1.345 robust standard deviations.
 
-    Rank grows in five blocks of leading singular pairs of the clipped residuals, with two sweeps
-    after each; sweeps over columns and rows then refine it: about a hundred passes over the data,
-    O(m n r) each. Memory over the input is bounded; bytes and short integers are read as they are.
+    The rank grows in five blocks of leading singular pairs of the clipped residuals; sweeps over
+    columns and rows then refine the result. This takes about a hundred passes over the data,
+    O(m n r) each. The memory used beyond the input is bounded; bytes and short integers stay so.
 
     Parameters
     ----------
     n_components : int or "auto", default="auto"
-        The rank r, location apart. "auto" is what the evidence finds under Huber's loss, of a large
-        table in some of its rows and columns. For a film give a small number.
+        The rank r, not counting the location. "auto" is what the evidence finds under Huber's loss,
+        for a large table in some of its rows and columns. For a video, give a small number.
     loss : "huber" or a loss object, default="huber"
-        `pygeco.losses.Huber(delta)` fixes where the threshold's fall ends. What any other loss
-        leaves open follows the residuals too; what it gives is used as it is.
+        `pygeco.losses.Huber(delta)` fixes the final threshold. A setting that another loss leaves
+        open follows the residuals too; one that it sets is used as it is.
     center : bool, default=True
-        Model a location too: column medians first, refined with the sweeps.
+        Model a location too: column medians first, refined by the sweeps.
     decreasing : bool, default=True
-        Let the threshold, or another loss's scale, fall with the residuals. If not, it is set
-        once, from the residuals of the grown model.
+        Let the threshold, or the scale of another loss, shrink with the residuals. If False, it is
+        set once, from the residuals of the grown model.
     threshold : "auto" or float, default="auto"
         A cell is an outlier if its residual exceeds this. "auto" is `cutoff` robust standard
         deviations of its own column, and at least 100 `tol` of the data's spread; a number, in the
-        units of the data, holds for all cells.
+        units of the data, applies to all cells.
     cutoff : float, default=3.5
-        The deviations of `threshold="auto"` (3.5 is Iglewicz and Hoaglin's, 1993). A column's
-        deviation differs from `scale_` only as far as its cells can tell it from that.
+        The deviations of `threshold="auto"` (3.5 is from Iglewicz and Hoaglin, 1993). A column's
+        deviation is shrunk toward `scale_`; the fewer cells it has, the more.
     tol : float, default=1e-6
         Stop when a sweep moves the matrix by less than this share of its norm (or, once the noise
         is reached, by less than a twentieth of the statistical error).
     max_iter : int, default=200
-        The most sweeps after the growth.
+        Maximum number of sweeps after the rank has grown.
     engine : "cpu", "cuda" or None, default=None
-        Where the passes over the data run; by default where X is, on the GPU for CuPy's arrays.
+        Where to fit; by default where X is: on the GPU for CuPy arrays.
     random_state : int, RandomState, Generator or None, default=None
-        For the start vectors of the singular pairs.
+        Seed of the start vectors of the singular pairs.
     n_jobs : int or None, default=None
-        Threads that the fit runs on, for the same bits with any number; None or −1 is all cores.
+        Number of threads; None or −1 uses all cores. The bits do not depend on it.
     verbose : int, default=0
-        1 writes a line a second about the fit to standard error, 2 one for every step of it.
+        1 writes a line per second about the fit to standard error, 2 a line for every step.
 
     Attributes
     ----------
@@ -86,21 +86,21 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     location_ : array (n_features,)
         Zero without `center`.
     singular_values_ : array (n_components,)
-        Of the low-rank part, location apart.
+        Singular values of the low-rank part, without the location.
     low_rank_ : LowRank
-        The low-rank part with the location in it; `low_rank_.to_dense()` is the matrix.
+        The low-rank part, including the location; `low_rank_.to_dense()` is the matrix.
     outliers_ : sparse array (n_samples, n_features)
         X − low rank at the outliers.
     outlier_mask_ : bool array (n_samples, n_features)
-        Where the outliers are, made when asked for.
-    threshold_ : array (n_features,), or float where a number was given
-        The residual from which a cell of the column is an outlier.
+        Where the outliers are, computed on demand.
+    threshold_ : array (n_features,), or float if you set a number
+        The residual above which a cell of the column is an outlier.
     scale_, spread_ : float
         Robust standard deviations of the residuals, and of the data about their location.
     loss_ : Loss
-        The loss of the last sweep, with its threshold or scale, which `transform` takes too.
+        The loss of the last sweep, with its threshold or scale; `transform` uses it too.
     n_components_, n_iter_, n_features_in_ : int
-        The rank, the sweeps after the growth, and the columns of X.
+        The rank, the number of sweeps after the rank has grown, and the columns of X.
 
     Examples
     --------
@@ -244,7 +244,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return answer(W.astype(np.float32 if X.dtype == np.float32 else np.float64), X)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
-        """Give coordinates times `components_`, plus the location.
+        """Return coordinates times `components_`, plus the location.
 
         Parameters
         ----------

@@ -25,18 +25,18 @@ MIN_KURTOSIS = 8.0  # beyond a normal's, for tails to be heavy
 
 @dataclass(frozen=True)
 class Columns:
-    """The kinds of a table's columns: given by hand, or found from types and values.
+    """The kinds of a table's columns: set by you, or inferred from types and values.
 
     A kind is "number", "heavy" (a number with heavy tails), "positive", "count", "yes/no",
-    "levels" (in order), "category" or "skip" (takes no part and stays as it is). A list in place
-    of a kind names the levels of a column of texts, from the first to the last.
+    "levels" (in order), "category" or "skip" (left out and unchanged). A list in place of a kind
+    names the levels of a text column, from the lowest to the highest.
 
     Parameters
     ----------
     kinds : dict, default={}
-        By name; columns that are not named are looked at.
+        Kinds by column name; the kinds of other columns are inferred.
     notes : dict, default={}
-        Why each column has its kind, where it was found.
+        Why each column has its kind, if it was inferred.
 
     Examples
     --------
@@ -52,17 +52,17 @@ class Columns:
     notes: dict[str, str] = field(default_factory=dict)
 
     def find(self, X: Any) -> Columns:
-        """Look at a table.
+        """Infer the kinds of a table's columns.
 
         Parameters
         ----------
         X : table
-            Of pandas, polars, Arrow or another that speaks Arrow's interface.
+            From pandas, polars, Arrow, or anything else with Arrow's interface.
 
         Returns
         -------
         Columns
-            With a kind for every column, and why.
+            A kind for every column, with the reason.
         """
         return describe_fields(find_fields(X, self))
 
