@@ -169,7 +169,7 @@ def _minimize_in_units(
 
     def scaled(x: Array) -> tuple[float, Array]:
         value, slope = both(units * x)
-        return value / size, slope * (units / size)
+        return value / size, units * slope / size
 
     found = scipy.optimize.minimize(
         scaled,
