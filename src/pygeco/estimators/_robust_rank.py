@@ -22,6 +22,11 @@ from pygeco.objectives.entries.biases import settle_scale
 MAX_CELLS = 1 << 18  # by which components are counted; the evidence takes a second or two for them
 
 
+def settle_components(count: int | str, X: Any, loss: Loss, seed: int, *, center: bool) -> int:
+    """The number of components that was given, or what "auto" stands for."""
+    return count_components(X, loss, seed, center=center) if isinstance(count, str) else count
+
+
 def count_components(X: Any, loss: Loss, seed: int, *, center: bool) -> int:
     """The rank that the evidence finds under Huber's loss, at least one.
 

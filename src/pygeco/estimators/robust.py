@@ -23,7 +23,7 @@ from pygeco.arrays.streams import RandomState
 from pygeco.engines import choose_engine
 from pygeco.estimators._input import allow_missing, check_columns, check_components
 from pygeco.estimators._progress import attend_fit, take_seed
-from pygeco.estimators._robust_rank import count_components
+from pygeco.estimators._robust_rank import settle_components
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_contents import MAY_LACK, ROBUST
 from pygeco.io.model_file import Saveable
@@ -41,15 +41,15 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     shrinks with the residuals: a matrix that has exactly low rank, apart from gross outliers, is
     recovered to about `tol`; with noise the threshold ends at 1.345 robust standard deviations.
 
-    The rank grows in five blocks of leading singular pairs of the clipped residuals; sweeps over
-    columns and rows then refine the result. This takes about a hundred passes over the data,
-    O(m n r) each. The memory used beyond the input is bounded; bytes and short integers stay so.
+    The rank grows in five blocks of leading singular pairs of the clipped residuals; sweeps refine
+    the result: about a hundred passes over the data, O(m n r) each. The memory used beyond the
+    input is bounded; bytes and short integers are read as they are.
 
     Parameters
     ----------
     n_components : int or "auto", default="auto"
-        The rank r, not counting the location. "auto" is what the evidence finds under Huber's loss,
-        for a large table in some of its rows and columns. For a video, give a small number.
+        The rank r, not counting the location. "auto" is what the evidence finds under Huber's loss.
+        For a video, give a small number.
     loss : "huber" or a loss object, default="huber"
         `pygeco.losses.Huber(delta)` fixes the final threshold. A setting that another loss leaves
         open follows the residuals too; one that it sets is used as it is.
@@ -174,9 +174,8 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _fit(self, dense: Dense, real: type, listener: Listener) -> None:
         eps = float(np.finfo(dense.dtype).eps)
         loss, seed = find_loss(self.loss), take_seed(self.random_state)
-        rank: Any = self.n_components
-        if rank == "auto":
-            rank = count_components(dense.table.values, loss, seed, center=self.center)
+        given = dense.table.values, loss, seed
+        rank = settle_components(self.n_components, *given, center=self.center)
         fit = fit_robust(
             dense,
             rank,
@@ -189,8 +188,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         )
         if not fit.converged:
             warnings.warn(
-                f"RobustPCA still moved after max_iter={self.max_iter} sweeps; raise max_iter "
-                "or tol.",
+                f"RobustPCA still moves after max_iter={self.max_iter} sweeps; raise it, or tol.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -201,11 +199,10 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         whole = fit.whole()
         self.low_rank_ = whole.astype(real)
         self.scale_, self.spread_, self.loss_ = fit.scale, fit.spread, fit.loss
-        least = 100 * max(self.tol, eps) * fit.spread
         self.threshold_: Array | float
         if self.threshold == "auto":
-            given = fit.scale, self.cutoff, least, rank + int(self.center)
-            self.threshold_ = column_thresholds(dense, whole, *given)
+            scales = fit.scale, self.cutoff, 100 * max(self.tol, eps) * fit.spread
+            self.threshold_ = column_thresholds(dense, whole, *scales, rank + int(self.center))
         else:
             self.threshold_ = float(self.threshold)
         self.outliers_ = dense.outliers(whole, self.threshold_)
