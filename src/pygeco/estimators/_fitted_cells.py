@@ -33,10 +33,10 @@ def make_fitted_entries(
     X: object,
     columns: Sequence[Column] | str | None,
     *,
-    y: ArrayLike | None,
+    y: ArrayLike | None = None,
     loss: Loss,
-    sample_weight: ArrayLike | None,
-    times: Any,
+    sample_weight: ArrayLike | None = None,
+    times: Any = False,
 ) -> tuple[Entries, Found]:
     """The cells to fit, and their times; the model keeps their ids, or that there are none."""
     marks = model.missing_values
