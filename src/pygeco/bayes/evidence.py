@@ -1,4 +1,4 @@
-"""Regularisation with nothing to tune: variational empirical Bayes (penalty="evidence").
+"""Regularization with nothing to tune: variational empirical Bayes (penalty="evidence").
 
 Model: y_ij = μ + b_i + c_j + ⟨u_i, v_j⟩ + noise of precision τ. The rows' vectors (u_i, b_i)
 come from one Gaussian, the columns' (v_j, c_j) from another; mean and covariance of both are

@@ -1,6 +1,6 @@
 """One Gaussian for the rows of a table with gaps: its covariance shrunk by the evidence.
 
-Rows z_i ~ N(m, Σ), Σ ~ inverse Wishart(κ I, κ + d + 1), whose mean is I: columns are standardised,
+Rows z_i ~ N(m, Σ), Σ ~ inverse Wishart(κ I, κ + d + 1), whose mean is I: columns are standardized,
 and κ rows' worth of independent columns are believed beforehand. A sweep gives each row's missing
 cells their conditional mean and covariance (exactly, each row by itself), then m and Σ their
 posterior means, then κ the value of the greatest evidence, in closed form through the eigenvalues
@@ -119,7 +119,7 @@ def fit_table(
     form: str | None = None,
     memo: GapMemo | None = None,
 ) -> TableGaussian:
-    """The Gaussian of the rows of Z (NaN for missing cells), whose columns are standardised.
+    """The Gaussian of the rows of Z (NaN for missing cells), whose columns are standardized.
 
     `listener` is told of each sweep, and stops the fit by a true answer. Sweeps of a covariance
     begin at `start`, where it is given: one that is near saves most of them. `form` is one of

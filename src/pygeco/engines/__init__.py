@@ -47,7 +47,7 @@ COMPILING: list[float] = []
 
 @contextmanager
 def session(objective: Any) -> Iterator[None]:
-    """What holds while an objective is minimised: BLAS on one thread, for the same bits on any
+    """What holds while an objective is minimized: BLAS on one thread, for the same bits on any
     machine, and the engine's own session.
     """
     with one_blas_thread(), choose_engine(None, kind(objective)).session():

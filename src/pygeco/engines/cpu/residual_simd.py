@@ -38,7 +38,7 @@ def _load(v, data, at, mask):
 
 
 def _add_across(builder, vectors):
-    """The sum of each vector, as one vector of them: neighbours are added, three times."""
+    """The sum of each vector, as one vector of them: neighbors are added, three times."""
     even, odd = (ir.Constant(_WHOLES, list(range(first, 2 * LANES, 2))) for first in (0, 1))
     while len(vectors) > 1:
         vectors = [

@@ -1,7 +1,7 @@
 """Vectors of numbers as LLVM instructions inside numba, and what one kernel alone may need of them.
 
 What is summed in which order, and what is fused, is said here and not left to the compiler: code
-from the cache on disk is not optimised as the code of a first run is, and must give the same bits.
+from the cache on disk is not optimized as the code of a first run is, and must give the same bits.
 """
 
 from __future__ import annotations

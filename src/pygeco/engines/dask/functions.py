@@ -167,7 +167,7 @@ def _bincount(like: Tall, x: Tall, weights: Any = None, minlength: int = 0) -> A
 def _quantile(like: Tall, x: Tall, q: float, *, weights: Tall, method: str) -> Any:
     """Exact, for method="inverted_cdf": the first number whose weight, with all before, is q.
 
-    The range is narrowed by sums of weights until two neighbouring numbers are left.
+    The range is narrowed by sums of weights until two neighboring numbers are left.
     """
     if method != "inverted_cdf":
         raise TypeError(f"method: {method!r} is not known on a cluster; use 'inverted_cdf'.")
