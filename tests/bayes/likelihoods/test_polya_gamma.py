@@ -1,13 +1,18 @@
 """Draws of Pólya–Gamma variables: their moments, and the posterior that they lead to."""
 
+import decimal
+
 import numpy as np
 from scipy import stats
 
-from pygeco.bayes.likelihoods.base import polya_gamma_mean, polya_gamma_variance
 from pygeco.bayes.likelihoods.counts import Counts
 from pygeco.bayes.likelihoods.labels import Labels
 from pygeco.bayes.likelihoods.levels import Levels
-from pygeco.bayes.likelihoods.polya_gamma import draw_polya_gamma
+from pygeco.bayes.likelihoods.polya_gamma import (
+    draw_polya_gamma,
+    polya_gamma_mean,
+    polya_gamma_variance,
+)
 
 
 def draw_posterior(likelihood, y, rng, sweeps=1500):
@@ -85,3 +90,24 @@ def test_a_cell_of_weight_ten_is_drawn_as_ten_cells():
         deviation = (p @ (grid - p @ grid) ** 2) ** 0.5
         np.testing.assert_allclose(z.mean(), p @ grid, atol=0.07 * deviation)
         np.testing.assert_allclose(z.std(), deviation, rtol=0.06)
+
+
+def test_moments_of_polya_gamma_are_those_of_its_series():
+    z = np.array([0.0, 5e-4, 0.04, 0.06, 1.0, 4.0, 30.0])
+    k = np.arange(1, 200_001)[:, None] - 0.5
+    sizes = 1 / (2 * np.pi**2 * k**2 + z**2 / 2)
+    np.testing.assert_allclose(polya_gamma_mean(z), sizes.sum(0), rtol=1e-4)
+    np.testing.assert_allclose(polya_gamma_variance(z), (sizes**2).sum(0), rtol=1e-5)
+
+
+def test_moments_of_polya_gamma_far_from_zero_are_those_of_its_closed_form():
+    """In 60 digits, as sinh and cosh of large numbers are beyond any float."""
+    for size in (0.05, 0.3, 20.0, 299.0, 301.0, 719.0, 1e4, 1e8):
+        with decimal.localcontext(prec=60, Emax=10**9, Emin=-(10**9)):
+            x = decimal.Decimal(size)
+            up, down = x.exp(), (-x).exp()
+            mean = (up - 1) / (up + 1) / (2 * x)
+            variance = ((up - down) / 2 - x) / (x**3 * (2 + up + down))
+        z = np.array([size, -size])
+        np.testing.assert_allclose(polya_gamma_mean(z), float(mean), rtol=1e-12)
+        np.testing.assert_allclose(polya_gamma_variance(z), float(variance), rtol=1e-9)

@@ -32,8 +32,8 @@ from pygeco import (
 from pygeco.algorithm.alternation import alternate, frequency_ridges
 from pygeco.bayes import side_information
 from pygeco.bayes.evidence import fit_evidence
-from pygeco.bayes.likelihoods.base import polya_gamma_mean, polya_gamma_variance
 from pygeco.bayes.likelihoods.labels import Labels
+from pygeco.bayes.likelihoods.polya_gamma import polya_gamma_mean, polya_gamma_variance
 from pygeco.data import make_ratings
 from pygeco.engines.dask import adapter, grid, local, passes, slabs, sweeps
 from pygeco.engines.dask.faults import explain_errors

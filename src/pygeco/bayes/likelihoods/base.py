@@ -175,26 +175,6 @@ def score_nodes(loss: Callable[[Array, Array], Array], mean: Array, variance: Ar
     return middle - xp.log(total)
 
 
-def polya_gamma_mean(z: Array) -> Array:
-    """E[ω] of PG(1, z): tanh(z/2) / (2z), ¼ at zero (Polson, Scott and Windle 2013)."""
-    xp = namespace(z)
-    size = xp.abs(z)
-    small = size < 1e-3
-    far = xp.where(small, 1.0, size)
-    return xp.where(small, 0.25 - z * z / 48, xp.tanh(far / 2) / (2 * far))
-
-
-def polya_gamma_variance(z: Array) -> Array:
-    """Var[ω] of PG(1, z): (sinh z − z) / (4 z³ cosh²(z/2)), 1/24 at zero."""
-    xp = namespace(z)
-    size = xp.abs(z)
-    small = size < 0.05
-    far = xp.where(small, 1.0, size)
-    share = xp.exp(-far)  # sinh z / cosh² (z/2) without overflow
-    found = ((1 - share**2) - 2 * far * share) / (2 * far**3 * (1 + share) ** 2)
-    return xp.where(small, 1 / 24 - z * z / 120, found)
-
-
 def mean_of(x: Array, weights: Array | None = None) -> float:
     """The mean of x, each number counted by its weight, in float64."""
     if weights is None:

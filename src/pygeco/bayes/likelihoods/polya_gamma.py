@@ -1,4 +1,4 @@
-"""Draws of Pólya–Gamma variables, which make a logistic likelihood weighted squares."""
+"""Moments and draws of Pólya–Gamma variables, which make logistic likelihoods weighted squares."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from pygeco.arrays.kinds import draw_like
 from pygeco.arrays.low_rank import Array
-from pygeco.bayes.likelihoods.base import polya_gamma_mean, polya_gamma_variance
 from pygeco.losses.base import namespace
 
 TERMS = 3  # of the sum that are drawn one by one; the rest has its mean and variance
@@ -53,3 +52,23 @@ def _draw_sum(rng: np.random.Generator, z: Array, shape: Array | None = None) ->
     variance = np.maximum(variance, LEAST_SPREAD * mean * mean)
     found += variance / mean * rng.standard_gamma(mean * mean / variance)
     return found
+
+
+def polya_gamma_mean(z: Array) -> Array:
+    """E[ω] of PG(1, z): tanh(z/2) / (2z), ¼ at zero (Polson, Scott and Windle 2013)."""
+    xp = namespace(z)
+    size = xp.abs(z)
+    small = size < 1e-3
+    far = xp.where(small, 1.0, size)
+    return xp.where(small, 0.25 - z * z / 48, xp.tanh(far / 2) / (2 * far))
+
+
+def polya_gamma_variance(z: Array) -> Array:
+    """Var[ω] of PG(1, z): (sinh z − z) / (4 z³ cosh²(z/2)), 1/24 at zero."""
+    xp = namespace(z)
+    size = xp.abs(z)
+    small = size < 0.05
+    far = xp.where(small, 1.0, size)
+    share = xp.exp(-far)  # sinh z / cosh² (z/2) without overflow
+    found = ((1 - share**2) - 2 * far * share) / (2 * far**3 * (1 + share) ** 2)
+    return xp.where(small, 1 / 24 - z * z / 120, found)
