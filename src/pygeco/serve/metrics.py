@@ -38,8 +38,8 @@ class Counters:
         self._routes = {route: at for at, route in enumerate(ROUTES)}
         self._events = {name: _STATUS + _TIMES + at for at, name in enumerate(EVENTS)}
 
-    def count(self, event: str, by: int = 1) -> None:
-        self.own[self._events[event]] += by
+    def count(self, event: str) -> None:
+        self.own[self._events[event]] += 1
 
     def record(self, path: str, status: int, seconds: float) -> None:
         """A request that was answered."""

@@ -47,9 +47,9 @@ class Tall(TallArray, NDArrayOperatorsMixin):
     def __del__(self) -> None:
         self.node.holders -= 1
 
-    def like(self, node: Node, meta: NDArray[Any], bounds: Bounds | None = None) -> Tall:
-        """Another one with the same rows, or other rows of the same slabs."""
-        return Tall(self.engine, node, self.bounds if bounds is None else bounds, meta)
+    def like(self, node: Node, meta: NDArray[Any]) -> Tall:
+        """Another one with the same rows."""
+        return Tall(self.engine, node, self.bounds, meta)
 
     def _become(self, other: Tall) -> None:
         other.node.holders += 1
