@@ -125,6 +125,18 @@ def test_new_cells_bring_their_times(model, tmp_path):
     np.testing.assert_allclose(after[others], before[others], rtol=1e-14)
 
 
+def test_new_cells_that_are_marked_as_missing_take_their_times_with_them():
+    i, j, y, when = (TRAIN[name].to_numpy() for name in ("user", "item", "rating", "timestamp"))
+    k, c, z, late = (x[:40] for x in (i, j, y - 3.0, when + 20 * DAY))
+    marked = np.arange(40) % 4 == 1
+    found = []
+    for keep, values in ((np.full(40, True), np.where(marked, 99.0, z)), (~marked, z)):
+        model = MatrixCompletion(missing_values=99.0, **SETTINGS).fit((i, j, y, (M, N)), times=when)
+        model.partial_fit((k[keep], c[keep], values[keep]), times=late[keep])
+        found.append(model.predict(i, j, times=late[0]))
+    np.testing.assert_array_equal(*found)
+
+
 def test_draws_know_the_time_too():
     found = MatrixCompletion(posterior=4, **SETTINGS).fit(TRAIN)
     assert found.average_.drift is not None

@@ -85,8 +85,8 @@ def _arrange(
     }
     marks = parse_marks(estimator.missing_values)
     if estimator.row_ids_ is None:
-        X, settings["sample_weight"] = drop_marks(X, sample_weight, marks)
-        return _arrange_positions(estimator, X, settings, times)
+        kept, settings["sample_weight"] = drop_marks(X, sample_weight, marks)
+        return _arrange_positions(estimator, X, read_cells(kept, **settings), times)
     names: Any = estimator.table_columns_
     if not is_table(X):
         raise ValueError(f"X: the model knows ids; pass a table with columns {names}.")
@@ -118,10 +118,9 @@ def place_ids(estimator: Any, got: Taken) -> Placed:
     return Placed((i, j), (row_places, column_places), (rows, columns))
 
 
-def _arrange_positions(
-    estimator: _CompletionState, X: Any, settings: dict[str, Any], times: Any
-) -> Arrived:
-    new, old = read_cells(X, **settings), estimator.model_.shape
+def _arrange_positions(estimator: _CompletionState, X: Any, new: Entries, times: Any) -> Arrived:
+    """`new` are the cells of X but for those that are marked as missing; times are of all of X."""
+    old = estimator.model_.shape
     if not isinstance(X, (tuple, CellList)) and new.shape[1] < old[1]:
         raise ValueError(  # in scikit-learn's words
             f"X has {new.shape[1]} features, but {type(estimator).__name__} is expecting {old[1]} "
