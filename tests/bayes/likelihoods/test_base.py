@@ -12,7 +12,6 @@ from pygeco.bayes.likelihoods.base import (
 from pygeco.bayes.likelihoods.counts import Counts
 from pygeco.bayes.likelihoods.labels import Labels
 from pygeco.bayes.likelihoods.levels import Levels
-from pygeco.bayes.likelihoods.squares import Squares
 
 NODES, SHARES = np.polynomial.hermite_e.hermegauss(60)
 SHARES = SHARES / SHARES.sum()
@@ -32,7 +31,6 @@ def draw_counts(z, rng):
 
 
 CASES = {
-    "squares": (Squares(2.0), lambda z, rng: z + rng.normal(0, 0.5**0.5, z.shape), None),
     "labels": (Labels(), draw_labels, np.array([0.0, 1.0])),
     "levels": (Levels((1.0, 2.0, 4.0, 5.0), (-1.0, 0.5, 2.0)), draw_levels, None),
     "counts": (Counts(3.0), draw_counts, None),
@@ -62,7 +60,7 @@ def test_squares_have_the_slope_of_the_expected_loss(case):
     assert (weights > 0).all()
 
 
-@pytest.mark.parametrize("name", ["squares", "labels", "levels"])
+@pytest.mark.parametrize("name", ["labels", "levels"])
 def test_squares_have_the_curvature_of_the_expected_loss(name):
     likelihood, draw, _ = CASES[name]
     rng = np.random.default_rng(1)

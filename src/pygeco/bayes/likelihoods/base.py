@@ -51,15 +51,14 @@ class Likelihood(ABC):
     def make_squares(self, y: Array, mean: Array, variance: Array) -> WorkingSquares:
         """Weighted squares about z."""
 
+    @abstractmethod
     def draw_squares(
         self, y: Array, z: Array, rng: np.random.Generator, weights: Array | None = None
     ) -> WorkingSquares:
         """Weighted squares given a draw z, with latent variables drawn: for Gibbs sampling.
 
-        They are of a unit of weight, in cells that have these weights. By default those about z,
-        where there are no latent variables.
+        They are of a unit of weight, in cells that have these weights.
         """
-        return self.make_squares(y, z, 0 * z)
 
     @abstractmethod
     def expect_loss(self, y: Array, mean: Array, variance: Array) -> Array:
