@@ -20,7 +20,7 @@ from pygeco.clicks.settings import SpectralSettings
 from pygeco.clicks.spectral import find_spectrum, line_powers, shrink_values
 from pygeco.engines import session
 from pygeco.models import CompletionModel
-from pygeco.models.lists import ListWeights, check_by
+from pygeco.models.list_scores import ListWeights, check_by
 from pygeco.models.seen import Positions, Seen, find_row_cells
 from pygeco.objectives import Entries
 

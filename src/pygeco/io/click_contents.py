@@ -9,7 +9,7 @@ from pygeco.clicks.attributes import AttributeMap
 from pygeco.clicks.lines import COUNT_RULES, SpectralPart, SquaresPart
 from pygeco.clicks.settings import AttributeSettings, SpectralSettings, SquaresSettings
 from pygeco.io.model_checks import Check, Sizes, array, each, number, of, optional, parts
-from pygeco.models.lists import ListWeights
+from pygeco.models.list_scores import ListWeights
 
 LISTS = parts(
     ListWeights,

@@ -45,7 +45,7 @@ from pygeco.io.model_checks import Sizes, array, check_types
 from pygeco.io.typed_columns import Field
 from pygeco.losses.references import loss_at, reference_of
 from pygeco.losses.weighted_squares import Weighing
-from pygeco.models.lists import ListWeights
+from pygeco.models.list_scores import ListWeights
 from pygeco.models.seen import Seen
 from pygeco.objectives.entries.biases import Biases
 from pygeco.objectives.entries.half_sweep import Side

@@ -20,7 +20,7 @@ from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.posterior import Posterior
 from pygeco.engines import Engine, choose_engine
 from pygeco.losses import Loss
-from pygeco.models.lists import ListWeights
+from pygeco.models.list_scores import ListWeights
 from pygeco.models.new_lines import NewLines
 from pygeco.models.ranking import Best, Reasons
 from pygeco.models.seen import Positions, Seen, sort_cells

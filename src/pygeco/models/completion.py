@@ -15,8 +15,7 @@ from pygeco.bayes.cold import find_cold
 from pygeco.bayes.reasons import contributions
 from pygeco.engines import session
 from pygeco.models.base import FittedModel
-from pygeco.models.list_scores import ListScores, list_by_choice, make_list_scores
-from pygeco.models.lists import check_by
+from pygeco.models.list_scores import ListScores, check_by, list_by_choice, make_list_scores
 from pygeco.models.ranking import Best, Reasons, list_length
 from pygeco.models.scoring import FactorScorer, Scorer, list_best
 from pygeco.models.seen import Positions, Seen, count_other_values, has_cells, hide_cells
