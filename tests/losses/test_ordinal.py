@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 from loss_cases import sample
-from pygeco import losses
+from pygeco import Features, LowRank, losses
 
 
 def test_bounds_of_levels_are_levels():
@@ -105,3 +105,17 @@ def test_improbable_levels_keep_their_digits(dtype):
     for k, ends in ((0, theta[:1]), (2, theta[1:3]), (4, theta[3:])):
         bend = (expit(ends - exact) * expit(exact - ends)).sum(axis=1)
         np.testing.assert_allclose(loss.curvature(z, np.full(len(z), k, dtype)), bend, rtol=digits)
+
+
+def test_levels_of_several_outputs_are_counted_together():
+    """One row a sample: `Features` takes them so, whose rows may have weights."""
+    rng = np.random.default_rng(0)
+    Y, w = rng.integers(0, 3, (20, 4)).astype(float), rng.integers(1, 4, 20)
+    each = np.broadcast_to(w[:, None], Y.shape)
+    assert losses.Ordinal().fitted(Y) == losses.Ordinal().fitted(Y.reshape(-1))
+    assert losses.Ordinal().fitted(Y, weights=each) == losses.Ordinal().fitted(np.repeat(Y, w, 0))
+    X = rng.standard_normal((20, 3))
+    weighted = Features(X, Y, "ordinal", sample_weight=w)
+    repeated = Features(np.repeat(X, w, 0), np.repeat(Y, w, 0), "ordinal")
+    A = LowRank.from_dense(rng.standard_normal((4, 3)), 2)
+    assert weighted.value(A) == pytest.approx(repeated.value(A), rel=1e-12)

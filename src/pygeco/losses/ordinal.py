@@ -102,8 +102,9 @@ class Ordinal(Loss):
             raise ValueError("values: the ordinal loss needs at least two different levels.")
         if self.thresholds is not None:
             return replace(self, levels=levels)
-        codes = self.targets(y).astype(np.int64)
-        counts = host(np.bincount(codes, weights, len(levels))).astype(float)
+        codes = self.targets(y).astype(np.int64).reshape(-1)  # of several outputs, all together
+        each = None if weights is None else weights.reshape(-1)
+        counts = host(np.bincount(codes, each, len(levels))).astype(float)
         least = 1.0 if weights is None else min(1.0, float(counts[counts > 0].min()))
         share = np.where(counts > 0, counts, 0.5 * least)  # a small one for a level without a cell
         below = np.cumsum(share)[:-1] / share.sum()
