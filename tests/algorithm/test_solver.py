@@ -369,6 +369,15 @@ def test_bad_arguments_are_named() -> None:
     entries = problem().entries
     with pytest.raises(ValueError, match=r"^start: has shape \(3, 4\), but .* \(12, 9\)"):
         minimize(entries, 2, CORE, start=LowRank.zero((3, 4)))
+    for start in (np.zeros((12, 9)), minimize(entries, 1, CORE)[0]):
+        with pytest.raises(ValueError, match=r"^start: expected a LowRank or a Path, not (nd|St)"):
+            minimize(entries, 2, CORE, start=start)
+    U, V = np.eye(12, 2), np.eye(9, 2)
+    for bad in (LowRank(U, np.array([np.inf, 1.0]), V), LowRank(U, np.ones(2), V * np.nan)):
+        with pytest.raises(ValueError, match=r"^start: has NaN or infinite"):
+            minimize(entries, 2, CORE, start=bad)
+    with pytest.raises(ValueError, match=r"^A: its factors have shapes"):
+        minimize(entries, 2, CORE, start=LowRank(U, np.ones(3), V))
     with pytest.raises(ValueError, match=r"^random_state: expected"):
         minimize(entries, 2, CORE, random_state=-1)
     with pytest.raises(ValueError, match=r"^random_state: expected"):

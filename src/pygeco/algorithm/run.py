@@ -22,7 +22,7 @@ from pygeco.algorithm.refinements import refine
 from pygeco.algorithm.run_values import Growth, Move, Point, Run
 from pygeco.algorithm.solver import Solver, check_solver, find_stop
 from pygeco.algorithm.symmetric import adapt_direction, empty_pairs, find_further_pairs
-from pygeco.arrays.checks import check_rank
+from pygeco.arrays.checks import check_rank, check_start
 from pygeco.arrays.kinds import moved
 from pygeco.arrays.low_rank import LowRank
 from pygeco.arrays.operators import Operator, Sum
@@ -278,8 +278,7 @@ def _initial_matrix(start: LowRank | Path | None, objective: Objective) -> LowRa
     """Step 2: zero, or what was given, of the kind that the engine takes."""
     shape = objective.shape
     A = LowRank.zero(shape) if start is None else start.A if isinstance(start, Path) else start
-    if A.shape != shape:
-        raise ValueError(f"start: has shape {A.shape}, but the objective's is {shape}.")
+    check_start(A, shape)
     return moved(A, objective.kind).astype(float)
 
 

@@ -61,6 +61,20 @@ def check_factors(A: Any, shape: tuple[int, int]) -> None:
         )
 
 
+def check_start(A: Any, shape: tuple[int, int]) -> None:
+    """Raise unless a run can start from it: a low-rank matrix of finite numbers, of this shape."""
+    if not all(hasattr(A, factor) for factor in ("U", "s", "V")):
+        raise ValueError(
+            f"start: expected a LowRank or a Path, not {type(A).__name__}; give the A of a step, "
+            "or LowRank.from_dense(array)."
+        )
+    if A.shape != shape:
+        raise ValueError(f"start: has shape {A.shape}, but the objective's is {shape}.")
+    check_factors(A, shape)
+    if not all(bool(np.all(np.isfinite(factor))) for factor in (A.U, A.s, A.V)):
+        raise ValueError("start: has NaN or infinite numbers; start from another matrix.")
+
+
 def check_lines(name: str, x: Any, count: int, axes: int) -> Any:
     """The array, if it has so many axes and as many numbers, or rows of some, as are needed."""
     x = as_array(x)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from pygeco import Dense, Entries
 
@@ -28,3 +29,9 @@ def test_labels_are_of_one_kind_in_all_rows() -> None:
         Dense(Y, "logistic")
     np.testing.assert_array_equal(Dense(Y[256:], "logistic").table.values, Y[256:])
     np.testing.assert_array_equal(Dense(Y[:256], "logistic").table.values, 2 * Y[:256] - 1)
+
+
+def test_a_sparse_matrix_is_no_table() -> None:
+    """Which of its cells are known it does not say."""
+    with pytest.raises(ValueError, match=r"^Y: is a sparse matrix; use Entries.from_sparse"):
+        Dense(sp.csr_array(np.eye(3)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy  # scipy.sparse is imported when used
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.arrays.kinds import full, on
@@ -71,6 +72,11 @@ def _seen(table: Table, i: slice) -> NDArray[np.bool_]:
 
 
 def _values(Y: ArrayLike, like: Array) -> NDArray[Any]:
+    if scipy.sparse.issparse(Y):
+        raise ValueError(
+            "Y: is a sparse matrix; use Entries.from_sparse(Y) where only its cells are known, or "
+            "Dense(Y.toarray()) where all are."
+        )
     values = on(Y, like)
     if values.ndim != 2:
         raise ValueError(f"Y: expected a 2-dimensional array, got {values.ndim} dimension(s).")
