@@ -365,6 +365,33 @@ def test_bad_rank(rank) -> None:
         minimize(problem().entries, rank, CORE)
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"objective": np.eye(3)}, r"^objective: expected one such as Dense\(Y\), not array"),
+        ({"solver": "paper"}, r"^solver: expected None or a pygeco.Solver, .*, not 'paper'"),
+        ({"solver": Solver}, r"^solver: expected .*, not <class"),
+        ({"penalty": 0.1}, r"^penalty: expected None or one such as Trace\(0.1\), not 0.1"),
+        ({"penalty": Trace}, r"^penalty: expected .*, not <class"),
+    ],
+)
+def test_what_is_of_another_kind_is_told_so(given, words) -> None:
+    with pytest.raises(ValueError, match=words):
+        minimize(**{"objective": problem().entries, "rank": 2, **given})
+
+
+def test_a_direction_is_a_function() -> None:
+    for direction in ("power", Power):
+        with pytest.raises(
+            ValueError, match=r"^direction: expected Lanczos\(\), Power\(\) or your"
+        ):
+            Solver(direction=direction)
+    with pytest.raises(
+        ValueError, match=r"^replacements: expected an integer of at least 0, not 2.5"
+    ):
+        Solver(replacements=2.5)
+
+
 def test_bad_arguments_are_named() -> None:
     entries = problem().entries
     with pytest.raises(ValueError, match=r"^start: has shape \(3, 4\), but .* \(12, 9\)"):
@@ -384,7 +411,7 @@ def test_bad_arguments_are_named() -> None:
         minimize(entries, 2, CORE, random_state="today")
     with pytest.raises(ValueError, match=r"^solver: expected None or a pygeco.Solver"):
         minimize(entries, 2, "core")
-    with pytest.raises(ValueError, match=r"^replacements: must be at least 0"):
+    with pytest.raises(ValueError, match=r"^replacements: expected an integer of at least 0"):
         Solver(replacements=-1)
     with pytest.raises(ValueError, match=r"^correction: unknown name 'newton'"):
         Solver(correction="newton")

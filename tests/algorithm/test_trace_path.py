@@ -211,9 +211,14 @@ def test_bad_arguments_are_named():
         "count": {"count": 0},
         "ratio": {"ratio": 1.5},
         "gamma": {"gamma": -1.0},
+        "count: expected an integer": {"count": 2.5},
         "validation": {"validation": ([0], [0, 1], [1.0])},
+        "validation: row -1 is outside 0 … 8": {"validation": ([3, -1], [0, 0], [1.0, 1.0])},
+        "validation: column 7 is outside 0 … 6": {"validation": ([3], [7], [1.0])},
+        "validation: expected integers as rows": {"validation": ([3.0], [0], [1.0])},
+        "validation: has values that are NaN": {"validation": ([3], [0], [np.nan])},
     }.items():
-        with pytest.raises(ValueError, match=rf"^{name}: "):
+        with pytest.raises(ValueError, match=rf"^{name}"):
             trace_path(entries, **settings)
     with pytest.raises(ValueError, match=r"^validation: "):
         _ = trace_path(entries, alphas=[0.1]).best

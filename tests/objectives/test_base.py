@@ -51,7 +51,7 @@ def test_what_must_be_stated_is_missed() -> None:
         """States nothing."""
 
     for ask in (Bare.value, Bare.gradient, Bare.span):
-        with pytest.raises(NotImplementedError):
+        with pytest.raises(NotImplementedError, match=r"^objective: .* has no `.*\(A\)`; write"):
             ask(Bare(), LowRank.zero((2, 2)))
 
 

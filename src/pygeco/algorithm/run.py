@@ -20,7 +20,7 @@ from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.algorithm.penalties import Penalty
 from pygeco.algorithm.refinements import refine
 from pygeco.algorithm.run_values import Growth, Move, Point, Run
-from pygeco.algorithm.solver import Solver, check_solver, find_stop
+from pygeco.algorithm.solver import Solver, check_problem, check_solver, find_stop
 from pygeco.algorithm.symmetric import adapt_direction, empty_pairs, find_further_pairs
 from pygeco.arrays.checks import check_rank, check_start
 from pygeco.arrays.kinds import moved
@@ -267,6 +267,7 @@ def _begin_run(
 ) -> Run:
     """Step 1, the input: what the choices come to for this objective and penalty."""
     solver = check_solver(solver)
+    check_problem(objective, penalty)
     rank = check_rank(rank, objective.shape)
     name = choose_name(solver.correction, objective, penalty, rank)
     correction = make_correction(name, penalty, solver.tol)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from pygeco.algorithm.corrections.factory import check_name
 from pygeco.algorithm.directions import Direction, Lanczos, Power
 from pygeco.algorithm.path import Step, Stop
+from pygeco.arrays.checks import is_whole
 
 
 @dataclass(frozen=True)
@@ -71,12 +70,16 @@ class Solver:
     tol: float = 1e-6
 
     def __post_init__(self) -> None:
-        if self.replacements < 0:
-            raise ValueError(f"replacements: must be at least 0, not {self.replacements!r}.")
+        if isinstance(self.direction, type) or not callable(self.direction):
+            raise ValueError(
+                f"direction: expected Lanczos(), Power() or your own, not {self.direction!r}."
+            )
+        for name, least in (("replacements", 0), ("pairs", 1)):
+            given = getattr(self, name)
+            if not is_whole(given) or given < least:
+                raise ValueError(f"{name}: expected an integer of at least {least}, not {given!r}.")
         if self.replacement not in ("refit", "zero"):
             raise ValueError(f"replacement: use 'refit' or 'zero', not {self.replacement!r}.")
-        if not isinstance(self.pairs, (int, np.integer)) or self.pairs < 1:
-            raise ValueError(f"pairs: expected an integer of at least 1, not {self.pairs!r}.")
         if not self.tol > 0:
             raise ValueError(f"tol: must be positive, not {self.tol!r}.")
         check_name(self.correction)
@@ -109,6 +112,17 @@ def check_solver(solver: object) -> Solver:
             f"solver: expected None or a pygeco.Solver, as Solver(refine=True) is, not {solver!r}."
         )
     return solver
+
+
+def check_problem(objective: object, penalty: object) -> None:
+    """Raise unless each is of the kind that a run asks for."""
+    penalizes = hasattr(penalty, "prox") and not isinstance(penalty, type)
+    for name, given, fits, wanted in (
+        ("objective", objective, hasattr(objective, "gradient"), "one such as Dense(Y)"),
+        ("penalty", penalty, penalizes or penalty is None, "None or one such as Trace(0.1)"),
+    ):
+        if not fits:
+            raise ValueError(f"{name}: expected {wanted}, not {given!r}.")
 
 
 def find_stop(solver: Solver, step: Step, before: float, rank: int) -> Stop | None:

@@ -23,6 +23,7 @@ from pygeco.algorithm.run import minimize
 from pygeco.algorithm.solver import Solver
 from pygeco.algorithm.symmetric import adapt_direction
 from pygeco.arrays.blas_threads import one_blas_thread
+from pygeco.arrays.checks import check_rank
 from pygeco.arrays.kinds import host, moved
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, RandomState, seed_from, stream
@@ -229,7 +230,7 @@ def trace_path(
     solver = replace(Solver() if solver is None else solver, correction=correction)
     objective = _to_double(objective)
     rank = min(objective.shape) if rank is None else rank
-    held = None if validation is None else _check_cells(*validation)
+    held = None if validation is None else _check_cells(objective.shape, *validation)
     seed = seed_from(random_state)
     if alphas is None:
         grid = _make_grid(objective, gamma, count, ratio, seed)
@@ -249,8 +250,7 @@ def trace_path(
 
 
 def _make_grid(objective: Objective, gamma: float, count: int, ratio: float, seed: int) -> Array:
-    if not count >= 1:
-        raise ValueError(f"count: must be at least 1, not {count!r}.")
+    check_rank(count, name="count")
     if not 0 < ratio < 1:
         raise ValueError(f"ratio: must be between 0 and 1, not {ratio!r}.")
     zero = LowRank.zero(objective.shape, objective.kind)
@@ -269,10 +269,20 @@ def _check_alphas(alphas: ArrayLike) -> Array:
     return np.sort(grid)[::-1]
 
 
-def _check_cells(rows: ArrayLike, cols: ArrayLike, values: ArrayLike) -> tuple[Array, Array, Array]:
+def _check_cells(
+    shape: tuple[int, int], rows: ArrayLike, cols: ArrayLike, values: ArrayLike
+) -> tuple[Array, Array, Array]:
     i, j, y = np.asarray(rows), np.asarray(cols), np.asarray(values, dtype=float)
     if not (i.shape == j.shape == y.shape and y.ndim == 1 and len(y)):
         raise ValueError("validation: expected (rows, cols, values) of one length, at least 1.")
+    for name, index, size in zip(("row", "column"), (i, j), shape, strict=True):
+        if index.dtype.kind not in "iu":
+            raise ValueError(f"validation: expected integers as {name}s, not {index.dtype}.")
+        wrong = index[(index < 0) | (index >= size)]
+        if len(wrong):
+            raise ValueError(f"validation: {name} {wrong[0]} is outside 0 … {size - 1}.")
+    if not np.isfinite(y).all():
+        raise ValueError("validation: has values that are NaN or infinity; drop those cells.")
     return i, j, y
 
 

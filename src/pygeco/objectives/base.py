@@ -190,15 +190,15 @@ class Objective(Protocol):
 
     def value(self, A: LowRank) -> float:
         """R(A), without forming A."""
-        raise NotImplementedError
+        raise NotImplementedError(_needs(self, "value(A)"))
 
     def gradient(self, A: LowRank) -> Gradient:
         """∇R(A), an operator, never dense."""
-        raise NotImplementedError
+        raise NotImplementedError(_needs(self, "gradient(A)"))
 
     def span(self, A: LowRank) -> Span:
         """The small problem over the spans of A."""
-        raise NotImplementedError
+        raise NotImplementedError(_needs(self, "span(A)"))
 
     def slack(self, A: LowRank) -> Callable[[float], float] | None:
         """c ↦ r(z) + r*(c g) − c ⟨g, z⟩ ≥ 0, for R(A) = r(z) a function of measurements z with a
@@ -224,3 +224,7 @@ class Objective(Protocol):
         raise ValueError(
             f"correction: {type(self).__name__} cannot be swept; use correction='core'."
         )
+
+
+def _needs(objective: object, method: str) -> str:
+    return f"objective: {type(objective).__name__} has no `{method}`; write one."
