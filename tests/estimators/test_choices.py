@@ -39,6 +39,7 @@ def test_the_evidence_where_it_is_known_and_no_solver_is_given() -> None:
         ({"penalty": "evidence", "loss": "quantile"}, r"^penalty: the evidence is not known for"),
         ({"penalty": None, "posterior": 3}, r"^posterior: draws need penalty='evidence'"),
         ({"posterior": -1}, r"^posterior: expected a number of sweeps"),
+        ({"posterior": True}, r"^posterior: expected a number of sweeps, at least 0, not True"),
     ],
 )
 def test_what_does_not_go_together_is_named(settings, match) -> None:

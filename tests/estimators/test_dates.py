@@ -45,6 +45,8 @@ def test_a_column_called_so_is_found_and_what_it_says_is_used(model):
     assert {part.periods.side for part in model.drift_.offsets} >= {"column"}
     plain = MatrixCompletion(1, time=False, pattern=False, random_state=0).fit(TRAIN)
     assert plain.drift_ is None
+    searched = MatrixCompletion(1, time=np.array([False])[0], pattern=False, random_state=0)
+    assert searched.fit(TRAIN).drift_ is None
     ids = TEST["user"], TEST["item"]
     timed = model.predict(*ids, times=TEST["timestamp"])
     assert error(timed) < 0.6 * error(plain.predict(*ids))

@@ -13,6 +13,7 @@ from threadpoolctl import ThreadpoolController
 import pygeco
 from pygeco import ImplicitCompletion, SpectralSettings, SquaresSettings
 from pygeco.errors import ClicksWarning
+from pygeco.estimators._click_fits import read_attribute_settings, read_settings
 from pygeco.objectives.entries import observed
 
 FIXED = {
@@ -238,6 +239,14 @@ def test_ids_without_clicks_are_placed_by_attributes(pairs, informed, model):
     assert set((best.columns - 100) % 4) == {2}
     dense = informed.factors_.to_dense()[:120, :40]
     assert np.allclose(dense, model.factors_.to_dense(), atol=0.05 * np.abs(dense).max())
+
+
+def test_settings_may_come_from_an_array():
+    """As a search goes through np.array([True, False])."""
+    off, on = np.array([False, True])
+    assert read_settings("squares", off, SquaresSettings) is None
+    assert read_settings("squares", on, SquaresSettings) == SquaresSettings()
+    assert read_attribute_settings(off) == read_attribute_settings(False)
 
 
 def test_attributes_count_as_much_as_is_said(pairs, described):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pygeco.algorithm.penalties import Penalty
-from pygeco.arrays.checks import check_rank
+from pygeco.arrays.checks import check_rank, is_whole
 from pygeco.arrays.coded import Coded
 from pygeco.arrays.kinds import host, runs
 from pygeco.arrays.low_rank import Array
@@ -69,7 +69,7 @@ def choose_penalty(estimator: _CompletionState) -> str | Penalty | None:
         )
     if posterior and penalty != "evidence":
         raise ValueError("posterior: draws need penalty='evidence'.")
-    if not isinstance(posterior, (int, np.integer)) or posterior < 0:
+    if not is_whole(posterior) or posterior < 0:
         raise ValueError(f"posterior: expected a number of sweeps, at least 0, not {posterior!r}.")
     return penalty
 

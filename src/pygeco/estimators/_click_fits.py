@@ -69,9 +69,9 @@ def fit_click_model(
 
 
 def read_settings(name: str, given: Any, kind: Any) -> Any:
-    if given is False or given is None:
-        return None
-    if given is True or given == "auto":
+    if isinstance(given, (bool, np.bool_)) or given is None:
+        return kind() if given else None
+    if given == "auto":
         return kind()
     if isinstance(given, kind):
         return given
@@ -94,7 +94,8 @@ def read_attribute_settings(given: Any) -> tuple[GivenAttributes, GivenAttribute
     for one in pair:
         if isinstance(one, AttributeSettings):
             one = GivenAttributes(one.weight, one.pull)
-        found = GivenAttributes(0.0, 0.0) if one is False else None
+        is_off = isinstance(one, (bool, np.bool_)) and not one
+        found = GivenAttributes(0.0, 0.0) if is_off else None
         found = found or read_settings(name, one, GivenAttributes) or GivenAttributes()
         found.check(name)
         sides.append(found)

@@ -42,7 +42,8 @@ def choose_times(
         raise ValueError(
             f"time: expected 'auto', True, False or a number of periods, at least 2, not {time!r}."
         )
-    if time is False and times is not None:
+    is_off = isinstance(time, (bool, np.bool_)) and not time
+    if is_off and times is not None:
         raise ValueError("times: are left out by time=False; use time='auto'.")
     serves = penalty == "evidence" and isinstance(loss, Squared)
     if not serves and (times is not None or time not in ("auto", False)):
@@ -50,7 +51,7 @@ def choose_times(
             "time: says something to a fit by the evidence with the squared loss alone; use these, "
             "or time=False."
         )
-    return times if serves and time is not False else False
+    return times if serves and not is_off else False
 
 
 def settle_times(estimator: _CompletionState, entries: Entries, times: Any, found: Found) -> Found:

@@ -71,5 +71,10 @@ def test_names_of_the_parts() -> None:
     assert read_parts(False) == ()
     assert read_parts("row") == ("row",)
     assert read_parts(("global", "column")) == ("global", "column")
+    for kind in (bool, np.bool_):  # of an array of settings that a search goes through
+        assert read_parts(kind(True)) == PARTS
+        assert read_parts(kind(False)) == ()
+    with pytest.raises(ValueError, match=r"^biases: unknown part 3; use True, False or"):
+        read_parts(3)
     with pytest.raises(ValueError, match=r"^biases: unknown part 'user'"):
         read_parts(("row", "user"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,15 +48,10 @@ class Biases:
 
 def read_parts(biases: bool | str | tuple[str, ...]) -> tuple[str, ...]:
     """The switched-on parts: True is all, False none, else a name or several."""
-    chosen = (
-        PARTS
-        if biases is True
-        else ()
-        if biases is False
-        else (biases,)
-        if isinstance(biases, str)
-        else tuple(biases)
-    )
+    if isinstance(biases, (bool, np.bool_)):
+        return PARTS if biases else ()
+    is_one = isinstance(biases, str) or not isinstance(biases, Iterable)
+    chosen = (biases,) if is_one else tuple(biases)
     unknown = [part for part in chosen if part not in PARTS]
     if unknown:
         raise ValueError(
