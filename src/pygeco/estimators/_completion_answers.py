@@ -176,7 +176,9 @@ class _CompletionAnswers(_CompletionState):
         -------
         Ranking
             `columns` and `scores`, which are predictions as `predict` gives them, in the order of
-            the list; `recommend().to_pandas()` is a table for everyone.
+            the list. Labels, levels and counts are listed by what is known of them, and predicted
+            by what is not known too: their scores need not descend. `recommend().to_pandas()` is a
+            table for everyone.
         """
         check_is_fitted(self)
         if new_rows is not None or new_columns is not None:

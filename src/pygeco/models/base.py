@@ -121,7 +121,8 @@ class FittedModel(NewLines, ABC):
         """The k columns to list for each row, of those allowed, and their predictions.
 
         Cells in `hidden` are left out; where `only` is given, no others than its cells are listed.
-        By value, those with the highest prediction. "auto" counts how likely a row is to choose
+        By value, those with the highest linear prediction: that is what a row likes, where a mean
+        count rises with what is not known of it. "auto" counts how likely a row is to choose
         them too, where the model has `lists`; "choice" counts that alone.
         """
 
