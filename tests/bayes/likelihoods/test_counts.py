@@ -58,6 +58,25 @@ def test_draws_of_large_counts_reach_them(scale):
     assert drawn.average_.likelihood.shape > 20
 
 
+def test_few_draws_of_what_is_hardly_known_do_not_run_away():
+    """The variance of ten draws is itself off, and of counts it is in the exponent."""
+    rng = np.random.default_rng(2)
+    m, n = 150, 120
+    z = 0.7 * rng.standard_normal((m, 2)) @ rng.standard_normal((2, n))
+    z += 0.6 * rng.standard_normal((m, 1)) + 0.6 * rng.standard_normal(n)
+    Y, seen = rng.poisson(np.exp(z)).astype(float), rng.random((m, n)) < rng.beta(0.3, 1.2, n)
+    seen[0] = True
+    plain, drawn = (
+        MatrixCompletion(loss="poisson", posterior=draws, pattern=False, random_state=0)
+        .fit(np.where(seen, Y, np.nan))
+        .to_dense()[~seen]
+        for draws in (0, 10)
+    )
+    y = Y[~seen]
+    losses = [np.mean(rate - y * np.log(rate)) for rate in (plain, drawn)]
+    assert losses[1] < losses[0] + 0.2 * abs(losses[0])
+
+
 @pytest.mark.parametrize("scale", [1e7, 1e10, 1e12])
 def test_new_rows_of_large_counts_are_where_their_counts_put_them(scale):
     rng = np.random.default_rng(0)

@@ -120,7 +120,7 @@ class Counts(Likelihood):
         return rate - y * namespace(rate).log(rate)
 
     def respond(self, mean: Array, variance: Array) -> Array:
-        return self._rate(mean + variance / 2)
+        return self._rate(mean + namespace(mean).minimum(variance, MAX_VARIANCE) / 2)
 
     def deviate(self, mean: Array, variance: Array) -> Array:
         rate = self.respond(mean, variance)
