@@ -79,7 +79,7 @@ def test_the_mean_of_draws_speaks_of_lines_with_cells_and_the_posterior_of_other
         priors.append(prior._replace(cold=prior))
     p = Posterior(sides[0], sides[1], priors[0], priors[1], 1.0, 0.7, 1.3)
     A = LowRank.product(rng.standard_normal((m, 4)), rng.standard_normal((n, 4))).svd()
-    biases = Biases(0.7, rng.standard_normal(m), rng.standard_normal(n))
+    biases = Biases(0.4, rng.standard_normal(m), rng.standard_normal(n))
 
     def whole(factors, offsets):
         return factors.to_dense() + offsets.mean + offsets.row[:, None] + offsets.col

@@ -130,3 +130,24 @@ def test_data_without_noise_have_finite_draws(seed) -> None:
     X = make_low_rank((12, 9), 2, random_state=1).to_dense()
     model = MatrixCompletion(posterior=3, random_state=seed).fit(X)
     np.testing.assert_allclose(model.to_dense(), X, atol=0.05 * X.std())
+
+
+def test_levels_of_draws_lie_where_those_of_the_evidence_do():
+    """All of z and of the cut points can move together; lines that no draw knows would be off."""
+    rng = np.random.default_rng(0)
+    m, n = 90, 30
+    X = rng.standard_normal((m, 3))
+    z = X @ rng.standard_normal((3, 2)) @ rng.standard_normal((2, n)) + rng.standard_normal(n)
+    Y = np.digitize(z + rng.logistic(size=z.shape), [-1.5, 0, 1]).astype(float)
+    Y[rng.random(Y.shape) < 0.5] = np.nan
+    Y[-20:] = np.nan
+    model = MatrixCompletion(loss="ordinal", posterior=8, pattern=False, random_state=0)
+    model.fit(Y, row_attributes=X)
+    p, average = model.posterior_, model.average_
+    assert average.likelihood.cuts != p.likelihood.cuts
+    assert np.mean(average.likelihood.cuts) == pytest.approx(np.mean(p.likelihood.cuts))
+    offsets = p.biases()
+    expected = p.factors().to_dense() + offsets.mean + offsets.row[:, None] + offsets.col
+    found = model.decision_function(np.arange(m)[:, None], np.arange(n))
+    np.testing.assert_allclose(found[-20:], expected[-20:], atol=1e-3)
+    assert abs(np.mean(found[:-20] - expected[:-20])) < 0.05

@@ -181,6 +181,7 @@ def splice_cold(A: LowRank, biases: Biases, p: Posterior) -> tuple[LowRank, Bias
         for prior, is_cold in zip(priors, cold, strict=True)
     ]
     own = p.biases()
+    own = replace(own, row=own.row + (own.mean - biases.mean))
     row = np.where(there[0] > 0, biases.row, own.row)
     col = np.where(there[1] > 0, biases.col, own.col)
     B = p.factors()

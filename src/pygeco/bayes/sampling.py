@@ -115,10 +115,12 @@ class _Collector:
         if not self.noises:
             return None
         A, error = self.mean.result(most)
-        scale = start.scale
+        scale, likelihood, move = start.scale, start.likelihood, 0.0
+        if likelihood is not None:
+            likelihood, move = likelihood.average(self.likelihoods).match(likelihood)
         return Average(
             replace(A, s=A.s * scale),
-            start.mean,
+            start.mean + move,
             scale * self.mean.row,
             scale * self.mean.col,
             scale * error,
@@ -127,7 +129,7 @@ class _Collector:
             scale,
             len(self.noises),
             self.drift.result(),
-            self.likelihoods[0].average(self.likelihoods) if self.likelihoods else None,
+            likelihood,
         )
 
 

@@ -78,6 +78,12 @@ class Likelihood(ABC):
         """With the mean of what was drawn beside z."""
         return self
 
+    def match(self, other: Self) -> tuple[Self, float]:
+        """The same likelihood of a z that lies where that of another one does, and by how much it
+        is to be moved: where all of z and what goes with it can move, two fits differ in that.
+        """
+        return self, 0.0
+
     @abstractmethod
     def respond(self, mean: Array, variance: Array) -> Array:
         """E[y], on the scale of the observed values."""

@@ -91,6 +91,10 @@ class Levels(Likelihood):
         cuts = np.mean([draw.cuts for draw in draws], axis=0)
         return replace(self, cuts=tuple(float(cut) for cut in cuts))
 
+    def match(self, other: Levels) -> tuple[Levels, float]:
+        move = float(np.mean(other.cuts) - np.mean(self.cuts))
+        return replace(self, cuts=tuple(cut + move for cut in self.cuts)), move
+
     def score_loss(self, y: Array, mean: Array, variance: Array) -> Array:
         low_ends, high_ends = self._bounds(y, mean)
         k, xp = y.astype(np.int64), namespace(mean)
