@@ -5,6 +5,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -90,3 +91,10 @@ def test_scores_of_whole_rows_are_those_of_their_coordinates(fitted, rows):
             np.testing.assert_allclose(
                 found, scores, atol=1e-5 * np.abs(scores).max(), err_msg=name
             )
+
+
+def test_a_dask_data_frame_is_no_matrix_of_counts():
+    frames = pytest.importorskip("dask.dataframe")
+    table = pd.DataFrame({"user": [3, 3, 5], "item": [1, 2, 1]})
+    with pytest.raises(ValueError, match=r"^X: clicks in files or in a Dask DataFrame"):
+        ImplicitCompletion().fit(frames.from_pandas(table, npartitions=1))

@@ -16,7 +16,7 @@ from pygeco.estimators._input import make_entries
 from pygeco.estimators._recognize import Taken, as_pairs_table, take_cells
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.column_names import COUNT_NAMES, find_role, plain_name
-from pygeco.io.tables import Column, is_in_files, list_columns
+from pygeco.io.tables import Column, is_partitioned, list_columns
 from pygeco.objectives import Entries
 
 if TYPE_CHECKING:
@@ -52,8 +52,11 @@ def make_click_entries(
     estimator: ImplicitCompletion, X: Any, y: Any, columns: Sequence[Column] | str | None
 ) -> Entries:
     """The clicks to fit, whose values are their counts; the estimator keeps their ids."""
-    if is_in_files(X):
-        raise ValueError("X: clicks in files are read into a table first; `geco fit` does both.")
+    if is_partitioned(X):
+        raise ValueError(
+            "X: clicks in files or in a Dask DataFrame are read into a table first; `geco fit` "
+            "reads files, X.compute() a Dask DataFrame."
+        )
     got = take_clicks(X, y, columns)
     estimator.row_ids_, estimator.column_ids_, estimator.table_columns_ = got[1:4]
     entries = read_click_entries(estimator, got.X, reset=True)
