@@ -68,6 +68,8 @@ def test_workers_die_models_change_and_every_answer_is_whole(models, model_folde
                 wait_until(lambda version=version: _all_serve(address, version))
             model.write_bytes(wholes["ratings"][:5000])  # in place, under the mapped arrays
             wait_until(lambda: "the model stays as it is" in log.read_text())
+            counted = httpx.get(f"{address}/metrics").text
+            assert "geco_model_failures_total 0" not in counted
             assert not lost
             old = children(process)
             os.kill(old[0], signal.SIGKILL)

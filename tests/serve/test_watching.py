@@ -2,6 +2,7 @@
 
 import logging
 
+from pygeco.serve.metrics import make_counters
 from pygeco.serve.watching import ModelFile, mark_file, read_current, write_current
 
 
@@ -12,7 +13,8 @@ def test_only_sound_files_are_taken(model_folder, models, tmp_path, caplog) -> N
     path, folder = tmp_path / "m.geco", tmp_path / "copies"
     folder.mkdir()
     path.write_bytes(whole)
-    file = ModelFile(path, folder)
+    counters = make_counters()
+    file = ModelFile(path, folder, counters)
     first = file.copy()
     assert first.read_bytes() == whole
     assert file.look() is None
@@ -21,6 +23,7 @@ def test_only_sound_files_are_taken(model_folder, models, tmp_path, caplog) -> N
         assert file.look() is None
         assert file.look() is None
     assert len(caplog.records) == 4  # once for each file
+    assert "geco_model_failures_total 4\n" in counters.write("v", 0)
     assert all("the model stays as it is" in one.message for one in caplog.records)
     assert str(path) in caplog.text
     assert "copies" not in caplog.text

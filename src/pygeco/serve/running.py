@@ -27,7 +27,7 @@ from pygeco.errors import ModelFileError, ReadError
 from pygeco.serve.app import make_app
 from pygeco.serve.guard import Guard
 from pygeco.serve.listing import list_rows
-from pygeco.serve.metrics import make_counters
+from pygeco.serve.metrics import Counters, make_counters
 from pygeco.serve.protocol import make_protocol
 from pygeco.serve.reporting import Reporter
 from pygeco.serve.requests import FoldIn, Known
@@ -57,10 +57,9 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     sock = bind(settings.host, settings.port)
     folder = Path(tempfile.mkdtemp(prefix="geco-serve-"))
     try:
-        file = ModelFile(settings.model, folder)
+        file = ModelFile(settings.model, folder, open_counters(settings, folder, settings.workers))
         copy = file.copy()
         write_current(folder, copy)
-        make_counters(folder / COUNTERS, settings.workers)
         host, port = sock.getsockname()[:2]
         address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
         if settings.workers == 1:
@@ -70,6 +69,11 @@ def serve(settings: Settings, announce: Callable[[str], None]) -> None:
     finally:
         sock.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def open_counters(settings: Settings, folder: Path, line: int) -> Counters:
+    """A line of the counters that all processes share: each worker's own, and last the file's."""
+    return make_counters(folder / COUNTERS, settings.workers + 1, line)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -99,7 +103,7 @@ def run_process(
     copy = read_current(folder)
     titles = find_titles(settings)
     served = open_served(copy, titles)
-    counters = make_counters(folder / COUNTERS, settings.workers, line)
+    counters = open_counters(settings, folder, line)
     service = Service(served, counters, caches=settings.caches)
     reporter = Reporter(settings, folder)
     reporter.copy = copy

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from pygeco.errors import ModelFileError
 from pygeco.io.model_parts import load_parts
+from pygeco.serve.metrics import Counters, make_counters
 
 LOG = logging.getLogger("pygeco.serve")
 POLL_SECONDS = 0.25  # between looks at the file
@@ -41,8 +42,9 @@ def mark_file(path: Path) -> Mark | None:
 class ModelFile:
     """The file of a model and the server's copies of it, in a folder of its own."""
 
-    def __init__(self, path: Path, folder: Path) -> None:
+    def __init__(self, path: Path, folder: Path, counters: Counters | None = None) -> None:
         self.path, self.folder = path, folder
+        self.counters = counters or make_counters()
         self._seen: Mark | None = None
         self._number = 0
 
@@ -72,6 +74,7 @@ class ModelFile:
         try:
             found = self.copy()
         except (ModelFileError, OSError) as error:
+            self.counters.count("model_failures_total")
             LOG.error("the model stays as it is: %s", error)
             return None
         if mark_file(self.path) != self._seen:
