@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 
 from pygeco import MatrixCompletion, Solver, diagnostics, plot
 from pygeco.reports import words
@@ -108,3 +109,12 @@ def test_a_hinge_has_nothing_to_calibrate() -> None:
     for draw in (plot.calibration, plot.residuals):
         with pytest.raises(ValueError, match="loss='logistic'"):
             draw(model)
+
+
+def test_the_legend_of_residuals_hides_none_of_them() -> None:
+    figure, axes = plt.subplots(1, 3, figsize=(13, 4), layout="constrained")
+    ax = plot.residuals(by_evidence(), ratings()[1], ax=axes[1])
+    figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    assert not [bar for bar in ax.patches if bar.get_window_extent().overlaps(legend)]
+    plt.close(figure)

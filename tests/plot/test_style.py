@@ -7,6 +7,7 @@ import pytest
 from matplotlib import pyplot as plt
 
 from pygeco import plot
+from pygeco.plot import style
 from report_cases import by_path
 
 
@@ -37,3 +38,13 @@ def test_a_missing_matplotlib_is_named(monkeypatch) -> None:
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'pygeco\[plot\]'"):
         plot.spectrum(by_path())
+
+
+def test_whole_numbers_are_whole_however_few() -> None:
+    figure, ax = plt.subplots()
+    ax.plot([0], [1.0])
+    style.whole_numbers(ax)
+    low, high = ax.get_xlim()
+    ticks = [x for x in ax.get_xticks() if low <= x <= high]
+    assert ticks == [0]
+    plt.close(figure)

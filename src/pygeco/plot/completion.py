@@ -13,6 +13,8 @@ from pygeco.algorithm.path import Path
 from pygeco.diagnostics import Judged
 from pygeco.plot import style
 
+LEGEND_ROOM = 1.25  # of the highest bar, so that a legend of two lines stands above it
+
 
 def path(fit: Any, held_out: Any = None, *, ax: Any = None) -> Any:
     """Draw error against rank, with what the certificate leaves possible below it.
@@ -113,7 +115,7 @@ def residuals(model: Any, held_out: Any = None, *, ax: Any = None) -> Any:
     low, high = np.quantile(r, [0.001, 0.999]) if len(r) else (-1.0, 1.0)
     edge = max(abs(low), abs(high), 1e-12)
     edges = np.linspace(-edge, edge, 61)
-    ax.hist(
+    counted, _, _ = ax.hist(
         np.clip(r, -edge, edge),
         edges,
         density=True,
@@ -124,7 +126,9 @@ def residuals(model: Any, held_out: Any = None, *, ax: Any = None) -> Any:
     x, sd = np.linspace(-edge, edge, 300), max(float(r.std()), 1e-300)
     bell = np.exp(-0.5 * ((x - r.mean()) / sd) ** 2) / (sd * np.sqrt(2 * np.pi))
     ax.plot(x, bell, color=style.INK, lw=1.3, label="Gaussian of the same spread")
-    ax.axvline(0, color=style.MUTED, lw=0.8)
+    top = max(counted.max(), bell.max())
+    ax.vlines(0, 0, top, color=style.MUTED, lw=0.8)
+    ax.set_ylim(0, LEGEND_ROOM * top)
     style.finish(ax, "observed − predicted", "density", legend=True)
     style.note(ax, f"mean {r.mean():+.3g}, root mean square {judged.rmse:.4g}, {len(r):,} cells")
     return ax

@@ -51,7 +51,7 @@ def note(ax: Any, text: str) -> None:
 def whole_numbers(ax: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def finish(ax: Any, x: str, y: str, *, legend: bool = False, grid: bool = True) -> None:
