@@ -7,6 +7,7 @@ import pytest
 
 from pygeco import MatrixCompletion, Trace, load
 from pygeco.bayes.likelihoods.levels import Levels
+from pygeco.data import make_ratings, split_cells
 
 SHAPE = (150, 110)
 CUTS = np.array([-1.5, 0.3, 1.8])
@@ -206,3 +207,21 @@ def test_rows_with_sharp_cells_are_found_again(loss) -> None:
     first = np.unique(rows, return_index=True)[1]
     model.partial_fit((rows[first], cols[first], X[rows[first], cols[first]], X.shape))
     assert np.sqrt(np.mean((model.to_dense() - X)[known] ** 2)) < 1.1 * size + 0.01
+
+
+@pytest.mark.parametrize(
+    ("loss", "noise"), [("logistic", 0.0), ("logistic", 0.3), ("ordinal", 0.0)]
+)
+def test_sparse_cells_that_are_nearly_certain_do_not_run_away(loss, noise) -> None:
+    """A second block of components began with squares about labels of the wrong side."""
+    rows, cols, _, shape = make_ratings((200, 80), 4000)
+    rng = np.random.default_rng(1)
+    Z = rng.standard_normal((shape[0], 3)) @ rng.standard_normal((3, shape[1]))
+    z = Z[rows, cols] + noise * rng.standard_normal(len(rows))
+    y = (z > 0).astype(float) if loss == "logistic" else np.searchsorted([-1, 0, 1], z) + 1.0
+    held = split_cells(len(y), 0.1)
+    model = MatrixCompletion(loss=loss, random_state=0)
+    model.fit((rows[~held], cols[~held], y[~held], shape))
+    assert model.factors_.rank >= 3
+    off = np.abs(model.predict(rows[held], cols[held]) - y[held])
+    assert np.mean(off < 0.5) > 0.78

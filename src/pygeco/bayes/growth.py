@@ -10,6 +10,7 @@ from pygeco.algorithm.directions import leading_block
 from pygeco.arrays.kinds import full, host, scaled, stack, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Weighted
+from pygeco.bayes.likelihoods.base import mean_of
 from pygeco.bayes.posterior import (
     LEAST_NOISE,
     Posterior,
@@ -19,7 +20,7 @@ from pygeco.bayes.posterior import (
 )
 from pygeco.bayes.priors import FLOAT, NEVER, Gaussian
 from pygeco.bayes.sweep import Standard, sweep, sweep_side
-from pygeco.bayes.working import see_cells, see_entries
+from pygeco.bayes.working import find_moments, see_cells, see_entries
 from pygeco.objectives.entries.half_sweep import Side
 from pygeco.objectives.entries.objective import Entries
 
@@ -89,9 +90,10 @@ def raise_block(data: Entries, now: Posterior, sweeps: int) -> Posterior:
 
     With its variances from the start, they rise slowly where rows have few cells, and the prior
     drowns true ones with the rest, which costs up to a tenth of the error. From above it takes
-    the false ones alone.
+    the false ones alone. Under a likelihood it ends where a sweep raises the loss: squares about
+    labels that are far from certain of the wrong side lead anywhere.
     """
-    most = MAX_PRECISION_RISE * now.tau
+    most, least = MAX_PRECISION_RISE * now.tau, _measure_plain_loss(data, now)
     for _ in range(sweeps if now.rank else 0):
         u, v = (Side(side.factor, side.bias) for side in (now.rows, now.cols))
         seen = see_cells(data.by_row, u, v, now)
@@ -103,8 +105,22 @@ def raise_block(data: Entries, now: Posterior, sweeps: int) -> Posterior:
         if now.likelihood is None:
             error = max(data.squared_error(rows, cols), LEAST_NOISE * data.total_weight)
             tau = min(data.total_weight / error, most)
-        now = update_priors(replace(now, rows=rows, cols=cols, tau=tau))
+        later = update_priors(replace(now, rows=rows, cols=cols, tau=tau))
+        loss = _measure_plain_loss(data, later)
+        if not loss <= least:
+            break
+        now, least = later, loss
     return now
+
+
+def _measure_plain_loss(data: Entries, now: Posterior) -> float:
+    """The mean of −log p as if both sides were known; zero without a likelihood."""
+    if now.likelihood is None:
+        return 0.0
+    u, v = (Side(side.factor, side.bias) for side in (now.rows, now.cols))
+    cells = data.by_row
+    losses = now.likelihood.expect_loss(cells.values, *find_moments(cells, u, v, now.mean))
+    return mean_of(losses, cells.weights if len(cells.weights) else None)
 
 
 def drop_fading(data: Entries, now: Posterior) -> Posterior:
