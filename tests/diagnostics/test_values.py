@@ -49,6 +49,12 @@ def test_warnings_name_what_misleads() -> None:
     assert "fewer ratings than users and items together" in said
 
 
+def test_nearly_all_is_not_all() -> None:
+    values = np.full(len(ratings()[0][2]), 5.0)
+    values[:1] = 4.0  # one of 2,400
+    assert "99.9% of the ratings are 5." in warned(fit_values(values))
+
+
 def test_values_are_counted_by_level_or_in_bins() -> None:
     found = diagnostics.count_values(fit_values(np.round(ratings()[0][2])))
     assert found.edges is None

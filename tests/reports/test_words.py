@@ -37,3 +37,14 @@ def test_signed_numbers_have_the_places_of_the_largest_beside_them() -> None:
     assert words.format_signed(1234567.8, 1e6) == "+1,234,568"
     assert words.format_signed(1e-9, 0.02) == "0.000"
     assert words.format_signed(0.0, 0.0) == "0.00"
+
+
+def test_a_small_share_is_not_none() -> None:
+    shares = {
+        0.0: "0.00%",
+        0.0573: "5.73%",
+        1.0: "100.00%",
+        0.00095: "0.095%",
+        1.234e-8: "1.2e-06%",
+    }
+    assert {share: words.format_share(share) for share in shares} == shares

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -118,7 +119,8 @@ def _value_warnings(model: Completion, cell: str) -> list[str]:
     warned = []
     most = int(np.argmax(found))
     if found[most] > COMMON_SHARE * found.sum():
-        warned.append(f"{found[most] / found.sum():.0%} of the {cell}s are {levels[most]:g}.")
+        share = math.floor(1000 * found[most] / found.sum()) / 10  # 100 % would be all of them
+        warned.append(f"{share:g}% of the {cell}s are {levels[most]:g}.")
     mark = find_mark(values)
     if mark is not None:
         warned.append(

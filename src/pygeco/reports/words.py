@@ -37,6 +37,11 @@ def format_signed(value: float, largest: float = 1.0) -> str:
     return text if text.strip("+-0.") else text[1:]
 
 
+def format_share(share: float) -> str:
+    """In percent with two places; a small one with two digits, for it is not zero."""
+    return f"{share:.2%}" if share >= 1e-3 or not share else f"{100 * share:.2g}%"
+
+
 def format_lower_bound(probability: float) -> str:
     """A probability in percent, rounded down: "at least 100.0 %" would be a lie."""
     return f"{math.floor(1000 * probability) / 10:.1f}%"
@@ -90,7 +95,7 @@ def describe_fit(model: Completion, cells: int) -> str:
     what = "matrix" if row == "row" else "table"
     return (
         f"A {what} of {make_plural(m, row)} and {make_plural(n, column)}, of which "
-        f"{make_plural(cells, cell)} ({share:.2%}) were observed, is approximated by "
+        f"{make_plural(cells, cell)} ({format_share(share)}) were observed, is approximated by "
         f"{offsets}a matrix of rank {model.factors_.rank}. {how}{drawn}"
     )
 

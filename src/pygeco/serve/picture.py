@@ -50,7 +50,11 @@ def describe_served(served: Served) -> About:
     figures: list[Figure] = [
         {"label": "users", "value": f"{m:,}", "note": ""},
         {"label": "items", "value": f"{n:,}", "note": ""},
-        {"label": word, "value": f"{known:,}", "note": f"{known / max(1, m * n):.2%} of all cells"},
+        {
+            "label": word,
+            "value": f"{known:,}",
+            "note": f"{100 * known / max(1, m * n):.3g}% of all cells",
+        },
         {"label": "rank", "value": str(served.model.factors.rank), "note": "components"},
         *_judge(served),
     ]
