@@ -65,7 +65,7 @@ class Lanczos:
     tau : float, default=0.05
         τ, the share of σ₁ that a pair may lack.
     max_iter : int, default=40
-        The most products with G and with Gᵀ.
+        Maximum number of products with G and with Gᵀ.
     confidence : float, default=0.999
         The probability of the bound on σ₁.
 
@@ -126,7 +126,7 @@ class Power:
     tau : float, default=0.0
         τ, the share of σ₁ that a pair may lack; zero takes every iteration.
     max_iter : int, default=30
-        The most products with G and with Gᵀ.
+        Maximum number of products with G and with Gᵀ.
     confidence : float, default=0.999
         The probability of the bound on σ₁.
     """

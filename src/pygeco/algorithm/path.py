@@ -137,7 +137,7 @@ class Path(StepSequence[Step]):
     seed : int
         The seed that gives the same bits again.
     shape : tuple of two ints
-        Of the matrix.
+        The shape of the matrix.
     A : LowRank
         The solution of the highest rank.
 

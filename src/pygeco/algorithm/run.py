@@ -58,7 +58,7 @@ def minimize(
     rank : int
         The highest rank; the path holds every rank up to it.
     solver : Solver or None, default=None
-        The choices of the algorithm; None is `Solver()`.
+        Settings of the algorithm; None is `Solver()`.
     penalty : Penalty or None, default=None
         h: `Ridge`, `Trace` or `Schatten`.
     start : LowRank, Path or None, default=None
@@ -67,10 +67,10 @@ def minimize(
     random_state : int, Generator or None, default=None
         The same seed gives the same bits.
     callback : callable or None, default=None
-        Called with each `Step`. A true answer stops the run.
+        Called with each `Step`. If it returns true, the run stops.
     observer : Listener or None, default=None
-        Told of the start, of each step and of the reason for the stop. A true answer to a step
-        stops the run.
+        Receives the start, each step, and the reason for the stop. If it returns true for a step,
+        the run stops.
 
     Returns
     -------

@@ -55,7 +55,7 @@ class TraceStep(NamedTuple):
     seconds : float
         Since the start of the path.
     rank : int
-        Of A.
+        The rank of A.
     """
 
     alpha: float
@@ -209,7 +209,7 @@ def trace_path(
     validation : (rows, cols, values) or None, default=None
         Cells that judge each step; `path.best` has the least error there.
     solver : Solver or None, default=None
-        The choices of the algorithm, the correction apart.
+        Settings of the algorithm, except the correction.
     random_state : int, Generator or None, default=0
         The same seed gives the same bits.
 

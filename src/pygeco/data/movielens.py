@@ -37,7 +37,7 @@ class Ratings(NamedTuple):
     values : array
         The ratings.
     shape : tuple of two ints
-        Of the matrix.
+        The shape of the matrix.
     users, items : arrays
         The ids of rows and columns.
     test : bool array
@@ -59,7 +59,7 @@ class Ratings(NamedTuple):
         return show_fields(self)
 
     def cells(self, mask: NDArray[np.bool_]) -> tuple[Any, Any, Array, tuple[int, int]]:
-        """Give the triplets of the cells under a mask.
+        """Return the triplets of the cells under a mask.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ def load_movielens_attributes(name: str, *, download: bool = True) -> MovieLensA
     name : "ml-100k", "ml-1m" or "ml-10m"
         The last has no table of users.
     download : bool, default=True
-        Whether files that are not here are fetched.
+        Whether to download files that are missing.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def load_movielens(name: str, split: str | None = None, *, download: bool = True
         An official split: "u1", "ua" or "ub" of ml-100k, "ra" or "rb" of ml-10m. Without it the
         test cells are a random tenth (seed 0) of the rows in file order.
     download : bool, default=True
-        Whether files that are not here are fetched.
+        Whether to download files that are missing.
 
     Returns
     -------

@@ -21,7 +21,7 @@ def split_cells(
     test_size : float, default=0.1
         The share.
     random_state : int, Generator or None, default=0
-        The same one gives the same cells.
+        The same seed gives the same cells.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def split_rows(
     test_size : float, default=0.2
         The share.
     random_state : int, Generator or None, default=0
-        The same one gives the same cells.
+        The same seed gives the same cells.
 
     Returns
     -------

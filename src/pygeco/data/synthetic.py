@@ -18,11 +18,11 @@ class Triplets(NamedTuple):
     Attributes
     ----------
     rows, cols : int arrays
-        Where the cells are.
+        The positions of the cells.
     values : array
-        What they hold.
+        The values of the cells.
     shape : tuple of two ints
-        Of the matrix.
+        The shape of the matrix.
     """
 
     rows: NDArray[Any]
@@ -40,11 +40,11 @@ def make_low_rank(shape: tuple[int, int], rank: int, random_state: RandomState =
     Parameters
     ----------
     shape : tuple of two ints
-        Of the matrix.
+        The shape of the matrix.
     rank : int
         Its rank.
     random_state : int, Generator or None, default=0
-        The same one gives the same matrix.
+        The same seed gives the same matrix.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def make_ratings(
     noise : float, default=0.5
         Its standard deviation, in stars.
     random_state : int, Generator or None, default=0
-        The same one gives the same ratings.
+        The same seed gives the same ratings.
     dtype : type, default=numpy.float32
         Of the values.
 

@@ -17,9 +17,9 @@ Split = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class CellKFold(KFold):  # type: ignore[misc]
-    """K folds of cells: every cell is in exactly one test fold, drawn at random.
+    """Split cells into K folds at random; every cell is in exactly one test fold.
 
-    For `cells(X)`, whose parts keep the shape of the matrix; or, by itself, `split(X)` gives
+    Use it with `cells(X)`, whose parts keep the shape of the matrix. `split(X)` by itself returns
     positions in `cells(X)`.
 
     Parameters
@@ -27,7 +27,7 @@ class CellKFold(KFold):  # type: ignore[misc]
     n_splits : int, default=5
         The number of folds.
     random_state : int, RandomState or None, default=0
-        The same one gives the same folds.
+        The same seed gives the same folds.
 
     Examples
     --------
@@ -42,14 +42,14 @@ class CellKFold(KFold):  # type: ignore[misc]
         super().__init__(n_splits, shuffle=True, random_state=random_state)
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
-        """Give the positions of the fitted and of the held-out cells, fold by fold.
+        """Return the positions of the fitted and of the held-out cells, fold by fold.
 
         Parameters
         ----------
         X : CellList, or anything that `cells` takes
             The cells.
         y : array or None, default=None
-            The values, where X has pairs.
+            The values, if X has pairs.
         groups : None
             Not used.
 
@@ -70,7 +70,7 @@ class _CellSplits(BaseCrossValidator):  # type: ignore[misc]
     n_splits: int
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Give the number of splits.
+        """Return the number of splits.
 
         Parameters
         ----------
@@ -85,18 +85,18 @@ class _CellSplits(BaseCrossValidator):  # type: ignore[misc]
 
 
 class RowHoldOut(_CellSplits):
-    """A share of the cells of each row, drawn at random: every row is fitted and judged.
+    """Hold out a random share of the cells of each row, so that every row is fitted and judged.
 
-    A row keeps one cell at least; one with a single cell has none held out.
+    A row keeps at least one cell; if it has only one, none is held out.
 
     Parameters
     ----------
     n_splits : int, default=5
-        How often it is drawn.
+        The number of random draws.
     test_size : float, default=0.2
-        The share, at least one cell.
+        The share of each row, at least one cell.
     random_state : int, default=0
-        The same one gives the same cells.
+        The same seed gives the same cells.
 
     Examples
     --------
@@ -113,14 +113,14 @@ class RowHoldOut(_CellSplits):
         self.random_state = random_state
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
-        """Give the positions of the fitted and of the held-out cells, draw by draw.
+        """Return the positions of the fitted and of the held-out cells, draw by draw.
 
         Parameters
         ----------
         X : CellList, or anything that `cells` takes
             The cells.
         y : array or None, default=None
-            The values, where X has pairs.
+            The values, if X has pairs.
         groups : None
             Not used.
 
@@ -139,19 +139,19 @@ class RowHoldOut(_CellSplits):
 
 
 class LeaveLastOut(_CellSplits):
-    """The last cells of each row, by time or in the order given, after those that are fitted.
+    """Hold out the last cells of each row, by time or in the given order.
 
-    The first split holds out the last of each row, the next one those before them, without the
-    later ones; so no fit knows what comes after it in the row.
+    The first split holds out the last cells of each row; the next one holds out those before them
+    and drops the later ones, so no fit sees what comes afterward in a row.
 
     Parameters
     ----------
     count : int, default=1
-        Cells of each row that a split holds out; a row with too few has none.
+        How many cells of each row a split holds out; none, if the row has too few.
     n_splits : int, default=1
-        How many splits, each further back.
+        The number of splits, each further back.
     times : array or None, default=None
-        When each cell was known, none missing; by default the list's own times, else the order of
+        The time of each cell, none missing; by default the list's own times, or else the order of
         the cells.
 
     Examples
@@ -170,14 +170,14 @@ class LeaveLastOut(_CellSplits):
         self.times = times
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
-        """Give the positions of the fitted and of the held-out cells, the last ones first.
+        """Return the positions of the fitted and of the held-out cells, the last ones first.
 
         Parameters
         ----------
         X : CellList, or anything that `cells` takes
             The cells.
         y : array or None, default=None
-            The values, where X has pairs.
+            The values, if X has pairs.
         groups : None
             Not used.
 

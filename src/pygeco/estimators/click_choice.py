@@ -11,7 +11,7 @@ from pygeco.io.tables import pyarrow
 
 
 class ClickChoice(NamedTuple):
-    """What held-out clicks chose, and all that they were asked about.
+    """The settings that held-out clicks chose, and all trials.
 
     Attributes
     ----------
@@ -22,8 +22,8 @@ class ClickChoice(NamedTuple):
     trials : tuple of ClickTrial
         In the order in which they were tried, with their nDCG@20 and the seconds since the start.
     row_attributes, column_attributes : AttributeSettings or None
-        How much attributes count: `weight` for new lines, `pull` for those with clicks; zero is
-        "not used". None where the fit had none.
+        How much attributes count: `weight` for new rows or columns, `pull` for those with clicks;
+        zero means "not used". None if the fit had no attributes.
     """
 
     spectral: SpectralSettings | None
@@ -37,7 +37,7 @@ class ClickChoice(NamedTuple):
         return show_fields(self)
 
     def to_pandas(self) -> Any:
-        """Give the trials as a table.
+        """Return the trials as a table.
 
         Returns
         -------

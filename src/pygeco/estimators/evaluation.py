@@ -30,7 +30,7 @@ USERS_AT_ONCE = 1 << 15  # users ranked at once
 
 
 class Evaluation(NamedTuple):
-    """How a fitted model does at ratings that it has not seen.
+    """How well a fitted model predicts ratings that it has not seen.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Evaluation(NamedTuple):
     ranking : Ranked
         Precision, recall and NDCG of the lists. Unknown ids do not count.
     threshold : float
-        From which on a value is relevant to its user.
+        Values at or above this are relevant to their user.
     unknown : int
         Cells with an id that was not fitted.
     fitted : int
@@ -98,37 +98,38 @@ def evaluate(
 ) -> Evaluation | ListEvaluation:
     """Judge a model by cells that it was not fitted to.
 
-    Cells that the model was fitted to say nothing about new ones: they are left out, and counted.
-    Lists leave out what was fitted.
+    Cells that the model was fitted to are left out and counted, because they say nothing about new
+    ones. Lists leave out what was fitted.
 
     Parameters
     ----------
     model : MatrixCompletion, pair of arrays, or object with `shape` and `score_rows`
-        For "ratings", a fitted `MatrixCompletion`. For the others whatever scores columns: a fitted
-        estimator, factors U (m, r) and V (n, r), or an object whose `score_rows(rows)` gives the
-        scores of all columns for these rows, (rows, n).
+        For "ratings", a fitted `MatrixCompletion`. For the other protocols, anything that
+        scores columns: a fitted estimator, factors U (m, r) and V (n, r), or an
+        object whose `score_rows(rows)` returns the scores of all columns for these rows, (rows, n).
     X : table, sparse matrix, tuple (rows, cols) or CellList
         The held-out cells: ratings, as `fit` takes them, or clicks.
     protocol : str, default="ratings"
-        "ratings": errors of predicted values, and lists of length k, in which a value from
-        `threshold` on is relevant. "all": for every row with a held-out click, all columns that it
+        "ratings": errors of predicted values, and lists of length k, in which values at or above
+        `threshold` are relevant. "all": for every row with a held-out click, all columns that it
         has not clicked before are ranked. "leave-one-out": each held-out click is ranked among the
-        columns that `negatives` has for it. "new-rows": as "all", for rows that the model was not
-        fitted to and that are folded in from the clicks in `given`.
+        columns that `negatives` lists for it. "new-rows": like "all", for rows that were not in the
+        fit and are folded in from the clicks in `given`.
     k : int, sequence of ints or None, default=None
-        The lengths of lists: by default 10 for "ratings", which takes one, else 10 and 20.
+        The lengths of lists. "ratings" takes one length, by default 10; the other protocols use 10
+        and 20 by default.
     threshold : float or None, default=None
-        From which on a value is relevant: by default the mean of the fitted values for "ratings",
-        else every cell.
+        Values at or above this are relevant. By default this is the mean of the fitted values for
+        "ratings"; for the other protocols every cell is relevant.
     seen : sparse matrix, tuple or None, default=None
         The clicks that lists leave out; by default those of the fit.
     negatives : sequence of arrays or None, default=None
-        For each held-out click, in the order of X, the columns that it is ranked among; ids where
-        the model was fitted from a table.
+        For each held-out click, in the order of X, the columns to rank it among; ids if the model
+        was fitted from a table.
     given : sparse matrix, table or None, default=None
-        The clicks by which new rows are known, in the numbering of X, or with its ids.
+        The known clicks of new rows, in the numbering of X, or with its ids.
     progress : callable or None, default=None
-        Called with the share that is done.
+        Called with the share of the work that is done.
 
     Returns
     -------

@@ -40,18 +40,18 @@ Progress = Callable[[float], object] | None
 
 @dataclass(frozen=True)
 class ListEvaluation:
-    """How lists do at clicks that were held out: means over rows, for each length k.
+    """How well lists predict held-out clicks: means over rows, for each length k.
 
-    A figure is a dict: `found.ndcg[20]`. `to_pandas` has a line for each k.
+    Each figure is a dict by length: `found.ndcg[20]`. `to_pandas` returns a line for each k.
 
     Attributes
     ----------
     protocol : str
         "all", "leave-one-out" or "new-rows".
     rows : int
-        Rows with a held-out click, over which means are taken.
+        The number of rows with a held-out click; means are over these.
     held_out : int
-        Clicks that were asked for.
+        The number of held-out clicks.
     recall : dict
         Hits / held-out clicks of the row.
     capped_recall : dict

@@ -25,45 +25,45 @@ from pygeco.losses import Logistic, Loss, Multinomial
 class LowRankClassifier(ClassifierMixin, _LowRankLinear):  # type: ignore[misc]
     """Multinomial logistic regression with a coefficient matrix W of low rank.
 
-    Minimizes the mean loss + alpha ‖W‖²_F over rank(W) ≤ rank, intercepts free. The rank is at
-    most K − 1 for K classes; there it is plain logistic regression with C = 1 / (2 alpha N). Two
-    classes have one row of coefficients, as in scikit-learn.
+    Minimizes the mean loss + alpha ‖W‖²_F over rank(W) ≤ rank, with free intercepts. For K classes
+    the rank is at most K − 1; at that rank it is plain logistic regression with
+    C = 1 / (2 alpha N). Two classes have one row of coefficients, as in scikit-learn.
 
-    Features may have any units and any means; only the ridge depends on their units. A fit that
-    did not converge warns with scikit-learn's ConvergenceWarning.
+    Features may have any units and any means; only the ridge depends on their units. If the fit
+    does not converge, scikit-learn's ConvergenceWarning says so.
 
     Parameters
     ----------
     rank : int, default=10
-        The highest rank; the path holds every rank up to it. A larger one than the number of
-        classes or features allows is taken as the largest.
+        The highest rank; the path holds every rank up to it. It is capped at what the numbers of
+        classes and features allow.
     alpha : float, default=1e-4
-        The ridge. Zero is allowed; classes that a line can separate then have no optimum.
+        The ridge. Zero is allowed, but linearly separable classes then have no optimum.
     fit_intercept : bool, default=True
         Whether the predictions have free constants.
     solver : Solver or None, default=None
         None is `Solver(refine=True)`.
     random_state : int, RandomState or None, default=None
-        For the directions; the same seed gives the same bits.
+        Seed of the directions; the same seed gives the same bits.
     n_jobs : int or None, default=None
-        Threads that the fit runs on, for the same bits with any number; None or −1 is all cores.
+        Number of threads; None or −1 uses all cores. The bits do not depend on it.
     verbose : int, default=0
-        1 writes a line a second about the fit to standard error, 2 one for every step of it.
+        1 writes a line per second about the fit to standard error, 2 a line for every step.
 
     Attributes
     ----------
     classes_ : array (K,)
         The labels, sorted.
     coef_ : array (K, d), or (1, d) for two classes
-        W, made when asked for.
+        W, computed on demand.
     intercept_ : array (K,) or (1,)
         The constants.
     factors_ : LowRank
-        W as `U diag(s) Vᵀ`; predictions cost O((d + K) rank) a sample.
+        W as `U diag(s) Vᵀ`; predictions cost O((d + K) rank) per sample.
     path_ : Path
         One step per rank.
     rank_ : int
-        Of W.
+        The rank of W.
     n_iter_ : int
         Steps of the path.
     n_features_in_ : int
@@ -108,7 +108,7 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):  # type: ignore[misc]
         y : array (N,)
             Labels of any kind.
         sample_weight : array (N,) or None, default=None
-            A sample of weight zero is as good as not given.
+            A sample of weight zero counts as absent.
 
         Returns
         -------
@@ -121,7 +121,7 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Score the classes, before probabilities are made of it.
+        """Return the scores of the classes, from which probabilities are computed.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):  # type: ignore[misc]
         return one_column_if_binary(self._linear(X))
 
     def predict_proba(self, X: Any) -> Array:
-        """Give P(class | x).
+        """Return P(class | x).
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):  # type: ignore[misc]
         return self._loss().probabilities(scores)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give the most probable class of each sample.
+        """Predict the most probable class of each sample.
 
         Parameters
         ----------

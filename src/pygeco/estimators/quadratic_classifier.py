@@ -31,28 +31,28 @@ def _is_logistic(estimator: Any) -> bool:
 
 
 class QuadraticClassifier(ClassifierMixin, _QuadraticForms):  # type: ignore[misc]
-    """Classes by quadratic functions xᵀAx + wᵀx + b with rank(A) ≤ rank, one against the rest.
+    """Classify by quadratic functions xᵀAx + wᵀx + b with rank(A) ≤ rank, one against the rest.
 
-    Each minimizes the mean loss + alpha (‖A‖²_F + ‖w‖²) on features of mean zero, all divided by
-    their standard deviation and √d (sparse features are not centered). w and b are free of the
-    rank. `predict` costs O(rank · d) a sample and class.
+    Each function minimizes the mean loss + alpha (‖A‖²_F + ‖w‖²) on features of mean zero, all
+    divided by their standard deviation and √d (sparse features are not centered). The rank does not
+    restrict w and b. `predict` costs O(rank · d) per sample and class.
 
     Parameters
     ----------
     rank : int, default=8
-        The highest rank of each A; one above d is taken as d.
+        The highest rank of each A, at most d.
     loss : str or Loss, default="logistic"
         A loss of labels ±1: "logistic" (which gives probabilities) or "smoothed-hinge".
     alpha : float, default=1e-5
         The ridge.
     solver : Solver or None, default=None
-        The choices of the algorithm.
+        Settings of the algorithm.
     random_state : int, RandomState or None, default=None
-        For the directions; the same seed gives the same bits.
+        Seed of the directions; the same seed gives the same bits.
     n_jobs : int or None, default=None
-        Threads that the fit runs on, for the same bits with any number; None or −1 is all cores.
+        Number of threads; None or −1 uses all cores. The bits do not depend on it.
     verbose : int, default=0
-        1 writes a line a second about the fit to standard error, 2 one for every step of it.
+        1 writes a line per second about the fit to standard error, 2 a line for every step.
 
     Attributes
     ----------
@@ -60,13 +60,13 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):  # type: ignore[mis
         The labels, sorted.
     components_, eigenvalues_, shifts_, coef_, intercept_ : arrays
         f_k(x) = Σ_i eigenvalues_[k, i] (components_[k, i] · x − shifts_[k, i])² + coef_[k] · x +
-        intercept_[k]. One function for two classes, else one a class.
+        intercept_[k]. One function for two classes, otherwise one per class.
     loss_ : Loss
-        The loss with whatever it estimates from the targets.
+        The loss, with the settings that are estimated from the targets.
     objectives_ : list of tuples
-        What was minimized, after each rank.
+        The objective after each rank.
     rank_ : int
-        The highest of any A.
+        The highest rank of any A.
     n_iter_ : int
         Steps, the most for any function.
     n_features_in_ : int
@@ -112,7 +112,7 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):  # type: ignore[mis
         y : array (N,)
             Labels of any kind.
         sample_weight : array (N,) or None, default=None
-            A sample of weight zero is as good as not given.
+            A sample of weight zero counts as absent.
 
         Returns
         -------
@@ -140,7 +140,7 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):  # type: ignore[mis
         return one_column_if_binary(self._forms(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give the class whose function is largest.
+        """Predict the class whose function is largest.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):  # type: ignore[mis
 
     @available_if(_is_logistic)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
-        """Give P(class | x): each function's own probability, scaled to sum to one.
+        """Return P(class | x): each function's own probability, scaled to sum to one.
 
         Parameters
         ----------

@@ -18,37 +18,37 @@ from pygeco.losses import Loss
 
 
 class QuadraticRegressor(RegressorMixin, _QuadraticForms):  # type: ignore[misc]
-    """A target by a quadratic function xᵀAx + wᵀx + b with rank(A) ≤ rank, for any loss.
+    """Predict a target by a quadratic function xᵀAx + wᵀx + b with rank(A) ≤ rank, for any loss.
 
-    It is fitted as each function of `QuadraticClassifier` is.
+    It is fitted like each function of `QuadraticClassifier`.
 
     Parameters
     ----------
     rank : int, default=8
-        The highest rank of A; one above d is taken as d.
+        The highest rank of A, at most d.
     loss : str or Loss, default="squared"
-        Any loss of `pygeco.losses` with one prediction a target.
+        Any loss of `pygeco.losses` with one prediction per target.
     alpha : float, default=1e-5
         The ridge.
     solver : Solver or None, default=None
-        The choices of the algorithm.
+        Settings of the algorithm.
     random_state : int, RandomState or None, default=None
-        For the directions; the same seed gives the same bits.
+        Seed of the directions; the same seed gives the same bits.
     n_jobs : int or None, default=None
-        Threads that the fit runs on, for the same bits with any number; None or −1 is all cores.
+        Number of threads; None or −1 uses all cores. The bits do not depend on it.
     verbose : int, default=0
-        1 writes a line a second about the fit to standard error, 2 one for every step of it.
+        1 writes a line per second about the fit to standard error, 2 a line for every step.
 
     Attributes
     ----------
     components_, eigenvalues_, shifts_, coef_, intercept_ : arrays
         As in `QuadraticClassifier`, with one function.
     loss_ : Loss
-        The loss with whatever it estimates from its residuals.
+        The loss, with the settings that are estimated from its residuals.
     objectives_ : list of one tuple
-        What was minimized, after each rank.
+        The objective after each rank.
     rank_ : int
-        Of A.
+        The rank of A.
     n_iter_ : int
         Steps.
     n_features_in_ : int
@@ -93,7 +93,7 @@ class QuadraticRegressor(RegressorMixin, _QuadraticForms):  # type: ignore[misc]
         y : array (N,)
             The targets.
         sample_weight : array (N,) or None, default=None
-            A sample of weight zero is as good as not given.
+            A sample of weight zero counts as absent.
 
         Returns
         -------

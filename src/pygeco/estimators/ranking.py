@@ -16,18 +16,18 @@ from pygeco.models.ranking import Best
 class Ranking(Best):
     """Columns (or their ids), best first, and their scores: `columns, scores = ranking`.
 
-    Where there are not enough, the score is −inf, and the id says nothing: −1, or None among ids
-    that are text, the largest number of their type among unsigned ones, False among booleans.
-    `to_pandas` and `to_arrow` give one line for each place that is taken.
+    If there are not enough columns, the remaining scores are −inf, and the ids are placeholders:
+    −1, None among ids that are text, the largest number of unsigned types, False among booleans.
+    `to_pandas` and `to_arrow` return one line for each place that is filled.
 
     Attributes
     ----------
     columns, scores : array (k,) for one row, else (rows, k)
         Best first.
     rows : array
-        What was asked for.
+        The rows that you asked about.
     names : tuple of three
-        What the columns of a table are called: rows, columns and scores.
+        The names of the columns of a table: rows, columns and scores.
     """
 
     rows: NDArray[Any]

@@ -20,20 +20,20 @@ from pygeco.losses import find_loss as loss_named
 
 
 class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):  # type: ignore[misc]
-    """Several targets from one matrix of coefficients W of low rank, for any loss.
+    """Predict several targets with one low-rank matrix of coefficients W, for any loss.
 
     Minimizes the mean over samples of Σ_k loss(x W_kᵀ + b_k, y_k) + alpha ‖W‖²_F over
     rank(W) ≤ rank. With the squared loss this is reduced-rank regression (Anderson 1951).
 
-    Features may have any units and any means; only the ridge depends on their units. A fit that
-    did not converge warns with scikit-learn's ConvergenceWarning.
+    Features may have any units and any means; only the ridge depends on their units. If the fit
+    does not converge, scikit-learn's ConvergenceWarning says so.
 
     Parameters
     ----------
     rank : int, default=10
         As in `LowRankClassifier`; one target allows rank 1, which is ordinary regression.
     loss : str or Loss, default="squared"
-        Any loss of `pygeco.losses` with one prediction a target.
+        Any loss of `pygeco.losses` with one prediction per target.
     alpha : float, default=0.0
         The ridge.
     fit_intercept : bool, default=True
@@ -41,26 +41,26 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):  #
     solver : Solver or None, default=None
         None is `Solver(refine=True)`.
     random_state : int, RandomState or None, default=None
-        For the directions; the same seed gives the same bits.
+        Seed of the directions; the same seed gives the same bits.
     n_jobs : int or None, default=None
-        Threads that the fit runs on, for the same bits with any number; None or −1 is all cores.
+        Number of threads; None or −1 uses all cores. The bits do not depend on it.
     verbose : int, default=0
-        1 writes a line a second about the fit to standard error, 2 one for every step of it.
+        1 writes a line per second about the fit to standard error, 2 a line for every step.
 
     Attributes
     ----------
     coef_ : array (K, d)
-        W, made when asked for.
+        W, computed on demand.
     intercept_ : array (K,)
         The constants.
     factors_ : LowRank
         W as `U diag(s) Vᵀ`.
     loss_ : Loss
-        The loss with whatever it estimates from its residuals.
+        The loss, with the settings that are estimated from its residuals.
     path_ : Path
         One step per rank.
     rank_ : int
-        Of W.
+        The rank of W.
     n_iter_ : int
         Steps of the path.
     one_target_ : bool
@@ -110,7 +110,7 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):  #
         y : array (N, K) or (N,)
             The targets.
         sample_weight : array (N,) or None, default=None
-            A sample of weight zero is as good as not given.
+            A sample of weight zero counts as absent.
 
         Returns
         -------

@@ -28,7 +28,7 @@ def attributes(model: Completion, *, kind: str = "groups", ax: Any = None) -> An
         predictions. The name of a group draws by how much each of its levels moves the mean
         prediction, with two standard deviations; "levels" does so for the strongest group.
     ax : matplotlib Axes or None, default=None
-        None makes new ones.
+        None creates new ones.
 
     Returns
     -------

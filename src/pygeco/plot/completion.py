@@ -31,7 +31,7 @@ def path(fit: Any, held_out: Any = None, *, ax: Any = None) -> Any:
     held_out : cells as `fit` takes them, one error per rank, or None, default=None
         What the second curve is of.
     ax : matplotlib Axes or None, default=None
-        None makes new ones.
+        None creates new ones.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def spectrum(fit: Any, *, ax: Any = None) -> Any:
     ----------
     fit : fitted model, Path or LowRank
     ax : matplotlib Axes or None, default=None
-        None makes new ones.
+        None creates new ones.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def residuals(model: Any, held_out: Any = None, *, ax: Any = None) -> Any:
     held_out : cells as `fit` takes them, Judged or None, default=None
         Where the residuals are; None is at the fitted cells.
     ax : matplotlib Axes or None, default=None
-        None makes new ones.
+        None creates new ones.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def calibration(model: Any, held_out: Any = None, *, bins: int = 12, ax: Any = N
     bins : int, default=12
         How many.
     ax : matplotlib Axes or None, default=None
-        None makes new ones.
+        None creates new ones.
 
     Returns
     -------

@@ -19,7 +19,7 @@ def imputation(columns: Sequence[FilledColumn], *, ax: Any = None) -> Any:
     columns : sequence of FilledColumn
         What `diagnostics.summarize_columns` tells.
     ax : matplotlib Axes or None, default=None
-        None makes new ones.
+        None creates new ones.
 
     Returns
     -------

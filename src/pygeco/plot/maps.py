@@ -35,7 +35,7 @@ def factors(
     count : int, default=14
         How many to name.
     ax : matplotlib Axes or None, default=None
-        None makes new ones.
+        None creates new ones.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def parts(model: Any, X: Any, *, axes: Any = None) -> Any:
     X : array (n_samples, n_features)
         What it was fitted to.
     axes : three matplotlib Axes or None, default=None
-        None makes new ones.
+        None creates new ones.
 
     Returns
     -------

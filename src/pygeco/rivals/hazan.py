@@ -43,7 +43,7 @@ def hazan(
     random_state : int, Generator or None, default=None
         The same seed gives the same bits.
     callback : callable or None, default=None
-        Called with each `Step`; a true answer stops.
+        Called with each `Step`; if it returns true, the run stops.
 
     Returns
     -------

@@ -56,7 +56,7 @@ def r1mp(
     random_state : int, Generator or None, default=None
         The same seed gives the same bits.
     callback : callable or None, default=None
-        Called with each `Step`; a true answer stops.
+        Called with each `Step`; if it returns true, the run stops.
 
     Returns
     -------

@@ -67,7 +67,7 @@ def soft_impute(
     random_state : int, Generator or None, default=None
         The same seed gives the same bits.
     callback : callable or None, default=None
-        Called with each `Step`; a true answer stops.
+        Called with each `Step`; if it returns true, the run stops.
 
     Returns
     -------

@@ -65,7 +65,7 @@ def svt(
     random_state : int, Generator or None, default=None
         The same seed gives the same bits.
     callback : callable or None, default=None
-        Called with each `Step`; a true answer stops.
+        Called with each `Step`; if it returns true, the run stops.
 
     Returns
     -------

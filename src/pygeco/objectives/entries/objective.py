@@ -45,9 +45,9 @@ class Entries(CellViews, Objective):
     Parameters
     ----------
     rows, cols : int arrays
-        Where the cells are.
+        The positions of the cells.
     values : array
-        What they hold.
+        The values of the cells.
     shape : tuple of two ints or None, default=None
         Of the matrix; by default the smallest.
     loss : str or Loss, default="squared"
