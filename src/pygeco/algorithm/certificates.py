@@ -30,7 +30,7 @@ FIRST_SCALE = 0.1
 
 @dataclass(frozen=True)
 class Certificate:
-    """No matrix of at most a stated trace norm t is better than A by more than `gap(t)`.
+    """A bound: no matrix of trace norm at most t is better than A by more than `gap(t)`.
 
     F = R + h, and G is the gradient of F, or of R alone where h has none. For every scaling c of
     the dual point, F(A) − F(Ā) ≤ lift(c) + max over ‖Ā‖ ≤ t of c σ₁ ‖Ā‖ (less h(Ā) where h has no
@@ -70,7 +70,7 @@ class Certificate:
     stretch : float
         √(max D_r · max D_c).
     rounding : float
-        The share of ⟨G, A⟩ that may be rounding: a gap is no less, where it would be a difference.
+        The share of ⟨G, A⟩ that may be rounding; a gap that is a difference is at least this large.
 
     Examples
     --------

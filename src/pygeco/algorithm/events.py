@@ -84,9 +84,10 @@ Event = Step | Trial | ClickTrial | Sweep | PosteriorDraw | Refinement
 
 @runtime_checkable
 class Listener(Protocol):
-    """Whatever watches a fit: derive from it and state the events of interest.
+    """Base class of observers of a fit: override the methods for the events that interest you.
 
-    A true answer to a step, a trial, a sweep or a draw stops the fit, with what it has by then.
+    If a method returns true for a step, a trial, a sweep or a draw, the fit stops and keeps what it
+    has.
 
     Examples
     --------

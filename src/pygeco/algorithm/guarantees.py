@@ -37,14 +37,14 @@ def guaranteed_gap(trace_norm: float, rank: int, *, smoothness: float, tau: floa
 
 
 def guaranteed_rank(trace_norm: float, gap: float, *, smoothness: float, tau: float = 0.0) -> int:
-    """Theorem 1, the other way: the rank at which R(A) ≤ R(Ā) + gap is sure.
+    """Theorem 1, solved for the rank: the rank at which R(A) ≤ R(Ā) + gap is guaranteed.
 
     Parameters
     ----------
     trace_norm : float
         ‖Ā‖_tr, of the matrix that A is compared with.
     gap : float
-        The distance that is allowed.
+        The allowed distance.
     smoothness : float
         β of R.
     tau : float, default=0.0
@@ -76,7 +76,7 @@ def guaranteed_gap_at_rank(
     value_at_zero: float,
     tau: float = 0.0,
 ) -> float:
-    """Theorem 2: the same against every Ā of rank `other_rank`.
+    """Theorem 2: the bound of Theorem 1 for every Ā of rank `other_rank`.
 
     R must be σ-strongly convex over the singular vectors of Ā, σ = `strong_convexity`, and
     nowhere negative: the proof bounds ‖Ā‖_tr by R(0) − R(Ā) ≤ R(0), `value_at_zero`. For a loss

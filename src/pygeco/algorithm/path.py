@@ -64,7 +64,7 @@ class Step:
     Attributes
     ----------
     rank : int
-        The columns of A.
+        The number of columns of the factors of A.
     objective : float
         R(A) plus any penalty, R the mean over the observed cells.
     A : LowRank
@@ -74,8 +74,8 @@ class Step:
     seconds : float
         Since the start of the fit.
     passes : int
-        Passes over the data at this rank. Newton steps of a loss that is not squared, and sweeps,
-        come on top.
+        Passes over the data at this rank, not counting sweeps and the Newton steps of losses other
+        than the squared one.
     direction : str
         The kind of pair that was added: "singular" or "signs".
     replaced : int
@@ -131,7 +131,7 @@ class Path(StepSequence[Step]):
     Attributes
     ----------
     steps : tuple of Step
-        One a rank, in order.
+        One per rank, in order.
     stop : Stop
         Why the fit ended there.
     seed : int

@@ -62,8 +62,8 @@ def minimize(
     penalty : Penalty or None, default=None
         h: `Ridge`, `Trace` or `Schatten`.
     start : LowRank, Path or None, default=None
-        Continue from a matrix, whose own step then comes first, or from an earlier path, whose
-        steps and seed are kept.
+        Continue from a matrix, which becomes the first step, or from an earlier path, whose steps
+        and seed are kept.
     random_state : int, Generator or None, default=None
         The same seed gives the same bits.
     callback : callable or None, default=None

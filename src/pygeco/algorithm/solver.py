@@ -12,39 +12,40 @@ from pygeco.arrays.checks import is_whole
 
 @dataclass(frozen=True)
 class Solver:
-    """The choices of Algorithm 1 and of its variants (section 2.1), and when to stop.
+    """The settings of Algorithm 1 and its variants (section 2.1), and when to stop.
 
     Parameters
     ----------
     direction : Direction, default=Lanczos()
         Step 4, ApproxSV: `Lanczos(tau, max_iter, confidence)` or `Power(...)`.
     signs : bool, default=False
-        Try the sign-alternation pair too at each growth; the larger decrease wins (2.1.1).
+        Also try the sign-alternation pair each time the rank grows; the larger decrease wins
+        (2.1.1).
     replacements : int, default=0
-        q, the replacement attempts at each rank (2.1.2).
+        q, the number of replacement attempts at each rank (2.1.2).
     replacement : "refit" or "zero", default="refit"
         "refit" minimizes again at the lower rank, in the wider spans, before it compares; "zero"
         is the paper's step: the smallest singular value is zeroed.
     correction : "auto", "core", "diagonal", "sweep" or "descent", default="auto"
-        "core" is all s × s cores; "diagonal" is 2.1.4; "sweep" fits every row of V and of U by
-        itself, in turn, closer at the same rank; "descent" is the core, then L-BFGS over both
-        factors until A rests. "auto" is the sweep for `Entries` and `Dense` where the penalty
-        allows it, the descent for other objectives with `Trace`, and else the core.
+        "core" minimizes over all s × s cores; "diagonal" is 2.1.4; "sweep" fits the rows of V and
+        of U in turn, which gives a closer fit at the same rank; "descent" is the core, then L-BFGS
+        over both factors until A converges. "auto" is the sweep for `Entries` and `Dense` if the
+        penalty allows it, the descent for other objectives with `Trace`, and otherwise the core.
     pairs : int, default=1
-        Singular pairs that a step adds, at most, while that many are still wanted twice over:
-        fewer steps to the same rank, each with its certificate.
+        Maximum number of singular pairs that a step adds, while at least twice as many are still to
+        be added: fewer steps to the same rank, each with its certificate.
     refine : bool, default=False
-        Descend over both factors too at each rank (L-BFGS): spans move, rank does not.
+        Also minimize over both factors at each rank (L-BFGS): the spans move, the rank does not.
     target : float or None, default=None
         Stop when the objective is at or below this.
     progress : float or None, default=None
-        Stop when a rank lowers the objective by less than this share of it.
+        Stop when a rank lowers the objective by less than this share.
     gap : float or None, default=None
         Stop when the certificate, at the solution's own trace norm, is at or below this.
     time_limit : float or None, default=None
         Stop after this many seconds, at the end of a rank.
     tol : float, default=1e-6
-        With `Trace`, stop when no matrix at all is better by more than this share.
+        With `Trace`, stop when it is proved that no matrix is better by more than this share.
 
     Examples
     --------

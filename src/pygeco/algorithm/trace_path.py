@@ -46,8 +46,8 @@ class TraceStep(NamedTuple):
     objective : float
         R(A) + α‖A‖_tr.
     gap : float
-        The objective exceeds the global minimum by at most this: infinite where nothing is known,
-        of a `Custom` objective that may be negative.
+        The objective exceeds the global minimum by at most this; infinite if nothing is known,
+        as for a `Custom` objective that may be negative.
     stop : Stop
         `Stop.OPTIMAL`, or why not.
     error : float
@@ -73,7 +73,7 @@ class TraceStep(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TracePath(StepSequence[TraceStep]):
-    """One step for each α, the largest first: a sequence.
+    """A sequence with one step for each α, the largest first.
 
     Attributes
     ----------
@@ -188,10 +188,10 @@ def trace_path(
     solver: Solver | None = None,
     random_state: int | np.random.Generator | None = 0,
 ) -> TracePath:
-    """Minimize R(A) + α‖A‖_tr for each α, from the largest down, each from the last solution.
+    """Minimize R(A) + α‖A‖_tr for falling values of α, each from the solution before.
 
-    Any objective will do: `Entries` and `Dense` are swept, the others descend. Everything is
-    computed in float64.
+    Any objective will do: `Entries` and `Dense` are fitted by sweeps, the others by descent.
+    Everything is computed in float64.
 
     Parameters
     ----------
@@ -201,13 +201,14 @@ def trace_path(
         The weights; None is `count` values that fall from α_max = σ₁(∇R(0)), where A = 0 is
         optimal, to `ratio` α_max.
     count, ratio : int, default=20, and float, default=1e-2
-        How many weights there are where they are not given, and the last of them over the first.
+        The number of weights, and the ratio of the last to the first, if `alphas` is None.
     rank : int or None, default=None
-        The highest rank; a step that meets it stops with `Stop.RANK`, else with `Stop.OPTIMAL`.
+        The highest rank. A step that reaches it stops with `Stop.RANK`, others with
+        `Stop.OPTIMAL`.
     gamma : float, default=0.0
         Weights the norm, see `Trace`.
     validation : (rows, cols, values) or None, default=None
-        Cells that judge each step; `path.best` has the least error there.
+        Cells that judge each step; `path.best` is the step with the smallest error on them.
     solver : Solver or None, default=None
         Settings of the algorithm, except the correction.
     random_state : int, Generator or None, default=0

@@ -40,17 +40,18 @@ class _Settings:
 
 @dataclass(frozen=True)
 class SquaresSettings(_Settings):
-    """Weighted squares by sweeps: each click a "yes", every cell a light "no".
+    """Weighted squares, fitted in sweeps: each click is a "yes", every cell a weak "no".
 
-    Minimizes Σ_E w (1 − z)² + α Σ_ij ρ_i κ_j z² with ridges that grow with what holds a line
-    (Hu, Koren and Volinsky 2008; Rendle and others 2022). None is chosen by held-out clicks.
+    Minimizes Σ_E w (1 − z)² + α Σ_ij ρ_i κ_j z² with ridges that grow with the weight of a row or
+    column (Hu, Koren and Volinsky 2008; Rendle and others 2022). Held-out clicks choose each
+    setting that is None.
 
     Parameters
     ----------
     rank : int or None, default=None
         The number of components.
     background : float or None, default=None
-        α, the weight of every cell's "no".
+        α, the weight of the "no" of each cell.
     ridge : float or None, default=None
         λ; a row of k clicks has the ridge λ (k + α ρ_i Σ κ).
     row_power, column_power : float or None, default=None
@@ -75,11 +76,11 @@ class SquaresSettings(_Settings):
 
 @dataclass(frozen=True)
 class SpectralSettings(_Settings):
-    """Leading singular pairs of clicks that are divided by powers of counts, shrunk by a ridge.
+    """Leading singular pairs of clicks divided by powers of counts, shrunk by a ridge.
 
     With R̃ = D_r^−a R D_c^−b ≈ U diag(σ) Vᵀ, a row x of clicks has the scores
     x D_c^−b V diag(f) Vᵀ D_c^q, where f = σ² / (σ² + ridge σ_ref²) and σ_ref is the 256th of σ, or
-    the last. None is chosen by held-out clicks.
+    the last. Held-out clicks choose each setting that is None.
 
     Parameters
     ----------
@@ -108,16 +109,16 @@ class SpectralSettings(_Settings):
 
 @dataclass(frozen=True)
 class AttributeSettings:
-    """How much the attributes of rows, or of columns, say; chosen by held-out clicks.
+    """How much the attributes of rows, or of columns, count; chosen by held-out clicks.
 
     Parameters
     ----------
     weight : float, default=0.03
-        Of attributes for lines without clicks: 1 / λ of the ridge from attributes to vectors. Zero
-        stands for "not used": a new line is then the mean of all.
+        For rows or columns without clicks: 1 / λ of the ridge from attributes to vectors. Zero
+        means "not used": a new one is then the mean of all.
     pull : float, default=0.0
-        What attributes add to a line of k clicks is multiplied by pull / (pull + k). Zero leaves
-        lines with clicks as they are.
+        What attributes add to a row or column with k clicks is multiplied by pull / (pull + k).
+        Zero leaves those with clicks as they are.
     side : "row" or "column", default="row"
         Whose attributes they are.
     """

@@ -25,15 +25,15 @@ SOURCES = {
 
 
 class ClickSplit(NamedTuple):
-    """Clicks to fit and clicks held out, of one shape.
+    """Clicks to fit and held-out clicks, in matrices of the same shape.
 
     Attributes
     ----------
     train, test : sparse matrices (m, n)
         Ones where a row clicked.
     negatives : int array or None
-        For each held-out click, row after row, the columns that it is ranked among; None where
-        all columns are ranked.
+        For each held-out click, row by row, the columns to rank it among; None if all columns are
+        ranked.
     """
 
     train: Any
@@ -42,16 +42,17 @@ class ClickSplit(NamedTuple):
 
 
 def load_clicks(name: str) -> ClickSplit:
-    """Read clicks in the split of those who published figures on them.
+    """Read clicks in the splits on which figures were published.
 
-    The files are in the folder clicks/ of the one that PYGECO_DATA names.
+    The files must be in the folder clicks/ inside the folder named by PYGECO_DATA.
 
     Parameters
     ----------
     name : "yelp2018" or "ml-1m"
-        Yelp2018 as LightGCN split it, whose figures are Recall@20 and nDCG@20 over all columns.
-        MovieLens-1M's ratings as clicks, of which NCF (He et al. 2017) left out the last of each
-        user, to be ranked among 99 others: HR@10 and NDCG@10. It needs MovieLens' own ratings too.
+        Yelp2018 in LightGCN's split, judged by Recall@20 and nDCG@20 over all columns; or
+        MovieLens-1M's ratings as clicks, where NCF (He et al. 2017) left out the last one of each
+        user and ranked it among 99 others, judged by HR@10 and NDCG@10. The latter also needs
+        MovieLens' own ratings.
 
     Returns
     -------

@@ -75,7 +75,7 @@ class Ratings(NamedTuple):
 
 
 class MovieLensAttributes(NamedTuple):
-    """Tables of users and of films, by the names of their columns; None where there is none.
+    """Tables of users and of films, as dicts of columns; None if there is none.
 
     Parameters
     ----------
@@ -90,14 +90,14 @@ class MovieLensAttributes(NamedTuple):
 
 
 def load_movielens_attributes(name: str, *, download: bool = True) -> MovieLensAttributes:
-    """Read what MovieLens says of its users and films.
+    """Read MovieLens' attributes of users and films.
 
-    The files are found as `load_movielens` finds those of the ratings.
+    The files are found in the same places as by `load_movielens`.
 
     Parameters
     ----------
     name : "ml-100k", "ml-1m" or "ml-10m"
-        The last has no table of users.
+        ml-10m has no table of users.
     download : bool, default=True
         Whether to download files that are missing.
 
@@ -123,8 +123,8 @@ def load_movielens_attributes(name: str, *, download: bool = True) -> MovieLensA
 def load_movielens(name: str, split: str | None = None, *, download: bool = True) -> Ratings:
     """Read MovieLens' ratings.
 
-    The files come from the folder that PYGECO_DATA names, else from the cache (pygeco/ in
-    XDG_CACHE_HOME or ~/.cache), else from GroupLens' archive into the cache.
+    The files are read from the folder named by PYGECO_DATA, or else from the cache (pygeco/ in
+    XDG_CACHE_HOME or ~/.cache), or else downloaded from GroupLens into the cache.
 
     Parameters
     ----------

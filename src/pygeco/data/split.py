@@ -44,7 +44,7 @@ def split_rows(
 ) -> NDArray[np.bool_]:
     """Choose a random share of the cells of each row to hold out, at least one.
 
-    A row keeps one cell at least; one with a single cell has none held out.
+    A row keeps at least one cell; if it has only one, none is held out.
 
     Parameters
     ----------
@@ -81,20 +81,20 @@ def split_by_time(
     cut: object = None,
     rows: ArrayLike | None = None,
 ) -> NDArray[np.bool_]:
-    """Hold out the latest cells: from a time on, a share of all, or a share of each row.
+    """Hold out the latest cells: those from a given time on, or a share of all or of each row.
 
     Parameters
     ----------
     times : array
-        When each cell was known: numbers or dates, none of them missing. Of equal ones the last
-        given are the latest.
+        The time of each cell: numbers or dates, none missing. Among equal times, those given last
+        count as the latest.
     test_size : float, default=0.1
-        The share that is held out, where there is no `cut`.
+        The share to hold out, if there is no `cut`.
     cut : time or None, default=None
         Cells at this time and later are held out.
     rows : array of ints or None, default=None
-        The row of each cell: the share is then that of each row, at least one cell; a row keeps one
-        at least.
+        The row of each cell: the share is then taken of each row, at least one cell; a row keeps at
+        least one.
 
     Returns
     -------

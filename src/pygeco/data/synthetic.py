@@ -13,7 +13,7 @@ from pygeco.arrays.streams import RandomState, seed_from
 
 
 class Triplets(NamedTuple):
-    """Observed cells; `MatrixCompletion().fit(triplets)` takes them as they are.
+    """Observed cells, as `MatrixCompletion().fit(triplets)` takes them.
 
     Attributes
     ----------
@@ -35,14 +35,14 @@ class Triplets(NamedTuple):
 
 
 def make_low_rank(shape: tuple[int, int], rank: int, random_state: RandomState = 0) -> LowRank:
-    """Make a random matrix of this rank with entries of variance about one.
+    """Make a random matrix of a given rank, with entries of variance about one.
 
     Parameters
     ----------
     shape : tuple of two ints
         The shape of the matrix.
     rank : int
-        Its rank.
+        The rank of the matrix.
     random_state : int, Generator or None, default=0
         The same seed gives the same matrix.
 
@@ -80,15 +80,15 @@ def make_ratings(
     shape : tuple of two ints, default=(1000, 600)
         Of the matrix.
     cells : int, default=40_000
-        How many are rated; at most half of them all.
+        The number of ratings; at most half of all cells.
     rank : int, default=4
         The number of tastes.
     noise : float, default=0.5
-        Its standard deviation, in stars.
+        The standard deviation of the noise, in stars.
     random_state : int, Generator or None, default=0
         The same seed gives the same ratings.
     dtype : type, default=numpy.float32
-        Of the values.
+        The type of the values.
 
     Returns
     -------

@@ -1,6 +1,6 @@
-"""Errors and warnings of pygeco's own. Wrong arguments are plain ValueError and TypeError.
+"""Errors and warnings. Wrong arguments are plain ValueError and TypeError.
 
-Every error here is a ValueError, but for `ClusterError`; each names what was wrong and what to do.
+Every error is a ValueError except `ClusterError`; its message says what was wrong and what to do.
 A fit that did not converge warns by scikit-learn's ConvergenceWarning.
 """
 
@@ -26,9 +26,9 @@ __all__ = [
 
 
 class ReadError(ValueError):
-    """A file of data that cannot be understood; the text says what to do about it.
+    """A data file cannot be read; the message says what to do about it.
 
-    It is damaged, lies about its size, or is of no known format.
+    The file is damaged, claims a wrong size, or has an unknown format.
     """
 
     def __init__(self, text: str) -> None:
@@ -36,20 +36,20 @@ class ReadError(ValueError):
 
 
 class ColumnError(ValueError):
-    """A column of a table that was asked for is not there, or none looks right."""
+    """A column of a table does not exist, or none looks like the one that is needed."""
 
 
 class MissingValueError(ValueError):
-    """A number among the values looks like a mark for "no value".
+    """A number among the values looks like a code for "no value".
 
     Attributes
     ----------
     value : float
         The number.
     share : float
-        Of the values that are this number.
+        The share of the values that are this number.
     low, high : float
-        The range of the others.
+        The range of the other values.
     """
 
     def __init__(self, value: float, share: float, low: float, high: float) -> None:
@@ -70,9 +70,9 @@ class RepeatedCellError(ValueError):
     Attributes
     ----------
     cell : tuple of two
-        The first such: its row and column, or their ids.
+        The first repeated cell: its row and column, or their ids.
     repeats : int
-        How many there are in all.
+        The number of repeats in all.
     """
 
     def __init__(self, cell: tuple[Any, Any], repeats: int, name: str = "values: cell") -> None:
@@ -88,27 +88,27 @@ class RepeatedCellError(ValueError):
 
 
 class ModelFileError(ValueError):
-    """A file that is not a whole, sound pygeco file that this version can read."""
+    """A file is not a complete, undamaged pygeco file that this version can read."""
 
 
 class ClusterError(RuntimeError):
-    """The cluster cannot go on with the work."""
+    """The cluster cannot go on: its scheduler is gone, or its workers keep dying."""
 
 
 class AttributeWarning(UserWarning):
-    """A column of attributes is left out, or has levels that the fit did not meet."""
+    """A column of attributes is left out, or has levels that were not in the fit."""
 
 
 class ColumnWarning(UserWarning):
-    """Columns of a table were taken by their position or their types, or one of times left out."""
+    """Columns of a table were taken by position or type, or a column of times was ignored."""
 
 
 class ClicksWarning(UserWarning):
-    """Every value is the same: clicks, of which completion cannot learn."""
+    """All values are the same (clicks), or counts of clicks are replaced by their logarithms."""
 
 
 class UnknownIdWarning(UserWarning):
-    """Ids that were not fitted are answered by the average row or column."""
+    """Ids that were not fitted are treated as the average row or column."""
 
 
 class WorkerLostWarning(RuntimeWarning):

@@ -42,15 +42,15 @@ class Saveable:
             _MODELS[cls.__name__] = cls
 
     def save(self, path: str | os.PathLike[str]) -> Self:
-        """Write the model to one file, whole or not at all; an existing file is replaced.
+        """Write the model to one file, completely or not at all; an existing file is replaced.
 
-        It keeps the settings (but for `callback`, `observer`, `engine`, and a `random_state` that
-        is not an integer), everything that was fitted, ids, path and versions.
+        The file holds the settings (except `callback`, `observer`, `engine`, and a `random_state`
+        that is not an integer), everything that was fitted, ids, path and versions.
 
         Parameters
         ----------
         path : path
-            Of the file.
+            The path of the file.
 
         Returns
         -------
@@ -99,19 +99,19 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
-    """Read the model that `save` wrote, with the same predictions to the last bit.
+    """Load a model that `save` wrote; its predictions are the same to the last bit.
 
-    A file that is cut short, damaged, foreign or too new raises `ModelFileError`, and so does one
-    whose parts do not fit each other.
+    A file that is cut short, damaged, foreign or too new, or whose parts do not match, raises
+    `ModelFileError`.
 
     Parameters
     ----------
     path : path
-        Of the file.
+        The path of the file.
     mmap : bool, default=False
-        Leave the arrays in the file and read them when used, so that loading takes no time, and
-        processes that serve one model share its memory; checksums of the arrays are then not
-        compared, and of the arrays only shapes and kinds are checked.
+        Leave the arrays in the file and read them when they are used, so that loading takes no
+        time and processes that serve the same model share its memory. Checksums of the arrays are
+        then not compared; only their shapes and types are checked.
 
     Returns
     -------
@@ -152,12 +152,12 @@ def load(path: str | os.PathLike[str], *, mmap: bool = False) -> Any:
 
 
 def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read kind, versions and time of a model file, from its header alone.
+    """Read the kind, versions and time of a model file from its header.
 
     Parameters
     ----------
     path : path
-        Of the file.
+        The path of the file.
 
     Returns
     -------

@@ -17,12 +17,12 @@ TONES = {"row": style.TRAIN, "column": style.TEST}
 
 
 def attributes(model: Completion, *, kind: str = "groups", ax: Any = None) -> Any:
-    """Draw which attributes move predictions, or which way the levels of one do.
+    """Draw which attributes move predictions, or by how much each level of one does.
 
     Parameters
     ----------
     model : MatrixCompletion
-        Fitted with attributes, by the evidence.
+        A model fitted with attributes, by the evidence.
     kind : str, default="groups"
         "groups" draws the strength of each group: the root mean square by which it moves
         predictions. The name of a group draws by how much each of its levels moves the mean

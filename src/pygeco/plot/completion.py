@@ -19,17 +19,17 @@ LEGEND_ROOM = 1.25  # of the highest bar, so that a legend of two lines stands a
 def path(fit: Any, held_out: Any = None, *, ax: Any = None) -> Any:
     """Draw error against rank, with what the certificate leaves possible below it.
 
-    The band reaches down to √(objective − gap): no matrix of the same trace norm (weighted, where
-    the penalty is), of any rank, fits the data better than that. Where it would say nothing it is
-    left out and a note says so. A model fitted by the evidence has no path: there the curve is the
+    The band reaches down to √(objective − gap): no matrix of the same trace norm (weighted, if the
+    penalty is), of any rank, fits the data better than that. If nothing is known, the band is left
+    out, and a note says so. A model fitted by the evidence has no path: the curve then shows the
     error of its leading components.
 
     Parameters
     ----------
     fit : MatrixCompletion or Path
-        Fitted; a path with the squared loss.
+        A fitted model, or a path with the squared loss.
     held_out : cells as `fit` takes them, one error per rank, or None, default=None
-        What the second curve is of.
+        The cells, or the errors, of the second curve.
     ax : matplotlib Axes or None, default=None
         None creates new ones.
 
@@ -101,7 +101,7 @@ def residuals(model: Any, held_out: Any = None, *, ax: Any = None) -> Any:
     model : MatrixCompletion
         Fitted.
     held_out : cells as `fit` takes them, Judged or None, default=None
-        Where the residuals are; None is at the fitted cells.
+        The cells of the residuals; None means the fitted cells.
     ax : matplotlib Axes or None, default=None
         None creates new ones.
 
@@ -137,17 +137,17 @@ def residuals(model: Any, held_out: Any = None, *, ax: Any = None) -> Any:
 def calibration(model: Any, held_out: Any = None, *, bins: int = 12, ax: Any = None) -> Any:
     """Draw mean observation against mean prediction, in bins of equal count with 95 % intervals.
 
-    Points on the diagonal say that a prediction of x is right on average. Where the model knows
-    its deviations, a note gives the share of cells inside its 90 % intervals.
+    If points lie on the diagonal, predictions are right on average. If the model has deviations, a
+    note gives the share of cells inside its 90 % intervals.
 
     Parameters
     ----------
     model : MatrixCompletion
         Fitted.
     held_out : cells as `fit` takes them, Judged or None, default=None
-        The cells that judge; None is the fitted ones.
+        The cells to measure on; None means the fitted ones.
     bins : int, default=12
-        How many.
+        The number of bins.
     ax : matplotlib Axes or None, default=None
         None creates new ones.
 

@@ -12,12 +12,12 @@ MAX_COLUMNS = 40  # that are drawn, those with the most missing cells
 
 
 def imputation(columns: Sequence[FilledColumn], *, ax: Any = None) -> Any:
-    """Draw the error of each column at masked cells, beside that of means.
+    """Draw the error of each column at masked cells, next to that of means.
 
     Parameters
     ----------
     columns : sequence of FilledColumn
-        What `diagnostics.summarize_columns` tells.
+        As `diagnostics.summarize_columns` returns them.
     ax : matplotlib Axes or None, default=None
         None creates new ones.
 

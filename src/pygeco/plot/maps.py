@@ -29,11 +29,11 @@ def factors(
     components : tuple of two ints, default=(1, 2)
         Which ones, counted from 1.
     side : "columns" or "rows", default="columns"
-        What the points are.
+        What the points stand for.
     labels : one text per column, a dict by id, or None, default=None
-        What to call them.
+        Their names.
     count : int, default=14
-        How many to name.
+        How many points to name.
     ax : matplotlib Axes or None, default=None
         None creates new ones.
 
@@ -78,7 +78,7 @@ def frames(
     shape : tuple of two ints
         Height and width of a picture.
     frames : sequence of ints or None, default=None
-        Which rows; None is three of them, spread evenly.
+        Which rows to draw; None means three of them, spread evenly.
     axes : array of matplotlib Axes or None, default=None
         One row of three per frame; None makes new ones.
 
@@ -112,16 +112,16 @@ def frames(
 
 
 def parts(model: Any, X: Any, *, axes: Any = None) -> Any:
-    """Draw a matrix beside its low-rank part and its outliers, as pictures.
+    """Draw a matrix next to its low-rank part and its outliers, as pictures.
 
-    Matrices beyond a few hundred rows or columns are thinned, so that a picture stays a picture.
+    Matrices with more than a few hundred rows or columns are thinned.
 
     Parameters
     ----------
     model : RobustPCA
         Fitted.
     X : array (n_samples, n_features)
-        What it was fitted to.
+        The data that it was fitted to.
     axes : three matplotlib Axes or None, default=None
         None creates new ones.
 

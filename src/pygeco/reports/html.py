@@ -34,14 +34,15 @@ def report(
     Parameters
     ----------
     model : MatrixCompletion or ImplicitCompletion
-        Fitted. Its own cells are those that it was fitted to.
+        A fitted model.
     held_out : cells as `fit` takes them, or None, default=None
-        Errors, calibration and the worst cells are judged on these; without them on the fitted
-        cells, and the report says so. Of clicks, lists are judged, beside popularity.
+        Errors, calibration and the worst cells are measured on these. By default the report uses
+        cells that the model keeps as held out, or else the fitted cells, and says so. For clicks,
+        lists are judged, next to popularity.
     output : path, default="report.html"
-        Written whole or not at all.
+        The file to write; it is written completely or not at all.
     titles : dict from id to title, one title per column, or None, default=None
-        What the page calls columns.
+        Names of the columns on the page.
     heading : str or None, default=None
         The title of the page.
 
