@@ -95,6 +95,15 @@ def test_links_and_pictures_are_there(page) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_files_that_are_named_are_there(page) -> None:
+    text = page.read_text(encoding="utf-8")
+    named = set(re.findall(r"(?<![\w./-])((?:tests|benchmarks|src|examples)/[\w./-]*\w)", text))
+    assert not [name for name in named - {"examples/NAME.py"} if not (ROOT / name).exists()]
+    tests = set(re.findall(r"\btest_\w+\.py", text))
+    assert not [name for name in tests if not any((ROOT / "tests").rglob(name))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_tables_end_with_an_empty_line(page) -> None:
     """The site takes what follows a table without one for a row of it, code included."""
     lines = page.read_text(encoding="utf-8").splitlines()
