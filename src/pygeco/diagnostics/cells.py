@@ -50,7 +50,7 @@ def find_cells(model: Completion, data: object = None, most: int = MAX_CELLS) ->
     ----------
     model : MatrixCompletion
         Fitted.
-    data : cells as `fit` takes them, Cells or None, default=None
+    data : cells as fit takes them, Cells or None, default=None
         Of a table, the cells whose ids the model knows; None is the fitted cells.
     most : int, default=1_000_000
         Of more, a random sample of this size is taken.
@@ -98,7 +98,7 @@ def find_held_out_cells(model: Completion, data: object = None) -> Cells | None:
     ----------
     model : MatrixCompletion
         Fitted.
-    data : cells as `fit` takes them, or None, default=None
+    data : cells as fit takes them, or None, default=None
 
     Returns
     -------
@@ -122,7 +122,7 @@ def find_unseen_cells(model: Completion, data: object) -> Cells:
     ----------
     model : MatrixCompletion
         Fitted.
-    data : cells as `fit` takes them
+    data : cells as fit takes them
 
     Returns
     -------

@@ -63,7 +63,7 @@ def measure_curve(model: Completion, held_out: object = None, most: int = MAX_CE
     ----------
     model : MatrixCompletion
         Fitted.
-    held_out : cells as `fit` takes them, or None, default=None
+    held_out : cells as fit takes them, or None, default=None
     most : int, default=1_000_000
         Of more cells, a random sample of this size is taken.
 

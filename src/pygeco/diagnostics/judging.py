@@ -90,7 +90,7 @@ def judge(model: Completion, data: object = None, most: int = MAX_CELLS) -> Judg
     ----------
     model : MatrixCompletion
         Fitted.
-    data : cells as `fit` takes them, Cells or None, default=None
+    data : cells as fit takes them, Cells or None, default=None
         None is the fitted cells.
     most : int, default=1_000_000
         Of more cells, a random sample of this size is taken.

@@ -48,7 +48,7 @@ def align_attributes(
 
     Parameters
     ----------
-    attributes : table, matrix, or pair of `Attributes` and one of these
+    attributes : table, matrix, or pair of Attributes and one of these
         A table with a column of ids, or a table or matrix in the order of the rows. An encoder
         that is fitted codes the table; one that is not is copied and fitted on it.
     ids : array (count,) or None

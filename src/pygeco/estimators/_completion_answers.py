@@ -108,7 +108,7 @@ class _CompletionAnswers(_CompletionState):
 
         Parameters
         ----------
-        X : cells as `fit` takes them
+        X : cells as fit takes them
             A table, `pygeco.cells(...)` or a tuple (rows, cols, values[, shape]) refers to cells of
             the fitted matrix. So does a matrix with as many rows as the fit, if its values agree at
             the fitted cells. The rows of any other matrix are new, as in scikit-learn's

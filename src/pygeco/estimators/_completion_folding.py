@@ -115,7 +115,7 @@ class _CompletionFolding(_CompletionSpread):
 
         Parameters
         ----------
-        X : cells as `fit` takes them
+        X : cells as fit takes them
             The new cells. A cell that is known already gets its new value. Rows and columns beyond
             the fitted shape are added. If the fit had ids, X is a table too, and new ids are added.
         y : array or None, default=None

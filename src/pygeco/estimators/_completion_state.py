@@ -175,7 +175,7 @@ class _CompletionState(
 
         Parameters
         ----------
-        X : cells as `fit` takes them
+        X : cells as fit takes them
             Cells with an id that was not fitted are left out.
 
         Returns

@@ -46,7 +46,7 @@ class CellKFold(KFold):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : CellList, or anything that `cells` takes
+        X : CellList, or anything that cells takes
             The cells.
         y : array or None, default=None
             The values, if X has pairs.
@@ -117,7 +117,7 @@ class RowHoldOut(_CellSplits):
 
         Parameters
         ----------
-        X : CellList, or anything that `cells` takes
+        X : CellList, or anything that cells takes
             The cells.
         y : array or None, default=None
             The values, if X has pairs.
@@ -174,7 +174,7 @@ class LeaveLastOut(_CellSplits):
 
         Parameters
         ----------
-        X : CellList, or anything that `cells` takes
+        X : CellList, or anything that cells takes
             The cells.
         y : array or None, default=None
             The values, if X has pairs.

@@ -103,7 +103,7 @@ def evaluate(
 
     Parameters
     ----------
-    model : MatrixCompletion, pair of arrays, or object with `shape` and `score_rows`
+    model : MatrixCompletion, pair of arrays, or object with shape and score_rows
         For "ratings", a fitted `MatrixCompletion`. For the other protocols, anything that
         scores columns: a fitted estimator, factors U (m, r) and V (n, r), or an
         object whose `score_rows(rows)` returns the scores of all columns for these rows, (rows, n).

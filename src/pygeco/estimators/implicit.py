@@ -246,7 +246,7 @@ class ImplicitCompletion(_CompletionFolding):
 
         Parameters
         ----------
-        X : clicks as `fit` takes them
+        X : clicks as fit takes them
             Clicks of fitted rows that the fit has not seen.
         y : None
             Not used.
@@ -268,7 +268,7 @@ class ImplicitCompletion(_CompletionFolding):
 
         Parameters
         ----------
-        X : clicks as `fit` takes them
+        X : clicks as fit takes them
             The new clicks. Clicks on known cells are added to their counts before these are
             weighed. New rows and columns are added, by their ids if the fit had ids.
         y : array or None, default=None

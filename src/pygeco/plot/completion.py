@@ -28,7 +28,7 @@ def path(fit: Any, held_out: Any = None, *, ax: Any = None) -> Any:
     ----------
     fit : MatrixCompletion or Path
         A fitted model, or a path with the squared loss.
-    held_out : cells as `fit` takes them, one error per rank, or None, default=None
+    held_out : cells as fit takes them, one error per rank, or None, default=None
         The cells, or the errors, of the second curve.
     ax : matplotlib Axes or None, default=None
         None creates new ones.
@@ -100,7 +100,7 @@ def residuals(model: Any, held_out: Any = None, *, ax: Any = None) -> Any:
     ----------
     model : MatrixCompletion
         Fitted.
-    held_out : cells as `fit` takes them, Judged or None, default=None
+    held_out : cells as fit takes them, Judged or None, default=None
         The cells of the residuals; None means the fitted cells.
     ax : matplotlib Axes or None, default=None
         None creates new ones.
@@ -144,7 +144,7 @@ def calibration(model: Any, held_out: Any = None, *, bins: int = 12, ax: Any = N
     ----------
     model : MatrixCompletion
         Fitted.
-    held_out : cells as `fit` takes them, Judged or None, default=None
+    held_out : cells as fit takes them, Judged or None, default=None
         The cells to measure on; None means the fitted ones.
     bins : int, default=12
         The number of bins.

@@ -35,7 +35,7 @@ def report(
     ----------
     model : MatrixCompletion or ImplicitCompletion
         A fitted model.
-    held_out : cells as `fit` takes them, or None, default=None
+    held_out : cells as fit takes them, or None, default=None
         Errors, calibration and the worst cells are measured on these. By default the report uses
         cells that the model keeps as held out, or else the fitted cells, and says so. For clicks,
         lists are judged, next to popularity.
@@ -49,7 +49,7 @@ def report(
     Returns
     -------
     pathlib.Path
-        Of the file.
+        The path of the file.
     """
     if not all(hasattr(model, name) for name in ("factors_", "path_", "seen_", "loss_")):
         raise ValueError(
