@@ -23,11 +23,11 @@ class Errors(NamedTuple):
     rmse : float
         The root mean squared error.
     low, high : float
-        Between them the true RMSE lies with probability 95 %.
+        The true RMSE lies between them with probability 95 %.
     mae : float
         The mean absolute error.
     cells : int
-        How many values there were.
+        The number of values.
     """
 
     rmse: float
@@ -47,7 +47,7 @@ class Ranked(NamedTuple):
     k : int
         The length of a list.
     users : int
-        Those with a relevant item.
+        The number of users with a relevant item.
     """
 
     precision: float
@@ -65,7 +65,7 @@ def errors(predicted: Array, observed: Array) -> Errors:
     Parameters
     ----------
     predicted, observed : arrays
-        Of one length.
+        Arrays of the same length.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def coverage(predicted: Array, deviation: Array, observed: Array) -> float:
     Parameters
     ----------
     predicted, deviation, observed : arrays
-        Of one length.
+        Arrays of the same length.
 
     Returns
     -------
@@ -118,8 +118,8 @@ def ranking(lists: NDArray[Any], users: NDArray[Any], items: NDArray[Any]) -> Ra
     lists : int array (users, k)
         Row u is the list of user u, best first; −1 fills a short one.
     users, items : int arrays
-        The relevant pairs, of one length. A negative item, such as −1 for an id that is not known,
-        is refused: no list can hold it, so that the caller says whether it counts as missed.
+        The relevant pairs, of the same length. A negative item, such as −1 for an unknown id, is
+        refused, because no list can contain it: decide yourself whether to count it as missed.
 
     Returns
     -------

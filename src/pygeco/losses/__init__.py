@@ -50,7 +50,7 @@ __all__ = [
 
 
 def find_loss(loss: str | Loss) -> Loss:
-    """Find the loss of one prediction that is called `loss`.
+    """Find a loss of one prediction by its name.
 
     Parameters
     ----------
@@ -82,9 +82,9 @@ def find_loss(loss: str | Loss) -> Loss:
 
 
 def prepare_loss(loss: str | Loss, y: Array, weights: Array | None = None) -> tuple[Loss, Array]:
-    """Estimate the scale or thresholds of a loss from `y`, and bring the targets to its terms.
+    """Estimate the scale or thresholds of a loss from `y`, and encode the targets for it.
 
-    A loss that is not one of pygeco's own is first tested at these targets.
+    A loss that is not built in is first checked on these targets.
 
     Parameters
     ----------

@@ -25,14 +25,15 @@ class Loss:
     Attributes
     ----------
     name : str
-        What estimators call it.
+        The name by which estimators know it.
     regression : bool
         Whether z is itself a prediction of y.
     nonnegative : bool
-        Whether ℓ ≥ 0: a sum of such losses bounds the trace norm of every better matrix, on which
-        proofs of optimality rest.
+        Whether ℓ ≥ 0. A sum of such losses bounds the trace norm of every better matrix, which
+        proofs of optimality need.
     robust : bool
-        Whether far residuals pull less than they pull the squared loss; see `Regression.weights`.
+        Whether large residuals have less pull than under the squared loss; see
+        `Regression.weights`.
 
     Examples
     --------
@@ -147,7 +148,7 @@ class Loss:
 
 
 def check_size(name: str, x: Array, *, single: bool = False) -> None:
-    """Raise where the squares of such numbers overflow.
+    """Raise an error if the squares of these numbers overflow.
 
     Parameters
     ----------

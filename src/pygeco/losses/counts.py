@@ -27,7 +27,7 @@ class Poisson(Loss):
     Parameters
     ----------
     cap : float or None, default=None
-        Above 0 and at most 40; None is 20, or as much more as the largest count of a fit needs.
+        Above 0 and at most 40; None is 20, or more if the largest count of a fit needs it.
 
     Examples
     --------

@@ -17,8 +17,8 @@ Formula = Callable[[Array, Array], Array]
 class Custom(Loss):
     """A loss of your own: array functions of (z, y).
 
-    Without `curvature`, Newton steps use `smoothness`, or differences of the slope where that is
-    not given either. The functions are tried at the targets before the first fit.
+    Without `curvature`, Newton steps use `smoothness`, or differences of the slope if that is not
+    given either. The functions are checked on the targets before the first fit.
 
     Parameters
     ----------
@@ -79,9 +79,9 @@ def check_loss(loss: Loss, y: Array) -> None:
     Parameters
     ----------
     loss : Loss
-        What is tried.
+        The loss to check.
     y : array
-        Targets; about fifty of them are looked at.
+        Targets; about fifty of them are used.
     """
     some = host(np.unique(y[:: max(1, len(y) // 50)])).astype(float) if len(y) else np.zeros(1)
     reach = np.linspace(-3, 3, 23) + 0.0123

@@ -16,7 +16,7 @@ from pygeco.objectives.islands import Islands
 
 
 class Gradient(Operator, Protocol):
-    """G = ∇R(A) as an operator, with what the pass that made it also found.
+    """G = ∇R(A) as an operator, with other results of the same pass over the data.
 
     Attributes
     ----------
@@ -119,22 +119,22 @@ class Turning(Protocol):
 
 
 class Objective(Protocol):
-    """A convex smooth R(A): derive from it, and state what differs from the defaults.
+    """A convex smooth R(A): derive from it, and override what differs from the defaults.
 
-    Every objective has `shape`, `smoothness`, `value`, `gradient` and `span`. All else is an
-    ability that the algorithm asks about and never assumes.
+    Every objective has `shape`, `smoothness`, `value`, `gradient` and `span`. Everything else is
+    optional; the algorithm asks whether an objective has it.
 
     Attributes
     ----------
     shape : tuple of two ints
         Of A.
     smoothness : float
-        β of the paper's Definition 1; infinite where nobody knows.
+        β of the paper's Definition 1; infinite if unknown.
     symmetric, can_sweep, nonnegative, squared : bool
-        Whether only symmetric A count, whether `half_sweep` is there, whether R ≥ 0 for sure, and
+        Whether A must be symmetric, whether there is a `half_sweep`, whether R ≥ 0 is certain, and
         whether R is a weighted sum of squares.
     kind : array
-        An array of the kind that factors of A are to be.
+        An array of the type that the factors of A should have.
     """
 
     if TYPE_CHECKING:  # properties, or attributes

@@ -36,9 +36,9 @@ class Features(Measured):
     sample_weight : array (N,) or None, default=None
         Weights of samples.
     intercept : bool, default=False
-        R(A) = min_b of the same with b added to every row: b belongs neither to A nor to its rank,
-        and R stays convex and as smooth. X is then taken about its mean, of which R is free: years
-        or prices are as good as their deviations.
+        Minimize over a constant b that is added to every row: b is not part of A or its rank, and R
+        stays convex and equally smooth. X is then centered, which does not change R, so features
+        such as years or prices need not be centered.
 
     Examples
     --------

@@ -29,31 +29,31 @@ from pygeco.objectives.spans.quadratic import QuadraticSpan
 
 
 class Clicks(Objective):
-    """Clicks before a background that says "probably not" of every cell.
+    """Clicks, with a background that says "probably not" for every cell.
 
     R(A) = (Σ_E w_e (y_e − A_ij)² + α Σ_ij ρ_i κ_j A_ij²) / Σ_E w_e over an m × n matrix: the mean
-    over clicks that `Entries` has, plus the background in the same unit (Hu, Koren and Volinsky
-    2008). The second sum is over all cells, those with a click too; it costs (m + n) s², never m n.
+    over clicks, as in `Entries`, plus the background in the same unit (Hu, Koren and Volinsky
+    2008). The second sum is over all cells, with clicks or without; it costs (m + n) s², not m n.
 
     Parameters
     ----------
     X : sparse matrix or tuple (rows, cols, weights, shape)
-        The clicks and their weights w_e ≥ 0; a cell of weight zero is as good as not given. The
-        shape may be left out of the tuple.
+        The clicks and their weights w_e ≥ 0; a cell of weight zero counts as absent. The tuple may
+        omit the shape.
     background : float, default=0.1
         α, the weight of every cell's "no", where a click's "yes" weighs w_e.
     row_power, column_power : float, default=0.0
         ρ_i is the number of clicks of row i to this power, scaled to mean 1, and κ_j that of
-        column j. A line without any click counts as one click.
+        column j. A row or column without clicks counts as having one.
     row_weights, column_weights : array or None, default=None
         ρ and κ themselves, ≥ 0, in place of powers.
     targets : float or array, default=1.0
-        y_e, one or one a click in the order of X's cells. With w = c − 1, α = 1 and
-        y = c / (c − 1) a click has confidence c and every other cell confidence 1.
+        y_e: one number, or one per click in the order of X's cells. With w = c − 1, α = 1 and
+        y = c / (c − 1), a click has confidence c and every other cell confidence 1.
     duplicates : "error", "mean", "sum" or "last", default="error"
-        What to do with a target that is given more than once; see `Entries`.
+        What to do with a cell that appears more than once; see `Entries`.
     dtype : float32, float64 or None, default=None
-        The precision of the passes; by default float64 where the weights are, else float32.
+        The precision of the passes; by default float64 if the weights are, otherwise float32.
     engine : "cpu", "cuda", Dask client or None, default=None
         Where passes over the clicks run; by default where the weights are already.
 

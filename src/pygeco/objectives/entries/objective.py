@@ -49,22 +49,22 @@ class Entries(CellViews, Objective):
     values : array
         The values of the cells.
     shape : tuple of two ints or None, default=None
-        Of the matrix; by default the smallest.
+        The shape of the matrix; by default the smallest that fits.
     loss : str or Loss, default="squared"
         A name or an object from `pygeco.losses`.
     sample_weight : array or None, default=None
-        A cell of weight zero is as good as not given; one of weight two counts as two.
+        A cell of weight zero counts as absent; one of weight two counts as two.
     duplicates : "error", "mean", "sum" or "last", default="error"
-        What to do with a cell that is given more than once: it counts as one cell, with the mean
+        What to do with a cell that appears more than once. It counts as one cell, with the mean
         (or the last) of its weights.
     allow_empty : bool, default=False
-        Whether there may be no cell at all.
+        Whether to allow no cells at all.
     lean : bool, default=False
-        Gradients of the squared loss keep no number for a cell: 16 bytes a cell in all with float32
-        values, where they would be 20 or 24, for slower products.
+        Save memory: gradients of the squared loss store no number per cell. This takes 16 bytes per
+        cell with float32 values, instead of 20 or 24, but products are slower.
     engine : "cpu", "cuda", "dask", a Dask client or None, default=None
-        Where passes over the cells run: here, on a GPU or on a cluster; by default where the
-        values are already.
+        Where passes over the cells run: on the CPU, a GPU or a cluster; by default where the values
+        are.
 
     Examples
     --------
