@@ -1,7 +1,7 @@
 """Which genres are liked, and how sure is that?
 
-A fit that is told the genres and years of films says by how much each moves predictions, and how
-surely. With MovieLens-100K in the folder of PYGECO_DATA the films are real, else they are made up.
+A fit with genres and years of films as attributes shows by how much each one moves predictions,
+and how certain that is. The data are MovieLens-100K; without its files, films are made up.
 """
 
 from pathlib import Path

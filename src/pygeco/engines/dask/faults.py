@@ -63,7 +63,7 @@ def explain_errors(client: Any) -> Iterator[None]:
     except KilledWorker as error:
         raise ClusterError(
             f"engine: {error.allowed_failures + 1} workers died one after the other over the same "
-            "slab, most likely out of memory; use more slabs, or workers with more memory."
+            "slab of rows, most likely out of memory; use workers with more memory."
         ) from error
     except ClusterError:
         raise
