@@ -28,8 +28,9 @@ def test_lists_and_reasons_speak_ids() -> None:
         lambda: model.recommend("nobody", unknown="error"),
         lambda: model.similar(["film 003", 3]),
     ):
-        with pytest.raises(ValueError, match=r"the id .* was not fitted; the model knows"):
+        with pytest.raises(ValueError, match=r"the id .* was not fitted; the model knows") as error:
             ask()
+        assert "np." not in str(error.value)
 
 
 def test_short_lists_end_without_ids() -> None:

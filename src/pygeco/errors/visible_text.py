@@ -14,6 +14,11 @@ def escape_controls(text: str, keep: str = "") -> str:
     return HIDDEN.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
 
 
+def quote_id(one: object) -> str:
+    """An id as a message names it: text in quotes, a number without the name of its type."""
+    return repr(str(one)) if isinstance(one, str) else str(one)
+
+
 def escape_json(text: str) -> str:
     r"""The same for JSON, where each is \u and four digits."""
     return HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -17,6 +17,7 @@ from pygeco.arrays.checks import check_rank
 from pygeco.arrays.kinds import fill_masked
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
+from pygeco.errors.visible_text import quote_id
 from pygeco.io.model_file import Saveable
 from pygeco.losses import check_size
 from pygeco.objectives.validation import check_weights
@@ -104,7 +105,7 @@ def code_labels(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
-            f"y: holds only one class, {classes.tolist()[0]!r}; at least two are needed."
+            f"y: holds only one class, {quote_id(classes[0])}; at least two are needed."
         )
     return classes, codes
 

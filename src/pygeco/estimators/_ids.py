@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.errors import UnknownIdWarning
+from pygeco.errors.visible_text import quote_id
 from pygeco.estimators._input import check_cell_index
 from pygeco.io.column_names import find_role, list_names
 from pygeco.io.tables import as_arrow, encode_ids, find_positions, list_columns, make_comparable
@@ -34,8 +35,8 @@ def check_kind(name: str, ids: Ids, wanted: NDArray[Any], at: NDArray[np.int64])
         return
     if not np.any(make_comparable(ids, wanted)[1]):
         raise ValueError(
-            f"{name}: none of its ids, such as {wanted.reshape(-1)[0]!r} ({wanted.dtype}), was "
-            f"fitted; the model knows ids such as {ids[0]!r} ({ids.dtype})."
+            f"{name}: none of its ids, such as {quote_id(wanted.reshape(-1)[0])} ({wanted.dtype}), "
+            f"was fitted; the model knows ids such as {quote_id(ids[0])} ({ids.dtype})."
         )
 
 
@@ -73,8 +74,8 @@ def find_index(model: _CompletionState, name: str, given: ArrayLike, side: int) 
     if np.any(at < 0):
         wrong = np.asarray(given, dtype=object)[at < 0].flat[0] if at.ndim else given
         raise ValueError(
-            f"{name}: the id {wrong!r} was not fitted; the model knows {len(ids):,} ids such as "
-            f"{ids[0]!r} and {ids[-1]!r}."
+            f"{name}: the id {quote_id(wrong)} was not fitted; the model knows {len(ids):,} ids "
+            f"such as {quote_id(ids[0])} and {quote_id(ids[-1])}."
         )
     return at
 

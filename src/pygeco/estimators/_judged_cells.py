@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays.kinds import as_array, host
 from pygeco.arrays.low_rank import LowRank
+from pygeco.errors.visible_text import quote_id
 from pygeco.estimators._ids import find_row_ids
 from pygeco.estimators._tables import find_cell_values, find_listed, locate_cells, locate_ratings
 from pygeco.estimators.cell_list import CellList
@@ -201,8 +202,8 @@ def list_negatives(
         raise ValueError(f"negatives: must be columns from 0 to {n - 1:,}.")
     if ids is not None and len(others) and not np.any(others >= 0):
         raise ValueError(
-            f"negatives: none of its ids, such as {flat[0]!r}, was fitted; the model knows ids "
-            f"such as {ids[0]!r}."
+            f"negatives: none of its ids, such as {quote_id(flat[0])}, was fitted; the model knows "
+            f"ids such as {quote_id(ids[0])}."
         )
     line = np.repeat(np.arange(count), sizes)[others >= 0]
     pointers = np.concatenate([[0], np.cumsum(np.bincount(line, minlength=count))])
