@@ -12,6 +12,7 @@ from pygeco.arrays.checks import (
     check_offset,
     check_rank,
     check_sides,
+    is_real,
     is_whole,
 )
 
@@ -19,6 +20,8 @@ from pygeco.arrays.checks import (
 def test_whole_numbers() -> None:
     assert all(map(is_whole, (0, -3, 2**70, np.int8(1), np.uint64(5))))
     assert not any(map(is_whole, (True, np.True_, 1.0, np.float32(1), "1", None, [1])))
+    assert all(map(is_real, (0, -3, 2**70, 1.5, np.float32(1), np.int8(1), np.nan, np.inf)))
+    assert not any(map(is_real, (True, np.True_, "1", None, [1], 1j, np.ones(1))))
 
 
 def test_a_rank_is_given_back_as_an_int() -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Protocol
 
 import numpy as np
 import scipy  # scipy.optimize is imported when used: it takes longer than the rest of it
 
+from pygeco.arrays.checks import is_real
 from pygeco.arrays.low_rank import Array
 
 
@@ -49,7 +49,7 @@ class Penalty(Protocol):
 
 
 def _check(alpha: float, gamma: float) -> None:
-    if not (isinstance(alpha, Real) and 0 <= alpha < np.inf):
+    if not (is_real(alpha) and 0 <= alpha < np.inf):
         raise ValueError(f"alpha: must be a finite number ≥ 0, not {alpha!r}.")
     if not 0 <= gamma <= 1:
         raise ValueError(f"gamma: must be between 0 and 1, not {gamma!r}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -12,6 +13,11 @@ from pygeco.arrays.kinds import as_array
 def is_whole(value: object) -> TypeGuard[int]:
     """Whether it is an integer of Python or NumPy; True and False are not."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_real(value: object) -> TypeGuard[float]:
+    """Whether it is a number on the real line of Python or NumPy; True and False are not."""
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def check_rank(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
+from pygeco.arrays.checks import is_real
 from pygeco.arrays.kinds import as_array
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, RandomState, seed_from, stream
@@ -226,7 +226,7 @@ class _ImputerAnswers(Saveable):
     def _check_parameters(self, shape: tuple[int, int]) -> None:
         if self.n_components is not None:
             check_components(self.n_components, shape, least=0, instead=" or None")
-        if not (self.alpha is None or (isinstance(self.alpha, Real) and 0 <= self.alpha < np.inf)):
+        if not (self.alpha is None or (is_real(self.alpha) and 0 <= self.alpha < np.inf)):
             raise ValueError(f"alpha: must be a finite number ≥ 0 or None, not {self.alpha!r}.")
 
     def _as_filler(self) -> Filler:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from pygeco.algorithm.events import Listener
 from pygeco.algorithm.robust import fit_robust, project
 from pygeco.algorithm.threshold import Schedule
 from pygeco.arrays.blas_threads import one_blas_thread
+from pygeco.arrays.checks import is_real
 from pygeco.arrays.kinds import answer, contiguous, fill_masked, foreign, moved, on, zeros
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
@@ -174,8 +174,8 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _fit(self, dense: Dense, real: type, listener: Listener) -> None:
         eps = float(np.finfo(dense.dtype).eps)
         loss, seed = find_loss(self.loss), take_seed(self.random_state)
-        given = dense.table.values, loss, seed
-        rank = settle_components(self.n_components, *given, center=self.center)
+        parts = dense.table.values, loss, seed
+        rank = settle_components(self.n_components, *parts, center=self.center)
         fit = fit_robust(
             dense,
             rank,
@@ -287,11 +287,11 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if self.n_components != "auto":
             check_components(self.n_components, shape, instead=" or 'auto'")
         limit: Any = self.threshold
-        is_number = isinstance(limit, Real) and not isinstance(limit, bool)
-        if not (0 < limit < np.inf if is_number else isinstance(limit, str) and limit == "auto"):
+        is_auto = isinstance(limit, str) and limit == "auto"
+        if not (is_auto or (is_real(limit) and 0 < limit < np.inf)):
             raise ValueError(f"threshold: expected 'auto' or a positive number, not {limit!r}.")
         for name in ("cutoff", "tol", "max_iter"):
-            if not (isinstance(value := getattr(self, name), Real) and value > 0):
+            if not (is_real(value := getattr(self, name)) and value > 0):
                 raise ValueError(f"{name}: must be positive, not {value!r}.")
         if type(loss := find_loss(self.loss)).targets is not Loss.targets:
             raise ValueError(f"loss: {loss.name!r} is of labels, levels or counts, not of numbers.")

@@ -51,7 +51,7 @@ def read_parts(biases: bool | str | tuple[str, ...]) -> tuple[str, ...]:
     if isinstance(biases, (bool, np.bool_)):
         return PARTS if biases else ()
     is_one = isinstance(biases, str) or not isinstance(biases, Iterable)
-    chosen = (biases,) if is_one else tuple(biases)
+    chosen: tuple[Any, ...] = (biases,) if is_one else tuple(biases)
     unknown = [part for part in chosen if part not in PARTS]
     if unknown:
         raise ValueError(
