@@ -22,14 +22,15 @@ class LevelEffect(NamedTuple):
     Attributes
     ----------
     side : "row" or "column"
-        What the attribute is of.
+        Whether it is an attribute of rows or of columns.
     group, level : str
         The column of the attributes, and the level or word in it; "" where there is one alone.
     weight, deviation : float
-        The mean move over the other side's lines, and its standard deviation; NaN of the pattern.
+        The mean move over the rows (or columns) of the other side, and its standard deviation; NaN
+        for the pattern.
     strength : float
-        The root mean square of the move over the other side's lines; of the pattern and of a group
-        that says nothing, that of the whole group.
+        The root mean square of the move over the other side; for the pattern and for a dropped
+        group, that of the whole group.
     degrees, share : float
         Degrees of freedom of the group, and its share, as in `GroupEffect`.
     """
@@ -50,18 +51,18 @@ class GroupEffect(NamedTuple):
     Attributes
     ----------
     side : "row" or "column"
-        What the attributes are of.
+        Whether they are attributes of rows or of columns.
     group : str
         The column of the attributes, or "pattern".
     source : "table" or "pattern"
-        Whether it was given, or is which cells are known.
+        Whether it comes from a table, or is the pattern of known cells.
     strength : float
-        The root mean square of the move, over the lines of both sides.
+        The root mean square of the move, over rows and columns.
     degrees : float
         Degrees of freedom: how many numbers of each component the data support.
     share : float
-        Of the squares by which the lines of its side differ in their predictions, the share of the
-        group's own moves. Groups that say the same share more than once.
+        The share of the group's moves in the squares by which the rows (or columns) of its side
+        differ in their predictions. What two groups have in common counts in both shares.
     levels : tuple of LevelEffect
         The strongest first.
     """
@@ -77,12 +78,12 @@ class GroupEffect(NamedTuple):
 
 @dataclass(frozen=True)
 class AttributeEffects(Sequence[LevelEffect]):
-    """What the attributes say: one line a level, the strongest groups and levels first.
+    """The effects of attributes: one line per level, the strongest groups and levels first.
 
-    All is on the scale of the data (of the linear predictor, under other losses). A level of a
-    category and a word of a list are measured against the average line: by how much predictions
-    move for a line that has this level, or this word alone. A number is measured by one standard
-    deviation, a column of a sparse matrix by one.
+    Effects are on the scale of the data (for other losses than the squared one, of the linear
+    predictor). A level of a category or a word of a list is compared with the average row or column:
+    the effect is how much predictions move if a row or column has this level, or this word alone. A
+    number is measured per standard deviation, a column of a sparse matrix per unit.
 
     Attributes
     ----------

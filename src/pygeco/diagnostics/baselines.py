@@ -31,7 +31,7 @@ class Rule(NamedTuple):
     name : str
         In words.
     predicted : array
-        One prediction a cell.
+        One prediction per cell.
     losses : array
         The loss at each cell.
     """
@@ -71,7 +71,7 @@ class Lists(NamedTuple):
     model, popular : Ranked
         The two lists.
     threshold : float
-        From which on a value is relevant.
+        Values at or above this are relevant.
     """
 
     model: Ranked
@@ -85,11 +85,11 @@ def predict_by_rules(model: Completion, judged: Judged, kinds: tuple[str, str, s
     Parameters
     ----------
     model : MatrixCompletion
-        Fitted.
+        A fitted model.
     judged : Judged
         The cells.
     kinds : tuple of three str
-        What a row, a column and a cell are called.
+        Words for a row, a column and a cell.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def measure_error_by_activity(
     Parameters
     ----------
     model : MatrixCompletion
-        Fitted.
+        A fitted model.
     judged : Judged
         The cells.
     rule : Rule
@@ -190,7 +190,7 @@ def judge_lists(model: Completion, judged: Judged, k: int = LIST_LENGTH) -> List
     Parameters
     ----------
     model : MatrixCompletion
-        Fitted.
+        A fitted model.
     judged : Judged
         Held-out cells.
     k : int, default=10
@@ -244,7 +244,7 @@ def find_typical_rows(model: Completion) -> list[int]:
     Parameters
     ----------
     model : MatrixCompletion
-        Fitted.
+        A fitted model.
 
     Returns
     -------

@@ -24,15 +24,15 @@ class Cells(NamedTuple):
     Attributes
     ----------
     rows, cols : int arrays
-        Where they are.
+        The positions of the cells.
     targets : array
-        What they hold.
+        The values of the cells.
     total : int
-        How many there were before a sample was taken.
+        The number of cells before a sample was taken.
     held_out : bool
         Whether they were not fitted.
     times : array or None
-        When they were known, where time says something.
+        The times of the cells, if the model uses times.
     """
 
     rows: NDArray[Any]
@@ -49,11 +49,11 @@ def find_cells(model: Completion, data: object = None, most: int = MAX_CELLS) ->
     Parameters
     ----------
     model : MatrixCompletion
-        Fitted.
+        A fitted model.
     data : cells as fit takes them, Cells or None, default=None
         Of a table, the cells whose ids the model knows; None is the fitted cells.
     most : int, default=1_000_000
-        Of more, a random sample of this size is taken.
+        If there are more cells, a random sample of this size is used.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def find_held_out_cells(model: Completion, data: object = None) -> Cells | None:
     Parameters
     ----------
     model : MatrixCompletion
-        Fitted.
+        A fitted model.
     data : cells as fit takes them, or None, default=None
 
     Returns
@@ -121,7 +121,7 @@ def find_unseen_cells(model: Completion, data: object) -> Cells:
     Parameters
     ----------
     model : MatrixCompletion
-        Fitted.
+        A fitted model.
     data : cells as fit takes them
 
     Returns
@@ -155,7 +155,7 @@ def count_by_column(model: Completion) -> NDArray[np.int64]:
     Parameters
     ----------
     model : MatrixCompletion
-        Fitted.
+        A fitted model.
 
     Returns
     -------

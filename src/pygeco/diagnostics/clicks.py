@@ -30,7 +30,7 @@ class ClickLists(NamedTuple):
     model, popular : dict of dicts
         Recall, nDCG and the like, by name and length, of the model and of the most popular columns.
     rows, clicks : int
-        Over how many they are means.
+        How many rows and clicks the means are over.
     """
 
     model: Figures
@@ -49,7 +49,7 @@ class LongTail(NamedTuple):
     coverage : float
         The share of all columns that are on some list.
     rows : int
-        The lists that were looked at.
+        The number of lists.
     """
 
     top_share: float
@@ -61,12 +61,12 @@ class LongTail(NamedTuple):
 def judge_clicks(
     model: Completion, rows: NDArray[np.int64], cols: NDArray[np.int64]
 ) -> ClickLists | None:
-    """Judge lists by held-out clicks, beside the most popular columns.
+    """Judge lists by held-out clicks, next to lists of the most popular columns.
 
     Parameters
     ----------
     model : ImplicitCompletion
-        Fitted.
+        A fitted model.
     rows, cols : int arrays
         The clicks, as positions; those of the fit are left out, and so is −1, an unknown id.
 
@@ -102,7 +102,7 @@ def measure_long_tail(model: Completion) -> LongTail:
     Parameters
     ----------
     model : ImplicitCompletion
-        Fitted.
+        A fitted model.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def measure_long_tail(model: Completion) -> LongTail:
 
 
 def find_chosen_ndcg(model: ClickModel) -> float | None:
-    """Find the nDCG@20 that what was chosen had at the clicks that chose.
+    """Find the nDCG@20 of the chosen settings at the clicks that chose them.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def measure_popularity(model: Completion) -> float | None:
     Parameters
     ----------
     model : ImplicitCompletion
-        Fitted.
+        A fitted model.
 
     Returns
     -------

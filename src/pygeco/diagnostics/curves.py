@@ -62,10 +62,10 @@ def measure_curve(model: Completion, held_out: object = None, most: int = MAX_CE
     Parameters
     ----------
     model : MatrixCompletion
-        Fitted.
+        A fitted model.
     held_out : cells as fit takes them, or None, default=None
     most : int, default=1_000_000
-        Of more cells, a random sample of this size is taken.
+        If there are more cells, a random sample of this size is used.
 
     Returns
     -------

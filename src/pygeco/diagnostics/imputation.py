@@ -73,7 +73,7 @@ class FilledColumn(NamedTuple):
 
 
 def summarize_columns(model: Any, missing: Any) -> list[FilledColumn]:
-    """Tell what an imputer found in each column of a table, and how sure it is.
+    """Summarize what an imputer found in each column of a table, and how sure it is.
 
     Parameters
     ----------

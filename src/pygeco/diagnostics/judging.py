@@ -26,7 +26,7 @@ class Judged(NamedTuple):
     cells : Cells
         Where.
     observed, predicted : arrays
-        One number a cell.
+        One number per cell.
     losses : array
         The loss at each cell.
     deviation : array or None
@@ -89,11 +89,11 @@ def judge(model: Completion, data: object = None, most: int = MAX_CELLS) -> Judg
     Parameters
     ----------
     model : MatrixCompletion
-        Fitted.
+        A fitted model.
     data : cells as fit takes them, Cells or None, default=None
         None is the fitted cells.
     most : int, default=1_000_000
-        Of more cells, a random sample of this size is taken.
+        If there are more cells, a random sample of this size is used.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def to_data_scale(loss: Loss, targets: Array) -> Array:
 
 
 def has_common_scale(loss: Loss) -> bool:
-    """Say whether predictions and targets share a scale; a hinge's margin and its label do not.
+    """Check whether predictions and targets share a scale; a hinge's margin and label do not.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ class Component(NamedTuple):
 
 
 class Names:
-    """What to call a row or a column: its title, else its id, else its number.
+    """Names of rows or columns: the title, or else the id, or else the number.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def find_components(
     Parameters
     ----------
     model : MatrixCompletion
-        Fitted.
+        A fitted model.
     count : int, default=6
         How many triples.
     extremes : int, default=6

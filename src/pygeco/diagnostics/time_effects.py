@@ -40,7 +40,7 @@ def list_time_effects(model: Completion) -> list[TimeEffect]:
     Parameters
     ----------
     model : MatrixCompletion
-        Fitted.
+        A fitted model.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def describe_time(effects: list[TimeEffect], kinds: tuple[str, str]) -> str:
     effects : list of TimeEffect
         As `list_time_effects` gives them.
     kinds : tuple of two str
-        What a row and a column are called.
+        Words for a row and a column.
 
     Returns
     -------

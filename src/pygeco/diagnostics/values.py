@@ -51,7 +51,7 @@ def count_values(model: Completion) -> Spread:
     Parameters
     ----------
     model : MatrixCompletion
-        Fitted.
+        A fitted model.
 
     Returns
     -------
@@ -74,11 +74,11 @@ def find_data_warnings(
     Parameters
     ----------
     model : MatrixCompletion
-        Fitted.
+        A fitted model.
     cells : Cells or None
         Those held out, which may be few.
     kinds : tuple of three str
-        What a row, a column and a cell are called.
+        Words for a row, a column and a cell.
 
     Returns
     -------

@@ -41,12 +41,13 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
 
 
 def read_attributes(source: str | os.PathLike[str] | BinaryIO) -> Table:
-    r"""The columns of a table of attributes in a file, by name.
+    r"""Read a table of attributes from a file, as a dict of columns.
 
-    CSV, TSV and text separated by ";", "|", spaces or "::", in UTF-8 or Latin-1, Parquet or Arrow,
-    recognized by content, as is compression; "-" is standard input. Without names in the first
-    line, columns are column1, column2 and so on; MovieLens' users.dat, movies.dat, u.user and
-    u.item have their own, a column of genres, and one of years from the titles.
+    The file may be CSV, TSV, text separated by ";", "|", spaces or "::" (in UTF-8 or Latin-1),
+    Parquet or Arrow; format and compression are recognized by content, and "-" is standard input.
+    Without names in the first line, columns are column1, column2 and so on. MovieLens' users.dat,
+    movies.dat, u.user and u.item get names of their own, a column of genres, and one of years from
+    the titles.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from pygeco.io.sources import Source, decode_text, open_source
 
 
 class ClickPairs(NamedTuple):
-    """Clicks, one after the other, as they stand in the file.
+    """Clicks, in the order of the file.
 
     Attributes
     ----------
@@ -29,14 +29,14 @@ class ClickPairs(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """Clicks that were left out, and columns that each is ranked among.
+    """Clicks that were left out, with the columns to rank each of them among.
 
     Attributes
     ----------
     rows, cols : arrays
-        Click t is (rows[t], cols[t]): whole numbers where all are, else texts.
+        Click t is (rows[t], cols[t]): whole numbers if all ids are, otherwise text.
     negatives : array (clicks, count)
-        The columns beside each.
+        The columns to rank each click among.
     """
 
     rows: NDArray[Any]
@@ -47,7 +47,7 @@ class LeftOut(NamedTuple):
 def read_click_lists(path: str | PathLike[str] | Source) -> ClickPairs:
     """Read a file of lines `user item item …`, compressed or not.
 
-    Ids are whole numbers from 0. A line with a user alone has no click.
+    Ids are whole numbers from 0. A line with only a user has no clicks.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def read_click_lists(path: str | PathLike[str] | Source) -> ClickPairs:
 
 
 def read_left_out(path: str | PathLike[str]) -> LeftOut:
-    """Read a file of lines `(user,item) item item …`, as that of NCF's negatives.
+    """Read a file of lines `(user,item) item item …`, such as NCF's file of negatives.
 
     Parameters
     ----------

@@ -30,16 +30,16 @@ TIMES = "timestamp"  # the column of times in what was read
 
 
 class Reading(NamedTuple):
-    """A table with one column for each role asked for, and what was found, in words.
+    """A table with one column for each role, and a description of what was found.
 
     Attributes
     ----------
     table : pyarrow.Table
-        What `MatrixCompletion.fit` takes.
+        The table, as `MatrixCompletion.fit` takes it.
     found : str
         One sentence: the format, the columns, the rows, and how many were left out.
     columns : tuple of str
-        Which columns of the file these are, by name, or by number from 1 without names.
+        Which columns of the file these are: names, or numbers from 1 if there are no names.
     """
 
     table: Any
@@ -68,23 +68,23 @@ def read_ratings(
 ) -> Reading:
     r"""Read the ratings in a file as a pyarrow table with columns user, item and rating.
 
-    CSV, TSV and text separated by ";", "|", spaces or "::", text with ratings below their item (as
-    Netflix published them), Parquet, Arrow IPC, JSON lines or Matrix Market, recognized by content,
-    as is gzip, bzip2, xz, zstd or lz4 around it.
-    Ids keep their type; in text they are what the text says, and numbers only where each is written
-    back as it was read. Rows without an id or a rating are left out, and `found` says how many.
+    The file may be CSV, TSV, text separated by ";", "|", spaces or "::", text with ratings below
+    their item (as published by Netflix), Parquet, Arrow IPC, JSON lines or Matrix Market, also with
+    gzip, bzip2, xz, zstd or lz4 compression; all are recognized by content. Ids keep their type. In
+    text they stay as written, and become numbers only if each one, written back, reads as before.
+    Rows without an id or a rating are left out, and `found` says how many.
 
     Parameters
     ----------
     source : path, binary file or "-"
         "-" is standard input.
     user, item, rating : str, int or None, default=None
-        Columns by name, by number from 0, or by text like "2" that counts from 1; others are found
-        by their usual names or, in a file without names, are the first three.
+        Columns by name, by number from 0, or by text such as "2" that counts from 1. Others are
+        recognized by their usual names; in a file without names, they are the first three.
     matrix : bool, default=False
         Read text with a row for each user and a column for each item instead.
     progress : callable or None, default=None
-        Called with the share that is read.
+        Called with the share of the file that is read.
 
     Returns
     -------

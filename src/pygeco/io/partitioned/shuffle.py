@@ -25,7 +25,7 @@ Progress = Callable[[float], object]
 
 
 class Partitioned(NamedTuple):
-    """Ratings on a cluster: slabs of rows, sorted by the user's id, and the ids.
+    """Ratings on a cluster: slabs (ranges) of rows, sorted by the user's id, and the ids.
 
     Attributes
     ----------
@@ -72,28 +72,28 @@ def read_partitioned(
 ) -> Partitioned:
     """Read the ratings of a Dask DataFrame, of a list of Parquet files or of a folder, in slabs.
 
-    Each part is read once, by the workers; rows come out sorted by the user's id, as a reader on
-    one machine sorts them. The number of slabs and the order depend on the data alone. Nothing of
-    the size of the users or of the cells reaches this process. Each slab is a pure task that
-    begins at the source, so that Dask can make it again where a worker is lost.
+    The workers read each part once. Rows are sorted by the user's id, as on one machine. The number
+    of slabs and the order depend on the data alone. Nothing as large as the number of users or
+    cells reaches this process. Each slab is a pure task that begins at the source, so that Dask can
+    make it again if a worker is lost.
 
     Parameters
     ----------
     X : Dask DataFrame, list of paths, or path
-        Files are Parquet, here or at any fsspec address.
+        Files must be Parquet, local or at any fsspec address.
     client : distributed.Client
-        Of the cluster.
+        The client of the cluster.
     columns : sequence of three or None, default=None
-        User, item and rating, by name or number; None where a name is to be found.
+        User, item and rating, by name or number; None for those to recognize by name.
     duplicates : "error", "mean", "sum" or "last", default="error"
-        What to do with a cell that is given more than once.
+        What to do with a cell that appears more than once.
     holdout : (float, int) or None, default=None
-        A share and a seed: rows of files that are left out, at most a million, and given beside;
-        the same ones whatever the files are cut into.
+        A share and a seed: rows to leave out and return separately, at most a million; they do not
+        depend on how the files are cut.
     missing_values : "auto", None, number or list of numbers, default="auto"
         As in `MatrixCompletion`.
     progress : callable or None, default=None
-        Called with the share that is done.
+        Called with the share of the work that is done.
 
     Returns
     -------
