@@ -81,8 +81,8 @@ class AttributeEffects(Sequence[LevelEffect]):
     """The effects of attributes: one line per level, the strongest groups and levels first.
 
     Effects are on the scale of the data (for other losses than the squared one, of the linear
-    predictor). A level of a category or a word of a list is compared with the average row or column:
-    the effect is how much predictions move if a row or column has this level, or this word alone. A
+    predictor). A level of a category or a word of a list is compared with the average row or
+    column: how much predictions move if one has this level, or this word alone. A
     number is measured per standard deviation, a column of a sparse matrix per unit.
 
     Attributes
