@@ -204,7 +204,7 @@ class CellViews:
         return other
 
     def subset(self, mask: NDArray[np.bool_]) -> Self:
-        """Only the cells under a mask, which goes row by row."""
+        """Keep only the cells under a mask, which lists the cells row by row."""
         part = self._moved()
         cells = self.by_row
         mask = on(mask, cells.values)

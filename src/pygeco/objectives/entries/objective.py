@@ -163,7 +163,7 @@ class Entries(CellViews, Objective):
     def from_dense(
         cls, X: ArrayLike, *, row_weight: Array | None = None, **settings: Any
     ) -> Entries:
-        """The cells of a dense array that are not NaN."""
+        """Take the cells of a dense array that are not NaN."""
         dense = as_array(X)
         if dense.ndim != 2:
             raise ValueError(f"X: expected a 2-dimensional array, got {dense.ndim} dimension(s).")
