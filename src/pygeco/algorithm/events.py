@@ -16,7 +16,19 @@ from pygeco.objectives.base import Objective
 
 
 class Trial(NamedTuple):
-    """A rank that held-out cells judge; `loss` is the mean over them."""
+    """A rank that held-out cells judge.
+
+    Attributes
+    ----------
+    rank : int
+        The rank.
+    objective : float
+        The objective at the fitted cells.
+    loss : float
+        The mean loss at the held-out cells.
+    seconds : float
+        Time since the start of the fit.
+    """
 
     rank: int
     objective: float
@@ -25,20 +37,20 @@ class Trial(NamedTuple):
 
 
 class ClickTrial(NamedTuple):
-    """Settings of a family of models of clicks, and what held-out clicks say of them.
+    """A trial of settings for clicks, judged by held-out clicks.
 
     Attributes
     ----------
     family : str
         "spectral", "squares" or "both".
     settings : SpectralSettings, SquaresSettings or None
-        None where both families are blended.
+        The settings; None if both families are blended.
     ndcg : float
         The mean nDCG@20 of held-out clicks.
     seconds : float
-        Since the start of the search.
+        Time since the start of the search.
     share : float or None
-        That of the squares, where both families are blended.
+        The share of the squares, if both families are blended.
     """
 
     family: str
@@ -49,10 +61,21 @@ class ClickTrial(NamedTuple):
 
 
 class Sweep(NamedTuple):
-    """A sweep of the evidence: how many so far, the rank, the noise, the seconds since the start.
+    """A sweep of the evidence.
 
-    `stage` is what a checkpoint keeps, so that a fit can go on from here; None where the next
-    thing is not another sweep at the same components.
+    Attributes
+    ----------
+    sweeps : int
+        The number of sweeps so far.
+    rank : int
+        The rank.
+    noise : float
+        The standard deviation of the noise.
+    seconds : float
+        Time since the start of the fit.
+    stage : object
+        What a checkpoint stores, so that a fit can continue from here; None if the next event is
+        not another sweep at the same components.
     """
 
     sweeps: int
@@ -63,7 +86,15 @@ class Sweep(NamedTuple):
 
 
 class PosteriorDraw(NamedTuple):
-    """A sweep of draws from the posterior: the `done`-th of `total`, burn-in included."""
+    """A sweep of draws from the posterior.
+
+    Attributes
+    ----------
+    done, total : int
+        The number of sweeps so far, and of all of them, burn-in included.
+    noise : float
+        The standard deviation of the noise.
+    """
 
     done: int
     total: int

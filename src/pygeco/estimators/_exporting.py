@@ -20,10 +20,19 @@ if TYPE_CHECKING:
 
 
 class Vectors(NamedTuple):
-    """rows (m, r + 1) and columns (n, r + 1) in the form that inner-product indexes search.
+    """Vectors of rows and columns in the form that inner-product indexes search.
 
-    The last coordinate of a column is its offset, that of a row is 1, so that ⟨rows_i, columns_j⟩ +
-    base_i is the linear prediction, and the largest products are the best columns of a row.
+    ⟨rows_i, columns_j⟩ + base_i is the linear prediction, so the columns with the largest products
+    are the best ones of a row.
+
+    Attributes
+    ----------
+    rows : array (m, r + 1)
+        The last coordinate is 1.
+    columns : array (n, r + 1)
+        The last coordinate is the offset of the column.
+    base : array (m,)
+        The overall mean and the offset of the row.
     """
 
     rows: Array

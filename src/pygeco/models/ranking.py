@@ -25,8 +25,21 @@ class Best(NamedTuple):
 class Reasons(NamedTuple):
     """How much each column that the row has rated adds to a prediction, strongest first.
 
-    `base` is what the column's offset and the prior say, and what a mean of draws adds to it;
-    `attributes` what the row's attributes add, by their names, and `time` what the period adds.
+    The prediction is the sum of `base`, everything in `attributes`, `time`, and the contributions
+    of all known columns of the row, as far as the fit has converged.
+
+    Attributes
+    ----------
+    columns : array
+        The columns with the largest contributions; ids if a table was fitted.
+    contributions : array
+        What each of them adds.
+    base : float
+        What the column's offset and the prior give, and what a mean of draws adds to it.
+    attributes : dict
+        What the row's attributes add, by the name of their group.
+    time : float
+        What the period adds.
     """
 
     columns: Positions
