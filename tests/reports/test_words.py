@@ -2,6 +2,10 @@
 
 import re
 
+import numpy as np
+
+from pygeco.diagnostics import Judged, Spread
+from pygeco.diagnostics.cells import Cells
 from pygeco.reports import words
 
 
@@ -48,3 +52,11 @@ def test_a_small_share_is_not_none() -> None:
         1.234e-8: "1.2e-06%",
     }
     assert {share: words.format_share(share) for share in shares} == shares
+
+
+def test_one_cell_is_no_plural() -> None:
+    one = np.ones(1)
+    said = words.describe_values(Spread(4 * one, np.ones(1, int), None, 4.0, 0.0, 4.0), "rating")
+    assert said.startswith("1 rating with 1 level from 4 to 4:")
+    cells = Cells(np.zeros(1, int), np.zeros(1, int), one, 1, True)
+    assert words.describe_error(Judged(cells, one, one, one, None)) == "1 held-out cell"

@@ -57,14 +57,14 @@ def name_kinds(model: Completion) -> tuple[str, str, str]:
 def describe_values(found: Spread, kind: str) -> str:
     """The values in a sentence."""
     total, levels = int(found.counts.sum()), len(found.levels)
-    what = f"{levels} levels" if found.edges is None else "many different values"
+    what = make_plural(levels, "level") if found.edges is None else "many different values"
     low, high = (
         (found.levels[0], found.levels[-1])
         if found.edges is None
         else (found.edges[0], found.edges[-1])
     )
     return (
-        f"{total:,} {kind}s with {what} from {format_number(float(low))} to "
+        f"{make_plural(total, kind)} with {what} from {format_number(float(low))} to "
         f"{format_number(float(high))}: mean {format_number(found.mean, 3)}, "
         f"median {format_number(found.median, 3)}, deviation "
         f"{format_number(found.deviation, 3)}."
@@ -175,7 +175,7 @@ def describe_error(judged: Judged, kind: str = "cell") -> str:
     where = "held-out" if judged.cells.held_out else "fitted"
     sampled = len(judged.observed) < judged.cells.total
     some = f" (a random {len(judged.observed):,} of {judged.cells.total:,})" if sampled else ""
-    return f"{len(judged.observed):,} {where} {kind}s{some}"
+    return make_plural(len(judged.observed), f"{where} {kind}") + some
 
 
 def describe_curve(found: Curve) -> str:
