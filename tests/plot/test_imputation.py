@@ -18,3 +18,15 @@ def test_only_columns_with_most_gaps_are_drawn() -> None:
     assert not any(name.startswith(("c5 ", "none")) for name in names)
     assert ax.get_xlim()[1] == 1.1
     mpl.pyplot.close(ax.figure)
+
+
+def test_colors_of_both_kinds_are_told_and_long_names_leave_room() -> None:
+    number = FilledColumn("n" * 300, "number", "", 3, 5, 1.0, 2.0, False)
+    category = FilledColumn("c", "category", "", 2, 5, 0.2, 0.4, True)
+    for columns, told in (([number, category], 2), ([number], 0), ([category], 0)):
+        ax = plot.imputation(columns)
+        legend = ax.get_legend()
+        assert (0 if legend is None else len(legend.get_texts())) == told
+        assert max(len(label.get_text()) for label in ax.get_yticklabels()) < 60
+        assert {bar.get_width() for bar in ax.patches} == {0.5}
+        mpl.pyplot.close(ax.figure)

@@ -67,7 +67,7 @@ def _draw_groups(ax: Any, groups: Sequence[GroupEffect]) -> Any:
     for t, group in zip(places, shown, strict=True):
         text = f" {group.share:.1%}" if group.strength else f" {SILENT}"
         ax.text(group.strength, t, text, va="center", fontsize=8.5, color=style.MUTED)
-    ax.set_yticks(places, [group.group for group in shown])
+    ax.set_yticks(places, [style.shorten(group.group) for group in shown])
     ax.set_xlim(0, 1.25 * max(group.strength for group in shown) or 1)
     _finish(ax, "by how much it moves predictions (root mean square)", legend=True)
     left = len(groups) - len(shown)
@@ -86,9 +86,9 @@ def _draw_levels(ax: Any, group: GroupEffect) -> Any:
         fmt="o", ms=5, color=TONES[group.side], elinewidth=1.3,
     )  # fmt: skip
     ax.axvline(0, color=style.MUTED, lw=0.8)
-    ax.set_yticks(places, [level.level or alone for level in shown])
+    ax.set_yticks(places, [style.shorten(level.level or alone) for level in shown])
     ax.set_ylim(-0.6, len(shown) - 0.4)
-    _finish(ax, f"{group.group}: move of the mean prediction, ± two deviations")
+    _finish(ax, f"{style.shorten(group.group)}: move of the mean prediction, ± two deviations")
     if len(group.levels) > len(shown):
         style.note(ax, f"the {len(shown)} strongest of {len(group.levels):,} levels")
     return ax

@@ -36,12 +36,19 @@ def imputation(columns: Sequence[FilledColumn], *, ax: Any = None) -> Any:
     known = sorted(known, key=lambda column: -(column.relative or 0.0))
     ax = style.axes(ax, (6.4, max(2.2, 0.8 + 0.27 * len(known))))
     places = range(len(known))
-    tones = [style.TEST if column.is_category else style.TRAIN for column in known]
-    ax.barh(places, [column.relative for column in known], color=tones, height=0.62)
+    tones = {False: (style.TRAIN, "of numbers"), True: (style.TEST, "of categories")}
+    both = len({column.is_category for column in known}) == 2
+    for is_category, (tone, label) in tones.items():
+        own = [t for t in places if known[t].is_category == is_category]
+        ax.barh(own, [known[t].relative for t in own], color=tone, height=0.62, label=label)
     ax.axvline(1, color=style.MUTED, lw=1, ls="--")
-    ax.set_yticks(places, [f"{c.name} ({c.kind}, {c.missing:,} missing)" for c in known])
-    style.finish(ax, "error at masked cells, over that of the mean", "")
+    ax.set_yticks(places, [_name(column) for column in known])
+    style.finish(ax, "error at masked cells / of the mean", "", legend=both)
     ax.grid(axis="x", color=style.GRID, lw=0.7)
     ax.grid(axis="y", visible=False)
     ax.set_xlim(0, max([1.1, *(1.05 * (column.relative or 0.0) for column in known)]))
     return ax
+
+
+def _name(column: FilledColumn) -> str:
+    return f"{style.shorten(column.name, 20)} ({column.kind}, {column.missing:,} missing)"

@@ -65,3 +65,8 @@ def finish(ax: Any, x: str, y: str, *, legend: bool = False, grid: bool = True) 
         ax.set_axisbelow(True)
     if legend:
         ax.legend(frameon=False, fontsize=9, labelcolor=INK)
+
+
+def shorten(text: str, most: int = 28) -> str:
+    """A name that leaves room for the picture."""
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
