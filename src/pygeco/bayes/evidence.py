@@ -54,6 +54,7 @@ PLAIN_SWEEPS = 4  # by which a block is fitted before variances count, where cel
 MIN_LIVE_SHARE = 0.75  # of a block, for another one to be grown
 LATER_BLOCK_DIVISOR = 3  # of a block, for the next one, where some of it were dropped
 MIN_AGE = 6  # sweeps before directions may be dropped: many a late one needs that long to grow
+TOLERANCE = 1e-3  # by which the expected error falls in the last sweep
 PRUNING_PERIOD = 3  # sweeps from one look for dead directions to the next
 CERTAIN_SUPPORT = 0.2  # share of a direction that the data say, from which on it lives for certain
 MIN_FINAL_SUPPORT = 0.03  # the same at the end, when late directions have had their time
@@ -125,7 +126,6 @@ def fit_evidence(
     seed: int = 0,
     block: int | None = None,
     max_sweeps: int = 60,
-    tolerance: float = 1e-3,
     listener: Listener | None = None,
     start: Stage | None = None,
     earlier_sweeps: int = 0,
@@ -133,7 +133,7 @@ def fit_evidence(
 ) -> EvidenceFit:
     """The posterior at the rank that the evidence chooses, at most `rank`.
 
-    Sweeps until the expected error falls by less than `tolerance` a sweep. While most components
+    Sweeps until the expected error falls by less than `TOLERANCE` a sweep. While most components
     of the last block are alive then, another block is grown. A block is as large as the cells
     allow: where rows have few, the variances of many new components would drown all of them. After
     one that lost some it is smaller: there is little more to find.
@@ -159,7 +159,7 @@ def fit_evidence(
         if at is None or at is not start:
             at = _begin_block(standard, at, offsets, block, rank, plain, rng)
         grows = not plain and at.now.rank < rank
-        at = _settle(data, at, max_sweeps, tolerance, watch, grows=grows, calm=plain > 0)
+        at = _settle(data, at, max_sweeps, watch, grows=grows, calm=plain > 0)
         if at.stopped:
             return EvidenceFit(at, earlier_sweeps + at.sweeps, Stop.CALLBACK)
         at = at._replace(now=drop_fading(data, at.now)) if plain else at
@@ -201,7 +201,6 @@ def _settle(
     data: Entries,
     at: Stage,
     max_sweeps: int,
-    tolerance: float,
     watch: Watch,
     *,
     grows: bool,
@@ -223,7 +222,7 @@ def _settle(
         early = grows and count in (1, 2) and is_certain(now)
         if count >= MIN_AGE and count % PRUNING_PERIOD == 0:
             now = drop_unsupported(now)
-        rests = count >= MIN_AGE and abs(fell) < tolerance
+        rests = count >= MIN_AGE and abs(fell) < TOLERANCE
         if calm and rests:
             now = drop_unsupported(now, MIN_FINAL_SUPPORT)
             rests = now.rank == rank
