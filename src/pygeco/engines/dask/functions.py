@@ -139,13 +139,6 @@ def _all(like: Tall, x: Tall, **_: Any) -> Any:
     return sum_slabs(x, "all", 0, np.count_nonzero, x) == x.size
 
 
-@handles(np.average)
-def _average(like: Tall, x: Tall, weights: Any = None, **_: Any) -> Any:
-    if weights is None:
-        return _mean(like, x)
-    return _sum(like, x * weights, dtype=float) / _sum(like, weights, dtype=float)
-
-
 @handles(np.unique)
 def _unique(like: Tall, x: Tall, return_counts: bool = False, **_: Any) -> Any:
     """Of numbers that repeat: each slab sends its own."""
