@@ -46,9 +46,6 @@ class Changed(io.RawIOBase):
     def __init__(self, file: BinaryIO, changes: Sequence[Change]) -> None:
         self.file, self.changes, self.rest = file, changes, b""
 
-    def readable(self) -> bool:
-        return True
-
     def read(self, size: int | None = -1, /) -> bytes:
         """As many bytes as are asked for, but at the end: pyarrow's readers parse what they get at
         once, and a few bytes left over from a block may hold no line.
