@@ -162,3 +162,14 @@ def test_cross_validation_over_tables() -> None:
     assert np.all(np.abs(scores - np.mean(by_hand)) < 0.2)
     search = GridSearchCV(small(time=False), {"rank": [1, 2]}, cv=CellKFold(3)).fit(array, STARS)
     assert np.isfinite(search.best_score_)
+
+
+@pytest.mark.parametrize("kind", [list, np.stack])
+def test_a_list_of_triplets_is_no_matrix_of_three_rows(kind) -> None:
+    triplets = kind([R.rows, R.cols, STARS])
+    for take in (small().fit, cells):
+        with pytest.raises(ValueError, match=r"^X: 3 lines of 900 numbers .* pass a tuple of them"):
+            take(triplets)
+    assert small().fit(triplets, columns="matrix").factors_.shape == (3, 900)
+    answers = np.random.default_rng(0).integers(1, 6, (3, 900))
+    assert small().fit(answers).factors_.shape == answers.shape

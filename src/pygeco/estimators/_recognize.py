@@ -126,6 +126,11 @@ def as_pairs_table(X: Any, y: Any, columns: Any) -> Any:
             "column, value); pass columns=(0, 1, 2) to take it as such, with ids, or "
             "columns='matrix' if it is the matrix to complete."
         )
+    if table.dtype.kind in "iuf" and looks_like_triples(list(table)):
+        raise ValueError(
+            f"X: {len(table)} lines of {table.shape[1]:,} numbers that look like rows, columns and "
+            "values; pass a tuple of them, or columns='matrix' if it is the matrix to complete."
+        )
     return None
 
 
@@ -153,15 +158,13 @@ def choose_table_columns(
                 f"columns: expected three, for rows, columns and values, not {columns!r}."
             )
         return [find_column("columns", given, names) for given in columns[: len(wanted)]]
-    by_name = match_columns(names, wanted)
-    if by_name is not None:
+    if (by_name := match_columns(names, wanted)) is not None:
         return by_name
     hits = {role: find_role(names, role) for role in ROLES}
     known = {role: at for role, at in hits.items() if at is not None}
     says = len(set(known.values())) >= 2
-    if len(names) > MAX_TABLE_COLUMNS and not says:
-        return None
-    return _choose_by_types(X, names, wanted, known if says else {})
+    is_matrix = len(names) > MAX_TABLE_COLUMNS and not says
+    return None if is_matrix else _choose_by_types(X, names, wanted, known if says else {})
 
 
 def _choose_by_types(
@@ -221,7 +224,8 @@ def looks_like_triples(columns: list[NDArray[Any]]) -> bool:
 
     Ids are whole, are not negative, repeat, and hardly any pair of them comes twice.
     """
-    rest = [c for c in columns if not (_is_whole(c) and c.min(initial=0) >= MIN_TIME)]
+    first = columns[: len(MIN_TRIPLES) + 4]  # of any more, too many are left
+    rest = [c for c in first if not (_is_whole(c) and c.min(initial=0) >= MIN_TIME)]
     if not 3 <= len(rest) <= len(MIN_TRIPLES) + 2 or len(columns) - len(rest) > 1:
         return False
     if len(rest[0]) < MIN_TRIPLES[len(rest) - 3]:
