@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.metrics import root_mean_squared_error
+from sklearn.model_selection import train_test_split
 
 from pygeco import MatrixCompletion, cells, evaluate, load
 from pygeco.data import make_ratings
@@ -107,3 +108,14 @@ def test_held_out_cells_stay_with_the_model_through_updates_and_files(tmp_path) 
     assert len(listed) + len(rated) == model.factors_.shape[0] * model.factors_.shape[1]
     seen = model.recommend(model.row_ids_[:3], 500, exclude_seen=False)
     assert np.isfinite(seen.scores).all()
+
+
+def test_cells_of_a_list_are_those_of_its_table() -> None:
+    """As they come from scikit-learn's splits."""
+    whole = table()
+    train, test = train_test_split(cells(whole), random_state=0)
+    model = MatrixCompletion(random_state=0).fit(train)
+    ids = test.row_ids[test.rows], test.column_ids[test.cols]
+    frame = pd.DataFrame({"user": ids[0], "item": ids[1], "rating": test.values})
+    assert evaluate(model, test) == evaluate(model, frame)
+    assert evaluate(model, test).errors.rmse == pytest.approx(-model.score(test))

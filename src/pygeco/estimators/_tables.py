@@ -89,15 +89,19 @@ def locate_cells(model: _CompletionState, X: object) -> Cells:
 
 
 def locate_ratings(model: _CompletionState, X: object, y: ArrayLike | None = None) -> Rated:
-    """The cells of a table with the values beside the ids, or with those in `y`.
+    """The cells of a list, or of a table with the values beside the ids or with those in `y`.
 
     What the fit took for missing is left out here too.
     """
-    cells = locate_cells(model, X)
-    raw = find_cell_values(model, cells) if y is None else check_values(y, cells.table.num_rows)
+    if isinstance(X, CellList):
+        (rows, cols), raw, times = find_listed(model, X), X.values, X.times
+    else:
+        cells = locate_cells(model, X)
+        rows, cols, times = cells.rows, cells.cols, cells.times
+        raw = find_cell_values(model, cells) if y is None else check_values(y, len(rows))
     keep = ~are_marks(raw, parse_marks(model.missing_values))
-    times = None if cells.times is None else cells.times[keep]
-    return Rated(cells.rows[keep], cells.cols[keep], model.loss_.targets(raw[keep]), times)
+    values, times = model.loss_.targets(raw[keep]), None if times is None else times[keep]
+    return Rated(rows[keep], cols[keep], values, times)
 
 
 def find_given_cells(model: _CompletionState, X: object) -> Rated:
