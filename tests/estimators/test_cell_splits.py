@@ -35,6 +35,12 @@ def test_the_last_are_left_out_and_what_follows_them_is_not_fitted() -> None:
         next(LeaveLastOut(times=[1, 2, 3]).split(listed))
     with pytest.raises(ValueError, match=r"^count: must be at least 1"):
         next(LeaveLastOut(0).split(listed))
+    with pytest.raises(ValueError, match=r"^count: must be at least 1, a whole number, not 1.5"):
+        next(LeaveLastOut(1.5).split(listed))
+    with pytest.raises(ValueError, match=r"^count: split 1 holds out nothing, .* than 4 cells"):
+        next(LeaveLastOut(4).split(listed))
+    with pytest.raises(ValueError, match=r"^X: no row has more than one cell"):
+        next(RowHoldOut().split(listed[[0, 1, 6]]))
     with pytest.raises(ValueError, match=r"^test_size: must be between"):
         next(RowHoldOut(test_size=1.0).split(listed))
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import BaseCrossValidator, KFold
 
+from pygeco.arrays.checks import is_whole
 from pygeco.arrays.row_places import check_times, count_to_end, hold_out_last
 from pygeco.arrays.streams import Purpose, check_seed, stream
 from pygeco.estimators.cell_list import CellList, cells
@@ -135,6 +136,8 @@ class RowHoldOut(_CellSplits):
         for fold in range(self.n_splits):
             draws = stream(Purpose.HOLDOUT, self.random_state, fold).random(len(rows))
             held = hold_out_last(rows, float(self.test_size), draws)
+            if not held.any():
+                raise ValueError("X: no row has more than one cell, so that none is held out.")
             yield np.flatnonzero(~held), np.flatnonzero(held)
 
 
@@ -185,8 +188,8 @@ class LeaveLastOut(_CellSplits):
         -------
         iterator of pairs of int arrays
         """
-        if self.count < 1:
-            raise ValueError(f"count: must be at least 1, not {self.count!r}.")
+        if not is_whole(self.count) or self.count < 1:
+            raise ValueError(f"count: must be at least 1, a whole number, not {self.count!r}.")
         listed = _list_cells(X, y)
         when = listed.times if self.times is None else self.times
         when = None if when is None else check_times(when, len(listed))
@@ -197,6 +200,11 @@ class LeaveLastOut(_CellSplits):
             known = after >= fold * self.count
             long = own > (fold + 1) * self.count
             held = known & (after < (fold + 1) * self.count) & long
+            if not held.any():
+                raise ValueError(
+                    f"count: split {fold + 1} holds out nothing, as no row has more than "
+                    f"{(fold + 1) * self.count:,} cells; ask for fewer, or for fewer splits."
+                )
             yield np.flatnonzero(known & ~held), np.flatnonzero(held)
 
 
