@@ -18,6 +18,12 @@ def test_huber_threshold_follows_the_scale():
     assert losses.Huber().fitted(y, y / 10).delta == pytest.approx(found / 10)
     assert losses.Huber(2.0).fitted(y).delta == 2.0
     assert losses.Huber().fitted(np.ones(5)).delta == 1.0
+    many = np.where(np.arange(40) % 4 == 0, y[:40], 0.0)  # most of which are alike
+    for open_loss in (losses.Huber(), losses.PseudoHuber()):
+        small, large = (open_loss.fitted(many * unit).delta for unit in (1.0, 1e6))
+        assert large == pytest.approx(1e6 * small)
+        square = np.tile(many[:, None], 3)
+        assert open_loss.fitted(square).delta == pytest.approx(small)
 
 
 @pytest.mark.parametrize("q", [0.1, 0.5, 0.9])

@@ -10,6 +10,7 @@ import numpy as np
 from pygeco.algorithm.threshold import NORMAL
 from pygeco.arrays.low_rank import Array
 from pygeco.losses import Loss, robust_scale
+from pygeco.losses.base import find_scale
 from pygeco.objectives.risk import Risk
 
 MAX_FITS = 12
@@ -37,7 +38,7 @@ def fit_by_residuals(given: Loss, weights: Array | None, fit: Callable[[Loss], F
     if not given.regression or best.risk.loss is given or y.size < MIN_CELLS * best.size:
         return best
     w = None if weights is None else np.broadcast_to(weights[:, None], y.shape)
-    scale = robust_scale(y, w)
+    scale = find_scale(y, w)
     least = MIN_SHARE * scale
     for _ in range(MAX_FITS):
         before, scale = scale, max(robust_scale(best.at - y, w), least)

@@ -193,7 +193,7 @@ def find_scale(x: Array, weights: Array | None = None) -> float:
         return scale or 1.0
     away = np.abs(x - median(x, weights)).astype(float)
     total = float(away.sum() if weights is None else (away * weights).sum())
-    return 1.2533 * total / float(len(x) if weights is None else weights.sum()) or 1.0
+    return 1.2533 * total / float(x.size if weights is None else weights.sum()) or 1.0
 
 
 def median(x: Array, weights: Array | None = None) -> float:

@@ -15,7 +15,6 @@ from pygeco.losses.base import (
     find_scale,
     limit_to_domain,
     namespace,
-    robust_scale,
     sigmoid_slope,
     xlogx,
 )
@@ -154,8 +153,9 @@ class Huber(Regression):
         """δ from the residuals, or from the values about their median where there are none."""
         if self.delta is not None:
             return self
-        scale = robust_scale(y if residuals is None else residuals, weights)
-        return replace(self, delta=2 * scale if scale > 0 else 1.0)
+        x = y if residuals is None else residuals
+        is_constant = not len(x) or bool(x.min() == x.max())
+        return replace(self, delta=1.0 if is_constant else 2 * find_scale(x, weights))
 
 
 @dataclass(frozen=True)
