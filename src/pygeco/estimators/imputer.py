@@ -52,7 +52,7 @@ class LowRankImputer(_ImputerAnswers, OneToOneFeatureMixin, TransformerMixin, Ba
     are modeled as one Gaussian. If there are more columns than rows, masked cells choose between an
     unrestricted covariance and low rank plus noise, whose rank the evidence chooses; with very many
     columns it always has low rank. With `n_components` or `alpha`, the model is a low-rank matrix
-    with that rank and ridge.
+    with that rank and ridge, and a table comes back as an array unless you call `set_output`.
 
     A missing cell is predicted from the known cells of its row alone, so new rows are filled like
     any other. A row without known cells gets the model's means (those of the columns, corrected for
