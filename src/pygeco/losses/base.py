@@ -27,7 +27,8 @@ class Loss:
     name : str
         The name by which estimators know it.
     regression : bool
-        Whether z is itself a prediction of y.
+        Whether z is itself a prediction of y, in its unit: a curvature that is measured then is so
+        over shares of the residual.
     nonnegative : bool
         Whether ℓ ≥ 0. A sum of such losses bounds the trace norm of every better matrix, which
         proofs of optimality need.
@@ -40,6 +41,8 @@ class Loss:
     >>> import numpy as np
     >>> from pygeco.losses import Loss
     >>> class Quartic(Loss):
+    ...     regression = True
+    ...
     ...     def value(self, z, y):
     ...         return (z - y) ** 4
     ...
