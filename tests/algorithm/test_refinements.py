@@ -8,6 +8,7 @@ from oracles import problem
 from pygeco import Features, LowRank, Quadratic, Ridge, Schatten, Solver, Trace, minimize
 from pygeco.algorithm.joint import minimize_jointly
 from pygeco.algorithm.refinements import Free, refine
+from pygeco.losses import Multinomial
 from pygeco.objectives import validation
 
 
@@ -94,6 +95,20 @@ def test_targets_of_any_size_take_the_same_way(size, loss, intercept):
         assert fits[1][0] == pytest.approx(fits[0][0], rel=1e-6)
         if loss == "squared":  # where a loss has kinks, the last bits lead another way
             assert fits[1][1] < 1.5 * fits[0][1]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_sample_of_weight_three_takes_the_way_of_three_samples(seed):
+    rng = np.random.default_rng(seed)
+    X, y, w = rng.random((15, 10)), rng.integers(0, 3, 15), rng.integers(0, 5, 15)
+    w[0], X[0] = 0, 1000 * X[0]  # of no sample at all
+    weighted = Features(X, y, Multinomial((0, 1, 2)), sample_weight=w, intercept=True)
+    rows = np.repeat(X, w, 0), np.repeat(y, w)
+    repeated = Features(*rows, Multinomial((0, 1, 2)), intercept=True)
+    A = LowRank.from_dense(rng.standard_normal((3, 10)), 2)
+    one, other = (refine(objective, A, Ridge(0.01)) for objective in (weighted, repeated))
+    assert one.passes == other.passes
+    np.testing.assert_allclose(one.A.to_dense(), other.A.to_dense(), atol=1e-7)
 
 
 def test_observed_cells_too():
