@@ -93,6 +93,7 @@ def locate_ratings(model: _CompletionState, X: object, y: ArrayLike | None = Non
 
     What the fit took for missing is left out here too.
     """
+    times: Array | None
     if isinstance(X, CellList):
         (rows, cols), raw, times = find_listed(model, X), X.values, X.times
     else:
@@ -100,8 +101,8 @@ def locate_ratings(model: _CompletionState, X: object, y: ArrayLike | None = Non
         rows, cols, times = cells.rows, cells.cols, cells.times
         raw = find_cell_values(model, cells) if y is None else check_values(y, len(rows))
     keep = ~are_marks(raw, parse_marks(model.missing_values))
-    values, times = model.loss_.targets(raw[keep]), None if times is None else times[keep]
-    return Rated(rows[keep], cols[keep], values, times)
+    dates = None if times is None else times[keep]
+    return Rated(rows[keep], cols[keep], model.loss_.targets(raw[keep]), dates)
 
 
 def find_given_cells(model: _CompletionState, X: object) -> Rated:

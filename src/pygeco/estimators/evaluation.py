@@ -13,8 +13,7 @@ from pygeco.arrays.kinds import host
 from pygeco.diagnostics import metrics
 from pygeco.diagnostics.metrics import Errors, Ranked
 from pygeco.estimators._choosing import settle_lists
-from pygeco.estimators._tables import Rated, find_given_cells, find_listed, locate_ratings
-from pygeco.estimators.cell_list import CellList
+from pygeco.estimators._tables import Rated, find_given_cells, locate_ratings
 from pygeco.estimators.list_evaluation import (
     ListEvaluation,
     judge_against_negatives,
@@ -233,8 +232,6 @@ def _find_rated(model: MatrixCompletion, X: Any) -> Rated:
                 "(rows, cols, values)."
             )
         return find_given_cells(model, X)
-    if isinstance(X, CellList) and X.row_ids is not None:
-        return Rated(*find_listed(model, X), model.loss_.targets(X.values), X.times)
     return locate_ratings(model, X)
 
 
