@@ -41,7 +41,8 @@ def test_a_column_without_a_name_can_be_named_and_time_can_be_left_out(folder):
     table = pd.read_csv(folder / "bare.csv", names=["user", "item", "rating", "timestamp"])
     wanted = model.predict(table)["prediction"]
     assert np.allclose([float(x.split(",")[2]) for x in found[0].splitlines()[1:]], wanted)
-    assert json.loads(run(*fit).stdout)["time"] == []
+    assert json.loads(run(*fit).stdout)["time"]  # the first lines hold seconds since 1970
+    assert json.loads(run(*fit, "--no-time").stdout)["time"] == []
     assert "--no-time: cannot be given" in run(*fit, "--times", 4, "--no-time", code=2).output
     run("fit", folder / "r.csv", "-o", out, "--pattern", "no", "--rank", 1, "--no-time")
     assert pygeco.load(out).drift_ is None

@@ -24,6 +24,9 @@ NOTHING = {"user": None, "item": None, "rating": None}
         ("from,to,weight\n1,2,3\n", None),
         ("user,item,event\na,b,view\nc,d,cart\n", None),
         ("1 2 3\n4 5 1\n", None),
+        ("1::1193::978300760\n1::661::978302109\n", "pairs"),
+        ("1,1193,2019-05-01 12:30\n1,661,2020-01-31\n", "pairs"),
+        ("1,1193,5,978300760\n1,661,3,978302109\n", None),
     ],
 )
 def test_the_form_of_a_file(text, form) -> None:

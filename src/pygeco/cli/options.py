@@ -25,7 +25,7 @@ Times = Annotated[
     typer.Option(
         "--times",
         help="Column of when a rating was given: its name, or its number from 1; by default one "
-        "called timestamp, date, rated_at or the like.",
+        "called timestamp, date, rated_at or the like, or, without names, one of times.",
     ),
 ]
 Moment = Annotated[

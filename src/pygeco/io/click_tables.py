@@ -9,7 +9,7 @@ from typing import BinaryIO, Literal
 from pygeco.io.click_lists import read_click_lists
 from pygeco.io.column_names import COUNT_NAMES, find_role, plain_name
 from pygeco.io.ratings import Reading, find_layout, read_columns
-from pygeco.io.shapes import is_list_of_clicks
+from pygeco.io.shapes import find_moments, is_list_of_clicks
 from pygeco.io.sources import Progress, Source, open_source
 from pygeco.io.tables import Column, pyarrow
 from pygeco.io.text_ids import id_texts
@@ -21,8 +21,8 @@ UNSURE_NAMES = frozenset(("weight", "strength"))  # of counts, or of something t
 def find_click_form(file: Source, given: Mapping[str, Column | None]) -> Form | None:
     """How a file holds clicks, as far as names and shape tell; None for ratings.
 
-    Pairs are two columns of ids, or names of users and items beside which there are only times
-    and titles. Counts have a name that says so, such as "plays".
+    Pairs are two columns of ids, alone or beside times, or names of users and items beside which
+    there are only times and titles. Counts have a name that says so, such as "plays".
     """
     if not file.head.strip():
         return None
@@ -35,7 +35,7 @@ def find_click_form(file: Source, given: Mapping[str, Column | None]) -> Form | 
     if len(names) == 2:
         return "pairs"
     if not layout.named:
-        return None
+        return "pairs" if len(names) == 2 + len(find_moments(layout.text)) else None
     if find_counts(names) is not None:
         return "counts"
     ids = [find_role(names, role) for role in ("user", "item")]

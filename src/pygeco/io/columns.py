@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,9 +40,10 @@ def choose_columns(
     *,
     named: bool = True,
     remembered: Mapping[str, str] | None = None,
+    moments: Collection[int] = (),
 ) -> list[int]:
     """A column for each role: as given, else as remembered from another file where this one has
-    such a column, else by its name, else by position.
+    such a column, else by its name, else by position, which passes over `moments`.
     """
     if len(names) < len(given):
         raise ColumnError(
@@ -61,6 +62,7 @@ def choose_columns(
     free = [k for k in range(len(names)) if k not in at.values()]
     if named:
         free = [k for k in free if find_role([names[k]], "time") is None] or free
+    free = [k for k in free if k not in moments] or free
     if missing and named and not _is_clear(len(missing), len(free), set(at) - fixed):
         raise ColumnError(_ask_for(missing, names))
     at |= dict(zip(missing, free, strict=False))
@@ -99,17 +101,26 @@ def _find_given(role: str, given: Column, names: list[str], named: bool) -> int:
 
 
 def find_time_column(
-    names: list[str], others: list[int], given: Column | None, named: bool, known: str | None
+    names: list[str],
+    others: list[int],
+    given: Column | None,
+    named: bool,
+    known: str | None,
+    moments: Collection[int] = (),
 ) -> int | None:
-    """The column of times: as given, else as another file had it, else by its name; or None."""
+    """The column of times: as given, else as another file had it, else by its name or, without
+    names, the first one of `moments`; or None.
+    """
     if given is not None:
         return _find_given("times", given, names, named)
     if known is not None and named and known in names:
         return names.index(known)
     if known is not None and not named and known.isdecimal() and int(known) <= len(names):
         return int(known) - 1
+    if not named:
+        return next((k for k in moments if k not in others), None)
     free = [k for k in range(len(names)) if k not in others]
-    at = find_role([names[k] for k in free], "moment") if named else None
+    at = find_role([names[k] for k in free], "moment")
     return None if at is None else free[at]
 
 

@@ -19,7 +19,7 @@ from pygeco.io.item_blocks import is_in_blocks, list_block_columns, read_blocks
 from pygeco.io.json_lines import list_json_names, read_json
 from pygeco.io.matrix_market import read_market
 from pygeco.io.plain_texts import unpack_codes, with_plain_texts
-from pygeco.io.shapes import check_shape, has_header
+from pygeco.io.shapes import check_shape, find_moments, has_header
 from pygeco.io.sources import Progress, Source, check_growth, open_source
 from pygeco.io.tables import Column, pyarrow
 from pygeco.io.text_ids import id_texts, narrow_ids, trim_texts
@@ -126,16 +126,16 @@ def read_columns(
     if not file.head.strip():
         raise ReadError(f"{file.name} is empty; give a file with ratings.")
     layout = find_layout(file, given, remembered or {})
-    roles = list(given)
+    roles, moments = list(given), find_moments(layout.text)
+    shape = layout.names, given
     try:
-        at = choose_columns(layout.names, given, named=layout.named, remembered=remembered)
+        at = choose_columns(*shape, named=layout.named, remembered=remembered, moments=moments)
     except ColumnError as error:
         raise ColumnError(f"{file.name}: {error}") from None
     if times is not False:
         wish = None if isinstance(times, bool) else times
-        found = find_time_column(
-            layout.names, at, wish, layout.named, (remembered or {}).get(TIMES)
-        )
+        known = (remembered or {}).get(TIMES)
+        found = find_time_column(layout.names, at, wish, layout.named, known, moments)
         if found is not None and found not in at:
             at, roles = [*at, found], [*roles, TIMES]
     names = [layout.names[k] for k in at]

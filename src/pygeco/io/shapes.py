@@ -9,6 +9,7 @@ from pygeco.io.column_names import find_role
 from pygeco.io.delimited import Sniffed, is_number
 from pygeco.io.headers import MISSING, has_names
 from pygeco.io.tables import Column
+from pygeco.io.times import are_moments
 
 # From here on a file of numbers is a matrix rather than ratings with times and the like.
 MATRIX_COLUMNS = 8
@@ -40,6 +41,17 @@ def _are_numbers(fields: Sequence[str]) -> bool:
     return bool(known) and all(map(is_number, known))
 
 
+def find_moments(text: Sniffed | None) -> list[int]:
+    """The columns behind the second that hold times, by the first lines of a text without names.
+
+    They are no ratings, and pairs of ids beside them are clicks.
+    """
+    if text is None or text.header:
+        return []
+    columns = list(zip(*text.lines, strict=False))
+    return [k for k in range(2, len(columns)) if are_moments(columns[k])]
+
+
 def check_shape(name: str, text: Sniffed, given: Mapping[str, Column | None]) -> None:
     """Refuse a matrix, a list of clicks and pairs where ratings are asked for."""
     if "rating" not in given or any(it is not None for it in given.values()):
@@ -53,11 +65,13 @@ def check_shape(name: str, text: Sniffed, given: Mapping[str, Column | None]) ->
             "(user item item …); read them by read_click_lists, or fit them with geco fit "
             "--implicit."
         )
-    if len(text.names) == 2:
+    times = find_moments(text)
+    if len(text.names) == 2 + len(times):
+        beside = f", of which column {times[0] + 1} holds times" if times else ""
         raise ColumnError(
-            f"{name}: has 2 column(s), too few for user and item and rating; pairs alone are "
-            "clicks: fit them with ImplicitCompletion or geco fit --implicit, add a column of "
-            "ratings, or check the separator."
+            f"{name}: has {len(text.names)} column(s){beside}, too few for user and item and "
+            "rating; pairs alone are clicks: fit them with ImplicitCompletion or geco fit "
+            "--implicit, add a column of ratings, or check the separator."
         )
     is_pivot = not text.header and has_names(text.lines)  # numbers as names are those of items
     if is_pivot or (numeric and _is_matrix(text, rows)):

@@ -7,6 +7,7 @@ taken for UTC.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,6 +21,8 @@ from pygeco.io.text_ids import MISSING_IDS
 # From 1973 on milliseconds are above the first, seconds are below it for 3,000 years.
 SIZES = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
 MICROSECOND = "datetime64[us]"
+# Of ratings and clicks: 1990 to 2100. Numbers in this range are no ratings.
+EARLIEST, LATEST = 631_152_000.0, 4_102_444_800.0
 
 
 def read_times(given: Any, name: str = "times") -> NDArray[np.float64]:
@@ -40,6 +43,16 @@ def read_times(given: Any, name: str = "times") -> NDArray[np.float64]:
         except (TypeError, ValueError):
             raise ValueError(describe_non_time(name, one)) from None
     return _scale(seconds.reshape(found.shape))
+
+
+def are_moments(texts: Sequence[str]) -> bool:
+    """Whether all of them that are not missing, one at least, are times of this age."""
+    known = [text for text in texts if text.strip() and text.strip() not in MISSING_IDS]
+    try:
+        found = read_times(np.array(known, dtype=object)) if known else np.zeros(0)
+    except ValueError:
+        return False
+    return bool(len(found) and ((found >= EARLIEST) & (found < LATEST)).all())
 
 
 def describe_non_time(name: str, shown: object) -> str:
