@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from frame_cases import ITEMS, STARS, TIMES, USERS, R, frame, small
 from pygeco import CellKFold, MatrixCompletion, cells
 from pygeco.errors import ColumnWarning
-from pygeco.estimators._recognize import looks_like_triples
+from pygeco.estimators._unnamed_numbers import looks_like_triples
 
 PLAIN = small().fit(frame("user", "item", "rating"))
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,12 @@ from numpy.typing import NDArray
 from pygeco.arrays.kinds import fill_masked
 from pygeco.errors import ColumnWarning
 from pygeco.estimators._dates import find_times, take_times
+from pygeco.estimators._unnamed_numbers import (
+    are_ids,
+    is_whole,
+    looks_like_pairs,
+    looks_like_triples,
+)
 from pygeco.estimators._values import check_values, name_values
 from pygeco.io.column_names import find_role, list_names, match_columns
 from pygeco.io.tables import (
@@ -33,11 +38,11 @@ from pygeco.io.value_scale import are_marks, parse_marks
 
 ROLES = ("user", "item", "rating")
 MATRIX = "matrix"  # `columns` for a table or an array each of whose columns is a column of cells
+PAIRS = (
+    "X: {} that looks like pairs (row, column); pass y, their values, or fit clicks by "
+    "ImplicitCompletion; columns='matrix' if it is the matrix to complete."
+)
 MAX_TABLE_COLUMNS = 12  # of a table whose names say nothing; a wider one is a matrix
-MIN_TRIPLES = (10, 200, 200)  # rows from which 3, 4 and 5 columns can be told from a small matrix
-MIN_PAIRS = 50  # rows from which two columns of integers, with values beside them, are pairs
-MIN_DISTINCT_PAIRS = 0.9  # of the pairs of triples; numbers of a matrix repeat each other's pairs
-MIN_TIME = 10**6  # numbers from here on, all of them, are times: seconds or yyyymmdd
 
 
 class Taken(NamedTuple):
@@ -118,7 +123,7 @@ def as_pairs_table(X: Any, y: Any, columns: Any) -> Any:
     table = np.asarray(X)
     if table.ndim != 2:
         return None
-    if columns is not None or (y is not None and table.shape[1] == 2 and _are_ids(table)):
+    if columns is not None or (y is not None and table.shape[1] == 2 and are_ids(table)):
         return make_table(table)
     if table.dtype.kind in "iuf" and looks_like_triples(list(table.T)):
         raise ValueError(
@@ -126,6 +131,8 @@ def as_pairs_table(X: Any, y: Any, columns: Any) -> Any:
             "column, value); pass columns=(0, 1, 2) to take it as such, with ids, or "
             "columns='matrix' if it is the matrix to complete."
         )
+    if table.dtype.kind in "iuf" and y is None and looks_like_pairs(list(table.T)):
+        raise ValueError(PAIRS.format(f"an array of {len(table):,} × 2"))
     if table.dtype.kind in "iuf" and looks_like_triples(list(table)):
         raise ValueError(
             f"X: {len(table)} lines of {table.shape[1]:,} numbers that look like rows, columns and "
@@ -140,7 +147,7 @@ def make_table(X: NDArray[Any]) -> Any:
     found = {}
     for k in range(X.shape[1]):
         column = X[:, k]
-        if column.dtype.kind == "f" and _is_whole(column) and np.abs(column).max(initial=0) < 2**53:
+        if column.dtype.kind == "f" and is_whole(column) and np.abs(column).max(initial=0) < 2**53:
             column = column.astype(np.int64)
         found[f"{k}"] = pa.array(column.tolist() if column.dtype.kind in "OU" else column)
     return pa.table(found)
@@ -184,6 +191,8 @@ def _choose_by_types(
             return places
     if len(wanted) == 2 and not known and "text" not in kinds:
         return None  # features, and a target that completion does not use
+    if len(wanted) == 3 and not known and looks_like_pairs(_take_plain(table)):
+        raise ValueError(PAIRS.format("a table of two columns"))
     if known or "text" in kinds or _are_triples(table, len(names)):
         guess = at | dict(zip(missing, [*free, *range(len(names))], strict=False))
         shown = tuple(names[guess[role]] for role in wanted)
@@ -211,59 +220,31 @@ def _kind(column: Any, name: str) -> str:
     return "number" if t.is_floating(kind) or t.is_decimal(kind) or t.is_boolean(kind) else "other"
 
 
+def refuse_unnamed_clicks(table: Any) -> None:
+    """Raise where three or more columns of numbers, whose names say nothing, look like clicks."""
+    names = list_columns(table)
+    if any(find_role(names, role) is not None for role in ROLES[:2]):
+        return
+    if 3 <= len(names) <= MAX_TABLE_COLUMNS and _are_triples(as_arrow(table), len(names)):
+        shown = tuple(names[:3])
+        raise ValueError(
+            f"X: looks like a table of clicks, but its columns {list_names(names)} do not say "
+            f"which are the users and the items; pass columns={shown[:2]!r}, or {shown!r} if the "
+            "third has counts, or columns='matrix' if every column is one of the matrix."
+        )
+
+
 def _are_triples(table: Any, count: int) -> bool:
+    plain = _take_plain(table)
+    return len(plain) == count and looks_like_triples(plain)
+
+
+def _take_plain(table: Any) -> list[NDArray[Any]]:
+    """The columns of numbers, if all of them are."""
     t = pyarrow().types
-    columns = [table.column(k) for k in range(count)]
-    plain = [c for c in columns if t.is_integer(c.type) or t.is_floating(c.type)]
-    return len(plain) == len(columns) and looks_like_triples([c.to_numpy() for c in plain])
-
-
-def looks_like_triples(columns: list[NDArray[Any]]) -> bool:
-    """Whether two of three columns, a time aside, could be the ids of the cells of a third; of more
-    columns where there are many rows.
-
-    Ids are whole, are not negative, repeat, and hardly any pair of them comes twice.
-    """
-    first = columns[: len(MIN_TRIPLES) + 4]  # of any more, too many are left
-    rest = [c for c in first if not (_is_whole(c) and c.min(initial=0) >= MIN_TIME)]
-    if not 3 <= len(rest) <= len(MIN_TRIPLES) + 2 or len(columns) - len(rest) > 1:
-        return False
-    if len(rest[0]) < MIN_TRIPLES[len(rest) - 3]:
-        return False
-    ids = [np.unique(c, return_inverse=True)[1] for c in rest if _is_whole(c) and c.min() >= 0]
-    return any(_are_pairs(one, other) for one, other in combinations(ids, 2))
-
-
-def _are_pairs(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
-    repeat = max(int(one.max()), int(other.max())) + 1 < len(one)
-    return repeat and _count_pairs(one, other) >= MIN_DISTINCT_PAIRS * len(one)
-
-
-def _count_pairs(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
-    return len(np.unique(one * (int(other.max(initial=0)) + 1) + other))
-
-
-def _is_whole(column: NDArray[Any]) -> bool:
-    if column.dtype.kind in "iu":
-        return True
-    return column.dtype.kind == "f" and bool(
-        np.all(np.isfinite(column) & (np.floor(column) == column))
-    )
-
-
-def _are_ids(table: NDArray[Any]) -> bool:
-    """Whether two columns beside values are ids: text, integers, whole numbers that pair up.
-
-    A few integers that repeat each other's pairs are a small matrix, as scikit-learn's checks have.
-    """
-    if table.dtype.kind not in "iuf":
-        return table.dtype.kind in "OU"
-    if not all(_is_whole(column) for column in table.T):
-        return False
-    one, other = (np.unique(column, return_inverse=True)[1] for column in table.T)
-    if table.dtype.kind == "f":
-        return _are_pairs(one, other)
-    return len(table) >= MIN_PAIRS or 2 * _count_pairs(one, other) >= len(table)
+    if not all(t.is_integer(c.type) or t.is_floating(c.type) for c in table.columns):
+        return []
+    return [c.to_numpy() for c in table.columns]
 
 
 def _say_columns(names: Sequence[str]) -> None:
