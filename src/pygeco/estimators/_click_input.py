@@ -14,7 +14,6 @@ from pygeco.clicks.counts import weigh_counts
 from pygeco.errors import ClicksWarning
 from pygeco.estimators._input import make_entries
 from pygeco.estimators._recognize import Taken, as_pairs_table, refuse_unnamed_clicks, take_cells
-from pygeco.estimators._unnamed_numbers import looks_like_pairs
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.column_names import COUNT_NAMES, find_role, plain_name
 from pygeco.io.tables import Column, is_partitioned, list_columns
@@ -40,8 +39,7 @@ def take_clicks(X: Any, y: Any, columns: Sequence[Column] | str | None) -> Taken
     if isinstance(X, tuple) or y is not None or hasattr(X, "tocoo") or foreign(X):
         return take_cells(X, y, columns)
     if columns is None or (not isinstance(columns, str) and len(columns) == 2):
-        pairs = isinstance(X, (np.ndarray, list)) and looks_like_pairs(list(np.asarray(X).T))
-        table = as_pairs_table(X, 1 if pairs or columns is not None else None, columns)
+        table = as_pairs_table(X, None if columns is None else 1, columns)
         counts = None if table is None or columns is not None else _find_counts(table)
         if table is not None and counts is None:
             if columns is None:
