@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pygeco import Entries, ImplicitCompletion
 from pygeco.clicks.settings import SquaresSettings
 from pygeco.clicks.squares import fit_squares, scale_columns
 
@@ -41,3 +42,22 @@ def test_popularity_multiplies_by_powers_of_counts(clicks, dense):
     V = np.ones((50, 2), np.float32)
     counts = np.maximum((dense > 0).sum(0), 1)
     assert np.allclose(scale_columns(clicks, V, 0.5)[:, 0], counts**0.5)
+
+
+def test_columns_that_a_heavy_background_shrinks_keep_their_direction():
+    """With zero for a minimum, sweeps are powers of the clicks over the ridges, however many."""
+    dense = np.zeros((4, 4), np.float32)
+    dense[[0, 0, 1, 1, 2, 2, 3, 3], [0, 1, 0, 2, 1, 2, 0, 3]] = 1
+    entries = Entries(*np.nonzero(dense), np.ones(8, np.float32), dense.shape)
+    settings = SquaresSettings(1, 250.0, 0.005, 0.0, 0.0, 0.0)
+    rows, cols = dense.sum(1), dense.sum(0)
+    powers = (dense / (rows + 1000.0)[:, None]).T @ dense / (cols + 1000.0)[:, None]
+    values, vectors = np.linalg.eig(powers)
+    best = np.abs(vectors[:, np.argmax(values.real)].real)
+    columns = None
+    for _ in range(12):  # clicks come again and again
+        columns = fit_squares(entries, settings, seed=0, start=columns).columns
+    unit = np.abs(columns[:, 0]) / np.linalg.norm(columns)
+    assert np.allclose(unit, best / np.linalg.norm(best), atol=1e-4)
+    scores = ImplicitCompletion(spectral=False, squares=settings, random_state=0).fit(dense)
+    assert np.isclose(scores.factors_.to_dense().std(), 1, atol=1e-4)  # as those of any fit

@@ -19,6 +19,7 @@ COLD_SWEEPS = 8  # from random columns; a few more changed nDCG by less than 0.5
 # those were by which its settings were judged; with 8 sweeps its lists were no better, or worse.
 WARM_SWEEPS = 3
 FRESH_SIZE = 0.02  # of the random columns that are added to fitted ones, against those
+LEAST_SIZE = 1e-4  # of columns, root mean square: below that of any start, above what rounds to 0
 
 
 class SquaresFactors(NamedTuple):
@@ -56,18 +57,21 @@ def fit_squares(
     objective = make_objective(entries, settings)
     rank = min(settings.rank, *entries.shape)
     ridges = frequency_ridges(objective, settings.ridge)
-    first = None if start is None else _widen(entries, start, rank, seed)
+    columns = None if start is None else _widen(entries, start, rank, seed)
     is_cold = start is None or start.shape[1] < rank
-    found = alternate(
-        objective,
-        rank,
-        row_ridge=ridges[0],
-        column_ridge=ridges[1],
-        n_sweeps=COLD_SWEEPS if is_cold else WARM_SWEEPS,
-        start=None if first is None else (first[:0], first),
-        random_state=seed,
-    )
-    swept = objective.sweep_side(False, found.V, ridges[0])
+    for _ in range(COLD_SWEEPS if is_cold else WARM_SWEEPS):
+        found = alternate(
+            objective,
+            rank,
+            row_ridge=ridges[0],
+            column_ridge=ridges[1],
+            n_sweeps=1,
+            start=None if columns is None else (columns[:0], columns),
+            random_state=seed,
+        )
+        columns = _lift(found.V)
+    assert columns is not None
+    swept = objective.sweep_side(False, columns, ridges[0])
     return SquaresFactors(
         swept.factor, scale_columns(entries, swept.partner, settings.popularity), swept.partner
     )
@@ -77,6 +81,18 @@ def scale_columns(entries: Entries, columns: Array, popularity: float | None) ->
     """The columns' vectors times a power of their counts."""
     _, popular = line_powers(entries, 0.0, popularity or 0.0)
     return on(popular[:, None], columns, columns.dtype) * columns
+
+
+def _lift(columns: Array) -> Array:
+    """The same columns at a size that lists can be read from, times a power of two.
+
+    Where few clicks stand before a heavy background, zero is the minimum: sweeps shrink the columns
+    by a factor each, towards the direction in which clicks hold out longest, until all round to 0.
+    """
+    size = float(np.sqrt(np.mean(columns.astype(float) ** 2)))
+    if not 0 < size < LEAST_SIZE:
+        return columns
+    return columns * columns.dtype.type(2.0 ** np.ceil(np.log2(LEAST_SIZE / size)))
 
 
 def _widen(entries: Entries, start: Array, rank: int, seed: int) -> Array:
