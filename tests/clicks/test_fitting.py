@@ -52,6 +52,29 @@ def test_few_clicks_are_fitted_by_the_defaults():
     assert np.all(np.isfinite(found.model.factors.to_dense()))
 
 
+@pytest.mark.parametrize("more", [0.0, 0.1])
+def test_rows_of_one_click_are_given_what_is_popular(more):
+    """Nothing personal is to be learned: lists are nearly as good as those of the same for all."""
+    rng = np.random.default_rng(0)
+    m, n = 1200, 60
+    chances = rng.permutation(1 / (1.0 + np.arange(n)))
+    drawn = np.argsort(rng.exponential(size=(m, n)) / chances, axis=1)  # without replacement
+    count = 1 + (rng.random(m) < more)
+    rows, cols = np.nonzero(np.arange(n) < count[:, None])
+    entries = Entries(rows, drawn[rows, cols], np.ones(len(rows), np.float32), (m, n))
+    wanted = drawn[np.arange(m), count]
+    model = fit_clicks(entries).model
+    popular = np.tile(entries.counts()[1], (m, 1)).astype(float)
+    gains = []
+    for scores in (model.factors.to_dense().astype(float), popular):
+        scores[entries.rows(), entries.by_row.indices] = -np.inf
+        places = (scores > scores[np.arange(m), wanted][:, None]).sum(1)
+        gains.append(float(np.mean(np.where(places < 20, 1 / np.log2(places + 2.0), 0))))
+    assert gains[0] > 0.95 * gains[1]
+    assert model.spectral_settings.fame > 0
+    assert model.spectral_settings.rank <= n
+
+
 def test_a_refit_to_new_clicks_is_near_a_fit_to_all(clicks):
     keep = np.random.default_rng(1).random(clicks.size) < 0.95
     model = fit_chosen(clicks.subset(keep), Chosen(SPECTRAL, SQUARES, 0.3), 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -16,13 +18,14 @@ SPECTRAL = SpectralSettings(9, 0.4, 0.3, 2.0, 0.1)
 SQUARES = SquaresSettings(5, 0.2, 0.01, 0.5, 0.25, 0.1)
 
 
-@pytest.fixture(scope="module", params=[0.0, 0.4, 1.0])
+@pytest.fixture(scope="module", params=[(0.0, 0.0), (0.4, 0.0), (1.0, 0.0), (0.0, 0.7), (0.4, 0.7)])
 def model(clicks, request):
     """Fitted until it rests: then a column is the one that its own clicks give."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pygeco.clicks.spectral.COLD_POWERS", (1,) * 100)
         patch.setattr("pygeco.clicks.squares.COLD_SWEEPS", 100)
-        return fit_chosen(clicks, Chosen(SPECTRAL, SQUARES, request.param), 0)
+        share, fame = request.param
+        return fit_chosen(clicks, Chosen(replace(SPECTRAL, fame=fame), SQUARES, share), 0)
 
 
 def test_columns_of_the_fit_are_found_again(model, clicks):

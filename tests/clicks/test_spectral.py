@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,19 @@ def test_scores_are_the_formula(clicks, dense):
     expected = ((dense * counts**-0.3) @ (Vt.T * f) @ Vt) * counts**0.2
     assert np.allclose(found.left @ found.right.T, expected, atol=2e-3 * np.abs(expected).max())
     assert np.allclose(dense @ found.encoder, found.left, atol=1e-4)
+
+
+@pytest.mark.parametrize("popularity", [0.0, 0.2])
+def test_fame_is_added_for_each_click(clicks, dense, popularity):
+    plain = SpectralSettings(9, 0.4, 0.3, 2.0, popularity)
+    spectrum = find_spectrum(clicks, plain, seed=0)
+    one, two = (make_factors(clicks, spectrum, replace(plain, fame=fame)) for fame in (None, 0.7))
+    counts = (dense > 0).sum(0)
+    scale = np.maximum(counts, 1.0) ** popularity
+    own, famous = (one.left @ one.right.T) / scale, np.outer(dense.sum(1), counts)
+    expected = (own + 0.7 * own.std() * famous / famous.std()) * scale
+    assert np.allclose(two.left @ two.right.T, expected, atol=1e-4 * np.abs(expected).max())
+    assert np.allclose(dense @ two.encoder, two.left, atol=1e-4)
 
 
 def test_a_ridge_of_zero_shrinks_nothing():

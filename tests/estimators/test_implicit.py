@@ -69,6 +69,7 @@ def test_lists_are_of_the_own_group_and_new(pairs):
     assert not any((i, j) in known for i, line in enumerate(best.columns) for j in line.tolist())
     assert model.choice_.trials
     assert len(model.choice_.to_pandas()) == model.n_iter_ == len(model.choice_.trials)
+    assert model.choice_.to_pandas().fame.max() > 0
 
 
 def test_the_same_seed_gives_the_same_bits(pairs):

@@ -36,3 +36,11 @@ def test_without_held_out_clicks_the_page_says_so(tmp_path) -> None:
     page = report(model, output=tmp_path / "page.html").read_text()
     assert "No held-out clicks were given" in page
     assert f"{diagnostics.measure_popularity(model):.4f}" in page
+
+
+def test_settings_that_were_kept_are_not_told_as_given(tmp_path) -> None:
+    model = ImplicitCompletion(spectral=SPECTRAL, squares=False, random_state=0)
+    table = make_click_table()
+    model.fit(table.iloc[:-5]).partial_fit(table.iloc[-5:])
+    page = report(model, output=tmp_path / "page.html").read_text()
+    assert "all settings were given, or kept when clicks were added" in page

@@ -46,6 +46,7 @@ from pygeco.objectives.entries.biases import Biases
 AnyClickModel = ClickModel | ClickClusterModel
 
 DEFAULT_SHARE = 0.5  # where no click can be held out to choose it
+DEFAULT_FAME = 1.0  # likewise: rows of one click each say little but what is popular
 
 
 class Chosen(NamedTuple):
@@ -217,18 +218,19 @@ def _take_defaults(
     squares: SquaresSettings | None,
     share: float | None,
 ) -> Chosen:
-    n = entries.shape[1]
-    start = SquaresSettings(SQUARES_START.rank, BACKGROUND_OF_ROW / n, *_rest_of(SQUARES_START))
+    n, most = entries.shape[1], min(entries.shape)
+    one = replace(SPECTRAL_START, rank=min(SPECTRAL_START.rank or 1, most))
+    if spectral is not None and not spectral.is_complete:  # no row has a click to be held out
+        one = replace(one, fame=DEFAULT_FAME)
+    two = replace(
+        SQUARES_START, rank=min(SQUARES_START.rank or 1, most), background=BACKGROUND_OF_ROW / n
+    )
     alone = 0.0 if squares is None else 1.0 if spectral is None else None
     return Chosen(
-        None if spectral is None else spectral.with_defaults(SPECTRAL_START),
-        None if squares is None else squares.with_defaults(start),
+        None if spectral is None else spectral.with_defaults(one),
+        None if squares is None else squares.with_defaults(two),
         alone if alone is not None else DEFAULT_SHARE if share is None else share,
     )
-
-
-def _rest_of(settings: SquaresSettings) -> tuple[float | None, ...]:
-    return settings.ridge, settings.row_power, settings.column_power, settings.popularity
 
 
 def _choose(

@@ -15,7 +15,13 @@ from pygeco.arrays.kinds import foreign
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.clicks.empty_rows import fill_empty_rows
-from pygeco.clicks.spectral import Spectrum, line_powers, make_factors, measure_spread
+from pygeco.clicks.spectral import (
+    SpectralFactors,
+    Spectrum,
+    line_powers,
+    make_factors,
+    measure_spread,
+)
 from pygeco.clicks.squares import make_objective, scale_columns
 from pygeco.models.folding import Folded
 from pygeco.objectives import Entries
@@ -70,12 +76,25 @@ def _place_spectral(model: ClickModel, clicks: Entries, entries: Entries) -> Pla
     Y = down * own.engine.products(own, own.values, 1.0, across * part.vectors)
     squares = np.maximum(np.sum(Y.astype(float) ** 2, axis=0), np.finfo(float).tiny)
     factors = make_factors(clicks, Spectrum(part.vectors, np.sqrt(squares)), settings)
-    new, k = entries.by_row, factors.right.shape[1]
+    new, k = entries.by_row, min(settings.rank or len(squares), len(squares))
     found = new.engine.products(new, new.values, 1.0, down * Y)[:, :k] / squares[:k]
     scale, popular = (
         line_powers(entries, x, 0.0)[0] for x in (powers[1], settings.popularity or 0.0)
     )
-    return Placed((scale * popular)[:, None] * found, factors.left, factors.right)
+    found = scale[:, None] * found
+    if settings.fame:
+        found = np.column_stack([found, _find_fame(model, clicks, factors, entries)])
+    return Placed(popular[:, None] * found, factors.left, factors.right)
+
+
+def _find_fame(
+    model: ClickModel, clicks: Entries, factors: SpectralFactors, entries: Entries
+) -> Array:
+    """How many rows clicked each new column, in the unit of the last column of the factors."""
+    assert model.spectral_settings is not None
+    _, popular = line_powers(clicks, 0.0, model.spectral_settings.popularity or 0.0)
+    unit = float(factors.right[:, -1].sum() / (clicks.counts()[1] * popular).sum())
+    return unit * entries.by_row.counts().astype(float)
 
 
 def _place_squares(model: ClickModel, clicks: Entries, entries: Entries) -> Placed:

@@ -24,6 +24,7 @@ from pygeco.clicks.spectral import (
 )
 from pygeco.clicks.squares import fit_squares
 from pygeco.clicks.steps import (
+    FAMES,
     POPULARITIES,
     RIDGE_STEP,
     first_rank,
@@ -39,7 +40,7 @@ from pygeco.models.seen import Positions
 MIN_GAIN = 0.002  # of the nDCG: less is chance, and not worth another step
 RANK_GAIN = 0.005  # what a spectral rank twice as high must bring to be kept
 # Where searches start: near the best of rating, review and check-in data.
-SPECTRAL_START = SpectralSettings(256, 0.3, 0.3, 3.0, 0.0)
+SPECTRAL_START = SpectralSettings(256, 0.3, 0.3, 3.0, 0.0, 0.0)
 BACKGROUND_OF_ROW = 1000.0  # α n at the start: that many clicks weigh as much as a row's background
 SQUARES_START = SquaresSettings(64, 1.0, 0.005, 0.25, 0.25, 0.0)
 POWER_STEP = 0.1
@@ -117,6 +118,8 @@ class Search:
             best = self._double_rank(best, given)
         if given.ridge is None and not self.is_stopped:
             best = self._try_ridges(*best)
+        if given.fame is None and not self.is_stopped:
+            return self._try_fames(*best)
         return best[0]
 
     def _double_rank(
@@ -172,6 +175,27 @@ class Search:
             if ndcg > best.ndcg * (1 + MIN_GAIN):
                 best = Found(now, ndcg, factors.left, factors.right, spectrum.vectors)
         return best, spectrum
+
+    def _try_fames(
+        self, found: Found[SpectralSettings], spectrum: Spectrum
+    ) -> Found[SpectralSettings]:
+        """The least weight of what is popular that does about as well as any."""
+        fit = self.split.fit
+        tried = [replace(found.settings, fame=fame) for fame in FAMES]
+        left, right, _ = make_factors(fit, spectrum, replace(found.settings, fame=1.0))
+
+        def tables(rows: Positions) -> Iterator[Array]:
+            scores = score_rows(left[:, :-1], rows, right[:, :-1])
+            popular = score_rows(left[:, -1:], rows, right[:, -1:])
+            for fame in FAMES:
+                yield scores + scores.dtype.type(fame) * popular
+
+        scores = self.judge.compare(tables, len(FAMES))
+        for settings, score in zip(tried[1:], scores[1:], strict=True):
+            self.note("spectral", settings, score)
+        at = pick_popularity(FAMES, scores)
+        factors = make_factors(fit, spectrum, tried[at])
+        return Found(tried[at], scores[at], factors.left, factors.right, found.columns)
 
     # ---- weighted squares
 

@@ -14,8 +14,9 @@ class _Settings:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left to choose."""
-        return all(getattr(self, field.name) is not None for field in fields(self))
+        """Whether nothing is left to choose by trials of its own."""
+        names = (field.name for field in fields(self) if field.name != "fame")
+        return all(getattr(self, name) is not None for name in names)
 
     def with_defaults(self, default: Self) -> Self:
         """The same settings; where there is None, those of `default`."""
@@ -36,6 +37,8 @@ class _Settings:
             elif not np.isfinite(x) or (field.name in ("ridge", "background") and x <= 0):
                 least = "above zero" if field.name in ("ridge", "background") else "finite"
                 raise ValueError(f"{name}: {field.name} must be {least}, not {x!r}.")
+            elif field.name == "fame" and x < 0:
+                raise ValueError(f"{name}: fame must be ≥ 0, not {x!r}.")
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,10 @@ class SpectralSettings(_Settings):
         How strongly weak directions are shrunk.
     popularity : float or None, default=None
         q: scores are multiplied by the counts of columns to this power.
+    fame : float or None, default=None
+        What each click of a row adds to its scores: the counts of columns, so that rows whose
+        clicks say little are given what is popular. As a ratio of standard deviations over all
+        cells, to that of the other scores. Zero where every other setting of the fit is given.
 
     Examples
     --------
@@ -105,6 +112,7 @@ class SpectralSettings(_Settings):
     column_power: float | None = None
     ridge: float | None = None
     popularity: float | None = None
+    fame: float | None = None
 
 
 @dataclass(frozen=True)

@@ -96,10 +96,22 @@ def make_factors(
     encoder = _weigh_columns(entries, spectrum, settings)
     V = spectrum.vectors[:, : encoder.shape[1]]
     shrink = on(shrink_values(spectrum.values, settings.ridge)[: V.shape[1]], V, V.dtype)
-    _, popular = line_powers(entries, 0.0, settings.popularity)
-    right = on(popular[:, None], V, V.dtype) * V
     rows = _encode(entries, encoder) if projected is None else projected
-    return SpectralFactors(rows * shrink, right, encoder * shrink)
+    found = SpectralFactors(rows * shrink, V, encoder * shrink)
+    if settings.fame:
+        found = _add_fame(entries, found, settings.fame)
+    _, popular = line_powers(entries, 0.0, settings.popularity)
+    return found._replace(right=on(popular[:, None], V, V.dtype) * found.right)
+
+
+def _add_fame(entries: Entries, factors: SpectralFactors, fame: float) -> SpectralFactors:
+    """The factors with one more column: each click of a row adds to what many rows clicked."""
+    left, right, encoder = factors
+    each = np.ones_like(right, shape=(len(right), 1))
+    total, counts = _encode(entries, each), on(entries.counts()[1][:, None], right, right.dtype)
+    size = fame * measure_spread(left, right) / measure_spread(total, counts)
+    parts = (left, total), (right, counts * right.dtype.type(size)), (encoder, each)
+    return SpectralFactors(*(np.concatenate(pair, axis=1) for pair in parts))
 
 
 def _encode(entries: Entries, encoder: Array) -> Array:

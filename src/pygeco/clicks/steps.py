@@ -9,6 +9,7 @@ from pygeco.clicks.settings import SpectralSettings, SquaresSettings
 
 POPULARITIES = (-0.1, 0.0, 0.1, 0.2, 0.3)
 POPULARITY_STEP = 0.1
+FAMES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 SHARE_GAIN = 0.003  # what an uneven blend must bring
 POPULARITY_GAIN = 0.01  # of the nDCG: what a power of popularity must bring
 RIDGE_STEP = 3.0  # a factor

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from pygeco.estimators._completion_state import _CompletionState
 
 MIN_CELLS = 10_000  # with fewer, held-out cells are too few to weigh values and choices by
-SETTINGS = SpectralSettings(rank=512, row_power=0.3, column_power=0.3)  # the rest is searched for
+SETTINGS = SpectralSettings(
+    rank=512, row_power=0.3, column_power=0.3, fame=0.0
+)  # the rest is searched for
 HALVES = (0, 1, 2, 3, 4, 6)  # of a power of the probability of liking, that are tried
 MAX_SEARCHED_CELLS = (
     2_000_000  # by which settings are chosen; more of them cost time and gain nothing

@@ -21,6 +21,7 @@ class ClickChoice(NamedTuple):
         The share of the squares in the scores; the spectral family has the rest.
     trials : tuple of ClickTrial
         In the order in which they were tried, with their nDCG@20 and the seconds since the start.
+        None are left after `partial_fit`, which keeps the settings.
     row_attributes, column_attributes : AttributeSettings or None
         How much attributes count: `weight` for new rows or columns, `pull` for those with clicks;
         zero means "not used". None if the fit had no attributes.
@@ -43,7 +44,7 @@ class ClickChoice(NamedTuple):
         -------
         pandas.DataFrame
         """
-        every = (*vars(SquaresSettings()), "share")
+        every = (*vars(SquaresSettings()), "fame", "share")
         if any(isinstance(t.settings, AttributeSettings) for t in self.trials):
             every = (*every, "weight", "pull")
         lines: dict[str, list[Any]] = {"family": [t.family for t in self.trials]}

@@ -30,7 +30,7 @@ FAMILIES = {
     "squares": "weighted squares",
     "both": "both",
 }
-SETTINGS = ("rank", "row_power", "column_power", "ridge", "background", "popularity")
+SETTINGS = ("rank", "row_power", "column_power", "ridge", "background", "popularity", "fame")
 ATTRIBUTE_SETTINGS = ("weight", "pull")
 
 
@@ -159,7 +159,7 @@ def _describe_tail(tail: LongTail, kinds: tuple[str, str]) -> str:
 
 def _describe_trials(fitted: ClickModel) -> str:
     if not fitted.trials:
-        return "Nothing: all settings were given."
+        return "Nothing: all settings were given, or kept when clicks were added."
     return (
         f"{make_plural(len(fitted.trials), 'trial')}, in this order, each judged by the same "
         "held-out clicks. The share is that of weighted squares in a blend of the best of both "
