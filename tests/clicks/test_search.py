@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pygeco import Entries
 from pygeco.clicks import search as searching
 from pygeco.clicks.judging import hold_out_clicks
 from pygeco.clicks.search import Search
@@ -26,6 +27,17 @@ def test_the_best_trial_is_taken(split):
         assert found.ndcg >= best / 1.006
         again = search.compare_popularities(found.left, found.right, (0.0,))
         assert again[0] == pytest.approx(found.ndcg, abs=1e-6)
+
+
+def test_of_few_columns_all_pairs_are_tried():
+    """Neighbors of nine in a ring: no low rank has them all."""
+    first = np.random.default_rng(0).integers(9, size=(900, 1))
+    rows, cols = np.repeat(np.arange(900), 3), (first + np.arange(3)) % 9
+    split = hold_out_clicks(Entries(rows, cols.ravel(), np.ones(2700, np.float32), (900, 9)), 0)
+    search = Search(split, 0)
+    found = search.choose_spectral(SpectralSettings())
+    assert found.settings.rank == 9
+    assert found.ndcg > 1.005 * max(t.ndcg for t in search.trials if t.settings.rank < 9)
 
 
 def test_what_is_given_is_kept(split):

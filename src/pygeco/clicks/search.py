@@ -45,6 +45,7 @@ BACKGROUND_OF_ROW = 1000.0  # α n at the start: that many clicks weigh as much 
 SQUARES_START = SquaresSettings(64, 1.0, 0.005, 0.25, 0.25, 0.0)
 POWER_STEP = 0.1
 MAX_SPECTRAL_RANK, MAX_SQUARES_RANK = 2048, 256
+NARROW_SIDE = 64  # rows or columns: 6 items gained 3 %, 40 items 1 %
 MAX_TRIALS = 16  # of a family, ranks apart
 BLENDS = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0)  # the share of the squares
 
@@ -125,13 +126,21 @@ class Search:
     def _double_rank(
         self, best: tuple[Found[SpectralSettings], Spectrum], given: SpectralSettings
     ) -> tuple[Found[SpectralSettings], Spectrum]:
-        """Ranks twice as high, until two in a row do not pay: gains do not shrink steadily."""
-        latest, misses, most = best, 0, min(MAX_SPECTRAL_RANK, min(self.split.fit.shape) // 2)
+        """Ranks twice as high, until two in a row do not pay: gains do not shrink steadily.
+
+        All pairs, too, where they are few: each of a dozen columns may have a say of its own.
+        """
+        side = min(self.split.fit.shape)
+        latest, misses, most = best, 0, min(MAX_SPECTRAL_RANK, side // 2)
         rank = 2 * (best[0].settings.rank or 1)
         while rank <= most and misses < 2 and not self.is_stopped:
             latest = self._try_spectral(replace(best[0].settings, rank=rank), given, latest[1])
             pays = latest[0].ndcg >= best[0].ndcg * (1 + RANK_GAIN)
             best, misses, rank = latest if pays else best, 0 if pays else misses + 1, 2 * rank
+        if 1 < side <= NARROW_SIDE and not self.is_stopped:
+            latest = self._try_spectral(replace(best[0].settings, rank=side), given, latest[1])
+            if latest[0].ndcg >= best[0].ndcg * (1 + RANK_GAIN):
+                best = latest
         return best
 
     def _try_spectral(
