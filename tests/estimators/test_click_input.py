@@ -98,3 +98,17 @@ def test_a_dask_data_frame_is_no_matrix_of_counts():
     table = pd.DataFrame({"user": [3, 3, 5], "item": [1, 2, 1]})
     with pytest.raises(ValueError, match=r"^X: clicks in files or in a Dask DataFrame"):
         ImplicitCompletion().fit(frames.from_pandas(table, npartitions=1))
+
+
+@pytest.mark.parametrize("kind", [int, float, str, list])
+def test_an_array_of_pairs_is_no_matrix_of_two_columns(kind):
+    rng = np.random.default_rng(0)
+    cells = np.argwhere(rng.random((40, 20)) < 0.2)
+    pairs = cells.tolist() if kind is list else cells.astype(kind)
+    with pytest.raises(ValueError, match=r"^X: an array of .* × 2 that looks like pairs"):
+        ImplicitCompletion(**FIXED).fit(pairs)
+    found = ImplicitCompletion(**FIXED).fit(pairs, columns=(0, 1))
+    assert (len(found.seen_.indices), found.n_features_in_) == (len(cells), 20)
+    two = ImplicitCompletion(**FIXED).fit(pairs, columns="matrix") if kind is int else None
+    assert two is None or two.n_features_in_ == 2
+    assert ImplicitCompletion(**FIXED).fit((rng.random((90, 2)) < 0.6) * 1).n_features_in_ == 2

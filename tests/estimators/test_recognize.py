@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from frame_cases import ITEMS, STARS, TIMES, USERS, R, frame, small
-from pygeco import CellKFold, MatrixCompletion, cells
+from pygeco import CellKFold, ImplicitCompletion, MatrixCompletion, cells
 from pygeco.errors import ColumnWarning
 from pygeco.estimators._unnamed_numbers import looks_like_triples
 
@@ -173,3 +173,16 @@ def test_a_list_of_triplets_is_no_matrix_of_three_rows(kind) -> None:
     assert small().fit(triplets, columns="matrix").factors_.shape == (3, 900)
     answers = np.random.default_rng(0).integers(1, 6, (3, 900))
     assert small().fit(answers).factors_.shape == answers.shape
+
+
+@pytest.mark.parametrize("kind", [MatrixCompletion, ImplicitCompletion])
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        ({"user": ["a"], "item": ["b"]}, "a dict is no table"),
+        ([["a", "b"], ["c"]], "of one length"),
+    ],
+)
+def test_what_is_no_table_is_named(kind, X, words):
+    with pytest.raises(ValueError, match=f"^X: .*{words}"):
+        kind().fit(X)

@@ -14,6 +14,7 @@ from pygeco.clicks.counts import weigh_counts
 from pygeco.errors import ClicksWarning
 from pygeco.estimators._input import make_entries
 from pygeco.estimators._recognize import Taken, as_pairs_table, refuse_unnamed_clicks, take_cells
+from pygeco.estimators._unnamed_numbers import are_ids
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.column_names import COUNT_NAMES, find_role, plain_name
 from pygeco.io.tables import Column, is_partitioned, list_columns
@@ -60,6 +61,8 @@ def make_click_entries(
             "reads files, X.compute() a Dask DataFrame."
         )
     got = take_clicks(X, y, columns)
+    if columns is None and isinstance(got.X, (np.ndarray, list)):
+        _refuse_pairs(np.asarray(got.X))
     estimator.row_ids_, estimator.column_ids_, estimator.table_columns_ = got[1:4]
     entries = read_click_entries(estimator, got.X, reset=True)
     if not entries.size:
@@ -125,6 +128,16 @@ def weigh_later_counts(estimator: Any, entries: Entries) -> Entries:
     """
     rule = estimator.model_.count_rule or settle_counts(entries, estimator.counts)
     return weigh_counts(entries, rule)
+
+
+def _refuse_pairs(X: NDArray[Any]) -> None:
+    """An error where two columns could be the ids of clicks: the matrix would have two items."""
+    if X.ndim == 2 and X.shape[1] == 2 and are_ids(X) and (X.dtype.kind in "OU" or X.max() > 1):
+        raise ValueError(
+            f"X: an array of {len(X):,} × 2 that looks like pairs (row, column), a click a line; "
+            "pass columns=(0, 1) to take it as such, with ids, or columns='matrix' if it is the "
+            "matrix of clicks."
+        )
 
 
 def _find_counts(table: Any) -> tuple[str, str, str] | None:

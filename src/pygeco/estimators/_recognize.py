@@ -7,7 +7,7 @@ refused with the argument that would.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,8 +84,7 @@ def take_cells(
     if isinstance(columns, str):
         if columns != MATRIX:
             raise ValueError(
-                f"columns: expected three, for rows, columns and values, or 'matrix', not "
-                f"{columns!r}."
+                f"columns: expected three (rows, columns, values) or 'matrix', not {columns!r}."
             )
         return Taken(X, weights=weights)
     table = as_pairs_table(X, y, columns)
@@ -114,13 +113,18 @@ def as_pairs_table(X: Any, y: Any, columns: Any) -> Any:
     """
     if is_table(X):
         return X if hasattr(X, "columns") else as_arrow(X)  # a stream can be read once
+    if isinstance(X, Mapping):
+        raise ValueError("X: a dict is no table; pandas.DataFrame(X) makes one of its columns.")
     if not isinstance(X, (np.ndarray, list)):
         if columns is not None:
             raise ValueError(
                 f"columns: only a table has columns, or an array, not a {type(X).__name__}."
             )
         return None
-    table = np.asarray(X)
+    try:
+        table = np.asarray(X)
+    except ValueError:
+        raise ValueError("X: a list must have lines of one length, a cell a line.") from None
     if table.ndim != 2:
         return None
     if columns is not None or (y is not None and table.shape[1] == 2 and are_ids(table)):
