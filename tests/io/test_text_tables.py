@@ -1,6 +1,7 @@
 """Tables in text."""
 
 import io
+import time
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from pygeco.data import read_ratings
 from pygeco.errors import ReadError
 from pygeco.io.matrices import read_any_columns, read_table
+from pygeco.io.text_cells import put_cells
 from pygeco.io.titles import read_titles
 
 
@@ -123,3 +125,23 @@ def test_the_first_line_and_column_of_a_pivot_table_are_ids(sign, corner, users)
     assert found.table.column("item").unique().to_pylist() == [int(rows[0][1]), int(rows[0][3])]
     with pytest.raises(ReadError, match="looks like a matrix, numbers as names of its columns"):
         read_ratings(io.BytesIO(text.encode()))
+
+
+def test_the_time_of_wide_tables_grows_as_they_do(tmp_path) -> None:
+    def measure(width: int) -> float:
+        names = [f"film {k}" for k in range(width)]
+        rows = [["user", *names], ["a", *["5"] * width], ["b", *[""] * width]]
+        path = tmp_path / f"{width}.csv"
+        path.write_text("\n".join(map(",".join, rows)))
+        spent = []
+        for _ in range(2):
+            before = time.process_time()
+            assert read_ratings(path, matrix=True).table.num_rows == width
+            table = read_table(path)
+            new = table.filled(np.ones_like(table.values))
+            assert put_cells(table.whole.texts, table.arrow, new).num_columns == width + 1
+            spent.append(time.process_time() - before)
+        return min(spent)
+
+    measure(10)
+    assert measure(1_800) < 12 * measure(300)  # six times as wide

@@ -133,13 +133,14 @@ def fill_columns(X: Any, filled: dict[str, Filling]) -> Any:
     if package == "polars":
         return _fill_polars(X, filled)
     table: Any = as_arrow(X)
+    names, fields, columns = table.column_names, list(table.schema), table.columns
     for name, filling in filled.items():
-        k = table.column_names.index(name)
+        k = names.index(name)
         if filling.schema is None:
-            own = table.field(k), _fill_arrow(table.column(k), filling)
+            columns[k] = _fill_arrow(columns[k], filling)
         else:
-            own = filling.schema.field(0), _make_column(filling)
-        table = table.set_column(k, *own)
+            fields[k], columns[k] = filling.schema.field(0), _make_column(filling)
+    table = pyarrow().table(columns, schema=pyarrow().schema(fields, table.schema.metadata))
     return with_views_of(X, table)
 
 

@@ -71,16 +71,15 @@ class Table(NamedTuple):
         them are whole and in its range; one of numbers that float64 does not hold is filled with
         whole numbers.
         """
-        table, inexact = self.arrow, self.inexact
+        table, inexact, columns = self.arrow, self.inexact, {}
         for k, name in enumerate(self.names):
             missing = np.isnan(self.values[:, k])
             if missing.any() and not np.isnan(values[:, k]).all():
                 new = np.where(missing, values[:, k], self.values[:, k])
                 own = table.column(name)
                 fill = _fill_exactly if name in inexact else _as_type
-                column = fill(new, own)
-                table = _with_column(table, name, column)
-        return table
+                columns[name] = fill(new, own)
+        return _with_columns(table, columns)
 
     @property
     def inexact(self) -> list[str]:
@@ -97,10 +96,10 @@ class Table(NamedTuple):
         """The table with all of its number columns replaced, and all others as they were read."""
         pa = pyarrow()
         table = self.arrow if self.whole.texts is None else self.whole.texts
-        for k, name in enumerate(self.names):
-            column = pa.array(np.ascontiguousarray(values[:, k]))
-            table = _with_column(table, name, column)
-        return table
+        columns = {
+            name: pa.array(np.ascontiguousarray(values[:, k])) for k, name in enumerate(self.names)
+        }
+        return _with_columns(table, columns)
 
 
 def read_array(path: str | os.PathLike[str]) -> NDArray[Any]:
@@ -219,23 +218,28 @@ def _parquet(path: Path) -> AnyTable:
     return AnyTable(with_plain_texts(table), named=True)
 
 
-def _with_column(table: Any, name: str, column: Any) -> Any:
-    """The table with a column replaced; what pandas noted of its type changes with it."""
-    changed = column.type != table.schema.field(name).type
-    table = table.set_column(table.column_names.index(name), name, column)
+def _with_columns(table: Any, new: dict[str, Any]) -> Any:
+    """The table with columns replaced; what pandas noted of their types changes with them."""
+    pa = pyarrow()
+    fields = {field.name: field for field in table.schema}
+    kinds = {
+        name: np.dtype(column.type.to_pandas_dtype()).name
+        for name, column in new.items()
+        if column.type != fields[name].type
+    }
+    fields |= {name: pa.field(name, column.type) for name, column in new.items()}
+    columns = dict(zip(table.column_names, table.columns, strict=True)) | new
     metadata = dict(table.schema.metadata or {})
-    if not changed or b"pandas" not in metadata:
-        return table
-    kind = np.dtype(column.type.to_pandas_dtype()).name
-    try:
-        notes = json.loads(metadata.pop(b"pandas"))
-        for field in notes["columns"]:
-            if field["field_name"] == name:
-                field |= {"pandas_type": kind, "numpy_type": kind}
-        metadata[b"pandas"] = json.dumps(notes).encode()
-    except (ValueError, TypeError, KeyError):
-        pass  # notes that pandas could not read either are left out
-    return table.replace_schema_metadata(metadata)
+    if kinds and b"pandas" in metadata:
+        try:
+            notes = json.loads(metadata.pop(b"pandas"))
+            for field in notes["columns"]:
+                if kind := kinds.get(field["field_name"]):
+                    field |= {"pandas_type": kind, "numpy_type": kind}
+            metadata[b"pandas"] = json.dumps(notes).encode()
+        except (ValueError, TypeError, KeyError):
+            pass  # notes that pandas could not read either are left out
+    return pa.table(list(columns.values()), schema=pa.schema(list(fields.values()), metadata))
 
 
 def _holds_exactly(column: Any) -> bool:

@@ -16,10 +16,13 @@ def with_plain_texts(table: Any) -> Any:
 
 def with_views_of(given: Any, table: Any) -> Any:
     """The table with views of texts where that which was `given` has them."""
-    for k, field in enumerate(getattr(given, "schema", ())):
-        if k < table.num_columns and table.field(k).type == find_plain_kind(field.type):
-            table = table.set_column(k, field, table.column(k).cast(field.type))
-    return table
+    import pyarrow as pa
+
+    fields, columns = list(table.schema), table.columns
+    for k, field in enumerate(list(getattr(given, "schema", ()))[: len(fields)]):
+        if fields[k].type == find_plain_kind(field.type):
+            fields[k], columns[k] = field, columns[k].cast(field.type)
+    return pa.table(columns, schema=pa.schema(fields, table.schema.metadata))
 
 
 def find_plain_kind(kind: Any) -> Any:

@@ -91,19 +91,20 @@ def put_cells(given: Any, before: Any, filled: Any) -> Any:
 
     What is put into texts becomes a text.
     """
-    pc = pyarrow().compute
-    table = filled
-    for k, cells in enumerate(filled.columns):
+    pa = pyarrow()
+    pc = pa.compute
+    fields, columns = list(filled.schema), filled.columns
+    for k, cells in enumerate(columns):
         own = given.column(k)
         missing = pc.is_null(before.column(k), nan_is_null=True)
         put = pc.and_(missing, pc.is_valid(cells))
         if not pc.any(put).as_py():
-            table = table.set_column(k, given.field(k), own)
+            fields[k], columns[k] = given.field(k), own
         elif is_text(own):
             known = own.filter(pc.invert(missing))
             texts = pc.if_else(put, write_cells(cells, known), own)
-            table = table.set_column(k, given.field(k), texts)
-    return table
+            fields[k], columns[k] = given.field(k), texts
+    return pa.table(columns, schema=pa.schema(fields, filled.schema.metadata))
 
 
 def write_cells(cells: Any, texts: Any) -> Any:

@@ -34,6 +34,7 @@ class TextTable(NamedTuple):
 
 def read_text_table(file: Source) -> TextTable:
     """The table in a text."""
+    pa = pyarrow()
     lines = read_head_lines(file)
     if not lines or not file.head.lstrip(b"\xef\xbb\xbf").splitlines()[0].strip():
         raise ReadError(f"{file.name} starts with an empty line; give a table with columns.")
@@ -47,12 +48,15 @@ def read_text_table(file: Source) -> TextTable:
         names = [column[0].as_py() for column in texts.columns]
         texts = texts.slice(1).rename_columns(names)
     comma = _has_decimal_commas(rows, separator)
-    table = texts
-    for k, column in enumerate(texts.columns):
-        name, typed = texts.column_names[k], type_texts(column, comma=comma)
-        table = table.set_column(k, name, typed)
-        if comma and pyarrow().types.is_floating(typed.type):
-            texts = texts.set_column(k, name, pyarrow().compute.replace_substring(column, ",", "."))
+    typed = [type_texts(column, comma=comma) for column in texts.columns]
+    written = [
+        pa.compute.replace_substring(column, ",", ".")
+        if comma and pa.types.is_floating(found.type)
+        else column
+        for column, found in zip(texts.columns, typed, strict=True)
+    ]
+    # All at once: to put one column into a table takes time for each of the others.
+    table, texts = (pa.table(columns, names=texts.column_names) for columns in (typed, written))
     return TextTable(table, named, texts)
 
 
