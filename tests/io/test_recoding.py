@@ -3,6 +3,7 @@
 import ast
 import gc
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from pygeco.data import read_ratings
 from pygeco.io import delimited, recoding
-from pygeco.io.recoding import UNIT, Changed, encode_latin, join_colons, open_changed
+from pygeco.io.recoding import UNIT, Changed, SpaceSqueezer, encode_latin, join_colons, open_changed
 from pygeco.io.sources import open_source
 from sources import parse_files
 
@@ -88,3 +89,10 @@ def test_nobody_asks_pyarrow_to_recode() -> None:
     ]
     assert options
     assert not [word for node in options for word in node.keywords if word.arg == "encoding"]
+
+
+@given(st.text("a \n\r", max_size=60).map(str.encode), CHUNKS)
+def test_spaces_are_squeezed_in_any_chunks(content, sizes) -> None:
+    stream = Changed(io.BytesIO(content), [SpaceSqueezer()])
+    wanted = re.sub(rb" *(^|[\r\n]|$) *", rb"\1", re.sub(b" +", b" ", content))
+    assert read_in(stream, sizes) == wanted

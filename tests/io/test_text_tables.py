@@ -144,4 +144,4 @@ def test_the_time_of_wide_tables_grows_as_they_do(tmp_path) -> None:
         return min(spent)
 
     measure(10)
-    assert measure(1_800) < 12 * measure(300)  # six times as wide
+    assert measure(1_200) < 12 * measure(200)  # six times as wide

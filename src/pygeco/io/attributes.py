@@ -21,16 +21,11 @@ from pygeco.io.attribute_layouts import find_layout
 from pygeco.io.attribute_tables import ID_NAMES
 from pygeco.io.column_names import plain_name
 from pygeco.io.columns import explain_parse_errors
-from pygeco.io.delimited import (
-    SNIFFED_LINES,
-    find_separator,
-    is_number,
-    refuse_comments,
-    split_fields,
-)
+from pygeco.io.delimited import SNIFFED_LINES, is_number, refuse_comments
 from pygeco.io.headers import MISSING
 from pygeco.io.lending import lend_bytes
 from pygeco.io.plain_texts import unpack_codes, with_plain_texts
+from pygeco.io.separators import find_separator, split_fields
 from pygeco.io.sources import MAGICS, check_growth, decode_text, open_source, refuse_wide_text
 from pygeco.io.tables import pyarrow
 
@@ -127,8 +122,8 @@ def _split_text(name: str, text: str) -> tuple[list[list[str]], str]:
             f"{name} has one column only, beginning {lines[0][:40]!r}; separate the columns by "
             "commas, tabs, semicolons or '::'."
         )
-    if separator == "::":
-        rows = [split_fields(line, "::") for line in lines]
+    if len(separator) > 1:
+        rows = [split_fields(line, separator) for line in lines]
     else:
         with explain_parse_errors(name):
             reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)

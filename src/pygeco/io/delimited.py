@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
@@ -11,7 +9,8 @@ from typing import Any, NamedTuple
 
 from pygeco.errors import ReadError
 from pygeco.io.quotes import LastLine, has_escapes, join_quoted
-from pygeco.io.recoding import UNIT, encode_latin, join_colons, open_changed
+from pygeco.io.recoding import UNIT, SpaceSqueezer, encode_latin, join_colons, open_changed
+from pygeco.io.separators import ALIGNED, find_separator, split_fields
 from pygeco.io.sources import HEAD_BYTES, Source
 from pygeco.io.tables import pyarrow
 from pygeco.io.text_ids import replace_commas
@@ -21,8 +20,7 @@ from pygeco.io.whole_numbers import (
     watch_numbers,
 )
 
-SEPARATORS = ("::", "\t", ",", ";", "|", " ")
-WORDS = {"\t": "tab-separated", ",": "CSV", " ": "space-separated"}
+WORDS = {"\t": "tab-separated", ",": "CSV", " ": "space-separated", ALIGNED: "aligned by spaces"}
 BLOCK_BYTES = 1 << 22  # that a reader parses at once
 SNIFFED_LINES = 8  # of the head, which tell the separator
 LINE_END = re.compile(r"\r\n|\r|\n")
@@ -130,20 +128,6 @@ def refuse_prose(name: str, lines: list[str]) -> None:
         )
 
 
-def find_separator(lines: list[str]) -> str | None:
-    """The one that parts every line alike, into the most fields: "1;2;3,5" has decimal commas.
-
-    Spaces come last, for there are some in titles and dates.
-    """
-    counts = {sign: [len(split_fields(line, sign)) for line in lines] for sign in SEPARATORS}
-    steady = [s for s in SEPARATORS if min(counts[s]) == max(counts[s]) > 1]
-    if "::" in steady:
-        return "::"
-    likely = steady or [sign for sign in SEPARATORS if max(counts[sign]) > 1]
-    signs = [sign for sign in likely if sign != " "] or likely
-    return max(signs, key=lambda sign: max(counts[sign]), default=None)
-
-
 def read_delimited(
     file: Source, at: list[int], roles: list[str], how: Sniffed, texts: Collection[str] = ()
 ) -> Any:
@@ -200,7 +184,7 @@ def _read_whole(
 
 def _has_escapes(file: Source, how: Sniffed) -> bool:
     is_whole = len(file.head) < HEAD_BYTES
-    return how.separator != "::" and has_escapes(
+    return len(how.separator) == 1 and has_escapes(
         _decode(file.head), how.separator, is_whole=is_whole
     )
 
@@ -216,12 +200,13 @@ def _read(
 ) -> Any:
     from pyarrow import csv as arrow_csv
 
-    doubled = how.separator == "::"
+    doubled, aligned = how.separator == "::", how.separator == ALIGNED
     names = [f"c{k}" for k in range(len(how.names))]
     wanted = [names[k] for k in at]
     last = LastLine()
     with ExitStack() as stack:
         changes = [*[join_colons] * doubled, *[encode_latin] * is_latin]
+        changes += [SpaceSqueezer()] * aligned
         stream = stack.enter_context(open_changed(file, changes))
         stream = stack.enter_context(last.follow(stream))
         if missing is not None:
@@ -234,7 +219,7 @@ def _read(
                 block_size=BLOCK_BYTES,
             ),
             parse_options=arrow_csv.ParseOptions(
-                delimiter=UNIT.decode() if doubled else how.separator,
+                delimiter=UNIT.decode() if doubled else how.separator[0],
                 quote_char=False if doubled else '"',
                 escape_char="\\" if escaped else False,
                 newlines_in_values=not doubled,  # the first may come behind the head
@@ -248,14 +233,6 @@ def _read(
         )
     last.check(file.name, table.num_rows)
     return table
-
-
-def split_fields(line: str, separator: str) -> list[str]:
-    """The fields of a line, without spaces around them."""
-    if separator == "::":
-        return line.split("::")
-    rows = csv.reader(io.StringIO(line, newline=""), delimiter=separator)  # a field may have lines
-    return [field.strip() for field in next(rows, [])]
 
 
 def is_number(field: str) -> bool:

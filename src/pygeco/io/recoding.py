@@ -29,6 +29,24 @@ def encode_latin(block: bytes) -> bytes:
     return block.decode("latin-1").encode()
 
 
+class SpaceSqueezer:
+    """One space for several in a row, and none at the ends of a line; blocks come in order."""
+
+    def __init__(self) -> None:
+        self.is_start, self.held = True, b""  # of a line; a space that waits for what follows
+
+    def __call__(self, block: bytes) -> bytes:
+        text = b"\n" * self.is_start + self.held + block
+        while b"  " in text:
+            text = text.replace(b"  ", b" ")
+        for end in (b"\r", b"\n"):
+            text = text.replace(b" " + end, end).replace(end + b" ", end)
+        self.held = text[-1:] if text.endswith(b" ") else b""
+        text = text[int(self.is_start) : len(text) - len(self.held)]
+        self.is_start = text[-1:] in (b"\r", b"\n") if text else self.is_start
+        return text
+
+
 @contextmanager
 def open_changed(file: Source, changes: Sequence[Change]) -> Iterator[Any]:
     """A file as pyarrow reads it, after these changes."""

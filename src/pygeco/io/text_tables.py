@@ -10,10 +10,11 @@ import numpy as np
 from pygeco.errors import ReadError
 from pygeco.io.column_names import find_role
 from pygeco.io.columns import shorten_floats
-from pygeco.io.delimited import find_separator, is_number, read_head_lines, split_fields
+from pygeco.io.delimited import is_number, read_head_lines
 from pygeco.io.headers import has_names
 from pygeco.io.quotes import LastLine
-from pygeco.io.recoding import encode_latin, open_changed
+from pygeco.io.recoding import SpaceSqueezer, encode_latin, open_changed
+from pygeco.io.separators import ALIGNED, find_separator, split_fields
 from pygeco.io.sources import Source
 from pygeco.io.tables import pyarrow
 from pygeco.io.text_cells import type_texts
@@ -67,15 +68,16 @@ def _read_texts(file: Source, separator: str | None, width: int) -> Texts:
     pa = pyarrow()
     with file.file() as raw:  # the head may end inside the first line
         width = max(width, raw.readline().count((separator or ",").encode()) + 1)
-    for changes in ([], [encode_latin]):
+    for is_latin in (False, True):
         last = LastLine()
+        changes = [*[encode_latin] * is_latin, *[SpaceSqueezer()] * (separator == ALIGNED)]
         try:
             with open_changed(file, changes) as stream, last.follow(stream) as followed:
                 table = csv.read_csv(
                     stream if separator is None else followed,  # a column takes any line
                     csv.ReadOptions(autogenerate_column_names=True),
                     csv.ParseOptions(
-                        delimiter=separator or ",",
+                        delimiter=(separator or ",")[0],
                         newlines_in_values=True,
                         invalid_row_handler=last.judge,
                         ignore_empty_lines=separator is not None,  # else they are missing cells
@@ -83,7 +85,7 @@ def _read_texts(file: Source, separator: str | None, width: int) -> Texts:
                     csv.ConvertOptions(column_types={f"f{k}": pa.string() for k in range(width)}),
                 )
         except pa.ArrowInvalid as error:
-            if changes or "UTF8" not in str(error):
+            if is_latin or "UTF8" not in str(error):
                 raise
             continue
         if separator is not None:
