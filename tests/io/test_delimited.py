@@ -68,3 +68,29 @@ def test_signs_that_end_a_line_for_python_alone_do_not_end_one(sign, encoding) -
     for header in ("", "who,what,how\n"):
         table = read_ratings(io.BytesIO((header + text).encode(encoding))).table
         assert table.column("item").to_pylist() == [f"a{sign}b c {k}" for k in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("above", "sign"),
+    [
+        ("# exported 2024\n# by me, him, her, them\n", "#"),
+        (20 * "# a, b\n# c\n", "#"),
+        ("% bip weighted\n% 3 2 2\n", "%"),
+        ("sep=;\n", "sep="),
+        ("sep=,\n", "sep="),
+    ],
+)
+@pytest.mark.parametrize("separator", [",", ";", " "])
+def test_remarks_above_the_table_are_named(above, sign, separator) -> None:
+    rows = ["user,item,rating", "ann,1,3", "bob,2,4"]
+    text = above + "\n".join(row.replace(",", separator) for row in rows)
+    told = rf"begins with a comment, '{above[:5]}.*; remove the lines that begin with '{sign}'\."
+    with pytest.raises(ReadError, match=told):
+        read_ratings(io.BytesIO(text.encode()))
+    with pytest.raises(ReadError, match=told):
+        read_click_table(io.BytesIO(text.encode()), {})
+
+
+def test_ids_that_begin_like_remarks() -> None:
+    text = "".join(f"#{k},%{k},{k % 3}\n" for k in range(20))
+    assert read_ratings(io.BytesIO(text.encode())).table.num_rows == 20

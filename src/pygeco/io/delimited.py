@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from pygeco.errors import ReadError
@@ -22,6 +23,7 @@ from pygeco.io.whole_numbers import (
 
 WORDS = {"\t": "tab-separated", ",": "CSV", " ": "space-separated", ALIGNED: "aligned by spaces"}
 BLOCK_BYTES = 1 << 22  # that a reader parses at once
+REMARKS = ("#", "%", "sep=")  # how lines above a table begin; the last is for Excel
 SNIFFED_LINES = 8  # of the head, which tell the separator
 LINE_END = re.compile(r"\r\n|\r|\n")
 LEADING_BLANKS = re.compile(r"([ \t]*(\r\n|\r|\n))*")
@@ -101,14 +103,16 @@ def _take_blanks(text: str) -> str:
 
 
 def refuse_comments(name: str, lines: list[str]) -> None:
-    """One sentence about a file that begins with a remark; a header may begin with # too."""
-    separator = find_separator(lines[1:]) if lines and lines[0].startswith("#") else None
-    if separator is None:
+    """One sentence about a file that begins with remarks; a header may begin with # too."""
+    sign = next((sign for sign in REMARKS if lines and lines[0].startswith(sign)), None)
+    if sign is None:
         return
-    if len(split_fields(lines[0], separator)) < len(split_fields(lines[1], separator)):
+    count = len(list(takewhile(lambda line: line.startswith(sign), lines)))
+    separator = find_separator(lines[count:] or lines)  # all may be remarks, or ids that begin so
+    if separator and len({len(split_fields(x, separator)) for x in lines[: count + 1]}) > 1:
         raise ReadError(
             f"{name} begins with a comment, {lines[0][:40]!r}; remove the lines that begin "
-            "with '#'."
+            f"with {sign!r}."
         )
 
 

@@ -13,7 +13,7 @@ from pygeco.io.columns import shorten_floats
 from pygeco.io.delimited import is_number, read_head_lines
 from pygeco.io.headers import has_names
 from pygeco.io.quotes import LastLine
-from pygeco.io.recoding import SpaceSqueezer, encode_latin, open_changed
+from pygeco.io.recoding import Change, SpaceSqueezer, encode_latin, open_changed
 from pygeco.io.separators import ALIGNED, find_separator, split_fields
 from pygeco.io.sources import Source
 from pygeco.io.tables import pyarrow
@@ -70,7 +70,8 @@ def _read_texts(file: Source, separator: str | None, width: int) -> Texts:
         width = max(width, raw.readline().count((separator or ",").encode()) + 1)
     for is_latin in (False, True):
         last = LastLine()
-        changes = [*[encode_latin] * is_latin, *[SpaceSqueezer()] * (separator == ALIGNED)]
+        changes: list[Change] = [encode_latin] * is_latin
+        changes += [SpaceSqueezer()] * (separator == ALIGNED)
         try:
             with open_changed(file, changes) as stream, last.follow(stream) as followed:
                 table = csv.read_csv(
