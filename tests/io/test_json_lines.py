@@ -7,6 +7,7 @@ import pytest
 
 from pygeco.data import read_attributes, read_ratings
 from pygeco.errors import ColumnError, ReadError
+from pygeco.io import json_lines, sources
 from pygeco.io.click_tables import find_click_form, read_click_table
 from pygeco.io.ratings import read_columns
 from pygeco.io.sources import open_source
@@ -120,3 +121,25 @@ def test_text_of_wide_letters_names_its_encoding(encoding) -> None:
         for read in (read_ratings, read_attributes):
             with pytest.raises(ReadError, match=f"is text in {encoding.upper()}; save it in UTF-8"):
                 read(io.BytesIO(text.encode(encoding)))
+
+
+@pytest.mark.parametrize("sign", ["x", "é", "語"])
+@pytest.mark.parametrize("long", [0, 1, 7])  # the line that is longer than the head
+def test_lines_longer_than_the_head(monkeypatch, sign, long) -> None:
+    monkeypatch.setattr(sources, "HEAD_BYTES", 128)
+    rows = [{"note": "", "user": f"{sign}{k}", "item": k % 3, "rating": 2.5} for k in range(9)]
+    rows[long]["note"] = sign * 500
+    content = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows).encode()
+    for shift in range(3):  # the head ends inside of a sign
+        table = read_ratings(io.BytesIO(b" " * shift + content)).table
+        wanted = [(row["user"], row["item"], row["rating"]) for row in rows]
+        assert rows_of(table) == wanted
+
+
+def test_lines_longer_than_a_block_are_named(monkeypatch) -> None:
+    row = '{"user": 1, "item": 2, "rating": 3, "note": "%s"}\n'
+    content = (3 * (row % "") + row % (2_000 * "x") + 99 * (row % "")).encode()
+    assert read_ratings(io.BytesIO(content)).table.num_rows == 103
+    monkeypatch.setattr(json_lines, "BLOCK_BYTES", 512)
+    with pytest.raises(ReadError, match="cannot be read: a line is longer than 512 bytes"):
+        read_ratings(io.BytesIO(content))

@@ -17,6 +17,7 @@ from pygeco.io.tables import pyarrow
 
 TEXT_ROLES = ("user", "item", "title")
 FIT_ROLES = ("user", "item", "rating")
+BLOCK_BYTES = 1 << 22  # that are parsed at once, and the longest line
 SCANNED_BYTES = 1 << 22  # that are looked through at once for keys
 KEY = re.compile(rb'"([^"\\]{1,100})"\s*:')
 MAX_DEPTH = 200  # of nested brackets: parsers recurse
@@ -28,19 +29,33 @@ STRING = re.compile(rb'"[^"\n]*"?')
 
 def read_json_start(file: Source) -> Any:
     """The schema of the first lines."""
+    whole = file.head[: file.head.rfind(b"\n") + 1] or _read_first_line(file)
+    Depth().see(whole)
+    return _parse(pyarrow().BufferReader(lend_bytes(whole))).schema
+
+
+def _read_first_line(file: Source) -> bytes:
+    """A line that is longer than the head."""
+    with file._replace(progress=None).file() as raw:
+        return raw.readline(BLOCK_BYTES)
+
+
+def _parse(stream: Any, how: Any = None) -> Any:
+    """The objects in a stream as a table."""
     from pyarrow import json
 
-    whole = file.head[: file.head.rfind(b"\n") + 1] or file.head
-    Depth().see(whole)
-    return json.read_json(pyarrow().BufferReader(lend_bytes(whole))).schema
+    try:
+        return json.read_json(stream, json.ReadOptions(block_size=BLOCK_BYTES), how)
+    except pyarrow().ArrowInvalid as error:
+        if "straddling" in str(error):
+            raise ValueError(f"a line is longer than {BLOCK_BYTES:,} bytes") from error
+        raise
 
 
 def list_json_names(file: Source, asked: Collection[str], known: Collection[str]) -> list[str]:
     """The fields of the first lines; where these lack one that is `asked` for, or one that is
     called as a role is that is not `known`, also such that come first further down.
     """
-    from pyarrow import json
-
     file = _decode(file)
     names = list(read_json_start(file).names)
     roles = [role for role in FIT_ROLES if role not in known and find_role(names, role) is None]
@@ -51,7 +66,7 @@ def list_json_names(file: Source, asked: Collection[str], known: Collection[str]
 
     if (roles or others) and any(map(is_wanted, _find_late_keys(file))):
         with _shallow(file) as stream:
-            whole = json.read_json(stream).schema.names
+            whole = _parse(stream).schema.names
         names += [name for name in whole if name not in names and is_wanted(name)]
     return names
 
@@ -98,8 +113,9 @@ def _decode(file: Source) -> Source:
     whole = file.head[: file.head.rfind(b"\n") + 1] or file.head
     try:
         whole.decode()
-    except UnicodeDecodeError:
-        return _as_latin(file)
+    except UnicodeDecodeError as error:
+        is_cut = error.start > len(whole) - 4 and not whole.endswith(b"\n")
+        return file if is_cut else _as_latin(file)
     return file
 
 
@@ -128,7 +144,7 @@ def _read_known(file: Source, names: list[str], roles: list[str]) -> Any:
     except (KeyError, pa.ArrowInvalid):
         options = json.ParseOptions(explicit_schema=pa.schema(texts))
         with _shallow(file) as stream:
-            table = json.read_json(stream, parse_options=options)
+            table = _parse(stream, options)
     return _with_whole_ids(file, table.select(names), roles)
 
 
@@ -138,7 +154,7 @@ def _read_fields(file: Source, fields: Any) -> Any:
 
     narrow = json.ParseOptions(explicit_schema=fields, unexpected_field_behavior="ignore")
     with _shallow(file) as stream:
-        return json.read_json(stream, parse_options=narrow)
+        return _parse(stream, narrow)
 
 
 def _with_whole_ids(file: Source, table: Any, roles: list[str]) -> Any:
