@@ -6,7 +6,7 @@ import io
 import numpy as np
 import pytest
 
-from pygeco.data import read_ratings
+from pygeco.data import read_attributes, read_ratings
 from pygeco.errors import ReadError
 from pygeco.io import delimited, sources
 from pygeco.io.quotes import LastLine, has_escapes, join_quoted
@@ -113,3 +113,13 @@ def test_the_last_line_comes_once_and_whole() -> None:
     for size in (1, 2, 7, 100):
         with LastLine().follow(io.BytesIO(b"a,b")) as stream:
             assert b"".join(iter(lambda s=stream, n=size: s.read(n), b"")) == b"a,b\n\x1e\n"
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_attributes_with_quotes(word) -> None:
+    rows = [["id", "age", "note"], ["1", "20", word], ["2", "30", "x"]]
+    found = read_attributes(io.BytesIO(write(rows)))
+    assert found["note"].tolist() == [word.strip() or None, "x"]
+    broken = b'id,age,note\n1,20,x\n2,30,"x\n3,40,y\n'
+    with pytest.raises(ReadError, match="the file: row 2 opens a quote that nothing closes"):
+        read_attributes(io.BytesIO(broken))

@@ -5,7 +5,6 @@ Plain text is read without an extra; the tables are small beside those of rating
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 import re
@@ -25,6 +24,7 @@ from pygeco.io.delimited import SNIFFED_LINES, is_number, refuse_comments
 from pygeco.io.headers import MISSING
 from pygeco.io.lending import lend_bytes
 from pygeco.io.plain_texts import unpack_codes, with_plain_texts
+from pygeco.io.quotes import read_rows
 from pygeco.io.separators import find_separator, split_fields
 from pygeco.io.sources import MAGICS, check_growth, decode_text, open_source, refuse_wide_text
 from pygeco.io.tables import pyarrow
@@ -126,8 +126,8 @@ def _split_text(name: str, text: str) -> tuple[list[list[str]], str]:
         rows = [split_fields(line, separator) for line in lines]
     else:
         with explain_parse_errors(name):
-            reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-            rows = [row for row in reader if any(field.strip() for field in row)]
+            rows = read_rows(name, text, separator)
+            rows = [row for row in rows if any(field.strip() for field in row)]
     rows = [[field.strip() for field in row] for row in rows]
     width = len(rows[0])
     odd = next((k for k, row in enumerate(rows) if len(row) != width), None)

@@ -50,6 +50,19 @@ def _count_fields(text: str, separator: str, escape: str | None) -> list[int]:
     return [len(row) for row in rows if row]
 
 
+def read_rows(name: str, text: str, separator: str) -> list[list[str]]:
+    """The fields of each line of a text, a header included."""
+    lines = io.StringIO(f"{text}\n{MARK}\n", newline="")
+    rows = list(csv.reader(lines, delimiter=separator))
+    if rows.pop() != [MARK]:
+        raise ReadError(_tell_open_quote(name, len([row for row in rows if row])))
+    return rows
+
+
+def _tell_open_quote(name: str, rows: int) -> str:
+    return f"{name}: row {rows:,} opens a quote that nothing closes; close it, or take it out."
+
+
 class LastLine:
     """A line behind the last one, which a reader does not come to where a quote is still open."""
 
@@ -72,9 +85,7 @@ class LastLine:
     def check(self, name: str, rows: int) -> None:
         """Refuse a table whose last row goes on to the end of the text."""
         if not self.is_read:
-            raise ReadError(
-                f"{name}: row {rows:,} opens a quote that nothing closes; close it, or take it out."
-            )
+            raise ReadError(_tell_open_quote(name, rows))
 
 
 class _Followed(io.RawIOBase):
