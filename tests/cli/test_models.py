@@ -28,6 +28,9 @@ def test_ids_from_text_and_from_files(tmp_path) -> None:
     for wrong, unknown in ((["x"], "mean"), (["4"], "error")):
         with pytest.raises(ValueError, match=r"^--user: the model does not know"):
             parse_user_ids(numbers, wrong, unknown)
+    for known in (numbers, texts):  # what Python makes of bytes of another encoding
+        with pytest.raises(ValueError, match=r"^--user: 'Jos.udce9' is no text in the encoding of"):
+            parse_user_ids(known, ["3", b"Jos\xe9".decode("utf-8", "surrogateescape")], "mean")
     (tmp_path / "ids").write_text("\ufeff a b \n\n3\n", encoding="utf-8")
 
     class Model:

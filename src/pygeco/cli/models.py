@@ -64,6 +64,12 @@ def parse_user_ids(known: Any, texts: list[str], unknown: str) -> Any:
     """Ids of users, of whom the model may not know all; text that can be no id is refused."""
     from pygeco.io.tables import parse_ids
 
+    for text in texts:
+        if any("\ud800" <= sign <= "\udfff" for sign in text):  # bytes that Python did not decode
+            raise ValueError(
+                f"--user: {text!r} is no text in the encoding of this terminal; set one that it is "
+                "in, such as LC_ALL=C.UTF-8."
+            )
     ids = parse_ids(known, texts)
     if unknown == "error" or ids.dtype.kind != known.dtype.kind:
         return find_known_ids(known, texts, "--user")
