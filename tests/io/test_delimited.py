@@ -94,3 +94,13 @@ def test_remarks_above_the_table_are_named(above, sign, separator) -> None:
 def test_ids_that_begin_like_remarks() -> None:
     text = "".join(f"#{k},%{k},{k % 3}\n" for k in range(20))
     assert read_ratings(io.BytesIO(text.encode())).table.num_rows == 20
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "::"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_of_spaces_are_blank(separator, end) -> None:
+    rows = ["user,item,rating", "ann,a,4", "   ", "", " \t ", "bob,b,1", "  "]
+    text = end.join(row.replace(",", separator) for row in rows)
+    for last in ("", end):
+        table = read_ratings(io.BytesIO((text + last).encode())).table
+        assert rows_of(table) == [("ann", "a", 4.0), ("bob", "b", 1.0)]

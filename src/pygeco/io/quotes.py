@@ -76,11 +76,9 @@ class LastLine:
             yield followed
 
     def judge(self, row: Any) -> str:
-        """What pyarrow is to do with a line of another number of fields."""
-        if row.text != MARK:
-            return "error"
-        self.is_read = True
-        return "skip"
+        """What pyarrow is to do with a line of another number of fields: blank ones are none."""
+        self.is_read = self.is_read or row.text == MARK
+        return "error" if row.text.strip(f" \t{MARK}") else "skip"
 
     def check(self, name: str, rows: int) -> None:
         """Refuse a table whose last row goes on to the end of the text."""
