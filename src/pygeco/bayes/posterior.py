@@ -99,11 +99,12 @@ class Posterior:
         row, col = (self.scale * side.bias.astype(float) for side in (self.rows, self.cols))
         return Biases(self.mean, row, col)
 
-    def predict_cell(self, row: int, column: int) -> float:
-        """The mean of z at one cell on the data's own scale, time apart."""
+    def predict_row(self, row: int, cols: Array) -> Array:
+        """The means of z in a row, on the data's own scale, time apart; on the host."""
         r, c = self.rows, self.cols
-        inside = float(r.factor[row].astype(float) @ c.factor[column].astype(float))
-        return self.mean + self.scale * (inside + float(r.bias[row]) + float(c.bias[column]))
+        cols = on(cols, c.bias)
+        inside = host(c.factor[cols].astype(float) @ r.factor[row].astype(float))
+        return self.mean + self.scale * (inside + float(r.bias[row]) + host(c.bias[cols]))
 
     def variance(self, rows: Array, cols: Array, *, noise: bool = True) -> Array:
         """Var of a new observation at the cells, time apart: of its mean, and the noise."""

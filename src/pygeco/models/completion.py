@@ -174,18 +174,18 @@ class CompletionModel(FittedModel):
         if len(seen.weights):
             weights = host(seen.weights[own])[others].astype(float)
         if p.likelihood is not None:
-            z, v = self.linear(lines, cols), p.variance(lines, cols, noise=False)
-            squares = p.likelihood.make_squares(on(values, z), z, v.astype(z.dtype))
-            weights, values = weights * host(squares.weights) / p.tau, host(squares.targets)
+            z, v = p.predict_row(row, cols), host(p.variance(lines, cols, noise=False))
+            squares = p.likelihood.make_squares(values.astype(float), z, v.astype(float))
+            weights, values = weights * squares.weights / p.tau, squares.targets
         if p.weighing is not None:
-            x = host(self.linear(lines, cols)) - values
-            weights = weights * p.weighing.weights(x.astype(float))
+            weights = weights * p.weighing.weights(p.predict_row(row, cols) - values)
         known = None if self.row_attributes is None else self.row_attributes.take(np.array([row]))
         base, parts, attributes = contributions(p, cols, values, weights, column, known)
         if self.average is not None:  # is what predictions are of, and the posterior is near it
             asked = None if time is None else np.array([time])
-            drawn = self.linear(np.array([row]), np.array([column]), asked)
-            base += float(host(drawn)[0]) - p.predict_cell(row, column) - said
+            cells = np.array([column])
+            drawn = self.linear(np.array([row]), cells, asked)
+            base += float(host(drawn)[0]) - float(p.predict_row(row, cells)[0]) - said
         order = np.argsort(-np.abs(parts), kind="stable")[: max(0, k)]
         return Reasons(cols[order], parts[order], base, attributes, said)
 
