@@ -226,3 +226,18 @@ def test_sparse_cells_that_are_nearly_certain_do_not_run_away(loss, noise) -> No
     assert model.factors_.rank >= 3
     off = np.abs(model.predict(rows[held], cols[held]) - y[held])
     assert np.mean(off < 0.5) > 0.78
+
+
+@pytest.mark.parametrize("loss", ["logistic", "ordinal"])
+def test_labels_that_can_nearly_be_told_apart_have_logits_with_an_end(loss) -> None:
+    """A few that are wrong moved theirs by twenty times as much at every sweep, up to NaN."""
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((80, 2)) @ rng.standard_normal((2, 30)) + rng.standard_normal(30)
+    known = rng.random(z.shape) < 0.5
+    noisy = z + 0.3 * rng.standard_normal(z.shape)
+    bounds = [0.0] if loss == "logistic" else [-0.5, 0.5]
+    cells = np.where(known, np.digitize(noisy, bounds), np.nan)
+    model = MatrixCompletion(2, loss=loss, pattern=False, random_state=0).fit(cells)
+    assert np.abs(model.decision_function(*np.nonzero(~known))).max() < 1e6
+    if loss == "logistic":
+        assert np.mean((model.to_dense() > 0.5)[~known] == (z > 0)[~known]) > 0.8

@@ -19,6 +19,7 @@ from pygeco.losses.base import Loss, namespace, sigmoid, sigmoid_slope, softplus
 
 MIN_WEIGHT = 1e-6  # of a cell's squares: what is certain already underflows
 MIN_BOUND_SHARE = 0.05  # of the curvature of a parabola above the logistic loss (Jaakkola, Jordan)
+MAX_BOUND_FAR = 1e3  # of x in it: steps that grew with x further out would have no end
 RESPONSE_NODES = 9  # of Gauss and Hermite, for E[σ(z)]: 1e-6 at a variance of 1, 5e-4 at 4
 MAX_NODE_VARIANCE = 8.0  # of z, that is met by nodes; σ is flattened for what is beyond
 
@@ -139,8 +140,9 @@ class Softplus:
         Where labels can be told apart without error the curvature vanishes, and with it all that
         they say of a component.
         """
-        far = (self.mean**2 + self.variance) ** 0.5
-        return namespace(far).maximum(self.curvature, MIN_BOUND_SHARE / (4 + 2 * far))
+        xp = namespace(self.mean)
+        far = xp.minimum((self.mean**2 + self.variance) ** 0.5, MAX_BOUND_FAR)
+        return xp.maximum(self.curvature, MIN_BOUND_SHARE / (4 + 2 * far))
 
 
 class Node(NamedTuple):
