@@ -263,3 +263,20 @@ def test_movielens_with_a_tenth_added_later_errs_like_a_full_fit() -> None:
     )
     assert after < before
     assert after < 1.005 * full
+
+
+@pytest.mark.parametrize("penalty", [Ridge(1e-2), "evidence"])
+def test_new_cells_without_weights_count_as_those_of_the_fit(penalty) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 20))
+    rows, cols = np.nonzero(rng.random(X.shape) < 0.5)
+    values = X[rows, cols] + 0.1 * rng.standard_normal(len(rows))
+    old, new = ((rows[at], cols[at], values[at], X.shape) for at in (slice(50, None), slice(50)))
+    weights = np.full(len(rows), 3.0)
+    one, other = (
+        MatrixCompletion(2, penalty=penalty, pattern=False, random_state=0)
+        .fit(old, sample_weight=weights[50:])
+        .partial_fit(new, sample_weight=given)
+        for given in (weights[:50], None)
+    )
+    np.testing.assert_allclose(other.to_dense(), one.to_dense(), atol=1e-6)

@@ -125,10 +125,14 @@ def keep_factors(A: LowRank, entries: Entries) -> LowRank:
 def merge_cells(
     seen: Seen, loss: Loss, new: Entries, places: Places, duplicates: str = "last"
 ) -> Entries:
-    """The known cells and the new ones, which count where both are there; where the known are."""
+    """The known cells and the new ones, which count where both are there; where the known are.
+
+    New ones without weights weigh as much as the known ones do on average.
+    """
     there, old = choose_engine(None, seen.values), moved(seen, HOST)
     fresh = moved(keep_cells(new), HOST)
-    weights = [w if len(w) else np.ones(len(y)) for _, _, y, w, _ in (old, fresh)]
+    usual = float(old.weights.mean(dtype=float)) if len(old.weights) else 1.0
+    weights = [w if len(w) else np.full(len(y), usual) for _, _, y, w, _ in (old, fresh)]
     values = np.concatenate([old.values, fresh.values]).astype(old.values.dtype)
     return Entries(
         np.concatenate([places[0][old.rows()], fresh.rows()]),
