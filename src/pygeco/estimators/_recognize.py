@@ -113,7 +113,7 @@ def as_pairs_table(X: Any, y: Any, columns: Any) -> Any:
     """
     if is_table(X):
         return X if hasattr(X, "columns") else as_arrow(X)  # a stream can be read once
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not hasattr(X, "tocoo"):  # a sparse matrix may be a dict
         raise ValueError("X: a dict is no table; pandas.DataFrame(X) makes one of its columns.")
     if not isinstance(X, (np.ndarray, list)):
         if columns is not None:
