@@ -112,3 +112,15 @@ def test_an_array_of_pairs_is_no_matrix_of_two_columns(kind):
     two = ImplicitCompletion(**FIXED).fit(pairs, columns="matrix") if kind is int else None
     assert two is None or two.n_features_in_ == 2
     assert ImplicitCompletion(**FIXED).fit((rng.random((90, 2)) < 0.6) * 1).n_features_in_ == 2
+
+
+def test_what_a_model_of_clicks_has_not_is_said():
+    table = pd.DataFrame(np.argwhere(make_clicks(1) > 0), columns=["user", "item"])
+    model = ImplicitCompletion(**FIXED).fit(table)
+    with pytest.raises(ValueError, match=r"^X: transform takes a matrix"):
+        model.transform(table)
+    wide = pd.DataFrame(make_clicks(1)[:3])
+    assert model.transform(wide).shape == (3, model.rank_)
+    for ask in (model.predict_interval, lambda X: model.predict(X, return_std=True)):
+        with pytest.raises(ValueError, match=r"^return_std: scores of clicks"):
+            ask(table[:3])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -101,6 +101,11 @@ class ClickLines(FittedModel):
     def fold_columns(self, entries: Entries, values: AttributeValues | None = None) -> Folded:
         raise ValueError(
             "X: new columns are placed by a model on one machine; call to('cpu') first."
+        )
+
+    def expect_evidence(self) -> NoReturn:
+        raise ValueError(
+            "return_std: scores of clicks rank columns; they have no deviations and no intervals."
         )
 
     def explain_clicks(self, cols: Positions, weights: Array, column: int, k: int) -> Reasons:

@@ -14,6 +14,7 @@ from pygeco.bayes.attributes import AttributeValues
 from pygeco.estimators._click_updates import read_new_columns, read_new_rows
 from pygeco.estimators._cold import encode_lines
 from pygeco.estimators._input import make_entries, read_cells
+from pygeco.io.tables import is_table, list_columns
 from pygeco.models import FittedModel
 from pygeco.models.folding import Folded
 from pygeco.objectives import Entries
@@ -68,6 +69,11 @@ def read_columns(estimator: _CompletionState, X: Any, given: Any) -> Lines:
 
 def fold_rows(estimator: _CompletionState, X: Any, given: Any) -> Array:
     """See `MatrixCompletion.transform`."""
+    if is_table(X) and set((estimator.table_columns_ or ("",))[:2]) <= set(list_columns(X)):
+        raise ValueError(
+            "X: transform takes a matrix with the columns of the fit, or (rows, cols, values), not "
+            "a table of cells; partial_fit adds the rows of one to the model."
+        )
     lines = read_rows(estimator, X, given)
     return _answer(estimator, estimator.model_.fold_rows(*lines), 0, lines.entries, X)
 
