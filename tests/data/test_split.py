@@ -76,3 +76,10 @@ def test_times_are_one_for_each_row() -> None:
         split_by_time([1, 2], rows=[0, 0, 1])
     with pytest.raises(ValueError, match=r"^times: has the shape \(3, 2\); give one for each cell"):
         split_by_time(np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("times", [[1, 2, 3], [1.0, 2.0, 3.0], np.arange(3).astype("M8[D]")])
+@pytest.mark.parametrize("cut", ["yesterday", np.nan, [1, 2]])
+def test_a_cut_is_a_time_like_the_others(times, cut) -> None:
+    with pytest.raises(ValueError, match=r"^cut: .* is no time like those given"):
+        split_by_time(times, cut=cut)

@@ -33,3 +33,8 @@ def test_split() -> None:
     np.testing.assert_array_equal(held, stream(Purpose.HOLDOUT, 0).random(10_000) < 0.1)
     with pytest.raises(ValueError, match=r"^test_size: must be between 0 and 1"):
         split_cells(10, 1.5)
+
+
+def test_a_rank_below_one_is_named() -> None:
+    with pytest.raises(ValueError, match=r"^rank: expected an integer of at least 1"):
+        make_low_rank((4, 3), 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -115,14 +117,28 @@ def split_by_time(
     if cut is not None:
         if rows is not None:
             raise ValueError("cut: one time cuts all rows; leave out rows, or the cut.")
-        kind = when.dtype if when.dtype.kind == "M" else None
-        return np.asarray(when >= np.asarray(cut, dtype=kind))
+        return when >= _read_cut(cut, when)
     _check_share(test_size)
     if rows is not None:
         return hold_out_last(np.asarray(rows), float(test_size), when)
     held = np.zeros(len(when), bool)
     held[np.argsort(when, kind="stable")[len(when) - round(test_size * len(when)) :]] = True
     return held
+
+
+def _read_cut(cut: object, when: NDArray[Any]) -> NDArray[Any]:
+    """The cut in the type of dates, and otherwise as it is; it can be held against the times."""
+    try:
+        found = np.asarray(cut, dtype=when.dtype if when.dtype.kind == "M" else None)
+        is_time = bool(found == found) and (when[:1] >= found).shape == when[:1].shape
+    except (TypeError, ValueError):
+        is_time = False
+    if not is_time:
+        raise ValueError(
+            f"cut: {cut!r} is no time like those given, of {when.dtype}; give a number where these "
+            "are numbers, and a date where they are dates."
+        )
+    return found
 
 
 def _check_share(test_size: float) -> None:

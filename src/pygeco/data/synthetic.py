@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.arrays.checks import check_rank
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.short_repr import show_fields
 from pygeco.arrays.streams import RandomState, seed_from
@@ -58,7 +59,7 @@ def make_low_rank(shape: tuple[int, int], rank: int, random_state: RandomState =
     """
     seed = seed_from(random_state)
     rng = np.random.default_rng(seed)
-    m, n = shape
+    (m, n), rank = shape, check_rank(rank)
     U, V = rng.standard_normal((m, rank)), rng.standard_normal((n, rank))
     return LowRank(U, np.full(rank, rank**-0.5), V).svd()
 
