@@ -197,7 +197,7 @@ class Search:
             scores = score_rows(left[:, :-1], rows, right[:, :-1])
             popular = score_rows(left[:, -1:], rows, right[:, -1:])
             for fame in FAMES:
-                yield scores + scores.dtype.type(fame) * popular
+                yield scores + popular * scores.dtype.type(fame)
 
         scores = self.judge.compare(tables, len(FAMES))
         for settings, score in zip(tried[1:], scores[1:], strict=True):
