@@ -26,3 +26,12 @@ def test_scores_are_a_function_of_a_row_s_clicks(make) -> None:
         found.fold_in(X[:, 1:])
     with pytest.raises(ValueError, match=r"^clicks: expected a matrix"):
         make("clicks")
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_what_is_no_number_is_no_click(make, form) -> None:
+    with pytest.raises(ValueError, match=r"^clicks: have NaN"):
+        make(form(np.array([[1.0, np.nan], [0.0, 1.0]])))
+    with pytest.raises(ValueError, match=r"^clicks: expected numbers, not <U1"):
+        make(np.array([["a", "b"]]))

@@ -23,3 +23,9 @@ def test_scores_are_those_of_the_formula(rank) -> None:
     found = gfcf(X, rank, weight=0.4)
     wanted = score_densely(X, min(rank, 40), 0.4)
     np.testing.assert_allclose(found.score_rows(np.arange(70)), wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize("weight", [np.nan, "0.3", None])
+def test_a_weight_is_a_finite_number(weight) -> None:
+    with pytest.raises(ValueError, match=r"^weight: expected a finite number"):
+        gfcf(np.eye(3), 1, weight=weight)

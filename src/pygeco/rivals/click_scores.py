@@ -17,7 +17,12 @@ def take_clicks(X: Any, columns: int | None = None, dtype: Any = np.float64) -> 
     """A matrix of ones where X is not zero, as CSR with columns that ascend within a row."""
     if not sp.issparse(X) and np.ndim(X) != 2:
         raise ValueError(f"clicks: expected a matrix of rows and columns, not {type(X).__name__}.")
+    kind = X.dtype if sp.issparse(X) else np.asarray(X).dtype
+    if kind.kind not in "fiub":
+        raise ValueError(f"clicks: expected numbers, not {kind}.")
     found = sp.csr_matrix(X, copy=True)
+    if np.isnan(found.data).any():
+        raise ValueError("clicks: have NaN; a cell without a click is zero.")
     found.sum_duplicates()
     found.eliminate_zeros()
     found.data = np.ones(len(found.data), dtype)

@@ -71,7 +71,7 @@ def ease(
     dtype = np.dtype(dtype)
     if dtype not in (np.float32, np.float64):
         raise ValueError(f"dtype: expected float32 or float64, not {dtype}.")
-    if not (np.isfinite(alpha) and alpha > 0):
+    if not (isinstance(alpha, (int, float, np.number)) and np.isfinite(alpha) and alpha > 0):
         raise ValueError(f"alpha: expected a number above 0, not {alpha!r}.")
     X = take_clicks(clicks, dtype=dtype)
     n = X.shape[1]

@@ -84,6 +84,8 @@ def gfcf(clicks: Any, rank: int = 256, *, weight: float = 0.3) -> GraphFilter:
     >>> gfcf(np.array([[1, 1, 0], [0, 1, 1]]), rank=1).score_rows(np.array([0])).round(2)
     array([[1.  , 1.15, 0.5 ]])
     """
+    if not isinstance(weight, (int, float, np.number)) or not np.isfinite(weight):
+        raise ValueError(f"weight: expected a finite number, not {weight!r}.")
     R = take_clicks(clicks)
     rank = check_rank(rank, least=0)
     rows, cols = (np.asarray(R.sum(axis=side), dtype=float).reshape(-1) for side in (1, 0))
