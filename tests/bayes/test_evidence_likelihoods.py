@@ -226,6 +226,10 @@ def test_sparse_cells_that_are_nearly_certain_do_not_run_away(loss, noise) -> No
     assert model.factors_.rank >= 3
     off = np.abs(model.predict(rows[held], cols[held]) - y[held])
     assert np.mean(off < 0.5) > 0.78
+    # Surprise is what the model itself expects: z that grew without end would be too certain.
+    chance = model.predict_proba(rows[held], cols[held])
+    likely = chance[np.arange(held.sum()), (y[held] - (loss == "ordinal")).astype(int)]
+    assert -np.mean(np.log(likely)) < -1.3 * np.mean((chance * np.log(chance)).sum(1))
 
 
 @pytest.mark.parametrize("loss", ["logistic", "ordinal"])

@@ -6,6 +6,7 @@ All methods are plain formulas of arrays of equal shape, one number a cell. Targ
 
 from __future__ import annotations
 
+import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -18,8 +19,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.losses.base import Loss, namespace, sigmoid, sigmoid_slope, softplus
 
 MIN_WEIGHT = 1e-6  # of a cell's squares: what is certain already underflows
-MIN_BOUND_SHARE = 0.05  # of the curvature of a parabola above the logistic loss (Jaakkola, Jordan)
-MAX_BOUND_FAR = 1e3  # of x in it: steps that grew with x further out would have no end
+MAX_VARIANCE = 100.0  # of a working target about a z near zero; that of labels of even odds is 4
 RESPONSE_NODES = 9  # of Gauss and Hermite, for E[σ(z)]: 1e-6 at a variance of 1, 5e-4 at 4
 MAX_NODE_VARIANCE = 8.0  # of z, that is met by nodes; σ is flattened for what is beyond
 
@@ -133,16 +133,18 @@ class Softplus:
     def curvature(self) -> Array:
         return self.shrink * sigmoid_slope(self.shrink * self.mean)
 
-    @property
-    def stiffness(self) -> Array:
-        """The curvature, but no less than a share of what bounds it, about 1 / (4 + 2 |x|).
 
-        Where labels can be told apart without error the curvature vanishes, and with it all that
-        they say of a component.
-        """
-        xp = namespace(self.mean)
-        far = xp.minimum((self.mean**2 + self.variance) ** 0.5, MAX_BOUND_FAR)
-        return xp.maximum(self.curvature, MIN_BOUND_SHARE / (4 + 2 * far))
+def stiffen(*terms: Softplus) -> Array:
+    """The curvature of a sum of terms, but no less than 1 / (100 + 2 |x|) for the nearest one.
+
+    Where labels can be told apart without error the curvature vanishes, and with it all that they
+    say of a component. With less than this, z and its variance grow in each sweep without end: the
+    slope of a wide x far below zero is larger by the approximation than it is. Far out, this is
+    the curvature of a parabola above the logistic loss (Jaakkola and Jordan 2000).
+    """
+    xp = namespace(terms[0].mean)
+    far = functools.reduce(xp.minimum, [x.mean**2 + x.variance for x in terms]) ** 0.5
+    return xp.maximum(sum(x.curvature for x in terms), 1 / (MAX_VARIANCE + 2 * far))
 
 
 class Node(NamedTuple):

@@ -15,6 +15,7 @@ from pygeco.bayes.likelihoods.base import (
     expect_sigmoid,
     mean_of,
     score_nodes,
+    stiffen,
 )
 from pygeco.bayes.likelihoods.polya_gamma import draw_polya_gamma
 from pygeco.losses import Logistic
@@ -37,7 +38,7 @@ class Labels(Likelihood):
 
     def make_squares(self, y: Array, mean: Array, variance: Array) -> WorkingSquares:
         found = Softplus(mean, variance)
-        weights = found.stiffness
+        weights = stiffen(found)
         return WorkingSquares(weights, mean + ((y + 1) / 2 - found.slope) / weights)
 
     def draw_squares(

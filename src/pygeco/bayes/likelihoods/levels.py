@@ -17,6 +17,7 @@ from pygeco.bayes.likelihoods.base import (
     expect_sigmoid,
     place_response_nodes,
     score_nodes,
+    stiffen,
 )
 from pygeco.bayes.likelihoods.polya_gamma import draw_polya_gamma
 from pygeco.losses import Ordinal
@@ -55,7 +56,7 @@ class Levels(Likelihood):
 
     def make_squares(self, y: Array, mean: Array, variance: Array) -> WorkingSquares:
         above, below = self._terms(y, mean, variance)
-        weights = above.stiffness + below.stiffness
+        weights = stiffen(above, below)
         return WorkingSquares(weights, mean + (below.slope - above.slope) / weights)
 
     def draw_squares(
