@@ -245,3 +245,17 @@ def test_labels_that_can_nearly_be_told_apart_have_logits_with_an_end(loss) -> N
     assert np.abs(model.decision_function(*np.nonzero(~known))).max() < 1e6
     if loss == "logistic":
         assert np.mean((model.to_dense() > 0.5)[~known] == (z > 0)[~known]) > 0.8
+
+
+@pytest.mark.parametrize("share", [0.3, 0.8])
+def test_twenty_levels_of_rows_of_different_sizes_are_found(share) -> None:
+    """A cell far on the wrong side has no curvature, and would send its row further on."""
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((26, 2)) @ rng.standard_normal((2, 270))
+    Z *= np.exp(rng.standard_normal((26, 1)))
+    Y = 1.0 + np.searchsorted(np.quantile(Z, np.arange(1, 20) / 20), Z)
+    known = rng.random(Z.shape) < share
+    model = MatrixCompletion(loss="ordinal", random_state=0)
+    model.fit((*np.nonzero(known), Y[known], Y.shape))
+    assert model.rank_ == 2
+    assert np.mean(np.abs(model.predict(*np.nonzero(~known)) - Y[~known])) < 0.6

@@ -20,6 +20,7 @@ from pygeco.losses.base import Loss, namespace, sigmoid, sigmoid_slope, softplus
 
 MIN_WEIGHT = 1e-6  # of a cell's squares: what is certain already underflows
 MAX_VARIANCE = 100.0  # of a working target about a z near zero; that of labels of even odds is 4
+MAX_STEP = 70.0  # of z in one sweep, that one label or level may ask for
 RESPONSE_NODES = 9  # of Gauss and Hermite, for E[σ(z)]: 1e-6 at a variance of 1, 5e-4 at 4
 MAX_NODE_VARIANCE = 8.0  # of z, that is met by nodes; σ is flattened for what is beyond
 
@@ -134,17 +135,22 @@ class Softplus:
         return self.shrink * sigmoid_slope(self.shrink * self.mean)
 
 
-def stiffen(*terms: Softplus) -> Array:
-    """The curvature of a sum of terms, but no less than 1 / (100 + 2 |x|) for the nearest one.
+def make_logistic_squares(z: Array, slope: Array, *terms: Softplus) -> WorkingSquares:
+    """Squares about z of a sum of terms of this slope in all: with its curvature, or more.
 
-    Where labels can be told apart without error the curvature vanishes, and with it all that they
-    say of a component. With less than this, z and its variance grow in each sweep without end: the
-    slope of a wide x far below zero is larger by the approximation than it is. Far out, this is
-    the curvature of a parabola above the logistic loss (Jaakkola and Jordan 2000).
+    The weight is no less than 1 / (100 + 2 |x|) for the nearest term. Where labels can be told
+    apart without error the curvature vanishes, and with it all that they say of a component. With
+    less than this, z and its variance grow in each sweep without end: the slope of a wide x far
+    below zero is larger by the approximation than it is. Far out, this is the curvature of a
+    parabola above the logistic loss (Jaakkola and Jordan 2000).
+
+    Far on the wrong side the curvature vanishes, too: there the weight bounds the step.
     """
-    xp = namespace(terms[0].mean)
+    xp = namespace(z)
     far = functools.reduce(xp.minimum, [x.mean**2 + x.variance for x in terms]) ** 0.5
-    return xp.maximum(sum(x.curvature for x in terms), 1 / (MAX_VARIANCE + 2 * far))
+    weights = xp.maximum(sum(x.curvature for x in terms), 1 / (MAX_VARIANCE + 2 * far))
+    weights = xp.maximum(weights, xp.abs(slope) / MAX_STEP)
+    return WorkingSquares(weights, z - slope / weights)
 
 
 class Node(NamedTuple):

@@ -13,9 +13,9 @@ from pygeco.bayes.likelihoods.base import (
     Softplus,
     WorkingSquares,
     expect_sigmoid,
+    make_logistic_squares,
     mean_of,
     score_nodes,
-    stiffen,
 )
 from pygeco.bayes.likelihoods.polya_gamma import draw_polya_gamma
 from pygeco.losses import Logistic
@@ -38,8 +38,7 @@ class Labels(Likelihood):
 
     def make_squares(self, y: Array, mean: Array, variance: Array) -> WorkingSquares:
         found = Softplus(mean, variance)
-        weights = stiffen(found)
-        return WorkingSquares(weights, mean + ((y + 1) / 2 - found.slope) / weights)
+        return make_logistic_squares(mean, found.slope - (y + 1) / 2, found)
 
     def draw_squares(
         self, y: Array, z: Array, rng: np.random.Generator, weights: Array | None = None

@@ -15,9 +15,9 @@ from pygeco.bayes.likelihoods.base import (
     Softplus,
     WorkingSquares,
     expect_sigmoid,
+    make_logistic_squares,
     place_response_nodes,
     score_nodes,
-    stiffen,
 )
 from pygeco.bayes.likelihoods.polya_gamma import draw_polya_gamma
 from pygeco.losses import Ordinal
@@ -56,8 +56,7 @@ class Levels(Likelihood):
 
     def make_squares(self, y: Array, mean: Array, variance: Array) -> WorkingSquares:
         above, below = self._terms(y, mean, variance)
-        weights = stiffen(above, below)
-        return WorkingSquares(weights, mean + (below.slope - above.slope) / weights)
+        return make_logistic_squares(mean, above.slope - below.slope, above, below)
 
     def draw_squares(
         self, y: Array, z: Array, rng: np.random.Generator, weights: Array | None = None
