@@ -214,14 +214,17 @@ SECTIONS = {"speed": speed, "recommend": recommend, "memory": memory, "gpu": gpu
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sections", nargs="*", default=["speed"], choices=[*SECTIONS])
+    parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(SECTIONS))
     parser.add_argument("--clicks", type=float, default=1e7)
     parser.add_argument("--factors", type=int, nargs="+", default=[64, 128, 256])
     parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--yelp", action="store_true")
     parser.add_argument("--sweeps", type=int, default=2)
     plan = parser.parse_args()
-    for section in plan.sections:
+    unknown = set(plan.sections) - set(SECTIONS)
+    if unknown:
+        parser.error(f"unknown section {unknown.pop()!r}; there are {', '.join(SECTIONS)}")
+    for section in plan.sections or ["speed"]:
         SECTIONS[section](plan)
 
 

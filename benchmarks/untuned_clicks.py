@@ -126,12 +126,15 @@ SECTIONS = {"yelp2018": yelp2018, "ml1m": ml1m, "ratings": ratings, "cold": cold
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sections", nargs="*", default=[*SECTIONS], choices=[*SECTIONS])
+    parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(SECTIONS))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--engine", choices=["cpu", "cuda"])
     parser.add_argument("--rivals", action="store_true")
     plan = parser.parse_args()
-    for name in plan.sections:
+    unknown = set(plan.sections) - set(SECTIONS)
+    if unknown:
+        parser.error(f"unknown section {unknown.pop()!r}; there are {', '.join(SECTIONS)}")
+    for name in plan.sections or SECTIONS:
         print(f"== {name}", flush=True)
         SECTIONS[name](plan)
 
