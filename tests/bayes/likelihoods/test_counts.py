@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from pygeco import MatrixCompletion
+from pygeco.arrays.coded import encode_values
 from pygeco.bayes.likelihoods.counts import Counts
 
 
@@ -84,3 +85,15 @@ def test_new_rows_of_large_counts_are_where_their_counts_put_them(scale):
     model = MatrixCompletion(loss="poisson", random_state=0).fit(rng.poisson(rate[:50]) * 1.0)
     found = model.predict(rng.poisson(rate[50:]) * 1.0)
     np.testing.assert_allclose(found, rate[50:], rtol=1e-2)
+
+
+@pytest.mark.parametrize("most", [5, 200_000])  # large counts are met by squares about z
+def test_coded_counts_are_drawn_as_plain_ones(most) -> None:
+    y = np.random.default_rng(0).integers(0, 50, 300).astype(np.float32)
+    y[:3] = most
+    z = np.log1p(y).astype(np.float32)
+    coded = encode_values(y)
+    assert coded is not None
+    one, other = (Counts(3.0).draw_squares(x, z, np.random.default_rng(1)) for x in (y, coded))
+    for plain, found in zip(one, other, strict=True):
+        np.testing.assert_array_equal(np.asarray(found), np.asarray(plain))

@@ -67,10 +67,10 @@ class Counts(Likelihood):
         about = math.log(r)
         drawn = draw_polya_gamma(z - about, rng, y.astype(float) + r, weights)
         targets = about + (y - r) / 2 / drawn
-        is_large = y > LARGE_COUNT
-        if not bool(is_large.any()):
+        is_large, xp = y > LARGE_COUNT, namespace(z)
+        if not bool(xp.any(is_large)):
             return WorkingSquares(drawn, targets)
-        near, where = self.make_squares(y, z, 0 * z), namespace(z).where
+        near, where = self.make_squares(y, z, 0 * z), xp.where
         return WorkingSquares(
             where(is_large, near.weights, drawn), where(is_large, near.targets, targets)
         )
