@@ -12,6 +12,7 @@ import pytest
 
 from pygeco.io import lending
 from pygeco.io.lending import lend_bytes, lend_file, wait_for_readers
+from pygeco.io.quotes import LastLine
 from sources import parse_files
 
 # A line that cannot be read ends the reader while its threads have other blocks, and Python, which
@@ -114,3 +115,14 @@ def test_what_a_read_fails_with_is_said() -> None:
 
     with pytest.raises(OSError, match="the disk is gone"):
         lend_file(Broken()).read(1)
+
+
+def test_python_waits_for_what_a_reader_calls() -> None:
+    """A thread of pyarrow's keeps the function that judges rows for a while after the table."""
+    assert wait_for_readers()
+    last = LastLine()
+    kept = last.judge
+    del last
+    assert not wait_for_readers(0.01)
+    del kept
+    assert wait_for_readers()

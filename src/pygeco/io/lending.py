@@ -23,12 +23,12 @@ _HELD: dict[int, weakref.ref[Any]] = {}
 
 def lend_bytes(data: Any) -> memoryview:
     """The same bytes for a reader of pyarrow's."""
-    return _note(memoryview(data))
+    return lend_object(memoryview(data))
 
 
 def lend_file(file: BinaryIO | RawIOBase) -> Any:
     """A file that a reader of pyarrow's can read."""
-    return pyarrow().PythonFile(_note(_Lent(file)), mode="r")
+    return pyarrow().PythonFile(lend_object(_Lent(file)), mode="r")
 
 
 def wait_for_readers(seconds: float = MAX_WAIT) -> bool:
@@ -69,8 +69,10 @@ class _Lent:
         return self.file.closed
 
 
-def _note(lent: Any) -> Any:
-    """Remember what is lent until nobody has it any more; a view of bytes has no cheap hash."""
+def lend_object(lent: Any) -> Any:
+    """The same object, remembered until nobody has it any more: of a function that is called by a
+    reader of pyarrow's, what it is bound to. A view of bytes has no cheap hash.
+    """
     key = id(lent)
     _HELD[key] = weakref.ref(lent, lambda _: _HELD.pop(key, None))
     return lent

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from pygeco.errors import ReadError
-from pygeco.io.lending import lend_file
+from pygeco.io.lending import lend_file, lend_object
 
 MARK = "\x1e"  # a line that no text has
 _OPEN = re.compile(r'(?:^|[,;\t|])"(?:[^"]|"")*$')
@@ -68,6 +68,7 @@ class LastLine:
 
     def __init__(self) -> None:
         self.is_read = False
+        lend_object(self)  # `judge` is called by threads of pyarrow's, which keep it for a while
 
     @contextmanager
     def follow(self, stream: Any) -> Iterator[Any]:
