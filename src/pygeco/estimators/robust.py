@@ -188,7 +188,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         )
         if not fit.converged:
             warnings.warn(
-                f"It still moves after max_iter={self.max_iter} sweeps; raise max_iter or tol.",
+                f"RobustPCA still moved after max_iter={self.max_iter}; raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
