@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from fake_device import FAKE_ENGINE
 from oracles import best, problem
-from pygeco import Dense, LowRank, Stop
+from pygeco import Dense, Entries, LowRank, Stop, rivals
 from pygeco.rivals.base import Iterate, check_positive, check_squared_entries, follow
 
 
@@ -33,6 +34,13 @@ def test_each_iterate_is_a_step_with_a_certificate_that_holds() -> None:
 def test_a_true_answer_stops() -> None:
     path = run(problem((8, 6)), lambda step: True)
     assert (len(path), path.stop) == (1, Stop.CALLBACK)
+
+
+@pytest.mark.parametrize("rival", [rivals.admira, rivals.optspace, rivals.r1mp, rivals.soft_impute])
+def test_data_on_a_gpu_are_refused(rival) -> None:
+    objective = Entries([0, 1, 1], [0, 0, 1], [1.0, 2.0, 3.0], engine=FAKE_ENGINE)
+    with pytest.raises(ValueError, match=r"^objective: rivals run on the CPU, .* engine='cpu'"):
+        rival(objective, 1)
 
 
 def test_what_a_rival_is_not_made_for_is_named() -> None:

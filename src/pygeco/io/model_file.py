@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -205,7 +205,7 @@ def _setting(name: str, value: Any) -> Any:
 
 def _versions() -> dict[str, str]:
     return {
-        "pygeco": version("pygeco"),
+        "pygeco": sys.modules["pygeco"].__version__,
         "numpy": np.__version__,
         "scipy": scipy.__version__,
         "python": platform.python_version(),

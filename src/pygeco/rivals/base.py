@@ -45,6 +45,7 @@ def follow(
     callback: Callback | None,
 ) -> Path:
     """Run an algorithm to its end, one `Step` for each iterate, each with its certificate."""
+    check_on_host(objective)
     seed, began = seed_from(random_state), time.perf_counter()
     rng, own = stream(Purpose.RIVAL, seed), stream(Purpose.RIVAL_CERTIFICATE, seed)
     iterates = algorithm(rng)
@@ -69,6 +70,15 @@ def _step(objective: Objective, at: Iterate, rng: np.random.Generator, began: fl
     certificate = certify(objective, at.A, G, pair, trace_norm=at.trace_norm)
     seconds = time.perf_counter() - began
     return Step(at.A.rank, G.value, at.A, certificate, seconds, passes, at.kind, 0)
+
+
+def check_on_host(objective: Objective) -> None:
+    """An error where an objective's passes run on a GPU: its arrays are of no use to SciPy."""
+    if not isinstance(objective.kind, np.ndarray):
+        raise ValueError(
+            "objective: rivals run on the CPU, and this one's data are on a GPU; make it of NumPy "
+            "arrays, with engine='cpu'."
+        )
 
 
 def check_squared_entries(name: str, objective: Objective) -> Entries:
