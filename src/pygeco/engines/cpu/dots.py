@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 from pygeco.engines.cpu.vectors import I32, I64, Vectors, integer, multiply_add, prefetch
 
 LANES = 8
-AHEAD = 256  # numbers
+AHEAD = 1024  # numbers
 
 _DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 _WHOLES = ir.VectorType(I32, LANES)
