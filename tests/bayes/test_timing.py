@@ -50,7 +50,7 @@ def solve_densely(data, periods):
 def test_offsets_settle_where_the_normal_equations_say(weighted):
     data, periods, now = make(weighted)
     for _ in range(60):
-        now = replace(now, drift=settle_drift(data, now, periods))
+        now = replace(now, drift=settle_drift(data, now, periods).drift)
     found = np.concatenate([part.mean for part in now.drift.offsets])
     assert np.allclose(found, solve_densely(data, periods)[0], atol=1e-6)
 

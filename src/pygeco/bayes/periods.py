@@ -20,7 +20,7 @@ from pygeco.objectives.entries.cell_views import CellViews
 
 CELLS_PER_PERIOD = (3.0, 10.0, 30.0)  # of a line, on average
 MIN_PERIODS_PER_LINE = 2.0  # on average; with fewer the offset of the line says much the same
-SEARCH_STEPS = 24  # halvings of the logarithm of a width, from the whole span to a 10⁻⁹ of it
+SEARCH_STEPS = 15  # halvings of the logarithm of a width, from the whole span to a 10⁻⁹ of it: to 0.1 %
 SMALLEST_SHARE = 1e-9  # of the span: times that are closer are one
 NO_PERIOD = -1  # of a time that is not known
 MAX_NUMBER = 1 << 40  # of a period, so that line and period fit one integer

@@ -27,7 +27,7 @@ from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.posterior import LEAST_NOISE, NOTHING, Known, Posterior
 from pygeco.bayes.priors import FLOAT, Gaussian
 from pygeco.bayes.side_information import match_groups
-from pygeco.bayes.timing import DriftDraw, begin_drift, draw_drift, subtract_drift
+from pygeco.bayes.timing import DriftDraw, begin_drift, draw_drift
 from pygeco.bayes.working import draw_cells, place_targets
 from pygeco.engines import Cells
 from pygeco.engines.columns import draw_normals, steps_of
@@ -211,10 +211,8 @@ def draw_sweep(
     time = None
     if known.periods is not None:
         time = draw_drift(data, now, known.periods, relax, rng)
-        data, now = (
-            subtract_drift(data, time.drift, known.periods),
-            replace(now, drift=time.drift),
-        )
+        data = data.subtract(time.moves, known.periods.by_column)
+        now = replace(now, drift=time.drift)
     row_prior = now.row_prior.draw(now.rows, shrink[0], rng, known.rows, renews=renews)
     seen = draw_cells(data.by_row, now.rows, now.cols, now, rng)
     rows = draw_side(seen.cells, now.rows, now.cols, row_prior, seen.tau, relax, rng)

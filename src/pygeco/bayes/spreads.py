@@ -38,10 +38,10 @@ class SpreadDraw(NamedTuple):
 
 
 def draw_spread(
-    group: PeriodGroups, residuals: Array, tau: float, rng: np.random.Generator
+    group: PeriodGroups, sums: Array, tau: float, rng: np.random.Generator
 ) -> SpreadDraw:
-    """Draw v, whose root is uniform beforehand, given weighted residuals of cells."""
-    found = contrast_periods(group, residuals)
+    """Draw v, whose root is uniform beforehand, given sums of weighted residuals over pairs."""
+    found = contrast_periods(group, sums)
     rough = measure_evidence(found, tau, SPREADS)
     odds = rough + 0.5 * np.log(SPREADS)  # even in √v, on a grid that is even in log v
     likely = np.flatnonzero(odds - odds.max() > MIN_LOG_ODDS)
@@ -55,7 +55,7 @@ def draw_spread(
     return SpreadDraw(float(spread), float(max(evidence.max(), 0.0)))
 
 
-def contrast_periods(group: PeriodGroups, residuals: Array) -> Contrasts:
+def contrast_periods(group: PeriodGroups, sums: Array) -> Contrasts:
     """What is to be compared within lines, of a part of the lines where they are many."""
     lines = group.lines
     starts = np.flatnonzero(np.r_[True, lines[1:] != lines[:-1]]) if len(lines) else lines
@@ -67,7 +67,7 @@ def contrast_periods(group: PeriodGroups, residuals: Array) -> Contrasts:
     pairs = np.repeat(chosen, counts)
     sizes = group.sizes[pairs]
     ends = np.cumsum(counts[chosen])
-    return Contrasts(group.sum_cells(residuals)[pairs] / sizes, sizes, ends - counts[chosen])
+    return Contrasts(sums[pairs] / sizes, sizes, ends - counts[chosen])
 
 
 def measure_evidence(found: Contrasts, tau: float, spreads: Array) -> Array:
@@ -76,10 +76,11 @@ def measure_evidence(found: Contrasts, tau: float, spreads: Array) -> Array:
     if not len(starts):
         return np.zeros(len(spreads))
     known = 1 / (tau * found.sizes)
+    a, parts = np.empty_like(y), np.empty_like(y)  # for all spreads: new ones cost more than sums
     values = []
     for v in (0.0, *spreads):
-        a = 1 / (v + known)
-        A, C = np.add.reduceat(a, starts), np.add.reduceat(a * y, starts)
-        within = np.sum(np.log(a)) - np.sum(a * y * y)
+        np.reciprocal(np.add(known, v, out=a), out=a)
+        A, C = np.add.reduceat(a, starts), np.add.reduceat(np.multiply(a, y, out=parts), starts)
+        within = -np.sum(np.multiply(parts, y, out=parts)) + np.sum(np.log(a, out=a))
         values.append(0.5 * (within + np.sum(C * C / A) - np.sum(np.log(A))))
     return np.array(values[1:]) - values[0]

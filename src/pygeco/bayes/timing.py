@@ -51,36 +51,49 @@ def sweep_timed(
 ) -> tuple[Posterior, float]:
     """The offsets of periods, the priors, then a sweep. Gives the expected error too."""
     assert known.periods is not None
-    drift = settle_drift(data, now, known.periods)
-    rest = subtract_drift(data, drift, known.periods)
-    now, error = sweep(rest, update_priors(replace(now, drift=drift), known), relax)
-    for group, part in zip(known.periods.groups, drift.offsets, strict=True):
+    settled = settle_drift(data, now, known.periods)
+    rest = data.subtract(settled.moves, known.periods.by_column)
+    now, error = sweep(rest, update_priors(replace(now, drift=settled.drift), known), relax)
+    for group, part in zip(known.periods.groups, settled.drift.offsets, strict=True):
         error += float(group.sizes @ part.variance)
     tau = data.total_weight / max(error, LEAST_NOISE * data.total_weight)
     return replace(now, tau=tau), error
 
 
-def settle_drift(data: Entries, now: Posterior, periods: CellPeriods) -> Drift:
+class SettledDrift(NamedTuple):
+    """Offsets given all else, and what they say of each cell, row by row."""
+
+    drift: Drift
+    moves: Array
+
+
+def settle_drift(data: Entries, now: Posterior, periods: CellPeriods) -> SettledDrift:
     """Each ladder's offsets given all else, a few times over."""
     assert now.drift is not None
     offsets = list(now.drift.offsets)
     weights = _weigh(data)
-    rest = measure_rest(data, now) - _sum_moves(now.drift, periods)
+    left = measure_rest(data, now)
+    rest = left - _sum_moves(now.drift, periods)
     for _ in range(ROUNDS):
         for k, (group, part) in enumerate(zip(periods.groups, offsets, strict=True)):
-            own = rest + part.mean[group.codes]
-            part = solve_offsets(group, part, own * weights, now.tau)
-            rest = own - part.mean[group.codes]
-            offsets[k] = part
-    return replace(now.drift, offsets=tuple(offsets))
+            offsets[k] = solve_offsets(group, part, _sum_own(group, part, rest, weights), now.tau)
+            rest += (part.mean - offsets[k].mean)[group.codes]
+    return SettledDrift(replace(now.drift, offsets=tuple(offsets)), left - rest)
+
+
+def _sum_own(
+    group: PeriodGroups, part: PeriodOffsets, rest: Array, weights: Array | float
+) -> Array:
+    """Weighted residuals without one ladder's offsets, summed over its pairs, given those with."""
+    return group.sum_cells(rest * weights) + group.sizes * part.mean
 
 
 def solve_offsets(
-    group: PeriodGroups, part: PeriodOffsets, residuals: Array, tau: float
+    group: PeriodGroups, part: PeriodOffsets, sums: Array, tau: float
 ) -> PeriodOffsets:
-    """Mean and variance of each offset, given weighted residuals without it."""
+    """Mean and variance of each offset, given sums of weighted residuals without it."""
     variance = 1 / (tau * group.sizes + 1 / part.spread)
-    return part._replace(mean=tau * variance * group.sum_cells(residuals), variance=variance)
+    return part._replace(mean=tau * variance * sums, variance=variance)
 
 
 def renew_drift(
@@ -109,7 +122,7 @@ def renew_drift(
     latest = max(now.drift.latest, float(times.max()))
     order = np.argsort(columns, kind="stable")
     now = replace(now, drift=Drift(tuple(offsets), latest))
-    solved = settle_drift(data, now, CellPeriods(tuple(groups), order, latest))
+    solved = settle_drift(data, now, CellPeriods(tuple(groups), order, latest)).drift
     mixed = []
     for old, new in zip(offsets, solved.offsets, strict=True):
         is_own = np.isin(old.lines, anew[old.periods.side])
@@ -119,9 +132,12 @@ def renew_drift(
 
 
 class DriftDraw(NamedTuple):
-    """A draw of all offsets; their conditional means; the gains of their variances."""
+    """A draw of all offsets, and what it says of each cell; their conditional means; the gains of
+    their variances.
+    """
 
     drift: Drift
+    moves: Array
     means: Drift
     gains: tuple[float, ...]
 
@@ -136,19 +152,20 @@ def draw_drift(
     assert now.drift is not None
     draws, means, gains = [], [], []
     weights = _weigh(data)
-    rest = measure_rest(data, now) - _sum_moves(now.drift, periods)
+    left = measure_rest(data, now)
+    rest = left - _sum_moves(now.drift, periods)
     for group, part in zip(periods.groups, now.drift.offsets, strict=True):
-        own = rest + part.mean[group.codes]
-        spread, gain = draw_spread(group, own * weights, now.tau, rng)
-        mean = solve_offsets(group, part._replace(spread=spread), own * weights, now.tau)
+        sums = _sum_own(group, part, rest, weights)
+        spread, gain = draw_spread(group, sums, now.tau, rng)
+        mean = solve_offsets(group, part._replace(spread=spread), sums, now.tau)
         noise = np.sqrt((1 - relax**2) * mean.variance) * rng.standard_normal(len(mean.mean))
         drawn = mean._replace(mean=mean.mean - relax * (part.mean - mean.mean) + noise)
-        rest = own - drawn.mean[group.codes]
+        rest += (part.mean - drawn.mean)[group.codes]
         draws.append(drawn)
         means.append(mean)
         gains.append(gain)
     drift = replace(now.drift, offsets=tuple(draws))
-    return DriftDraw(drift, replace(drift, offsets=tuple(means)), tuple(gains))
+    return DriftDraw(drift, left - rest, replace(drift, offsets=tuple(means)), tuple(gains))
 
 
 def measure_rest(data: Entries, now: Posterior) -> Array:
