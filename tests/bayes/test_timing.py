@@ -37,9 +37,16 @@ def make(weighted: bool = False):
     return data, periods, Posterior(*sides, *priors, TAU, 0.0, 1.0, drift=drift)
 
 
+def row_by_row(group, periods):
+    codes = group.codes.copy()
+    if group.periods.side == "column":
+        codes[periods.by_column] = group.codes
+    return codes
+
+
 def solve_densely(data, periods):
     """Mean and covariance of all offsets: (Zᵀ W Z τ + V⁻¹)⁻¹."""
-    Z = np.hstack([np.eye(len(g.sizes))[g.codes] for g in periods.groups])
+    Z = np.hstack([np.eye(len(g.sizes))[row_by_row(g, periods)] for g in periods.groups])
     v = np.repeat(SPREADS_GIVEN, [len(g.sizes) for g in periods.groups])
     w = data.by_row.weights if data.weighted else np.ones(data.size)
     covariance = np.linalg.inv(TAU * Z.T @ (w[:, None] * Z) + np.diag(1 / v))

@@ -12,15 +12,21 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy  # its parts are imported when used
 from numpy.typing import NDArray
 
+from pygeco.arrays.grouped import Places, cut_lines, group_work
 from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array
 from pygeco.objectives.entries.cell_views import CellViews
 
 CELLS_PER_PERIOD = (3.0, 10.0, 30.0)  # of a line, on average
 MIN_PERIODS_PER_LINE = 2.0  # on average; with fewer the offset of the line says much the same
-SEARCH_STEPS = 15  # halvings of the logarithm of a width, from the whole span to a 10⁻⁹ of it: to 0.1 %
+# Halvings of the logarithm of a width, from the whole span to a 10⁻⁹ of it: to 0.1 %.
+SEARCH_STEPS = 15
+# Widths are chosen on all lines or, from twice so many cells on, on every second, third, … line.
+MAX_SEARCHED_CELLS = 1 << 20
+MIN_SEARCHED_LINES = 1000
 SMALLEST_SHARE = 1e-9  # of the span: times that are closer are one
 NO_PERIOD = -1  # of a time that is not known
 MAX_NUMBER = 1 << 40  # of a period, so that line and period fit one integer
@@ -44,20 +50,23 @@ class Periods(NamedTuple):
 
 
 class PeriodGroups(NamedTuple):
-    """The pairs (line, period) that have cells, ascending, and the pair of each cell, row by row.
+    """The pairs (line, period) that have cells, ascending, and the pair of each cell, line by line:
+    row by row, or column by column.
 
-    `sizes` are the weights of the cells of a pair, summed.
+    `sizes` are the weights of the cells of a pair, summed. Cells of different `blocks` have no pair
+    in common.
     """
 
     periods: Periods
     lines: NDArray[np.int64]
     numbers: NDArray[np.int64]
-    codes: NDArray[np.int64]
+    codes: Places
     sizes: Array
+    blocks: Places
 
-    def sum_cells(self, values: Array) -> Array:
+    def sum_cells(self, values: Array, weights: Array | None = None) -> Array:
         """Sums of a value of each cell over the pairs."""
-        return np.bincount(self.codes, values, minlength=len(self.sizes)).astype(float)
+        return group_work().sum_groups(values, weights, self.codes, len(self.sizes), self.blocks)
 
 
 class CellPeriods(NamedTuple):
@@ -67,7 +76,7 @@ class CellPeriods(NamedTuple):
     """
 
     groups: tuple[PeriodGroups, ...]
-    by_column: NDArray[np.int64]
+    by_column: Places
     latest: float
 
     def match(self, kept: Sequence[Periods]) -> CellPeriods:
@@ -75,33 +84,119 @@ class CellPeriods(NamedTuple):
         return self._replace(groups=tuple(g for g in self.groups if g.periods in kept))
 
 
+class CellNumbers:
+    """A number of each cell, in the order of one side at a time: row by row at first.
+
+    The pairs of a ladder lie together in the order of its own side.
+    """
+
+    def __init__(self, periods: CellPeriods, values: Array) -> None:
+        self.by_column, self.values, self.side = periods.by_column, values, "row"
+
+    def turn(self, side: str) -> Array:
+        """The numbers in the order of a side."""
+        if side != self.side:
+            work = group_work()
+            turn = work.take if side == "column" else work.put
+            self.values, self.side = turn(self.values, self.by_column), side
+        return self.values
+
+    def move(self, group: PeriodGroups, moves: Array) -> None:
+        """Add a number for each pair to its cells."""
+        values = self.turn(group.periods.side)
+        group_work().move_groups(values, moves, group.codes, group.blocks)
+
+
 def cut_times(entries: CellViews, times: Array, count: int | None = None) -> CellPeriods | None:
     """The periods of cells whose times are given row by row; None where all are of one period.
 
     With a `count`, each side has so many periods of one width, else those that the data suggest.
     """
-    cells = entries.by_row
-    weights = host(cells.weights).astype(float) if len(cells.weights) else None
-    columns = host(cells.indices).astype(np.int64)
-    sides = host(entries.rows()).astype(np.int64), columns
-    origin, latest = float(np.min(times)), float(np.max(times))
-    groups = []
-    for side, lines in zip(SIDES, sides, strict=True):
-        span = latest - origin
-        widths = choose_widths(lines, times) if count is None else [span / count * (1 + 1e-9)]
-        for width in widths if span > 0 else []:
-            groups.append(group_cells(Periods(side, origin, width), lines, times, weights))
-    if not groups:
+    span, latest = float(np.ptp(times)), float(np.max(times))
+    if span <= 0:
         return None
-    return CellPeriods(tuple(groups), np.argsort(columns, kind="stable"), latest)
+    cells, groups = see_cells_timed(entries, times), []
+    for side, (lines, own, weights) in cells.sides.items():
+        order = order_by_time(lines, own)
+        widths = [span / count * (1 + 1e-9)] if count else choose_widths(lines, own, order=order)
+        for width in widths:
+            periods = Periods(side, latest - span, width)
+            groups.append(group_cells(periods, lines, own, weights, order))
+    return CellPeriods(tuple(groups), cells.by_column, latest) if groups else None
+
+
+class TimedSide(NamedTuple):
+    """The cells of one side, line by line: their lines, times and weights, if they have some."""
+
+    lines: NDArray[Any]
+    times: Array
+    weights: Array | None
+
+
+class TimedCells(NamedTuple):
+    """Both sides, and the places of the cells, counted row by row, in the order by column."""
+
+    sides: dict[str, TimedSide]
+    by_column: Places
+
+
+def see_cells_timed(entries: CellViews, times: Array) -> TimedCells:
+    """Cells whose times are given row by row, on the host."""
+    by_column = order_by_column(entries)
+    rows, columns = host(entries.rows()), host(entries.by_row.indices)[by_column]
+    sides = (
+        TimedSide(lines, own, weights)
+        for lines, own, weights in zip(
+            (rows, columns), (times, times[by_column]), read_weights(entries), strict=True
+        )
+    )
+    return TimedCells(dict(zip(SIDES, sides, strict=True)), by_column)
+
+
+def read_weights(entries: CellViews) -> tuple[Array | None, Array | None]:
+    """The weights of the cells row by row and column by column, on the host; None without."""
+    row, column = (
+        host(cells.weights).astype(float) if len(cells.weights) else None
+        for cells in (entries.by_row, entries.by_col)
+    )
+    return row, column
+
+
+def order_by_column(entries: CellViews) -> Places:
+    """The places of the cells, counted row by row, in the order column by column."""
+    columns = host(entries.by_row.indices)
+    return _sort_by_line(np.arange(len(columns), dtype=find_index_type(len(columns))), columns)
+
+
+def order_by_time(lines: NDArray[Any], times: Array) -> Places:
+    """The places of cells line by line, those of a line by their time."""
+    order = np.argsort(times, kind="stable").astype(find_index_type(len(lines)))
+    return _sort_by_line(order, lines[order])
+
+
+def _sort_by_line(places: Places, lines: NDArray[Any]) -> Places:
+    """Places with their lines, line by line, those of a line as they come. O(n)."""
+    ends, shape = np.array([0, len(places)]), (1, int(lines.max(initial=0)) + 1)
+    return scipy.sparse.csr_array((places, lines, ends), shape).tocsc().data
 
 
 def choose_widths(
-    lines: NDArray[np.int64], times: Array, sizes: Sequence[float] = CELLS_PER_PERIOD
+    lines: NDArray[Any],
+    times: Array,
+    sizes: Sequence[float] = CELLS_PER_PERIOD,
+    order: Places | None = None,
 ) -> list[float]:
-    """Widths of periods in which a line has so many cells on average, where it has as many."""
-    order = np.lexsort((times, lines))
-    of_line, ascending = lines[order], times[order] - times.min()
+    """Widths of periods in which a line has so many cells on average, where it has as many.
+
+    `order` is that of `order_by_time`, where it is at hand.
+    """
+    order = order_by_time(lines, times) if order is None else order
+    of_line, ascending = lines[order], times[order]
+    step = min(len(lines) // MAX_SEARCHED_CELLS, int(lines.max(initial=0)) // MIN_SEARCHED_LINES)
+    if step > 1:
+        some = of_line % step == 0
+        of_line, ascending = of_line[some], ascending[some]
+    ascending = ascending - times.min()
     span = float(ascending.max(initial=0.0))
     if span <= 0:
         return []
@@ -115,7 +210,7 @@ def choose_widths(
     widths: list[float] = []
     counts: list[int] = []
     for size in sizes:
-        width = _find_width(count, len(lines) / size, span)
+        width = _find_width(count, len(of_line) / size, span)
         found = count(width)
         if found >= least and found not in counts:
             widths.append(width)
@@ -133,14 +228,30 @@ def _find_width(count: Callable[[float], int], wanted: float, span: float) -> fl
 
 
 def group_cells(
-    periods: Periods, lines: NDArray[np.int64], times: Array, weights: Array | None = None
+    periods: Periods,
+    lines: NDArray[Any],
+    times: Array,
+    weights: Array | None = None,
+    order: Places | None = None,
 ) -> PeriodGroups:
-    """The pairs of line and period of cells."""
-    numbers = periods.number(times)
-    base = int(numbers.max(initial=0)) + 2
-    keys, codes = np.unique(lines * base + numbers + 1, return_inverse=True)
-    sizes = np.bincount(codes, weights, minlength=len(keys)).astype(float)
-    return PeriodGroups(periods, keys // base, keys % base - 1, codes.reshape(-1), sizes)
+    """The pairs of line and period of cells, all of which have a time.
+
+    `order` is that of `order_by_time`, where it is at hand.
+    """
+    order = order_by_time(lines, times) if order is None else order
+    of_line, numbers = lines[order], periods.number(times)[order]
+    is_first = np.ones(len(order), bool)
+    is_first[1:] = (of_line[1:] != of_line[:-1]) | (numbers[1:] != numbers[:-1])
+    codes = np.empty(len(order), find_index_type(len(order)))
+    codes[order] = np.cumsum(is_first) - 1
+    pairs = of_line[is_first].astype(np.int64), numbers[is_first]
+    sizes = np.bincount(codes, weights, minlength=len(pairs[0])).astype(float)
+    return PeriodGroups(periods, *pairs, codes, sizes, cut_lines(lines))
+
+
+def find_index_type(size: int) -> type[np.signedinteger[Any]]:
+    """The smaller type that counts so many."""
+    return np.int32 if size <= np.iinfo(np.int32).max else np.int64
 
 
 def find_pairs(

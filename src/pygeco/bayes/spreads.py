@@ -13,12 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pygeco.arrays.loops import run_parts
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.periods import PeriodGroups
 
 SPREADS = np.geomspace(1e-6, 1.0, 25)  # that are tried at first, of the data's own variance
 FINE_SPREADS = 33  # tried where the first ones leave it open
 MIN_LOG_ODDS = -15.0  # below the best, from which on a spread is out of the question
+SPREADS_AT_ONCE = 9  # on one core
 MAX_PAIRS = 60_000  # that are looked at: of more lines, as many as have these say the same
 
 
@@ -75,12 +77,16 @@ def measure_evidence(found: Contrasts, tau: float, spreads: Array) -> Array:
     y, starts = found.means, found.starts
     if not len(starts):
         return np.zeros(len(spreads))
-    known = 1 / (tau * found.sizes)
-    a, parts = np.empty_like(y), np.empty_like(y)  # for all spreads: new ones cost more than sums
-    values = []
-    for v in (0.0, *spreads):
-        np.reciprocal(np.add(known, v, out=a), out=a)
-        A, C = np.add.reduceat(a, starts), np.add.reduceat(np.multiply(a, y, out=parts), starts)
-        within = -np.sum(np.multiply(parts, y, out=parts)) + np.sum(np.log(a, out=a))
-        values.append(0.5 * (within + np.sum(C * C / A) - np.sum(np.log(A))))
-    return np.array(values[1:]) - values[0]
+    known, tried = 1 / (tau * found.sizes), np.append(0.0, spreads)
+    values = np.empty(len(tried))
+
+    def measure(part: int) -> None:
+        a, ay = np.empty_like(y), np.empty_like(y)  # for all: new ones cost more than the sums
+        for k in range(part * SPREADS_AT_ONCE, min((part + 1) * SPREADS_AT_ONCE, len(tried))):
+            np.reciprocal(np.add(known, tried[k], out=a), out=a)
+            A, C = np.add.reduceat(a, starts), np.add.reduceat(np.multiply(a, y, out=ay), starts)
+            within = np.sum(np.log(a, out=a)) - np.sum(np.multiply(ay, y, out=ay))
+            values[k] = 0.5 * (within + np.sum(C * C / A) - np.sum(np.log(A)))
+
+    run_parts(measure, -(-len(tried) // SPREADS_AT_ONCE))
+    return values[1:] - values[0]

@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.drift import Drift, PeriodOffsets
-from pygeco.bayes.periods import CellPeriods, PeriodGroups, find_pairs, group_cells
+from pygeco.bayes.periods import (
+    SIDES,
+    CellNumbers,
+    CellPeriods,
+    PeriodGroups,
+    find_pairs,
+    group_cells,
+    read_weights,
+    see_cells_timed,
+)
 from pygeco.bayes.posterior import LEAST_NOISE, Known, Posterior, update_priors
 from pygeco.bayes.priors import FLOAT
 from pygeco.bayes.spreads import draw_spread
@@ -60,6 +69,28 @@ def sweep_timed(
     return replace(now, tau=tau), error
 
 
+class Rest:
+    """What is left of each cell without the low-rank part and the offsets of periods."""
+
+    def __init__(self, data: Entries, now: Posterior, periods: CellPeriods) -> None:
+        assert now.drift is not None
+        self.weights = dict(zip(SIDES, read_weights(data), strict=True))
+        self.before = measure_rest(data, now)
+        self.cells = CellNumbers(periods, self.before.copy())
+        for group, part in zip(periods.groups, now.drift.offsets, strict=True):
+            self.cells.move(group, -part.mean)
+
+    def sum_own(self, group: PeriodGroups, part: PeriodOffsets) -> Array:
+        """Weighted sums over the pairs of one ladder, without its own offsets."""
+        side = group.periods.side
+        return group.sum_cells(self.cells.turn(side), self.weights[side]) + group.sizes * part.mean
+
+    @property
+    def moves(self) -> Array:
+        """What all offsets say of each cell, row by row."""
+        return self.before - self.cells.turn("row")
+
+
 class SettledDrift(NamedTuple):
     """Offsets given all else, and what they say of each cell, row by row."""
 
@@ -70,22 +101,12 @@ class SettledDrift(NamedTuple):
 def settle_drift(data: Entries, now: Posterior, periods: CellPeriods) -> SettledDrift:
     """Each ladder's offsets given all else, a few times over."""
     assert now.drift is not None
-    offsets = list(now.drift.offsets)
-    weights = _weigh(data)
-    left = measure_rest(data, now)
-    rest = left - _sum_moves(now.drift, periods)
+    offsets, rest = list(now.drift.offsets), Rest(data, now, periods)
     for _ in range(ROUNDS):
         for k, (group, part) in enumerate(zip(periods.groups, offsets, strict=True)):
-            offsets[k] = solve_offsets(group, part, _sum_own(group, part, rest, weights), now.tau)
-            rest += (part.mean - offsets[k].mean)[group.codes]
-    return SettledDrift(replace(now.drift, offsets=tuple(offsets)), left - rest)
-
-
-def _sum_own(
-    group: PeriodGroups, part: PeriodOffsets, rest: Array, weights: Array | float
-) -> Array:
-    """Weighted residuals without one ladder's offsets, summed over its pairs, given those with."""
-    return group.sum_cells(rest * weights) + group.sizes * part.mean
+            offsets[k] = solve_offsets(group, part, rest.sum_own(group, part), now.tau)
+            rest.cells.move(group, part.mean - offsets[k].mean)
+    return SettledDrift(replace(now.drift, offsets=tuple(offsets)), rest.moves)
 
 
 def solve_offsets(
@@ -105,14 +126,11 @@ def renew_drift(
     """
     assert now.drift is not None
     data = entries.standardize(now.mean, now.scale, FLOAT)
-    columns = host(data.by_row.indices)
-    sides = {"row": host(data.rows()), "column": columns}
-    anew = dict(zip(sides, touched, strict=True))
-    weights = None if isinstance(found := _weigh(data), float) else found
+    cells = see_cells_timed(data, times)
+    anew = dict(zip(SIDES, touched, strict=True))
     groups, offsets = [], []
     for part in now.drift.offsets:
-        lines = sides[part.periods.side].astype(np.int64)
-        group = group_cells(part.periods, lines, times, weights)
+        group = group_cells(part.periods, *cells.sides[part.periods.side])
         at = find_pairs((part.lines, part.numbers), group.lines, group.numbers)
         start = PeriodOffsets.start(group, part.spread)
         known = at >= 0
@@ -120,9 +138,9 @@ def renew_drift(
         groups.append(group)
         offsets.append(start)
     latest = max(now.drift.latest, float(times.max()))
-    order = np.argsort(columns, kind="stable")
     now = replace(now, drift=Drift(tuple(offsets), latest))
-    solved = settle_drift(data, now, CellPeriods(tuple(groups), order, latest)).drift
+    periods = CellPeriods(tuple(groups), cells.by_column, latest)
+    solved = settle_drift(data, now, periods).drift
     mixed = []
     for old, new in zip(offsets, solved.offsets, strict=True):
         is_own = np.isin(old.lines, anew[old.periods.side])
@@ -151,43 +169,33 @@ def draw_drift(
     """
     assert now.drift is not None
     draws, means, gains = [], [], []
-    weights = _weigh(data)
-    left = measure_rest(data, now)
-    rest = left - _sum_moves(now.drift, periods)
+    rest = Rest(data, now, periods)
     for group, part in zip(periods.groups, now.drift.offsets, strict=True):
-        sums = _sum_own(group, part, rest, weights)
+        sums = rest.sum_own(group, part)
         spread, gain = draw_spread(group, sums, now.tau, rng)
         mean = solve_offsets(group, part._replace(spread=spread), sums, now.tau)
         noise = np.sqrt((1 - relax**2) * mean.variance) * rng.standard_normal(len(mean.mean))
         drawn = mean._replace(mean=mean.mean - relax * (part.mean - mean.mean) + noise)
-        rest += (part.mean - drawn.mean)[group.codes]
+        rest.cells.move(group, part.mean - drawn.mean)
         draws.append(drawn)
         means.append(mean)
         gains.append(gain)
     drift = replace(now.drift, offsets=tuple(draws))
-    return DriftDraw(drift, left - rest, replace(drift, offsets=tuple(means)), tuple(gains))
+    return DriftDraw(drift, rest.moves, replace(drift, offsets=tuple(means)), tuple(gains))
 
 
 def measure_rest(data: Entries, now: Posterior) -> Array:
-    """What is left of each cell without time, row by row, on the host."""
+    """What is left of each cell without the low-rank part, row by row, on the host."""
     sides = now.rows.factor, now.cols.factor, now.rows.bias, now.cols.bias
-    return -host(measure_residuals(data.by_row, *append_offsets(*sides))).astype(float)
+    residuals = host(measure_residuals(data.by_row, *append_offsets(*sides)))
+    return np.negative(residuals, dtype=float)
 
 
 def subtract_drift(
     data: Entries, drift: Drift, periods: CellPeriods, scale: float = 1.0
 ) -> Entries:
     """The cells without what time says."""
-    return data.subtract(scale * _sum_moves(drift, periods), periods.by_column)
-
-
-def _sum_moves(drift: Drift, periods: CellPeriods) -> Array:
-    total = np.zeros(len(periods.by_column))
+    total = CellNumbers(periods, np.zeros(data.size))
     for group, part in zip(periods.groups, drift.offsets, strict=True):
-        total += part.mean[group.codes]
-    return total
-
-
-def _weigh(data: Entries) -> Array | float:
-    weights = data.by_row.weights
-    return host(weights).astype(float) if len(weights) else 1.0
+        total.move(group, scale * part.mean)
+    return data.subtract(total.turn("row"), periods.by_column)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.coded import offer_code_work
+from pygeco.arrays.grouped import offer_groups
 from pygeco.arrays.kinds import HOST, contiguous, stack
 from pygeco.arrays.loops import offer_loop
 from pygeco.arrays.low_rank import Array
@@ -23,6 +24,7 @@ from pygeco.engines.cpu.boundaries import (
 )
 from pygeco.engines.cpu.cells import both_orders, order_that_serves, scatter_runs
 from pygeco.engines.cpu.coding import CODE_WORK
+from pygeco.engines.cpu.groups import GROUP_WORK
 from pygeco.engines.cpu.largest import find_largest_products, sum_lines_of_cells
 from pygeco.engines.cpu.listing import list_best_products
 from pygeco.engines.cpu.padding import lay_partners, pad_rows
@@ -279,6 +281,7 @@ class Cpu(CpuCells, LocalEngine, TableEngine):
 ENGINE = Cpu()
 offer_work(WORK)
 offer_loop(each)
+offer_groups(GROUP_WORK)
 offer_code_work(CODE_WORK)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.checks import check_factors, check_offset
 from pygeco.arrays.coded import Coded
+from pygeco.arrays.grouped import group_work
 from pygeco.arrays.kinds import full, on, runs, scaled, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.engines import Cells, Engine
@@ -176,7 +177,7 @@ class CellViews:
     def subtract(self, moves: Array, by_column: NDArray[np.int64]) -> Self:
         """The cells less a number each, given row by row; `by_column` orders them by column."""
         moved = self._changed()
-        for name, own in (("by_row", moves), ("by_col", moves[by_column])):
+        for name, own in (("by_row", moves), ("by_col", group_work().take(moves, by_column))):
             cells: Cells = getattr(self, name)
             less = on(own.astype(cells.values.dtype), cells.values)
             setattr(moved, name, cells._replace(values=cells.values - less))
