@@ -8,7 +8,9 @@ from importlib import import_module
 
 SIZES = {
     "arrays.coded": {"PART": 8},
+    "arrays.grouped": {"MIN_BLOCK_CELLS": 4},
     "arrays.low_rank": {"BLOCK": 5},
+    "bayes.spreads": {"SPREADS_AT_ONCE": 2},
     "clicks.judging": {"BLOCK_CELLS": 50, "SCORED_COLUMNS": 3},
     "engines.cpu.backgrounds": {"BLOCK_ROWS": 5, "MAX_BLOCKS": 7},
     "engines.cpu.cells": {
@@ -19,6 +21,7 @@ SIZES = {
         "MAX_MOMENT_PARTS": 3, "MIN_SPAN": 1,
     },
     "engines.cpu.engine": {"SUMS_AT_ONCE": 3},
+    "engines.cpu.groups": {"PART_CELLS": 5},
     "engines.cpu.largest": {"CELLS_AT_ONCE": 64, "MIN_ROWS": 1, "LINES": 1},
     "engines.cpu.listing": {"ROWS_AT_ONCE": 5, "MIN_ROWS": 1},
     "engines.cpu.listing_columns": {"BLOCK_LINES": 3},

@@ -49,6 +49,17 @@ def test_widths_give_so_many_cells_a_pair_in_any_unit_of_time(stretch):
         assert SIZE / len(groups.sizes) == pytest.approx(size, rel=0.05)
 
 
+def test_every_second_line_tells_much_the_same_widths(monkeypatch):
+    whole = choose_widths(ROWS, TIMES, (3.0, 10.0))
+    monkeypatch.setattr("pygeco.bayes.periods.MAX_SEARCHED_CELLS", SIZE // 2)
+    monkeypatch.setattr("pygeco.bayes.periods.MIN_SEARCHED_LINES", 10)
+    part = choose_widths(ROWS, TIMES, (3.0, 10.0))
+    assert part != whole
+    assert part == pytest.approx(whole, rel=0.2)
+    monkeypatch.setattr("pygeco.bayes.periods.MIN_SEARCHED_LINES", M)  # few lines are not thinned
+    assert choose_widths(ROWS, TIMES, (3.0, 10.0)) == whole
+
+
 def test_one_time_has_no_periods_and_coarse_times_no_more_than_they_have():
     assert choose_widths(ROWS, np.ones(SIZE)) == []
     days = np.floor((TIMES - TIMES.min()) / 5e5)  # two of them: at most two periods a row

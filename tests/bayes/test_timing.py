@@ -14,7 +14,7 @@ from pygeco.bayes.periods import cut_times
 from pygeco.bayes.posterior import Known, Posterior
 from pygeco.bayes.priors import FLOAT, Gaussian
 from pygeco.bayes.side_information import gather_known
-from pygeco.bayes.timing import begin_drift, draw_drift, settle_drift
+from pygeco.bayes.timing import begin_drift, draw_drift, draw_rows, settle_drift
 from pygeco.objectives.entries.half_sweep import Side
 
 RNG = np.random.default_rng(0)
@@ -109,6 +109,37 @@ def test_a_drift_of_columns_is_found_and_one_of_rows_is_not():
     mean[part.lines, part.numbers] = p.scale * part.mean
     mean -= mean.mean(axis=1, keepdims=True)
     assert np.sqrt(np.mean((mean - wanted) ** 2)) < 0.25
+
+
+def test_the_cells_of_some_rows_tell_the_same_variances(monkeypatch):
+    entries, times, _ = make_drifting(0.8)
+    known = Known(periods=cut_times(entries, times, 6))
+    seen = []
+
+    def draw_and_see(*given):
+        seen.append(draw_rows(*given))
+        return seen[-1]
+
+    monkeypatch.setattr("pygeco.bayes.timing.MAX_CHAIN_CELLS", 700)
+    monkeypatch.setattr("pygeco.bayes.sampling.draw_rows", draw_and_see)
+    p = fit_evidence(entries, rank=5, known=known).posterior
+    ((part, now, some),) = seen
+    rows = np.unique(part.rows())
+    assert 700 <= part.size < 760
+    assert np.array_equal(np.flatnonzero(now.row_prior.some), rows)
+    mask = np.isin(entries.rows(), rows)
+    whole = entries.standardize(p.mean, p.scale, FLOAT)
+    assert np.array_equal(part.by_row.values, whole.by_row.values[mask])
+    for group, whole in zip(some.periods.groups, known.periods.groups, strict=True):
+        own = row_by_row(group, some.periods)
+        wanted = row_by_row(whole, known.periods)[mask]
+        assert np.array_equal(group.lines[own], whole.lines[wanted])
+        assert np.array_equal(group.numbers[own], whole.numbers[wanted])
+        assert np.array_equal(group.sizes, np.bincount(own))
+    (part,) = p.drift.offsets
+    assert part.periods.side == "column"
+    assert len(part.mean) == len(known.periods.groups[1].sizes)  # of all cells
+    assert part.spread * p.scale**2 == pytest.approx(0.64, rel=0.4)
 
 
 def test_where_time_says_nothing_the_fit_is_the_fit_without():

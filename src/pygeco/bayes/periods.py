@@ -68,6 +68,15 @@ class PeriodGroups(NamedTuple):
         """Sums of a value of each cell over the pairs."""
         return group_work().sum_groups(values, weights, self.codes, len(self.sizes), self.blocks)
 
+    def take(self, mask: NDArray[np.bool_], weights: Array | None) -> PeriodGroups:
+        """Those of some cells, which come in the same order, with their weights."""
+        codes = self.codes[mask]
+        there = np.bincount(codes, minlength=len(self.sizes)) > 0
+        codes = (np.cumsum(there) - 1).astype(codes.dtype)[codes]
+        lines, numbers = self.lines[there], self.numbers[there]
+        sizes = np.bincount(codes, weights, minlength=len(lines)).astype(float)
+        return PeriodGroups(self.periods, lines, numbers, codes, sizes, cut_lines(lines[codes]))
+
 
 class CellPeriods(NamedTuple):
     """What the times of cells say: all ladders of periods, and the last time of all.
@@ -78,6 +87,13 @@ class CellPeriods(NamedTuple):
     groups: tuple[PeriodGroups, ...]
     by_column: Places
     latest: float
+
+    def take(self, mask: NDArray[np.bool_], part: CellViews) -> CellPeriods:
+        """Those of the cells under a mask, row by row, which are the `part`."""
+        masks = mask, mask[self.by_column]
+        own = dict(zip(SIDES, zip(masks, read_weights(part), strict=True), strict=True))
+        groups = tuple(group.take(*own[group.periods.side]) for group in self.groups)
+        return CellPeriods(groups, order_by_column(part), self.latest)
 
     def match(self, kept: Sequence[Periods]) -> CellPeriods:
         """With these periods alone."""

@@ -27,7 +27,7 @@ from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.posterior import LEAST_NOISE, NOTHING, Known, Posterior
 from pygeco.bayes.priors import FLOAT, Gaussian
 from pygeco.bayes.side_information import match_groups
-from pygeco.bayes.timing import DriftDraw, begin_drift, draw_drift
+from pygeco.bayes.timing import DriftDraw, begin_drift, draw_drift, draw_rows
 from pygeco.bayes.working import draw_cells, place_targets
 from pygeco.engines import Cells
 from pygeco.engines.columns import draw_normals, steps_of
@@ -158,11 +158,16 @@ def find_drift(
 ) -> Iterator[Posterior]:
     """Posteriors of a chain of draws; the last is the start with offsets of periods to fit.
 
-    These have the mean variances of the chain. Where no periods gain enough, there are none.
+    These have the mean variances of the chain. Where no periods gain enough, there are none. A
+    handful of variances needs no more than `timing.MAX_CHAIN_CELLS` cells: of more, those of rows
+    drawn at random.
     """
-    assert known.periods is not None
-    first = replace(start, drift=begin_drift(known.periods))
-    now, known = first, match_groups(first, known)
+    periods = known.periods
+    assert periods is not None
+    now = replace(start, drift=begin_drift(periods))
+    if data.size > timing.MAX_CHAIN_CELLS:
+        data, now, known = draw_rows(data, now, known, rng)
+    known = match_groups(now, known)
     shrink = [np.linalg.inv(prior.precision) for prior in (now.row_prior, now.col_prior)]
     spreads, gains = [], []
     for _ in range(timing.BURN_IN_SWEEPS + timing.CHAIN_SWEEPS):
@@ -175,8 +180,7 @@ def find_drift(
     count = timing.CHAIN_SWEEPS
     mean, gain = (np.mean(x[-count:], axis=0) for x in (spreads, gains))
     kept = np.flatnonzero(gain >= timing.MIN_GAIN)
-    assert known.periods is not None
-    periods = known.periods._replace(groups=tuple(known.periods.groups[k] for k in kept))
+    periods = periods._replace(groups=tuple(periods.groups[k] for k in kept))
     yield replace(start, drift=begin_drift(periods, mean[kept])) if len(kept) else start
 
 

@@ -39,6 +39,7 @@ START_SPREAD = 0.01  # of the data's variance, before the first draw
 ROUNDS = 2  # over all periods, each given the others, in a sweep
 BURN_IN_SWEEPS = 8  # of the chain that finds the variances
 CHAIN_SWEEPS = 8  # of it that count
+MAX_CHAIN_CELLS = 1 << 20
 MIN_GAIN = 5.0  # of the log evidence; random times gain less than 1, all but one in 1,000 below 5
 MAX_SWEEPS = 12
 MIN_SWEEPS = 4
@@ -147,6 +148,33 @@ def renew_drift(
         mean = np.where(is_own, new.mean, old.mean)
         mixed.append(new._replace(mean=mean, variance=np.where(is_own, new.variance, old.variance)))
     return replace(now, drift=replace(solved, offsets=tuple(mixed)))
+
+
+class Drawn(NamedTuple):
+    """The cells of some rows, and the rest of a fit's state as these see it."""
+
+    data: Entries
+    now: Posterior
+    known: Known
+
+
+def draw_rows(data: Entries, now: Posterior, known: Known, rng: np.random.Generator) -> Drawn:
+    """The cells of rows at random, about `MAX_CHAIN_CELLS`; other rows are as those without any."""
+    assert known.periods is not None
+    counts = host(data.by_row.counts())
+    order = rng.permutation(len(counts))
+    chosen = np.zeros(len(counts), bool)
+    chosen[order[: 1 + np.searchsorted(np.cumsum(counts[order]), MAX_CHAIN_CELLS)]] = True
+    mask = chosen[host(data.rows())]
+    part = data.subset(mask)
+    priors = (
+        prior._replace(some=prior.some & (cells.counts() > 0))
+        for prior, cells in ((now.row_prior, part.by_row), (now.col_prior, part.by_col))
+    )
+    row_prior, col_prior = priors
+    periods = known.periods.take(mask, part)
+    now = replace(now, row_prior=row_prior, col_prior=col_prior, drift=begin_drift(periods))
+    return Drawn(part, now, known._replace(periods=periods))
 
 
 class DriftDraw(NamedTuple):

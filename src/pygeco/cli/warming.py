@@ -34,6 +34,7 @@ def _fit_ratings(real: Any) -> None:
     cells = _make_cells(real)
     for settings in ({}, {"rank": 2, "posterior": 2}, {"rank": 2, "loss": "huber"}):
         model = MatrixCompletion(random_state=0, **settings).fit(cells)
+    MatrixCompletion(2, random_state=0).fit(cells, times=np.arange(len(cells[2])))
     model.predict(cells[0][:5], cells[1][:5])
     for by in ("value", "auto"):
         model.recommend(np.arange(3), 5, by=by)

@@ -174,7 +174,7 @@ class CellViews:
             setattr(moved, name, cells._replace(values=-measure_residuals(cells, P, Q)))
         return moved
 
-    def subtract(self, moves: Array, by_column: NDArray[np.int64]) -> Self:
+    def subtract(self, moves: Array, by_column: NDArray[np.integer]) -> Self:
         """The cells less a number each, given row by row; `by_column` orders them by column."""
         moved = self._changed()
         for name, own in (("by_row", moves), ("by_col", group_work().take(moves, by_column))):
