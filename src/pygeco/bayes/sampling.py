@@ -170,8 +170,8 @@ def find_drift(
     known = match_groups(now, known)
     shrink = [np.linalg.inv(prior.precision) for prior in (now.row_prior, now.col_prior)]
     spreads, gains = [], []
-    for _ in range(timing.BURN_IN_SWEEPS + timing.CHAIN_SWEEPS):
-        new = draw_sweep(data, now, shrink, 0.0, rng, known)
+    for t in range(timing.BURN_IN_SWEEPS + timing.CHAIN_SWEEPS):
+        new = draw_sweep(data, now, shrink, 0.0, rng, known, renews=t % EFFECT_PERIOD == 0)
         now = new.state
         assert new.time is not None
         spreads.append([part.spread for part in new.time.drift.offsets])
