@@ -292,7 +292,9 @@ def order_times(entries: CellViews, rows: NDArray[Any], cols: NDArray[Any], time
     Of a cell that is given more than once the last time counts.
     """
     width = np.int64(entries.shape[1])
-    given = np.asarray(rows, dtype=np.int64) * width + np.asarray(cols, dtype=np.int64)
-    order = np.argsort(given, kind="stable")
+    places = np.arange(len(cols), dtype=find_index_type(len(cols)))
+    order = _sort_by_line(places, np.asarray(cols))
+    order = _sort_by_line(order, np.asarray(rows)[order])
+    given = np.asarray(rows, dtype=np.int64)[order] * width + np.asarray(cols)[order]
     wanted = host(entries.rows()).astype(np.int64) * width + host(entries.by_row.indices)
-    return np.asarray(times, dtype=float)[order][np.searchsorted(given[order], wanted, "right") - 1]
+    return np.asarray(times, dtype=float)[order][np.searchsorted(given, wanted, "right") - 1]
