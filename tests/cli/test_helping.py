@@ -49,8 +49,8 @@ main()
 
 
 def write_ratings(file, users=12_000, items=60, count=60_000) -> None:
-    """Many users and few items, some popular; who likes an item rates it: all kernels of the table
-    are needed.
+    """Many users and few items, some popular; who likes an item rates it, and more at some hours
+    than at others: all kernels of the table are needed.
     """
     rng = np.random.default_rng(0)
     popular = 1 / np.arange(1, items + 1)
@@ -60,9 +60,12 @@ def write_ratings(file, users=12_000, items=60, count=60_000) -> None:
     seen = rng.random(count) < 1 / (1 + np.exp(-2 * z))
     _, at = np.unique((rows * items + cols)[seen], return_index=True)
     rng.shuffle(at)
-    values = np.clip(np.round(3 + z), 1, 5)
-    table = np.column_stack([rows, cols, values])[seen][at]
-    np.savetxt(file, table, "%d", ",", header="user,item,rating", comments="")
+    hours = rng.integers(0, 3, count)
+    moods = 0.6 * rng.normal(size=(users, 3))[rows, hours]
+    values = np.clip(np.round(3 + z + moods), 1, 5)
+    times = 1_000_000_000 + 3600 * hours + rng.integers(0, 60, count)
+    table = np.column_stack([rows, cols, values, times])[seen][at]
+    np.savetxt(file, table, "%d", ",", header="user,item,rating,timestamp", comments="")
 
 
 def run_on_terminal(folder, *arguments, **env) -> tuple[str, list]:
@@ -89,7 +92,7 @@ def check_table(table, asked) -> None:
     """A fit has asked for all that is compiled ahead, and for nothing else."""
     lines, fitted = {(name, line) for name in table for line in table[name]}, set(map(tuple, asked))
     wrong = {name for name, _ in lines ^ fitted}
-    assert not wrong, [line for line in sorted(fitted) if line[0] in wrong]
+    assert not wrong, "\n".join(f"{name}: {line}" for name, line in sorted(fitted) if name in wrong)
 
 
 needs_two_cores = pytest.mark.skipif(helping.count_cores() < 2, reason="needs two cores")
