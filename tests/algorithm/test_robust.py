@@ -9,6 +9,43 @@ from pygeco.algorithm.threshold import Schedule
 from pygeco.losses import Huber
 
 
+def recover(share, size, *, rank, condition, center, seed, shape=(100, 80)) -> float:
+    """The relative error for a matrix with wild cells of both signs (no size), or of one."""
+    rng = np.random.default_rng(seed)
+    U, V = (np.linalg.qr(rng.standard_normal((n, rank)))[0] for n in shape)
+    clean = (U * np.geomspace(1, 1 / condition, rank)) @ V.T
+    clean /= clean.std()
+    sizes = rng.uniform(-100, 100, shape) if size is None else size
+    given = Dense(clean + (rng.random(shape) < share) * sizes)
+    fit = fit_robust(given, rank, Schedule(Huber()), center=center, seed=seed)
+    error = np.linalg.norm(fit.whole().to_dense() - clean) / np.linalg.norm(clean)
+    return float(error)
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(
+    ("share", "size", "rank", "condition"),
+    [(0.4, None, 3, 1.0), (0.3, None, 8, 10.0), (0.2, 10.0, 8, 10.0)],
+    ids=["two fifths", "weak components", "one sign"],
+)
+def test_many_cells_may_be_wild(share, size, rank, condition, center, seed) -> None:
+    """While the rank grows, they hardly count for more than others."""
+    assert recover(share, size, rank=rank, condition=condition, center=center, seed=seed) < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("shape", "rank"),
+    [((400, 2), 1), ((1000, 6), 3), ((60, 60), 20), ((600, 4), 3), ((10, 900), 2)],
+)
+def test_the_noise_is_not_what_is_left_of_it(shape, rank) -> None:
+    """A fit with many parameters leaves little of it, and at many cells nothing."""
+    rng = np.random.default_rng(0)
+    X = 20 * rng.standard_normal((shape[0], rank)) @ rng.standard_normal((rank, shape[1]))
+    fit = fit_robust(Dense(X + rng.standard_normal(shape)), rank, Schedule(Huber()))
+    assert 0.7 < fit.scale < 1.35
+
+
 def wild(seed: int = 0, shape=(40, 30), rank: int = 2):
     rng = np.random.default_rng(seed)
     clean = rng.standard_normal((shape[0], rank)) @ rng.standard_normal((rank, shape[1]))

@@ -1,8 +1,15 @@
 """A loss's scale follows the residuals down, no faster than it may, and not below its end."""
 
+import numpy as np
 import pytest
 
-from pygeco.algorithm.threshold import MAX_FALL, THRESHOLD, Schedule, is_falling
+from pygeco.algorithm.threshold import (
+    MAX_FALL,
+    THRESHOLD,
+    Schedule,
+    is_falling,
+    measure_noise,
+)
 from pygeco.losses import Absolute, Huber, LogCosh, Loss, PseudoHuber, Quantile, Squared
 
 
@@ -48,3 +55,20 @@ def test_what_does_not_fall() -> None:
 
     for loss in (LogCosh(0.3), Absolute(0.1), Squared(), Own()):
         assert Schedule(loss).settle(5.0) is loss
+
+
+@pytest.mark.parametrize("parameters", [0, 100, 300, 500])
+@pytest.mark.parametrize("noise", [1e-9, 3.0])
+def test_noise_is_measured_whatever_a_fit_took_of_it(parameters, noise) -> None:
+    """By squares, or exactly at as many cells as it has parameters; some cells are wild."""
+    rng = np.random.default_rng(0)
+    y = noise * rng.standard_normal(1000)
+    y[:20] *= 1000
+    Q = np.linalg.qr(rng.standard_normal((1000, max(parameters, 1))))[0][:, :parameters]
+    rest = y.copy()
+    rest[20:] -= Q[20:] @ (Q[20:].T @ y[20:])
+    free = 1 - parameters / 1000
+    assert measure_noise(np.abs(rest), free) == pytest.approx(noise, rel=0.1)
+    y[len(y) - parameters :] = 0.0
+    assert measure_noise(np.abs(y), free) == pytest.approx(noise, rel=0.2)
+    assert measure_noise(np.abs(y), 1.0) == pytest.approx(1.4826 * np.median(np.abs(y)), rel=1e-4)

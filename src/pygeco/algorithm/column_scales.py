@@ -1,4 +1,4 @@
-"""A scale for the residuals of each column: its own, as far as its cells can tell it.
+"""A scale for the noise of each column: its own, as far as its cells can tell it.
 
 1.4826 · median |r| of m cells errs by a share of about √(1.36 / m). With the table's scale for all
 columns, noisy ones are full of false outliers; with each one's own, so are short ones. Empirical
@@ -27,27 +27,34 @@ MIN_SHARE = 0.1
 
 
 def column_thresholds(
-    dense: Dense, A: LowRank, scale: float, cutoff: float, least: float, parameters: int
+    dense: Dense,
+    A: LowRank,
+    scale: float,
+    cutoff: float,
+    least: float,
+    parameters: int,
+    free: float,
 ) -> Array:
     """`cutoff` scales of each column, and no less than `least`. See `column_scales`."""
-    scales = column_scales(dense, A, scale, parameters=parameters, least=least / cutoff)
+    least_scale = least / cutoff
+    scales = column_scales(dense, A, scale, parameters=parameters, free=free, least=least_scale)
     return np.maximum(cutoff * scales, least)
 
 
 def column_scales(
-    dense: Dense, A: LowRank, scale: float, *, parameters: int, least: float
+    dense: Dense, A: LowRank, scale: float, *, parameters: int, least: float, free: float = 1.0
 ) -> Array:
-    """The robust standard deviation of the residuals of each column, on the host. O(m n s).
+    """The robust standard deviation of the noise of each column, on the host. O(m n s).
 
-    `scale` is the table's, `parameters` were fitted to each column, and below `least` a residual
-    is no more than rounding. A column without a scale of its own (too few cells, or most of them
-    met exactly, as in a constant one) has the table's.
+    `scale` is the table's, `parameters` were fitted to each column, and residuals are about √`free`
+    of the noise; below `least` one is no more than rounding. A column without a scale of its own
+    (too few cells, or most of them met exactly, as in a constant one) has the table's.
     """
     found, usual = dense.deviations(A), max(scale, least)
-    own, counts = own_scales(found, usual), host(found.counts)
+    own, counts = own_scales(found, usual * free**0.5), host(found.counts)
     cells = np.where(own > least, np.maximum(counts - parameters, 0), 0)
     variance = median_variance(host(np.abs(dense.residual_sample(A))))
-    return pool_scales(own, cells, usual, variance)
+    return pool_scales(own / free**0.5, cells, usual, variance)
 
 
 def own_scales(found: Deviations, scale: float) -> Array:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pygeco.algorithm.directions import leading_block
 from pygeco.algorithm.events import Listener, Refinement
-from pygeco.algorithm.threshold import THRESHOLD, Schedule, is_falling
+from pygeco.algorithm.threshold import THRESHOLD, Schedule, is_falling, measure_noise
 from pygeco.arrays.kinds import full, host, on, ones, scaled, times, zeros
 from pygeco.arrays.linalg import qr
 from pygeco.arrays.low_rank import Array, LowRank
@@ -31,22 +31,24 @@ from pygeco.objectives.dense.objective import Dense
 # most of what the wild cells did to them, are explained already.
 GROWTH_BLOCKS = 5
 GROWTH_SWEEPS = 2
+# Of Huber's threshold for the residuals, which are large while components are missing: near the
+# absolute error more cells can be wild. What this costs under noise, later sweeps win back.
+GROWTH_SHARE = 0.3
 # A change of this share of the statistical error is not worth another sweep.
 NEGLIGIBLE_SHARE = 0.05
 # A line with less than this share of the usual number of cells inside δ lags behind.
 MIN_INSIDE_SHARE = 0.5
 MAX_RESCUES = 3
+MIN_FREE_SHARE = 0.05  # of the cells: with fewer, residuals say next to nothing of the noise
 
-
-# Columns and rows that lag behind.
-Late = tuple[list[int], list[int]]
+Late = tuple[list[int], list[int]]  # columns and rows that lag behind
 
 
 class Fit(NamedTuple):
     """Y ≈ A + 1 locationᵀ, and the loss of the last sweep.
 
-    `scale` is the robust standard deviation of what is left, `spread` that of the data about their
-    location.
+    `scale` is the robust standard deviation of the noise, `spread` that of the data about their
+    location, `free` the share of the cells that are more than the parameters.
     """
 
     A: LowRank
@@ -54,6 +56,7 @@ class Fit(NamedTuple):
     loss: Loss
     scale: float
     spread: float
+    free: float
     sweeps: int
     converged: bool
 
@@ -94,6 +97,12 @@ class Model:
     def scale(self, dense: Dense) -> float:
         """1.4826 · median |y − z|: the standard deviation, for Gaussian residuals."""
         return 1.4826 * float(np.median(self.residuals(dense)))
+
+    def free_share(self, dense: Dense) -> float:
+        """The share of the known cells that are more than the parameters."""
+        (m, n), r = dense.shape, self.A.rank
+        count = r * (m + n - r) + (n if self.location is not None else 0)
+        return max(1 - count / dense.total_weight, MIN_FREE_SHARE)
 
     def grow(self, dense: Dense, count: int, rng: np.random.Generator) -> Model:
         """With the leading singular pairs of the gradient in its spans, at weight zero."""
@@ -177,12 +186,12 @@ def fit_robust(
     """
     rng = stream(Purpose.ROBUST, seed)
     with session(dense):
-        start = LowRank.zero(dense.shape, dense.kind)
-        model = Model(start, dense.medians() if center else None)
+        location = dense.medians() if center else None
+        model = Model(LowRank.zero(dense.shape, dense.kind), location)
         spread = model.scale(dense) or float(model.residuals(dense).mean()) or 1.0
         for size in np.linspace(0, rank, min(GROWTH_BLOCKS, rank) + 1).round().astype(int)[1:]:
             level = model.scale(dense) or spread
-            loss = schedule.settle(level)
+            loss = schedule.settle(GROWTH_SHARE * level)
             model = model.grow(dense.with_loss(loss), size - model.A.rank, rng)
             for _ in range(GROWTH_SWEEPS):
                 model, _ = model.sweep(dense.with_loss(loss))
@@ -196,8 +205,9 @@ def fit_robust(
             if again in (late, ([], [])):
                 break
             stage, late = stage._replace(model=model), again
-    A, location = _settle_location(stage.model)
-    return Fit(A, location, stage.loss, stage.scale, spread, stage.sweeps, stage.converged)
+        model, free = stage.model, stage.model.free_share(dense)
+        scales = measure_noise(model.residuals(dense), free), spread, free
+    return Fit(*_settle_location(model), stage.loss, *scales, stage.sweeps, stage.converged)
 
 
 class Stage(NamedTuple):

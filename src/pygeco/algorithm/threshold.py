@@ -7,6 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from pygeco.arrays.low_rank import Array
 from pygeco.losses import Huber, Loss
 
 # A scale falls no faster than this a sweep: faster, and lines that lag behind are taken for
@@ -44,3 +45,17 @@ class Schedule:
 def is_falling(before: float, scale: float) -> bool:
     """Whether a scale is on its way down, as fast as it may."""
     return scale <= MAX_FALL * (1 + 1e-9) * before
+
+
+def measure_noise(sizes: Array, free: float) -> float:
+    """The standard deviation of Gaussian noise of which a fit left residuals of these sizes.
+
+    `free` is the share of the cells that are more than the fit's parameters. A fit that is robust
+    comes as near as it likes to as many cells as it has parameters, whose residuals then say
+    nothing: the median of the others is the quantile at 1 − free / 2. Under squares all residuals
+    are smaller instead, by √free, and this is where that quantile is then. With no parameter it is
+    1.4826 times the median.
+    """
+    share = 1 - free / 2
+    usual = NormalDist().inv_cdf((1 + share) / 2) * free**0.5
+    return float(np.quantile(sizes, share)) / usual

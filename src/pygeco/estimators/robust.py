@@ -96,11 +96,11 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     threshold_ : array (n_features,), or float if you set a number
         The residual above which a cell of the column is an outlier.
     scale_, spread_ : float
-        Robust standard deviations of the residuals, and of the data about their location.
+        Robust standard deviations of the noise, and of the data about their location.
     loss_ : Loss
         The loss of the last sweep, with its threshold or scale; `transform` uses it too.
     n_components_, n_iter_, n_features_in_ : int
-        The rank, the number of sweeps after the rank has grown, and the columns of X.
+        The rank, the sweeps after the rank has grown, and the columns of X.
 
     Examples
     --------
@@ -174,13 +174,13 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _fit(self, dense: Dense, real: type, listener: Listener) -> None:
         eps = float(np.finfo(dense.dtype).eps)
         loss, seed = find_loss(self.loss), take_seed(self.random_state)
-        parts = dense.table.values, loss, seed
-        rank = settle_components(self.n_components, *parts, center=self.center)
+        X, center = dense.table.values, self.center
+        rank = settle_components(self.n_components, X, loss, seed, center=center)
         fit = fit_robust(
             dense,
             rank,
             Schedule(loss, self.decreasing),
-            center=self.center,
+            center=center,
             tol=max(self.tol, 20 * eps),
             max_sweeps=self.max_iter,
             seed=seed,
@@ -202,7 +202,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.threshold_: Array | float
         if self.threshold == "auto":
             scales = fit.scale, self.cutoff, 100 * max(self.tol, eps) * fit.spread
-            self.threshold_ = column_thresholds(dense, whole, *scales, rank + int(self.center))
+            self.threshold_ = column_thresholds(dense, whole, *scales, rank + int(center), fit.free)
         else:
             self.threshold_ = float(self.threshold)
         self.outliers_ = dense.outliers(whole, self.threshold_)
