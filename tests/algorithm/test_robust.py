@@ -46,6 +46,23 @@ def test_the_noise_is_not_what_is_left_of_it(shape, rank) -> None:
     assert 0.7 < fit.scale < 1.35
 
 
+@pytest.mark.parametrize("count", [3, 12, 30])
+def test_columns_of_one_value_change_nothing(count) -> None:
+    """However many there are: neither the noise, nor what is found in the others."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 3)) @ rng.standard_normal((3, 20)) + 0.05 * rng.standard_normal(
+        (80, 20)
+    )
+    X[rng.random(X.shape) < 0.04] += 20.0
+    flat = np.broadcast_to(rng.standard_normal(count), (80, count))
+    alone, beside = (fit_robust(Dense(Y), 3, Schedule(Huber())) for Y in (X, np.hstack([X, flat])))
+    assert beside.scale == pytest.approx(alone.scale, rel=0.02)
+    np.testing.assert_allclose(
+        beside.whole().to_dense()[:, :20], alone.whole().to_dense(), atol=0.02
+    )
+    np.testing.assert_allclose(beside.whole().to_dense()[:, 20:], flat, atol=1e-9)
+
+
 def wild(seed: int = 0, shape=(40, 30), rank: int = 2):
     rng = np.random.default_rng(seed)
     clean = rng.standard_normal((shape[0], rank)) @ rng.standard_normal((rank, shape[1]))

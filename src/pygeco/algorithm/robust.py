@@ -20,7 +20,7 @@ from pygeco.algorithm.directions import leading_block
 from pygeco.algorithm.events import Listener, Refinement
 from pygeco.algorithm.threshold import THRESHOLD, Schedule, is_falling, measure_noise
 from pygeco.arrays.kinds import full, host, on, ones, scaled, times, zeros
-from pygeco.arrays.linalg import qr
+from pygeco.arrays.linalg import geometric_median, qr
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.engines import session
@@ -99,10 +99,14 @@ class Model:
         return 1.4826 * float(np.median(self.residuals(dense)))
 
     def free_share(self, dense: Dense) -> float:
-        """The share of the known cells that are more than the parameters."""
-        (m, n), r = dense.shape, self.A.rank
-        count = r * (m + n - r) + (n if self.location is not None else 0)
-        return max(1 - count / dense.total_weight, MIN_FREE_SHARE)
+        """The share of the known cells that are more than the parameters.
+
+        Of columns that vary: the others have none but their value.
+        """
+        share, (m, n), r = float(np.mean(dense.sample.varies)), dense.shape, self.A.rank
+        some = share * n
+        count = r * (m + some - r) + (some if self.location is not None else 0)
+        return max(1 - count / (share * dense.total_weight), MIN_FREE_SHARE)
 
     def grow(self, dense: Dense, count: int, rng: np.random.Generator) -> Model:
         """With the leading singular pairs of the gradient in its spans, at weight zero."""
@@ -283,18 +287,3 @@ def _settle_location(model: Model) -> tuple[LowRank, Array]:
     middle = geometric_median(host(A.left))
     moved = LowRank.product(A.left - on(middle, A.kind), A.V).svd()
     return moved, model.location + times(A.V, middle)
-
-
-def geometric_median(X: Array, steps: int = 100) -> Array:
-    """Argmin_c Σ ‖x_i − c‖ by Weiszfeld's steps: a robust middle that turns with the axes."""
-    middle = np.median(X, axis=0)
-    for _ in range(steps):
-        sizes = np.linalg.norm(X - middle, axis=1)
-        largest = float(sizes.max())
-        if largest == 0.0:
-            break
-        weights = 1 / np.maximum(sizes / largest, 1e-12)
-        before, middle = middle, weights @ X / weights.sum()
-        if np.linalg.norm(middle - before) <= 1e-10 * largest:
-            break
-    return middle

@@ -177,3 +177,18 @@ def _factor_gram(gram: Array, least: float) -> tuple[Array, Array] | None:
     except np.linalg.LinAlgError:
         return None
     return None if np.diag(step).min() < least else (unit, step * sizes)
+
+
+def geometric_median(X: Array, steps: int = 100) -> Array:
+    """Argmin_c Σ ‖x_i − c‖ by Weiszfeld's steps: a robust middle that turns with the axes."""
+    middle = np.median(X, axis=0)
+    for _ in range(steps):
+        sizes = np.linalg.norm(X - middle, axis=1)
+        largest = float(sizes.max())
+        if largest == 0.0:
+            break
+        weights = 1 / np.maximum(sizes / largest, 1e-12)
+        before, middle = middle, weights @ X / weights.sum()
+        if np.linalg.norm(middle - before) <= 1e-10 * largest:
+            break
+    return middle

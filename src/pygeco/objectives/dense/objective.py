@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from pygeco.arrays.checks import check_factors, check_offset, check_shape
 from pygeco.arrays.kinds import host, inner, on, ones, scaled, times, zeros
 from pygeco.arrays.low_rank import Array, LowRank
-from pygeco.arrays.streams import Purpose, stream
 from pygeco.engines import Engine, TableEngine, choose_table_engine
 from pygeco.engines.values import Deviations, Lines, Systems
 from pygeco.losses import Loss, Squared, find_loss, prepare_loss
@@ -23,12 +22,11 @@ from pygeco.losses.duals import slack_of_losses
 from pygeco.objectives.base import Objective, check_sweep
 from pygeco.objectives.dense.gradient import DenseGradient
 from pygeco.objectives.dense.input import check_extremes, check_table, relabel_table, weights_at
+from pygeco.objectives.dense.sample import Sample, draw_sample
 from pygeco.objectives.dense.sweep import MAX_DIRECT_COLUMNS, minimize_lines, split_blocks
 from pygeco.objectives.islands import Islands, islands_of_table
 from pygeco.objectives.spans.convex import ConvexSpan
 
-# Rows and columns, at least and at most, of the part from which scales are estimated.
-SAMPLE_LINES = 128, 512
 EPSILON = float(np.finfo(float).eps)
 
 
@@ -84,7 +82,7 @@ class Dense(Objective):
         if type(find_loss(loss)).targets is not Loss.targets:  # labels or levels, not numbers
             self.loss, self.table = relabel_table(loss, self.table)
         else:
-            i, j, seen, y = self._part
+            i, j, seen, y, _ = self.sample
             w = weights_at(self.table, np.ix_(i, j), seen)
             self.loss, _ = prepare_loss(loss, y[seen], w)
 
@@ -221,7 +219,7 @@ class Dense(Objective):
         A slice shares the cells; an array of indices copies them.
         """
         other = copy.copy(self)
-        for name in ("_part", "islands"):
+        for name in ("sample", "islands"):
             other.__dict__.pop(name, None)
         values, *weights = (w[rows][:, cols] for w in (self.table.values, *self.table.weights))
         other.table = self.table._replace(values=values, weights=tuple(weights))
@@ -231,13 +229,16 @@ class Dense(Objective):
         return other
 
     def residual_sample(self, A: LowRank) -> Array:
-        """y − z at a fixed part of the cells, from which a scale is estimated."""
+        """y − z at a fixed part of the cells, from which a scale is estimated.
+
+        Without columns of one value, which a location meets exactly.
+        """
         check_factors(A, self.shape)
-        i, j, seen, y = self._part
+        i, j, seen, y, varies = self.sample
         z = scaled(A.U[i], A.s) @ A.V[j].T
         if self.offset is not None:
             z += self.offset[0][i][:, None] + self.offset[1][j]
-        return (y - z)[seen]
+        return (y - z)[seen & varies]
 
     def medians(self) -> Array:
         """The median of each column's observed cells; zero where there is none."""
@@ -279,18 +280,6 @@ class Dense(Objective):
         return Systems(found.grams, found.sides, found.values)
 
     @cached_property
-    def _part(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], Array]:
-        """Some rows and columns, which of their cells are observed, and the values there."""
-        rng = stream(Purpose.SAMPLE)
-        size = int(np.clip(np.sqrt(self.shape[0] * self.shape[1]) / 4, *SAMPLE_LINES))
-        while True:
-            chosen = (np.sort(rng.permutation(count)[:size]) for count in self.shape)
-            i, j = (on(index, self.kind) for index in chosen)
-            at = np.ix_(i, j)
-            y = self.table.values[at].astype(self.dtype)
-            seen = ~np.isnan(y)
-            for w in self.table.weights:
-                seen &= w[at] > 0
-            if int(np.count_nonzero(seen)) >= SAMPLE_LINES[0] or size >= max(self.shape):
-                return i, j, seen, y
-            size *= 2
+    def sample(self) -> Sample:
+        """Some rows and columns, from which scales are estimated."""
+        return draw_sample(self.table, self.kind)
