@@ -1,7 +1,10 @@
 """Kinds of columns: found from types and values, said aloud, set by hand."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from pygeco import Columns
@@ -96,3 +99,17 @@ def test_wrong_kinds_are_told(given, message, table) -> None:
 def test_infinity_is_told() -> None:
     with pytest.raises(ValueError, match="column 'x': holds infinity"):
         Columns().find(pd.DataFrame({"x": [1.0, np.inf]}))
+    kinds = Columns({"x": "skip"}).find(pd.DataFrame({"x": [1.0, np.inf, 2.0]})).kinds
+    assert kinds == {"x": "skip"}  # what is left out may hold it
+
+
+def test_spans_are_told_as_such() -> None:
+    hours = pd.to_timedelta([-30, 5, None, 7], unit="h")
+    clock = pa.array([datetime.time(6, 5), None, datetime.time(18, 30), None])
+    table = pa.table({"span": pa.array(hours), "clock": clock})
+    assert Columns().find(table).notes == {
+        "span": "times from -2 days, 18:00:00 to 7:00:00",
+        "clock": "times from 6:05:00 to 18:30:00",
+    }
+    far = pa.table({"far": pa.array([-(2**60), 2**60], pa.duration("s"))})
+    assert Columns().find(far).notes["far"].startswith("times from -")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -41,3 +42,33 @@ def test_sparse_columns_become_dense_and_streams_are_refused() -> None:
     for one, kind in ((pa.table(X).to_reader(), "RecordBatchReader"), (X["a"], "Series")):
         with pytest.raises(ValueError, match=f"X: a {kind} is no table that can be read twice"):
             make_dense(one)
+
+
+def test_frames_without_cells_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"X: a LazyFrame has no cells yet; give X\.collect\(\)"):
+        make_dense(pl.LazyFrame({"a": [1.0, None]}))
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("size", ["D", "h", "s"])
+def test_whole_seconds_stay_whole_in_any_unit(unit, size) -> None:
+    """Products with 1e-9 are not, and dates of them were filled with times of day."""
+    counts = np.random.default_rng(0).integers(-9_000, 9_000, 500).astype(f"m8[{size}]")
+    seconds = counts.astype("m8[s]").astype(float)
+    for cells in (counts.astype(f"m8[{unit}]"), np.datetime64(0, unit) + counts):
+        found = read_column(pa.chunked_array([pa.array(cells)]), "k")
+        np.testing.assert_array_equal(found.values + found.origin, seconds)
+        step = find_field("k", found).step
+        assert step == (86_400 if size == "D" else 1)
+
+
+def test_columns_of_several_names_keep_them() -> None:
+    names = pd.MultiIndex.from_tuples([("x", 1), ("x", 2)])
+    X = pd.DataFrame([[1.0, 2.0]], columns=names)
+    assert take_columns(X)[0] == [str(name) for name in names]
+
+
+def test_infinity_in_new_rows_is_told() -> None:
+    field = find_field("k", read_column(pa.chunked_array([pa.array([1.5, 2.0, None])]), "k"))
+    with pytest.raises(ValueError, match="column 'k': holds infinity; correct it"):
+        read_cells(pa.chunked_array([pa.array([np.inf, None])]), field)

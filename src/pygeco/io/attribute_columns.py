@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.io.origins import as_counts
+from pygeco.io.origins import as_counts, count_per_second
 from pygeco.io.plain_texts import unpack_codes
 from pygeco.io.tables import pyarrow
 
-SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 DAY = 86_400.0  # seconds
 TRUTHS = {"False": 0, "True": 1}
 
@@ -171,7 +170,9 @@ def read_arrow(column: Any, name: str) -> Column:
     if t.is_integer(kind) or t.is_floating(kind) or t.is_decimal(kind):
         return Numbers(_floats(column))
     if t.is_temporal(kind) and not t.is_interval(kind):
-        return Numbers(_floats(as_counts(column)) * _seconds(kind))
+        counts = _floats(as_counts(column))
+        # Divided, whole seconds stay whole.
+        return Numbers(counts * DAY if t.is_date32(kind) else counts / count_per_second(kind))
     if t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind):
         return _arrow_texts(column.cast(pa.string()))
     if t.is_list(kind) or t.is_large_list(kind) or t.is_fixed_size_list(kind):
@@ -185,12 +186,6 @@ def read_arrow(column: Any, name: str) -> Column:
 def _floats(column: Any) -> NDArray[np.float64]:
     found = column.cast(pyarrow().float64(), safe=False)
     return np.asarray(found.to_numpy(), np.float64)  # null is NaN there
-
-
-def _seconds(kind: Any) -> float:
-    if pyarrow().types.is_date32(kind):
-        return DAY
-    return SECONDS[getattr(kind, "unit", "ms")]  # date64 counts milliseconds
 
 
 def _arrow_texts(column: Any) -> Texts:

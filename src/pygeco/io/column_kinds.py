@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
 from pygeco.arrays.low_rank import Array
 from pygeco.io.table_columns import counts_rows, has_whole_numbers
-from pygeco.io.typed_columns import Field, RawColumn, read_column, take_columns
+from pygeco.io.typed_columns import Field, RawColumn, check_finite, read_column, take_columns
 
 KINDS = ("number", "heavy", "positive", "count", "yes/no", "levels", "category", "skip")
 MAX_LEVELS = 12  # distinct whole numbers that are levels; more of them count something
@@ -19,6 +20,7 @@ MIN_CELLS_PER_VALUE = 5  # known cells a value, for a column of whole numbers to
 MAX_CATEGORIES = 30  # categories that are filled in, the most frequent
 MAX_DISTINCT_SHARE = 0.5  # of the known texts, for a column to hold categories and not names
 STEPS = (86_400.0, 1.0)  # seconds: of dates without a time, and of times without fractions
+MAX_SPAN = 86_399_999_913_600  # seconds, the most that Python writes as a duration
 MIN_SKEW = 1.0  # of positive numbers, for their powers to be worth a look
 MIN_KURTOSIS = 8.0  # beyond a normal's, for tails to be heavy
 
@@ -107,13 +109,14 @@ def find_field(name: str, raw: RawColumn | None, wish: Any = None) -> Field:
         )
     if raw is None:
         return _make(name, "skip", "lists, or values of a type without order", wish)
+    if wish == "skip":
+        return _make(name, "skip", "", wish)
     if raw.origin and wish in ("positive", "heavy", "count"):  # whose shape is that from zero on
         raw = raw._replace(values=raw.values + raw.origin, origin=0)
     known = raw.values[~np.isnan(raw.values)]
     if not len(known):
         return _make(name, "skip", "no known cell", wish)
-    if np.isinf(known).any():
-        raise ValueError(f"column {name!r}: holds infinity; correct it, or make it missing.")
+    check_finite(known, name)
     if raw.levels:
         return _find_texts(name, raw, known, wish)
     return _find_values(name, raw, known, wish)._replace(origin=raw.origin)
@@ -131,11 +134,17 @@ def _find_values(name: str, raw: RawColumn, known: Array, wish: Any) -> Field:
     step = next((s for s in STEPS if not np.any(known % s)), 0.0)
     if wish is not None:
         return _find_numbers(name, raw.values, known, wish)._replace(step=step)
+    seconds = [int(end) + raw.origin for end in (known.min(), known.max())]
+    return _make(name, "number", _describe_moments(seconds, raw, step), wish)._replace(step=step)
+
+
+def _describe_moments(seconds: Sequence[int], raw: RawColumn, step: float) -> str:
+    if raw.is_span:
+        first, last = (timedelta(seconds=max(-MAX_SPAN, min(end, MAX_SPAN))) for end in seconds)
+        return f"times from {first} to {last}"
     unit, what = ("D", "dates") if step == STEPS[0] else ("s", "times")
-    ends = (np.datetime64(int(end) + raw.origin, "s") for end in (known.min(), known.max()))
-    first, last = (end.astype(f"datetime64[{unit}]") for end in ends)
-    note = f"{what} from {first} to {last}"
-    return _make(name, "number", note, wish)._replace(step=step)
+    ends = (np.datetime64(end, "s").astype(f"datetime64[{unit}]") for end in seconds)
+    return f"{what} from {next(ends)} to {next(ends)}"
 
 
 def _tell_origin(field: Field, known: Array, origin: int) -> Field:
@@ -164,8 +173,6 @@ def _make(
 
 
 def _find_texts(name: str, raw: RawColumn, known: Array, wish: Any) -> Field:
-    if wish == "skip":
-        return _make(name, "skip", "", wish)
     if wish in ("number", "heavy", "positive", "count"):
         raise ValueError(f"columns: {name!r} holds texts, which cannot be of kind {wish!r}.")
     used, counts = np.unique(known.astype(np.int64), return_counts=True)
@@ -205,7 +212,7 @@ def _find_numbers(name: str, x: Array, known: Array, wish: Any) -> Field:
     distinct = np.unique(known)
     if wish is not None and not isinstance(wish, str):
         raise ValueError(f"columns: {name!r} holds numbers, whose order is known; say 'levels'.")
-    if wish in ("number", "heavy", "positive", "skip"):
+    if wish in ("number", "heavy", "positive"):
         if wish == "positive" and known.min() <= 0:
             raise ValueError(f"columns: {name!r} is to be positive, but holds {known.min():g}.")
         return _make(name, wish, "", wish)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -42,7 +42,10 @@ class Field(NamedTuple):
 
 
 class RawColumn(NamedTuple):
-    """A column's cells as numbers from an origin, or as places of levels in their own order."""
+    """A column's cells as numbers from an origin, or as places of levels in their own order.
+
+    Moments are dates and times, among them spans: durations, and times of any day.
+    """
 
     values: Array
     levels: tuple[str, ...]
@@ -50,6 +53,7 @@ class RawColumn(NamedTuple):
     is_moment: bool = False
     is_category: bool = False
     origin: int = 0
+    is_span: bool = False
 
 
 def make_dense(X: Any) -> Any:
@@ -57,6 +61,8 @@ def make_dense(X: Any) -> Any:
 
     Refuses what cannot be read twice, and columns that cannot be told apart.
     """
+    if type(X).__name__ == "LazyFrame":
+        raise ValueError("X: a LazyFrame has no cells yet; give X.collect().")
     if not is_table(X):
         return X
     if not hasattr(X, "columns"):
@@ -78,10 +84,12 @@ def read_table(X: Any) -> ArrowTable:
     """A table of any package in Arrow, without what pandas says of its index."""
     table: Any = as_arrow(X)
     count = len(X.columns) if hasattr(X, "columns") else len(table.column_names)
-    names = [str(name) for name in table.column_names[:count]]  # pandas puts its index behind
+    found: Any = table.select(list(range(count)))  # pandas puts its index behind
+    names = list_columns(X) if hasattr(X, "columns") else list_columns(found)
+    if names != found.column_names:  # pandas may call a column by several names
+        found = found.rename_columns(names)
     check_twins(names)
-    found: ArrowTable = table.select(list(range(count)))
-    return found
+    return cast(ArrowTable, found)
 
 
 def check_twins(names: list[str]) -> None:
@@ -134,15 +142,18 @@ def read_column(column: Any, name: str, origin: int | None = None) -> RawColumn 
         return None
     origin = find_origin(column) if origin is None else origin
     is_moment = bool(t.is_temporal(column.type))
+    is_span = bool(t.is_duration(column.type) or t.is_time(column.type))
     if origin and (is_moment or t.is_integer(column.type)):
-        return RawColumn(subtract_origin(column, origin), (), False, is_moment, origin=origin)
+        values = subtract_origin(column, origin)
+        return RawColumn(values, (), False, is_moment, origin=origin, is_span=is_span)
     found = read_arrow(column, name)
     if isinstance(found, Texts):
         codes = np.where(found.codes < 0, np.nan, found.codes)
         return RawColumn(codes, found.levels, False)
     if not isinstance(found, Numbers):
         return None
-    return RawColumn(found.values - origin, (), False, is_moment, origin=origin)
+    values = found.values - origin
+    return RawColumn(values, (), False, is_moment, origin=origin, is_span=is_span)
 
 
 def is_readable(kind: Any) -> bool:
@@ -189,7 +200,14 @@ def read_cells(column: Any, field: Field) -> Array:
     raw = read_column(column, field.name, field.origin)
     if raw is None:
         raise ValueError(f"column {field.name!r}: its type has changed to {column.type}.")
+    check_finite(raw.values, field.name)
     return place_cells(raw, field)
+
+
+def check_finite(x: Array, name: str) -> None:
+    """Refuse infinity, which says nothing of other cells."""
+    if np.isinf(x).any():
+        raise ValueError(f"column {name!r}: holds infinity; correct it, or make it missing.")
 
 
 def place_cells(raw: RawColumn, field: Field) -> Array:
