@@ -225,3 +225,22 @@ def test_the_narrowest_interval_is_that_of_all_intervals() -> None:
         ]
         mass = p[(values >= a) & (values <= b)].sum()
         assert (b - a, -mass) == pytest.approx(min(every), abs=1e-12)
+
+
+@pytest.mark.parametrize(("rows", "values"), [(300, 20), (800, 28)])
+def test_a_category_of_many_values_is_used(rows, values) -> None:
+    """Its coordinates know nothing of each other, which is no sign that other columns do not."""
+    rng = np.random.default_rng(0)
+    place = rng.integers(0, values, rows)
+    effect = rng.standard_normal(values)[place]
+    full = np.column_stack([place, effect + 0.4 * rng.standard_normal(rows), effect[::-1]])
+    X = np.where(rng.random(full.shape) < 0.2, np.nan, full)
+    plans = [Plan(1, None, np.arange(float(values))), Plan(2), Plan(3)]
+    table = fit_mixed(X, plans, 0).table
+    belief = table.believe(X, [1])[0]
+    belief = belief.take(~np.isnan(X[belief.rows, 0]))
+    error = table.estimate(1, belief, "mean") - full[belief.rows, 1]
+    inside = [full[~np.isnan(X[:, 1]) & (X[:, 0] == k), 1] for k in range(values)]
+    means = np.array([one.mean() if len(one) else 0.0 for one in inside])
+    best = means[place[belief.rows]] - full[belief.rows, 1]
+    assert np.mean(error**2) < 1.3 * np.mean(best**2) < 0.6 * full[:, 1].var()

@@ -12,6 +12,7 @@ from pygeco.bayes.table_gaussian import (
     choose_strength,
     fit_covariance,
     fit_table,
+    list_blocks,
 )
 from pygeco.objectives.entries.objective import Entries
 
@@ -75,6 +76,32 @@ def test_the_strength_has_the_greatest_evidence(n, d) -> None:
 
     best = STRENGTHS[int(np.argmax([evidence(k) for k in STRENGTHS]))]
     assert choose_strength(X.T @ X, n) == best
+
+
+@pytest.mark.parametrize("width", [2, 4])
+def test_what_a_column_of_several_coordinates_is_by_itself_says_nothing(width) -> None:
+    """The evidence is that of the other coordinates given the block, by the densities of rows."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((20, width + 2))
+    X[:, 0] += X[:, -1]
+    X[:, :width] @= np.linalg.inv(np.linalg.cholesky(X[:, :width].T @ X[:, :width] / 20)).T
+
+    def evidence(k, part):
+        d = part.shape[1]
+        scale, dof, total = k * np.eye(d), k + d + 1, 0.0
+        for x in part:
+            free = dof - d + 1
+            total += multivariate_t.logpdf(x, shape=scale / free, df=free)
+            scale, dof = scale + np.outer(x, x), dof + 1
+        return total
+
+    known = X[:, :width]
+    gains = [evidence(k, X) - evidence(k, known) for k in STRENGTHS]
+    blocks = list_blocks(np.array([7] * width + [8, 9]))
+    assert [block.tolist() for block in blocks] == [list(range(width))]
+    found = choose_strength(X.T @ X, 20, blocks)
+    assert found == STRENGTHS[int(np.argmax(gains))] < choose_strength(X.T @ X, 20)
+    assert list_blocks(None) == list_blocks(np.arange(3)) == []
 
 
 def test_noise_gets_a_strong_prior_and_structure_a_weak_one() -> None:

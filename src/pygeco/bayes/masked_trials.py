@@ -90,7 +90,7 @@ def try_model(
         for k, plan in enumerate(one.plans)
     ]
     Z = encode_table(one.seen, codes)
-    gaussian = fit_coordinates(Z, seed, None, start, form, one.memo)
+    gaussian = fit_coordinates(Z, list_owners(codes), seed, None, start, form, one.memo)
     table = MixedTable(tuple(codes), gaussian, np.ones((len(codes), len(COVERAGES))))
     held, starts = one.held[one.rows], table.starts
     found = []
@@ -102,8 +102,14 @@ def try_model(
     return found, gaussian
 
 
+def list_owners(codes: Sequence[Code]) -> NDArray[np.intp]:
+    """The column that each coordinate stands for."""
+    return np.repeat(np.arange(len(codes)), [code.width for code in codes])
+
+
 def fit_coordinates(
     Z: Array,
+    owners: NDArray[np.intp],
     seed: int,
     listener: Listener | None = None,
     start: TableGaussian | None = None,
@@ -121,7 +127,7 @@ def fit_coordinates(
         near = TableGaussian.of_covariance(
             start.mean[varies], start.covariance()[np.ix_(varies, varies)]
         )
-    found = fit_table(Z[:, varies], seed, listener, near, form, memo)
+    found = fit_table(Z[:, varies], seed, listener, near, form, memo, owners[varies])
     components = np.zeros((len(found.components), Z.shape[1]))
     components[:, varies] = found.components
     mean[varies] = found.mean

@@ -31,6 +31,7 @@ from pygeco.bayes.masked_trials import (
     code_column,
     fit_coordinates,
     hold_out,
+    list_owners,
     order_rows,
     try_model,
 )
@@ -75,7 +76,8 @@ def fit_mixed(
     codes = [code_column(X[order, k], plan, shape) for k, plan in enumerate(plans)]
     Z = encode_table(X[order], codes)
     form, tried = choose_form(~np.isnan(Z), rounds, shape, seed, trials[shape])
-    gaussian = fit_coordinates(Z, seed, listener, starts.get(shape), form)
+    start = starts.get(shape)
+    gaussian = fit_coordinates(Z, list_owners(codes), seed, listener, start, form)
     trusted = (trust_code(code, trial) for code, trial in zip(codes, tried, strict=True))
     table = MixedTable(tuple(trusted), gaussian, measure_widths(tried))
     return MixedFit(table, shape, tuple(tried), len(order))

@@ -4,7 +4,9 @@ Rows z_i ~ N(m, Σ), Σ ~ inverse Wishart(κ I, κ + d + 1), whose mean is I: co
 and κ rows' worth of independent columns are believed beforehand. A sweep gives each row's missing
 cells their conditional mean and covariance (exactly, each row by itself), then m and Σ their
 posterior means, then κ the value of the greatest evidence, in closed form through the eigenvalues
-of the scatter. Pure noise gets a large κ and the column means, collinear columns a small one.
+of the scatter. Pure noise gets a large κ and the column means, collinear columns a small one. Where
+several coordinates stand for one column, their own covariance is I whatever the rows are: it says
+nothing, and the evidence of the whole is taken over that of each such part.
 
 Where columns are many, the covariance has low rank plus noise: that of the rows' prior in the
 evidence of matrix completion. Both are one form, Σ = V diag(s²) Vᵀ + noise I.
@@ -13,6 +15,7 @@ evidence of matrix completion. Both are one form, Σ = V diag(s²) Vᵀ + noise 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -118,12 +121,14 @@ def fit_table(
     start: TableGaussian | None = None,
     form: str | None = None,
     memo: GapMemo | None = None,
+    owners: NDArray[np.intp] | None = None,
 ) -> TableGaussian:
     """The Gaussian of the rows of Z (NaN for missing cells), whose columns are standardized.
 
     `listener` is told of each sweep, and stops the fit by a true answer. Sweeps of a covariance
     begin at `start`, where it is given: one that is near saves most of them. `form` is one of
     `list_forms`, the first where none is given. `memo` keeps the gaps for other fits of the rows.
+    `owners` (d,) are the columns that coordinates stand for, each one its own where none are given.
     """
     known = ~np.isnan(Z)
     Z, known = Z[known.any(axis=1)], known[known.any(axis=1)]
@@ -131,7 +136,7 @@ def fit_table(
     if min(n, d) < 2:
         return TableGaussian.independent(d)
     if (form or list_forms(known)[0]) == "whole":
-        return TableGaussian.of_covariance(*fit_covariance(Z, listener, start, memo))
+        return TableGaussian.of_covariance(*fit_covariance(Z, listener, start, memo, owners))
     data = Entries.from_dense(Z)
     found = fit_evidence(data, rank=min(n, d), seed=seed, listener=listener)
     return TableGaussian.of_posterior(found.posterior)
@@ -142,6 +147,7 @@ def fit_covariance(
     listener: Listener | None = None,
     start: TableGaussian | None = None,
     memo: GapMemo | None = None,
+    owners: NDArray[np.intp] | None = None,
 ) -> tuple[Array, Array]:
     """Mean and covariance; O(n d² + Σ u³) a sweep, u the missing cells of a row."""
     known, began = ~np.isnan(Z), time.perf_counter()
@@ -150,12 +156,13 @@ def fit_covariance(
     mean, covariance = X.mean(axis=0), np.asarray(np.eye(d), float)
     if start is not None:
         mean, covariance = start.mean, start.covariance()
+    blocks = list_blocks(owners)
     rest = REST if n >= FEW_ROWS * d else CLOSE_REST
     for sweep in range(MAX_SWEEPS):
         before, (X, spread) = X, _fill(X, known, gaps, mean, np.linalg.inv(covariance))
         mean = X.mean(axis=0)
         scatter = (X - mean).T @ (X - mean) + spread
-        strength = choose_strength(scatter, n - 1)
+        strength = choose_strength(scatter, n - 1, blocks)
         covariance = (scatter + strength * np.eye(d)) / (n - 1 + strength)
         error = float(np.trace(spread))
         if listener is not None:
@@ -168,16 +175,31 @@ def fit_covariance(
     return mean, covariance
 
 
-def choose_strength(scatter: Array, n: int) -> float:
-    """κ of the greatest evidence for a scatter of n degrees of freedom.
+def list_blocks(owners: NDArray[np.intp] | None) -> list[NDArray[np.intp]]:
+    """The places of coordinates that stand for one column together."""
+    if owners is None:
+        return []
+    groups = (np.flatnonzero(owners == one) for one in np.unique(owners))
+    return [group for group in groups if len(group) > 1]
+
+
+def choose_strength(scatter: Array, n: int, blocks: Sequence[NDArray[np.intp]] = ()) -> float:
+    """κ of the greatest evidence for a scatter of n degrees of freedom, over that of its blocks."""
+    found = weigh_strengths(scatter, n)
+    for block in blocks:
+        found = found - weigh_strengths(scatter[np.ix_(block, block)], n)
+    return float(STRENGTHS[np.argmax(found)])
+
+
+def weigh_strengths(scatter: Array, n: int) -> Array:
+    """The evidence of each of `STRENGTHS`, in logarithms and up to a constant.
 
     log p = log Γ_d((ν + n)/2) − log Γ_d(ν/2) + (ν d/2) log κ − ((ν + n)/2) log |κ I + S|,
     ν = κ + d + 1, Γ_d the multivariate gamma function.
     """
     d, values = len(scatter), np.maximum(np.linalg.eigvalsh(scatter), 0.0)
     logs = np.log(STRENGTHS[:, None] + values).sum(axis=1)
-    found = _sum_gammas(d, n) - (STRENGTHS + (d + 1 + n)) / 2 * logs
-    return float(STRENGTHS[np.argmax(found)])
+    return np.asarray(_sum_gammas(d, n) - (STRENGTHS + (d + 1 + n)) / 2 * logs)
 
 
 @lru_cache(maxsize=64)
