@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, norm
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from pygeco import LowRankImputer
@@ -10,7 +10,7 @@ from pygeco.bayes.column_codes import SHAPES, code_numbers, code_values
 from pygeco.bayes.masked_trials import Plan, mask_cells, order_rows
 from pygeco.bayes.mixed_draws import draw_cells, draw_model
 from pygeco.bayes.mixed_fit import choose_array_form, fit_mixed
-from pygeco.bayes.mixed_table import COVERAGES, MixedTable, take_narrowest
+from pygeco.bayes.mixed_table import COVERAGES, MixedTable, student_widths, take_narrowest
 from pygeco.bayes.table_gaussian import TableGaussian, list_forms
 
 
@@ -244,3 +244,14 @@ def test_a_category_of_many_values_is_used(rows, values) -> None:
     means = np.array([one.mean() if len(one) else 0.0 for one in inside])
     best = means[place[belief.rows]] - full[belief.rows, 1]
     assert np.mean(error**2) < 1.3 * np.mean(best**2) < 0.6 * full[:, 1].var()
+
+
+@pytest.mark.parametrize("rows", [2, 10, 50])
+def test_widths_of_few_rows_are_those_of_draws(rows) -> None:
+    rng = np.random.default_rng(0)
+    seen, new = rng.standard_normal((20_000, rows)), rng.standard_normal(20_000)
+    off = np.abs(new - seen.mean(axis=1)) / seen.std(axis=1, ddof=0)
+    plain = norm.ppf(0.5 + COVERAGES / 2)
+    share = [np.mean(off <= wide) for wide in student_widths(rows) * plain]
+    np.testing.assert_allclose(share, COVERAGES, atol=0.01)
+    np.testing.assert_allclose(student_widths(10**6), 1.0, atol=1e-4)

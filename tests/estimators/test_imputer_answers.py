@@ -115,6 +115,21 @@ def test_arrays_have_deviations_intervals_and_samples_too() -> None:
         given.impute_std(X)
 
 
+@pytest.mark.parametrize("together", [0.0, 1.0])
+def test_intervals_of_a_few_rows_are_as_wide_as_they_have_to_be(together) -> None:
+    """Ten rows say little of their own deviations, too."""
+    inside = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        full = together * rng.standard_normal((10, 1)) + rng.standard_normal((10, 4))
+        gaps = rng.random(full.shape) < 0.15
+        gaps[:3] = False
+        X = np.where(gaps, np.nan, full)
+        low, high = LowRankImputer(random_state=0).fit(X).impute_interval(X)
+        inside.append(((low <= full) & (full <= high))[gaps])
+    assert np.concatenate(inside).mean() == pytest.approx(0.9, abs=0.08)
+
+
 def test_indicators_of_an_array() -> None:
     X = np.random.default_rng(5).standard_normal((30, 3))
     X[3, 0] = X[5, 2] = np.nan

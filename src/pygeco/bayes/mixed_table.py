@@ -139,6 +139,16 @@ def encode_table(X: Array, codes: Sequence[Code]) -> Array:
     return np.hstack([np.zeros((len(X), 0)), *parts])
 
 
+def student_widths(rows: int) -> Array:
+    """Widths of intervals where nothing was masked: those of Student's t.
+
+    They are of a normal whose mean and variance are known from as many rows.
+    """
+    p, free = 0.5 + COVERAGES / 2, max(rows - 1, 1)
+    wide = scipy.special.stdtrit(free, p) * np.sqrt((rows + 1) / free)
+    return np.asarray(wide / scipy.special.ndtri(p))
+
+
 def take_quantile(chances: Array, values: Array, share: float) -> Array:
     """The first value at which the probabilities of a row add up to the share."""
     at = np.sum(np.cumsum(chances, axis=1) < share - 1e-12, axis=1)

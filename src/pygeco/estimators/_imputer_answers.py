@@ -14,7 +14,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, RandomState, seed_from, stream
 from pygeco.bayes.column_codes import NumberCode, ValueCode, code_constant
 from pygeco.bayes.mixed_draws import draw_cells, draw_model
-from pygeco.bayes.mixed_table import COVERAGES, Belief, MixedTable
+from pygeco.bayes.mixed_table import Belief, MixedTable, student_widths
 from pygeco.bayes.table_gaussian import TableGaussian
 from pygeco.estimators._input import check_components
 from pygeco.estimators._table_filling import (
@@ -79,7 +79,8 @@ class _ImputerAnswers(Saveable):
         ----------
         X : table or array (n_samples, n_features)
         coverage : float, default=0.9
-            The share of cells that should lie in their intervals, as measured at masked cells.
+            The share of cells that should lie in their intervals, as measured at masked cells of a
+            table. Those of an array are Student's, for as many rows.
 
         Returns
         -------
@@ -241,7 +242,8 @@ class _ImputerAnswers(Saveable):
         )
         gaussian = TableGaussian(np.zeros(d), self.components_, self.deviations_, self.noise_)
         fields = tuple(Field(f"x{k}", "number", "", (), none, False, False) for k in range(d))
-        return Filler(fields, MixedTable(codes, gaussian, np.ones((d, len(COVERAGES)))))
+        widths = np.tile(student_widths(self.fit_rows_), (d, 1))
+        return Filler(fields, MixedTable(codes, gaussian, widths))
 
     def _believe_deviations(self) -> Array:
         """The deviation of a cell of each column given all the others, in its unit."""
