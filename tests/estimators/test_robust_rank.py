@@ -85,3 +85,12 @@ def test_bytes_are_counted_as_they_are() -> None:
 def test_other_words_are_refused() -> None:
     with pytest.raises(ValueError, match=r"n_components: expected .* or 'auto'"):
         RobustPCA("all").fit(np.eye(4))
+
+
+@pytest.mark.parametrize("value", [0.0, 7.0])
+@pytest.mark.parametrize("center", [False, True])
+def test_columns_of_one_value_are_no_component(value, center) -> None:
+    """However many they are; without a location, one that is not zero is a component."""
+    X = made(80, 30, 3, 0.05, 0.04)
+    flat = np.full((80, 36), value)
+    assert count(np.hstack([X, flat]), center=center) == (3 if center else 4)

@@ -17,6 +17,7 @@ from pygeco.estimators._choices import limit_rank
 from pygeco.estimators._evidence_fit import fit_in_rounds
 from pygeco.losses import Huber, Loss, Squared
 from pygeco.objectives import Entries
+from pygeco.objectives.dense.sample import find_varying
 from pygeco.objectives.entries.biases import settle_scale
 
 MAX_CELLS = 1 << 18  # by which components are counted; the evidence takes a second or two for them
@@ -34,7 +35,7 @@ def count_components(X: Any, loss: Loss, seed: int, *, center: bool) -> int:
     large table, rows and columns that are drawn at random stand for all: components that only a
     few rows or columns have, or that are far below the noise of a cell, may be missed.
     """
-    part = _draw_part(X, seed)
+    part = _leave_flat(_draw_part(X, seed), center=center)
     rows, cols = np.nonzero(np.isfinite(part))
     if not len(rows):
         return 1
@@ -45,6 +46,12 @@ def count_components(X: Any, loss: Loss, seed: int, *, center: bool) -> int:
     with session(cells):
         found = fit_in_rounds(cells, loss, limit, offsets, seed, nobody, None, NOTHING)
     return max(1, found.posterior.rank)
+
+
+def _leave_flat(part: NDArray[np.float64], *, center: bool) -> NDArray[np.float64]:
+    """Without columns that a location meets exactly, or zero where there is none."""
+    seen = part if center else np.vstack([part, np.zeros(part.shape[1])])
+    return part[:, find_varying(seen, np.isfinite(seen))]
 
 
 def _draw_part(X: Any, seed: int) -> NDArray[np.float64]:
