@@ -63,3 +63,30 @@ def test_stops_at_max_iter():
 def test_missing_cells_are_refused():
     with pytest.raises(ValueError, match="Y: expected a matrix of finite numbers"):
         principal_component_pursuit(np.array([[np.nan, 1.0]]))
+
+
+@pytest.mark.parametrize("unit", [1e-250, 1e-6, 1e90])
+def test_units_do_not_matter(unit):
+    _, Y, _ = corrupted(20, 1, 0.05)
+    plain, found = principal_component_pursuit(Y), principal_component_pursuit(unit * Y)
+    assert found.rank == plain.rank
+    assert found.n_iter == plain.n_iter
+    np.testing.assert_allclose(found.low_rank / unit, plain.low_rank, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(found.sparse / unit, plain.sparse, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"weight": 0}, "weight: must be a finite number > 0, not 0"),
+        ({"weight": -1.0}, "weight: must be a finite number > 0"),
+        ({"weight": "large"}, "weight: must be a finite number > 0, not 'large'"),
+        ({"growth": 0.5}, "growth: must be at least 1, not 0.5"),
+        ({"growth": np.inf}, "growth: must be a finite number > 0"),
+    ],
+)
+def test_wrong_settings_are_told(settings, message):
+    with pytest.raises(ValueError, match=message):
+        principal_component_pursuit(np.eye(3), **settings)
+    with pytest.raises(ValueError, match="Y: expected a matrix of finite numbers"):
+        principal_component_pursuit(1j * np.eye(3))

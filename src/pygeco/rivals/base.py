@@ -12,6 +12,7 @@ from pygeco.algorithm.certificates import certify
 from pygeco.algorithm.directions import Lanczos, Pair
 from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.arrays.blas_threads import one_blas_thread
+from pygeco.arrays.checks import is_real
 from pygeco.arrays.low_rank import LowRank
 from pygeco.arrays.streams import Purpose, RandomState, seed_from, stream
 from pygeco.objectives import Entries
@@ -93,6 +94,6 @@ def check_squared_entries(name: str, objective: Objective) -> Entries:
 
 def check_positive(name: str, value: float) -> float:
     """The value, if it is a number above zero."""
-    if not (np.isfinite(value) and value > 0):
+    if not (is_real(value) and 0 < value < np.inf):
         raise ValueError(f"{name}: must be a finite number > 0, not {value!r}.")
     return float(value)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from pygeco.arrays.low_rank import Array
 from pygeco.losses import check_size
+from pygeco.rivals.base import check_positive
 
 
 class Decomposition(NamedTuple):
@@ -77,13 +78,19 @@ def principal_component_pursuit(
     >>> found.rank, found.sparse[3, 4].round(3).item()
     (1, 49.0)
     """
-    Y = np.asarray(Y, dtype=float)
-    if Y.ndim != 2 or not np.all(np.isfinite(Y)):
+    Y = np.asarray(Y)
+    if Y.ndim != 2 or Y.dtype.kind not in "fiub" or not np.all(np.isfinite(Y)):
         raise ValueError(
             "Y: expected a matrix of finite numbers; the method knows no missing cells."
         )
+    Y = Y.astype(float)
     check_size("Y", Y)
-    lam = 1 / np.sqrt(max(Y.shape)) if weight is None else weight
+    lam = 1 / np.sqrt(max(Y.shape)) if weight is None else check_positive("weight", weight)
+    if check_positive("growth", growth) < 1:
+        raise ValueError(f"growth: must be at least 1, not {growth!r}.")
+    top = float(np.abs(Y).max(initial=0.0))
+    unit = 2.0 ** np.floor(np.log2(top)) if top else 1.0  # squares of tiny numbers are zero
+    Y = Y / unit
     size = float(np.linalg.norm(Y))
     L, S, rank = np.zeros_like(Y), np.zeros_like(Y), 0
     if size == 0.0:
@@ -104,5 +111,5 @@ def principal_component_pursuit(
         multiplier += mu * rest
         mu = min(growth * mu, ceiling)
         if np.linalg.norm(rest) <= tol * size:
-            return Decomposition(L, S, rank, iteration, True)
-    return Decomposition(L, S, rank, max_iter, False)
+            return Decomposition(unit * L, unit * S, rank, iteration, True)
+    return Decomposition(unit * L, unit * S, rank, max_iter, False)
