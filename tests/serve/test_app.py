@@ -95,6 +95,11 @@ def test_an_answer_that_is_known_is_not_sent_again(ask) -> None:
         "GET", "/v1/predict?user=1&item=m01", headers={"if-none-match": first.headers["etag"]}
     )
     assert (again.status_code, again.content) == (304, b"")
+    any_ = {"if-none-match": "*"}
+    assert ask("GET", "/v1/predict?user=1&item=m01", headers=any_).status_code == 304
+    assert ask("GET", "/v1/explain?user=1&item=nope", headers=any_).status_code == 404
+    asked = {"user": 1, "item": "m01"}
+    assert ask("POST", "/v1/predict", json=asked, headers=any_).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -131,7 +136,10 @@ def test_a_wrong_method_is_told_which_are_right(ask) -> None:
         ("/v1/fold-in", {"POST"}),
         ("/v1/map", {"GET", "HEAD"}),
     ):
-        assert set(ask("DELETE", path).headers["allow"].split(", ")) == allowed
+        found = ask("DELETE", path)
+        assert set(found.headers["allow"].split(", ")) == allowed
+        said = found.json()["error"]["message"]
+        assert said == f"method: this address takes {found.headers['allow']}, not DELETE."
 
 
 def test_what_nobody_foresaw_is_logged_and_not_shown(ratings, monkeypatch, caplog) -> None:

@@ -27,6 +27,7 @@ from page_flows import (
     measure_clicks,
     names,
     open_page,
+    wait,
 )
 from pygeco import MatrixCompletion
 from serve_cases import PROGRAM, make_table, open_values, run_server, wait_until, write_titles
@@ -123,6 +124,66 @@ def test_everything_on_the_page(
     assert [url for url in elsewhere if not url.startswith((address, "data:"))] == []
 
 
+def _pick(page, text: str, *keys: str) -> str:
+    """The user that is chosen by typing and by keys, one right after the other."""
+    field = page.locator("#user-text")
+    field.fill(text)
+    for key in keys:
+        page.keyboard.press(key)
+    wait(page, "document.getElementById('user-list').hidden")
+    return field.input_value()
+
+
+def test_enter_takes_the_first_match_of_what_is_typed(open_server, browser) -> None:
+    """Also before the matches are there, and whatever was marked among those of another text."""
+    page = browser.new_page()
+    open_page(page, open_server("ratings"))
+    find_user(page, "7", keys=True)
+
+    def wait_for_it(route) -> None:
+        page.wait_for_timeout(200)
+        route.continue_()
+
+    page.route("**/v1/find?*", wait_for_it)
+    page.locator("#user-text").fill("")
+    page.wait_for_selector("#user-list [role=option] span")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert _pick(page, "12", "Enter") == "12"
+    wait(page, "document.getElementById('user-status').innerText.includes('user 12.')")
+    page.keyboard.press("Enter")  # nothing is asked
+    page.close()
+
+
+def test_a_server_that_is_gone_is_named(open_server, browser) -> None:
+    page = browser.new_page()
+    open_page(page, open_server("ratings"))
+    said = "The server does not answer; try again when it runs."
+    page.route("**/v1/*", lambda route: route.abort())
+    page.locator("#user-text").fill("1")
+    wait(page, "(text) => document.getElementById('user-list').innerText === text", said)
+    page.keyboard.press("Escape")
+    page.locator("#user-items .name").first.click()
+    wait(page, "(text) => document.getElementById('alike-status').innerText === text", said)
+    page.unroute("**/v1/*")
+    page.route("**/v1/*", lambda route: route.fulfill(status=502, body="<html>"))
+    page.locator("#try-mine button").first.click()
+    wait(page, "document.getElementById('try-status').innerText.endsWith('status 502.')")
+    page.close()
+
+
+def test_focus_goes_to_what_a_title_opens(open_server, browser) -> None:
+    page = browser.new_page()
+    open_page(page, open_server("clicks"))
+    for place in ("#user-items", "#alike-items", "#try-items"):
+        page.locator(f"{place} .name").first.focus()
+        page.keyboard.press("Enter")
+        wait(page, "document.activeElement.id === 'alike-title'")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.id") == "item-text"
+    page.close()
+
+
 def test_ids_that_javascript_would_round(browser, tmp_path) -> None:
     table = make_table()
     users = pa.array([10**19 + one for one in table["user"].to_pylist()], pa.uint64())
@@ -163,6 +224,8 @@ def test_values_of_any_size_can_be_given_and_are_seen(browser, tmp_path) -> None
         for text in page.locator("#try-items .number").all_inner_texts():
             score, low, high = map(float, shown.fullmatch(text).groups())
             assert low < score < high
+        alike = page.locator("#alike-items .number").all_inner_texts()
+        assert all(re.fullmatch(r"cosine -?\d\.\d\d", text) for text in alike)
         page.close()
     assert complaints == []
 

@@ -52,3 +52,13 @@ def test_it_knows_what_can_be_given_and_how_much_is_said(clicks, tmp_path) -> No
     ordinal = open_values("ordinal", tmp_path)
     assert read(ordinal) == (ordinal.levels, "yes", "yes")
     assert read(open_values("huber", tmp_path))[1:] == ("no", "yes")
+
+
+def test_it_says_what_the_numbers_of_a_list_are(ratings, clicks, tmp_path) -> None:
+    def read(served):
+        return re.search('<p class="hint">(.*?)</p>', render_page(served).decode())[1]
+
+    assert "no unit" in read(clicks)
+    assert ("likely the user is to choose" in read(ratings)) == (ratings.model.lists is not None)
+    assert "interval" in read(ratings)
+    assert "likelier a 1" in read(open_values("logistic", tmp_path))

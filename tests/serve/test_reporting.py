@@ -46,3 +46,39 @@ def test_a_failure_is_an_error(ratings, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(reporting, "PROGRAM", "raise SystemExit('why it failed')")
     with pytest.raises(RuntimeError, match="why it failed"):
         asyncio.run(reporter.get(ratings))
+
+
+def test_one_that_takes_long_goes_on_being_made(ratings, clicks, tmp_path, monkeypatch) -> None:
+    """Who asks meanwhile is told so, and gets it later; a model out of service is given up."""
+    go, late = tmp_path / "go", tmp_path / "late"
+    waits = f"""
+import time
+while not Path({str(go)!r}).exists(): time.sleep(0.01)
+Path({str(late)!r}).open("a").write("x")
+"""
+    monkeypatch.setattr(reporting, "PROGRAM", "from pathlib import Path\n" + waits + PROGRAM)
+    monkeypatch.setattr(reporting, "ANSWER_SECONDS", 0.05)
+    reporter = Reporter(Settings(model=Path("m"), titles=Path("titles")), tmp_path)
+    reporter.copy = tmp_path / "copy"
+
+    async def run():
+        for served in (ratings, clicks, clicks):
+            with pytest.raises(RequestError, match="is being made") as told:
+                await reporter.get(served)
+            assert (told.value.status, told.value.code) == (503, "not_ready")
+        go.touch()
+        monkeypatch.setattr(reporting, "ANSWER_SECONDS", 20.0)
+        return await reporter.get(clicks)
+
+    assert asyncio.run(run())[0].endswith(b"titles")
+    assert late.read_text() == "x"  # made once, and not of the first model
+
+
+def test_one_that_never_ends_is_given_up(ratings, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(reporting, "PROGRAM", "import time; time.sleep(60)")
+    monkeypatch.setattr(reporting, "REPORT_SECONDS", 0.1)
+    reporter = Reporter(Settings(model=Path("m")), tmp_path)
+    reporter.copy = tmp_path / "copy"
+    with pytest.raises(RequestError, match="took more than") as told:
+        asyncio.run(reporter.get(ratings))
+    assert told.value.status == 504

@@ -23,7 +23,7 @@ from pygeco.serve.reporting import Reporter
 from pygeco.serve.served import Served
 from pygeco.serve.service import Service
 from pygeco.serve.settings import Limits
-from pygeco.serve.typed import RequestError, read_object, read_query
+from pygeco.serve.typed import MAX_SHOWN, RequestError, read_object, read_query
 
 LOG = logging.getLogger("pygeco.serve")
 JSON = "application/json"
@@ -99,9 +99,12 @@ def _make_endpoint(question: Question, service: Service, limits: Limits) -> Endp
         tag = f'"{served.version}"'
         is_get = request.method in ("GET", "HEAD")
         headers = {"x-model-version": served.version, "etag": tag}
-        if is_get and tag in request.headers.get("if-none-match", ""):
+        known = request.headers.get("if-none-match", "") if is_get else ""
+        if tag in known:
             return Response(None, 304, headers)
         body = await _ask(service, served, question.path, asked)
+        if known.strip() == "*":  # anything that is there
+            return Response(None, 304, headers)
         return Response(body, media_type=JSON, headers=headers)
 
     return answer
@@ -184,8 +187,10 @@ def make_failure(status: int, code: str, sentence: str) -> Response:
     """An error as every route tells it."""
     body = msgspec.json.encode({"error": {"code": code, "message": sentence}})
     headers = {"connection": "close"} if status in (408, 413) else {}
-    if status == 429:
-        headers["retry-after"] = "1"
+    if status in (429, 503):
+        headers["retry-after"] = "1" if status == 429 else "10"
+    if status == 503:
+        headers["refresh"] = "10"  # for a browser
     if status == 401:
         headers["www-authenticate"] = 'Basic realm="geco", charset="UTF-8"'
     return Response(body, status, headers, JSON)
@@ -194,7 +199,10 @@ def make_failure(status: int, code: str, sentence: str) -> Response:
 async def _tell_of_route(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     if status == 405:
-        answer = make_failure(405, "bad_method", "method: this address does not take it.")
-        answer.headers.update(getattr(error, "headers", None) or {})  # which it takes
+        taken = dict(getattr(error, "headers", None) or {})
+        methods = taken.get("Allow", "others")
+        sentence = f"method: this address takes {methods}, not {request.method[:MAX_SHOWN]}."
+        answer = make_failure(405, "bad_method", sentence)
+        answer.headers.update(taken)
         return answer
     return make_failure(status, "not_found", "path: there is nothing here; see /openapi.json.")

@@ -4,8 +4,9 @@ const $$ = (id) => document.getElementById(id);
 const about = document.body.dataset;
 const isClicks = about.kind === "clicks";
 const levels = JSON.parse(about.levels), low = levels[0], high = levels.at(-1); // to rate with
-const spare = Math.floor(Math.log10(isClicks || high <= low ? 1 : high - low));
-const PLACES = spare < 0 ? Math.min(20, 1 - spare) : Math.max(0, Math.min(2, 3 - spare));
+const power = Math.floor(Math.log10(isClicks || high <= low ? 1 : high - low));
+const isFar = power < -6 || power >= 12; // then numbers are written with powers of ten
+const PLACES = isFar ? 2 : power < 0 ? 2 - power : Math.max(0, Math.min(2, 3 - power));
 const SVG = "http://www.w3.org/2000/svg";
 const INTERVAL = 1.6449; // deviations on each side of nine tenths
 
@@ -30,9 +31,11 @@ async function ask(path, body) {
   const given = body === undefined ? {} : {
     method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body),
   };
-  const answer = await fetch(path, given);
-  const found = await answer.json();
-  if (!answer.ok) throw new Error(found.error.message);
+  const answer = await fetch(path, given).catch(() => {
+    throw new Error("The server does not answer; try again when it runs.");
+  });
+  const found = await answer.json().catch(() => null); // a proxy's page, perhaps
+  if (!answer.ok || !found) throw new Error(found?.error?.message ?? `The server failed with status ${answer.status}.`);
   return found;
 }
 
@@ -54,14 +57,16 @@ function latest(work) {
 }
 
 const nameOf = (one) => one.title ?? String(one.item ?? one.id);
-const number = (value) => value.toFixed(PLACES);
-const rough = (value) => value.toFixed(Math.max(0, spare < 0 ? PLACES : PLACES - 1));
+const write = (value, most, least = most) => isFar ? value.toExponential(most)
+  : value.toLocaleString("en", { maximumFractionDigits: most, minimumFractionDigits: least });
+const number = (value) => write(value, PLACES);
+const rough = (value) => write(value, Math.max(0, PLACES - 1));
 const counted = (count) => `${count} ${count === 1 ? about.kind.slice(0, -1) : about.kind}`;
 const isolate = (text) => make("bdi", { textContent: text }); // of either direction
 
 // A field that finds users or items by typing.
 function combobox(input, list, side, choose) {
-  let matches = [], at = -1, last = 0;
+  let matches = [], at = -1, last = 0, finding = null;
   const close = () => {
     list.hidden = true;
     at = -1;
@@ -80,22 +85,32 @@ function combobox(input, list, side, choose) {
     close();
     choose(one);
   };
-  const find = async () => {
+  const look = async () => {
     const own = ++last;
     const asked = `v1/find?side=${side}&k=12&text=${encodeURIComponent(input.value)}`;
-    const found = await ask(asked).catch(() => ({ matches: [] }));
-    if (own !== last || document.activeElement !== input) return;
+    const found = await ask(asked).catch((error) => ({ matches: [], failed: error.message }));
+    if (own !== last) return;
+    finding = null;
+    if (document.activeElement !== input) return;
     matches = found.matches;
+    at = -1;
+    input.removeAttribute("aria-activedescendant");
     list.replaceChildren(...matches.map((one, t) => make("li",
       { role: "option", id: `${list.id}-${t}`, "aria-selected": "false",
         onmousedown: (event) => { event.preventDefault(); take(one); } },
       make("span", { textContent: nameOf(one) }),
       make("small", { textContent: counted(one.count) }))));
     if (!matches.length) {
-      list.replaceChildren(make("li", { role: "option", "aria-disabled": "true", textContent: "nothing found" }));
+      list.replaceChildren(make("li", { role: "option", "aria-disabled": "true", textContent: found.failed ?? "nothing found" }));
     }
     list.hidden = false;
     input.setAttribute("aria-expanded", "true");
+  };
+  const find = () => { finding = look(); };
+  // Enter means the first match of what stands in the field, which may not have come yet.
+  const enter = async () => {
+    while (finding) await finding;
+    if (!list.hidden && matches.length) take(matches[Math.max(at, 0)]);
   };
   input.addEventListener("input", find);
   input.addEventListener("focus", () => input.select());
@@ -107,9 +122,9 @@ function combobox(input, list, side, choose) {
       event.preventDefault();
       if (list.hidden) { find(); return; }
       if (count) mark(event.key === "ArrowDown" ? (at + 1) % count : (at <= 0 ? count : at) - 1);
-    } else if (event.key === "Enter" && !list.hidden && count) {
+    } else if (event.key === "Enter") {
       event.preventDefault();
-      take(matches[Math.max(at, 0)]);
+      enter();
     } else if (event.key === "Escape" && !list.hidden) {
       event.preventDefault();
       close();
@@ -172,13 +187,15 @@ const showUser = latest(async (user) => {
 const showAlike = latest(async (one) => {
   const found = await ask("v1/similar", { item: one.id, k: 12 });
   return () => {
-    $$("alike-items").replaceChildren(...found.alike.map((other) => make("li", {},
+    const alike = found.alike.filter((other) => other.similarity !== 0); // nothing is known of zeros
+    $$("alike-items").replaceChildren(...alike.map((other) => make("li", {},
       make("button", { type: "button", className: "name", textContent: nameOf(other),
         onclick: () => openItem({ id: other.item, title: other.title }) }),
-      make("span", { className: "number", textContent: `cosine ${number(other.similarity)}` }))));
-    const count = found.alike.length;
-    $$("alike-status").replaceChildren(`${count} item${count === 1 ? "" : "s"} most like `, isolate(nameOf(one)), ".");
-    map.choose(one.id, found.alike.map((other) => other.item));
+      make("span", { className: "number", textContent: `cosine ${other.similarity.toFixed(2)}` }))));
+    const count = alike.length;
+    $$("alike-status").replaceChildren(...(!count ? ["The model knows of no item like ", isolate(nameOf(one)), "."]
+      : [`${count} item${count === 1 ? "" : "s"} most like `, isolate(nameOf(one)), "."]));
+    map.choose(one.id, alike.map((other) => other.item));
   };
 });
 
@@ -186,6 +203,7 @@ function openItem(one) {
   $$("item-text").value = nameOf(one);
   showAlike($$("alike-status"), $$("alike-items"), one);
   $$("alike").scrollIntoView();
+  $$("alike-title").focus({ preventScroll: true }); // what was pressed may be gone, or far above
 }
 
 // Try it yourself: what is rated or clicked stays in this page.
@@ -202,7 +220,7 @@ function drawMine() {
       refresh();
     };
     for (const level of levels) {
-      const text = isClicks ? (value ? "clicked" : "click") : Number(number(level)).toLocaleString("en", { maximumFractionDigits: PLACES });
+      const text = isClicks ? (value ? "clicked" : "click") : write(level, PLACES, 0);
       const button = make("button", { type: "button", textContent: text, "aria-pressed": String(value === level), onclick: () => press(level) });
       button.dataset.key = `${one.id} ${level}`;
       group.append(button);
@@ -217,7 +235,7 @@ const showTry = latest(async (known) => {
     fill($$("try-items"), found.items);
     $$("try-status").textContent = known.length
       ? `By your ${counted(known.length)}.`
-      : "What the average user gets; give your own on the other side.";
+      : `What the average user gets, until you ${isClicks ? "click" : "rate"} an item.`;
   };
 });
 
@@ -251,7 +269,8 @@ const map = (() => {
   function render() {
     frame = 0;
     if (!data) return;
-    const { w, h } = screen(), taken = [], shown = [];
+    const { w, h } = screen(), shown = [];
+    const { offsetLeft: side, offsetHeight: tall } = box.parentNode.querySelector(".buttons");
     const radius = Math.min(6, 1.6 + 0.9 * Math.sqrt(1.1 / view.size));
     for (let t = 0; t < data.x.length; t++) {
       const [x, y] = at(t), node = data.nodes[t], own = data.items[t];
@@ -264,12 +283,12 @@ const map = (() => {
       shown.push([own === chosen ? 0 : near.has(own) ? 1 : 2, t, x, y]);
     }
     shown.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
-    const labels = [];
+    const labels = [], taken = [];
     for (const [, t, x, y] of shown) {
       if (labels.length >= 26) break;
       const text = title(t).length > 30 ? `${title(t).slice(0, 29)}…` : title(t);
       const wide = 6.4 * text.length, left = x + wide + 12 > w ? x - wide - 8 : x + 8;
-      if (left < 2 || y < 14 || y > h - 6) continue;
+      if (left < 2 || y < 14 || y > h - 6 || (y < tall + 18 && left + wide > side - 6)) continue;
       if (taken.some((o) => left < o[0] + o[2] + 6 && o[0] < left + wide + 6 && Math.abs(y - o[1]) < 15)) continue;
       taken.push([left, y, wide]);
       const node = draw("text", { x: left.toFixed(1), y: (y + 4).toFixed(1) });
@@ -385,7 +404,7 @@ async function showHealth() {
   const found = await ask("v1/model");
   $$("figures").replaceChildren(...found.figures.map((figure) => make("div", {},
     make("dt", { textContent: figure.label }),
-    make("dd", {}, make("b", { textContent: figure.value }), make("small", { textContent: figure.note })))));
+    make("dd", {}, make("b", { textContent: figure.value, className: figure.value.length > 7 ? "long" : "" }), make("small", { textContent: figure.note })))));
 }
 
 async function start() {

@@ -30,6 +30,7 @@ def render_page(served: Served) -> bytes:
         "summary": ", ".join(f"{k:,} {one}{'s' if k != 1 else ''}" for k, one in counts) + ".",
         "user": msgspec.json.encode(served.name(0, np.array([served.typical_row]))[0]).decode(),
         "verb": "Click" if served.is_of_clicks else "Rate",
+        "hint": _describe_lists(served),
         "act": "click" if served.is_of_clicks else "rate",
     }
     safe = {name: html.escape(value) for name, value in values.items()}
@@ -40,3 +41,19 @@ def render_page(served: Served) -> bytes:
 def read_asset(name: str) -> bytes:
     """A file of the page's, by a name that this program gives."""
     return files("pygeco.serve").joinpath(name).read_bytes()
+
+
+def _describe_lists(served: Served) -> str:
+    """What the numbers of a list are, and its order, for one who sees them for the first time."""
+    if served.is_of_clicks:
+        return "Scores order the items and have no unit; the first is the likeliest next click."
+    if served.is_of_labels:
+        said = "Beside each item is its prediction: the larger, the likelier a 1."
+    elif served.model.posterior is not None:
+        said = "Beside each item are the predicted rating and the interval that holds nine of ten."
+    else:
+        said = "Beside each item is the predicted rating."
+    lists = served.model.lists
+    if lists is None or not np.isfinite(lists.power):
+        return said
+    return f"{said} The order also counts how likely the user is to choose the item."

@@ -83,7 +83,7 @@ def _judge(served: Served) -> list[Figure]:
     rows, cols = held.rows()[::step], held.indices[::step].astype(np.int64)
     targets = held.values[::step]
     times = held.times[::step] if len(held.times) else None
-    note = f"on {len(targets):,} held-out ratings"
+    note = f"on {len(targets):,} held-out rating{'s' if len(targets) != 1 else ''}"
     if served.is_of_labels:
         variance = None if model.likelihood is None else model.spread(rows, cols)
         loss = -model.score(model.linear(rows, cols, times), targets, variance)
