@@ -2,7 +2,11 @@
 
 import json
 
+import numpy as np
+
 from cli_cases import run
+from pygeco.cli.fit_summary import tell_errors
+from pygeco.diagnostics import metrics
 
 
 def test_held_out_error(home, tmp_path) -> None:
@@ -34,3 +38,17 @@ def test_the_rank_asked_for_is_kept_and_the_cap_is_named(home, tmp_path) -> None
     assert told["evidence_rank"] < told["rank"]
     assert told["draws"] == 20
     assert "the evidence supports no further component" in told["stop"]
+
+
+def test_errors_of_any_unit_keep_their_digits() -> None:
+    """Those of data of a billionth were 0.0000; one rating alone has no interval."""
+    targets = np.array([1.0, 2.0, 4.0])
+    for unit, shown in ((1e-9, "1.4142e-09"), (1.0, "1.4142"), (1e9, "1,414,213,562")):
+        rmse, mae, interval = tell_errors(
+            metrics.errors(unit * np.array([2.0, 4.0, 5.0]), unit * targets)
+        )
+        assert rmse == shown
+        assert float(mae.replace(",", "")) > 1.3 * unit
+        low, high = interval.removeprefix("95% interval ").replace(",", "").split(" to ")
+        assert float(low) < unit * 2**0.5 < float(high)
+    assert tell_errors(metrics.errors(targets[:1] + 0.5, targets[:1])) == ("0.5000", "0.5000", "")

@@ -101,3 +101,8 @@ def test_a_short_list_is_filled_without_hits() -> None:
 def test_arrays_that_do_not_fit_each_other_are_refused(call, words) -> None:
     with pytest.raises(ValueError, match=words):
         call(np.arange(9.0))
+
+
+def test_one_value_has_no_interval() -> None:
+    found = metrics.errors(np.array([3.0]), np.array([2.5]))
+    assert (found.rmse, found.low, found.high, found.cells) == (0.5, 0.0, np.inf, 1)

@@ -12,6 +12,7 @@ import typer
 
 from pygeco.cli.console import Voice, explain_write_errors
 from pygeco.cli.outputs import check_output
+from pygeco.errors.visible_numbers import find_format
 from pygeco.errors.visible_text import escape_controls
 
 MAX_LINE_WIDTH = 1 << 16  # columns of a terminal, to measure a table by
@@ -93,6 +94,11 @@ def _print_csv(table: Any) -> None:
     sys.stdout.buffer.flush()
 
 
+def _write_column(values: list[Any]) -> list[str]:
+    told = find_format(it for it in values if isinstance(it, float))
+    return [format(it, told) if isinstance(it, float) else str(it) for it in values]
+
+
 def _show(table: Any) -> None:
     """Aligned, or as CSV where the terminal is too narrow for the columns."""
     from rich.console import Console
@@ -105,8 +111,8 @@ def _show(table: Any) -> None:
         shown.add_column(
             escape_controls(name), justify="left" if name == "title" else "right", no_wrap=True
         )
-    for row in spell_ids(table).to_pylist():
-        cells = (f"{it:.3f}" if isinstance(it, float) else str(it) for it in row.values())
+    columns = [_write_column(column) for column in spell_ids(table).to_pydict().values()]
+    for cells in zip(*columns, strict=True):
         shown.add_row(*map(escape_controls, cells))
     console = Console(markup=False, highlight=False)
     if (

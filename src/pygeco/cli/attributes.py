@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pygeco.errors.visible_numbers import find_format
+
 if TYPE_CHECKING:
     from pygeco.estimators.attributes import Attributes
 
@@ -200,8 +202,10 @@ def tell_effects(effects: dict[str, list[dict[str, Any]]], *, is_whole: bool) ->
     """
     lines = []
     for who, groups in effects.items():
+        told = find_format((one["strength"] for one in groups), 2)
         strong = [
-            f"{'known cells' if one['source'] == 'pattern' else one['group']} {one['strength']:.2f}"
+            f"{'known cells' if one['source'] == 'pattern' else one['group']} "
+            f"{one['strength']:{told}}"
             for one in groups
             if one["strength"] > 0
         ]

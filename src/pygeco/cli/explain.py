@@ -10,6 +10,7 @@ from pygeco.cli.answers import TableOutput, add_titles, check_table_output, writ
 from pygeco.cli.console import Voice, report_errors
 from pygeco.cli.models import find_known_ids, is_of_clicks, open_model
 from pygeco.cli.options import Count, Json, Model, Overwrite, Title, TitleItem, Titles
+from pygeco.errors.visible_numbers import find_format
 
 if TYPE_CHECKING:
     from pygeco.models.ranking import Reasons
@@ -67,18 +68,24 @@ def explain(
 
 def describe_clicks(score: float, why: Reasons) -> str:
     """The score, and what of it attributes add."""
-    order = sorted(why.attributes.items(), key=lambda one: -abs(one[1]))
-    adds = ", ".join(f"{name} {amount:+.3f}" for name, amount in order)
+    told, adds = find_format([score]), _list_attributes(why, score)
     more = f" and attributes. Of the attributes, {adds}" if adds else ""
-    return f"score {score:.3f}, the sum over the user's clicks{more}."
+    return f"score {score:{told}}, the sum over the user's clicks{more}."
 
 
 def describe_reasons(predicted: float, why: Reasons) -> str:
     """The prediction, and what it would be without ratings and attributes."""
-    said = f"prediction {predicted:.3f}; {why.base:.3f} without the user's ratings"
-    moved = f" The period adds {why.time:+.3f}." if why.time else ""
+    told = find_format([predicted, why.base])
+    said = f"prediction {predicted:{told}}; {why.base:{told}} without the user's ratings"
+    moved = f" The period adds {why.time:+{told}}." if why.time else ""
     if not why.attributes:
         return f"{said}.{moved}"
-    order = sorted(why.attributes.items(), key=lambda one: -abs(one[1]))
-    adds = ", ".join(f"{name} {amount:+.3f}" for name, amount in order)
+    adds = _list_attributes(why, predicted, why.base)
     return f"{said} and attributes. Of the attributes, {adds}.{moved}"
+
+
+def _list_attributes(why: Reasons, *beside: float) -> str:
+    """What each attribute adds, the strongest first, written as the numbers `beside` them."""
+    told = find_format(beside)
+    order = sorted(why.attributes.items(), key=lambda one: -abs(one[1]))
+    return ", ".join(f"{name} {amount:+{told}}" for name, amount in order)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import TYPE_CHECKING, Any
 
 from pygeco.cli.attributes import PEOPLE, Taken, list_effects, tell_effects
 from pygeco.cli.console import Voice
 from pygeco.cli.fit_plan import Plan
 from pygeco.cli.reading import Ratings
 from pygeco.cli.times import call_times
+from pygeco.errors.visible_numbers import find_format
+
+if TYPE_CHECKING:
+    from pygeco.diagnostics.metrics import Errors
 
 
 def summarize_fit(
@@ -99,6 +104,21 @@ def _tell_time(model: Any) -> tuple[dict[str, Any], list[str]]:
     return {"time": []}, said
 
 
+def tell_errors(found: Errors) -> tuple[str, str, str]:
+    """RMSE, MAE, and the interval of the RMSE, which one rating alone does not have."""
+    told = find_format([found.rmse], 4)
+    ends = found.low, found.high
+    interval = f"95% interval {' to '.join(format(end, told) for end in ends)}"
+    has_ends = math.isfinite(found.high)
+    return format(found.rmse, told), format(found.mae, told), interval if has_ends else ""
+
+
+def count_ratings(judged: Any) -> str:
+    """How many ratings were judged, in words."""
+    cells = judged.errors.cells
+    return f"{cells:,} rating{'s' if cells != 1 else ''}"
+
+
 def _judge_held_out(
     plan: Plan, voice: Voice, model: Any, ratings: Ratings
 ) -> tuple[dict[str, Any] | None, list[str]]:
@@ -110,9 +130,9 @@ def _judge_held_out(
             e = evaluate(model, ratings.held, k=10, progress=bar)
     except ValueError as error:  # the model is fitted and written: no reason to fail now
         return None, [f"no held-out error: {call_times(str(error), ratings.held_times)}"]
+    said, _, interval = tell_errors(e.errors)
     lines = [
-        f"held-out RMSE {e.errors.rmse:.4f} (95% interval {e.errors.low:.4f} to "
-        f"{e.errors.high:.4f}) over {e.errors.cells:,} ratings"
+        f"held-out RMSE {said}{f' ({interval})' if interval else ''} over {count_ratings(e)}"
         + (f", {e.unknown:,} of them with a new user or item" if e.unknown else "")
         + (f"; {e.fitted:,} others were fitted and are left out." if e.fitted else ".")
     ]

@@ -10,6 +10,7 @@ import typer
 from pygeco.cli.click_fit import describe_choice, tell_choice
 from pygeco.cli.click_reading import name_left_out, read_clicks_for
 from pygeco.cli.console import Voice, report_errors
+from pygeco.cli.fit_summary import count_ratings, tell_errors
 from pygeco.cli.models import is_of_clicks, open_model
 from pygeco.cli.options import Item, Json, Model, Rating, User
 from pygeco.cli.reading import read_for
@@ -146,11 +147,9 @@ def _tell_lists(found: Any) -> str:
 
 
 def _judgment(e: Any) -> str:
-    lines = [
-        f"RMSE          {e.errors.rmse:.4f}   95% interval {e.errors.low:.4f} to "
-        f"{e.errors.high:.4f}, {e.errors.cells:,} ratings",
-        f"MAE           {e.errors.mae:.4f}",
-    ]
+    rmse, mae, interval = tell_errors(e.errors)
+    judged = ", ".join(part for part in (interval, count_ratings(e)) if part)
+    lines = [f"RMSE          {rmse}   {judged}", f"MAE           {mae}"]
     if e.coverage is not None:
         lines.append(f"coverage      {e.coverage:.1%}   of the ratings in their 90% intervals")
     r = e.ranking

@@ -13,6 +13,7 @@ from pygeco.algorithm.path import Step
 from pygeco.cli.console import Voice
 from pygeco.cli.displays import make_display
 from pygeco.engines import COMPILING
+from pygeco.errors.visible_numbers import find_format
 
 MAX_SHOWN_STEPS = 15  # the last lines of the table
 
@@ -90,7 +91,7 @@ class Watch(Listener):
         self._note_time()
         if self.live is not None:
             error = self._error(step)
-            shown = "" if error is None else f"{error:.4f}"
+            shown = "" if error is None else format(error, find_format([error], 4))
             line = [f"{step.rank}", f"{step.objective:.5g}", step.gap_words, shown]
             self._show([*line, f"{step.seconds:.1f}"], self._ranks_left(step))
         return self._is_late()
@@ -101,7 +102,11 @@ class Watch(Listener):
             self.is_informed, self.noises = True, []
         if self.live is not None:
             self.noises.append(sweep.noise)
-            line = [f"{sweep.sweeps}", f"{sweep.rank}", f"{sweep.noise:.4f}"]
+            line = [
+                f"{sweep.sweeps}",
+                f"{sweep.rank}",
+                format(sweep.noise, find_format([sweep.noise], 4)),
+            ]
             self._show([*line, f"{sweep.seconds:.1f}"], self._sweeps_left())
         return self._is_late()
 

@@ -23,7 +23,7 @@ class Errors(NamedTuple):
     rmse : float
         The root mean squared error.
     low, high : float
-        The true RMSE lies between them with probability 95 %.
+        The true RMSE lies between them with probability 95 %; of one value, 0 and infinity.
     mae : float
         The mean absolute error.
     cells : int
@@ -83,6 +83,8 @@ def errors(predicted: Array, observed: Array) -> Errors:
     squares = error**2
     mean = float(squares.mean())
     half = NORMAL_95 * float(squares.std()) / len(squares) ** 0.5
+    if len(squares) == 1:  # which says nothing of how far others are off
+        half = np.inf
     low, high = max(0.0, mean - half), mean + half
     return Errors(mean**0.5, low**0.5, high**0.5, float(np.abs(error).mean()), len(error))
 
