@@ -59,3 +59,18 @@ def test_a_table_has_users_and_items_and_its_held_out_ratings_are_remembered(tmp
     listed = re.findall(r"(f[0-9]+) \(([0-9,]+)\)", flat)
     assert len(listed) > 20
     assert all(counts[name] == int(count) for name, count in listed)
+
+
+def test_a_page_of_ten_ratings_claims_no_more_than_they_say(tmp_path) -> None:
+    """One held-out rating has no interval, no honest intervals and no quantiles."""
+    fitted = pd.DataFrame(
+        {"user": [*"aabbccdde"], "film": [*"xyxzyzxww"], "stars": [*range(1, 6), *range(1, 5)]}
+    )
+    model = MatrixCompletion(random_state=0).fit(fitted)
+    held = pd.DataFrame({"user": ["e"], "film": ["x"], "stars": [5]})
+    text = " ".join(Reader(page_of(model, tmp_path, held)).text.split())
+    assert "Only 1 rating is held out" in text
+    assert "These are too few to say" in text
+    assert "user e 1 rating;" in text
+    for wrong in ("± 0", "honest", "1 ratings", "Quantiles", "Predicted intervals"):
+        assert wrong not in text

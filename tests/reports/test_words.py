@@ -20,6 +20,9 @@ def test_numbers_have_no_negative_zero_and_no_certainty() -> None:
     assert words.give_verdict(0.5, 0.62, 10_000) == "too wide"
     assert words.give_verdict(0.99, 0.97, 10_000) == "too narrow"
     assert words.give_verdict(0.99, 0.97, 20) == "right"  # within chance
+    assert "too few" in words.describe_coverage([(0.5, 1.0), (0.9, 1.0)], 1)
+    assert words.describe_coverage([(0.5, 0.5), (0.9, 0.9)], 40).startswith("Intervals are honest")
+    assert words.format_number(4e-9, 3) == "4.00e-09"  # as long as those beside it
 
 
 def test_numbers_of_any_size_keep_their_digits() -> None:

@@ -28,7 +28,7 @@ class Judged(NamedTuple):
     observed, predicted : arrays
         One number per cell.
     losses : array
-        The loss at each cell.
+        The loss of what is predicted, at each cell.
     deviation : array or None
         The predicted standard deviation, where the model has one.
     residuals : array
@@ -116,11 +116,13 @@ def judge(model: Completion, data: object = None, most: int = MAX_CELLS) -> Judg
     if model.posterior_ is not None:
         found = model.model_.deviation(cells.rows, cells.cols, cells.times)
         deviation = host(found).astype(float)
+    predicted = model.model_.respond(z).astype(float)
+    shown = predicted if model.loss_.regression else z  # at the ends of the scale where it clips
     return Judged(
         cells,
         to_data_scale(model.loss_, cells.targets),
-        model.model_.respond(z).astype(float),
-        np.asarray(model.loss_.value(z, cells.targets), dtype=float),
+        predicted,
+        np.asarray(model.loss_.value(shown, cells.targets), dtype=float),
         deviation,
     )
 

@@ -105,9 +105,9 @@ def find_data_warnings(
     if len(model.seen_.values) < sum(model.factors_.shape):
         found.append(f"There are fewer {cell}s than {row}s and {column}s together.")
     if cells is not None and len(cells.targets) < 500:
-        found.append(
-            f"Only {len(cells.targets):,} {cell}s are held out: every error below is uncertain."
-        )
+        count = len(cells.targets)
+        some = f"1 {cell} is" if count == 1 else f"{count:,} {cell}s are"
+        found.append(f"Only {some} held out: every error below is uncertain.")
     return found
 
 

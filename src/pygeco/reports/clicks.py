@@ -60,7 +60,7 @@ def gather_click_content(
         "judged": judged,
         "judged_words": _describe_lists(lists, kinds),
         "tail_words": _describe_tail(tail, kinds),
-        "samples": sample_lists(model, rows, cols),
+        "samples": sample_lists(model, rows, cols, "click"),
         "trial_words": _describe_trials(fitted),
         "charts": {"trials": charts.draw_trials(*_list_trials(fitted))} if fitted.trials else {},
         **describe_reproduction(model),
@@ -79,7 +79,11 @@ def _make_tiles(
         found.append(("nDCG@20", f"{best:.4f}", "at the clicks that chose"))
     m, n = model.factors_.shape
     found += [
-        ("coverage", f"{tail.coverage:.0%}", f"of the {column}s are on some list of 20"),
+        (
+            "coverage",
+            f"{tail.coverage:.0%}",
+            f"of the {column}s are on some list of 20, of all lists",
+        ),
         ("rank", str(model.factors_.rank), f"of a {m:,} × {n:,} matrix of scores"),
         ("trials", f"{len(fitted.trials)}", "of settings, by held-out clicks"),
     ]

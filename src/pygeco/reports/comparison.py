@@ -10,6 +10,7 @@ from pygeco import diagnostics
 from pygeco.arrays.kinds import host, on
 from pygeco.diagnostics import Group, Judged, Lists, Names, Rule
 from pygeco.diagnostics.completion import Completion
+from pygeco.errors.visible_numbers import find_format
 from pygeco.reports.words import format_number, make_plural
 
 MAX_LISTED = 5  # columns of a sample list
@@ -33,7 +34,7 @@ def compare_with_rules(
             for side, kind in (("row", kinds[0]), ("column", kinds[1]))
         ],
         "rule": best.name,
-        "samples": sample_lists(model, rows, cols),
+        "samples": sample_lists(model, rows, cols, kinds[2]),
         "by_choice": _orders_by_choice(model),
         "baselines": [f"{best.name}: {shown}" for shown in _shown(model, best, judged)],
     }
@@ -98,7 +99,7 @@ def _groups(groups: list[Group]) -> list[tuple[str, list[str]]]:
     ]
 
 
-def sample_lists(model: Completion, rows: Names, cols: Names) -> list[dict[str, Any]]:
+def sample_lists(model: Completion, rows: Names, cols: Names, cell: str) -> list[dict[str, Any]]:
     """Lists for rows with few, with the usual number and with many cells."""
     chosen = diagnostics.find_typical_rows(model)
     if not chosen:
@@ -110,17 +111,18 @@ def sample_lists(model: Completion, rows: Names, cols: Names) -> list[dict[str, 
     found = []
     for row, columns, scores in zip(chosen, host(best.columns), host(best.scores), strict=True):
         own = slice(int(pointers[row]), int(pointers[row + 1]))
+        told = find_format([float(x) for x, j in zip(scores, columns, strict=True) if j >= 0], 2)
         liked = indices[own][np.argsort(-values[own], kind="stable")[:MAX_LIKED]]
         found.append(
             {
                 "name": rows[row] if rows.ids is None else f"{rows.kind} {rows[row]}",
-                "cells": int(pointers[row + 1] - pointers[row]),
+                "cells": make_plural(int(pointers[row + 1] - pointers[row]), cell),
                 "liked": [cols[int(j)] for j in liked],
                 "best": [
                     {
                         "name": cols[int(j)],
                         "count": f"{known[j]:,}",
-                        "score": format_number(float(x), 3),
+                        "score": format(float(x), told),
                     }
                     for j, x in zip(columns, scores, strict=True)
                     if j >= 0

@@ -15,6 +15,7 @@ from pygeco import diagnostics
 from pygeco.diagnostics import Curve, Judged, Names, Spread
 from pygeco.diagnostics.completion import Completion
 from pygeco.diagnostics.time_effects import describe_time, list_time_effects
+from pygeco.errors.visible_numbers import find_format
 from pygeco.reports import charts, words
 from pygeco.reports.attributes import gather_attributes
 from pygeco.reports.comparison import compare_with_rules
@@ -58,9 +59,12 @@ def gather_content(
         "coverage": [
             (f"{level:.0%}", f"{share:.1%}", words.give_verdict(level, share, len(judged.observed)))
             for level, share in covered
+            if len(judged.observed) >= words.MIN_COVERED
         ],
         "coverage_words": words.describe_coverage(covered, len(judged.observed)),
-        "quantiles": _quantiles(judged) if scale else [],
+        "quantiles": _quantiles(judged)
+        if scale and len(judged.observed) >= words.MIN_COVERED
+        else [],
         "attributes": gather_attributes(model, kinds),
         "time": describe_time(list_time_effects(model), kinds[:2]),
         "components": _components(model, cols, support),
@@ -98,10 +102,9 @@ def _tiles(
     if model.loss_.regression and scale:
         if judged.cells.held_out:
             wide = format_number(judged.half_width, 3)
+            doubt = f"± {wide} (95 %); " if len(judged.observed) > 1 else ""
             tiles += [
-                _tile(
-                    "RMSE, held out", format_number(judged.rmse), f"± {wide} (95 %); {baselines[0]}"
-                ),
+                _tile("RMSE, held out", format_number(judged.rmse), f"{doubt}{baselines[0]}"),
                 _tile(
                     "mean absolute error", format_number(judged.mae), f"held out; {baselines[1]}"
                 ),
@@ -177,12 +180,13 @@ def _worst(model: Completion, judged: Judged, rows: Names, cols: Names) -> list[
     cells, known = judged.cells, diagnostics.count_by_column(model)
     worst = diagnostics.find_worst(judged)
     most = float(np.abs(judged.residuals[worst]).max(initial=0.0))
+    told = find_format(judged.predicted[worst].tolist(), 2)
     return [
         {
             "row": rows[int(cells.rows[t])],
             "col": cols[int(cells.cols[t])],
             "observed": format_number(float(judged.observed[t])),
-            "predicted": format_number(float(judged.predicted[t]), 3),
+            "predicted": format(float(judged.predicted[t]), told),
             "count": f"{known[cells.cols[t]]:,}",
             "off": words.format_signed(float(judged.residuals[t]), most),
             "deviations": ""

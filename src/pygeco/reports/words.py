@@ -10,6 +10,7 @@ from pygeco.diagnostics import Curve, GroupEffect, Judged, Spread
 from pygeco.diagnostics.completion import Completion
 
 MAX_SILENT = 8  # names of attributes that say nothing
+MIN_COVERED = 20  # cells, for the share of them inside intervals to say something
 
 
 def format_number(value: float, digits: int = 4) -> str:
@@ -21,7 +22,7 @@ def format_number(value: float, digits: int = 4) -> str:
     if 1e-3 <= abs(value) < 1e15:
         places = digits - 1 - math.floor(math.log10(abs(value)))
         return f"{value:,.{max(0, places)}f}"
-    return f"{value:.{digits - 1}g}"
+    return f"{value:#.{digits}g}"
 
 
 def format_signed(value: float, largest: float = 1.0) -> str:
@@ -31,7 +32,7 @@ def format_signed(value: float, largest: float = 1.0) -> str:
     """
     power = math.floor(math.log10(largest)) if largest > 0 else 0
     if not -6 <= power < 12:
-        return f"{value:+.3g}"
+        return f"{value:+#.3g}"
     places = max(0, min(2, 3 - power)) if power >= 0 else 1 - power
     text = f"{value:+,.{places}f}"
     return text if text.strip("+-0.") else text[1:]
@@ -204,6 +205,8 @@ def describe_coverage(levels: list[tuple[float, float]], cells: int) -> str:
     """Whether intervals of 50, 90 and 99 % hold what they promise."""
     if not levels:
         return ""
+    if cells < MIN_COVERED:
+        return "These are too few to say whether intervals hold what they promise."
     found = [(level, share) for level, share in levels if level in TOLERANCES]
     said = ", ".join(f"those of {level:.0%} hold {share:.1%}" for level, share in found)
     verdicts = dict.fromkeys(give_verdict(level, share, cells) for level, share in found)
