@@ -78,11 +78,11 @@ def test_a_value_at_the_end_of_the_scale_is_not_missed_by_what_lies_beyond() -> 
     worst."""
     rng = np.random.default_rng(0)
     rows, cols = np.divmod(np.arange(400), 20)
-    values = np.clip(np.rint(3 + 4 * rng.standard_normal((20, 1)) @ np.ones((1, 20))), 1, 5)
-    values += 0.3 * rng.standard_normal((20, 20))
-    values = np.clip(values, 1, 5)
+    strength = rng.standard_normal((20, 1)) * (1 + rng.random((1, 20)))
+    values = np.clip(np.rint(3 + 2 * strength + 0.3 * rng.standard_normal((20, 20))), 1, 5)
     model = MatrixCompletion(random_state=0).fit((rows, cols, values.ravel(), (20, 20)))
     judged = diagnostics.judge(model)
+    assert np.sum((judged.predicted == 5) & (judged.observed == 5)) > 12
     np.testing.assert_allclose(judged.losses, judged.residuals**2, rtol=1e-5, atol=1e-9)
     order = np.argsort(-np.abs(judged.residuals), kind="stable")[:12]
     worst = np.abs(judged.residuals[diagnostics.find_worst(judged)])
