@@ -48,3 +48,19 @@ def test_whole_numbers_are_whole_however_few() -> None:
     ticks = [x for x in ax.get_xticks() if low <= x <= high]
     assert ticks == [0]
     plt.close(figure)
+
+
+def test_names_from_data_are_drawn_as_they_stand() -> None:
+    names = [r"$\frac$ and $x_", "US$ to $", "a\nb\t c", "\u65e5\u672c\u8a9e" * 20, "", "x" * 99]
+    shown = [style.shorten(name) for name in names]
+    figure, ax = plt.subplots()
+    plain = [name for name in shown if name.isascii() or name[0] == "x"]  # a font has no others
+    drawn = [ax.text(0, 0, name) for name in plain]
+    ax.set_yticks(range(len(plain)), plain)
+    figure.canvas.draw()  # where a formula that is none is an error
+    widest = drawn[-1].get_window_extent().width
+    assert all(text.get_window_extent().width < 1.6 * widest for text in drawn)
+    assert shown[2] == "a b c"
+    assert shown[3] == "\u65e5\u672c\u8a9e" * 4 + "\u65e5\u2026"
+    assert shown[5] == "x" * 27 + "\u2026"
+    plt.close(figure)

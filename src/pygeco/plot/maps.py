@@ -185,7 +185,8 @@ def _name_outermost(ax: Any, X: Array, names: Names, count: int) -> None:
         outward = 1 if X[j, 0] >= 0 else -1
         ax.scatter(*X[j], s=16, color=style.TEST, linewidths=0, zorder=3)
         ax.annotate(
-            style.shorten(names[int(j)]), X[j], xytext=(5 * outward, 0), textcoords="offset points",
+            style.shorten(names[int(j)], 21), X[j],
+            xytext=(5 * outward, 0), textcoords="offset points",
             ha="left" if outward > 0 else "right", va="center", fontsize=8, color=style.INK,
             path_effects=[withStroke(linewidth=2.5, foreground="white", alpha=0.85)],
         )  # fmt: skip

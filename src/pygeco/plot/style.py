@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from typing import Any
+from unicodedata import east_asian_width
+
+import numpy as np
 
 from pygeco.algorithm.path import Path
 from pygeco.arrays.low_rank import LowRank
@@ -68,5 +71,12 @@ def finish(ax: Any, x: str, y: str, *, legend: bool = False, grid: bool = True) 
 
 
 def shorten(text: str, most: int = 28) -> str:
-    """A name that leaves room for the picture."""
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+    """A name on one line that leaves room for the picture; a dollar of it begins no formula.
+
+    Chinese, Japanese and Korean letters take two places of `most`.
+    """
+    name = " ".join(text.split())
+    ends = np.cumsum([1 + (east_asian_width(letter) in "WF") for letter in name])
+    if len(name) and ends[-1] > most:
+        name = name[: int(np.searchsorted(ends, most - 1, side="right"))].rstrip() + "…"
+    return name.replace("$", r"\$")
