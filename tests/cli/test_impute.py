@@ -6,10 +6,13 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from rich.cells import cell_len
 from typer.testing import CliRunner
 
 from pygeco import LowRankImputer
 from pygeco.cli.app import app
+from pygeco.cli.impute import _text
+from pygeco.diagnostics import FilledColumn
 
 
 def run(*arguments):
@@ -107,6 +110,20 @@ def test_people_are_told_and_shown_what_was_found(table, tmp_path) -> None:
     assert '<h2 id="columns">' in page
     assert "categories" in page
     assert "person, 3" not in page
+
+
+def test_a_terminal_has_room_for_wide_tables_and_wide_letters() -> None:
+    def say(names):
+        columns = [FilledColumn(name, "number", "why", 1, 9, 1.0, 2.0, False) for name in names]
+        told = {"rows": 3, "missing": 1, "filled": 1, "masked_cells": 9, "left": 0, "strays": {}}
+        told |= {"rows_without_cells": 0, "output": "o", "seconds": 1}
+        return _text(told, columns, {}).splitlines()[1:-2]
+
+    ends = [cell_len(line.partition("number")[0]) for line in say(["\u5217" * 9, "x" * 300, "c"])]
+    assert ends == [64, 64, 64]
+    lines = say([f"c{k}" for k in range(2000)])
+    assert len(lines) == 61
+    assert lines[-1] == "  … and 1,940 more columns; --json and --report tell of all."
 
 
 def test_texts_that_say_missing_are_filled(tmp_path) -> None:

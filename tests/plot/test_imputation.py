@@ -17,6 +17,9 @@ def test_only_columns_with_most_gaps_are_drawn() -> None:
     assert len(names) == 40
     assert not any(name.startswith(("c5 ", "none")) for name in names)
     assert ax.get_xlim()[1] == 1.1
+    assert [text.get_text() for text in ax.texts] == [
+        "the 40 of 60 columns with the most missing cells"
+    ]
     mpl.pyplot.close(ax.figure)
 
 

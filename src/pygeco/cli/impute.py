@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ from pygeco.cli.outputs import check_output
 if TYPE_CHECKING:
     from pygeco.diagnostics.imputation import FilledColumn
 
+MAX_TOLD, MAX_NAME_WIDTH = 60, 60  # columns on a terminal, and places for a name
 
 Column = Annotated[
     list[str] | None,
@@ -176,7 +178,8 @@ def _write_extras(
     if picture is not None:
         from pygeco import plot
 
-        with explain_write_errors(picture):
+        with explain_write_errors(picture), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing")  # the picture shows boxes there
             plot.imputation(columns).figure.savefig(picture, dpi=150)
     if page is not None:
         from pygeco.reports.imputation import report_imputation
@@ -212,14 +215,21 @@ def _tell(columns: list[FilledColumn], table: Any, shape: str) -> dict[str, Any]
 
 
 def _text(told: dict[str, Any], columns: list[FilledColumn], written: dict[str, str]) -> str:
+    from rich.cells import cell_len, set_cell_size
+
     lines = [
-        f"{told['rows']:,} rows, {len(columns)} columns; {told['missing']:,} of "
+        f"{told['rows']:,} rows, {len(columns):,} columns; {told['missing']:,} of "
         f"{told['rows'] * len(columns):,} cells were missing, {told['filled']:,} are filled."
     ]
-    names = [c.name or '""' for c in columns]
-    wide = max(map(len, names))
-    for name, c in zip(names, columns, strict=True):
-        lines.append(f"  {name:{wide}}  {c.kind:8}  {_describe(c)}")
+    shown = columns[:MAX_TOLD]
+    names = [c.name or '""' for c in shown]
+    wide = min(MAX_NAME_WIDTH, max(map(cell_len, names)))  # places, of which some letters take two
+    for name, c in zip(names, shown, strict=True):
+        label = name if cell_len(name) <= wide else f"{set_cell_size(name, wide - 1).rstrip()}…"
+        lines.append(f"  {set_cell_size(label, wide)}  {c.kind:8}  {_describe(c)}")
+    if len(columns) > len(shown):
+        rest = f"{len(columns) - len(shown):,} more column{'s' * (len(columns) - len(shown) > 1)}"
+        lines.append(f"  … and {rest}; --json and --report tell of all.")
     if told["masked_cells"]:
         lines.append(f"errors are those of {told['masked_cells']:,} known cells, masked.")
     else:

@@ -32,6 +32,7 @@ def imputation(columns: Sequence[FilledColumn], *, ax: Any = None) -> Any:
     >>> ax = plot.imputation([FilledColumn("age", "count", "", 12, 80, 6.0, 12.0, False)])
     """
     known = [column for column in columns if column.relative is not None]
+    measured = len(known)
     known = sorted(known, key=lambda column: -column.missing)[:MAX_COLUMNS]
     known = sorted(known, key=lambda column: -(column.relative or 0.0))
     ax = style.axes(ax, (6.4, max(2.2, 0.8 + 0.27 * len(known))))
@@ -46,6 +47,8 @@ def imputation(columns: Sequence[FilledColumn], *, ax: Any = None) -> Any:
     style.finish(ax, "error at masked cells / of the mean", "", legend=both)
     ax.grid(axis="x", color=style.GRID, lw=0.7)
     ax.grid(axis="y", visible=False)
+    if measured > len(known):
+        style.note(ax, f"the {len(known)} of {measured:,} columns with the most missing cells")
     ax.set_xlim(0, max([1.1, *(1.05 * (column.relative or 0.0) for column in known)]))
     return ax
 

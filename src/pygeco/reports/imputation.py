@@ -59,7 +59,7 @@ def gather_imputation(
     given = ", ".join(f"{name}={value!r}" for name, value in settings.items())
     left = [column for column in columns if column.kind == "skip"]
     tiles = [
-        ("rows", f"{rows:,}", f"{len(columns)} columns"),
+        ("rows", f"{rows:,}", f"{len(columns):,} columns"),
         ("missing cells", f"{missing:,}", f"{missing / max(1, cells):.1%} of all"),
         ("numbers taken", model.shape_, "as plain numbers, powers or ranks"),
         ("masked cells", f"{sum(column.masked for column in columns):,}", "errors are from these"),
