@@ -5,10 +5,19 @@ import subprocess
 import sys
 
 import pytest
+import typer
 
 import pygeco
 from cli_cases import GECO, run
 from pygeco import cli
+from pygeco.cli.app import app
+
+
+def test_help_breaks_where_the_terminal_ends() -> None:
+    for command in typer.main.get_command(app).commands.values():
+        assert not any("\n" in part for part in command.help.split("\n\n"))
+        assert command.get_short_help_str().endswith(".")
+        assert not command.get_short_help_str().endswith("...")
 
 
 def test_help_and_version() -> None:

@@ -40,14 +40,6 @@ def root(
         raise typer.Exit
 
 
-for command in (
-    *(fit, predict, recommend, similar, explain, evaluate, inspect, export),
-    *(report, serve, robust, impute, reproduce, doctor),
-):
-    app.command(epilog=EXIT_CODES)(command)
-
-
-@app.command()
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
         "geco-demo"
@@ -62,3 +54,16 @@ def demo(
         check_folder(output)
         output.mkdir(parents=True, exist_ok=True)
         run(output, rank, seed)
+
+
+def _join_lines(text: str | None) -> str:
+    """Paragraphs without line breaks, which are those of the source and not of the terminal."""
+    return "\n\n".join(" ".join(part.split()) for part in (text or "").split("\n\n"))
+
+
+for command in (
+    *(fit, predict, recommend, similar, explain, evaluate, inspect, export),
+    *(report, serve, robust, impute, reproduce, doctor, demo),
+):
+    told = _join_lines(command.__doc__)
+    app.command(help=told, short_help=told.partition("\n")[0], epilog=EXIT_CODES)(command)
