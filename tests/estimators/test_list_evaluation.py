@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from list_cases import as_sets, judge_row, judge_rows, make_ugly
-from pygeco import LowRank, MatrixCompletion, cells, evaluate
+from pygeco import ImplicitCompletion, LowRank, MatrixCompletion, cells, evaluate
 from pygeco.data import make_ratings
 from pygeco.diagnostics.list_metrics import METRICS
 from pygeco.estimators import list_evaluation
@@ -157,3 +157,28 @@ WRONG = [
 def test_what_is_wrong_is_said(settings, said) -> None:
     with pytest.raises(ValueError, match=said):
         evaluate(Table(np.eye(3)), ([0, 1], [1, 2]), **settings)
+
+
+def test_a_count_of_zero_is_no_held_out_click() -> None:
+    """As it is none in a fit, in every form and protocol."""
+    rng = np.random.default_rng(0)
+    rows, cols = np.divmod(rng.permutation(600), 20)
+    counts = rng.poisson(1.0, 600).astype(float)
+    table = pd.DataFrame({"user": rows, "item": cols, "count": counts})
+    held, own = table[:200], table[200:]
+    model = ImplicitCompletion(rank=2, random_state=0).fit(own)
+    clicks = held[held["count"] > 0]
+    found = evaluate(model, held, protocol="all")
+    assert found.held_out == len(clicks) < len(held)
+    assert found.to_dict() == evaluate(model, clicks, protocol="all").to_dict()
+    new = held.assign(user=held.user + 100), own.assign(user=own.user + 100)
+    again = evaluate(model, new[0], protocol="new-rows", given=new[1])
+    assert again.held_out == len(clicks)
+    plain = ImplicitCompletion(rank=2, random_state=0).fit(
+        (own.user, own.item, own["count"], (30, 20))
+    )
+    cells_ = held.user.to_numpy(), held.item.to_numpy(), held["count"].to_numpy()
+    assert evaluate(plain, cells_, protocol="all").held_out == len(clicks)
+    lists = [np.arange(20)] * len(held)
+    alone = evaluate(model, held, protocol="leave-one-out", negatives=lists)
+    assert alone.held_out == len(held)

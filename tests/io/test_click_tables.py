@@ -42,3 +42,10 @@ def test_counts_and_lists_are_read() -> None:
     assert lists.table.to_pydict() == {"user": [7, 7, 9], "item": ["1", "2", "2"]}
     plain = read_click_table(io.BytesIO(b"user,item,rating\na,x,2\n"), NOTHING)
     assert plain.table.column_names == ["user", "item"]
+
+
+def test_rows_with_a_count_of_zero_are_no_clicks() -> None:
+    text = b"user,item,plays\na,x,2\nb,y,0\nb,x,0.0\nc,x,1\n"
+    found = read_click_table(io.BytesIO(text), NOTHING)
+    assert found.table.to_pydict() == {"user": ["a", "c"], "item": ["x", "x"], "count": [2, 1]}
+    assert found.found.endswith("4 rows, 2 of them with a count of 0: no clicks.")

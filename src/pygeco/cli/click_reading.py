@@ -59,13 +59,13 @@ def read_clicks_for(model: Any, path: Path, given: dict[str, str | None], voice:
     with voice.progress(f"reading {path.name}") as bar:
         reading = read_click_table(
             str(path),
-            {role: given.get(role) for role in ("user", "item")},
+            {role: given.get(role) for role in ("user", "item", "rating")},
             bar,
             texts=find_text_roles(model),
             remembered=dict(zip(ROLES, told, strict=False)),
         )
     voice.note(reading.found)
-    return reading.table
+    return reading.table.select(["user", "item"])
 
 
 def name_left_out(model: Any, left: Any) -> tuple[Any, Any]:

@@ -103,6 +103,7 @@ def find_clicks(
     *,
     threshold: float | None = None,
     name: str = "X",
+    drops_zeros: bool = True,
 ) -> Clicks:
     """Rows and columns of the clicks in X; with a threshold, of the values from it on."""
     rows, cols, values = _take(model, X, name)
@@ -119,6 +120,8 @@ def find_clicks(
         if values is None:
             raise ValueError("threshold: the clicks have no values; leave it out.")
         return found.take(np.asarray(values, dtype=float) >= threshold)
+    if values is not None and drops_zeros and not getattr(model, "_needs_values", True):
+        return found.take(np.asarray(values) != 0)  # which are no clicks, as in a fit
     return found
 
 
@@ -175,10 +178,10 @@ def number_new_rows(model: Any, given: Any, X: Any, threshold: float | None) -> 
     values = find_cell_values(model, cells)[has_column]
     at = row[has_column], cells.cols[has_column]
     matrix = sp.csr_array(sp.coo_array((values, at), (len(ids), model.model_.shape[1])))
-    held = locate_cells(model, X)
+    held, is_of_clicks = locate_cells(model, X), not getattr(model, "_needs_values", True)
     test = Clicks(find_positions(ids, asked), held.cols)
     if threshold is None:
-        return matrix, test
+        return matrix, test.take(find_cell_values(model, held) != 0) if is_of_clicks else test
     return matrix, test.take(find_cell_values(model, held) >= threshold)
 
 

@@ -177,7 +177,7 @@ def judge_against_negatives(
             "them use protocol='all'."
         )
     scorer, ks = find_scorer(model), check_lengths(k)
-    test = find_clicks(model, X, scorer.shape)
+    test = find_clicks(model, X, scorer.shape, drops_zeros=False)  # negatives are told of each
     pointers, others = list_negatives(model, negatives, len(test.rows), scorer.shape[1])
     known = (test.rows >= 0) & (test.cols >= 0)
     totals = ListTotals(ks, np.zeros(scorer.shape[1]))

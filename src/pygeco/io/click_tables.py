@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 from pygeco.io.click_lists import read_click_lists
 from pygeco.io.column_names import COUNT_NAMES, find_role, plain_name
@@ -65,8 +65,9 @@ def read_click_table(
 ) -> Reading:
     """The clicks of a file: columns user and item, and count where there are counts.
 
-    Counts are read where `given` has the role "rating": from the column that it names, or from one
-    whose name says that it has counts. The ids of `texts` are read as text.
+    Rows with a count of zero are left out. Counts are read where `given` has the role "rating":
+    from the column that it names, or from one whose name says that it has counts. The ids of
+    `texts` are read as text.
     """
     file = open_source(source, progress)
     form = find_click_form(file, given)
@@ -78,10 +79,22 @@ def read_click_table(
     elif "rating" in given and form == "counts":
         roles["rating"] = find_counts(find_layout(file, roles, {}).names)
     found = read_columns(file, roles, progress, texts=texts, remembered=remembered)
-    return found._replace(
-        table=found.table.rename_columns(["user", "item", "count"][: len(roles)]),
-        found=found.found.replace(", rating = ", ", count = "),
-    )
+    table = found.table.rename_columns(["user", "item", "count"][: len(roles)])
+    said = found.found.replace(", rating = ", ", count = ")
+    if "count" in table.column_names:
+        table, said = _drop_zeros(table, said)
+    return found._replace(table=table, found=said)
+
+
+def _drop_zeros(table: Any, said: str) -> tuple[Any, str]:
+    """Rows whose count is zero are no clicks, in a fit or held out."""
+    import pyarrow.compute as pc
+
+    kept = table.filter(pc.fill_null(pc.not_equal(table.column("count"), 0), True))
+    zeros = table.num_rows - kept.num_rows
+    if not zeros:
+        return table, said
+    return kept, f"{said.removesuffix('.')}, {zeros:,} of them with a count of 0: no clicks."
 
 
 def _read_lists(file: Source, texts: Collection[str]) -> Reading:
