@@ -11,6 +11,8 @@ import pytest
 
 import pygeco
 from cli_cases import GECO, frame, run
+from pygeco.cli.console import Voice
+from pygeco.data import make_ratings
 
 
 def test_predictions_to_a_file_and_to_the_screen(home, tmp_path) -> None:
@@ -121,3 +123,18 @@ def test_a_reader_that_has_seen_enough(home) -> None:
     )  # fmt: skip
     assert done.stdout == '"user","item","prediction","known"\n'
     assert done.stderr == ""
+
+
+def test_the_order_of_a_list_is_told_where_it_is_not_that_of_predictions(
+    tmp_path, monkeypatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(Voice, "note", lambda self, text: said.append(text))
+    rows, cols, values, _ = make_ratings((400, 250), 12_000, rank=3)
+    table = pd.DataFrame({"user": rows, "item": cols, "rating": values})
+    pygeco.MatrixCompletion(2, random_state=0).fit(table).save(tmp_path / "m.geco")
+    asked = ("recommend", tmp_path / "m.geco", 7, "-k", 3)
+    for more, expected in (((), True), (("--by", "value"), False), (("--by", "choice"), False)):
+        said.clear()
+        run(*asked, *more)
+        assert any("--by value" in text for text in said) == expected

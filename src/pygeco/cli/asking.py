@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -181,6 +182,7 @@ def recommend(
         limits["time"] = parse_moment(fitted, time)
         table = _rank_for(ids, fitted, voice, k, new, **limits)
         _tell_of_empty_lists(table, len(ids), voice)
+        _tell_order(fitted, by, voice)
         table = add_titles(table, fitted, titles, title_item, title)
         table = table if new is not None else _mark_unknown(table, fitted, ids, voice)
         write_answer(table, output, voice)
@@ -255,6 +257,12 @@ def _rank_for(
             best.rows = users[block]
             parts.append(_named(best, "user", "item", called))
     return pa.concat_tables(parts)
+
+
+def _tell_order(fitted: Any, by: str, voice: Voice) -> None:
+    lists = getattr(fitted.model_, "lists", None)
+    if by == "auto" and lists is not None and math.isfinite(lists.power):
+        voice.note("ordered by what is likely chosen and liked; --by value: by the prediction.")
 
 
 def _tell_of_empty_lists(table: Any, asked: int, voice: Voice) -> None:
