@@ -175,6 +175,9 @@ def test_text_is_readable_in_light_and_dark(opened, scheme) -> None:
     assert (sum(int(v) for v in dark[4:-1].split(",")) < 128 * 3) == (scheme == "dark")
     for selector in ("p", "h1", ".tiles dt", ".tiles small", ".readout", "nav a", "footer p", "td"):
         assert contrast(page, selector) >= 4.5, selector
+    page.emulate_media(media="print")
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert sum(int(v) for v in paper[4:-1].split(",")) > 240 * 3
 
 
 def test_a_phone_shows_it_without_scrolling_sideways(opened) -> None:

@@ -84,7 +84,7 @@ def _make_tiles(
             f"{tail.coverage:.0%}",
             f"of the {column}s are on some list of 20, of all lists",
         ),
-        ("rank", str(model.factors_.rank), f"of a {m:,} × {n:,} matrix of scores"),
+        ("rank", f"{model.factors_.rank:,}", f"of a {m:,} × {n:,} matrix of scores"),
         ("trials", f"{len(fitted.trials)}", "of settings, by held-out clicks"),
     ]
     return [{"label": label, "value": value, "note": note} for label, value, note in found]

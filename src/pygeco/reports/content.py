@@ -125,7 +125,7 @@ def _tiles(
             )
         tiles.append(_tile("mean loss, fitted", format_number(float(fitted.losses.mean())), ""))
     m, n = model.factors_.shape
-    tiles.append(_tile("rank", str(model.factors_.rank), f"of a {m:,} × {n:,} matrix"))
+    tiles.append(_tile("rank", f"{model.factors_.rank:,}", f"of a {m:,} × {n:,} matrix"))
     seconds = model.path_[-1].seconds
     tiles.append(_tile("fitted in", f"{format_number(seconds, 3)} s", f"{model.n_iter_} rounds"))
     return tiles

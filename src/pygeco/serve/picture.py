@@ -55,7 +55,7 @@ def describe_served(served: Served) -> About:
             "value": f"{known:,}",
             "note": f"{100 * known / max(1, m * n):.3g}% of all cells",
         },
-        {"label": "rank", "value": str(served.model.factors.rank), "note": "components"},
+        {"label": "rank", "value": f"{served.model.factors.rank:,}", "note": "components"},
         *_judge(served),
     ]
     return {
