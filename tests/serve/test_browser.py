@@ -172,6 +172,23 @@ def test_a_server_that_is_gone_is_named(open_server, browser) -> None:
     page.close()
 
 
+def test_another_model_in_service_is_told(open_server, browser) -> None:
+    page = browser.new_page()
+    open_page(page, open_server("clicks"))
+    assert page.locator("#changed").is_hidden()
+    page.route(
+        "**/v1/similar", lambda route: route.fulfill(json={"model": "other", "to": 1, "alike": []})
+    )
+    page.locator("#user-items .name").first.click()
+    page.wait_for_selector("#changed")
+    assert page.locator("#alike-status").inner_text().startswith("The model knows of no item like")
+    page.unroute("**/v1/similar")
+    page.locator("#reload").click()
+    page.wait_for_selector("#user-items li")
+    assert page.locator("#changed").is_hidden()
+    page.close()
+
+
 def test_focus_goes_to_what_a_title_opens(open_server, browser) -> None:
     page = browser.new_page()
     open_page(page, open_server("clicks"))

@@ -36,6 +36,7 @@ async function ask(path, body) {
   });
   const found = await answer.json().catch(() => null); // a proxy's page, perhaps
   if (!answer.ok || !found) throw new Error(found?.error?.message ?? `The server failed with status ${answer.status}.`);
+  if (found.model !== about.version) $$("changed").hidden = false;
   return found;
 }
 
@@ -419,6 +420,7 @@ async function start() {
     $$("try-mine").lastElementChild?.querySelector("button")?.focus();
   });
   $$("try-clear").addEventListener("click", startTry);
+  $$("reload").addEventListener("click", () => location.reload());
   const user = JSON.parse(document.body.dataset.user);
   $$("user-text").value = String(user);
   chooseUser({ id: user });
