@@ -1,5 +1,7 @@
 """Names by a part of them."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from pygeco.serve.finding import build_index, name_matches
@@ -26,3 +28,28 @@ def test_users_by_id(ratings) -> None:
     found = name_matches(ratings, 0, index.find("7", 80))
     assert {one["id"] for one in found} == {i for i in range(1, 81) if "7" in str(i)}
     assert found[0]["title"] is None
+
+
+def test_accents_case_and_width_may_be_left_out(ratings) -> None:
+    titles = [
+        *(
+            "Amélie",
+            "Ame\u0301lie 2",
+            "Straße",
+            "İstanbul",
+            "ｆｕｌｌ",
+            "한국 영화",
+            "日本語",
+            "שלום",
+        ),
+        *(f"film {j}" for j in range(52)),
+    ]
+    index = build_index(replace(ratings, titles=titles), 1)
+    for text, places in (
+        *(("amelie", [0, 1]), ("AMÉLIE", [0, 1]), ("strasse", [2]), ("istanbul", [3])),
+        *(("full", [4]), ("한국", [5]), ("日本", [6]), ("שלום", [7]), ("é\n", [0, 1])),
+    ):
+        found = index.find(text, 60)
+        assert set(places) <= set(found), text
+        assert len(found) == len(places) or text == "é\n"
+    assert index.find("\u0301", 3) == index.find("", 3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ class TextIndex:
 
     def find(self, wanted: str, k: int) -> list[int]:
         """Positions of names with `wanted` in them; those that begin with it come first."""
-        asked = " ".join(wanted.lower().split())
+        asked = fold_text(wanted)
         if not asked:
             return self.order[:k].tolist()
         found: dict[int, None] = {}
@@ -39,6 +40,15 @@ class TextIndex:
         return self.order[list(found)[:k]].tolist() if found else []
 
 
+def fold_text(text: str) -> str:
+    """The text on one line without case and accents, which people leave out when they type."""
+    if text.isascii():
+        return " ".join(text.lower().split())
+    apart = unicodedata.normalize("NFKD", text).casefold()
+    letters = "".join(one for one in apart if not unicodedata.combining(one))
+    return " ".join(letters.split())
+
+
 def build_index(served: Served, side: int) -> TextIndex:
     """The index of the items, by title and id, or of the users, by id."""
     order = np.argsort(-served.counts[side], kind="stable")
@@ -46,7 +56,7 @@ def build_index(served: Served, side: int) -> TextIndex:
     if side and served.titles is not None:
         titles = served.titles
         names = [f"{titles[j]} #{name}" for j, name in zip(order.tolist(), names, strict=True)]
-    lines = [" ".join(name.lower().split()) for name in names]
+    lines = [fold_text(name) for name in names]
     starts, at = [], 1
     for line in lines:
         starts.append(at)
