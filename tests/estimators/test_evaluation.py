@@ -119,3 +119,29 @@ def test_cells_of_a_list_are_those_of_its_table() -> None:
     frame = pd.DataFrame({"user": ids[0], "item": ids[1], "rating": test.values})
     assert evaluate(model, test) == evaluate(model, frame)
     assert evaluate(model, test).errors.rmse == pytest.approx(-model.score(test))
+
+
+@pytest.mark.parametrize("loss", ["logistic", "ordinal", "poisson", "squared"])
+def test_errors_are_on_the_scale_of_the_data_whatever_a_fit_keeps(loss) -> None:
+    """Labels and levels are kept as codes, with which predictions were compared."""
+    rows, cols, values, _ = make_ratings((60, 40), 1200, rank=2, noise=0.3)
+    values = np.rint(values) * 2  # levels 2, 4, … 10
+    if loss == "logistic":
+        values = (values > 6).astype(float)
+    table = pd.DataFrame({"user": rows, "item": cols, "rating": values})
+    held = np.random.default_rng(0).random(len(table)) < 0.2
+    model = MatrixCompletion(2, loss=loss, random_state=0).fit(table[~held])
+    predicted = model.predict(table[held])["prediction"].to_numpy()
+    found = evaluate(model, table[held])
+    wanted = root_mean_squared_error(values[held], predicted)
+    assert found.errors.rmse == pytest.approx(wanted, rel=1e-5)
+    assert found.errors.rmse < 0.9 * values.std()
+    assert found.threshold == pytest.approx(values[~held].mean(), rel=1e-5)
+    assert found.coverage > 0.8
+    by_place = MatrixCompletion(2, loss=loss, random_state=0)
+    by_place.fit((rows[~held], cols[~held], values[~held], (60, 40)))
+    again = evaluate(by_place, (rows[held], cols[held], values[held]))
+    assert again.errors.rmse == pytest.approx(wanted, rel=1e-3)
+    liked = table[held & (values >= 8)]
+    counts = evaluate(model, table[held], protocol="all", threshold=8).held_out
+    assert counts == len(liked)

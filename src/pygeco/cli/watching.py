@@ -153,10 +153,13 @@ class Watch(Listener):
 
     def _error(self, step: Step) -> float | None:
         """RMSE at the held-out cells that can be known at this rank."""
+        from pygeco.diagnostics import to_data_scale
+
         if self.table is None:
             return None
         if self.held is None:
-            self.held = Held(*self.model.known_cells(self.table)[:3])
+            rows, cols, targets = self.model.known_cells(self.table)[:3]
+            self.held = Held(rows, cols, to_data_scale(self.model.loss_, targets))
         rows, cols, values = self.held
         z = step.A.entries(rows, cols) + self.model.biases_.at(rows, cols)
         return float(np.sqrt(np.mean((self.model.model_.respond(z) - values) ** 2)))

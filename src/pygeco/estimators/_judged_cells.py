@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays.kinds import as_array, host
 from pygeco.arrays.low_rank import LowRank
+from pygeco.diagnostics.judging import to_data_scale
 from pygeco.errors.visible_text import quote_id
 from pygeco.estimators._ids import find_row_ids
 from pygeco.estimators._tables import find_cell_values, find_listed, locate_cells, locate_ratings
@@ -158,7 +159,7 @@ def _take_table(model: Any, X: Any, name: str) -> tuple[Any, Any, Any]:
     names = list_columns(X)
     if model.table_columns_[-1] in names or find_role(names, "rating") is not None:
         found = locate_ratings(model, X)
-        return found.rows, found.cols, found.values
+        return found.rows, found.cols, to_data_scale(model.loss_, found.values)
     cells = locate_cells(model, X)
     return cells.rows, cells.cols, None
 

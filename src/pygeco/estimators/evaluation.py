@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pygeco.arrays.kinds import host
 from pygeco.diagnostics import metrics
+from pygeco.diagnostics.judging import to_data_scale
 from pygeco.diagnostics.metrics import Errors, Ranked
 from pygeco.estimators._choosing import settle_lists
 from pygeco.estimators._tables import Rated, find_given_cells, locate_ratings
@@ -200,14 +201,15 @@ def _judge_ratings(
             f"X: the model was fitted to all of its {len(fitted):,} cells; give cells that were "
             "held out of the fit, or use score."
         )
-    rows, cols, observed = (part[~fitted] for part in (given.rows, given.cols, given.values))
+    rows, cols, targets = (part[~fitted] for part in (given.rows, given.cols, given.values))
+    observed = to_data_scale(model.loss_, targets)  # a fit keeps codes of labels and of levels
     times = None if given.times is None else given.times[~fitted]
     predicted = host(model.model_.predict(rows, cols, times))
     covered = None
     if model.posterior_ is not None:
         deviation = host(model.model_.deviation(rows, cols, times))
         covered = metrics.coverage(predicted, deviation, observed)
-    limit = float(model.seen_.values.mean(dtype=float)) if threshold is None else threshold
+    limit = _find_mean(model) if threshold is None else threshold
     known = (rows >= 0) & (cols >= 0)
     liked = known & (observed >= limit)
     settle_lists(model, "auto")
@@ -221,6 +223,14 @@ def _judge_ratings(
         int(np.sum(~known)),
         int(fitted.sum()),
     )
+
+
+def _find_mean(model: MatrixCompletion) -> float:
+    """Of the fitted values."""
+    values = model.seen_.values
+    if not model.loss_.regression:
+        values = to_data_scale(model.loss_, host(values))
+    return float(values.mean(dtype=float))
 
 
 def _find_rated(model: MatrixCompletion, X: Any) -> Rated:
