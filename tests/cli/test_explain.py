@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import pygeco
-from cli_cases import run
+from cli_cases import frame, run
+from pygeco.cli.console import Voice
 from pygeco.cli.explain import describe_reasons
 
 
@@ -53,3 +54,17 @@ def test_what_attributes_add_is_said(tmp_path) -> None:
         assert f"{name} {amount:+.3f}" in said
     plain = model.explain(row, col)._replace(attributes={})
     assert describe_reasons(1.0, plain).endswith("without the user's ratings.")
+
+
+def test_what_adds_up_to_a_chance_is_no_chance(tmp_path, monkeypatch) -> None:
+    """A base of -0.03 stood beside a probability as if it were one."""
+    said: list[str] = []
+    monkeypatch.setattr(Voice, "note", lambda self, text: said.append(text))
+    for loss, scale in (("logistic", "in log-odds"), ("squared", None)):
+        table = frame(1000)
+        table["rating"] = (table["rating"] > 3).astype(float)
+        pygeco.MatrixCompletion(2, loss=loss, random_state=0).fit(table).save(tmp_path / "m")
+        said.clear()
+        run("explain", tmp_path / "m", "--user", 7, "--item", "film-3", "-k", 3)
+        assert (f", of a sum {scale}: " in said[0]) == (scale is not None)
+        assert said[0].endswith("without the user's ratings.")

@@ -137,7 +137,8 @@ def test_errors_are_on_the_scale_of_the_data_whatever_a_fit_keeps(loss) -> None:
     assert found.errors.rmse == pytest.approx(wanted, rel=1e-5)
     assert found.errors.rmse < 0.9 * values.std()
     assert found.threshold == pytest.approx(values[~held].mean(), rel=1e-5)
-    assert found.coverage > 0.8
+    assert (found.coverage is None) == (loss == "logistic")  # labels lie at the ends
+    assert found.coverage is None or found.coverage > 0.8
     by_place = MatrixCompletion(2, loss=loss, random_state=0)
     by_place.fit((rows[~held], cols[~held], values[~held], (60, 40)))
     again = evaluate(by_place, (rows[held], cols[held], values[held]))

@@ -8,7 +8,7 @@ import pandas as pd
 
 import pygeco
 from pygeco import MatrixCompletion, diagnostics
-from report_cases import Reader, by_evidence, by_path, page_of, ratings
+from report_cases import Reader, by_evidence, by_labels, by_path, page_of, ratings
 
 
 def test_the_numbers_are_those_of_the_model(tmp_path) -> None:
@@ -74,3 +74,10 @@ def test_a_page_of_ten_ratings_claims_no_more_than_they_say(tmp_path) -> None:
     assert "user e 1 rating;" in text
     for wrong in ("± 0", "honest", "1 ratings", "Quantiles", "Predicted intervals"):
         assert wrong not in text
+
+
+def test_effects_are_in_the_units_that_they_have(tmp_path) -> None:
+    labels = Reader(page_of(by_labels(), tmp_path)).text
+    assert "Effects are in log-odds:" in labels
+    assert "ntervals are" not in labels
+    assert "Effects are in units of the data:" in Reader(page_of(by_evidence(), tmp_path)).text

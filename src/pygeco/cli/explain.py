@@ -38,6 +38,8 @@ def explain(
     with report_errors("explain"):
         import pyarrow as pa
 
+        from pygeco.diagnostics import describe_scale
+
         check_table_output(output, model, titles, overwrite=overwrite)
         voice, fitted = Voice(as_json), open_model(model)
         row = find_known_ids(fitted.row_ids_, [user], "--user")
@@ -62,7 +64,10 @@ def explain(
             }
             voice.result(said, "")
             return
-        voice.note((describe_clicks if clicks else describe_reasons)(predicted, why))
+        scale = "" if fitted.loss_.regression else describe_scale(fitted.loss_)
+        voice.note(
+            describe_clicks(predicted, why) if clicks else describe_reasons(predicted, why, scale)
+        )
         write_answer(table, output, voice)
 
 
@@ -73,10 +78,18 @@ def describe_clicks(score: float, why: Reasons) -> str:
     return f"score {score:{told}}, the sum over the user's clicks{more}."
 
 
-def describe_reasons(predicted: float, why: Reasons) -> str:
-    """The prediction, and what it would be without ratings and attributes."""
+def describe_reasons(predicted: float, why: Reasons, scale: str = "") -> str:
+    """The prediction, and what it would be without ratings and attributes.
+
+    Where the loss makes a prediction of a sum, that has a `scale` of its own.
+    """
     told = find_format([predicted, why.base])
     said = f"prediction {predicted:{told}}; {why.base:{told}} without the user's ratings"
+    if scale:
+        said = (
+            f"prediction {predicted:{told}}, of a sum {scale}: {why.base:{told}} without the "
+            "user's ratings"
+        )
     moved = f" The period adds {why.time:+{told}}." if why.time else ""
     if not why.attributes:
         return f"{said}.{moved}"

@@ -31,6 +31,7 @@ from pygeco.diagnostics.imputation import FilledColumn, summarize_columns
 from pygeco.diagnostics.judging import (
     Bins,
     Judged,
+    describe_scale,
     find_worst,
     has_common_scale,
     judge,
@@ -61,6 +62,7 @@ __all__ = [
     "bring_to_host",
     "count_by_column",
     "count_values",
+    "describe_scale",
     "find_cells",
     "find_chosen_ndcg",
     "find_components",

@@ -162,6 +162,31 @@ def to_data_scale(loss: Loss, targets: Array) -> Array:
     return targets.astype(float)
 
 
+SCALES = {
+    "logistic": "in log-odds",
+    "ordinal": "on the scale behind the levels",
+    "poisson": "in logarithms of counts",
+    "smoothed-hinge": "in margins",
+}
+
+
+def describe_scale(loss: Loss) -> str:
+    """Say in which units the parts of a prediction are added, before the loss makes it one.
+
+    Parameters
+    ----------
+    loss : Loss
+
+    Returns
+    -------
+    str
+        Words that follow "effects are".
+    """
+    return (
+        "in units of the data" if loss.regression else SCALES.get(loss.name, "as before its link")
+    )
+
+
 def has_common_scale(loss: Loss) -> bool:
     """Check whether predictions and targets share a scale; a hinge's margin and label do not.
 

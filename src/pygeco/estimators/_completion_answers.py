@@ -254,7 +254,9 @@ class _CompletionAnswers(_CompletionState):
         from the offset of the column and the prior, plus what each known cell and each attribute
         of the row adds. With `posterior`, `base` includes the difference between the mean of draws,
         which `predict` gives, and the evidence's own prediction. If the row has a known cell at
-        `column`, the prediction from its other cells is explained. Needs the evidence.
+        `column`, the prediction from its other cells is explained. For labels, levels
+        and counts the sum is what the loss makes a prediction of, such as log-odds. Needs the
+        evidence.
 
         Parameters
         ----------

@@ -38,7 +38,8 @@ class Evaluation(NamedTuple):
         RMSE with its interval, and mean absolute error. Unknown ids count as the average row or
         column.
     coverage : float or None
-        The share of the values inside their 90 % intervals; None without the evidence.
+        The share of the values inside their 90 % intervals; None without the evidence, and of
+        labels.
     ranking : Ranked
         Precision, recall and NDCG of the lists. Unknown ids do not count.
     threshold : float
@@ -206,7 +207,7 @@ def _judge_ratings(
     times = None if given.times is None else given.times[~fitted]
     predicted = host(model.model_.predict(rows, cols, times))
     covered = None
-    if model.posterior_ is not None:
+    if model.posterior_ is not None and model.loss_.name != "logistic":
         deviation = host(model.model_.deviation(rows, cols, times))
         covered = metrics.coverage(predicted, deviation, observed)
     limit = _find_mean(model) if threshold is None else threshold

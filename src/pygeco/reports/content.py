@@ -43,7 +43,8 @@ def gather_content(
     scale = diagnostics.has_common_scale(model.loss_)
     support = _support(model)
     compared = compare_with_rules(model, judged, kinds, rows, cols)
-    covered = diagnostics.measure_coverage(judged)
+    # No interval holds half of the labels: it has one of the two values, or both.
+    covered = [] if model.loss_.name == "logistic" else diagnostics.measure_coverage(judged)
     return {
         "heading": heading or f"Matrix completion of rank {model.factors_.rank}",
         "tiles": _tiles(model, fitted, judged, scale, compared["baselines"]),
@@ -69,6 +70,7 @@ def gather_content(
         "time": describe_time(list_time_effects(model), kinds[:2]),
         "components": _components(model, cols, support),
         "support": support,
+        "scale": diagnostics.describe_scale(model.loss_),
         "kinds": kinds,
         "worst": _worst(model, judged, rows, cols),
         "held_out": cells is not None,

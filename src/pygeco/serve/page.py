@@ -53,6 +53,10 @@ def _describe_lists(served: Served) -> str:
         said = "Beside each item are the predicted rating and the interval that holds nine of ten."
     else:
         said = "Beside each item is the predicted rating."
+    if not served.model.loss.regression and served.explains:
+        from pygeco.diagnostics.judging import describe_scale
+
+        said += f" What speaks for it is {describe_scale(served.model.loss)}."
     lists = served.model.lists
     if lists is None or not np.isfinite(lists.power):
         return said
