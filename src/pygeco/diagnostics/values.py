@@ -106,8 +106,8 @@ def find_data_warnings(
         found.append(f"There are fewer {cell}s than {row}s and {column}s together.")
     if cells is not None and len(cells.targets) < 500:
         count = len(cells.targets)
-        some = f"1 {cell} is" if count == 1 else f"{count:,} {cell}s are"
-        found.append(f"Only {some} held out: every error below is uncertain.")
+        told = f"1 {cell} is" if count == 1 else f"{count:,} {cell}s are"
+        found.append(f"Only {told} held out: every error below is uncertain.")
     return found
 
 
