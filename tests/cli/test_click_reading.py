@@ -16,6 +16,7 @@ def folder(tmp_path_factory):
     counts = 1 + table.user % 3
     table.assign(plays=counts).to_csv(folder / "plays.csv", index=False)
     table.assign(value=(1 + table.user % 7) ** 6).to_csv(folder / "tail.csv", index=False)
+    table.assign(rating=table.user % 2).to_csv(folder / "labels.csv", index=False)
     frame().to_csv(folder / "ratings.csv", index=False)
     return folder
 
@@ -28,6 +29,7 @@ def folder(tmp_path_factory):
         ("plays.csv", (), "counts are their weights", "ImplicitCompletion"),
         ("ratings.csv", ("--implicit",), "each row is a click", "ImplicitCompletion"),
         ("tail.csv", (), "up to 117,649, as counts are; --implicit takes", "MatrixCompletion"),
+        ("labels.csv", (), "are 0 and 1; --loss logistic takes them for no", "MatrixCompletion"),
         ("plays.csv", ("--explicit", "--rank", 1), "123 ratings of", "MatrixCompletion"),
         ("plays.csv", ("--loss", "poisson", "--rank", 1), "123 ratings of", "MatrixCompletion"),
     ],
@@ -60,3 +62,8 @@ def test_what_is_not_for_clicks(file, options, said, folder, tmp_path, monkeypat
     assert said in told
     assert len(told.strip().splitlines()) == 1
     assert not (tmp_path / "m.geco").exists()
+
+
+def test_who_asks_for_labels_is_not_told_of_them(folder, tmp_path) -> None:
+    asked = ("fit", folder / "labels.csv", "-o", tmp_path / "m.geco", "--loss", "logistic")
+    assert "takes them for" not in run(*asked).output

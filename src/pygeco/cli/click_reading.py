@@ -17,6 +17,7 @@ REASONS = {
     "ratings.",
 }
 ASKED = "--implicit: each row is a click."
+LABELS = ({0.0, 1.0}, {-1.0, 1.0})
 
 
 def read_cells(plan: Plan, voice: Voice) -> Ratings:
@@ -102,6 +103,8 @@ def _find_equal(plan: Plan, ratings: Ratings) -> Ratings:
         return ratings
     parts = [part for part in (ratings.fitted, ratings.held) if part is not None]
     levels = {x for part in parts for x in part.column("rating").unique().to_pylist()}
+    if levels in LABELS:
+        return _hint_at_labels(ratings, levels)
     if len(levels) != 1 or sum(part.num_rows for part in parts) < 2:
         return _hint_at_counts(plan, ratings)
     why = f"these are clicks, for every rating is {levels.pop():g}; --explicit fits ratings."
@@ -110,6 +113,13 @@ def _find_equal(plan: Plan, ratings: Ratings) -> Ratings:
         for part in (ratings.fitted, ratings.held)
     )
     return ratings._replace(fitted=fitted, held=held, columns=ratings.columns[:2], clicks=why)
+
+
+def _hint_at_labels(ratings: Ratings, levels: set[float]) -> Ratings:
+    """The same ratings, with a word about the loss that takes them for no and yes."""
+    least, most = sorted(levels)
+    hint = f"the ratings are {least:g} and {most:g}; --loss logistic takes them for no and yes."
+    return ratings._replace(found=f"{ratings.found}\n{hint}")
 
 
 def _hint_at_counts(plan: Plan, ratings: Ratings) -> Ratings:
