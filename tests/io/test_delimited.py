@@ -67,7 +67,8 @@ def test_signs_that_end_a_line_for_python_alone_do_not_end_one(sign, encoding) -
     text = "".join(f"ann,a{sign}b c {k},{k % 5}\n" for k in range(12))
     for header in ("", "who,what,how\n"):
         table = read_ratings(io.BytesIO((header + text).encode(encoding))).table
-        assert table.column("item").to_pylist() == [f"a{sign}b c {k}" for k in range(12)]
+        shown = sign if encoding == "utf-8" else sign.replace("\x85", "…")  # of Windows-1252
+        assert table.column("item").to_pylist() == [f"a{shown}b c {k}" for k in range(12)]
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,11 @@ def find_known_ids(known: Any, texts: list[str], option: str) -> Any:
 
 
 def read_listed_ids(model: Any, path: Path | None, option: str) -> Any:
-    """The ids in a file, one a line, in UTF-8 or Latin-1, compressed or not."""
+    """The ids in a file, one a line, in UTF-8 or Windows-1252, compressed or not."""
     from pygeco.io.columns import explain_parse_errors
     from pygeco.io.delimited import LINE_END
-    from pygeco.io.sources import decode_text, open_source
+    from pygeco.io.encodings import decode_text
+    from pygeco.io.sources import open_source
 
     if path is None:
         return None

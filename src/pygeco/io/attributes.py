@@ -21,12 +21,13 @@ from pygeco.io.attribute_tables import ID_NAMES
 from pygeco.io.column_names import plain_name
 from pygeco.io.columns import explain_parse_errors
 from pygeco.io.delimited import SNIFFED_LINES, is_number, refuse_comments
+from pygeco.io.encodings import decode_text
 from pygeco.io.headers import MISSING
 from pygeco.io.lending import lend_bytes
 from pygeco.io.plain_texts import unpack_codes, with_plain_texts
 from pygeco.io.quotes import read_rows
 from pygeco.io.separators import find_separator, split_fields
-from pygeco.io.sources import MAGICS, check_growth, decode_text, open_source, refuse_wide_text
+from pygeco.io.sources import MAGICS, check_growth, open_source, refuse_wide_text
 from pygeco.io.tables import pyarrow
 
 Table = dict[str, NDArray[Any]]
@@ -38,7 +39,7 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
 def read_attributes(source: str | os.PathLike[str] | BinaryIO) -> Table:
     r"""Read a table of attributes from a file, as a dict of columns.
 
-    The file may be CSV, TSV, text separated by ";", "|", spaces or "::" (in UTF-8 or Latin-1),
+    The file may be CSV, TSV, text separated by ";", "|", spaces or "::" (in UTF-8 or Windows-1252),
     Parquet or Arrow; format and compression are recognized by content, and "-" is standard input.
     Without names in the first line, columns are column1, column2 and so on. MovieLens' users.dat,
     movies.dat, u.user and u.item get names of their own, a column of genres, and one of years from

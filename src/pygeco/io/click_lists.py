@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from pygeco.errors import ReadError
 from pygeco.io.columns import explain_parse_errors
 from pygeco.io.delimited import LINE_END
-from pygeco.io.sources import Source, decode_text, open_source
+from pygeco.io.encodings import decode_text
+from pygeco.io.sources import Source, open_source
 
 
 class ClickPairs(NamedTuple):

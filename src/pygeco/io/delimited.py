@@ -9,8 +9,15 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from pygeco.errors import ReadError
+from pygeco.io.encodings import (
+    decode_head,
+    find_encoding,
+    is_unicode,
+    make_recoder,
+    tell_encoding,
+)
 from pygeco.io.quotes import LastLine, has_escapes, join_quoted
-from pygeco.io.recoding import UNIT, SpaceSqueezer, encode_latin, join_colons, open_changed
+from pygeco.io.recoding import UNIT, Change, SpaceSqueezer, join_colons, open_changed
 from pygeco.io.separators import ALIGNED, find_separator, split_fields
 from pygeco.io.sources import HEAD_BYTES, Source
 from pygeco.io.tables import pyarrow
@@ -24,6 +31,7 @@ from pygeco.io.whole_numbers import (
 WORDS = {"\t": "tab-separated", ",": "CSV", " ": "space-separated", ALIGNED: "aligned by spaces"}
 BLOCK_BYTES = 1 << 22  # that a reader parses at once
 REMARKS = ("#", "%", "sep=")  # how lines above a table begin; the last is for Excel
+UNKNOWN = "\ufffd"  # which pyarrow says for a byte that is not UTF-8
 SNIFFED_LINES = 8  # of the head, which tell the separator
 LINE_END = re.compile(r"\r\n|\r|\n")
 LEADING_BLANKS = re.compile(r"([ \t]*(\r\n|\r|\n))*")
@@ -68,7 +76,7 @@ def sniff_text(file: Source) -> Sniffed:
     fields = [split_fields(line, separator) for line in lines]
     first = fields[0]
     header = not any(is_number(field) for field in first)
-    blanks = len(LINE_END.findall(_take_blanks(_decode(file.head))))
+    blanks = len(LINE_END.findall(_take_blanks(decode_head(file.head))))
     names = first if header else _numbered(first)
     return Sniffed(separator, header, names, fields, blanks, len(LINE_END.findall(lines[0])))
 
@@ -79,7 +87,7 @@ def _numbered(first: list[str]) -> list[str]:
 
 def read_head_lines(file: Source) -> list[str]:
     """The first lines that are not blank, whole ones as far as there are any."""
-    text = _decode(file.head)
+    text = decode_head(file.head)
     refuse_prose(file.name, _split_lines(text))
     text = text.removeprefix(_take_blanks(text))
     lines = [line for line in _split_lines(text) if line.strip()]
@@ -134,27 +142,30 @@ def refuse_prose(name: str, lines: list[str]) -> None:
 
 def read_delimited(
     file: Source, at: list[int], roles: list[str], how: Sniffed, texts: Collection[str] = ()
-) -> Any:
-    """The columns at these places: ratings as numbers where they are, all else as text.
+) -> tuple[Any, str]:
+    """The columns at these places: ratings as numbers where they are, all else as text; and a word
+    about the encoding, if it is another than UTF-8.
 
     Ids that are whole numbers, and are written as such, are read as numbers; those of `texts` not.
     """
     pa = pyarrow()
-    table = _read_whole(file, at, roles, how, texts)
+    encoding = None if is_unicode(file.head) else find_encoding(file)
+    table = _read_whole(file, at, roles, how, texts, encoding)
     if table is not None:
-        return table
+        return table, tell_encoding(encoding)
     escaped = _has_escapes(file, how)
-    for text_only, is_latin in ((False, False), (True, False), (True, True)):
+    for text_only, is_odd in ((False, False), (True, False), (True, True)):
+        encoding = find_encoding(file) if is_odd and encoding is None else encoding
         kinds = {
             k: pa.string()
             for k, role in zip(at, roles, strict=True)
             if text_only or role != "rating"
         }
         try:
-            table = _read(file, how, at, kinds, is_latin, escaped)
+            table = _read(file, how, at, kinds, encoding, escaped)
         except pa.ArrowInvalid as error:
             told = str(error)
-            if "conversion error" in told or "UTF8" in told:
+            if any(sign in told for sign in ("conversion error", "UTF8", UNKNOWN)):
                 continue
             raise ReadError(f"{file.name}: {_sentence(told, how)}") from error
         if any(pa.types.is_binary(column.type) for column in table.columns):
@@ -162,12 +173,17 @@ def read_delimited(
         if "rating" in roles and how.separator != ",":
             k = roles.index("rating")
             table = table.set_column(k, table.column_names[k], replace_commas(table.column(k)))
-        return table
-    raise ReadError(f"{file.name} is not text in UTF-8 or Latin-1; convert it.")
+        return table, tell_encoding(encoding)
+    raise ReadError(f"{file.name} is not text in UTF-8 or Windows-1252; convert it.")
 
 
 def _read_whole(
-    file: Source, at: list[int], roles: list[str], how: Sniffed, texts: Collection[str]
+    file: Source,
+    at: list[int],
+    roles: list[str],
+    how: Sniffed,
+    texts: Collection[str],
+    encoding: bool | None,
 ) -> Any:
     """The columns where all ids are whole numbers; None where they must be read as text."""
     pa = pyarrow()
@@ -178,7 +194,7 @@ def _read_whole(
         return None
     kinds = dict.fromkeys(words, pa.string()) | dict.fromkeys(ids, pa.int64())
     try:
-        table = _read(file, how, at, kinds, False, _has_escapes(file, how), MISSING)
+        table = _read(file, how, at, kinds, encoding, _has_escapes(file, how), MISSING)
     except (pa.ArrowInvalid, ReadError):
         return None
     types = [table.column(k).type for k, role in enumerate(roles) if role == "rating"]
@@ -189,7 +205,7 @@ def _read_whole(
 def _has_escapes(file: Source, how: Sniffed) -> bool:
     is_whole = len(file.head) < HEAD_BYTES
     return len(how.separator) == 1 and has_escapes(
-        _decode(file.head), how.separator, is_whole=is_whole
+        decode_head(file.head), how.separator, is_whole=is_whole
     )
 
 
@@ -198,7 +214,7 @@ def _read(
     how: Sniffed,
     at: list[int],
     kinds: Mapping[int, Any],
-    is_latin: bool,
+    encoding: bool | None,
     escaped: bool,
     missing: Sequence[str] | None = None,
 ) -> Any:
@@ -209,7 +225,8 @@ def _read(
     wanted = [names[k] for k in at]
     last = LastLine()
     with ExitStack() as stack:
-        changes = [*[join_colons] * doubled, *[encode_latin] * is_latin]
+        changes: list[Change] = [join_colons] * doubled
+        changes += [] if encoding is None else [make_recoder(encoding)]
         changes += [SpaceSqueezer()] * aligned
         stream = stack.enter_context(open_changed(file, changes))
         stream = stack.enter_context(last.follow(stream))
@@ -246,15 +263,6 @@ def is_number(field: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _decode(head: bytes) -> str:
-    try:
-        return head.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        # A character may be cut at the end of the head, though not at the end of the file.
-        cut = len(head) == HEAD_BYTES and error.start > HEAD_BYTES - 4
-        return head[: error.start].decode("utf-8-sig") if cut else head.decode("latin-1")
 
 
 def _sentence(told: str, how: Sniffed) -> str:

@@ -10,8 +10,8 @@ from typing import Any, BinaryIO
 
 from pygeco.errors import ReadError
 from pygeco.io.column_names import find_role
+from pygeco.io.encodings import find_encoding, is_unicode, make_recoder, tell_encoding
 from pygeco.io.lending import lend_bytes, lend_file
-from pygeco.io.recoding import encode_latin
 from pygeco.io.sources import HEAD_BYTES, Source
 from pygeco.io.tables import pyarrow
 
@@ -92,37 +92,34 @@ def _has_other_keys(part: bytes, known: Collection[bytes]) -> bool:
     return seen != sum(part.count(b'"%b":' % key) for key in known)
 
 
-def read_json(file: Source, names: list[str], roles: list[str]) -> Any:
+def read_json(file: Source, names: list[str], roles: list[str]) -> tuple[Any, str]:
     """These fields, with the types that they have in the first lines if that goes well.
 
     Other fields are then not looked at. A whole rating may be followed by one that is not. Text of
-    ids and titles stays text, where pyarrow would make times of what looks like such. What is not
-    UTF-8 is Latin-1.
+    ids and titles stays text, where pyarrow would make times of what looks like such. Beside them
+    comes a word about the encoding, if it is another than UTF-8.
     """
     pa, file = pyarrow(), _decode(file)
     table = _read_known(file, names, roles)
     try:
         table.validate(full=True)  # pyarrow does not look at the encoding while it reads
     except pa.ArrowInvalid:
-        table = _read_known(_as_latin(file), names, roles)
-    return table
+        file = _recode(file)
+        table = _read_known(file, names, roles)
+    return table, "" if file.change is None else tell_encoding(find_encoding(file))
 
 
 def _decode(file: Source) -> Source:
-    """The file as UTF-8, or as Latin-1 if its head says so."""
-    whole = file.head[: file.head.rfind(b"\n") + 1] or file.head
-    try:
-        whole.decode()
-    except UnicodeDecodeError as error:
-        is_cut = error.start > len(whole) - 4 and not whole.endswith(b"\n")
-        return file if is_cut else _as_latin(file)
-    return file
+    """The file as UTF-8, also where its head says that it is not."""
+    return file if is_unicode(file.head) else _recode(file)
 
 
-def _as_latin(file: Source) -> Source:
+def _recode(file: Source) -> Source:
     if file.change is not None:
         return file
-    return file._replace(head=encode_latin(file.head), change=encode_latin)
+    encoding = find_encoding(file)
+    head = make_recoder(encoding)(file.head)
+    return file._replace(head=head, change=lambda: make_recoder(encoding))
 
 
 def _read_known(file: Source, names: list[str], roles: list[str]) -> Any:

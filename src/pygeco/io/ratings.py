@@ -139,7 +139,8 @@ def read_columns(
         if found is not None and found not in at:
             at, roles = [*at, found], [*roles, TIMES]
     names = [layout.names[k] for k in at]
-    table = _table(file, layout, at, roles, texts).rename_columns(roles)
+    table, encoding = _table(file, layout, at, roles, texts)
+    table, kind = table.rename_columns(roles), ", ".join(filter(None, (layout.words, encoding)))
     for k, role in enumerate(roles):
         if role == "title" or role in texts:
             written = id_texts(table.column(k))
@@ -151,7 +152,7 @@ def read_columns(
     table, skipped = drop_incomplete_rows(table, but=TIMES)
     if not table.num_rows:
         raise ReadError(f"{file.name} has no row with {' and '.join(roles)}; give another file.")
-    words = _words(file, layout, at, roles, table.num_rows, skipped)
+    words = _words(file, layout._replace(words=kind), at, roles, table.num_rows, skipped)
     told = names if layout.named else [f"{k + 1}" for k in at]
     return Reading(table, words, tuple(told))
 
@@ -204,21 +205,20 @@ def find_layout(
 
 def _table(
     file: Source, layout: Layout, at: list[int], roles: list[str], texts: Collection[str]
-) -> Any:
-    """The chosen columns, in the order of `at`."""
+) -> tuple[Any, str]:
+    """The chosen columns, in the order of `at`, and a word about their encoding, if it is odd."""
     if layout.text is not None:
         how = layout.text
         return _guard(file, lambda file: read_delimited(file, at, roles, how, texts))
-    if layout.kind == "matrix":
-        return _guard(file, _matrix).select(at)
-    if layout.kind == "blocks":
-        return _guard(file, read_blocks).select(at)
-    if layout.kind == "parquet":
-        return _guard(file, lambda file: _parquet_columns(file, at))
     if layout.kind == "json":
         names = [layout.names[k] for k in at]
-        return _guard(file, lambda file: read_json(file, names, roles).select(names))
-    return _guard(file, lambda file: _arrow_columns(file, at))
+        return _guard(file, lambda file: read_json(file, names, roles))
+    if layout.kind == "matrix":
+        return _guard(file, _matrix).select(at), ""
+    if layout.kind == "blocks":
+        return _guard(file, read_blocks).select(at), ""
+    read = {"parquet": _parquet_columns, "arrow": _arrow_columns}[layout.kind]
+    return _guard(file, lambda file: read(file, at)), ""
 
 
 def _parquet(file: Source) -> Any:

@@ -24,11 +24,6 @@ def join_colons(block: bytes) -> bytes:
     return block.replace(b"::", UNIT)
 
 
-def encode_latin(block: bytes) -> bytes:
-    """Latin-1 as UTF-8."""
-    return block.decode("latin-1").encode()
-
-
 class SpaceSqueezer:
     """One space for several in a row, and none at the ends of a line; blocks come in order."""
 

@@ -64,7 +64,8 @@ class Source(NamedTuple):
     content: bytes
     progress: Progress | None
     skipped: int = 0
-    change: Callable[[bytes], bytes] | None = None  # of each block on its way to a Python file
+    # Makes the change of each block on its way to a Python file.
+    change: Callable[[], Callable[[bytes], bytes]] | None = None
 
     @contextmanager
     def stream(self) -> Iterator[Any]:
@@ -90,7 +91,7 @@ class Source(NamedTuple):
         from pygeco.io.recoding import Changed
 
         with self.stream() as stream, io.BufferedReader(_Arrow(stream), HEAD_BYTES) as file:
-            yield file if self.change is None else Changed(file, [self.change])  # type: ignore[misc]
+            yield file if self.change is None else Changed(file, [self.change()])  # type: ignore[misc]
 
     def whole(self) -> Any:
         """All bytes, decompressed, in pyarrow's memory."""
@@ -148,14 +149,6 @@ def open_source(
     head = _head(found)
     refuse_wide_text(name, head)
     return found._replace(head=head, progress=progress)
-
-
-def decode_text(content: bytes) -> str:
-    """Text in UTF-8, else in Latin-1, in which every byte is a sign."""
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("latin-1")
 
 
 def refuse_wide_text(name: str, head: bytes) -> None:

@@ -11,9 +11,10 @@ from pygeco.errors import ReadError
 from pygeco.io.column_names import find_role
 from pygeco.io.columns import shorten_floats
 from pygeco.io.delimited import is_number, read_head_lines
+from pygeco.io.encodings import find_encoding, make_recoder
 from pygeco.io.headers import has_names
 from pygeco.io.quotes import LastLine
-from pygeco.io.recoding import Change, SpaceSqueezer, encode_latin, open_changed
+from pygeco.io.recoding import Change, SpaceSqueezer, open_changed
 from pygeco.io.separators import ALIGNED, find_separator, split_fields
 from pygeco.io.sources import Source
 from pygeco.io.tables import pyarrow
@@ -62,15 +63,15 @@ def read_text_table(file: Source) -> TextTable:
 
 
 def _read_texts(file: Source, separator: str | None, width: int) -> Texts:
-    """Every cell, of a first line with names too, as the text that it is: UTF-8, else Latin-1."""
+    """Every cell, of a first line with names too, as the text that it is."""
     from pyarrow import csv
 
     pa = pyarrow()
     with file.file() as raw:  # the head may end inside the first line
         width = max(width, raw.readline().count((separator or ",").encode()) + 1)
-    for is_latin in (False, True):
+    for is_odd in (False, True):
         last = LastLine()
-        changes: list[Change] = [encode_latin] * is_latin
+        changes: list[Change] = [make_recoder(find_encoding(file))] if is_odd else []
         changes += [SpaceSqueezer()] * (separator == ALIGNED)
         try:
             with open_changed(file, changes) as stream, last.follow(stream) as followed:
@@ -86,13 +87,13 @@ def _read_texts(file: Source, separator: str | None, width: int) -> Texts:
                     csv.ConvertOptions(column_types={f"f{k}": pa.string() for k in range(width)}),
                 )
         except pa.ArrowInvalid as error:
-            if is_latin or "UTF8" not in str(error):
+            if is_odd or "UTF8" not in str(error):
                 raise
             continue
         if separator is not None:
             last.check(file.name, table.num_rows)
         return table
-    raise AssertionError("every byte is a sign of Latin-1")
+    raise AssertionError("every byte is a sign of Windows-1252")
 
 
 def read_matrix_cells(file: Source) -> tuple[Any, str]:
