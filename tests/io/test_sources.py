@@ -99,3 +99,13 @@ def test_a_sign_that_the_end_of_the_head_cuts(mark) -> None:
         lines = ["user,item,rating", f"{'x' * shift}ж,{'ж' * 40000},1", "ann,ы,2"]
         table = read_ratings(io.BytesIO(mark + "\n".join(lines).encode())).table
         assert table.column("item").to_pylist() == ["ж" * 40000, "ы"]
+
+
+def test_zeros_behind_the_end_of_a_packed_file_are_no_part_of_it() -> None:
+    """Those of blocks of a tape, which gzip passes over, also between parts; not others."""
+    half = len(text()) // 2
+    for parts in ([text()], [text()[:half], text()[half:]]):
+        content = b"".join(gzip.compress(part) + bytes(512) for part in parts)
+        assert rows_of(read_ratings(io.BytesIO(content)).table) == ROWS
+        with pytest.raises(ReadError, match="cannot be unpacked"):
+            read_ratings(io.BytesIO(content + b"more"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import lzma
 import os
 import stat
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO, NamedTuple
@@ -32,6 +34,8 @@ MAGICS = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\x04\x22\x4d\x18": "lz4",
 }
+# Python's own: pyarrow has no xz, and refuses zeros behind gzip, which tapes leave there.
+OPENERS: dict[str | None, Callable[[Any], Any]] = {"gzip": gzip.open, "xz": lzma.open}
 # Told the share of the bytes that have been read, now and then.
 Progress = Callable[[float], object]
 
@@ -73,10 +77,10 @@ class Source(NamedTuple):
         pa = pyarrow()
         with ExitStack() as stack:
             raw = stack.enter_context(self._raw())
-            if self.compression == "xz":
-                raw = stack.enter_context(lzma.open(raw))
+            if self.compression in OPENERS:
+                raw = stack.enter_context(OPENERS[self.compression](raw))
             whole = stack.enter_context(lend_file(raw))
-            if self.compression not in (None, "xz"):
+            if self.compression not in (None, *OPENERS):
                 whole = stack.enter_context(pa.CompressedInputStream(whole, self.compression))
             if self.compression is not None:
                 limited = io.BufferedReader(_Limited(whole, self), HEAD_BYTES)
@@ -166,7 +170,7 @@ def _head(source: Source) -> bytes:
     try:
         with source.file() as file:
             return file.read(HEAD_BYTES)
-    except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
+    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise ReadError(
