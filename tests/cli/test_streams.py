@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 
+import pytest
+
 from cli_cases import GECO, frame
 from pygeco import MatrixCompletion
 
@@ -40,3 +42,13 @@ def test_a_terminal_that_knows_ascii_only(terminals, tmp_path) -> None:
     printed = (tmp_path / "out").read_text()
     assert json.loads(printed)["rows"][0]["item"].startswith("é×film")
     assert printed.isascii()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a full disk of Linux's")
+def test_help_that_cannot_be_written(terminals, tmp_path) -> None:
+    """rich's traceback before."""
+    for arguments in (("fit", "--help"), ("--version",)):
+        streams = (os.devnull, "/dev/full", tmp_path / "error")
+        assert terminals.redirect(*arguments, streams=streams) == 4
+        told = (tmp_path / "error").read_text()
+        assert told == "geco: cannot write standard output: No space left on device.\n"

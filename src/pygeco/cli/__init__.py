@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pygeco.cli.deferring import defer_imports
 from pygeco.cli.helping import compile_ahead
-from pygeco.cli.streams import prepare_streams
+from pygeco.cli.streams import prepare_streams, report_lost_output
 
 INTERRUPTED = 130  # the code of a process that Ctrl-C ends
 NEW_OBJECTS = 100_000  # from which on garbage is looked for: two thousand modules are not any
@@ -18,7 +18,8 @@ NEW_OBJECTS = 100_000  # from which on garbage is looked for: two thousand modul
 def main() -> None:
     """Run `geco`; where the extra is not installed, the demo, or what to install."""
     try:
-        _run()
+        with report_lost_output():
+            _run()
     except KeyboardInterrupt:  # while modules are imported; the commands say more
         sys.stderr.write("geco: interrupted.\n")
         sys.exit(INTERRUPTED)

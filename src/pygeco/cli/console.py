@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import math
 import os
@@ -10,21 +9,20 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
 
+from pygeco.cli.streams import OUTPUT, WRITING, drop_output
 from pygeco.errors.visible_text import escape_controls, escape_json
 
-USAGE, INPUT, OUTPUT, MISSING, INTERRUPTED = 2, 3, 4, 5, 130
+USAGE, INPUT, MISSING, INTERRUPTED = 2, 3, 5, 130
 EXIT_CODES = (
     "Exit codes: 0 done; 2 a wrong option, column or id; 3 a file that cannot be read; "
     "4 a file that cannot be written; 5 an engine or extra that is not installed; 130 interrupted."
 )
-# Errors of the system that only writing meets: the file that they do not name is standard output.
-WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 
 class OutputError(OSError):
@@ -49,7 +47,7 @@ def report_errors(command: str, interrupted: str = "interrupted.") -> Iterator[N
         yield
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` for one, has seen enough
-        _drop_output()
+        drop_output()
         raise typer.Exit from None
     except KeyboardInterrupt:
         leave_quietly()
@@ -60,7 +58,7 @@ def report_errors(command: str, interrupted: str = "interrupted.") -> Iterator[N
         _fail(command, str(error), INPUT)
     except OSError as error:
         if error.errno in WRITING:
-            _drop_output()
+            drop_output()
             where = error.filename or "standard output"
             _fail(command, f"cannot write {where}: {error.strerror}; choose another place.", OUTPUT)
         what = f"{error.filename}: {error.strerror}" if error.filename else str(error)
@@ -79,12 +77,6 @@ def _as_options(sentence: str) -> str:
         sentence = f"--{sentence}".replace("penalty='evidence'", "--penalty evidence")
         sentence = sentence.replace("pattern=False", "--pattern no")
     return sentence.replace("missing_values=", "--missing ")
-
-
-def _drop_output() -> None:
-    """Let what waits to be printed go nowhere: Python would try again at its end."""
-    with suppress(OSError):  # of an output that is not a file of the system
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def leave_quietly() -> None:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
+OUTPUT = 4  # the code of a process that cannot write
+# Errors of the system that only writing meets: the file that they do not name is standard output.
+WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 # What the commands say beyond ASCII, for terminals that have no more.
 PLAIN = {"×": "x", "…": "...", "–": "-", "−": "-", "·": "*", "“": '"', "”": '"', "’": "'"}
 
@@ -20,6 +25,30 @@ def prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, kept
         elif mode == "w" and hasattr(getattr(sys, name), "reconfigure"):
             getattr(sys, name).reconfigure(errors="geco")
+
+
+def drop_output() -> None:
+    """Let what waits to be printed go nowhere: Python would try again at its end."""
+    with suppress(OSError):  # of an output that is not a file of the system
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def report_lost_output() -> Iterator[None]:
+    """What is printed outside of commands, such as help, where nobody takes it."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        drop_output()
+    except OSError as error:
+        if error.errno not in WRITING:
+            raise
+        drop_output()
+        sys.stderr.write(f"geco: cannot write standard output: {error.strerror}.\n")
+        sys.exit(OUTPUT)
 
 
 def _fill(place: int) -> None:
