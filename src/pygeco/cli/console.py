@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -35,7 +36,9 @@ class EngineError(RuntimeError):
 
 @contextmanager
 def report_errors(command: str, interrupted: str = "interrupted.") -> Iterator[None]:
-    """Errors that a user can make as one sentence and an exit code, without a traceback."""
+    """Errors that a user can make as one sentence and an exit code, without a traceback; warnings
+    as a sentence, without the place in the code.
+    """
     try:
         from pygeco.engines import NOTICES
         from pygeco.errors import ModelFileError, ReadError
@@ -44,7 +47,9 @@ def report_errors(command: str, interrupted: str = "interrupted.") -> Iterator[N
 
     NOTICES["compiling"] = False  # commands have spinners of their own
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = partial(_say_warning, command)
+            yield
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` for one, has seen enough
         drop_output()
@@ -69,6 +74,15 @@ def report_errors(command: str, interrupted: str = "interrupted.") -> Iterator[N
         _fail(command, _as_options(str(error)), USAGE)
 
 
+def _say_warning(command: str, message: Warning | str, *where: object) -> None:
+    sentence = _as_options(str(message).removeprefix("X: "))
+    print(f"geco {command}: {_on_one_line(sentence)}", file=sys.stderr)
+
+
+def _on_one_line(sentence: str) -> str:
+    return escape_controls(" ".join(sentence.split()))
+
+
 def _as_options(sentence: str) -> str:
     """Arguments of Python's as the options that they are here."""
     for name in ("duplicates", "unknown"):
@@ -85,8 +99,7 @@ def leave_quietly() -> None:
 
 
 def _fail(command: str, sentence: str, code: int) -> NoReturn:
-    shown = escape_controls(" ".join(sentence.split()))
-    print(f"geco {command}: {shown}", file=sys.stderr)
+    print(f"geco {command}: {_on_one_line(sentence)}", file=sys.stderr)
     raise typer.Exit(code)
 
 

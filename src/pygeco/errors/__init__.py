@@ -20,6 +20,7 @@ __all__ = [
     "ModelFileError",
     "ReadError",
     "RepeatedCellError",
+    "StrayValueWarning",
     "UnknownIdWarning",
     "WorkerLostWarning",
 ]
@@ -105,6 +106,10 @@ class ColumnWarning(UserWarning):
 
 class ClicksWarning(UserWarning):
     """All values are the same (clicks), or counts of clicks are replaced by their logarithms."""
+
+
+class StrayValueWarning(UserWarning):
+    """A few values lie far from the scale of all others, as typing errors do."""
 
 
 class UnknownIdWarning(UserWarning):

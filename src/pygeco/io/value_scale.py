@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import host
-from pygeco.errors import MissingValueError
+from pygeco.errors import MissingValueError, StrayValueWarning
 
 # Numbers that stand for "no value" in published files.
 MISSING_CODES = (0, -1, -9, -99, -999, -9999, 9, 77, 88, 97, 98, 99, 777, 888, 999, 9999)
@@ -25,6 +26,7 @@ MIN_GAP_STEPS = 1.5  # steps of the scale between a mark and the scale, at least
 MIN_SPIKE_RATIO = (
     10  # times as many zeros as ratings beside them: 400 in Book-Crossing, up to 3 on true scales
 )
+MIN_EDGE_RATIO = 10  # times as many values at the end of a scale as beyond: a tail thins out before
 
 
 class Mark(NamedTuple):
@@ -60,6 +62,30 @@ def find_mark(values: NDArray[Any], *, zeros_count: bool = False) -> Mark | None
             mark = Mark(code, float(share), float(levels[rest][0]), float(levels[rest][-1]))
             if _stands_apart(mark, levels[rest], counts[rest], int(counts[~rest][0])):
                 return mark
+    return None
+
+
+def find_stray(values: NDArray[Any], *, zeros_count: bool = False) -> Mark | None:
+    """The least or the greatest value, where few lie farther beyond a scale than it is long, or
+    below zero and apart from it; None where there is no scale of a few levels.
+
+    A tail is none: its ends are rare, too.
+    """
+    levels, counts = np.unique(values.astype(float), return_counts=True)
+    if not MIN_LEVELS < len(levels) <= MAX_LEVELS:
+        return None
+    for end, order in ((levels[-1], slice(None)), (levels[0], slice(None, None, -1))):
+        near, many = levels[order], counts[order]
+        cut = int(np.argmax(np.abs(np.diff(near)))) + 1
+        scale, beyond = near[:cut], int(many[cut:].sum())
+        if len(scale) < MIN_LEVELS or (end == 0 and zeros_count):
+            continue
+        mark = Mark(float(end), beyond / len(values), float(scale.min()), float(scale.max()))
+        gap = abs(near[cut] - scale[-1])
+        is_apart = mark.value < 0 <= mark.low and len(scale) >= MIN_LEVELS_ABOVE_ZERO
+        is_apart = is_apart and gap > MIN_GAP_STEPS * np.abs(np.diff(scale)).max()
+        if (gap > np.ptp(scale) or is_apart) and many[cut - 1] >= MIN_EDGE_RATIO * beyond:
+            return mark
     return None
 
 
@@ -117,10 +143,26 @@ def are_marks(values: Any, marks: tuple[float, ...]) -> Any:
 
 
 def refuse_marks(values: NDArray[Any], missing_values: Any, *, zeros_count: bool = False) -> None:
-    """An error where a mark is found that was neither named nor allowed."""
-    mark = None if missing_values is None else find_mark(values, zeros_count=zeros_count)
+    """An error where a mark is found that was neither named nor allowed, and a warning of values
+    that are too rare to be one.
+    """
+    if missing_values is None or not len(values):
+        return
+    mark = find_mark(values, zeros_count=zeros_count)
     if mark is not None:
         raise MissingValueError(*mark)
+    stray = find_stray(values, zeros_count=zeros_count)
+    if stray is not None:
+        warnings.warn(tell_of_strays(stray), StrayValueWarning, stacklevel=2)
+
+
+def tell_of_strays(stray: Mark) -> str:
+    """A sentence about a few values far from all others."""
+    return (
+        f"X: {stray.value:g} is far from nearly all other values ({stray.low:g} to "
+        f"{stray.high:g}), and a few such bend a fit; correct it, or pass missing_values="
+        f"{stray.value:g} to leave it out, or missing_values=None to keep it."
+    )
 
 
 def are_clicks(values: NDArray[Any]) -> bool:
