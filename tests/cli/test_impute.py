@@ -246,3 +246,19 @@ def test_words_for_missing_stay_in_columns_left_alone(kind, tmp_path) -> None:
     texts = pd.read_csv(tmp_path / "out.csv", keep_default_na=False)["land"]
     assert texts.tolist() == frame["land"].tolist()
     assert pd.read_parquet(tmp_path / "out.parquet")["land"].tolist() == frame["land"].tolist()
+
+
+@pytest.mark.parametrize("more", [(), ("--rank", "2")])
+def test_names_that_count_the_columns_are_no_row(more, tmp_path) -> None:
+    """As pandas writes frames without names and index; they were fitted, and stood in the way."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 6))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    pd.DataFrame(X).to_csv(tmp_path / "in.csv", index=False)
+    result = run(tmp_path / "in.csv", "-o", tmp_path / "out.csv", *more)
+    assert result.exit_code == 0, result.output
+    assert "40 rows, 6 columns" in result.output
+    assert "the numbers in the first line are taken for names" in " ".join(result.output.split())
+    found = pd.read_csv(tmp_path / "out.csv")
+    assert found.columns.tolist() == list("012345")
+    assert np.allclose(found.to_numpy()[~np.isnan(X)], X[~np.isnan(X)])

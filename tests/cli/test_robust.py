@@ -236,3 +236,21 @@ def test_whole_numbers_that_floats_do_not_hold_are_refused(tmp_path) -> None:
     path.write_text("n,a\n9007199254740993,1\n2,3\n")
     said = run(path, "-o", tmp_path / "out").output
     assert "column 'n' holds whole numbers beyond 2⁵³" in " ".join(said.split())
+
+
+def test_the_index_of_a_frame_is_no_column_of_numbers(wild, tmp_path) -> None:
+    """pandas writes it before the others; it swamped them, and hid what is wild."""
+    import pandas as pd
+
+    Y, X, mask = wild
+    found = {}
+    for index in (False, True):
+        pd.DataFrame(Y).to_csv(tmp_path / "in.csv", index=index)
+        result = run(tmp_path / "in.csv", "-o", tmp_path / f"{index}", "--rank", 2, "--json")
+        assert result.exit_code == 0, result.output
+        found[index] = json.loads(result.output)
+        assert found[index]["outliers"] == mask.sum()
+        assert found[index]["numbers_as_names"]
+        low = pd.read_csv(tmp_path / f"{index}" / "low_rank.csv", index_col=0 if index else None)
+        assert np.allclose(low, X, atol=1e-3)
+    assert [found[index]["other_columns"] for index in (False, True)] == [[], [""]]

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pygeco.cli.console import Voice, explain_write_errors, report_errors
-from pygeco.cli.impute_numbers import impute_numbers, tell_left_cells, tell_strays
+from pygeco.cli.impute_numbers import (
+    impute_numbers,
+    tell_left_cells,
+    tell_number_names,
+    tell_strays,
+)
 from pygeco.cli.options import Json, Overwrite
 from pygeco.cli.outputs import check_output
 
@@ -132,7 +137,7 @@ def _run(
     from pygeco.estimators import LowRankImputer
     from pygeco.estimators._imputer_answers import find_missing
     from pygeco.io.matrices import TABLES, read_any_columns, write_table
-    from pygeco.io.table_columns import clear_missing
+    from pygeco.io.table_columns import clear_missing, has_number_names
 
     for path in (source, output):
         if path.suffix.lower() not in TABLES:
@@ -151,6 +156,7 @@ def _run(
     columns = summarize_columns(model, missing.sum(axis=0))
     written = _write_extras(model, columns, table.num_rows, source, extras)
     told = _tell(columns, table, model.shape_) | {
+        "numbers_as_names": has_number_names(given),
         "rows_without_cells": int(missing.all(axis=1).sum()),
         "seconds": round(time.perf_counter() - began, 3),
         "output": str(output),
@@ -234,7 +240,7 @@ def _text(told: dict[str, Any], columns: list[FilledColumn], written: dict[str, 
         lines.append(f"errors are those of {told['masked_cells']:,} known cells, masked.")
     else:
         lines.append("errors: not known, too few cells are known to mask some.")
-    lines += [*tell_left_cells(told), *tell_strays(told)]
+    lines += [*tell_left_cells(told), *tell_strays(told), *tell_number_names(told)]
     if told["rows_without_cells"]:
         lines.append(
             f"warning: {told['rows_without_cells']:,} rows have no known cell; they get the same "

@@ -29,7 +29,7 @@ def impute_numbers(
 
     from pygeco.arrays.whole_file import whole_file
     from pygeco.io.matrices import TABLES, read_table, write_table
-    from pygeco.io.table_columns import inspect_columns
+    from pygeco.io.table_columns import has_number_names, inspect_columns
 
     for path in (source, output):
         if path.suffix.lower() not in TABLES:
@@ -49,6 +49,7 @@ def impute_numbers(
     with explain_write_errors(output), whole_file(output) as file:
         write_table(file, table.whole.keep_cells(table.filled(values), output), output, table.named)
     told = {
+        "numbers_as_names": has_number_names(table.whole),
         "rows": len(values),
         "columns": len(table.names),
         "other_columns": table.others,
@@ -146,7 +147,7 @@ def _text(found: dict[str, Any], cells: int) -> str:
         how = "by the evidence" if found["alpha"] is None else f"ridge {found['alpha']:g}"
         lines.append(f"filled from {found['rank']} components, {how}: {found['filled']:,} cells.")
         lines.append(_error_text(found))
-    lines += tell_left_cells(found)
+    lines += [*tell_left_cells(found), *tell_number_names(found)]
     return "\n".join(
         [*lines, *_warnings(found), f"written: {found['output']} ({found['seconds']} s)"]
     )
@@ -159,6 +160,16 @@ def _error_text(found: dict[str, Any]) -> str:
         f"error at {found['masked_cells']:,} known cells, masked: {found['masked_error']:.3f} "
         f"column deviations (the column means: {found['masked_error_of_means']:.3f})."
     )
+
+
+def tell_number_names(found: dict[str, Any]) -> list[str]:
+    """That a first line of numbers is none of data, if there is one."""
+    if not found["numbers_as_names"]:
+        return []
+    return [
+        "the numbers in the first line are taken for names of columns; if they are data, put a "
+        "line of names above them."
+    ]
 
 
 def tell_left_cells(found: dict[str, Any]) -> list[str]:

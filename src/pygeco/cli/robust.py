@@ -11,6 +11,7 @@ from typing import Annotated, Any, BinaryIO, NamedTuple
 import typer
 
 from pygeco.cli.console import Voice, check_folder, explain_write_errors, report_errors
+from pygeco.cli.impute_numbers import tell_number_names
 from pygeco.cli.options import Json
 from pygeco.cli.outputs import check_apart
 
@@ -73,6 +74,7 @@ def _run(
     import numpy as np
 
     from pygeco.estimators import RobustPCA
+    from pygeco.io.table_columns import has_number_names
 
     began = time.perf_counter()
     check_folder(output)
@@ -85,8 +87,11 @@ def _run(
         model.fit(given.X).to("cpu")
     with voice.progress("writing") as progress:
         written = _write(source, output, _results(model, given), progress)
+    is_table = given.kind == "table"
     values = {
         "kind": given.kind,
+        "numbers_as_names": is_table and has_number_names(given.source.whole),
+        "other_columns": given.source.others if is_table else [],
         "rows": given.X.shape[0],
         "columns": given.X.shape[1],
         "rank": model.n_components_,
@@ -131,6 +136,7 @@ def _read(source: Path, progress: Callable[[float], object]) -> Given:
     from pygeco.errors import ReadError
     from pygeco.io.matrices import ARRAYS, TABLES, read_array, read_table
     from pygeco.io.pictures import VIDEOS, read_film
+    from pygeco.io.table_columns import counts_rows
 
     kind = source.suffix.lower()
     if source.is_dir() or kind in VIDEOS:
@@ -143,6 +149,8 @@ def _read(source: Path, progress: Callable[[float], object]) -> Given:
                 f"{source}: column {table.inexact[0]!r} holds whole numbers beyond 2⁵³, which lose "
                 "their last digits as floats; divide them, or leave the column out of the file."
             )
+        kept = [k for k in range(len(table.names)) if not counts_rows(table.values[:, k])]
+        table = table.take(kept or range(len(table.names)))
         return Given(table.values, "table", None, table)
     if kind not in ARRAYS:
         known = ", ".join((*ARRAYS, *TABLES, *VIDEOS))
@@ -255,12 +263,15 @@ def _lines(found: dict[str, Any], output: Path) -> list[str]:
     what = {"video": "frames × pixels", "images": "images × pixels"}.get(found["kind"], "cells")
     least, most = found["threshold_range"]
     ends = "" if least == most else f" (the median column; {least:.4g} to {most:.4g})"
+    others = found["other_columns"]
     shown = sorted({Path(name).relative_to(output).parts[0] for name in found["written"]})
     return [
         f"{found['rows']:,} × {found['columns']:,} {what}: rank {found['rank']}, "
         f"{found['sweeps']} sweeps, noise {found['noise']:.4g}.",
         f"{found['outliers']:,} outliers ({found['outliers'] / cells:.2%} of the cells), off by "
         f"more than {found['threshold']:.4g}{ends}.",
+        *([f"left as they are: {', '.join(map(repr, others))}."] if others else []),
         *found["warnings"],
+        *tell_number_names(found),
         f"written to {output}: {', '.join(shown)} ({found['seconds']} s)",
     ]

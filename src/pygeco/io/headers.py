@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 from pygeco.io.column_names import find_role, plain_name
 from pygeco.io.delimited import is_number
@@ -20,7 +21,8 @@ Rows = Sequence[Sequence[str]]
 def has_names(rows: Rows) -> bool:
     """Whether the first of these rows names the columns: no number is in it, or numbers are names.
 
-    They are where the first field is empty and they count the columns, or they are years; where it
+    They are where the first field is empty and they count the columns, or all of them do; where
+    they are years; where it
     is a text above numbers, or says "user id" or the like; where it is empty above other ids, and
     they increase, as both do in a pivot table; and where they are whole and lie far from all that
     is below. A line of texts with a gap may be data whose cell is missing.
@@ -36,6 +38,8 @@ def has_names(rows: Rows) -> bool:
     ids = [row[0] for row in below if row]
     is_index = "" not in ids and len(set(ids)) == len(ids)
     if corner == "" and is_index and list(names) == [str(k) for k in range(len(names))]:
+        return True
+    if _count_columns(first, below):
         return True
     if _are_years(numbers) and (corner == "" or len(numbers) < len(known)):
         return True
@@ -74,6 +78,27 @@ def _is_id(corner: str, names: Sequence[str]) -> bool:
     if len(plain) < 2 or all(find_role([corner], role) is None for role in ("user", "item")):
         return False
     return plain.endswith(("id", "user", "item")) or _increase(names)
+
+
+def _count_columns(first: Sequence[str], below: Rows) -> bool:
+    """Whether the fields are 0, 1, 2, … or 1, 2, 3, …, as of frames that have no names, written
+    without their index: above numbers all of which have decimals, or, of many columns, above lines
+    of which none goes on so.
+    """
+    if not any(list(first) == [str(k + one) for k in range(len(first))] for one in (0, 1)):
+        return False
+    numbers = [field for row in below for field in row if field and is_number(field)]
+    if len(first) > 1 and numbers and not any(x.lstrip("+-").isdecimal() for x in numbers):
+        return True
+    return len(first) >= MIN_IN_ORDER and bool(numbers) and not any(map(_is_in_steps, below))
+
+
+def _is_in_steps(row: Sequence[str]) -> bool:
+    """Whether these are numbers in equal steps, as in tables made of ranges."""
+    if not all(map(is_number, row)):
+        return False
+    steps = {_number(b) - _number(a) for a, b in pairwise(row)}
+    return len(steps) == 1
 
 
 def _are_years(numbers: Sequence[str]) -> bool:

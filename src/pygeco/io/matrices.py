@@ -6,6 +6,7 @@ import json
 import math
 import os
 import zipfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -91,6 +92,12 @@ class Table(NamedTuple):
             for name, column in columns
             if pa.types.is_integer(column.type) and not _holds_exactly(column)
         ]
+
+    def take(self, at: Sequence[int]) -> Table:
+        """The same with these columns of numbers; the rest are others."""
+        names = [self.names[k] for k in at]
+        others = [name for name in self.arrow.column_names if name not in names]
+        return self._replace(values=self.values[:, list(at)], names=names, others=others)
 
     def with_values(self, values: Array) -> Any:
         """The table with all of its number columns replaced, and all others as they were read."""

@@ -9,7 +9,7 @@ import numpy as np
 from pygeco.arrays.low_rank import Array
 from pygeco.io.delimited import is_number
 from pygeco.io.headers import MISSING
-from pygeco.io.matrices import Table
+from pygeco.io.matrices import AnyTable, Table
 from pygeco.io.tables import is_text, pyarrow
 
 MIN_COUNTED = 5  # known cells that count the rows, for a row number: fewer may do so by chance
@@ -67,6 +67,13 @@ def count_missing(column: Any) -> int:
         names = pyarrow().array(MISSING, column.type)
         absent += int(pc.sum(pc.is_in(column, value_set=names)).as_py() or 0)
     return absent
+
+
+def has_number_names(whole: AnyTable) -> bool:
+    """Whether the first line of a text, nothing but numbers, was taken for names."""
+    names = whole.arrow.column_names if whole.named and whole.texts is not None else []
+    names = [name for name in names if name]
+    return bool(names) and all(map(is_number, names))
 
 
 def clear_missing(table: Any) -> Any:
