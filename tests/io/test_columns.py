@@ -1,9 +1,13 @@
 """Which columns are users, items and ratings: headers of well-known files, positions, sentences."""
 
+import io
+
 import pytest
 
-from pygeco.errors import ColumnError
+from pygeco.data import read_ratings
+from pygeco.errors import ColumnError, ReadError
 from pygeco.io.columns import choose_columns
+from pygeco.io.text_ids import MISSING_RATINGS
 
 ROLES = ("user", "item", "rating")
 
@@ -48,3 +52,25 @@ def test_what_another_file_was_told_holds_where_this_one_has_it() -> None:
     places = {"user": "2", "item": "1", "rating": "3"}
     assert choose_columns(["1", "2", "3"], OPEN, named=False, remembered=places) == [1, 0, 2]
     assert choose_columns(["1", "2"], {"user": None, "item": None}, named=False) == [0, 1]
+
+
+@pytest.mark.parametrize("word", MISSING_RATINGS)
+@pytest.mark.parametrize("form", ["{0},{1},{2}", "{0}, {1}, {2}", "{0};{1};{2}", "{0}::{1}::{2}"])
+def test_words_for_missing_ratings_leave_rows_out(word, form) -> None:
+    """Beside decimal commas and spaces, too, as R writes them; an error named another row."""
+    comma = ";" in form
+    rows = [("ann", "x", "3,5" if comma else "3.5"), ("bob", "y", word), ("eve", "z", "4")]
+    text = "".join(form.format(*row) + "\n" for row in [("user", "item", "rating"), *rows])
+    for encoding in ("utf-8", "cp1252"):
+        found = read_ratings(io.BytesIO(text.replace("eve", "ève").encode(encoding)))
+        assert found.table.column("user").to_pylist() == ["ann", "ève"]
+        assert found.table.column("rating").to_pylist() == [3.5, 4.0]
+        assert "1 rows with a missing value are left out" in found.found
+
+
+@pytest.mark.parametrize("wrong", ["1_000", "٣", "4/5", "1 234"])
+def test_the_first_rating_that_is_no_number_is_named(wrong) -> None:
+    """Python's float takes two of these, Arrow none."""
+    text = f"user,item,rating\nann,x,3\nbob,y,NA\neve,z,{wrong}\n"
+    with pytest.raises(ReadError, match=f"row 3 says '{wrong}'"):
+        read_ratings(io.BytesIO(text.encode()))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pygeco.errors import ColumnError, ReadError
 from pygeco.io.column_names import find_role, list_names
 from pygeco.io.tables import Column, as_floats, describe_non_number, find_column, is_text, pyarrow
+from pygeco.io.text_ids import drop_missing_words
 
 
 @contextmanager
@@ -145,11 +146,8 @@ def drop_incomplete_rows(table: Any, but: str = "") -> tuple[Any, int]:
 def convert_ratings(file: str, table: Any, name: str) -> Any:
     """The ratings as float32 where that changes none of them, else float64."""
     pa = pyarrow()
-    column = table.column("rating")
+    column = drop_missing_words(table.column("rating"))
     try:
-        if is_text(column):
-            column = pa.compute.utf8_trim_whitespace(column)
-            column = pa.compute.if_else(pa.compute.equal(column, ""), None, column)
         values = as_floats(column)
     except pa.ArrowException as error:
         raise ReadError(f"{file}: {describe_non_number(column, name)}") from error

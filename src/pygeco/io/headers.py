@@ -9,7 +9,7 @@ from itertools import pairwise
 from pygeco.io.column_names import find_role, plain_name
 from pygeco.io.delimited import is_number
 
-MISSING = ["", "NA", "N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "?", "-"]
+MISSING = ["", "NA", "N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "?", "-", r"\N"]
 YEARS = range(1000, 3000)
 MIN_YEARS = 3  # in a row, in equal steps, to be names of columns
 MIN_IN_ORDER = 5  # numbers that increase in a line above ids in no order: one line in 120 does

@@ -171,9 +171,9 @@ def _archive(file: BinaryIO, size: int) -> NDArray[Any]:
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
-    """A table from text (separated by , ; | tabs or spaces) or Parquet.
+    r"""A table from text (separated by , ; | tabs or spaces) or Parquet.
 
-    Columns of numbers are found; empty cells, NA, NaN, null, ? and - are missing. The first line is
+    Columns of numbers are found; empty cells, NA, null, ?, - and \N are missing. The first line is
     data if it has a number, unless the rows below say that its numbers are names (`has_names`).
     """
     pa = pyarrow()

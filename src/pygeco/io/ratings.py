@@ -125,7 +125,7 @@ def read_columns(
     file = open_source(source, progress)
     if not file.head.strip():
         raise ReadError(f"{file.name} is empty; give a file with ratings.")
-    layout = find_layout(file, given, remembered or {})
+    layout = find_layout(file._replace(progress=None), given, remembered or {})
     roles, moments = list(given), find_moments(layout.text)
     shape = layout.names, given
     try:

@@ -8,7 +8,8 @@ from pygeco.io.plain_texts import unpack_codes
 from pygeco.io.tables import is_text, pyarrow
 
 # What stands for a missing id among numbers; among texts "NA" is an id like any other.
-MISSING_IDS = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "NaN", "nan", "None")
+MISSING_IDS = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "NaN", "nan", "None", r"\N")
+MISSING_RATINGS = (*MISSING_IDS, "NAN", "?", "-")
 DECIMAL_COMMA = r"^\s*[-+]?\d+(,\d+)?\s*$"
 
 
@@ -82,13 +83,24 @@ def _float_text(number: float | None) -> str | None:
     return None if number is None else repr(number)
 
 
+def drop_missing_words(column: Any) -> Any:
+    """A column of ratings without space around what it says, and null where that is a word for a
+    missing one; no text is as it was.
+    """
+    pa = pyarrow()
+    if not is_text(column):
+        return column
+    trimmed = pa.compute.utf8_trim_whitespace(column)
+    missing = pa.compute.is_in(trimmed, pa.array(MISSING_RATINGS, trimmed.type))
+    return pa.compute.if_else(missing, pa.scalar(None, trimmed.type), trimmed)
+
+
 def replace_commas(column: Any) -> Any:
     """Text with decimal commas as numbers; anything else as it is."""
     pa = pyarrow()
     if not pa.types.is_string(column.type):
         return column
-    filled = pa.compute.invert(pa.compute.equal(pa.compute.utf8_trim_whitespace(column), ""))
-    written = column.filter(filled)
+    written = drop_missing_words(column).drop_null()
     if not pa.compute.all(pa.compute.match_substring_regex(written, DECIMAL_COMMA)).as_py():
         return column
     return pa.compute.replace_substring(column, ",", ".")
