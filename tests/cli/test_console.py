@@ -119,3 +119,25 @@ def test_what_an_interrupt_left_half_made_says_nothing_more(monkeypatch, capsys)
     thing = HalfMade()
     del thing
     assert capsys.readouterr().err == "geco fit: interrupted; go on.\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("impute", "some.csv", "-o", "filled.csv", "--fill", "what"), "--fill: expected one of"),
+        (("robust", "some.csv", "-o", "parts", "--rank", 99), "--rank: must be between 1 and"),
+        (("robust", "some.csv", "-o", "parts", "--threshold", -1), "--threshold: expected"),
+        (
+            ("fit", "some.csv", "-o", "new", "--posterior", 3, "--penalty", "none"),
+            "--posterior: draws need --penalty evidence",
+        ),
+        (
+            ("fit", "some.csv", "-o", "new", "--times", "rating"),
+            "some.csv: times and rating must be different columns",
+        ),
+        (("recommend", "m.geco", "1", "--by", "what"), "--by: unknown 'what'"),
+    ],
+)
+def test_errors_name_options_and_not_arguments(home, arguments, said, monkeypatch) -> None:
+    monkeypatch.chdir(home)
+    assert run(*arguments, code=2).output.startswith(f"geco {arguments[0]}: {said}")

@@ -26,6 +26,19 @@ EXIT_CODES = (
 )
 
 
+# Arguments that begin a sentence of Python's, and settings in it, as the options they are here.
+ARGUMENTS = {"n_components": "rank"} | {
+    name: name for name in ("by", "fill", "pattern", "posterior", "threshold", "times")
+}
+SETTINGS = {
+    "duplicates=": "--duplicates ",
+    "unknown=": "--unknown ",
+    "missing_values=": "--missing ",
+    "penalty='evidence'": "--penalty evidence",
+    "pattern=False": "--pattern no",
+}
+
+
 class OutputError(OSError):
     """A file that cannot be written."""
 
@@ -75,7 +88,7 @@ def report_errors(command: str, interrupted: str = "interrupted.") -> Iterator[N
 
 
 def _say_warning(command: str, message: Warning | str, *where: object) -> None:
-    sentence = _as_options(str(message).removeprefix("X: "))
+    sentence = _as_options(str(message))
     print(f"geco {command}: {_on_one_line(sentence)}", file=sys.stderr)
 
 
@@ -85,12 +98,13 @@ def _on_one_line(sentence: str) -> str:
 
 def _as_options(sentence: str) -> str:
     """Arguments of Python's as the options that they are here."""
-    for name in ("duplicates", "unknown"):
-        sentence = sentence.replace(f"{name}=", f"--{name} ")
-    if sentence.startswith("pattern: "):
-        sentence = f"--{sentence}".replace("penalty='evidence'", "--penalty evidence")
-        sentence = sentence.replace("pattern=False", "--pattern no")
-    return sentence.replace("missing_values=", "--missing ")
+    sentence = sentence.removeprefix("X: ")
+    argument = sentence.partition(":")[0]
+    if argument in ARGUMENTS:
+        sentence = f"--{ARGUMENTS[argument]}{sentence[len(argument) :]}"
+    for said, option in SETTINGS.items():
+        sentence = sentence.replace(said, option)
+    return sentence
 
 
 def leave_quietly() -> None:

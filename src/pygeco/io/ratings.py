@@ -136,6 +136,9 @@ def read_columns(
         wish = None if isinstance(times, bool) else times
         known = (remembered or {}).get(TIMES)
         found = find_time_column(layout.names, at, wish, layout.named, known, moments)
+        if wish is not None and found in at:
+            taken = roles[at.index(found)]
+            raise ColumnError(f"{file.name}: times and {taken} must be different columns.")
         if found is not None and found not in at:
             at, roles = [*at, found], [*roles, TIMES]
     names = [layout.names[k] for k in at]
