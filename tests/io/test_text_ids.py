@@ -7,10 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pygeco.data import read_ratings
+from pygeco.data import read_attributes, read_ratings
 from pygeco.errors import ReadError
 from pygeco.io.ratings import read_columns
-from pygeco.io.text_ids import id_texts, narrow_ids
+from pygeco.io.sources import open_source
+from pygeco.io.text_ids import has_thousands, id_texts, narrow_ids
+from pygeco.io.text_tables import read_text_table
 
 WRITTEN = st.lists(
     st.one_of(
@@ -96,3 +98,33 @@ def test_pairs_without_a_header_lose_no_line() -> None:
     asked = {"user": None, "item": None}
     for text, rows in ((b"u1,i1\nu2,i2\n", 2), (b"user,item\nu2,i2\n", 1), (b"who,what\n1,2\n", 1)):
         assert read_columns(io.BytesIO(text), dict(asked)).table.num_rows == rows
+
+
+GROUPED = [f"{k:,}" for k in (12, 987, 1_230, 12_345, 1_002_500)]
+DECIMALS = [f"{k:.3f}".replace(".", ",") for k in (0.5, 1.25, 12.345)]
+
+
+@pytest.mark.parametrize("signs", ["\t", ";"])
+def test_commas_that_part_thousands_are_no_decimal_ones(signs, tmp_path) -> None:
+    """987 beside 1,230 was read as 987 beside 1.23."""
+    for numbers, is_read in ((GROUPED[:4], False), (DECIMALS, True), (["1,5", "3", "1,230"], True)):
+        assert has_thousands(numbers) is not is_read
+        rows = [signs.join((f"u{k}", "x", one)) for k, one in enumerate(numbers)]
+        text = "\n".join([signs.join(("user", "item", "rating")), *rows]).encode()
+        table = read_text_table(open_source(io.BytesIO(text))).table
+        assert pa.types.is_floating(table.column("rating").type) == is_read
+        assert (read_attributes(io.BytesIO(text))["rating"].dtype.kind == "f") == is_read
+        if is_read:
+            wanted = [float(one.replace(",", ".")) for one in numbers]
+            assert read_ratings(io.BytesIO(text)).table.column("rating").to_pylist() == (
+                pytest.approx(wanted)
+            )
+        else:
+            with pytest.raises(ReadError, match="row 3 says '1,230'"):
+                read_ratings(io.BytesIO(text))
+
+
+@given(st.lists(st.integers(-(10**9), 10**9)))
+def test_no_thousands_among_decimals_in_the_shortest_form(numbers) -> None:
+    texts = [f"{k / 1000:g}".replace(".", ",") for k in numbers]
+    assert not has_thousands(texts)

@@ -29,6 +29,7 @@ from pygeco.io.quotes import read_rows
 from pygeco.io.separators import find_separator, split_fields
 from pygeco.io.sources import MAGICS, check_growth, open_source, refuse_wide_text
 from pygeco.io.tables import pyarrow
+from pygeco.io.text_ids import has_thousands
 
 Table = dict[str, NDArray[Any]]
 # A number as it is written: "007" and "1_000" are texts, as a postcode is.
@@ -186,7 +187,7 @@ def parse_column(fields: list[str], *, as_text: bool = False) -> NDArray[Any]:
 def with_decimal_points(fields: list[str]) -> list[str]:
     """Numbers with a decimal comma as others write them, if all of a column have one or none."""
     known = [field for field in fields if field not in MISSING]
-    if not all(re.fullmatch(r"[-+]?\d+(,\d+)?", field) for field in known):
+    if not all(re.fullmatch(r"[-+]?\d+(,\d+)?", field) for field in known) or has_thousands(known):
         return fields
     return [field.replace(",", ".") for field in fields]
 

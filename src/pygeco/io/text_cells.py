@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 from pygeco.io.headers import MISSING
 from pygeco.io.tables import is_text, pyarrow
+from pygeco.io.text_ids import JUDGED_TEXTS, has_thousands
 
 PADDED = r"^-?0[\dxX]"  # a whole number that is a code, such as one of a place, or hexadecimal
 WHOLE = r"^[-+]?\d+$"
@@ -61,6 +62,8 @@ def _parse_commas(known: Any) -> Any:
     pa = pyarrow()
     if pa.compute.any(pa.compute.match_substring(known, ".")).as_py():
         raise pa.ArrowInvalid("a point stands for thousands")
+    if has_thousands(known.drop_null().slice(0, JUDGED_TEXTS).to_pylist()):
+        raise pa.ArrowInvalid("a comma stands for thousands")
     return _parse_floats(pa.compute.replace_substring(known, ",", "."))
 
 

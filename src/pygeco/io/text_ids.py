@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from pygeco.io.plain_texts import unpack_codes
@@ -10,6 +12,9 @@ from pygeco.io.tables import is_text, pyarrow
 # What stands for a missing id among numbers; among texts "NA" is an id like any other.
 MISSING_IDS = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "NaN", "nan", "None", r"\N")
 MISSING_RATINGS = (*MISSING_IDS, "NAN", "?", "-")
+GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+")  # by thousands
+BELOW_THOUSAND = re.compile(r"[-+]?\d{1,3}")
+JUDGED_TEXTS = 10_000  # of a column, for its commas
 DECIMAL_COMMA = r"^\s*[-+]?\d+(,\d+)?\s*$"
 
 
@@ -95,12 +100,30 @@ def drop_missing_words(column: Any) -> Any:
     return pa.compute.if_else(missing, pa.scalar(None, trimmed.type), trimmed)
 
 
+def has_thousands(numbers: Sequence[str]) -> bool:
+    """Whether commas in numbers part thousands, and are no decimal ones.
+
+    Each then has three digits behind it. So have decimals of a fixed width, but those have commas
+    in every number; and decimals by chance, but those do not end in a zero.
+    """
+    grouped = [text for text in numbers if "," in text]
+    plain = [text for text in numbers if "," not in text]
+    return (
+        bool(plain)
+        and any(text.endswith("0") for text in grouped)
+        and all(map(GROUPED.fullmatch, grouped))
+        and all(map(BELOW_THOUSAND.fullmatch, plain))
+    )
+
+
 def replace_commas(column: Any) -> Any:
     """Text with decimal commas as numbers; anything else as it is."""
     pa = pyarrow()
     if not pa.types.is_string(column.type):
         return column
     written = drop_missing_words(column).drop_null()
+    if has_thousands(written.slice(0, JUDGED_TEXTS).to_pylist()):
+        return column
     if not pa.compute.all(pa.compute.match_substring_regex(written, DECIMAL_COMMA)).as_py():
         return column
     return pa.compute.replace_substring(column, ",", ".")
