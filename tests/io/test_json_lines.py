@@ -143,3 +143,28 @@ def test_lines_longer_than_a_block_are_named(monkeypatch) -> None:
     monkeypatch.setattr(json_lines, "BLOCK_BYTES", 512)
     with pytest.raises(ReadError, match="cannot be read: a line is longer than 512 bytes"):
         read_ratings(io.BytesIO(content))
+
+
+@pytest.mark.parametrize("values", [[1, "x"], [[1], "x"], [{"a": 1}, 2], [None, 1, {"user": 9}]])
+def test_fields_that_nobody_asks_for_may_be_of_several_types(values) -> None:
+    """As prices that are numbers here and texts there, in the first lines too."""
+    for kind, ids in ((int, [2**53 + 1, 7]), (str, ["01", "ann"])):
+        lines = [
+            json.dumps({"price": value, "user": user, "item": "x", "rating": 3.5})
+            for value in values
+            for user in ids
+        ]
+        found = read_ratings(io.BytesIO("\n".join(lines).encode())).table
+        assert found.column("user").to_pylist() == ids * len(values)
+        assert {type(one) for one in found.column("user").to_pylist()} == {kind}
+        with pytest.raises(ReadError, match=r"Column\(/price.* changed from"):
+            read_ratings(io.BytesIO("\n".join(lines).encode()), rating="price")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"), [("[1, 2]", "object to array"), ("what", "Invalid value")]
+)
+def test_lines_that_are_no_objects_are_named_as_pyarrow_does(line, said) -> None:
+    good = '{"user": 1, "item": 2, "rating": 3}'
+    with pytest.raises(ReadError, match=said):
+        read_ratings(io.BytesIO(f"{good}\n{line}\n".encode()))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
 from pygeco.errors import ReadError
@@ -31,7 +32,33 @@ def read_json_start(file: Source) -> Any:
     """The schema of the first lines."""
     whole = file.head[: file.head.rfind(b"\n") + 1] or _read_first_line(file)
     Depth().see(whole)
-    return _parse(pyarrow().BufferReader(lend_bytes(whole))).schema
+    try:
+        return _parse_bytes(whole).schema
+    except pyarrow().ArrowInvalid:
+        with suppress(ValueError):  # what is no object a line is as pyarrow says
+            return _find_kinds([json.loads(line) for line in whole.splitlines() if line.strip()])
+        raise
+
+
+def _find_kinds(objects: list[Any]) -> Any:
+    """The schema of objects one field of which has values of several types: null stands for these.
+
+    That may be a field that nobody asks for; where it is asked for, pyarrow says what is wrong.
+    """
+    pa = pyarrow()
+    if not all(isinstance(one, dict) for one in objects):
+        raise ValueError("a line is no object")
+    kinds = {}
+    for name in dict.fromkeys(name for one in objects for name in one):
+        values = (json.dumps({name: one[name]}) for one in objects if name in one)
+        kinds[name] = pa.null()
+        with suppress(pa.ArrowInvalid):
+            kinds[name] = _parse_bytes("\n".join(values).encode()).schema.field(0).type
+    return pa.schema(kinds)
+
+
+def _parse_bytes(lines: bytes) -> Any:
+    return _parse(pyarrow().BufferReader(lend_bytes(lines)))
 
 
 def _read_first_line(file: Source) -> bytes:
@@ -42,10 +69,10 @@ def _read_first_line(file: Source) -> bytes:
 
 def _parse(stream: Any, how: Any = None) -> Any:
     """The objects in a stream as a table."""
-    from pyarrow import json
+    from pyarrow import json as arrow_json
 
     try:
-        return json.read_json(stream, json.ReadOptions(block_size=BLOCK_BYTES), how)
+        return arrow_json.read_json(stream, arrow_json.ReadOptions(block_size=BLOCK_BYTES), how)
     except pyarrow().ArrowInvalid as error:
         if "straddling" in str(error):
             raise ValueError(f"a line is longer than {BLOCK_BYTES:,} bytes") from error
@@ -123,7 +150,7 @@ def _recode(file: Source) -> Source:
 
 
 def _read_known(file: Source, names: list[str], roles: list[str]) -> Any:
-    from pyarrow import json
+    from pyarrow import json as arrow_json
 
     pa, start = pyarrow(), read_json_start(file)
     kinds = {name: start.field(name).type for name in names if name in start.names}
@@ -139,7 +166,7 @@ def _read_known(file: Source, names: list[str], roles: list[str]) -> Any:
         fields = pa.schema([(name, kinds[name]) for name in names])
         table = _read_fields(file, fields)
     except (KeyError, pa.ArrowInvalid):
-        options = json.ParseOptions(explicit_schema=pa.schema(texts))
+        options = arrow_json.ParseOptions(explicit_schema=pa.schema(texts))
         with _shallow(file) as stream:
             table = _parse(stream, options)
     return _with_whole_ids(file, table.select(names), roles)
@@ -147,9 +174,9 @@ def _read_known(file: Source, names: list[str], roles: list[str]) -> Any:
 
 def _read_fields(file: Source, fields: Any) -> Any:
     """These fields in these types, without a look at others."""
-    from pyarrow import json
+    from pyarrow import json as arrow_json
 
-    narrow = json.ParseOptions(explicit_schema=fields, unexpected_field_behavior="ignore")
+    narrow = arrow_json.ParseOptions(explicit_schema=fields, unexpected_field_behavior="ignore")
     with _shallow(file) as stream:
         return _parse(stream, narrow)
 
