@@ -94,6 +94,8 @@ def test_unknown_ids_are_the_average_nan_or_an_error() -> None:
         model.predict(asked, unknown="guess")
     with pytest.raises(ValueError, match=r"none of its ids, such as 'x'.*knows ids such as"):
         model.predict(asked.assign(user_id="x"))
+    with pytest.raises(ValueError, match=r"none of its ids, such as 'guest'"):
+        model.predict(asked.assign(user_id=["1", "guest", "3"]))  # which made the others texts
     assert np.isfinite(model.score(asked.assign(Rating=3.0)))
 
 

@@ -34,9 +34,12 @@ def check_kind(name: str, ids: Ids, wanted: NDArray[Any], at: NDArray[np.int64])
     if not isinstance(ids, np.ndarray) or not wanted.size or np.any(at >= 0):
         return
     if not np.any(make_comparable(ids, wanted)[1]):
+        # One id that is no number makes those beside it texts, too.
+        odd = (one for one in wanted.flat if isinstance(one, str) and not one.isdecimal())
         raise ValueError(
-            f"{name}: none of its ids, such as {quote_id(wanted.reshape(-1)[0])} ({wanted.dtype}), "
-            f"was fitted; the model knows ids such as {quote_id(ids[0])} ({ids.dtype})."
+            f"{name}: none of its ids, such as {quote_id(next(odd, wanted.flat[0]))} "
+            f"({wanted.dtype}), was fitted; the model knows ids such as {quote_id(ids[0])} "
+            f"({ids.dtype})."
         )
 
 
