@@ -213,3 +213,11 @@ def test_damaged_text_is_a_table_or_one_sentence(seed) -> None:
         told = str(error)
     assert len(told.splitlines()) == (0 if table else 1)
     assert len({len(column) for column in table.values()}) <= 1
+
+
+@pytest.mark.parametrize("start", ["", "[", " \n[ "])
+def test_json_is_no_table_of_text(start) -> None:
+    """Its lines have commas: they were taken for columns called {"user": 1."""
+    lines = start + '{"user": 1, "age": 30}\n{"user": 2, "age": 31}\n'
+    with pytest.raises(ReadError, match=r"^the file is JSON; write the attributes as CSV, Parquet"):
+        read_attributes(io.BytesIO(lines.encode()))

@@ -34,6 +34,7 @@ from pygeco.io.text_ids import has_thousands
 Table = dict[str, NDArray[Any]]
 # A number as it is written: "007" and "1_000" are texts, as a postcode is.
 NUMBER = re.compile(r"[-+]?(0|[1-9]\d*)?(\.\d*)?([eE][-+]?\d+)?|[-+]?inf(inity)?", re.IGNORECASE)
+JSON = re.compile(rb'\s*(\[\s*)?\{\s*"')
 DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?")
 
 
@@ -71,6 +72,8 @@ def read_attributes(source: str | os.PathLike[str] | BinaryIO) -> Table:
     refuse_wide_text(name, content)
     if b"\x00" in content:
         raise ReadError(f"{name} is not text, nor Parquet or Arrow; convert it to one of these.")
+    if JSON.match(content):
+        raise ReadError(f"{name} is JSON; write the attributes as CSV, Parquet or Arrow.")
     rows, separator = _split_text(name, decode_text(content))
     names = None
     if has_names(rows):
