@@ -9,7 +9,8 @@ import pytest
 
 from pygeco import Entries
 from pygeco.clicks import judging
-from pygeco.clicks.judging import hold_out_clicks, score_rows
+from pygeco.clicks.judging import Judge, hold_out_clicks, score_rows
+from pygeco.models.seen import sort_cells
 
 
 def slow_ndcg(scores, seen, held, length):
@@ -73,3 +74,26 @@ def test_scores_by_blocks_of_columns(monkeypatch, columns):
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, left[rows] @ right.T, rtol=1e-5, atol=1e-6)
     assert score_rows(left, rows[:0], right).shape == (0, 23)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.9, 1.0])
+def test_columns_without_a_click_are_left_out_of_tables_and_not_of_lists(share):
+    """Lists are those of whole tables, to the last of many equal scores."""
+    rng = np.random.default_rng(0)
+    is_empty = rng.random(200) < share
+    is_empty[:2] = False
+    m, n = 60, len(is_empty)
+    clicked = (rng.random((m, n)) < 0.1) & ~is_empty
+    clicked[0] = ~is_empty  # whose list is of empty columns alone
+    cells = sort_cells(*np.nonzero(clicked), np.ones(int(clicked.sum())), (m, n))
+    wanted = (rng.random((m, n)) < 0.1) & ~clicked
+    held = sort_cells(*np.nonzero(wanted), np.ones(int(wanted.sum())), (m, n))
+    judge = Judge(np.arange(0, m, 2), held, cells, (m, n))
+    narrow = judge.leave_out(is_empty)
+    tables = rng.integers(-2, 3, (3, m, n)).astype(np.float32) * ~is_empty
+    whole = judge.compare(lambda rows: (table[rows].copy() for table in tables), 3)
+    part = [narrow.take(table.T).T for table in tables]
+    found = narrow.compare(lambda rows: (table[rows].copy() for table in part), 3)
+    assert found == whole
+    assert (narrow is judge) == (is_empty.sum() <= 20)
+    assert part[0].shape[1] == n - max(0, is_empty.sum() - 20)

@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pygeco import Entries
 from pygeco.clicks.settings import SpectralSettings
 from pygeco.clicks.spectral import (
+    find_encoder,
     find_spectrum,
     make_factors,
     measure_spread,
@@ -38,6 +40,31 @@ def test_leading_pairs_from_a_start_of_other_powers(clicks, dense):
     assert inside == pytest.approx(np.sqrt(5), rel=1e-2)
 
 
+@pytest.mark.parametrize(("shape", "rank"), [((40, 300), 40), ((70, 150), 9), ((300, 40), 9)])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_pairs_of_wide_and_tall_clicks_with_empty_lines(shape, rank, seed):
+    """Few rows are worked on in place of the columns; counts differ, and come in any unit."""
+    rng = np.random.default_rng(seed)
+    dense = (rng.random(shape) < 0.1) * rng.integers(1, 9, shape) * 2.0 ** (40 * seed)
+    dense[:, 5], dense[7] = 0, 0
+    rows, cols = np.nonzero(dense)
+    some = Entries(rows, cols, dense[rows, cols].astype(np.float32), shape)
+    _, s, Vt = np.linalg.svd(normalize(dense, 0.3, 0.2))
+    settings = SpectralSettings(rank, 0.3, 0.2)
+    start = find_spectrum(some, SpectralSettings(rank // 2, 0.5, 0.1), seed=seed).vectors
+    for given in (None, start):
+        found = find_spectrum(some, settings, seed=seed, start=given)
+        assert found.vectors.shape == (shape[1], rank)
+        assert np.all(found.vectors[5] == 0)
+        assert np.allclose(found.values[:3], s[:3], rtol=3e-2)
+        assert np.linalg.norm(found.vectors[:, :1].T @ Vt[0]) > 0.999
+        live = rank - (rank == min(shape))  # one row is empty
+        gram = (found.vectors.T @ found.vectors)[:live, :live]
+        assert np.allclose(gram, np.eye(live), atol=1e-3)
+        if rank == min(shape):
+            assert np.allclose(found.values, s, atol=2e-3 * s[0])
+
+
 def test_scores_are_the_formula(clicks, dense):
     settings = SpectralSettings(50, 0.4, 0.3, 2.0, 0.2)
     spectrum = find_spectrum(clicks, settings, seed=0)
@@ -47,7 +74,7 @@ def test_scores_are_the_formula(clicks, dense):
     counts = np.maximum((dense > 0).sum(0), 1.0)
     expected = ((dense * counts**-0.3) @ (Vt.T * f) @ Vt) * counts**0.2
     assert np.allclose(found.left @ found.right.T, expected, atol=2e-3 * np.abs(expected).max())
-    assert np.allclose(dense @ found.encoder, found.left, atol=1e-4)
+    assert np.allclose(dense @ find_encoder(clicks, spectrum, settings), found.left, atol=1e-4)
 
 
 @pytest.mark.parametrize("popularity", [0.0, 0.2])
@@ -60,7 +87,8 @@ def test_fame_is_added_for_each_click(clicks, dense, popularity):
     own, famous = (one.left @ one.right.T) / scale, np.outer(dense.sum(1), counts)
     expected = (own + 0.7 * own.std() * famous / famous.std()) * scale
     assert np.allclose(two.left @ two.right.T, expected, atol=1e-4 * np.abs(expected).max())
-    assert np.allclose(dense @ two.encoder, two.left, atol=1e-4)
+    encoder = find_encoder(clicks, spectrum, replace(plain, fame=0.7))
+    assert np.allclose(dense @ encoder, two.left, atol=1e-4)
 
 
 def test_a_ridge_of_zero_shrinks_nothing():

@@ -177,7 +177,7 @@ def _judge_moved(search: Search, lines: list[Array], moved: list[Array], side: i
             left, right = (one, lines[1]) if side == 0 else (lines[0], one)
             yield (left[asked] @ right.T).astype(np.float32)
 
-    return search.judge.measure_rows(tables, len(moved))
+    return search.split.judge.measure_rows(tables, len(moved))
 
 
 def pick_sure(scores: Scores) -> int:

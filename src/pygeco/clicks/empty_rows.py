@@ -8,14 +8,12 @@ from pygeco.objectives import Entries
 
 
 def settle_factors(factors: LowRank, entries: Entries) -> LowRank:
-    """The factors in the precision of the clicks, rows without any at the mean of the others.
+    """Singular vectors in the precision of the clicks; rows without any at the mean of the others.
 
     That is then the mean of all rows, which stands for rows that were not fitted.
     """
-    filled = fill_empty_rows(factors.U, entries)
-    if filled is not factors.U:
-        factors = LowRank(filled, factors.s, factors.V).svd(filled.dtype)
-    dtype = entries.dtype
+    filled, dtype = fill_empty_rows(factors.U, entries), entries.dtype
+    factors = LowRank(filled, factors.s, factors.V).svd(filled.dtype)
     U, s, V = contiguous(factors.U, dtype), factors.s.astype(dtype), contiguous(factors.V, dtype)
     return LowRank(U, s, V)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from pygeco.algorithm.events import ClickTrial
-from pygeco.arrays.kinds import contiguous, inner, on, zeros
+from pygeco.arrays.kinds import contiguous, inner, times, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.clicks.attributes import Told
 from pygeco.clicks.cluster import ClickClusterModel
@@ -30,6 +30,8 @@ from pygeco.clicks.search import (
 from pygeco.clicks.settings import GivenAttributes, SpectralSettings, SquaresSettings
 from pygeco.clicks.spectral import (
     SpectralFactors,
+    Spectrum,
+    find_encoder,
     find_spectrum,
     line_powers,
     make_factors,
@@ -91,11 +93,11 @@ def fit_clicks(
     else:
         chosen, parts = _choose(search, spectral, squares, share)
         if any(values is not None for values in told):
-            factors, _ = _blend(*parts, chosen.share)
+            product, _ = _blend(*parts, chosen.share)
             wishes = choose_attributes(
                 search,
                 entries,
-                factors,
+                product.svd(product.U.dtype),
                 told,
                 lambda some: fit_chosen(some, chosen, seed).factors,
                 attributes,
@@ -143,12 +145,12 @@ def refit(
 
 def fit_chosen(entries: Entries, chosen: Chosen, seed: int) -> AnyClickModel:
     """Both families with these settings on all clicks, as one matrix of scores."""
-    one, vectors = _fit_spectral(entries, chosen, seed)
+    one, spectrum = _fit_spectral(entries, chosen, seed)
     two = None
     if chosen.squares is not None and chosen.share > 0:
         two = fit_squares(entries, chosen.squares, seed=seed, start=chosen.squares_start)
-    factors, weights = _blend(one, two, chosen.share)
-    factors = settle_factors(factors, entries)
+    product, weights = _blend(one, two, chosen.share)
+    factors = settle_factors(product, entries)
     nothing = Biases(0.0, *(zeros(size, entries.kind, entries.dtype) for size in entries.shape))
     kind = ClickClusterModel if is_in_slabs(entries.kind) else ClickModel
     return kind(
@@ -166,8 +168,8 @@ def fit_chosen(entries: Entries, chosen: Chosen, seed: int) -> AnyClickModel:
         squares_settings=chosen.squares,
         share=chosen.share,
         spectral=None
-        if one is None or vectors is None
-        else _keep_spectral(one, vectors, weights[0], factors),
+        if one is None or spectrum is None
+        else _keep_spectral(entries, chosen, spectrum, one, weights[0], factors),
         squares=None if two is None else _keep_squares(entries, chosen, two, weights[1], factors),
     )
 
@@ -183,7 +185,7 @@ class _Pair(Protocol):
 
 
 def _blend(one: _Pair | None, two: _Pair | None, share: float) -> tuple[LowRank, list[float]]:
-    """One matrix of the scores of both families, and the weight of each in it."""
+    """The scores of both families as one product, and the weight of each in it."""
     weights = [
         part_share / measure_spread(part.left, part.right) if part is not None else 0.0
         for part_share, part in ((1 - share, one), (share, two))
@@ -191,7 +193,7 @@ def _blend(one: _Pair | None, two: _Pair | None, share: float) -> tuple[LowRank,
     lefts = [w * part.left for w, part in zip(weights, (one, two), strict=True) if part is not None]
     rights = [part.right for part in (one, two) if part is not None]
     left, right = np.concatenate(lefts, axis=1), np.concatenate(rights, axis=1)
-    return LowRank(left, np.ones(left.shape[1]), right).svd(left.dtype), weights
+    return LowRank.product(left, right), weights
 
 
 def _start_search(
@@ -264,20 +266,26 @@ def _choose(
 
 def _fit_spectral(
     entries: Entries, chosen: Chosen, seed: int
-) -> tuple[SpectralFactors | None, Array | None]:
+) -> tuple[SpectralFactors | None, Spectrum | None]:
     settings = chosen.spectral
     if settings is None or chosen.share >= 1:
         return None, None
     spectrum = find_spectrum(entries, settings, seed=seed, start=chosen.spectral_start)
-    return make_factors(entries, spectrum, settings), spectrum.vectors
+    return make_factors(entries, spectrum, settings), spectrum
 
 
 def _keep_spectral(
-    part: SpectralFactors, vectors: Array, weight: float, factors: LowRank
+    entries: Entries,
+    chosen: Chosen,
+    spectrum: Spectrum,
+    part: SpectralFactors,
+    weight: float,
+    factors: LowRank,
 ) -> SpectralPart:
+    assert chosen.spectral is not None
     turn = weight * inner(part.right, factors.V).astype(float)
-    encoder = part.encoder @ on(turn.astype(part.encoder.dtype), part.encoder)
-    return SpectralPart(contiguous(encoder), vectors)
+    encoder = find_encoder(entries, spectrum, chosen.spectral)
+    return SpectralPart(contiguous(times(encoder, turn.astype(encoder.dtype))), spectrum.vectors)
 
 
 def _keep_squares(

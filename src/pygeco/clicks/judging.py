@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -46,12 +46,32 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """Held-out clicks of some rows, and the clicks of the fit, which lists leave out."""
+    """Held-out clicks of some rows, and the clicks of the fit, which lists leave out.
+
+    Tables have the `columns`, by which `seen` counts them; all where None.
+    """
 
     rows: Positions
     held: Seen
     seen: Seen
     shape: tuple[int, int]
+    columns: Positions | None = None
+
+    def leave_out(self, empty: NDArray[np.bool_]) -> Judge:
+        """The same judge, for scores that are zero in these columns, which have no fitted click.
+
+        Of equals the first are listed: with as many of them as a list has places, lists are whole.
+        """
+        kept = ~empty | (np.cumsum(empty) <= LIST_LENGTH)
+        if kept.all():
+            return self
+        places = on(np.cumsum(kept) - 1, self.seen.indices)
+        seen = self.seen._replace(indices=places[self.seen.indices].astype(np.int32))
+        return replace(self, seen=seen, columns=np.flatnonzero(kept))
+
+    def take(self, right: Array) -> Array:
+        """The lines of the columns that tables have."""
+        return right if self.columns is None else right[on(self.columns, right)]
 
     def compare(self, tables: Tables, count: int, weights: Array | None = None) -> list[float]:
         """The mean nDCG@20 of each of `count` models over the judged rows.
@@ -75,7 +95,9 @@ class Judge:
         A core has a block from its scores to its lists, while others have other blocks.
         """
         n = self.shape[1]
-        length, blocks = min(LIST_LENGTH, n), list(parts(len(self.rows), max(1, BLOCK_CELLS // n)))
+        names = np.arange(n) if self.columns is None else self.columns
+        blocks = list(parts(len(self.rows), max(1, BLOCK_CELLS // len(names))))
+        length = min(LIST_LENGTH, n)
         found: list[list[NDArray[np.float64]]]
         found = [[np.zeros(0)] * len(blocks) for _ in range(count)]
 
@@ -87,8 +109,9 @@ class Judge:
                 if table is not hidden:  # a table that goes on to the next model keeps its −∞
                     hide_cells(table, on(rows, table), self.seen)
                     hidden = table
-                best, _ = choose_local_engine(table).top_k(table, length)
-                found[t][k] = _measure_ndcg(host(best)[have], rows[have], held, n)
+                best = host(choose_local_engine(table).top_k(table, length)[0])[have]
+                best = np.where(best < 0, -1, names[best])
+                found[t][k] = _measure_ndcg(best, rows[have], held, n)
 
         loop = run_in_turn if foreign(self.seen.indices) else run_parts
         loop(judge, len(blocks))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from pygeco.algorithm.events import ClickTrial
-from pygeco.arrays.kinds import on
+from pygeco.arrays.kinds import host, on
 from pygeco.arrays.low_rank import Array
 from pygeco.clicks.judging import Judge, Split, score_rows
 from pygeco.clicks.settings import SpectralSettings, SquaresSettings
@@ -78,9 +79,10 @@ class Search:
     is_stopped: bool = False
     began: float = field(default_factory=time.perf_counter)
 
-    @property
+    @cached_property
     def judge(self) -> Judge:
-        return self.split.judge
+        """Both families have zeros for columns without a fitted click."""
+        return self.split.judge.leave_out(host(self.split.fit.counts()[1]) == 0)
 
     def note(self, family: str, settings: object, ndcg: float, share: float | None = None) -> None:
         seconds = time.perf_counter() - self.began
@@ -191,7 +193,8 @@ class Search:
         """The least weight of what is popular that does about as well as any."""
         fit = self.split.fit
         tried = [replace(found.settings, fame=fame) for fame in FAMES]
-        left, right, _ = make_factors(fit, spectrum, replace(found.settings, fame=1.0))
+        left, right = make_factors(fit, spectrum, replace(found.settings, fame=1.0))
+        right = self.judge.take(right)
 
         def tables(rows: Positions) -> Iterator[Array]:
             scores = score_rows(left[:, :-1], rows, right[:, :-1])
@@ -260,11 +263,12 @@ class Search:
         """The share of the squares in the blend that does best, and its nDCG."""
         pairs = (spectral.left, spectral.right), (squares.left, squares.right)
         sizes = [measure_spread(*pair) for pair in pairs]
+        listed = [(left, self.judge.take(right)) for left, right in pairs]
 
         def tables(rows: Positions) -> Iterator[Array]:
             one, other = (
                 score_rows(left, rows, right) / size
-                for (left, right), size in zip(pairs, sizes, strict=True)
+                for (left, right), size in zip(listed, sizes, strict=True)
             )
             for share in BLENDS:
                 yield (1 - share) * one + share * other
@@ -281,10 +285,9 @@ class Search:
         """The nDCG of the scores times the counts of columns to each power."""
         fit = self.split.fit
         steps = np.diff(np.array(powers), prepend=0.0)  # from each to the next, in place
-        scales = [
-            on(line_powers(fit, 0.0, step)[1], right, right.dtype) if step else None
-            for step in steps
-        ]
+        popular = [on(line_powers(fit, 0.0, step)[1], right, right.dtype) for step in steps]
+        scales = [self.judge.take(x) if s else None for x, s in zip(popular, steps, strict=True)]
+        right = self.judge.take(right)
 
         def tables(rows: Positions) -> Iterable[Array]:
             scores = score_rows(left, rows, right)

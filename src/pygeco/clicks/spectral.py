@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pygeco.arrays.kinds import inner, on, times
+from pygeco.arrays.kinds import distant, inner, on, times
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.clicks.settings import SpectralSettings
@@ -17,6 +17,7 @@ from pygeco.objectives import Entries
 # as long: from random numbers, and from the pairs of other powers, ranks, or of most of the clicks.
 COLD_POWERS = (1, 2, 2)
 WARM_POWERS = (3,)
+FEW_ROWS = 2  # times as many columns: less, and the way back from rows costs more than it spares
 ROUNDING_SHARE = 1e-6  # of the mean squared column: what float32 leaves of a Gram
 LEAST_SPREAD = 1e-7  # of the mean of scores: less is rounding
 REFERENCE = 255  # the index of the singular value that the ridge is measured by
@@ -30,11 +31,10 @@ class Spectrum(NamedTuple):
 
 
 class SpectralFactors(NamedTuple):
-    """Scores of rows x of clicks are x `encoder` `right`ᵀ; of the fitted rows `left` `right`ᵀ."""
+    """Scores of the fitted rows are `left` `right`ᵀ; of rows x of clicks, see `find_encoder`."""
 
     left: Array
     right: Array
-    encoder: Array
 
 
 def line_powers(entries: Entries, row_power: float, column_power: float) -> tuple[Array, Array]:
@@ -56,7 +56,9 @@ def find_spectrum(
     """The leading pairs of D_r^−a R D_c^−b, where the values of the entries are R.
 
     Subspace iteration with every product in blocks, from `start` (n, k') and random columns beyond
-    it. Leading pairs are exact to rounding, weak ones approximate. O(iterations |E| rank + …).
+    it. Leading pairs are exact to rounding, weak ones approximate. Blocks are made orthonormal on
+    the side of the columns, or on that of rows where these are few: O(iterations |E| rank +
+    min(2m, n) rank²).
     """
     assert settings.rank is not None
     assert settings.row_power is not None
@@ -64,17 +66,32 @@ def find_spectrum(
     rank = min(settings.rank, *entries.shape)
     powers = line_powers(entries, -settings.row_power, -settings.column_power)
     down, across = (on(p, entries.kind, entries.dtype) for p in powers)
-    to_rows, to_columns = LineScales(down, across), LineScales(across, down)
-    Q = _first_block(entries, rank, seed, start)
+    from_rows = FEW_ROWS * entries.shape[0] < entries.shape[1] and not distant(entries.kind)
+    scales = LineScales(down, across), LineScales(across, down)
+
+    def go(X: Array) -> Array:
+        """To the longer side: R̃ᵀX from the rows, else R̃X."""
+        return _products(entries, from_rows, X, scales[from_rows])
+
+    def come(X: Array) -> Array:
+        return _products(entries, not from_rows, X, scales[not from_rows])
+
+    known = None if start is None else start[:, :rank]
+    if known is not None and from_rows:
+        known = _orthonormalize(_scale_down(come(known))[0])
+    Q = _first_block(entries, entries.shape[not from_rows], rank, seed, known)
     for power in COLD_POWERS if start is None else WARM_POWERS:
-        for _ in range(power):
-            Q = _products(entries, True, _products(entries, False, Q, to_rows), to_columns)
-            Q = _scale_down(Q)
+        for _ in range(power + from_rows):
+            Q, _ = _scale_down(come(go(Q)))
         Q = _orthonormalize(Q)
-    Y = _orthonormalize(_products(entries, False, Q, to_rows))
-    # With Z = R̃ᵀY and Y orthonormal, the singular pairs in their span are eigenpairs of ZᵀZ.
-    Q, squares = _normalize(_products(entries, True, Y, to_columns))
-    return Spectrum(Q, np.sqrt(squares))
+    # With Y = R̃Q turned to be orthonormal, whose Gram is QᵀW, and Z = R̃ᵀY, the singular pairs in
+    # their span are eigenpairs of ZᵀZ.
+    W, size = _scale_down(come(go(Q)))
+    turn = _find_root(inner(Q, W).astype(float))
+    vectors, squares, last = _normalize(times(W, turn.astype(W.dtype)))
+    if from_rows:
+        vectors = go(times(Q, (turn @ last / np.sqrt(size)).astype(Q.dtype)))
+    return Spectrum(vectors, np.sqrt(squares * size))
 
 
 def project_rows(entries: Entries, spectrum: Spectrum, settings: SpectralSettings) -> Array:
@@ -93,24 +110,44 @@ def make_factors(
     """
     assert settings.popularity is not None
     assert settings.ridge is not None
-    encoder = _weigh_columns(entries, spectrum, settings)
-    V = spectrum.vectors[:, : encoder.shape[1]]
-    shrink = on(shrink_values(spectrum.values, settings.ridge)[: V.shape[1]], V, V.dtype)
-    rows = _encode(entries, encoder) if projected is None else projected
-    found = SpectralFactors(rows * shrink, V, encoder * shrink)
+    V = spectrum.vectors[:, : settings.rank or len(spectrum.values)]
+    if projected is None:
+        projected = project_rows(entries, spectrum, settings)
+    found = SpectralFactors(projected * on(_shrink(spectrum, settings), V, V.dtype), V)
     if settings.fame:
         found = _add_fame(entries, found, settings.fame)
+    if not settings.popularity:
+        return found
     _, popular = line_powers(entries, 0.0, settings.popularity)
     return found._replace(right=on(popular[:, None], V, V.dtype) * found.right)
 
 
+def find_encoder(entries: Entries, spectrum: Spectrum, settings: SpectralSettings) -> Array:
+    """What takes rows x of clicks to their factors, x `encoder`."""
+    encoder = _weigh_columns(entries, spectrum, settings)
+    encoder = encoder * on(_shrink(spectrum, settings), encoder, encoder.dtype)
+    if settings.fame:
+        encoder = np.concatenate([encoder, _each(encoder)], axis=1)
+    return encoder
+
+
+def _shrink(spectrum: Spectrum, settings: SpectralSettings) -> Array:
+    assert settings.ridge is not None
+    return shrink_values(spectrum.values, settings.ridge)[: settings.rank]
+
+
+def _each(columns: Array) -> Array:
+    """One for each column, which a row's clicks on them count."""
+    return np.ones_like(columns, shape=(len(columns), 1))
+
+
 def _add_fame(entries: Entries, factors: SpectralFactors, fame: float) -> SpectralFactors:
     """The factors with one more column: each click of a row adds to what many rows clicked."""
-    left, right, encoder = factors
-    each = np.ones_like(right, shape=(len(right), 1))
-    total, counts = _encode(entries, each), on(entries.counts()[1][:, None], right, right.dtype)
+    left, right = factors
+    total = _encode(entries, _each(right))
+    counts = on(entries.counts()[1][:, None], right, right.dtype)
     size = fame * measure_spread(left, right) / measure_spread(total, counts)
-    parts = (left, total), (right, counts * right.dtype.type(size)), (encoder, each)
+    parts = (left, total), (right, counts * right.dtype.type(size))
     return SpectralFactors(*(np.concatenate(pair, axis=1) for pair in parts))
 
 
@@ -134,33 +171,44 @@ def shrink_values(values: Array, ridge: float) -> Array:
     return squares / np.maximum(squares + ridge * reference, np.finfo(float).tiny)
 
 
-def _normalize(X: Array) -> tuple[Array, Array]:
-    """Orthonormal columns of the same span, by the eigenvectors of XᵀX, and its eigenvalues.
+def _normalize(X: Array) -> tuple[Array, Array, Array]:
+    """Orthonormal columns of the same span, by the eigenvectors of XᵀX, its eigenvalues and these.
 
     Largest first; directions that rounding drowns become small columns.
     """
     squares, turn = np.linalg.eigh(inner(X, X).astype(float))
     squares, turn = squares[::-1], turn[:, ::-1]
-    least = max(float(squares[0]) * ROUNDING_SHARE, float(np.finfo(np.float32).tiny))
-    squares = np.maximum(squares, least)
-    return times(X, (turn / np.sqrt(squares)).astype(X.dtype)), squares
+    squares = np.maximum(squares, _least(squares))
+    return times(X, (turn / np.sqrt(squares)).astype(X.dtype)), squares, turn
 
 
 def _orthonormalize(X: Array) -> Array:
     """The same without the eigenvalues, at a tenth of the time: any basis of the span will do."""
-    gram = inner(X, X).astype(float)
+    return times(X, _find_root(inner(X, X).astype(float)).astype(X.dtype))
+
+
+def _find_root(gram: Array) -> Array:
+    """C with Cᵀ `gram` C = I, but for directions that rounding drowns."""
+    gram = (gram + gram.T) / 2
     sizes = np.sqrt(np.maximum(np.diag(gram), float(np.finfo(np.float32).tiny)))
     unit = gram / np.outer(sizes, sizes)
     try:
         L = np.linalg.cholesky(unit + ROUNDING_SHARE * np.eye(len(unit)))
-    except np.linalg.LinAlgError:  # directions that rounding drowns
-        return _normalize(X)[0]
-    return times(X, (np.linalg.inv(L).T / sizes[:, None]).astype(X.dtype))
+    except np.linalg.LinAlgError:
+        squares, turn = np.linalg.eigh(gram)
+        return np.asarray(turn / np.sqrt(np.maximum(squares, _least(squares))))
+    return np.asarray(np.linalg.inv(L).T / sizes[:, None])
 
 
-def _scale_down(X: Array) -> Array:
-    """X over a power of two, which changes no bit: powers of large counts would overflow."""
-    return X * X.dtype.type(2.0 ** -np.frexp(float(np.abs(X).max()))[1])
+def _least(squares: Array) -> float:
+    """What rounding leaves of the squares of a block's directions."""
+    return max(float(squares.max()) * ROUNDING_SHARE, float(np.finfo(np.float32).tiny))
+
+
+def _scale_down(X: Array) -> tuple[Array, float]:
+    """X over a power of two, which changes no bit, and that power: large counts would overflow."""
+    size = 2.0 ** np.frexp(float(np.abs(X).max()))[1]
+    return X * X.dtype.type(1 / size), float(size)
 
 
 def _products(entries: Entries, columns: bool, X: Array, scales: LineScales) -> Array:
@@ -169,15 +217,15 @@ def _products(entries: Entries, columns: bool, X: Array, scales: LineScales) -> 
     return cells.engine.scaled_products(cells, cells.values, X, scales)
 
 
-def _first_block(entries: Entries, rank: int, seed: int, start: Array | None) -> Array:
-    n = entries.shape[1]
-    known = 0 if start is None else min(start.shape[1], rank)
-    fresh = stream(Purpose.SPECTRUM, seed, rank).standard_normal((n, rank - known), np.float32)
+def _first_block(entries: Entries, size: int, rank: int, seed: int, known: Array | None) -> Array:
+    """Columns that are `known`, which are orthonormal, and random ones beyond them."""
+    count = 0 if known is None else known.shape[1]
+    fresh = stream(Purpose.SPECTRUM, seed, rank).standard_normal((size, rank - count), np.float32)
     Q = on(fresh, entries.kind, entries.dtype)
-    if start is not None and known:
-        known_pairs = start[:, :known]  # in a product with a power these would drown the others
-        Q = Q - times(known_pairs, inner(known_pairs, Q))
-        Q = np.concatenate([known_pairs, Q / float(np.sqrt(n))], axis=1)
+    if known is not None and count:
+        # In a product with a power these would drown the others.
+        Q = Q - times(known, inner(known, Q))
+        Q = np.concatenate([known, Q / float(np.sqrt(size))], axis=1)
     return Q
 
 
