@@ -1,11 +1,13 @@
 """Splits of each row's cells, as scikit-learn's tools take them."""
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 
-from pygeco import LeaveLastOut, MatrixCompletion, RowHoldOut, cells
+from pygeco import CellKFold, LeaveLastOut, MatrixCompletion, RowHoldOut, cells
 from pygeco.data import make_ratings
 
 
@@ -53,3 +55,24 @@ def test_scikit_learn_takes_them(cv) -> None:
     assert np.isfinite(scores).all()
     assert type(cv).__name__ in repr(cv)
     assert clone(cv, safe=False).n_splits == 2
+
+
+@pytest.mark.parametrize("cv", [CellKFold(2), RowHoldOut(2), LeaveLastOut()])
+@pytest.mark.parametrize("count", [30, 200])
+def test_scikit_learn_is_not_given_cells_of_a_matrix_as_rows(cv, count) -> None:
+    """Some 30 cells in 40 rows would be split as rows, and 200 end in an index out of range."""
+    rows, cols, values, shape = make_ratings((40, 30), count)
+    sparse = sp.csr_array((values, (rows, cols)), shape)
+    table = np.full(shape, np.nan)
+    table[rows, cols] = values
+    model = MatrixCompletion(1, random_state=0)
+    for X in (sparse, table, pd.DataFrame(table)):
+        assert len(list(cv.split(X))) > 0
+        for ask in (cross_val_score, cross_validate):
+            with pytest.raises(ValueError, match=r"^X: .* pass cells\(X\) in place of a matrix"):
+                ask(model, X, cv=cv)
+        with pytest.raises(ValueError, match="pass cells"):
+            GridSearchCV(model, {"rank": [1, 2]}, cv=cv).fit(X)
+    frame = pd.DataFrame({"user": rows, "item": cols, "rating": values})
+    for X in (cells(sparse), frame):
+        assert np.all(np.isfinite(cross_val_score(model, X, cv=cv)))

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from pygeco import ImplicitCompletion, LowRank, MatrixCompletion, evaluate
+from pygeco import ImplicitCompletion, LowRank, MatrixCompletion, cells, evaluate
 from pygeco.data import make_ratings
 from pygeco.estimators._judged_cells import find_clicks
 
@@ -55,6 +55,37 @@ def test_clicks_in_a_wrong_form_are_refused() -> None:
             evaluate(model, wrong, protocol="all")
     with pytest.raises(ValueError, match="has a column 8, but the model has 8"):
         evaluate(model, ([0], [8]), protocol="all")
+
+
+def test_cells_on_a_cluster_are_not_taken_for_a_matrix() -> None:
+    pytest.importorskip("dask.dataframe")
+    from dask.dataframe import from_pandas
+
+    table = pd.DataFrame({"user": [3, 3, 5, 8, 8], "item": [1, 2, 2, 1, 7]})
+    lazy = from_pandas(table, npartitions=2)
+    model = ImplicitCompletion(1, random_state=0).fit(table)
+    asked = [model.score, model.keep_held_out, model.partial_fit, model.known_cells, cells]
+    asked.append(lambda X: evaluate(model, X, protocol="all"))
+    asked.append(ImplicitCompletion(1).fit)
+    for ask in asked:
+        with pytest.raises(ValueError, match=r"^X: (cells|clicks) in .* X\.compute\(\)"):
+            ask(lazy)
+    with pytest.raises(ValueError, match=r"^seen: clicks in files or"):
+        evaluate(model, table, protocol="all", seen=lazy)
+
+
+def test_counts_of_zero_are_no_clicks_to_judge_by() -> None:
+    rng = np.random.default_rng(0)
+    dense = (rng.random((30, 12)) < 0.3).astype(float)
+    dense[:, 0] = 1
+    held = (rng.random(dense.shape) < 0.2) * dense
+    model = ImplicitCompletion(2, random_state=0).fit(dense - held)
+    rows, cols = (x.ravel() for x in np.indices(dense.shape))
+    expected = evaluate(model, sp.csr_array(held), protocol="all")
+    counts = held.ravel()
+    for form in ((rows, cols, counts), cells(held), (rows, cols, counts, held.shape)):
+        assert evaluate(model, form, protocol="all") == expected
+    assert expected.held_out == held.sum()
 
 
 def test_unknown_ids_stand_for_no_cell() -> None:

@@ -17,7 +17,7 @@ from pygeco.estimators._recognize import Taken, as_pairs_table, refuse_unnamed_c
 from pygeco.estimators._unnamed_numbers import are_ids
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.column_names import COUNT_NAMES, find_role, plain_name
-from pygeco.io.tables import Column, is_partitioned, list_columns
+from pygeco.io.tables import Column, list_columns, refuse_partitioned
 from pygeco.objectives import Entries
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def take_clicks(X: Any, y: Any, columns: Sequence[Column] | str | None) -> Taken
 
     A table needs two columns of ids. One of counts may stand beside them; ratings do not count.
     """
+    refuse_partitioned(X, what="clicks")
     X, y = fill_masked((X, y))
     if isinstance(X, tuple) and len(X) == 2 and y is None:
         return Taken((*X, np.ones(len(X[0]), np.float32)))
@@ -55,11 +56,6 @@ def make_click_entries(
     estimator: ImplicitCompletion, X: Any, y: Any, columns: Sequence[Column] | str | None
 ) -> Entries:
     """The clicks to fit, whose values are their counts; the estimator keeps their ids."""
-    if is_partitioned(X):
-        raise ValueError(
-            "X: clicks in files or in a Dask DataFrame are read into a table first; `geco fit` "
-            "reads files, X.compute() a Dask DataFrame."
-        )
     got = take_clicks(X, y, columns)
     if columns is None and isinstance(got.X, (np.ndarray, list)):
         _refuse_pairs(np.asarray(got.X))

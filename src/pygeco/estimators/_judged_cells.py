@@ -20,7 +20,7 @@ from pygeco.estimators._ids import find_row_ids
 from pygeco.estimators._tables import find_cell_values, find_listed, locate_cells, locate_ratings
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.column_names import find_role
-from pygeco.io.tables import find_positions, is_table, list_columns
+from pygeco.io.tables import find_positions, is_frame, is_table, list_columns, refuse_partitioned
 from pygeco.models.completion import CompletionModel
 from pygeco.models.scoring import FactorScorer, Scorer, as_scores
 from pygeco.models.seen import Seen, sort_cells
@@ -122,7 +122,7 @@ def find_clicks(
             raise ValueError("threshold: the clicks have no values; leave it out.")
         return found.take(np.asarray(values, dtype=float) >= threshold)
     if values is not None and drops_zeros and not getattr(model, "_needs_values", True):
-        return found.take(np.asarray(values) != 0)  # which are no clicks, as in a fit
+        return found.take(np.asarray(host(values)) != 0)  # which are no clicks, as in a fit
     return found
 
 
@@ -130,6 +130,8 @@ _INT = {a + b for a in "iu" for b in "iu"}
 
 
 def _take(model: Any, X: Any, name: str) -> tuple[Any, Any, Any]:
+    if is_frame(X):
+        refuse_partitioned(X, name, "clicks")
     if isinstance(X, CellList):
         at = (X.rows, X.cols) if X.row_ids is None else find_listed(model, X)
         return (*at, X.values)

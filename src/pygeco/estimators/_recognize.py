@@ -195,9 +195,10 @@ def _choose_by_types(
             return places
     if len(wanted) == 2 and not known and "text" not in kinds:
         return None  # features, and a target that completion does not use
-    if len(wanted) == 3 and not known and looks_like_pairs(_take_plain(table)):
+    says = bool(known) or "text" in kinds
+    if len(wanted) == 3 and (len(names) == 2 if says else looks_like_pairs(_take_plain(table))):
         raise ValueError(PAIRS.format("a table of two columns"))
-    if known or "text" in kinds or _are_triples(table, len(names)):
+    if says or _are_triples(table, len(names)):
         guess = at | dict(zip(missing, [*free, *range(len(names))], strict=False))
         shown = tuple(names[guess[role]] for role in wanted)
         raise ValueError(

@@ -24,6 +24,7 @@ from pygeco.io.tables import (
     encode_ids,
     find_positions,
     is_table,
+    refuse_partitioned,
     take_numbers,
 )
 from pygeco.io.value_scale import are_marks, parse_marks
@@ -112,6 +113,7 @@ def find_given_cells(model: _CompletionState, X: object) -> Rated:
         known = (cells.rows >= 0) & (cells.cols >= 0)
         times = None if cells.times is None else cells.times[known]
         return Rated(cells.rows[known], cells.cols[known], cells.values[known], times)
+    refuse_partitioned(X)
     if not model._needs_values and isinstance(X, tuple) and len(X) == 2:
         X = (*X, np.ones(len(X[0])))
     found = read_cells(X, loss=model.loss_, duplicates="last", allow_empty=True)

@@ -13,7 +13,7 @@ from pygeco.arrays.kinds import fill_masked
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.short_repr import show_fields
 from pygeco.estimators._recognize import take_cells
-from pygeco.io.tables import Column, is_table
+from pygeco.io.tables import Column, is_table, refuse_partitioned
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +113,7 @@ def cells(
     >>> list(search.best_params_), search.n_splits_
     (['rank'], 3)
     """
+    refuse_partitioned(X)
     X, y = fill_masked((X, y))
     if is_table(X) or columns is not None:
         got = take_cells(X, y, columns, times=None)

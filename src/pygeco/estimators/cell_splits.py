@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -61,7 +62,7 @@ class CellKFold(KFold):  # type: ignore[misc]
         if isinstance(self.random_state, (int, np.integer)):
             check_seed(self.random_state)
         paired = not isinstance(X, CellList) and y is not None and np.shape(X)[1:] == (2,)
-        listed = X if isinstance(X, CellList) or paired else cells(X)
+        listed = X if paired else _list_cells(X, None)
         return super().split(np.zeros(len(listed)))
 
 
@@ -209,4 +210,20 @@ class LeaveLastOut(_CellSplits):
 
 
 def _list_cells(X: Any, y: Any) -> CellList:
-    return X if isinstance(X, CellList) else cells(X, y)
+    if isinstance(X, CellList):
+        return X
+    listed = cells(X, y)
+    if y is None and listed.row_ids is None and _is_asked_by_sklearn():
+        raise ValueError(
+            "X: scikit-learn would take the positions of cells for those of rows; pass cells(X) in "
+            "place of a matrix."
+        )
+    return listed
+
+
+def _is_asked_by_sklearn() -> bool:
+    """Whether positions go to scikit-learn, which says nowhere what it takes them for."""
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == "sklearn"
