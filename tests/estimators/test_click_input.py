@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.model_selection import cross_val_score
 
 import pygeco
-from pygeco import ImplicitCompletion, SpectralSettings, SquaresSettings
+from pygeco import CellKFold, ImplicitCompletion, SpectralSettings, SquaresSettings, cells
 from pygeco.errors import ClicksWarning
 
 FIXED = {
@@ -124,3 +125,32 @@ def test_what_a_model_of_clicks_has_not_is_said():
     for ask in (model.predict_interval, lambda X: model.predict(X, return_std=True)):
         with pytest.raises(ValueError, match=r"^return_std: scores of clicks"):
             ask(table[:3])
+
+
+def test_clicks_to_score_come_in_the_forms_of_the_fit():
+    rng = np.random.default_rng(0)
+    dense = rng.random((40, 20)) < 0.3
+    dense[:, 0] = True
+    rows, cols = np.nonzero(dense)
+    held = np.argwhere(~dense)[::5]
+    counts = np.arange(len(held)) % 3
+    fitted = ImplicitCompletion(**FIXED).fit((rows, cols))
+    expected = fitted.score(tuple(held[counts > 0].T))
+    assert fitted.score(tuple(held.T), counts) == expected
+    matrix = np.zeros(dense.shape)
+    matrix[tuple(held.T)] = counts
+    for form in (matrix, sp.csr_array(matrix), pd.DataFrame(matrix), cells(matrix)):
+        assert fitted.score(form) == expected
+    paired = ImplicitCompletion(**FIXED).fit(np.argwhere(dense), np.ones(len(rows)))
+    for pairs in (held, held.tolist(), pd.DataFrame(held, columns=["user", "item"])):
+        assert paired.score(pairs, counts) == pytest.approx(expected)
+    scores = cross_val_score(paired, np.argwhere(dense), np.ones(len(rows)), cv=CellKFold(3))
+    assert np.all(scores > 0)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_fold_of_rows_is_not_scored_as_the_first_rows_of_the_fit(form):
+    dense = (np.random.default_rng(0).random((30, 12)) < 0.4).astype(float)
+    model = ImplicitCompletion(**FIXED)
+    with pytest.raises(ValueError, match=r"^X: is 10 × 12, but the fit had 20 × 12, and rows"):
+        cross_val_score(model, form(dense), cv=3, error_score="raise")

@@ -17,7 +17,7 @@ from pygeco.clicks.cold import Given, choose_attributes, start_attributes
 from pygeco.clicks.counts import find_counts, weigh_counts
 from pygeco.clicks.empty_rows import settle_factors
 from pygeco.clicks.informing import inform
-from pygeco.clicks.judging import hold_out_clicks
+from pygeco.clicks.judging import hold_out_clicks, hold_out_more
 from pygeco.clicks.lines import SpectralPart, SquaresPart
 from pygeco.clicks.model import ClickModel
 from pygeco.clicks.search import (
@@ -211,7 +211,7 @@ def _start_search(
     if all(part.is_complete for part in given) and (share is not None or len(given) == 1):
         return None
     split = hold_out_clicks(entries, seed)
-    return None if split is None else Search(split, seed, tell)
+    return None if split is None else Search(split, seed, tell, hold_out_more(entries, seed, split))
 
 
 def _take_defaults(

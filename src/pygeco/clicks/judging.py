@@ -25,6 +25,8 @@ from pygeco.models.seen import (
 from pygeco.objectives import Entries
 
 HELD_SHARE = 0.1  # of the clicks
+ENOUGH_CLICKS = 500  # held out: with fewer, more tenths are
+MAX_REPEATS = 4  # of these; ten chose no better
 LIST_LENGTH = 20  # the lists that are judged, by their nDCG
 TABLE_CELLS = 100_000_000  # scores that one judgement may take: its cost
 MIN_JUDGED_ROWS, MAX_JUDGED_ROWS = 500, 3_000
@@ -133,9 +135,22 @@ def score_rows(left: Array, rows: Positions, right: Array) -> Array:
     return out
 
 
-def hold_out_clicks(entries: Entries, seed: int) -> Split | None:
+def hold_out_more(entries: Entries, seed: int, split: Split) -> tuple[Split, ...]:
+    """Other tenths of the clicks, where that of `split` is too few for a steady choice."""
+    held = max(1, len(split.judge.held.indices))
+    count = 0 if distant(entries.kind) else min(MAX_REPEATS, -(-ENOUGH_CLICKS // held) - 1)
+    found = (hold_out_clicks(entries, seed, again) for again in range(1, count + 1))
+    return tuple(other for other in found if other is not None)
+
+
+def average(told: list[list[float]]) -> list[float]:
+    """What several judges say of the same models."""
+    return [float(score) for score in np.mean(told, axis=0)]
+
+
+def hold_out_clicks(entries: Entries, seed: int, again: int = 0) -> Split | None:
     """A tenth of the clicks for a judge; None where no row has enough of them."""
-    rng = stream(Purpose.HELD_CLICKS, seed)
+    rng = stream(Purpose.HELD_CLICKS, seed, *([again] if again else []))
     rows = host(entries.rows()).astype(np.int64)
     cols = host(entries.by_row.indices).astype(np.int64)
     held = rng.random(len(rows)) < HELD_SHARE

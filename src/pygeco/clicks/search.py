@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Generic, NamedTuple, TypeVar
@@ -13,14 +13,14 @@ import numpy as np
 from pygeco.algorithm.events import ClickTrial
 from pygeco.arrays.kinds import host, on
 from pygeco.arrays.low_rank import Array
-from pygeco.clicks.judging import Judge, Split, score_rows
+from pygeco.clicks.blends import BLENDS, compare_fames, compare_shares
+from pygeco.clicks.judging import Judge, Split, average, score_rows
 from pygeco.clicks.settings import SpectralSettings, SquaresSettings
 from pygeco.clicks.spectral import (
     Spectrum,
     find_spectrum,
     line_powers,
     make_factors,
-    measure_spread,
     project_rows,
 )
 from pygeco.clicks.squares import fit_squares
@@ -48,7 +48,6 @@ POWER_STEP = 0.1
 MAX_SPECTRAL_RANK, MAX_SQUARES_RANK = 2048, 256
 NARROW_SIDE = 64  # rows or columns: 6 items gained 3 %, 40 items 1 %
 MAX_TRIALS = 16  # of a family, ranks apart
-BLENDS = (0.0, 0.2, 0.35, 0.5, 0.65, 0.8, 1.0)  # the share of the squares
 
 Settings = TypeVar("Settings", SpectralSettings, SquaresSettings)
 
@@ -69,11 +68,16 @@ Tell = Callable[[ClickTrial], object]
 
 @dataclass(eq=False)
 class Search:
-    """The search on one split of the clicks, and all that was tried."""
+    """The search on one split of the clicks, and all that was tried.
+
+    Where few clicks are held out, what is chosen last is chosen by those of `others`, too, whose
+    fits start from nothing: columns that were fitted to their held-out clicks would know these.
+    """
 
     split: Split
     seed: int
     tell: Tell = lambda trial: None
+    others: tuple[Split, ...] = ()
     trials: list[ClickTrial] = field(default_factory=list)
     tried: set[tuple[float, ...]] = field(default_factory=set)  # of the spectral family
     is_stopped: bool = False
@@ -191,23 +195,17 @@ class Search:
         self, found: Found[SpectralSettings], spectrum: Spectrum
     ) -> Found[SpectralSettings]:
         """The least weight of what is popular that does about as well as any."""
-        fit = self.split.fit
         tried = [replace(found.settings, fame=fame) for fame in FAMES]
-        left, right = make_factors(fit, spectrum, replace(found.settings, fame=1.0))
-        right = self.judge.take(right)
-
-        def tables(rows: Positions) -> Iterator[Array]:
-            scores = score_rows(left[:, :-1], rows, right[:, :-1])
-            popular = score_rows(left[:, -1:], rows, right[:, -1:])
-            for fame in FAMES:
-                yield scores + popular * scores.dtype.type(fame)
-
-        scores = self.judge.compare(tables, len(FAMES))
+        told = [compare_fames(self.split.fit, self.judge, spectrum, found.settings)]
+        for fit, judge in self.others:
+            other = find_spectrum(fit, found.settings, seed=self.seed)
+            told.append(compare_fames(fit, judge, other, found.settings))
+        scores = average(told)
         for settings, score in zip(tried[1:], scores[1:], strict=True):
             self.note("spectral", settings, score)
         at = pick_popularity(FAMES, scores)
-        factors = make_factors(fit, spectrum, tried[at])
-        return Found(tried[at], scores[at], factors.left, factors.right, found.columns)
+        left, right = make_factors(self.split.fit, spectrum, tried[at])
+        return Found(tried[at], scores[at], left, right, found.columns)
 
     # ---- weighted squares
 
@@ -261,19 +259,13 @@ class Search:
         self, spectral: Found[SpectralSettings], squares: Found[SquaresSettings]
     ) -> tuple[float, float]:
         """The share of the squares in the blend that does best, and its nDCG."""
-        pairs = (spectral.left, spectral.right), (squares.left, squares.right)
-        sizes = [measure_spread(*pair) for pair in pairs]
-        listed = [(left, self.judge.take(right)) for left, right in pairs]
-
-        def tables(rows: Positions) -> Iterator[Array]:
-            one, other = (
-                score_rows(left, rows, right) / size
-                for (left, right), size in zip(listed, sizes, strict=True)
-            )
-            for share in BLENDS:
-                yield (1 - share) * one + share * other
-
-        scores = self.judge.compare(tables, len(BLENDS))
+        told = [compare_shares(self.judge, spectral[2:4], squares[2:4])]
+        for fit, judge in self.others:
+            one = find_spectrum(fit, spectral.settings, seed=self.seed)
+            two = fit_squares(fit, squares.settings, seed=self.seed)
+            pair = make_factors(fit, one, spectral.settings)
+            told.append(compare_shares(judge, pair, two[:2]))
+        scores = average(told)
         for share, score in zip(BLENDS, scores, strict=True):
             self.note("both", None, score, share)
         at = pick_share(BLENDS, scores)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import host, on, parts
 from pygeco.arrays.streams import Purpose, stream
-from pygeco.clicks.judging import hold_out_clicks
+from pygeco.clicks.judging import Judge, average, hold_out_clicks, hold_out_more
 from pygeco.clicks.model import ClickModel
 from pygeco.diagnostics.baselines import list_popular
 from pygeco.diagnostics.cells import count_by_column
@@ -139,12 +139,8 @@ def find_chosen_ndcg(model: ClickModel) -> float | None:
     """
     trials: Any = model.trials
     chosen = (model.spectral_settings, model.squares_settings)
-    is_blend = 0 < model.share < 1
-    own = [
-        trial.ndcg
-        for trial in trials
-        if (trial.share == model.share if is_blend else trial.settings in chosen)
-    ]
+    own = [trial.ndcg for trial in trials if trial.share == model.share]
+    own = own or [trial.ndcg for trial in trials if trial.settings in chosen]
     return max(own or [trial.ndcg for trial in trials], default=None)
 
 
@@ -167,11 +163,17 @@ def measure_popularity(model: Completion) -> float | None:
     seen = model.seen_
     # In the types of a fit, whose kernels then serve here, too.
     triplets = seen.rows().astype(np.int32), host(seen.indices), host(seen.values)
-    split = hold_out_clicks(Entries(*triplets, model.factors_.shape), int(seed))
+    entries = Entries(*triplets, model.factors_.shape)
+    split = hold_out_clicks(entries, int(seed))
     if split is None:
         return None
-    counts = split.fit.counts()[1].astype(np.float32)
-    return split.judge.compare(lambda rows: [np.tile(counts, (len(rows), 1))], 1)[0]
+    every = split, *hold_out_more(entries, int(seed), split)
+    return average([_judge_popular(*one) for one in every])[0]
+
+
+def _judge_popular(fit: Entries, judge: Judge) -> list[float]:
+    counts = fit.counts()[1].astype(np.float32)
+    return judge.compare(lambda rows: [np.tile(counts, (len(rows), 1))], 1)
 
 
 def _list_best(model: Completion, rows: NDArray[np.int64]) -> NDArray[np.int64]:

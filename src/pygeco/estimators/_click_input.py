@@ -17,7 +17,7 @@ from pygeco.estimators._recognize import Taken, as_pairs_table, refuse_unnamed_c
 from pygeco.estimators._unnamed_numbers import are_ids
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.column_names import COUNT_NAMES, find_role, plain_name
-from pygeco.io.tables import Column, list_columns, refuse_partitioned
+from pygeco.io.tables import Column, as_arrow, is_table, list_columns, refuse_partitioned
 from pygeco.objectives import Entries
 
 if TYPE_CHECKING:
@@ -50,6 +50,26 @@ def take_clicks(X: Any, y: Any, columns: Sequence[Column] | str | None) -> Taken
         if counts is not None:
             return take_cells(table, None, counts)
     return take_cells(X, y, columns)
+
+
+def take_held_clicks(estimator: ImplicitCompletion, X: Any, y: Any) -> Any:
+    """Clicks of fitted rows, with their counts; a fold of the rows of a matrix is refused."""
+    if y is not None:
+        if isinstance(X, tuple):
+            return take_cells(X, y).X
+        table = as_pairs_table(X, y, None)
+        keep = np.flatnonzero(np.asarray(y) != 0)
+        return X if table is None else as_arrow(table).take(keep)
+    shape: tuple[Any, ...] = getattr(X, "shape", ())
+    if hasattr(X, "iloc") and estimator.row_ids_ is None and shape == estimator.model_.shape:
+        return np.asarray(X, dtype=float)
+    if len(shape) == 2 and not is_table(X) and shape != estimator.model_.shape:
+        raise ValueError(
+            f"X: is {shape[0]:,} × {shape[1]:,}, but the fit had {estimator.model_.shape[0]:,} × "
+            f"{estimator.model_.shape[1]:,}, and rows are taken for the fitted ones; give all, or "
+            "judge new ones by evaluate(protocol='new-rows')."
+        )
+    return X
 
 
 def make_click_entries(

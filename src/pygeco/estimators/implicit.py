@@ -15,6 +15,7 @@ from pygeco.arrays.streams import RandomState
 from pygeco.clicks.model import ClickModel
 from pygeco.clicks.settings import SpectralSettings, SquaresSettings
 from pygeco.estimators._click_fits import fit_click_model
+from pygeco.estimators._click_input import take_held_clicks
 from pygeco.estimators._click_updates import take_in_clicks
 from pygeco.estimators._completion_folding import _CompletionFolding
 from pygeco.estimators._fits import borrow_cluster_for
@@ -247,16 +248,17 @@ class ImplicitCompletion(_CompletionFolding):
         Parameters
         ----------
         X : clicks as fit takes them
-            Clicks of fitted rows that the fit has not seen.
-        y : None
-            Not used.
+            Clicks of fitted rows that the fit has not seen; a matrix has the shape of the fit.
+        y : array or None, default=None
+            The counts of pairs.
 
         Returns
         -------
         float
         """
         check_is_fitted(self)
-        return float(evaluate(self, X, protocol="all", k=(20,)).ndcg[20])
+        clicks = take_held_clicks(self, X, y)
+        return float(evaluate(self, clicks, protocol="all", k=(20,)).ndcg[20])
 
     def partial_fit(
         self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None, times: Any = None
