@@ -138,7 +138,7 @@ def score_rows(left: Array, rows: Positions, right: Array) -> Array:
 def hold_out_more(entries: Entries, seed: int, split: Split) -> tuple[Split, ...]:
     """Other tenths of the clicks, where that of `split` is too few for a steady choice."""
     held = max(1, len(split.judge.held.indices))
-    count = 0 if distant(entries.kind) else min(MAX_REPEATS, -(-ENOUGH_CLICKS // held) - 1)
+    count = min(MAX_REPEATS, -(-ENOUGH_CLICKS // held) - 1)
     found = (hold_out_clicks(entries, seed, again) for again in range(1, count + 1))
     return tuple(other for other in found if other is not None)
 

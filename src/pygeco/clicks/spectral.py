@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pygeco.arrays.kinds import distant, inner, on, times
+from pygeco.arrays.kinds import inner, on, times
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.clicks.settings import SpectralSettings
@@ -66,7 +66,7 @@ def find_spectrum(
     rank = min(settings.rank, *entries.shape)
     powers = line_powers(entries, -settings.row_power, -settings.column_power)
     down, across = (on(p, entries.kind, entries.dtype) for p in powers)
-    from_rows = FEW_ROWS * entries.shape[0] < entries.shape[1] and not distant(entries.kind)
+    from_rows = FEW_ROWS * entries.shape[0] < entries.shape[1]
     scales = LineScales(down, across), LineScales(across, down)
 
     def go(X: Array) -> Array:

@@ -323,6 +323,21 @@ def test_a_model_of_clicks_is_that_of_the_cpu(client, tmp_path, monkeypatch) -> 
         ImplicitCompletion(engine=client).fit(clicks, row_attributes=np.ones((80, 1)))
 
 
+def test_a_model_of_clicks_on_few_rows_is_that_of_the_cpu(client, monkeypatch) -> None:
+    """Singular pairs are then found from the rows, which are with the workers."""
+    monkeypatch.setattr(slabs, "MIN_SLABS", 2)
+    rng = np.random.default_rng(0)
+    likes = np.arange(90) % 3 == rng.integers(3, size=30)[:, None]
+    clicks = np.nonzero(rng.random(likes.shape) < np.where(likes, 0.5, 0.05))
+    settings = {"spectral": SPECTRAL, "squares": False, "random_state": 0}
+    plain, other = (
+        ImplicitCompletion(engine=engine, **settings).fit(clicks) for engine in (None, client)
+    )
+    assert plain.choice_.spectral == other.choice_.spectral
+    one, two = (model.to("cpu").factors_.to_dense() for model in (plain, other))
+    np.testing.assert_allclose(two, one, atol=1e-5 * np.abs(one).max())
+
+
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_arrays_in_slabs_are_numpy_s(placed, name) -> None:
     x = np.random.default_rng(0).standard_normal((80, 3))
