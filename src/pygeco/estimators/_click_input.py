@@ -54,6 +54,7 @@ def take_clicks(X: Any, y: Any, columns: Sequence[Column] | str | None) -> Taken
 
 def take_held_clicks(estimator: ImplicitCompletion, X: Any, y: Any) -> Any:
     """Clicks of fitted rows, with their counts; a fold of the rows of a matrix is refused."""
+    refuse_partitioned(X, what="clicks")
     if y is not None:
         if isinstance(X, tuple):
             return take_cells(X, y).X
