@@ -17,15 +17,15 @@ from typing import NamedTuple
 import numpy as np
 
 from pygeco.algorithm.events import Listener, PosteriorDraw
-from pygeco.arrays.kinds import on
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes import timing
 from pygeco.bayes.average import Average, Draw, RunningMean
 from pygeco.bayes.drift import DriftMean
+from pygeco.bayes.hidden_components import add_hidden, measure_hidden
 from pygeco.bayes.likelihoods.base import Likelihood
 from pygeco.bayes.posterior import LEAST_NOISE, NOTHING, Known, Posterior
-from pygeco.bayes.priors import FLOAT, Gaussian
+from pygeco.bayes.priors import Gaussian
 from pygeco.bayes.side_information import match_groups
 from pygeco.bayes.timing import DriftDraw, begin_drift, draw_drift, draw_rows
 from pygeco.bayes.working import draw_cells, place_targets
@@ -42,6 +42,7 @@ EFFECT_PERIOD = (
 OVER_RELAXATION = 0.95  # how far a draw is reflected at its conditional mean; 0 is plain Gibbs
 LAST_DRAW_PULL = 1e-5  # as a share of a row's curvature: what float32 may lose of it
 MAX_KEPT_DRAWS = 24  # for intervals
+COMPRESSION_KEY = 1  # of a stream of its own: draws do not depend on how much memory is allowed
 
 
 class Sampling(NamedTuple):
@@ -74,7 +75,7 @@ def sample_posterior(
     """
     rng = stream(Purpose.POSTERIOR, seed)
     data = place_targets(entries, start)
-    collected = _Collector(data, count, rng)
+    collected = _Collector(data, count, stream(Purpose.POSTERIOR, seed, COMPRESSION_KEY))
     lengths = [len(part) for part in np.array_split(range(count), max(1, count // CHAIN_SWEEPS))]
     total = count + BURN_IN_SWEEPS * len(lengths)
     sweeps = _run_chains(data, start, min(rank, *data.shape), lengths, rng, known)
@@ -118,7 +119,7 @@ class _Collector:
         scale, likelihood, move = start.scale, start.likelihood, 0.0
         if likelihood is not None:
             likelihood, move = likelihood.average(self.likelihoods).match(likelihood)
-        return Average(
+        average = Average(
             replace(A, s=A.s * scale),
             start.mean + move,
             scale * self.mean.row,
@@ -131,6 +132,7 @@ class _Collector:
             self.drift.result(),
             likelihood,
         )
+        return average.compare(start, self.mean.rng)
 
 
 def _run_chains(
@@ -143,7 +145,7 @@ def _run_chains(
 ) -> Iterator[tuple[bool, Posterior, SweepDraw]]:
     """Whether a sweep counts, the state before it, and what it drew, chain after chain."""
     for length in lengths:
-        now = add_random_components(start, rank, rng)
+        now = add_hidden(start, rank, rng, measure_hidden(data, start))
         shrink = [np.linalg.inv(prior.precision) for prior in (now.row_prior, now.col_prior)]
         for t in range(-BURN_IN_SWEEPS, length):
             relax = OVER_RELAXATION if t >= 0 else 0.0  # plain draws forget the start sooner
@@ -268,28 +270,3 @@ def draw_side(
         steps.reflect(draw.bias, mean.bias, side.bias, relax),
     )
     return swept._replace(side=relaxed)
-
-
-def add_random_components(start: Posterior, rank: int, rng: np.random.Generator) -> Posterior:
-    """More components, small and random: the sampler lets the data raise those that help."""
-    extra, normal = rank - start.rank, rng.standard_normal
-    rows, cols = start.rows, start.cols
-    row_prior, col_prior = start.row_prior, start.col_prior
-    if extra > 0:
-        weak = [
-            np.quantile(np.diag(np.linalg.inv(p.precision))[:-1], 0.1) if start.rank else 0.01
-            for p in (row_prior, col_prior)
-        ]
-        rows, cols = (
-            side._replace(
-                factor=np.column_stack(
-                    [side.factor, on(FLOAT(w**0.5) * normal((len(side.bias), extra)), side.bias)]
-                ).astype(FLOAT)
-            )
-            for side, w in zip((rows, cols), weak, strict=True)
-        )
-        row_prior, col_prior = (
-            p.add_components(np.full(extra, w))
-            for p, w in zip((row_prior, col_prior), weak, strict=True)
-        )
-    return replace(start, rows=rows, cols=cols, row_prior=row_prior, col_prior=col_prior)

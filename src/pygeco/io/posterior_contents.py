@@ -104,4 +104,5 @@ AVERAGE = parts(
     scale=number(0),
     drift=optional(drift),
     likelihood=optional(of(Likelihood)),
+    excess=number(0),
 )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import contiguous, empty, foreign, host, moved, on, zeros
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.bayes.average import Average
 from pygeco.bayes.cold import find_cold
 from pygeco.bayes.reasons import contributions
 from pygeco.engines import session
@@ -71,10 +72,14 @@ class CompletionModel(FittedModel):
         if self.average_row is not None:
             lost |= i == self.average_row
         out = empty(len(i), like)
-        out[~lost] = self.doubt.variance(i[~lost], j[~lost], noise=noise)
+        doubt, at = self.doubt, (i[~lost], j[~lost])
+        if isinstance(doubt, Average):
+            out[~lost] = doubt.variance(*at, p, noise=noise)
+        else:
+            out[~lost] = doubt.variance(*at, noise=noise)
         if self.average is not None:
-            if self.doubt is p:  # one draw is off by as much as is not known
-                out[~lost] += p.variance(i[~lost], j[~lost], noise=False)
+            if doubt is p:  # one draw is off by as much as is not known
+                out[~lost] += p.variance(*at, noise=False)
             cold = ~lost & find_cold(p, i, j)
             out[cold] = p.variance(i[cold], j[cold], noise=noise)
         if lost.any():

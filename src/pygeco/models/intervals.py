@@ -42,7 +42,7 @@ def find_interval(
     size = squares**0.5
     if isinstance(model.doubt, Average):
         known = np.maximum(model.spread(rows, cols).astype(float), 1e-300)
-        degrees = (len(model.doubt.draws) - 1) * (squares / known) ** 2
+        degrees = model.doubt.degrees * (squares / known) ** 2
         size = size * widen_for_degrees(levels[1], degrees)
     low, high = (z + (q * size).astype(z.dtype) for q in measure_tails(model, levels))
     if model.clips:

@@ -484,7 +484,7 @@ def test_the_pattern_of_known_cells(client, monkeypatch) -> None:
     values = 3.0 + np.where(own, 1.0, -1.0)[rows, cols] + 0.3 * rng.standard_normal(len(rows))
     cells = rows, cols, values, (m, n)
     plain, other = (
-        MatrixCompletion(1, posterior=1, random_state=0, engine=engine).fit(cells)
+        MatrixCompletion(1, posterior=2, random_state=0, engine=engine).fit(cells)
         for engine in ("cpu", client)
     )
     for model in (plain, other):
@@ -493,6 +493,7 @@ def test_the_pattern_of_known_cells(client, monkeypatch) -> None:
         assert p.col_prior.effects
     i, j = np.meshgrid(np.arange(m), np.arange(n), indexing="ij")
     np.testing.assert_allclose(other.predict(i, j), plain.predict(i, j), atol=2e-3)
+    assert other.average_.excess == pytest.approx(plain.average_.excess, rel=1e-2)
 
 
 def test_rows_as_few_as_the_lines_of_small_matrices(client) -> None:
