@@ -26,6 +26,7 @@ REWEIGHTINGS = 10  # times that the cells of a new row are weighted anew, under 
 MAX_SETTLING_STEPS = 60  # of new rows under a likelihood; most rest after ten
 RESTING_MOVE = 0.01  # deviations of the prior: rows that would move by less are at rest
 ROUNDING = 1e-6  # of a loss in single precision
+MAX_SINGLE_PRECISION = 1e5  # of the noise, times cells of a row: beyond, float32 loses the prior
 
 
 class Standard(NamedTuple):
@@ -93,17 +94,31 @@ def sweep_side(
     tau: float,
     ridge: Array | None = None,
 ) -> Swept:
-    """One side given the other; the prior's precision counts `ridge` times, one number a row."""
-    return half_sweep(
+    """One side given the other; the prior's precision counts `ridge` times, one number a row.
+
+    Where the noise is small it is solved in double precision: in single one, rounding of what the
+    cells say is more than the prior, by which alone a row lies in directions that its cells do not
+    tell apart.
+    """
+    is_fine = tau > MAX_SINGLE_PRECISION
+    swept = half_sweep(
         cells,
-        side,
-        partner,
+        _convert(side, np.float64) if is_fine else side,
+        _convert(partner, np.float64) if is_fine else partner,
         prior=prior.precision,
         centre=prior.about,
         ridge=ridge,
         tau=tau,
         variances=True,
     )
+    if not is_fine:
+        return swept
+    side, mean = (_convert(x, FLOAT) for x in (swept.side, swept.mean))
+    return swept._replace(side=side, mean=mean)
+
+
+def _convert(side: Side, real: type[np.floating]) -> Side:
+    return Side(*(x.astype(real) for x in side))
 
 
 def new_rows(model: Posterior, entries: Entries, values: AttributeValues | None = None) -> Side:

@@ -30,7 +30,10 @@ def _fit_ratings(real: Any) -> None:
     import numpy as np
 
     from pygeco import MatrixCompletion
+    from pygeco.data import make_low_rank
 
+    exact = make_low_rank(SHAPE, 1, random_state=0).to_dense().astype(real)
+    MatrixCompletion(rank=2, random_state=0).fit(exact)  # without noise, in double precision
     cells = _make_cells(real)
     for settings in ({}, {"rank": 2, "posterior": 2}, {"rank": 2, "loss": "huber"}):
         model = MatrixCompletion(random_state=0, **settings).fit(cells)

@@ -1,0 +1,62 @@
+"""Half-sweeps of the evidence where the noise is small beside the prior."""
+
+import numpy as np
+import pytest
+
+from pygeco import Entries, MatrixCompletion
+from pygeco.bayes.priors import Gaussian
+from pygeco.bayes.sweep import sweep_side
+from pygeco.objectives.entries.half_sweep import Side
+
+
+def make_islands(count, seed):
+    """Cells without noise of groups of rows and columns that share none, each of rank two."""
+    rng = np.random.default_rng(seed)
+    parts, m, n = [], 0, 0
+    for _ in range(count):
+        a, b = (int(size * rng.uniform(0.5, 1.5)) for size in (30, 20))
+        Z = rng.standard_normal((a, 2)) @ rng.standard_normal((2, b))
+        Z += 0.5 * rng.standard_normal((a, 1)) + 3
+        i, j = np.nonzero(rng.random((a, b)) < 0.6)
+        parts.append((i + m, j + n, Z[i, j]))
+        m, n = m + a, n + b
+    return *(np.concatenate(part) for part in zip(*parts, strict=True)), (m, n)
+
+
+@pytest.mark.parametrize("tau", [1.0, 1e4, 1e7, 1e9])
+def test_rows_lie_by_the_prior_where_their_cells_do_not_tell_directions_apart(tau):
+    """Beside a dense solution in double precision; of little noise, rounding was beyond the prior."""
+    rng = np.random.default_rng(0)
+    m, n, s = 12, 30, 4
+    cols = rng.standard_normal((n, s)).astype(np.float32)
+    cols[:, 3] = cols[:, 0]
+    spread = np.full((n, s), 1e-10, np.float32)
+    partner = Side(cols, np.zeros(n, np.float32), spread, np.full(n, 1e-10, np.float32))
+    Y = (rng.standard_normal((m, s)) @ cols.T).astype(np.float32)
+    rows, columns = np.nonzero(rng.random((m, n)) < 0.7)
+    cells = Entries(rows, columns, Y[rows, columns], (m, n)).by_row
+    root = rng.standard_normal((s + 1, s + 1))
+    prior = Gaussian(root @ root.T + np.eye(s + 1), np.zeros(s + 1), np.ones(m, bool), True)
+    zero = np.zeros((m, s), np.float32), np.zeros(m, np.float32)
+    side = sweep_side(cells, Side(*zero, *zero), partner, prior, tau).side
+    for i in range(m):
+        at = columns[rows == i]
+        P = np.column_stack([cols[at], np.ones(len(at))]).astype(float)
+        vague = np.append(spread[at].sum(axis=0), 0.0)
+        exact = np.linalg.inv(prior.precision + tau * (P.T @ P + np.diag(vague)))
+        mean = exact @ (tau * P.T @ Y[i, at].astype(float))
+        found = np.append(side.factor[i], side.bias[i])
+        np.testing.assert_allclose(found, mean, atol=2e-3)
+        variance = np.append(side.variance[i], side.bias_variance[i])
+        np.testing.assert_allclose(variance, np.diag(exact), rtol=2e-2)
+    assert side.factor.dtype == side.variance.dtype == np.float32
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("count", [2, 4, 8])
+def test_groups_without_noise_that_share_no_row_or_column(count, seed):
+    """Of 36 such sets 21 ended at rank 0, at values up to 10¹³, or with an error of NumPy's."""
+    rows, cols, values, shape = make_islands(count, seed)
+    model = MatrixCompletion(random_state=0).fit((rows, cols, values, shape))
+    assert np.sqrt(np.mean((model.predict(rows, cols) - values) ** 2)) < 0.1 * values.std()
+    assert np.isfinite(model.posterior_.rows.variance).all()
