@@ -25,7 +25,7 @@ def make_islands(count, seed):
 
 @pytest.mark.parametrize("tau", [1.0, 1e4, 1e7, 1e9])
 def test_rows_lie_by_the_prior_where_their_cells_do_not_tell_directions_apart(tau):
-    """Beside a dense solution in double precision; of little noise, rounding was beyond the prior."""
+    """Beside a dense solution in double precision; of little noise, rounding exceeded the prior."""
     rng = np.random.default_rng(0)
     m, n, s = 12, 30, 4
     cols = rng.standard_normal((n, s)).astype(np.float32)
