@@ -6,6 +6,7 @@ import pytest
 from pygeco import Entries, MatrixCompletion
 from pygeco.bayes.priors import Gaussian
 from pygeco.bayes.sweep import sweep_side
+from pygeco.objectives.entries.cell_views import multiply_weights
 from pygeco.objectives.entries.half_sweep import Side
 
 
@@ -23,8 +24,9 @@ def make_islands(count, seed):
     return *(np.concatenate(part) for part in zip(*parts, strict=True)), (m, n)
 
 
+@pytest.mark.parametrize("weight", [None, 1e6])
 @pytest.mark.parametrize("tau", [1.0, 1e4, 1e7, 1e9])
-def test_rows_lie_by_the_prior_where_their_cells_do_not_tell_directions_apart(tau):
+def test_rows_lie_by_the_prior_where_their_cells_do_not_tell_directions_apart(tau, weight):
     """Beside a dense solution in double precision; of little noise, rounding exceeded the prior."""
     rng = np.random.default_rng(0)
     m, n, s = 12, 30, 4
@@ -35,10 +37,12 @@ def test_rows_lie_by_the_prior_where_their_cells_do_not_tell_directions_apart(ta
     Y = (rng.standard_normal((m, s)) @ cols.T).astype(np.float32)
     rows, columns = np.nonzero(rng.random((m, n)) < 0.7)
     cells = Entries(rows, columns, Y[rows, columns], (m, n)).by_row
+    if weight is not None:  # of a cell of counts, which are as sure as they are large
+        cells = multiply_weights(cells, np.full(len(rows), weight, np.float32))
     root = rng.standard_normal((s + 1, s + 1))
     prior = Gaussian(root @ root.T + np.eye(s + 1), np.zeros(s + 1), np.ones(m, bool), True)
     zero = np.zeros((m, s), np.float32), np.zeros(m, np.float32)
-    side = sweep_side(cells, Side(*zero, *zero), partner, prior, tau).side
+    side = sweep_side(cells, Side(*zero, *zero), partner, prior, tau / (weight or 1.0)).side
     for i in range(m):
         at = columns[rows == i]
         P = np.column_stack([cols[at], np.ones(len(at))]).astype(float)
@@ -60,3 +64,16 @@ def test_groups_without_noise_that_share_no_row_or_column(count, seed):
     model = MatrixCompletion(random_state=0).fit((rows, cols, values, shape))
     assert np.sqrt(np.mean((model.predict(rows, cols) - values) ** 2)) < 0.1 * values.std()
     assert np.isfinite(model.posterior_.rows.variance).all()
+
+
+def test_counts_of_any_size_have_numbers():
+    """The largest said so much of a row that its variance was none, and then all was."""
+    rng = np.random.default_rng(480)
+    z = rng.standard_normal((59, 4)) @ rng.standard_normal((4, 16)) + 5
+    z += 10 * rng.standard_normal(z.shape)
+    Y = rng.poisson(np.exp(np.clip(z, -20, 22))).astype(float)
+    Y[rng.random(Y.shape) < 0.6] = np.nan
+    model = MatrixCompletion(loss="poisson", biases=False, posterior=2, random_state=0).fit(Y)
+    assert np.isfinite(model.posterior_.rows.variance).all()
+    assert np.isfinite(model.to_dense()).all()
+    assert np.isfinite(model.posterior_.likelihood.shape)

@@ -26,7 +26,7 @@ REWEIGHTINGS = 10  # times that the cells of a new row are weighted anew, under 
 MAX_SETTLING_STEPS = 60  # of new rows under a likelihood; most rest after ten
 RESTING_MOVE = 0.01  # deviations of the prior: rows that would move by less are at rest
 ROUNDING = 1e-6  # of a loss in single precision
-MAX_SINGLE_PRECISION = 1e5  # of the noise, times cells of a row: beyond, float32 loses the prior
+MAX_SINGLE_PRECISION = 1e6  # that a cell adds to a prior of about one: float32 loses it beyond
 
 
 class Standard(NamedTuple):
@@ -96,11 +96,10 @@ def sweep_side(
 ) -> Swept:
     """One side given the other; the prior's precision counts `ridge` times, one number a row.
 
-    Where the noise is small it is solved in double precision: in single one, rounding of what the
-    cells say is more than the prior, by which alone a row lies in directions that its cells do not
-    tell apart.
+    Where cells say much it is solved in double precision: in single one, rounding of what they say
+    is more than the prior, by which alone a row lies in directions that they do not tell apart.
     """
-    is_fine = tau > MAX_SINGLE_PRECISION
+    is_fine = tau * _measure_largest(cells, partner) > MAX_SINGLE_PRECISION
     swept = half_sweep(
         cells,
         _convert(side, np.float64) if is_fine else side,
@@ -115,6 +114,15 @@ def sweep_side(
         return swept
     side, mean = (_convert(x, FLOAT) for x in (swept.side, swept.mean))
     return swept._replace(side=side, mean=mean)
+
+
+def _measure_largest(cells: Cells, partner: Side) -> float:
+    """About the most that a cell says of a number of a row, in units of the precision."""
+    weight = float(cells.weights.max()) if len(cells.weights) else 1.0
+    if not partner.rank:
+        return weight
+    most = max(float(partner.factor.max()), -float(partner.factor.min()))
+    return weight * max(1.0, most) ** 2
 
 
 def _convert(side: Side, real: type[np.floating]) -> Side:
