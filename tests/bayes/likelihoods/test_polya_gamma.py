@@ -111,3 +111,12 @@ def test_moments_of_polya_gamma_far_from_zero_are_those_of_its_closed_form():
         z = np.array([size, -size])
         np.testing.assert_allclose(polya_gamma_mean(z), float(mean), rtol=1e-12)
         np.testing.assert_allclose(polya_gamma_variance(z), float(variance), rtol=1e-9)
+
+
+def test_draws_of_a_small_shape_leave_targets_that_single_precision_holds():
+    """Counts of which nearly all are zero: gamma variables of shape 0.01 are 1e-50 now and then."""
+    rng = np.random.default_rng(0)
+    y, z = np.zeros(200_000), rng.standard_normal(200_000)
+    weights, targets = (x.astype(np.float32) for x in Counts(0.01).draw_squares(y, z, rng))
+    assert np.isfinite(targets).all()
+    np.testing.assert_allclose(weights * (targets - np.log(0.01)), -0.005, rtol=1e-3, atol=1e-6)

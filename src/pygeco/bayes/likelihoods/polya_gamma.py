@@ -12,7 +12,7 @@ from pygeco.losses.base import namespace
 
 TERMS = 3  # of the sum that are drawn one by one; the rest has its mean and variance
 LEAST_SPREAD = 1e-15  # of what is left, over its squared mean: z so far out has no other
-LEAST_DRAW = 1e-12  # of a cell of next to no weight, whose gamma variables underflow
+LEAST_DRAW = 1e-12  # of a mean: gamma variables of next to no shape or weight underflow
 
 
 def draw_polya_gamma(
@@ -42,6 +42,7 @@ def _draw_sum(rng: np.random.Generator, z: Array, shape: Array | None = None) ->
     mean, variance = polya_gamma_mean(x), polya_gamma_variance(x)
     if shape is not None:
         mean, variance = shape * mean, shape * variance
+    least = LEAST_DRAW * mean
     found = np.zeros(x.shape)
     for k in range(1, TERMS + 1):
         size = 1 / (2 * math.pi**2 * (k - 0.5) ** 2 + x * x / 2)
@@ -51,7 +52,7 @@ def _draw_sum(rng: np.random.Generator, z: Array, shape: Array | None = None) ->
         mean, variance = mean - count * size, variance - count * size * size
     variance = np.maximum(variance, LEAST_SPREAD * mean * mean)
     found += variance / mean * rng.standard_gamma(mean * mean / variance)
-    return found
+    return np.maximum(found, least)
 
 
 def polya_gamma_mean(z: Array) -> Array:
