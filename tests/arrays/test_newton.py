@@ -44,3 +44,16 @@ def test_it_descends_from_afar_where_whole_steps_overshoot(start) -> None:
 def test_a_step_that_lowers_nothing_is_not_taken() -> None:
     length, value = search(lambda x: float(x[0] ** 2), np.array([0.0]), np.array([1.0]), 0.0, 0.0)
     assert (length, value) == (0.0, 0.0)
+
+
+def test_where_a_function_falls_to_zero_at_infinity_it_ends() -> None:
+    """Each step on e^x gains nearly all that is left; the last ones would be of zero by zero."""
+    seen = []
+
+    def newton(x):
+        seen.append(float(np.exp(x[0])))
+        return np.array([-30.0]), 30 * seen[-1]
+
+    _, value = descend(lambda x: float(np.exp(x[0])), newton, np.zeros(1), 50)
+    assert 0 < value < 1e-30
+    assert len(seen) < 5

@@ -12,6 +12,7 @@ NEWTON_STEPS = 50
 HALVINGS = 30
 PROGRESS = 1e-12
 ROUNDING = 1e-9
+NOTHING = 1e-32  # of the first value, a squared rounding: less is as good as none
 
 
 def descend(
@@ -25,12 +26,14 @@ def descend(
     `newton` gives a step and how fast the objective falls along it.
     """
     value = objective(x)
+    # Where a function falls to zero at infinity, each step would gain nearly all that is left.
+    nothing = NOTHING * abs(value)
     for _ in range(steps):
         step, fall = newton(x)
         t, better = search(objective, x, step, value, fall)
         x, gain, value = x + t * step, value - better, better
         # The gain alone would go on for as long as rounding makes one up.
-        if min(gain, fall) <= PROGRESS * abs(value):
+        if min(gain, fall) <= max(PROGRESS * abs(value), nothing):
             break
     return x, value
 

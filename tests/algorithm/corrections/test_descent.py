@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pygeco import Custom, LowRank, Trace
+from pygeco import Custom, Dense, Entries, LowRank, Quadratic, Solver, Trace, minimize
 from pygeco.algorithm.corrections.descent import Descent
 
 
@@ -37,3 +37,20 @@ def test_without_a_penalty_it_is_the_core() -> None:
     A = LowRank.from_dense(Y).truncate(2)
     state = descent.solve(objective, LowRank(A.U, A.s / 3, A.V))
     assert state.value == pytest.approx(objective.value(A))  # the best one in these spans
+
+
+@pytest.mark.parametrize("name", ["custom", "dense", "entries", "quadratic"])
+def test_a_start_that_a_larger_weight_shrinks_to_nothing(name) -> None:
+    """Above α = σ₁(∇R(0)) zero is the optimum, of a start of any rank."""
+    Y, custom = problem()
+    objective = {
+        "custom": custom,
+        "dense": Dense(Y),
+        "entries": Entries(*np.indices(Y.shape).reshape(2, -1), Y.ravel(), Y.shape),
+        "quadratic": Quadratic(Y, Y[:, 0]),
+    }[name]
+    start = LowRank.from_dense(np.eye(*objective.shape), 2)
+    solver = Solver(refine=True, correction="descent")
+    path = minimize(objective, 3, solver, penalty=Trace(10.0), start=start, random_state=0)
+    assert path.A.rank == 0
+    assert path[-1].objective == objective.value(path.A)

@@ -79,6 +79,8 @@ class Core(Correction):
         return self._solve(state, A.rotate(P, s, Q), span.rotate(P, Q))
 
     def _solve(self, state: State, A: LowRank, span: Span) -> State:
+        if not A.rank:  # a penalty may have shrunk everything to nothing
+            return state._replace(A=A, span=span, value=span.value(np.diag(A.s)))
         B, value = minimize_core(span, np.diag(A.s), self.penalty)
         if isinstance(span, Turning):
             turned, there = span.turn(A, B)
