@@ -179,3 +179,18 @@ def test_refinement_leaves_an_empty_matrix_alone():
     case = features("squared")
     zero = LowRank.zero(case.shape)
     assert refine(case.objective, zero, None).A.rank == 0
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute", "quantile"])
+@pytest.mark.parametrize("power", [-100, 40])  # whose fourth roots are powers of two
+def test_another_unit_of_the_targets_gives_the_same_bits(loss, power):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((40, 6))
+    Y = X @ rng.standard_normal((6, 4)) + rng.standard_normal((40, 4)) + 3
+    one, other = (
+        minimize(
+            Features(X, unit * Y, loss, intercept=True), 2, Solver(refine=True), random_state=0
+        ).A
+        for unit in (1.0, 2.0**power)
+    )
+    np.testing.assert_array_equal(other.to_dense(), 2.0**power * one.to_dense())

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import scipy  # scipy.optimize is imported when used
 
+from pygeco.algorithm.last_steps import settle_slope
 from pygeco.algorithm.penalties import Penalty, Trace
 from pygeco.arrays.kinds import HOST, host, moved
 from pygeco.arrays.low_rank import Array, LowRank
@@ -22,6 +23,7 @@ from pygeco.objectives.risk import Risk
 
 DESCENT_TOLERANCE = 1e-10
 MAX_ITERATIONS = 500
+MAX_LAST_SHARE = 4  # of the calls of a descent, for its last steps
 MIN_CURVATURE = 1e-10  # of the largest, in columns of one size: with less it is rounding
 
 
@@ -93,15 +95,23 @@ def refine_jointly(
         G = MeasuredGradient(objective.shape, value, 0.0, *objective.pull(g))
         return value, G, F.T @ g + 2 * free.ridge * c
 
-    unit = _find_unit(risk, objective.measure(A) + risk.offset + F @ free.c)
-    return _descend(evaluate, objective, A, penalty, free.c, tol, unit)
+    units = _find_units(risk, objective.measure(A) + risk.offset + F @ free.c)
+    return _descend(evaluate, objective, A, penalty, free.c, tol, units)
 
 
-def _find_unit(risk: Risk, at: Array) -> float:
-    """How far predictions are to move, roughly: |ℓ′| by ℓ″, of squares the mean residual."""
-    bend = float(risk.curvature(at, stiff=True).diagonal.sum())
-    unit = float(np.abs(risk.slope(at)).sum()) / bend if bend > 0 else 0.0
-    return unit if 0 < unit < np.inf else 1.0
+class Units(NamedTuple):
+    """How far predictions are to move, roughly, and how much a sample bends them, on average."""
+
+    move: float
+    bend: float
+
+
+def _find_units(risk: Risk, at: Array) -> Units:
+    """|ℓ′| by ℓ″, of squares the mean residual, and ℓ″."""
+    curvature = risk.curvature(at, stiff=True).diagonal
+    bend = float(curvature.sum())
+    move = float(np.abs(risk.slope(at)).sum()) / bend if bend > 0 else 0.0
+    return Units(move, bend / curvature.shape[1]) if 0 < move < np.inf else Units(1.0, 1.0)
 
 
 def promise_decrease(
@@ -123,7 +133,7 @@ def _descend(
     penalty: Penalty | None,
     c: Array,
     tol: float,
-    unit: float = 0.0,
+    units: Units | None = None,
 ) -> Refined:
     if not (penalty is None or penalty.quadratic is not None or isinstance(penalty, Trace)):
         return Refined(A, c, 0)
@@ -151,19 +161,29 @@ def _descend(
         return value + extra, np.concatenate([part.reshape(-1) for part in (*parts, slope)])
 
     start = np.concatenate([part.reshape(-1) for part in (*sides, c)])
-    unit = unit or float(np.linalg.norm(sides[0], axis=0).max(initial=0.0)) ** 2 or 1.0
-    units = np.repeat([np.sqrt(unit), unit], [sizes[-1], c.size])
-    found, calls = _minimize_in_units(both, start, units, tol)
+    if units is None:
+        own = float(np.linalg.norm(sides[0], axis=0).max(initial=0.0)) or 1.0
+        units = Units(own * own, 1.0)
+    eased = units.bend**0.25 if ease.units.size > 1 else 1.0
+    lengths = np.repeat([np.sqrt(units.move) * eased, units.move], [sizes[-1], c.size])
+    # Cells are many, and their fits need no more digits than values have.
+    exact = isinstance(objective, Measured) and tol <= DESCENT_TOLERANCE
+    found, calls = _minimize_in_units(both, start, lengths, tol, exact=exact)
     L, R, free = unpack(found)
     end = _eigenpairs(L, signs) if symmetric else LowRank.product(L, R).svd()
     return Refined(moved(end, like), free, (1 + 2 * A.rank) * (1 + calls))
 
 
 def _minimize_in_units(
-    both: Callable[[Array], tuple[float, Array]], start: Array, units: Array, tol: float
+    both: Callable[[Array], tuple[float, Array]],
+    start: Array,
+    units: Array,
+    tol: float,
+    *,
+    exact: bool,
 ) -> tuple[Array, int]:
     """L-BFGS on numbers and values near one, and its calls: SciPy's `ftol` is a share of values
-    above one alone, and its first step is of length one.
+    above one alone, and its first step is of length one. `exact`: with Newton's last steps.
     """
     size = abs(both(start)[0]) or 1.0
 
@@ -178,7 +198,11 @@ def _minimize_in_units(
         method="L-BFGS-B",
         options={"maxiter": MAX_ITERATIONS, "maxcor": 20, "ftol": tol, "gtol": 0.0},
     )
-    return units * found.x, int(found.nfev)
+    calls = int(found.nfev)
+    if not exact or found.nit >= MAX_ITERATIONS:
+        return units * found.x, calls
+    last = settle_slope(scaled, found.x, MAX_LAST_SHARE * calls)
+    return units * last.x, calls + last.calls
 
 
 class Ease(NamedTuple):

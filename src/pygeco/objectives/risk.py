@@ -128,7 +128,7 @@ class Risk:
 
     def _bisect(self, z: Array, b: Array) -> Array:
         """The same where each b is found alone: its slope Σ w ℓ′ never falls as it grows."""
-        reach = 1 + np.abs(z + b).max(axis=0)
+        reach = self._reach(z + b)
         low, high = b - reach, b + reach
         for _ in range(MAX_DOUBLINGS):
             below, above = self.slope(z + low).sum(axis=0), self.slope(z + high).sum(axis=0)
@@ -144,8 +144,14 @@ class Risk:
             low, high = np.where(rises, low, middle), np.where(rises, middle, high)
         return (low + high) / 2
 
+    def _reach(self, at: Array) -> Array:
+        """How far intercepts may have to move, (K,): predictions of y to the furthest of these."""
+        if not self.loss.regression:
+            return 1 + np.abs(at).max(axis=0)
+        return np.maximum(np.abs(at - self.y).max(axis=0), np.finfo(float).tiny)
+
     def _newton(self, z: Array, b: Array) -> Array:
-        """Newton steps with a line search from b, none much longer than the predictions are."""
+        """Newton steps with a line search from b, none much longer than it may have to move."""
 
         def force(b: Array) -> Array:
             return -self.slope(z + b).sum(axis=0)
@@ -155,7 +161,7 @@ class Risk:
             if isinstance(self.loss, Multinomial):
                 M += np.trace(M) / len(M) ** 2  # the same number added to every b changes nothing
             if stiff:  # Saturated predictions bend so little that a step would be without bound.
-                M[np.diag_indices_from(M)] += np.abs(f) / (1 + np.abs(z + b).max(axis=0))
+                M[np.diag_indices_from(M)] += np.abs(f) / self._reach(z + b)
             step = solve_psd(M, f)
             return step, float(f @ step)
 

@@ -39,8 +39,9 @@ def test_without_a_penalty_it_is_the_core() -> None:
     assert state.value == pytest.approx(objective.value(A))  # the best one in these spans
 
 
+@pytest.mark.parametrize("alpha", [10.0, 1e3])
 @pytest.mark.parametrize("name", ["custom", "dense", "entries", "quadratic"])
-def test_a_start_that_a_larger_weight_shrinks_to_nothing(name) -> None:
+def test_a_start_that_a_larger_weight_shrinks_to_nothing(name, alpha) -> None:
     """Above α = σ₁(∇R(0)) zero is the optimum, of a start of any rank."""
     Y, custom = problem()
     objective = {
@@ -51,6 +52,6 @@ def test_a_start_that_a_larger_weight_shrinks_to_nothing(name) -> None:
     }[name]
     start = LowRank.from_dense(np.eye(*objective.shape), 2)
     solver = Solver(refine=True, correction="descent")
-    path = minimize(objective, 3, solver, penalty=Trace(10.0), start=start, random_state=0)
+    path = minimize(objective, 3, solver, penalty=Trace(alpha), start=start, random_state=0)
     assert path.A.rank == 0
     assert path[-1].objective == objective.value(path.A)

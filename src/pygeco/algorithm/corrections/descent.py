@@ -65,8 +65,10 @@ class Descent(Core):
         return state
 
     def _drop_zeros(self, state: State) -> State:
-        """Without the components that the penalty has shrunk to zero."""
-        count = int(np.count_nonzero(state.A.s > 0.0))
+        """Without the components that the penalty has shrunk to zero, or to its rounding."""
+        rounding = float(np.finfo(float).eps) * abs(state.value)
+        least = rounding / self._alpha if self.rests else 0.0
+        count = int(np.count_nonzero(state.A.s > least))
         if count == state.A.rank:
             return state
         A = state.A.truncate(count)
