@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from loss_cases import CASES, sample
-from pygeco import Custom, Entries, LowRank, Ridge, Schatten, Solver, Trace, losses, minimize
+from pygeco import Custom, Dense, Entries, LowRank, Ridge, Schatten, Solver, Trace, losses, minimize
 from pygeco.algorithm.corrections.core import Core
 from pygeco.algorithm.corrections.sweep import Sweep
 from pygeco.data import make_low_rank, make_ratings
@@ -126,3 +126,36 @@ def test_what_cannot_be_swept():
     )
     with pytest.raises(ValueError, match="correction: Custom cannot be swept"):
         minimize(dense, 1, Solver(correction="sweep"), random_state=0)
+
+
+class Quartic(losses.Loss):
+    regression = nonnegative = True
+
+    def value(self, z, y):
+        return (z - y) ** 4
+
+    def slope(self, z, y):
+        return 4 * (z - y) ** 3
+
+
+@pytest.mark.parametrize("loss", ["poisson", Quartic()], ids=["poisson", "own"])
+@pytest.mark.parametrize("kind", [Entries, Dense])
+def test_single_precision_finds_the_optimum_of_a_trace_norm_that_double_does(loss, kind):
+    """Where a loss bends much more than here, its first step may be hidden by rounding."""
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((30, 2)) @ rng.standard_normal((2, 20)) / 2
+    Y = rng.poisson(np.exp(Z)) if loss == "poisson" else Z
+    found = []
+    for dtype in (np.float32, np.float64):
+        if kind is Entries:
+            objective = Entries(
+                *np.indices(Y.shape).reshape(2, -1), Y.ravel().astype(dtype), loss=loss
+            )
+        else:
+            objective = Dense(Y.astype(dtype), loss)
+        zero = LowRank.zero(Y.shape)
+        alpha = 0.1 * np.linalg.norm(objective.gradient(zero).matmat(np.eye(20)), 2)
+        path = minimize(objective, 6, penalty=Trace(float(alpha)), random_state=0)
+        found.append((path.A.rank, path[-1].objective))
+    assert found[0][0] == found[1][0] > 1
+    assert found[0][1] == pytest.approx(found[1][1], rel=1e-4)

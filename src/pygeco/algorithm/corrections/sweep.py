@@ -34,6 +34,7 @@ MIN_APPROACH = 1e-3
 REST_SHARE = 0.1  # how near to rest the sweeps come, as a share of what one more pair promises
 LAST_EXCESS = 0.01  # share of α: with less, the last pairs are at hand, and sweeps go to full rest
 MAX_DOUBLINGS = 60
+VISIBLE_ROUNDINGS = 64  # of the objective, that the first step along a pair should gain
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,9 @@ class Sweep(Correction):
         # own size, since R falls by excess · η at most.
         size = state.value / excess if state.value > 0 else 1.0
         step = excess / beta if known else 1e-9 * size
-        best = state
+        # A loss may bend so much elsewhere that rounding hides what this step gains.
+        eps = float(np.finfo(state.objective.dtype).eps)
+        step, best = max(step, VISIBLE_ROUNDINGS * eps * abs(state.value) / excess), state
         for _ in range(MAX_DOUBLINGS):
             A = LowRank(
                 np.column_stack([state.A.U, u]),
