@@ -133,6 +133,9 @@ def test_bad_arguments_are_named() -> None:
         settings = {"rank": 2, "tau": 0.0, "smoothness": 1.0, name: wrong}
         with pytest.raises(ValueError, match=f"^{name}: must be"):
             guaranteed_gap(1.0, **settings)
+    for wrong in (np.nan, -1.0, "1"):
+        with pytest.raises(ValueError, match=r"^trace_norm: must be a number of at least 0"):
+            Certificate(1.9, 2.0, -0.5, 3.0, 0.999).gap(wrong)
     with pytest.raises(ValueError, match=r"^gap: must be positive"):
         guaranteed_rank(1.0, 0.0, smoothness=1.0)
     with pytest.raises(ValueError, match=r"^strong_convexity: must be positive"):

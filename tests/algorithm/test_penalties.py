@@ -104,7 +104,7 @@ def test_bad_alpha(alpha) -> None:
             kind(alpha)
 
 
-@pytest.mark.parametrize("p", [0.5, 0.0, -1.0, np.inf, np.nan])
+@pytest.mark.parametrize("p", [0.5, 0.0, -1.0, np.inf, np.nan, "2"])
 def test_bad_p(p) -> None:
     with pytest.raises(ValueError, match=r"^p: must be a finite number ≥ 1"):
         Schatten(0.1, p)

@@ -417,3 +417,9 @@ def test_bad_arguments_are_named() -> None:
         Solver(correction="newton")
     with pytest.raises(ValueError, match=r"^penalty: with correction='diagonal'"):
         minimize(entries, 2, DIAGONAL, penalty=Trace(0.1))
+    for name in ("target", "progress", "gap", "time_limit"):
+        for given in ("1", np.nan):
+            with pytest.raises(ValueError, match=rf"^{name}: expected None or a number, not"):
+                Solver(**{name: given})
+    with pytest.raises(ValueError, match=r"^tol: must be positive, not 'small'"):
+        Solver(tol="small")

@@ -112,6 +112,13 @@ def square(A):
             lambda A: LinearOperator((3, 4), matvec=lambda x: 2 * A.matvec(np.ravel(x))),
             r"^gradient: the LinearOperator needs rmatvec",
         ),
+        (lambda A: None, lambda A: 2 * A.to_dense(), r"^value: returned NoneType, but"),
+        (lambda A: A.to_dense() ** 2, lambda A: 2 * A.to_dense(), r"^value: returned ndarray, but"),
+        (lambda A: 1j, lambda A: 2 * A.to_dense(), r"^value: returned complex, but R\(A\) is one"),
+        (square, lambda A: None, r"^gradient: returned NoneType; return"),
+        (square, lambda A: 2j * A.to_dense(), r"^gradient: returned ndarray; return .* a real"),
+        (square, np.zeros((3, 4)), r"^gradient: expected a function of a LowRank, not ndarray"),
+        (3, square, r"^value: expected a function of a LowRank, not int"),
     ],
 )
 def test_functions_that_are_wrong(value, gradient, message):
@@ -125,9 +132,40 @@ def test_what_is_right_passes_the_test():
     Custom((3, 4), lambda A: float(np.abs(A.to_dense()).sum()), lambda A: np.sign(A.to_dense()))
 
 
+def test_errors_of_the_functions_say_what_they_were_given():
+    with pytest.raises(TypeError) as caught:
+        Custom((3, 4), lambda A: np.sum(A - np.ones((3, 4))), lambda A: 2 * A.to_dense())
+    assert "A.to_dense() is the m × n array" in caught.value.__notes__[0]
+
+
+def test_a_value_below_zero_is_found_during_the_run():
+    """Certificates rest on R ≥ 0: seen at random matrices, where it may be far from its least."""
+    Y = np.random.default_rng(0).standard_normal((3, 4))
+
+    def objective(lowered):
+        return Custom(
+            Y.shape,
+            lambda A: square(A) - 2 * np.sum(A.to_dense() * Y) + np.sum(Y * Y) - lowered,
+            lambda A: 2 * (A.to_dense() - Y),
+            nonnegative=True,
+        )
+
+    assert minimize(objective(0.0), 3, random_state=0)[-1].objective < 1e-9  # or below, rounded
+    with pytest.raises(ValueError, match=r"^nonnegative: value is -.* at a matrix; leave"):
+        minimize(objective(2.0), 3, random_state=0)
+
+
+@pytest.mark.parametrize("form", [sp.lil_array, sp.dok_array, sp.coo_array])
+def test_gradients_of_every_sparse_format(form):
+    custom = Custom((3, 4), square, lambda A: form(2 * A.to_dense()))
+    A = LowRank.from_dense(np.arange(12.0).reshape(3, 4))
+    np.testing.assert_allclose(dense(custom.gradient(A)), 2 * A.to_dense())
+
+
 def test_shape_and_smoothness():
-    with pytest.raises(ValueError, match=r"^shape: expected two sizes"):
-        Custom((0, 3), square, lambda A: 2 * A.to_dense())
+    for shape in ((0, 3), 3, (3, 4, 5), (3.5, 4.0), "ab"):
+        with pytest.raises(ValueError, match=r"^shape: expected two sizes"):
+            Custom(shape, square, lambda A: 2 * A.to_dense())
     custom = Custom((3, 4), square, lambda A: 2 * A.to_dense())
     with pytest.raises(ValueError, match=r"^smoothness: not known"):
         _ = custom.smoothness

@@ -11,6 +11,7 @@ import scipy  # scipy.optimize is imported when used
 
 from pygeco.algorithm.directions import Pair
 from pygeco.algorithm.penalties import Penalty
+from pygeco.arrays.checks import is_real
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.objectives.base import Gradient, Objective
 from pygeco.objectives.scaled import Scaled
@@ -117,6 +118,9 @@ class Certificate:
         """
         if trace_norm is not None and weighted_norm is not None:
             raise ValueError("weighted_norm: is given beside trace_norm; give one of them.")
+        for name, given in (("trace_norm", trace_norm), ("weighted_norm", weighted_norm)):
+            if given is not None and not (is_real(given) and given >= 0):
+                raise ValueError(f"{name}: must be a number of at least 0, not {given!r}.")
         if weighted_norm is not None:
             if not self._gamma:
                 raise ValueError(

@@ -51,7 +51,7 @@ class Penalty(Protocol):
 def _check(alpha: float, gamma: float) -> None:
     if not (is_real(alpha) and 0 <= alpha < np.inf):
         raise ValueError(f"alpha: must be a finite number ≥ 0, not {alpha!r}.")
-    if not 0 <= gamma <= 1:
+    if not (is_real(gamma) and 0 <= gamma <= 1):
         raise ValueError(f"gamma: must be between 0 and 1, not {gamma!r}.")
 
 
@@ -82,7 +82,7 @@ class Schatten:
 
     def __post_init__(self) -> None:
         _check(self.alpha, self.gamma)
-        if not 1 <= self.p < np.inf:
+        if not (is_real(self.p) and 1 <= self.p < np.inf):
             raise ValueError(
                 f"p: must be a finite number ≥ 1 (h is not convex below), not {self.p!r}."
             )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pygeco.algorithm.corrections.factory import check_name
 from pygeco.algorithm.directions import Direction, Lanczos, Power
 from pygeco.algorithm.path import Step, Stop
-from pygeco.arrays.checks import is_whole
+from pygeco.arrays.checks import is_real, is_whole
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,11 @@ class Solver:
                 raise ValueError(f"{name}: expected an integer of at least {least}, not {given!r}.")
         if self.replacement not in ("refit", "zero"):
             raise ValueError(f"replacement: use 'refit' or 'zero', not {self.replacement!r}.")
-        if not self.tol > 0:
+        for name in ("target", "progress", "gap", "time_limit"):
+            given = getattr(self, name)
+            if given is not None and not (is_real(given) and given == given):
+                raise ValueError(f"{name}: expected None or a number, not {given!r}.")
+        if not (is_real(self.tol) and self.tol > 0):
             raise ValueError(f"tol: must be positive, not {self.tol!r}.")
         check_name(self.correction)
 

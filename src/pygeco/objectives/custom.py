@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy  # its parts are imported when used
 
+from pygeco.arrays.checks import is_whole
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.arrays.operators import Operator
 from pygeco.arrays.streams import Purpose, stream
@@ -20,6 +21,7 @@ __all__ = ["Custom", "CustomGradient", "CustomSpan"]
 
 # Trace norms, up to a half, of the random matrices at which a user's functions are tried.
 TRIED_SIZES = (0.1, 1.0, 1.0, 3.0)
+VALUE_ROUNDING = 1e-9  # of the values tried, by which one that cannot be negative may seem to be
 
 Value = Callable[[LowRank], float]
 Slopes = Callable[[LowRank], Any]
@@ -64,6 +66,7 @@ class Custom(Objective):
 
     shape: tuple[int, int]
     nonnegative: bool = False
+    _size: float = 0.0
 
     def __init__(
         self,
@@ -74,10 +77,15 @@ class Custom(Objective):
         smoothness: float | None = None,
         nonnegative: bool = False,
     ) -> None:
-        m, n = shape
-        if not (m >= 1 and n >= 1):
+        sizes = tuple(shape) if np.iterable(shape) else ()
+        if len(sizes) != 2 or not all(is_whole(size) and size >= 1 for size in sizes):
             raise ValueError(f"shape: expected two sizes ≥ 1, not {shape!r}.")
-        self.shape = int(m), int(n)
+        for name, function in (("value", value), ("gradient", gradient)):
+            if not callable(function):
+                raise ValueError(
+                    f"{name}: expected a function of a LowRank, not {type(function).__name__}."
+                )
+        self.shape = int(sizes[0]), int(sizes[1])
         self._value, self._gradient, self._smoothness = value, gradient, smoothness
         self.nonnegative = bool(nonnegative)
         self._check()
@@ -90,9 +98,20 @@ class Custom(Objective):
         return self._smoothness
 
     def value(self, A: LowRank) -> float:
-        found = float(self._value(A))
+        given = _ask(self._value, A)
+        number = np.squeeze(np.asarray(given))
+        if number.ndim or number.dtype.kind not in "fiub":
+            raise ValueError(
+                f"value: returned {type(given).__name__}, but R(A) is one real number; sum over "
+                "the cells or samples."
+            )
+        found = float(number)
         if not np.isfinite(found):
             raise ValueError(f"value: returned {found}; it must be finite at every matrix.")
+        if self.nonnegative and found < -VALUE_ROUNDING * self._size:
+            raise ValueError(
+                f"nonnegative: value is {found:.6g} at a matrix; leave nonnegative=False."
+            )
         return found
 
     def gradient(self, A: LowRank) -> CustomGradient:
@@ -101,9 +120,17 @@ class Custom(Objective):
 
     def slopes(self, A: LowRank) -> Any:
         """∇R(A) as the user gives it: whatever multiplies."""
-        G = self._gradient(A)
-        if not (scipy.sparse.issparse(G) or _is_operator(G)):
-            G = np.asarray(G, dtype=float)
+        G = _ask(self._gradient, A)
+        if scipy.sparse.issparse(G):
+            G = scipy.sparse.csr_array(G)
+        elif not _is_operator(G):
+            array = np.asarray(G)
+            if array.dtype.kind not in "fiub":
+                raise ValueError(
+                    f"gradient: returned {type(G).__name__}; return ∇R(A) as a real array, a scipy "
+                    "sparse matrix or a LinearOperator."
+                )
+            G = array.astype(float, copy=False)
         if G.shape != self.shape:
             raise ValueError(f"gradient: has shape {G.shape}, but the objective's is {self.shape}.")
         numbers = (
@@ -158,11 +185,8 @@ class Custom(Objective):
                     "value: is not convex, its slope falls along a line between two random "
                     "matrices; only convex functions can be minimized here."
                 )
-        least = min(self.value(A) for A in tried) if self.nonnegative else 0.0
-        if least < 0:
-            raise ValueError(
-                f"nonnegative: value is {least:.6g} at a random matrix; leave nonnegative=False."
-            )
+        if self.nonnegative:
+            self._size = max(self.value(A) for A in tried)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +212,15 @@ class CustomGradient(Operator):
 
     def rmatmat(self, Y: Array) -> Array:
         return np.asarray(self.G.T @ Y)
+
+
+def _ask(function: Callable[[LowRank], Any], A: LowRank) -> Any:
+    """What a user's function says; its own errors with a note of what it was given."""
+    try:
+        return function(A)
+    except (TypeError, ValueError, AttributeError) as error:
+        error.add_note("pygeco calls it with a LowRank A; A.to_dense() is the m × n array.")
+        raise
 
 
 def _product(G: Any, V: Array) -> Array:
