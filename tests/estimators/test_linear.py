@@ -127,6 +127,8 @@ def test_a_fit_that_ended_early_says_so(monkeypatch):
         ConvergenceWarning, match=r"^The fit of rank 1 did not converge: by its slope"
     ):
         LowRankClassifier(random_state=0).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=r"without a model; give alpha, without which"):
+        LowRankClassifier(alpha=0, random_state=0).fit(X, y)
     LowRankClassifier(random_state=0, solver=Solver()).fit(X, y)  # which asks for no descent
 
 

@@ -81,10 +81,14 @@ def _warn_unless_at_rest(objective: Features, path: Path, penalty: Penalty | Non
     start = abs(objective.value(LowRank.zero(objective.shape)))
     fall = promise_decrease(objective, path.A, penalty, whole=path.stop is Stop.STALLED)
     if fall > MAX_PROMISE * start:
+        advice = (
+            "bring the columns of X to one scale, with scikit-learn's StandardScaler for instance"
+            if penalty is not None or objective.risk.loss.regression
+            else "give alpha, without which labels that can be told apart have no minimum"
+        )
         warnings.warn(
             f"The fit of rank {path.A.rank} did not converge: by its slope the objective can fall "
-            f"by about {fall:.2g}, and is {start:.2g} without a model; bring the columns of X to "
-            "one scale, with scikit-learn's StandardScaler for instance.",
+            f"by about {fall:.2g}, and is {start:.2g} without a model; {advice}.",
             ConvergenceWarning,
             stacklevel=4,
         )
