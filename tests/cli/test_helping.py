@@ -48,7 +48,7 @@ main()
 """
 
 
-def write_ratings(file, users=12_000, items=60, count=60_000) -> None:
+def write_ratings(file, users=40_000, items=60, count=120_000) -> None:
     """Many users and few items, some popular; who likes an item rates it, and more at some hours
     than at others: all kernels of the table are needed.
     """

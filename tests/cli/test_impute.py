@@ -116,7 +116,7 @@ def test_a_terminal_has_room_for_wide_tables_and_wide_letters() -> None:
     def say(names):
         columns = [FilledColumn(name, "number", "why", 1, 9, 1.0, 2.0, False) for name in names]
         told = {"rows": 3, "missing": 1, "filled": 1, "masked_cells": 9, "left": 0, "strays": {}}
-        told |= {"rows_without_cells": 0, "output": "o", "seconds": 1}
+        told |= {"rows_without_cells": 0, "output": "o", "seconds": 1, "numbers_as_names": False}
         return _text(told, columns, {}).splitlines()[1:-2]
 
     ends = [cell_len(line.partition("number")[0]) for line in say(["\u5217" * 9, "x" * 300, "c"])]

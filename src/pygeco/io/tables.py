@@ -55,16 +55,14 @@ def refuse_partitioned(X: Any, name: str = "X", what: str = "cells") -> None:
     """An error where cells are wanted in memory and X is for a cluster."""
     if is_partitioned(X):
         raise ValueError(
-            f"{name}: {what} in files or in a Dask DataFrame are read into a table first; `geco "
-            f"fit` reads files, {name}.compute() a Dask DataFrame."
+            f"{name}: {what} in files or in a Dask DataFrame are read into a table first; "
+            f"`geco fit` reads files, {name}.compute() a Dask DataFrame."
         )
 
 
 def is_frame(X: Any) -> bool:
     """Whether X is a Dask DataFrame."""
-    return type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(
-        X, "npartitions"
-    )
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "npartitions")
 
 
 def pyarrow() -> Any:
