@@ -94,6 +94,6 @@ def test_columns_without_a_click_are_left_out_of_tables_and_not_of_lists(share):
     whole = judge.compare(lambda rows: (table[rows].copy() for table in tables), 3)
     part = [narrow.take(table.T).T for table in tables]
     found = narrow.compare(lambda rows: (table[rows].copy() for table in part), 3)
-    assert found == whole
+    assert found == pytest.approx(whole, rel=1e-12)  # sums of other blocks
     assert (narrow is judge) == (is_empty.sum() <= 20)
     assert part[0].shape[1] == n - max(0, is_empty.sum() - 20)
