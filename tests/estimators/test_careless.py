@@ -8,7 +8,17 @@ import pyarrow as pa
 import pytest
 
 import pygeco
-from pygeco import CellKFold, MatrixCompletion, QuadraticClassifier, Ridge, Trace
+from pygeco import (
+    CellKFold,
+    ImplicitCompletion,
+    LeaveLastOut,
+    MatrixCompletion,
+    QuadraticClassifier,
+    Ridge,
+    RobustPCA,
+    RowHoldOut,
+    Trace,
+)
 from pygeco.data import make_low_rank, make_ratings, read_ratings, split_cells
 
 RNG = np.random.default_rng(0)
@@ -116,3 +126,89 @@ def test_a_classifier_keeps_the_loss_of_its_fit() -> None:
     wanted = model.predict_proba(X)
     model.set_params(loss="huber")
     np.testing.assert_array_equal(model.predict_proba(X), wanted)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Models of the same cells: by ids, by positions, and of clicks."""
+    texts = TABLE.assign(user="u" + TABLE.user.astype(str), item="i" + TABLE.item.astype(str))
+    matrix = TABLE.pivot(index="user", columns="item", values="rating").to_numpy()
+    clicks = ImplicitCompletion(rank=2, spectral=False, random_state=0).fit(texts[["user", "item"]])
+    models = plain(penalty="auto").fit(texts), plain(penalty="auto").fit(matrix), clicks
+    return dict(zip(("ids", "positions", "clicks"), models, strict=True))
+
+
+QUESTIONS = [
+    ("ids", lambda m: m.predict(["u0", "u1"]), r"^rows: come without columns; give cols"),
+    ("ids", lambda m: m.predict("u0"), r"^rows: come without columns"),
+    ("ids", lambda m: m.predict(("u0", "i1")), r"^rows: come without columns"),
+    ("ids", lambda m: m.predict([("u0", "i1"), ("u1", "i2")]), r"^rows: come without columns"),
+    ("ids", lambda m: m.predict({"user": ["u0"], "item": ["i1"]}), r"^rows: come without columns"),
+    ("ids", lambda m: m.decision_function(["u0", "u1"]), r"^rows: come without columns"),
+    ("ids", lambda m: m.predict(["u0"] * 3, ["i1", "i2"]), r"^cols: arrays of shape \(2,\)"),
+    ("ids", lambda m: m.decision_function(["u0"] * 3, ["i1"] * 2), r"^cols: arrays of shape"),
+    ("ids", lambda m: m.predict_interval(["u0"] * 3, ["i1"] * 2), r"^cols: arrays of shape"),
+    ("ids", lambda m: m.predict_interval("u0", "i1", "90%"), r"^coverage: must be strictly"),
+    ("ids", lambda m: m.explain(["u0"], "i1"), r"^row: explain takes one cell at a time"),
+    ("ids", lambda m: m.explain("u0", ["i1"]), r"^column: explain takes one cell at a time"),
+    ("ids", lambda m: m.explain("u0", "i1", 0), r"^k: expected an integer of at least 1, not 0"),
+    ("ids", lambda m: m.explain("u0", "i1", 2.5), r"^k: expected an integer of at least 1"),
+    ("clicks", lambda m: m.explain("u0", "i1", -1), r"^k: expected an integer of at least 1"),
+    ("positions", lambda m: m.predict(["u0"], ["i1"]), r"^rows: expected integers, .* positions"),
+    ("positions", lambda m: m.predict(TABLE), r"^X: a table of ids is for a model fitted from a"),
+    ("positions", lambda m: m.score(TABLE), r"^X: a table of ids is for a model fitted from a"),
+    ("positions", lambda m: m.partial_fit(TABLE), r"^X: a table of ids is for a model fitted"),
+    ("positions", lambda m: m.inverse_transform(np.ones((2, 9))), r"^X: expected \d coordinates"),
+]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("kind", "ask", "said"), QUESTIONS)
+def test_questions_to_a_fitted_model(fitted, kind, ask, said) -> None:
+    with pytest.raises(ValueError, match=said):
+        ask(fitted[kind])
+
+
+SETTINGS = [
+    (lambda: plain(callback=3).fit(TABLE), r"^callback: expected a function of one argument"),
+    (lambda: plain(engine=3).fit(TABLE), r"^engine: unknown name 3; use one of"),
+    (lambda: RobustPCA(1).fit(np.eye(5)).inverse_transform(np.eye(5)), r"^X: expected 1 coord"),
+    (lambda: list(RowHoldOut(0).split(TABLE)), r"^n_splits: expected an integer of at least 1"),
+    (lambda: list(RowHoldOut(1.5).split(TABLE)), r"^n_splits: expected an integer, not 1.5"),
+    (lambda: list(RowHoldOut(test_size="a").split(TABLE)), r"^test_size: must be between 0 and 1"),
+    (lambda: list(LeaveLastOut(n_splits=0).split(TABLE)), r"^n_splits: expected an integer of"),
+    (lambda: plain().fit((["a", "b"], [0, 1], [1.0, 2.0])), r"^rows: expected .*; a table, such"),
+]
+
+
+@pytest.mark.parametrize(("use", "said"), SETTINGS)
+def test_settings_that_cannot_be(use, said) -> None:
+    with pytest.raises(ValueError, match=said):
+        use()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        set,
+        frozenset,
+        iter,
+        lambda some: dict.fromkeys(some).keys(),
+        lambda some: dict(enumerate(some)).values(),
+    ],
+)
+def test_candidates_in_any_collection(fitted, kind) -> None:
+    model, some = fitted["ids"], ["i1", "i3", "i4", "i7"]
+    for name in ("items", "exclude"):
+        wanted = model.recommend(["u0", "u1"], 3, **{name: some})
+        for given in (kind(some), {"u0": kind(some), "u1": kind(some)}):
+            found = model.recommend(["u0", "u1"], 3, **{name: given})
+            np.testing.assert_array_equal(found.columns, wanted.columns)
+
+
+@pytest.mark.filterwarnings("error")
+def test_half_precision_is_looked_at_without_overflow() -> None:
+    matrix = np.where(RNG.random((30, 4)) < 0.5, np.round(RNG.random((30, 4)) * 4), np.nan)
+    for given in (matrix, np.nan_to_num(matrix) + 1):
+        wanted = plain().fit(given).to_dense()
+        np.testing.assert_array_equal(plain().fit(given.astype(np.float16)).to_dense(), wanted)

@@ -241,6 +241,8 @@ def join_listeners(observer: Listener | None, callback: Callable[..., object] | 
             f"observer: {observer!r} lacks methods of a listener; derive its class from "
             "pygeco.Listener, which has them all."
         )
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback: expected a function of one argument, not {callback!r}.")
     each = [] if observer is None else [observer]
     if callback is not None:
         each.append(Callback(callback))

@@ -15,7 +15,7 @@ from pygeco.clicks.attributes import AttributeMap
 from pygeco.clicks.settings import SpectralSettings, SquaresSettings
 from pygeco.models.base import FittedModel
 from pygeco.models.folding import Folded
-from pygeco.models.ranking import Reasons
+from pygeco.models.ranking import Reasons, list_length
 from pygeco.models.seen import Positions
 from pygeco.objectives import Entries
 from pygeco.objectives.clicks.half_sweep import Basis, find_basis, sweep_rows
@@ -118,7 +118,7 @@ class ClickLines(FittedModel):
             parts += weights * (host(self.spectral.encoder[cols]).astype(float) @ target)
         if self.squares is not None and len(cols):
             parts += self._explain_squares(cols, weights, target)
-        order = np.argsort(-np.abs(parts), kind="stable")[: max(0, k)]
+        order = np.argsort(-np.abs(parts), kind="stable")[: list_length(k, len(parts))]
         base = 0.0 if len(cols) else float(self.mean_line @ target)
         return Reasons(cols[order], parts[order], base)
 

@@ -61,7 +61,7 @@ def choose_engine(engine: str | Engine | None, *data: Any) -> Engine:
     """
     if type(engine).__module__.partition(".")[0] == "distributed":
         return _module("dask").engine(engine)
-    if engine is not None and not isinstance(engine, str):
+    if isinstance(engine, Engine):
         return engine
     if engine is None:
         engine = next((x.engine for x in data if distant(x)), None)
@@ -69,7 +69,7 @@ def choose_engine(engine: str | Engine | None, *data: Any) -> Engine:
             return engine
         packages = {type(x).__module__.partition(".")[0] for x in data}
         engine = next((name for p, name in ENGINE_OF_PACKAGE.items() if p in packages), "cpu")
-    if engine not in ENGINE_MODULES:
+    if not isinstance(engine, str) or engine not in ENGINE_MODULES:
         known = sorted(ENGINE_MODULES)
         raise ValueError(f"engine: unknown name {engine!r}; use one of {known} or None.")
     return _module(engine).engine()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from pygeco.errors import AttributeWarning
+from pygeco.errors.telling import warn_caller
 from pygeco.estimators._attribute_coding import (
     Block,
     Coder,
@@ -83,12 +83,11 @@ def fit_column(table: AttributeTable, name: str, wishes: Wishes) -> Coder | str:
 def warn_rare_levels(name: str, levels: int, known: int) -> None:
     """A warning where a column has many levels of few rows each, as codes of places have."""
     if levels > MANY_LEVELS and known < MIN_ROWS_PER_LEVEL * levels:
-        warnings.warn(
+        warn_caller(
             f"X: column {name!r} has {levels:,} levels for {known:,} rows, from which little can "
             "be learned; shorten them (a code of a place to its first signs) or leave the column "
             "out, or name it in categories= to keep it as it is.",
             AttributeWarning,
-            stacklevel=5,
         )
 
 
@@ -156,11 +155,10 @@ def warn_identifiers(dropped: dict[str, str]) -> None:
     names = [name for name, reason in dropped.items() if reason == IDENTIFIER]
     if names:
         verb, what = ("is", "an identifier") if len(names) == 1 else ("are", "identifiers")
-        warnings.warn(
+        warn_caller(
             f"X: {list_names(names)} {verb} left out as {what}, with about one level a row or more "
             f"than {MAX_LEVELS:,}; name a column in categories= to keep it.",
             AttributeWarning,
-            stacklevel=5,  # _fit_table, fit, the copy that it runs on, the caller
         )
 
 
@@ -171,11 +169,10 @@ def warn_unknown(blocks: list[Block]) -> None:
         column, rows, level = unknown[0]
         others = [f"{one.column!r}" for one in unknown[1:]]
         also = f", and in {', '.join(others)}" if others else ""
-        warnings.warn(
+        warn_caller(
             f"X: {rows:,} row(s) have levels of column {column!r} that the fit did not have, such "
             f"as {level!r}{also}; they count as the average of the fit.",
             AttributeWarning,
-            stacklevel=4,
         )
 
 

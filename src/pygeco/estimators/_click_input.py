@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from pygeco.arrays.kinds import distant, fill_masked, foreign
 from pygeco.clicks.counts import weigh_counts
 from pygeco.errors import ClicksWarning
+from pygeco.errors.telling import warn_caller
 from pygeco.estimators._input import make_entries
 from pygeco.estimators._recognize import Taken, as_pairs_table, refuse_unnamed_clicks, take_cells
 from pygeco.estimators._unnamed_numbers import are_ids
@@ -40,6 +40,8 @@ def take_clicks(X: Any, y: Any, columns: Sequence[Column] | str | None) -> Taken
         return Taken(X.triplets, X.row_ids, X.column_ids, X.names)
     if isinstance(X, tuple) or y is not None or hasattr(X, "tocoo") or foreign(X):
         return take_cells(X, y, columns)
+    if columns is None and isinstance(X, (np.ndarray, list)):
+        _refuse_pairs(X)
     if columns is None or (not isinstance(columns, str) and len(columns) == 2):
         table = as_pairs_table(X, None if columns is None else 1, columns)
         counts = None if table is None or columns is not None else _find_counts(table)
@@ -78,8 +80,6 @@ def make_click_entries(
 ) -> Entries:
     """The clicks to fit, whose values are their counts; the estimator keeps their ids."""
     got = take_clicks(X, y, columns)
-    if columns is None and isinstance(got.X, (np.ndarray, list)):
-        _refuse_pairs(np.asarray(got.X))
     estimator.row_ids_, estimator.column_ids_, estimator.table_columns_ = got[1:4]
     entries = read_click_entries(estimator, got.X, reset=True)
     if not entries.size:
@@ -129,11 +129,10 @@ def settle_counts(entries: Entries, counts: str) -> str:
     most, middle = float(values.max()), float(np.median(values))
     if most < HEAVY_TAIL * middle:
         return "plain"
-    warnings.warn(
+    warn_caller(
         f"X: counts go up to {most:g} where half are at most {middle:g}, so each "
         "weighs log₂(1 + count); pass counts='plain' to weigh by the counts themselves.",
         ClicksWarning,
-        stacklevel=3,
     )
     return "log"
 
@@ -147,8 +146,12 @@ def weigh_later_counts(estimator: Any, entries: Entries) -> Entries:
     return weigh_counts(entries, rule)
 
 
-def _refuse_pairs(X: NDArray[Any]) -> None:
+def _refuse_pairs(given: NDArray[Any] | list[Any]) -> None:
     """An error where two columns could be the ids of clicks: the matrix would have two items."""
+    try:
+        X = np.asarray(given)
+    except ValueError:  # lines of several lengths, of which others speak
+        return
     if X.ndim == 2 and X.shape[1] == 2 and are_ids(X) and (X.dtype.kind in "OU" or X.max() > 1):
         raise ValueError(
             f"X: an array of {len(X):,} × 2 that looks like pairs (row, column), a click a line; "
@@ -166,11 +169,10 @@ def _find_counts(table: Any) -> tuple[str, str, str] | None:
     found = [k for k, name in enumerate(names) if k not in at and plain_name(name) in COUNT_NAMES]
     if not found:
         if find_role(names, "rating") is not None:
-            warnings.warn(
+            warn_caller(
                 f"X: the column {names[find_role(names, 'rating') or 0]!r} is not used: each pair "
                 "is a click; MatrixCompletion fits ratings.",
                 ClicksWarning,
-                stacklevel=5,
             )
         return None
     return tuple(names[k] for k in (*at, found[0]))  # type: ignore[return-value,index]

@@ -11,6 +11,7 @@ from pygeco.arrays.kinds import answer, on
 from pygeco.arrays.low_rank import Array
 from pygeco.estimators._completion_spread import _CompletionSpread
 from pygeco.estimators._folding import complete_columns, fold_columns, fold_rows
+from pygeco.estimators._input import check_points
 from pygeco.estimators._updating import take_in_cells
 from pygeco.estimators._whole import all_or_nothing
 
@@ -57,7 +58,8 @@ class _CompletionFolding(_CompletionSpread):
             On the scale of the observed values.
         """
         check_is_fitted(self)
-        return answer(self.model_.respond(self.model_.complete_rows(on(X, self.factors_.V))), X)
+        W = on(check_points(X, len(self.components_)), self.factors_.V)
+        return answer(self.model_.respond(self.model_.complete_rows(W)), X)
 
     def transform_columns(self, X: Any, attributes: Any = None) -> Array:
         """Find coordinates of new columns, each fitted to its known cells alone.

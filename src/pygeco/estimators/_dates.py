@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from pygeco.algorithm.penalties import Penalty
 from pygeco.arrays.checks import is_whole
 from pygeco.bayes.periods import CellPeriods, cut_times
 from pygeco.errors import ColumnWarning
+from pygeco.errors.telling import warn_caller
 from pygeco.io.column_names import find_role
 from pygeco.io.tables import find_column
 from pygeco.io.times import read_times
@@ -130,7 +130,7 @@ def find_times(table: Any, others: list[int], times: Any) -> Found:
 def _leave_out(name: str, why: str) -> Found:
     """No times, and a warning."""
     told = f"X: the times in {name!r} are left out: {why}"
-    warnings.warn(told, ColumnWarning, stacklevel=2)
+    warn_caller(told, ColumnWarning)
     return Found()
 
 

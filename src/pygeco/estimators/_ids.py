@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pygeco.errors import UnknownIdWarning
+from pygeco.errors.telling import warn_caller
 from pygeco.errors.visible_text import quote_id
 from pygeco.estimators._input import check_cell_index
 from pygeco.io.column_names import find_role, list_names
@@ -58,12 +58,11 @@ def find_ids(
     lost = np.asarray(given, dtype=object)[at < 0] if at.ndim else np.asarray(given)[None][at < 0]
     if lost.size:
         check_kind(name, ids, np.asarray(given).reshape(-1), at)
-        warnings.warn(
+        warn_caller(
             f"{name}: {lost.size:,} of {at.size:,} ids, such as {lost.reshape(-1)[0]!s}, were not "
             f"fitted; they {'count as the average' if unknown == 'mean' else 'have no answer'} "
             "(pass unknown='error' to refuse them).",
             UnknownIdWarning,
-            stacklevel=4,
         )
     return at
 

@@ -13,12 +13,16 @@ from sklearn.utils.validation import _check_sample_weight, check_array, validate
 from pygeco.arrays.checks import check_rank
 from pygeco.arrays.kinds import as_array, as_index, fill_masked, foreign
 from pygeco.estimators.cell_list import CellList
+from pygeco.io.column_names import match_columns
+from pygeco.io.tables import is_table, list_columns
 from pygeco.objectives import Entries
 
 
 def make_entries(estimator: Any, X: Any, *, reset: bool, **settings: Any) -> Entries:
     """Entries of a sparse matrix, a dense array with NaN, (rows, cols, values[, shape]), cells."""
     X = fill_masked(X.triplets if isinstance(X, CellList) else X)
+    if not reset:
+        refuse_ids(X)
     if isinstance(X, tuple):
         entries = _from_triplets(X, settings)
         check_columns(estimator, entries.shape[1], reset=reset)
@@ -107,11 +111,34 @@ def _from_triplets(X: tuple[Any, ...], settings: dict[str, Any]) -> Entries:
     raise ValueError(f"X: a tuple must be (rows, cols, values[, shape]), not {len(X)} items.")
 
 
+def refuse_ids(X: Any) -> None:
+    """An error where X is a table of ids, which a model fitted from a matrix does not know."""
+    if is_table(X) and match_columns(list_columns(X), ("user", "item")) is not None:
+        raise ValueError(
+            "X: a table of ids is for a model fitted from a table; give (rows, cols, values), or "
+            "rows and cols, as positions in the fitted matrix."
+        )
+
+
+def check_points(X: Any, count: int) -> Any:
+    """Points, a row each, of as many coordinates as `transform` gives."""
+    W = X if foreign(X) else check_array(fill_masked(X), dtype=[np.float64, np.float32])
+    if W.ndim != 2 or W.shape[1] != count:
+        raise ValueError(
+            f"X: expected {count} coordinates a row, as transform gives them, not an array of "
+            f"shape {W.shape}."
+        )
+    return W
+
+
 def check_cell_index(name: str, given: ArrayLike, size: int) -> NDArray[Any]:
     """Row or column numbers, checked against the fitted matrix."""
     index = as_index(as_array(given))
     if index.dtype.kind not in "iu":
-        raise ValueError(f"{name}: expected integers, not {index.dtype}.")
+        raise ValueError(
+            f"{name}: expected integers, not {index.dtype}; the fit had no ids, so that rows and "
+            "columns go by their positions."
+        )
     if index.size and (index.min() < 0 or index.max() >= size):
         wrong = int(index[(index < 0) | (index >= size)].reshape(-1)[0])
         raise ValueError(f"{name}: index {wrong} is outside 0 … {size - 1}, the fitted matrix.")

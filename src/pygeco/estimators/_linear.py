@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
@@ -14,6 +13,7 @@ from pygeco.algorithm.refinements import promise_decrease
 from pygeco.algorithm.run import minimize
 from pygeco.algorithm.solver import Solver, check_solver
 from pygeco.arrays.low_rank import Array, LowRank
+from pygeco.errors.telling import warn_caller
 from pygeco.estimators._feature_model import FeatureModel, take_features
 from pygeco.estimators._own_residuals import Fit, fit_by_residuals
 from pygeco.estimators._progress import attend_fit, take_seed
@@ -86,9 +86,8 @@ def _warn_unless_at_rest(objective: Features, path: Path, penalty: Penalty | Non
             if penalty is not None or objective.risk.loss.regression
             else "give alpha, without which labels that can be told apart have no minimum"
         )
-        warnings.warn(
+        warn_caller(
             f"The fit of rank {path.A.rank} did not converge: by its slope the objective can fall "
             f"by about {fall:.2g}, and is {start:.2g} without a model; {advice}.",
             ConvergenceWarning,
-            stacklevel=4,
         )

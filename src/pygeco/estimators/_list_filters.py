@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Set, ValuesView
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -37,6 +37,7 @@ def choose_candidates(
 
     Nothing, only where it `may_be_none`.
     """
+    items, exclude = _as_list(items), _as_list(exclude)
     allowed = np.ones(estimator.model_.shape[1], bool)
     hidden = only = None
     if is_by_row(items):
@@ -52,6 +53,11 @@ def choose_candidates(
     if not allowed.any() and not may_be_none:
         raise ValueError("items: none is left to recommend; give more of them, or exclude fewer.")
     return ListFilters(None if allowed.all() else allowed, hidden, only)
+
+
+def _as_list(given: Any) -> Any:
+    """What NumPy takes for one object, though it holds several: a set, the keys of a dict, …"""
+    return list(given) if isinstance(given, (Set, ValuesView, Iterator)) else given
 
 
 def is_by_row(given: Any) -> bool:
@@ -73,7 +79,7 @@ def read_cells(estimator: _CompletionState, name: str, given: Any) -> Seen:
 def _list_pairs(estimator: _CompletionState, name: str, given: Any) -> tuple[Any, Any]:
     if not isinstance(given, Mapping):
         return _read_pairs(estimator, name, given)
-    lists = {row: np.atleast_1d(np.asarray(cols)) for row, cols in given.items()}
+    lists = {row: np.atleast_1d(np.asarray(_as_list(cols))) for row, cols in given.items()}
     lists = {row: cols for row, cols in lists.items() if cols.size}
     wrong = next((row for row, cols in lists.items() if cols.ndim > 1), None)
     if wrong is not None:

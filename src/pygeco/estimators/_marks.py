@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import fill_masked, foreign
 from pygeco.errors import ClicksWarning
+from pygeco.errors.telling import warn_caller
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.value_scale import (
     are_clicks,
@@ -66,7 +66,7 @@ def check_scale(X: Any, missing_values: Any, loss: Any, *, ids: bool) -> None:
     if sparse and are_clicks(some):
         if ids:
             raise ValueError(tell_of_clicks(float(some[0])))
-        warnings.warn(tell_of_clicks(float(some[0])), ClicksWarning, stacklevel=2)
+        warn_caller(tell_of_clicks(float(some[0])), ClicksWarning)
 
 
 def raw_values(X: Any) -> Any:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pygeco.arrays.kinds import answer, host, on
+from pygeco.arrays.kinds import answer, foreign, host, on
 from pygeco.arrays.low_rank import Array
+from pygeco.errors.telling import warn_caller
 from pygeco.estimators._dates import read_asked_times
 from pygeco.estimators._folding import complete_rows, know_rows
 from pygeco.estimators._frames import predict_frame
@@ -49,10 +49,11 @@ def predict_values(
     if cols is None and is_frame(rows):
         return predict_frame(estimator, rows, return_std, unknown)
     if cols is None:
+        _refuse_lone_ids(estimator, rows)
         return complete_rows(estimator, rows, None, return_std=return_std)
     i = find_ids(estimator, "rows", rows, 0, unknown)
     j = find_ids(estimator, "cols", cols, 1, unknown)
-    t = read_asked_times(times, np.broadcast_shapes(np.shape(i), np.shape(j)))
+    t = read_asked_times(times, _join_shapes(i, j))
     found = [model.predict(i, j, t)]
     if return_std:
         found.append(model.deviation(i, j, t))
@@ -71,10 +72,12 @@ def predict_linear(estimator: _CompletionState, rows: Any, cols: ArrayLike | Non
         cells = locate_cells(estimator, rows)
         return model.linear(cells.rows, cells.cols, cells.times)
     if cols is None:
+        _refuse_lone_ids(estimator, rows)
         asked = rows if isinstance(rows, tuple) else (rows,)
         return answer(model.complete_rows(estimator.transform(rows)), *asked)
     i = find_ids(estimator, "rows", rows, 0, "mean")
     j = find_ids(estimator, "cols", cols, 1, "mean")
+    _join_shapes(i, j)
     return answer(model.linear(i, j), rows, cols)
 
 
@@ -117,7 +120,35 @@ def _find_cells(
         return cells.rows, cells.cols, cells.times
     i = find_ids(estimator, "rows", rows, 0, "mean")
     j = find_ids(estimator, "cols", cols, 1, "mean")
-    return i, j, read_asked_times(times, np.broadcast_shapes(np.shape(i), np.shape(j)))
+    return i, j, read_asked_times(times, _join_shapes(i, j))
+
+
+def _join_shapes(i: Any, j: Any) -> tuple[int, ...]:
+    """The shape of what rows and columns say together."""
+    try:
+        return np.broadcast_shapes(np.shape(i), np.shape(j))
+    except ValueError:
+        raise ValueError(
+            f"cols: arrays of shape {np.shape(j)} do not go with rows of shape {np.shape(i)}; give "
+            "one of each for every cell, or one for all."
+        ) from None
+
+
+def _refuse_lone_ids(estimator: _CompletionState, X: Any) -> None:
+    """An error where ids were fitted, and these are ids without columns, or pairs in no table."""
+    if estimator.row_ids_ is None or hasattr(X, "tocoo") or foreign(X):
+        return
+    if isinstance(X, tuple):
+        is_lone = len(X) < 3
+    else:
+        values = np.asarray(X)
+        pairs = values.shape[1:] == (2,) and estimator.n_features_in_ != 2
+        is_lone = values.ndim < 2 or values.dtype.kind == "U" or pairs
+    if is_lone:
+        raise ValueError(
+            "rows: come without columns; give cols beside them, or a table with a column of each "
+            f"(a matrix of new rows would have {estimator.n_features_in_:,} columns)."
+        )
 
 
 def is_matrix(estimator: _CompletionState, X: Any) -> bool:
@@ -176,10 +207,9 @@ def _has_other_rows(estimator: _CompletionState, held: Entries) -> bool:
     at = held.rows(), host(held.by_row.indices)
     count = model.count_contradictions(*at, host(held.by_row.values))
     if count:
-        warnings.warn(
+        warn_caller(
             f"X: has other values than the fit at {count:,} cells, so its rows are taken for "
             "new ones; pass pygeco.cells(X) to compare it with the fitted rows.",
             UserWarning,
-            stacklevel=4,
         )
     return count > 0

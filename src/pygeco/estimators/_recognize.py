@@ -6,8 +6,7 @@ refused with the argument that would.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,9 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import fill_masked
 from pygeco.errors import ColumnWarning
+from pygeco.errors.telling import warn_caller
 from pygeco.estimators._dates import find_times, take_times
+from pygeco.estimators._refused_forms import refuse_form, refuse_index, refuse_words
 from pygeco.estimators._unnamed_numbers import (
     are_ids,
     is_whole,
@@ -112,9 +113,10 @@ def as_pairs_table(X: Any, y: Any, columns: Any) -> Any:
     An array is one if `columns` says so, or if it has two columns of ids and `y` has the values.
     """
     if is_table(X):
+        if columns is None:
+            refuse_index(X)
         return X if hasattr(X, "columns") else as_arrow(X)  # a stream can be read once
-    if isinstance(X, Mapping) and not hasattr(X, "tocoo"):  # a sparse matrix may be a dict
-        raise ValueError("X: a dict is no table; pandas.DataFrame(X) makes one of its columns.")
+    refuse_form(X)
     if not isinstance(X, (np.ndarray, list)):
         if columns is not None:
             raise ValueError(
@@ -129,6 +131,8 @@ def as_pairs_table(X: Any, y: Any, columns: Any) -> Any:
         return None
     if columns is not None or (y is not None and table.shape[1] == 2 and are_ids(table)):
         return make_table(table)
+    if y is None and table.shape[1] > 2:
+        refuse_words(table)
     if table.dtype.kind in "iuf" and looks_like_triples(list(table.T)):
         raise ValueError(
             f"X: an array of {len(table):,} × {table.shape[1]} that looks like triples (row, "
@@ -255,10 +259,9 @@ def _take_plain(table: Any) -> list[NDArray[Any]]:
 def _say_columns(names: Sequence[str]) -> None:
     roles = ("rows", "columns", "values")
     said = ", ".join(f"{name!r} for {role}" for role, name in zip(roles, names, strict=False))
-    warnings.warn(
+    warn_caller(
         f"X: took {said}, by position and type; pass columns={tuple(names)!r} to say so.",
         ColumnWarning,
-        stacklevel=2,
     )
 
 

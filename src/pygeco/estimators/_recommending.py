@@ -77,9 +77,12 @@ def explain_cell(
     estimator: _CompletionState, row: Any, column: Any, k: int, time: Any = None
 ) -> Reasons:
     """See `MatrixCompletion.explain`."""
-    i = int(find_index(estimator, "row", row, 0))
-    j = int(find_index(estimator, "column", column, 1))
-    found = estimator.model_.explain(i, j, k, read_asked_time(time))
+    i = find_index(estimator, "row", row, 0)
+    j = find_index(estimator, "column", column, 1)
+    for name, at in (("row", i), ("column", j)):
+        if np.ndim(at):
+            raise ValueError(f"{name}: explain takes one cell at a time; give one {name}, no list.")
+    found = estimator.model_.explain(int(i), int(j), k, read_asked_time(time))
     return found._replace(columns=take_ids(estimator.column_ids_, found.columns))
 
 

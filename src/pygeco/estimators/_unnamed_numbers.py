@@ -21,7 +21,7 @@ def looks_like_triples(columns: list[NDArray[Any]]) -> bool:
     Ids are whole, are not negative, repeat, and hardly any pair of them comes twice.
     """
     first = columns[: len(MIN_TRIPLES) + 4]  # of any more, too many are left
-    rest = [c for c in first if not (is_whole(c) and c.min(initial=0) >= MIN_TIME)]
+    rest = [c for c in first if not (is_whole(c) and float(c.min(initial=0)) >= MIN_TIME)]
     if not 3 <= len(rest) <= len(MIN_TRIPLES) + 2 or len(columns) - len(rest) > 1:
         return False
     if len(rest[0]) < MIN_TRIPLES[len(rest) - 3]:

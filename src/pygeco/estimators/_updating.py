@@ -11,7 +11,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.bayes.periods import order_times
 from pygeco.estimators._dates import take_times
 from pygeco.estimators._ids import name_sides
-from pygeco.estimators._input import read_cells
+from pygeco.estimators._input import read_cells, refuse_ids
 from pygeco.estimators._marks import drop_marks
 from pygeco.estimators._recognize import Taken, take_cells
 from pygeco.estimators.cell_list import CellList
@@ -85,6 +85,7 @@ def _arrange(
     }
     marks = parse_marks(estimator.missing_values)
     if estimator.row_ids_ is None:
+        refuse_ids(X)
         kept, settings["sample_weight"] = drop_marks(X, sample_weight, marks)
         return _arrange_positions(estimator, X, read_cells(kept, **settings), times)
     names: Any = estimator.table_columns_

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.model_selection import BaseCrossValidator, KFold
 
-from pygeco.arrays.checks import is_whole
+from pygeco.arrays.checks import check_rank, is_real, is_whole
 from pygeco.arrays.row_places import check_times, count_to_end, hold_out_last
 from pygeco.arrays.streams import Purpose, check_seed, stream
 from pygeco.estimators.cell_list import CellList, cells
@@ -131,7 +131,8 @@ class RowHoldOut(_CellSplits):
         iterator of pairs of int arrays
         """
         check_seed(self.random_state)
-        if not 0 < self.test_size < 1:
+        check_rank(self.n_splits, name="n_splits")
+        if not is_real(self.test_size) or not 0 < self.test_size < 1:
             raise ValueError(f"test_size: must be between 0 and 1, not {self.test_size!r}.")
         rows = _list_cells(X, y).rows
         for fold in range(self.n_splits):
@@ -191,6 +192,7 @@ class LeaveLastOut(_CellSplits):
         """
         if not is_whole(self.count) or self.count < 1:
             raise ValueError(f"count: must be at least 1, a whole number, not {self.count!r}.")
+        check_rank(self.n_splits, name="n_splits")
         listed = _list_cells(X, y)
         when = listed.times if self.times is None else self.times
         when = None if when is None else check_times(when, len(listed))

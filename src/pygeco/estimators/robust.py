@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pygeco.algorithm.column_scales import column_thresholds
 from pygeco.algorithm.events import Listener
@@ -21,7 +20,8 @@ from pygeco.arrays.kinds import answer, contiguous, fill_masked, foreign, moved,
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
 from pygeco.engines import choose_engine
-from pygeco.estimators._input import allow_missing, check_columns, check_components
+from pygeco.errors.telling import warn_caller
+from pygeco.estimators._input import allow_missing, check_columns, check_components, check_points
 from pygeco.estimators._progress import attend_fit, take_seed
 from pygeco.estimators._robust_rank import settle_components
 from pygeco.estimators._whole import all_or_nothing
@@ -187,10 +187,9 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             listener=listener,
         )
         if not fit.converged:
-            warnings.warn(
+            warn_caller(
                 f"RobustPCA still moved after max_iter={self.max_iter}; raise max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         signs = np.where(fit.A.V.max(axis=0) < -fit.A.V.min(axis=0), -1.0, 1.0)
         self.components_: Array = contiguous((fit.A.V * signs).T, real)
@@ -253,7 +252,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         array (n_samples, n_features)
         """
         check_is_fitted(self)
-        W = X if foreign(X) else check_array(fill_masked(X), dtype=[np.float64, np.float32])
+        W = check_points(X, len(self.components_))
         return answer(on(W, self.components_) @ self.components_ + self.location_, X)
 
     @all_or_nothing

@@ -213,7 +213,7 @@ def describe_non_number(column: Any, name: str) -> str:
             "what they have in common, or divide them."
         )
     for at, value in enumerate(value for chunk in column.chunks for value in chunk.to_pylist()):
-        if value is not None and not _is_number(value):
+        if value is not None and not is_number(value):
             return (
                 f"column {name!r}: expected numbers, but row {at + 1} says {value!r}; "
                 "name the column that holds the ratings, or correct that row."
@@ -221,7 +221,7 @@ def describe_non_number(column: Any, name: str) -> str:
     return f"column {name!r}: values of type {column.type} are not numbers; convert them."
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     """Whether Arrow takes a value for a number as well as Python, which knows 1_000 and ٣, too."""
     try:
         float(value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import host
 from pygeco.errors import MissingValueError, StrayValueWarning
+from pygeco.errors.telling import warn_caller
 
 # Numbers that stand for "no value" in published files.
 MISSING_CODES = (0, -1, -9, -99, -999, -9999, 9, 77, 88, 97, 98, 99, 777, 888, 999, 9999)
@@ -153,7 +153,7 @@ def refuse_marks(values: NDArray[Any], missing_values: Any, *, zeros_count: bool
         raise MissingValueError(*mark)
     stray = find_stray(values, zeros_count=zeros_count)
     if stray is not None:
-        warnings.warn(tell_of_strays(stray), StrayValueWarning, stacklevel=2)
+        warn_caller(tell_of_strays(stray), StrayValueWarning)
 
 
 def tell_of_strays(stray: Mark) -> str:

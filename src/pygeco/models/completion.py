@@ -191,7 +191,7 @@ class CompletionModel(FittedModel):
             cells = np.array([column])
             drawn = self.linear(np.array([row]), cells, asked)
             base += float(host(drawn)[0]) - float(p.predict_row(row, cells)[0]) - said
-        order = np.argsort(-np.abs(parts), kind="stable")[: max(0, k)]
+        order = np.argsort(-np.abs(parts), kind="stable")[: list_length(k, len(parts))]
         return Reasons(cols[order], parts[order], base, attributes, said)
 
     def was_fitted(self, rows: Positions, cols: Positions) -> NDArray[np.bool_]:

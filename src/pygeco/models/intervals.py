@@ -10,6 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from pygeco.arrays.checks import is_real
 from pygeco.arrays.kinds import host, on
 from pygeco.arrays.low_rank import Array
 from pygeco.bayes.average import Average
@@ -28,7 +29,7 @@ def find_interval(
     times: Array | None = None,
 ) -> tuple[Array, Array]:
     """The quantiles (1 ∓ coverage) / 2 of new observations at cells."""
-    if not 0 < coverage < 1:
+    if not is_real(coverage) or not 0 < coverage < 1:
         raise ValueError(f"coverage: must be strictly between 0 and 1, not {coverage!r}.")
     levels = (1 - coverage) / 2, (1 + coverage) / 2
     model.expect_evidence()

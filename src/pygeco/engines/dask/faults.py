@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import warnings
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from distributed import KilledWorker
 from distributed.diagnostics.plugin import SchedulerPlugin
 
 from pygeco.errors import ClusterError, WorkerLostWarning
+from pygeco.errors.telling import warn_caller
 
 TOPIC = "pygeco-lost-workers"
 
@@ -37,11 +37,10 @@ class Watch:
 
     def tell(self) -> None:
         while self.lost:
-            warnings.warn(
+            warn_caller(
                 f"worker {self.lost.pop(0)} is gone; its slabs are read again and what it had "
                 "worked out is made again.",
                 WorkerLostWarning,
-                stacklevel=2,
             )
 
 

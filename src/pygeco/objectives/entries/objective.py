@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -15,6 +14,7 @@ from pygeco.arrays.kinds import as_array, contiguous, distant, on, zeros
 from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.engines import Cells, Engine, cells_of_slabs, choose_engine
 from pygeco.engines.values import Systems
+from pygeco.errors.telling import warn_caller
 from pygeco.losses import Loss, find_loss, prepare_loss
 from pygeco.losses.duals import slack_of_losses
 from pygeco.objectives.base import Objective, Span, check_sweep
@@ -244,11 +244,10 @@ class Entries(CellViews, Objective):
         if not (penalized or self.loss.regression):
             return "core"
         if self.engine.sends_too_much(rank):
-            warnings.warn(
+            warn_caller(
                 f"correction: on a cluster, sweeps at rank {rank} would sum the systems of "
                 f"{self.shape[1]} columns over the slabs; cores are used instead. Ask for "
                 "correction='sweep' to have them nevertheless.",
-                stacklevel=5,
             )
             return "core"
         return "sweep"

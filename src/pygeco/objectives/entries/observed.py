@@ -112,7 +112,10 @@ def _indices(
     for axis, (name, given) in enumerate((("rows", rows), ("cols", cols))):
         index = as_index(on(given, y))
         if index.dtype.kind not in "iu":
-            raise ValueError(f"{name}: expected integers, not {index.dtype}.")
+            raise ValueError(
+                f"{name}: expected integers, not {index.dtype}; a table, such as a DataFrame of "
+                "three columns, may have ids of any kind."
+            )
         if index.shape != (count,):
             raise ValueError(f"{name}: expected {count} indices, one per value, not {index.shape}.")
         top = int(index.max()) if count else -1
