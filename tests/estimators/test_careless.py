@@ -154,6 +154,9 @@ QUESTIONS = [
     ("ids", lambda m: m.explain("u0", "i1", 0), r"^k: expected an integer of at least 1, not 0"),
     ("ids", lambda m: m.explain("u0", "i1", 2.5), r"^k: expected an integer of at least 1"),
     ("clicks", lambda m: m.explain("u0", "i1", -1), r"^k: expected an integer of at least 1"),
+    ("ids", lambda m: m.predict(TABLE.user), r"^X: a Series is one column"),
+    ("ids", lambda m: m.score(TABLE.rating), r"^X: a Series is one column"),
+    ("ids", lambda m: m.partial_fit(TABLE.rating), r"^X: a Series is one column"),
     ("positions", lambda m: m.predict(["u0"], ["i1"]), r"^rows: expected integers, .* positions"),
     ("positions", lambda m: m.predict(TABLE), r"^X: a table of ids is for a model fitted from a"),
     ("positions", lambda m: m.score(TABLE), r"^X: a table of ids is for a model fitted from a"),
@@ -177,6 +180,13 @@ SETTINGS = [
     (lambda: list(RowHoldOut(1.5).split(TABLE)), r"^n_splits: expected an integer, not 1.5"),
     (lambda: list(RowHoldOut(test_size="a").split(TABLE)), r"^test_size: must be between 0 and 1"),
     (lambda: list(LeaveLastOut(n_splits=0).split(TABLE)), r"^n_splits: expected an integer of"),
+    (lambda: plain().fit(TABLE, columns=("user", "user", "rating")), r"^columns: .*3 different"),
+    (
+        lambda: plain().fit(TABLE, columns=("user", "item", 1.5)),
+        r"^columns: there is no column 1.5",
+    ),
+    (lambda: plain().fit(TABLE, columns=(0, 1, None)), r"^columns: there is no column None"),
+    (lambda: plain().fit(TABLE, columns=dict.fromkeys(TABLE)), r"^columns: expected three, for"),
     (lambda: plain().fit((["a", "b"], [0, 1], [1.0, 2.0])), r"^rows: expected .*; a table, such"),
 ]
 
@@ -212,3 +222,11 @@ def test_half_precision_is_looked_at_without_overflow() -> None:
     for given in (matrix, np.nan_to_num(matrix) + 1):
         wanted = plain().fit(given).to_dense()
         np.testing.assert_array_equal(plain().fit(given.astype(np.float16)).to_dense(), wanted)
+
+
+def test_lists_of_pairs_are_pairs_wherever_arrays_are() -> None:
+    pairs, values = TABLE[["user", "item"]].to_numpy(), TABLE.rating.to_numpy()
+    model = plain().fit(pairs.tolist(), values)
+    for ask in (model.predict, model.decision_function):
+        np.testing.assert_array_equal(ask(pairs[:9].tolist()), ask(pairs[:9]))
+    assert model.score(pairs.tolist(), values) == model.score(pairs, values)

@@ -3,6 +3,7 @@
 import io
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -98,3 +99,22 @@ def test_codes_are_unpacked_and_views_become_texts(kind) -> None:
     assert "view" not in str(column.type)
     for one in (column, table.column("user")):
         assert unpack_codes(one).to_pylist() == USERS
+
+
+def test_categories_that_are_intervals_are_called_by_their_texts() -> None:
+    ages = pd.cut(np.arange(30) * 7 % 71, [0, 18, 40, 71], right=False)
+    people = pd.DataFrame({"user": [f"u{k}" for k in range(30)], "age": ages})
+    texts = people.assign(age=people.age.astype(str))
+    known = pd.DataFrame({"user": [f"u{k % 30}" for k in range(120)], "item": np.arange(120) // 10})
+    known["rating"] = np.random.default_rng(0).random(120)
+    models = [
+        MatrixCompletion(random_state=0).fit(known, row_attributes=table)
+        for table in (people, texts)
+    ]
+    names = [model.row_encoder_.get_feature_names_out().tolist() for model in models]
+    assert names[0] == names[1] == ["age=[0, 18)", "age=[18, 40)", "age=[40, 71)"]
+    new = people.assign(user="new")[:1], texts.assign(user="new")[:1]
+    answers = [m.predict("new", [0, 1], new_rows=x) for m, x in zip(models, new, strict=True)]
+    assert np.array_equal(*answers)
+    assert str(people.age.dtype) == "category"  # what was given stays
+    assert people.age.cat.categories.dtype == "interval[int64, left]"

@@ -193,10 +193,11 @@ def _is_table_of_ids(estimator: _CompletionState, X: Any) -> bool:
     """Whether X is a table of ids, which only a model fitted from a table understands; or an array
     of them, where the fit was to one.
     """
-    if estimator.row_ids_ is None or not isinstance(X, np.ndarray) or X.ndim != 2:
+    if estimator.row_ids_ is None or not isinstance(X, (np.ndarray, list)):
         return estimator.row_ids_ is not None and is_table(X)
     fitted = estimator.table_columns_ or ()
-    return all(f"{k}" in fitted for k in range(2)) and X.shape[1] in (2, 3, 4)
+    shape = np.shape(X) if all(f"{k}" in fitted for k in range(2)) else ()
+    return len(shape) == 2 and shape[1] in (2, 3, 4)
 
 
 def _has_other_rows(estimator: _CompletionState, held: Entries) -> bool:

@@ -6,7 +6,7 @@ refused with the argument that would.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,7 +80,10 @@ def take_cells(
     if isinstance(X, tuple):
         cells = _take_tuple(X, y, columns)
         return Taken(cells, weights=weights, times=take_times(times, len(cells[0])))
-    if columns is not None and not isinstance(columns, str) and len(columns) not in (2, 3):
+    odd = columns is not None and (
+        isinstance(columns, (Mapping, Set)) or len(columns) not in (2, 3)
+    )
+    if odd and not isinstance(columns, str):
         raise ValueError(f"columns: expected three, for rows, columns and values, not {columns!r}.")
     if isinstance(columns, str):
         if columns != MATRIX:
@@ -172,7 +175,10 @@ def choose_table_columns(
             raise ValueError(
                 f"columns: expected three, for rows, columns and values, not {columns!r}."
             )
-        return [find_column("columns", given, names) for given in columns[: len(wanted)]]
+        found = [find_column("columns", given, names) for given in columns[: len(wanted)]]
+        if len(set(found)) < len(found):
+            raise ValueError(f"columns: expected {len(found)} different ones, not {columns!r}.")
+        return found
     if (by_name := match_columns(names, wanted)) is not None:
         return by_name
     hits = {role: find_role(names, role) for role in ROLES}

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pygeco.errors.visible_text import quote_id
 from pygeco.io.column_names import find_role, list_names
+from pygeco.io.plain_texts import refuse_series
 from pygeco.io.tables import is_number, list_columns
 
 SIDES = ("user", "item")
@@ -29,10 +30,7 @@ def refuse_form(X: Any) -> None:
 
 def refuse_index(X: Any) -> None:
     """An error where the index of a pandas object has the ids, which no column has then."""
-    if hasattr(X, "to_frame") and not hasattr(X, "columns"):
-        raise ValueError(
-            "X: a Series is one column and no table; pass X.reset_index() if its index has the ids."
-        )
+    refuse_series(X)
     levels = [str(name) for name in getattr(getattr(X, "index", None), "names", None) or ()]
     names = list_columns(X) if levels else []
     lost = any(_has(levels, role) and not _has(names, role) for role in SIDES)

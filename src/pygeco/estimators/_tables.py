@@ -79,7 +79,7 @@ def find_listed(model: _CompletionState, X: CellList) -> tuple[NDArray[Any], NDA
 
 def locate_cells(model: _CompletionState, X: object) -> Cells:
     """The cells that a table asks for, its columns named as in the fit or as usual."""
-    table = make_table(X) if isinstance(X, np.ndarray) else as_arrow(X)
+    table = make_table(np.asarray(X)) if isinstance(X, (np.ndarray, list)) else as_arrow(X)
     names = table.column_names
     assert model.row_ids_ is not None
     assert model.column_ids_ is not None
@@ -182,7 +182,7 @@ def predict_table(model: _CompletionState, X: object, return_std: bool, unknown:
     columns = make_answers(model.model_, cells.rows, cells.cols, return_std, cells.times)
     if unknown == "nan":
         columns = {name: np.where(lost, np.nan, values) for name, values in columns.items()}
-    marked: dict[str, NDArray[Any]] = {} if isinstance(X, np.ndarray) else {"known": ~lost}
+    marked: dict[str, NDArray[Any]] = {} if isinstance(X, (np.ndarray, list)) else {"known": ~lost}
     return _add_answers(X, cells, columns | marked)
 
 
@@ -226,7 +226,7 @@ def describe_unknown_id(
 def _add_answers(X: object, cells: Cells, columns: dict[str, NDArray[Any]]) -> Answer:
     """The ids and what was found, as a table of the caller's kind."""
     library = type(X).__module__.split(".")[0]
-    if library == "numpy":
+    if library in ("numpy", "builtins"):
         found = tuple(columns.values())
         return found if len(found) > 1 else found[0]
     if library == "pandas":

@@ -1,4 +1,4 @@
-"""Arrow's newer kinds of text, which polars gives, as the kinds that Arrow's functions know."""
+"""What Arrow's functions do not know, newer kinds of text and intervals, as texts that they do."""
 
 from __future__ import annotations
 
@@ -12,6 +12,25 @@ def with_plain_texts(table: Any) -> Any:
         if kind != field.type:
             table = table.set_column(k, field.with_type(kind), table.column(k).cast(kind))
     return table
+
+
+def refuse_series(X: Any) -> None:
+    """An error for one column alone, which is no table of any."""
+    if hasattr(X, "to_frame") and not hasattr(X, "columns"):
+        raise ValueError(
+            "X: a Series is one column and no table; pass X.reset_index() if its index has the ids."
+        )
+
+
+def name_intervals(X: Any) -> Any:
+    """A table of pandas with categories as texts where they are intervals, as `cut` makes them."""
+    refuse_series(X)
+    if not hasattr(X, "iloc") or not X.columns.is_unique:
+        return X
+    kinds = {name: getattr(kind, "categories", None) for name, kind in X.dtypes.items()}
+    for name in (name for name, levels in kinds.items() if hasattr(levels, "mid")):
+        X = X.assign(**{name: X[name].cat.rename_categories(str)})
+    return X
 
 
 def with_views_of(given: Any, table: Any) -> Any:

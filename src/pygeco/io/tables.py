@@ -17,7 +17,7 @@ from pygeco.arrays.checks import is_whole
 from pygeco.errors import ColumnError, ReadError
 from pygeco.io.column_names import list_names
 from pygeco.io.exact_ids import cast_exactly
-from pygeco.io.plain_texts import unpack_codes, with_plain_texts
+from pygeco.io.plain_texts import name_intervals, unpack_codes, with_plain_texts
 from pygeco.io.protocols import ArrowTable
 
 Column = str | int
@@ -81,7 +81,7 @@ def as_arrow(X: object) -> ArrowTable:
     """X as a pyarrow table."""
     pa = pyarrow()
     try:
-        return with_plain_texts(X if isinstance(X, pa.Table) else pa.table(X))
+        return with_plain_texts(X if isinstance(X, pa.Table) else pa.table(name_intervals(X)))
     except pa.ArrowException as error:
         first = str(error).strip().splitlines()[0]
         raise ValueError(f"X: the table cannot be read as Arrow columns: {first}") from error
@@ -96,7 +96,7 @@ def as_arrow(X: object) -> ArrowTable:
 
 def list_columns(X: Any) -> list[str]:
     """The names of a table's columns, from what pyarrow, pandas, polars and DuckDB call them."""
-    return [str(name) for name in getattr(X, "column_names", None) or X.columns]
+    return [str(name) for name in getattr(X, "column_names", None) or getattr(X, "columns", ())]
 
 
 def find_column(argument: str, given: Column, names: Sequence[str]) -> int:
@@ -107,7 +107,7 @@ def find_column(argument: str, given: Column, names: Sequence[str]) -> int:
         alike = [at for at, name in enumerate(names) if name.lower() == given.lower()]
         if len(alike) == 1:
             return alike[0]
-    elif 0 <= given < len(names):
+    elif is_whole(given) and 0 <= given < len(names):
         return int(given)
     raise ColumnError(
         f"{argument}: there is no column {given!r}; the columns are {list_names(names)}."
