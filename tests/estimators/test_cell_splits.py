@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 
-from pygeco import CellKFold, LeaveLastOut, MatrixCompletion, RowHoldOut, cells
+from pygeco import CellKFold, ImplicitCompletion, LeaveLastOut, MatrixCompletion, RowHoldOut, cells
 from pygeco.data import make_ratings
 
 
@@ -76,3 +76,17 @@ def test_scikit_learn_is_not_given_cells_of_a_matrix_as_rows(cv, count) -> None:
     frame = pd.DataFrame({"user": rows, "item": cols, "rating": values})
     for X in (cells(sparse), frame):
         assert np.all(np.isfinite(cross_val_score(model, X, cv=cv)))
+
+
+@pytest.mark.parametrize("cv", [CellKFold(3), RowHoldOut(2), LeaveLastOut()])
+def test_tables_of_clicks_are_split_as_those_of_ratings_are(cv) -> None:
+    rows, cols, values, _ = make_ratings((40, 30), 300)
+    ratings = pd.DataFrame({"user": rows, "item": cols, "rating": values})
+    pairs, wanted = ratings[["user", "item"]], list(cv.split(ratings))
+    for table in (pairs, pairs.assign(timestamp=np.arange(300))[["timestamp", "item", "user"]]):
+        for found, expected in zip(cv.split(table), wanted, strict=True):
+            np.testing.assert_array_equal(found[0], expected[0])
+            np.testing.assert_array_equal(found[1], expected[1])
+    model = ImplicitCompletion(rank=2, spectral=False, random_state=0)
+    for score, (fitted, held_out) in zip(cross_val_score(model, pairs, cv=cv), wanted, strict=True):
+        assert score == clone(model).fit(pairs.iloc[fitted]).score(pairs.iloc[held_out])

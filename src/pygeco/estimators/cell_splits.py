@@ -14,6 +14,8 @@ from pygeco.arrays.checks import check_rank, is_real, is_whole
 from pygeco.arrays.row_places import check_times, count_to_end, hold_out_last
 from pygeco.arrays.streams import Purpose, check_seed, stream
 from pygeco.estimators.cell_list import CellList, cells
+from pygeco.io.column_names import match_columns
+from pygeco.io.tables import as_arrow, is_table, list_columns
 
 Split = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -214,13 +216,21 @@ class LeaveLastOut(_CellSplits):
 def _list_cells(X: Any, y: Any) -> CellList:
     if isinstance(X, CellList):
         return X
-    listed = cells(X, y)
+    counts = np.ones(as_arrow(X).num_rows) if y is None and _has_no_values(X) else y
+    listed = cells(X, counts)
     if y is None and listed.row_ids is None and _is_asked_by_sklearn():
         raise ValueError(
             "X: scikit-learn would take the positions of cells for those of rows; pass cells(X) in "
             "place of a matrix."
         )
     return listed
+
+
+def _has_no_values(X: Any) -> bool:
+    """Whether X is a table of clicks: names say its users and items, and none its ratings."""
+    names = list_columns(X) if is_table(X) else []
+    is_named = match_columns(names, ("user", "item")) is not None
+    return is_named and match_columns(names, ("user", "item", "rating")) is None
 
 
 def _is_asked_by_sklearn() -> bool:

@@ -96,7 +96,7 @@ def as_arrow(X: object) -> ArrowTable:
 
 def list_columns(X: Any) -> list[str]:
     """The names of a table's columns, from what pyarrow, pandas, polars and DuckDB call them."""
-    return [str(name) for name in getattr(X, "column_names", None) or getattr(X, "columns", ())]
+    return [str(name) for name in getattr(X, "column_names", ()) or getattr(X, "columns", ())]
 
 
 def find_column(argument: str, given: Column, names: Sequence[str]) -> int:
