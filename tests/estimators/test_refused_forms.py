@@ -60,6 +60,8 @@ def test_an_index_that_has_no_ids_says_nothing() -> None:
     pairs = small().fit(TABLE.set_index("user").assign(user=USERS))  # a column counts
     np.testing.assert_array_equal(pairs.to_dense(), small().fit(TABLE).to_dense())
     refuse_index(TABLE.rename_axis("line"))
+    refuse_index(TABLE.rename_axis("user_id"))
+    refuse_index(pd.DataFrame(np.eye(3), columns=["age", "value", "rating"]).rename_axis("user"))
     refuse_index(pl.from_pandas(TABLE))
     single = COUNTS.mean().to_frame()
     assert MatrixCompletion(1).fit(single, columns="matrix").model_.shape == (len(single), 1)

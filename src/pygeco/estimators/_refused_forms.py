@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from pygeco.errors.visible_text import quote_id
-from pygeco.io.column_names import find_role, list_names
+from pygeco.io.column_names import list_names, match_columns
 from pygeco.io.plain_texts import refuse_series
 from pygeco.io.tables import is_number, list_columns
 
@@ -33,9 +33,8 @@ def refuse_index(X: Any) -> None:
     refuse_series(X)
     levels = [str(name) for name in getattr(getattr(X, "index", None), "names", None) or ()]
     names = list_columns(X) if levels else []
-    lost = any(_has(levels, role) and not _has(names, role) for role in SIDES)
-    says = any(_has(names, role) for role in (*SIDES, "rating"))
-    if (lost and says) or (len(levels) > 1 and len(names) <= 2):
+    say_both = match_columns([*levels, *names], SIDES) is not None
+    if (say_both and match_columns(names, SIDES) is None) or (len(levels) > 1 and len(names) <= 2):
         raise ValueError(
             f"X: the ids are in its index, {list_names(levels)}, where they do not count; pass "
             "X.reset_index(), or columns='matrix' if every column is one of the matrix."
@@ -51,10 +50,6 @@ def refuse_words(table: NDArray[Any]) -> None:
             f"X: an array with text, such as {quote_id(word)}; pass columns=(0, 1, 2), or which of "
             "its columns are users, items and values, or a table with names."
         )
-
-
-def _has(names: list[str], role: str) -> bool:
-    return find_role(names, role) is not None
 
 
 def _call(X: object) -> str:
