@@ -4,21 +4,23 @@ Huber's loss bounds the pull of a wild cell by its threshold δ, but never to ze
 the data is of low rank, δ can follow the residuals down: where a fifth of the cells are wild, a fit
 at δ leaves errors of about δ/5, their median gives a smaller δ, and so on. Each round costs one
 sweep, and the error falls by a constant factor: to rounding where the low rank is exact, else to
-the noise, where the residuals stop falling and δ rests at Huber's usual threshold for that noise.
+the noise, where the residuals stop falling. δ is near zero beside them until then, as more cells
+can be wild so, and ends at Huber's usual threshold for that noise.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pygeco.algorithm.directions import leading_block
-from pygeco.algorithm.events import Listener, Refinement
-from pygeco.algorithm.threshold import THRESHOLD, Schedule, is_falling, measure_noise
+from pygeco.algorithm.events import Listener
+from pygeco.algorithm.robust_stages import Late, Stage
+from pygeco.algorithm.threshold import THRESHOLD, Schedule, measure_noise
 from pygeco.arrays.kinds import full, host, on, ones, scaled, times, zeros
 from pygeco.arrays.linalg import geometric_median, qr
 from pygeco.arrays.low_rank import Array, LowRank
@@ -31,17 +33,13 @@ from pygeco.objectives.dense.objective import Dense
 # most of what the wild cells did to them, are explained already.
 GROWTH_BLOCKS = 5
 GROWTH_SWEEPS = 2
-# Of Huber's threshold for the residuals, which are large while components are missing: near the
-# absolute error more cells can be wild. What this costs under noise, later sweeps win back.
-GROWTH_SHARE = 0.3
-# A change of this share of the statistical error is not worth another sweep.
-NEGLIGIBLE_SHARE = 0.05
+# Of Huber's threshold for the residuals, which components that are missing and wild cells make
+# large: near the absolute error more cells can be wild. What this costs under noise, the last
+# sweeps win back, at a scale that rests: with their residuals it would follow the wild cells up.
+NEAR_SHARE = 0.3
 # A line with less than this share of the usual number of cells inside δ lags behind.
 MIN_INSIDE_SHARE = 0.5
-MAX_RESCUES = 3
 MIN_FREE_SHARE = 0.05  # of the cells: with fewer, residuals say next to nothing of the noise
-
-Late = tuple[list[int], list[int]]  # columns and rows that lag behind
 
 
 class Fit(NamedTuple):
@@ -182,77 +180,38 @@ def fit_robust(
 ) -> Fit:
     """The approximation of rank `rank`: growth in blocks, then sweeps until they move nothing.
 
+    First near the absolute error, then at Huber's threshold for the noise that this has left.
     `listener` is told of each of these sweeps.
 
     Growing one pair at a time with a full core costs r Newton systems of up to r² unknowns. A
     block of leading singular pairs of the clipped residuals, and two sweeps after it, cost passes
     over the data alone, O(m n r) each.
     """
-    rng = stream(Purpose.ROBUST, seed)
+    rng, near = stream(Purpose.ROBUST, seed), replace(schedule, share=NEAR_SHARE)
     with session(dense):
         location = dense.medians() if center else None
         model = Model(LowRank.zero(dense.shape, dense.kind), location)
         spread = model.scale(dense) or float(model.residuals(dense).mean()) or 1.0
         for size in np.linspace(0, rank, min(GROWTH_BLOCKS, rank) + 1).round().astype(int)[1:]:
             level = model.scale(dense) or spread
-            loss = schedule.settle(GROWTH_SHARE * level)
+            loss = near.settle(level)
             model = model.grow(dense.with_loss(loss), size - model.A.rank, rng)
             for _ in range(GROWTH_SWEEPS):
                 model, _ = model.sweep(dense.with_loss(loss))
         if not schedule.decreasing:
             level = model.scale(dense) or spread
         stage = Stage(model, schedule.settle(level), level, model.scale(dense), 0, False)
-        late: Late = ([], [])
-        for _ in range(MAX_RESCUES):
-            stage = stage.refine(dense, schedule, tol, max_sweeps, listener)
-            model, again = stage.model.rescue(dense.with_loss(stage.loss), spread)
-            if again in (late, ([], [])):
-                break
-            stage, late = stage._replace(model=model), again
+        rest = tol, spread, listener
+        if schedule.decreasing:
+            stage = stage.settle(dense, near, max_sweeps - 1, *rest)  # one is for Huber's threshold
+            model = stage.model
+            noise = measure_noise(model.residuals(dense), model.free_share(dense))
+            stage, schedule = stage._replace(level=noise), schedule.hold()
+        if stage.level > tol * spread or not stage.converged:  # else there is no noise
+            stage = stage.settle(dense, schedule, max_sweeps, *rest)
         model, free = stage.model, stage.model.free_share(dense)
         scales = measure_noise(model.residuals(dense), free), spread, free
     return Fit(*_settle_location(model), stage.loss, *scales, stage.sweeps, stage.converged)
-
-
-class Stage(NamedTuple):
-    """A model between sweeps, the loss of the last one and its scale, and that of what is left."""
-
-    model: Model
-    loss: Loss
-    level: float
-    scale: float
-    sweeps: int
-    converged: bool
-
-    def refine(
-        self,
-        dense: Dense,
-        schedule: Schedule,
-        tol: float,
-        max_sweeps: int,
-        listener: Listener | None = None,
-    ) -> Stage:
-        """Sweeps under the schedule until one moves the matrix by no more than `tol` of its size,
-        or, once the threshold rests, by a small share of the statistical error. Where nothing is
-        left beside the location, its rounding is all that moves.
-        """
-        model, loss, level, scale, sweeps, _ = self
-        dimension = model.A.rank * sum(dense.shape)
-        while sweeps < max_sweeps:
-            before, level = level, schedule.lower(level, scale)
-            last, loss = loss, schedule.settle(level)
-            model, moved = model.sweep(dense.with_loss(loss))
-            scale, sweeps = model.scale(dense), sweeps + 1
-            falls = loss != last and is_falling(before, level)
-            error = 0.0 if falls else scale * math.sqrt(dimension)
-            norm = float(np.linalg.norm(model.A.s))
-            least = max(tol * norm, model.rounding(dense))
-            if listener is not None:
-                share = moved / norm if norm else 0.0
-                listener.on_refinement(Refinement(sweeps, model.A.rank, scale, share))
-            if moved <= max(least, NEGLIGIBLE_SHARE * error):
-                return Stage(model, loss, level, scale, sweeps, True)
-        return Stage(model, loss, level, scale, sweeps, False)
 
 
 def project(dense: Dense, fixed: Array, spread: float, *, side: str) -> Array:

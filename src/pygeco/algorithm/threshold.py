@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -24,14 +24,16 @@ class Schedule:
     """How the scale of a loss, where it leaves one open, follows that of the residuals.
 
     A threshold that Huber's loss gives is where the decrease ends; another loss with a scale of its
-    own stays as it is.
+    own stays as it is. `share` is of the scale, for a loss nearer the absolute error.
     """
 
     loss: Loss
     decreasing: bool = True
+    share: float = 1.0
 
     def settle(self, scale: float) -> Loss:
         """The loss for residuals of this scale."""
+        scale *= self.share
         if isinstance(self.loss, Huber):
             return Huber(max(self.loss.delta or 0.0, THRESHOLD * scale))
         residuals = scale * NORMAL
@@ -40,6 +42,10 @@ class Schedule:
     def lower(self, scale: float, left: float) -> float:
         """The next scale after a sweep at this one that left residuals of another."""
         return max(left, MAX_FALL * scale) if self.decreasing else scale
+
+    def hold(self) -> Schedule:
+        """The same, at a scale that rests."""
+        return replace(self, decreasing=False)
 
 
 def is_falling(before: float, scale: float) -> bool:
