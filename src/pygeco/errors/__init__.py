@@ -18,6 +18,7 @@ __all__ = [
     "ColumnWarning",
     "MissingValueError",
     "ModelFileError",
+    "OutlierWarning",
     "ReadError",
     "RepeatedCellError",
     "StrayValueWarning",
@@ -110,6 +111,10 @@ class ClicksWarning(UserWarning):
 
 class StrayValueWarning(UserWarning):
     """A few values lie far from the scale of all others, as typing errors do."""
+
+
+class OutlierWarning(UserWarning):
+    """So many cells are outliers that a robust fit may have failed."""
 
 
 class UnknownIdWarning(UserWarning):

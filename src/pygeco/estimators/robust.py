@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pygeco.algorithm.column_scales import column_thresholds
@@ -20,9 +19,9 @@ from pygeco.arrays.kinds import answer, contiguous, fill_masked, foreign, moved,
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
 from pygeco.engines import choose_engine
-from pygeco.errors.telling import warn_caller
 from pygeco.estimators._input import allow_missing, check_columns, check_components, check_points
 from pygeco.estimators._progress import attend_fit, take_seed
+from pygeco.estimators._robust_doubts import MIN_CUTOFF, warn_of_doubts
 from pygeco.estimators._robust_rank import settle_components
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_contents import MAY_LACK, ROBUST
@@ -186,11 +185,6 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             seed=seed,
             listener=listener,
         )
-        if not fit.converged:
-            warn_caller(
-                f"RobustPCA still moved after max_iter={self.max_iter}; raise max_iter or tol.",
-                ConvergenceWarning,
-            )
         signs = np.where(fit.A.V.max(axis=0) < -fit.A.V.min(axis=0), -1.0, 1.0)
         self.components_: Array = contiguous((fit.A.V * signs).T, real)
         self.location_: Array = fit.location.astype(real)
@@ -205,6 +199,9 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         else:
             self.threshold_ = float(self.threshold)
         self.outliers_ = dense.outliers(whole, self.threshold_)
+        wild = self.outliers_.nnz / dense.total_weight
+        judged = self.threshold == "auto" and self.cutoff >= MIN_CUTOFF
+        warn_of_doubts(fit, wild if judged else 0.0, self.max_iter)
         self.n_components_ = self._n_features_out = rank
         self.n_iter_ = fit.sweeps
 
