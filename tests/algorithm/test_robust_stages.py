@@ -50,3 +50,14 @@ def test_what_this_costs_is_won_back(seed) -> None:
     middle = given.mean(axis=0)
     U, s, V = np.linalg.svd(given - middle, full_matrices=False)
     assert error(fit(given), clean) < 1.05 * error(middle + (U[:, :3] * s[:3]) @ V[:3], clean)
+
+
+def test_two_columns_come_to_rest() -> None:
+    """Near the absolute error half of their residuals are met, and say nothing of the noise."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        clean = 3 * rng.standard_normal((100, 1)) @ rng.standard_normal((1, 2))
+        wild = rng.random(clean.shape) < 0.1
+        given = clean + 0.1 * rng.standard_normal(clean.shape)
+        given += wild * 30 * rng.standard_normal(clean.shape)
+        assert fit_robust(Dense(given), 1, Schedule(Huber()), seed=0).converged

@@ -39,6 +39,7 @@ GROWTH_SWEEPS = 2
 NEAR_SHARE = 0.3
 # A line with less than this share of the usual number of cells inside δ lags behind.
 MIN_INSIDE_SHARE = 0.5
+MIN_NEAR_FREE_SHARE = 0.5  # with fewer, half of the residuals are met near the absolute error
 MIN_FREE_SHARE = 0.05  # of the cells: with fewer, residuals say next to nothing of the noise
 
 
@@ -202,7 +203,7 @@ def fit_robust(
             level = model.scale(dense) or spread
         stage = Stage(model, schedule.settle(level), level, model.scale(dense), 0, False)
         rest = tol, spread, listener
-        if schedule.decreasing:
+        if schedule.decreasing and model.free_share(dense) > MIN_NEAR_FREE_SHARE:
             stage = stage.settle(dense, near, max_sweeps - 1, *rest)  # one is for Huber's threshold
             model = stage.model
             noise = measure_noise(model.residuals(dense), model.free_share(dense))
