@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 from sklearn.exceptions import ConvergenceWarning
 
 from pygeco.algorithm.robust import Fit
 from pygeco.errors import OutlierWarning
+from pygeco.errors.telling import warn_caller
 
-LEVEL = 5  # of the stack: below `_fit`, `fit` and what keeps that whole
 # Both shares are beyond these: of 4,700 tables of noise, counts, heavy tails and up to 15 % of wild
 # cells for 5, 3 of them rightly; for half of the fits that too many wild cells made wrong.
 MAX_WILD_SHARE = 0.15
@@ -22,14 +20,15 @@ def warn_of_doubts(fit: Fit, outliers: float, max_iter: int) -> None:
     noise are so many and so large that it may have taken the one for the other.
     """
     if not fit.converged:
-        message = f"RobustPCA still moved after max_iter={max_iter}; raise max_iter or tol."
-        warnings.warn(message, ConvergenceWarning, stacklevel=LEVEL)
+        warn_caller(
+            f"RobustPCA still moved after max_iter={max_iter}; raise max_iter or tol.",
+            ConvergenceWarning,
+        )
     noise = fit.scale / fit.spread
     if outliers > MAX_WILD_SHARE and noise > MAX_NOISE_SHARE:
-        warnings.warn(
+        warn_caller(
             f"RobustPCA found outliers in {outliers:.0%} of the cells, and noise of {noise:.2f} of "
             "the data's spread: so many outliers may have passed into the low-rank part; compare "
             "fewer components, fit more rows or columns, or correct or mask wild cells first.",
             OutlierWarning,
-            stacklevel=LEVEL,
         )
