@@ -5,7 +5,7 @@ import pytest
 
 from measured_cases import CASES, features, quadratic, random_matrix
 from oracles import problem
-from pygeco import Features, LowRank, Quadratic, Ridge, Schatten, Solver, Trace, minimize
+from pygeco import Features, LowRank, Quadratic, Ridge, Schatten, Solver, Stop, Trace, minimize
 from pygeco.algorithm.joint import minimize_jointly
 from pygeco.algorithm.refinements import Free, refine
 from pygeco.losses import Multinomial
@@ -95,6 +95,28 @@ def test_targets_of_any_size_take_the_same_way(size, loss, intercept):
         assert fits[1][0] == pytest.approx(fits[0][0], rel=1e-6)
         if loss == "squared":  # where a loss has kinks, the last bits lead another way
             assert fits[1][1] < 1.5 * fits[0][1]
+
+
+@pytest.mark.parametrize("loss", ["quantile", "absolute", "smoothed-hinge"])
+@pytest.mark.parametrize("unit", [1e-9, 1e9])
+def test_a_trace_norm_is_minimized_in_any_unit_of_the_features(loss, unit):
+    """A trace norm weighs A in its own units: in others it is the same problem."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 8))
+    Y = X @ rng.standard_normal((8, 2)) @ rng.standard_normal((2, 5))
+    Y = Y + 0.5 * rng.standard_normal(Y.shape)
+    Y = np.sign(Y) if loss == "smoothed-hinge" else Y
+    one, other = (
+        minimize(
+            Features(size * X, Y, loss, intercept=True),
+            5,
+            penalty=Trace(0.003 * size),
+            random_state=0,
+        )
+        for size in (1.0, unit)
+    )
+    assert (one.stop, other.stop) == (Stop.OPTIMAL, Stop.OPTIMAL)
+    assert other[-1].objective == pytest.approx(one[-1].objective, rel=2e-6)
 
 
 @pytest.mark.parametrize("seed", range(6))

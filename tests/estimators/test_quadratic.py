@@ -50,6 +50,28 @@ def test_objectives_fall_with_the_rank():
     assert model.rank_ == 4
 
 
+def kernel_machine(X, y, alpha):
+    """The least mean (f(x) − y)² + alpha (‖A‖² + ‖w‖²) of any rank: a kernel of degree two."""
+    N, d = X.shape
+    Z = (X - X.mean(0)) / X.std(0) / np.sqrt(d)
+    K = (Z @ Z.T) ** 2 + Z @ Z.T
+    ones = np.ones((N, 1))
+    M = np.block([[K + alpha * N * np.eye(N), ones], [ones.T, np.zeros((1, 1))]])
+    a = np.linalg.solve(M, np.append(y, 0))
+    return np.mean((K @ a[:N] + a[N] - y) ** 2) + alpha * a[:N] @ K @ a[:N]
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(10, 20), (12, 6)])
+@pytest.mark.parametrize("seed", range(2))
+def test_few_samples_reach_the_optimum_of_every_rank(rows, columns, seed):
+    """Functions that meet every target differ by the ridge alone: the least is found."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((rows, columns)), rng.standard_normal(rows)
+    rank = min(rows, columns)
+    found = QuadraticRegressor(rank, random_state=0).fit(X, y).objectives_[0][-1]
+    assert found == pytest.approx(kernel_machine(X, y, 1e-5), rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("fit", "message"),
     [

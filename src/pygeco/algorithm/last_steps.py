@@ -18,7 +18,7 @@ MAX_LEFT = 0.5  # of the slope, after a step that is taken
 MAX_UNSOLVED = 1e-3  # of the slope, by the equations of a step
 NEARNESS = 1e-7  # of x: how far from it slopes are compared
 VALUE_ROUNDING = 1e-12  # share of a value that says nothing
-ENOUGH = 1e-9  # of a slope, where numbers and values are near one
+ENOUGH = 1e-11  # of a slope, where numbers and values are near one
 
 Both = Callable[[Array], tuple[float, Array]]
 

@@ -95,23 +95,24 @@ def refine_jointly(
         G = MeasuredGradient(objective.shape, value, 0.0, *objective.pull(g))
         return value, G, F.T @ g + 2 * free.ridge * c
 
-    units = _find_units(risk, objective.measure(A) + risk.offset + F @ free.c)
+    z = objective.measure(A)
+    move = _find_move(risk, z + risk.offset + F @ free.c)
+    units = Units(move, float(np.linalg.norm(np.sqrt(risk.weights) * z)))
     return _descend(evaluate, objective, A, penalty, free.c, tol, units)
 
 
 class Units(NamedTuple):
-    """How far predictions are to move, roughly, and how much a sample bends them, on average."""
+    """How far predictions are to move, roughly, and how large those of A are that is begun with."""
 
     move: float
-    bend: float
+    size: float
 
 
-def _find_units(risk: Risk, at: Array) -> Units:
-    """|ℓ′| by ℓ″, of squares the mean residual, and ℓ″."""
-    curvature = risk.curvature(at, stiff=True).diagonal
-    bend = float(curvature.sum())
+def _find_move(risk: Risk, at: Array) -> float:
+    """|ℓ′| by ℓ″: of squares the mean residual."""
+    bend = float(risk.curvature(at, stiff=True).diagonal.sum())
     move = float(np.abs(risk.slope(at)).sum()) / bend if bend > 0 else 0.0
-    return Units(move, bend / curvature.shape[1]) if 0 < move < np.inf else Units(1.0, 1.0)
+    return move if 0 < move < np.inf else 1.0
 
 
 def promise_decrease(
@@ -161,11 +162,11 @@ def _descend(
         return value + extra, np.concatenate([part.reshape(-1) for part in (*parts, slope)])
 
     start = np.concatenate([part.reshape(-1) for part in (*sides, c)])
-    if units is None:
-        own = float(np.linalg.norm(sides[0], axis=0).max(initial=0.0)) or 1.0
-        units = Units(own * own, 1.0)
-    eased = units.bend**0.25 if ease.units.size > 1 else 1.0
-    lengths = np.repeat([np.sqrt(units.move) * eased, units.move], [sizes[-1], c.size])
+    own = float(np.linalg.norm(np.sum(sides[0] ** 2, axis=0))) or 1.0  # of A, in these coordinates
+    move, size = (own, own) if units is None else units
+    further = own * move / (size or own)  # how far A is to move
+    length = min(np.sqrt(further), further / np.sqrt(own))  # each factor: from nothing, or from A
+    lengths = np.repeat([length, move], [sizes[-1], c.size])
     # Cells are many, and their fits need no more digits than values have.
     exact = isinstance(objective, Measured) and tol <= DESCENT_TOLERANCE
     found, calls = _minimize_in_units(both, start, lengths, tol, exact=exact)
