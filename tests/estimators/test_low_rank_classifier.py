@@ -46,6 +46,20 @@ def test_the_path_of_ranks():
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
 
 
+@pytest.mark.parametrize("K", [2, 4])
+def test_logarithms_keep_the_digits_of_small_probabilities(K):
+    X, y = classes(K)
+    model = LowRankClassifier(rank=K, alpha=0.01, random_state=0).fit(X, y)
+    found = model.predict_log_proba(X)
+    np.testing.assert_allclose(found, np.log(model.predict_proba(X)), rtol=1e-9)
+    z = model.decision_function(1e4 * X)
+    z = np.column_stack([0 * z, z]) if K == 2 else z
+    far = model.predict_log_proba(1e4 * X)
+    assert far.min() < -800  # the logarithm of what is zero in double precision
+    below = z - z.max(axis=1, keepdims=True)
+    np.testing.assert_allclose(far, below, rtol=1e-6, atol=np.log(K))
+
+
 def test_digits_at_rank_nine():
     X, y = load_digits(return_X_y=True)
     X, y = StandardScaler().fit_transform(X)[:700], y[:700]

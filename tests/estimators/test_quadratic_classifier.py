@@ -51,6 +51,7 @@ def test_digits_beside_the_polynomial_kernel(loss):
     assert model.score(X[test], y[test]) >= kernel.score(X[test], y[test]) - 0.01
     assert model.components_.shape == (4, 4, 64)
     assert hasattr(model, "predict_proba") == (loss == "logistic")
+    assert hasattr(model, "predict_log_proba") == (loss == "logistic")
 
 
 def test_probabilities_sum_to_one_even_far_away():
@@ -60,3 +61,21 @@ def test_probabilities_sum_to_one_even_far_away():
     p = model.predict_proba(np.vstack([X, 1e6 * X, -1e6 * X]))
     np.testing.assert_allclose(p.sum(axis=1), 1)
     np.testing.assert_array_equal(model.predict(X), model.classes_[np.argmax(p[:150], axis=1)])
+
+
+def test_where_every_probability_is_next_to_nothing_the_best_is_the_one_that_is_predicted():
+    """Far away each function may be below −745, whose probability is zero in double precision."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((150, 3))
+    y = np.argmin(X**2 + 0.1 * rng.standard_normal((150, 3)), axis=1)
+    model = QuadraticClassifier(rank=3, random_state=0).fit(X, y)
+    forms = model.decision_function(1e3 * X)
+    far = 1e3 * X[forms.max(axis=1) < -745]
+    assert len(far) > 20
+    chosen = np.argmax(model.predict_proba(far), axis=1)
+    np.testing.assert_array_equal(model.classes_[chosen], model.predict(far))
+    logs = model.predict_log_proba(X)
+    each = -np.logaddexp(0, -model.decision_function(X))
+    expected = each - np.logaddexp.reduce(each, axis=1, keepdims=True)
+    np.testing.assert_allclose(logs, expected, atol=1e-9)
+    np.testing.assert_allclose(np.exp(logs), model.predict_proba(X), rtol=1e-12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy  # scipy.special is imported when used
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
@@ -20,6 +21,7 @@ from pygeco.arrays.streams import RandomState
 from pygeco.errors.visible_text import quote_id
 from pygeco.io.model_file import Saveable
 from pygeco.losses import check_size
+from pygeco.losses.base import softplus
 from pygeco.objectives.validation import check_weights
 
 CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
@@ -119,3 +121,10 @@ def choose_classes(z: Array, classes: NDArray[Any]) -> NDArray[Any]:
     """The class of each sample: by the sign of the one score, or by the highest of several."""
     best = z[:, 0] > 0 if z.shape[1] == 1 else np.argmax(z, axis=1)
     return classes[best.astype(int)]
+
+
+def log_probabilities(z: Array) -> Array:
+    """The logarithms of P(class | x), (N, 2) by the one score of two classes, else (N, K)."""
+    if z.shape[1] == 1:
+        return -softplus(np.column_stack([z, -z]))
+    return scipy.special.log_softmax(z, axis=1)

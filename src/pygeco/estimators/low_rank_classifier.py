@@ -13,6 +13,7 @@ from pygeco.arrays.streams import RandomState
 from pygeco.estimators._feature_model import (
     choose_classes,
     code_labels,
+    log_probabilities,
     one_column_if_binary,
     take_samples,
 )
@@ -148,6 +149,20 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):  # type: ignore[misc]
         """
         scores = self.decision_function(X)
         return self._loss().probabilities(scores)
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithms of `predict_proba`, with all digits where those are next to zero.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (N, d)
+
+        Returns
+        -------
+        array (N, K)
+            In the order of `classes_`.
+        """
+        return log_probabilities(self._linear(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable class of each sample.

@@ -15,14 +15,16 @@ from pygeco.arrays.streams import RandomState
 from pygeco.estimators._feature_model import (
     choose_classes,
     code_labels,
+    log_probabilities,
     one_column_if_binary,
     take_samples,
 )
 from pygeco.estimators._quadratic import _QuadraticForms
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_contents import CLASSES, MAY_LACK, QUADRATIC
-from pygeco.losses import Loss, sigmoid
+from pygeco.losses import Loss
 from pygeco.losses import find_loss as loss_named
+from pygeco.losses.base import softplus
 
 
 def _is_logistic(estimator: Any) -> bool:
@@ -165,9 +167,23 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):  # type: ignore[mis
         array (N, K)
             In the order of `classes_`.
         """
+        return np.exp(self.predict_log_proba(X))
+
+    @available_if(_is_logistic)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithms of `predict_proba`, with all digits where those are next to zero.
+
+        Parameters
+        ----------
+        X : array or sparse matrix (N, d)
+
+        Returns
+        -------
+        array (N, K)
+            In the order of `classes_`.
+        """
         forms = self._forms(X)
-        p = sigmoid(forms)
-        if p.shape[1] == 1:
-            return np.column_stack([sigmoid(-forms), p])
-        total = p.sum(axis=1, keepdims=True)
-        return np.where(total > 0, p / np.where(total > 0, total, 1), 1 / p.shape[1])
+        if forms.shape[1] == 1:
+            return log_probabilities(forms)
+        least = np.finfo(forms.dtype).min  # where a function overflows
+        return log_probabilities(np.maximum(-softplus(-forms), least))
