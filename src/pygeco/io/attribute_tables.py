@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pygeco.io.attribute_arrays import as_array, read_array
 from pygeco.io.attribute_columns import Column, Numbers, Texts, read_arrow
 from pygeco.io.column_names import ID_ENDINGS, PEOPLE, THINGS, join_words, plain_name
+from pygeco.io.plain_texts import name_intervals
 from pygeco.io.protocols import ArrowColumn
 from pygeco.io.tables import as_arrow, encode_ids, find_column, is_frame, is_table, pyarrow
 
@@ -89,7 +90,7 @@ def read_attribute_table(X: Any) -> AttributeTable:
         names, sizes = [str(name) for name in X], {k: len(v) for k, v in columns.items()}
         rows = next(iter(sizes.values()), 0)
     else:
-        table = as_arrow(X)
+        table = as_arrow(name_intervals(X))
         names = [str(name) for name in table.column_names]
         columns = {n: table.column(k) for k, n in enumerate(names) if not _is_index(n)}
         names = [name for name in names if not _is_index(name)]

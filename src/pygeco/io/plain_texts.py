@@ -14,18 +14,18 @@ def with_plain_texts(table: Any) -> Any:
     return table
 
 
-def refuse_series(X: Any) -> None:
-    """An error for one column alone, which is no table of any."""
+def refuse_series(X: Any) -> Any:
+    """X, or an error for one column alone, which is no table of any."""
     if hasattr(X, "to_frame") and not hasattr(X, "columns"):
         raise ValueError(
             "X: a Series is one column and no table; pass X.reset_index() if its index has the ids."
         )
+    return X
 
 
 def name_intervals(X: Any) -> Any:
     """A table of pandas with categories as texts where they are intervals, as `cut` makes them."""
-    refuse_series(X)
-    if not hasattr(X, "iloc") or not X.columns.is_unique:
+    if not hasattr(X, "iloc") or not hasattr(X, "columns") or not X.columns.is_unique:
         return X
     kinds = {name: getattr(kind, "categories", None) for name, kind in X.dtypes.items()}
     for name in (name for name, levels in kinds.items() if hasattr(levels, "mid")):

@@ -17,7 +17,7 @@ from pygeco.arrays.checks import is_whole
 from pygeco.errors import ColumnError, ReadError
 from pygeco.io.column_names import list_names
 from pygeco.io.exact_ids import cast_exactly
-from pygeco.io.plain_texts import name_intervals, unpack_codes, with_plain_texts
+from pygeco.io.plain_texts import refuse_series, unpack_codes, with_plain_texts
 from pygeco.io.protocols import ArrowTable
 
 Column = str | int
@@ -81,7 +81,7 @@ def as_arrow(X: object) -> ArrowTable:
     """X as a pyarrow table."""
     pa = pyarrow()
     try:
-        return with_plain_texts(X if isinstance(X, pa.Table) else pa.table(name_intervals(X)))
+        return with_plain_texts(X if isinstance(X, pa.Table) else pa.table(refuse_series(X)))
     except pa.ArrowException as error:
         first = str(error).strip().splitlines()[0]
         raise ValueError(f"X: the table cannot be read as Arrow columns: {first}") from error
