@@ -21,7 +21,9 @@ MAX_BLOCK_SHARE = 1 / 24  # of all cells, in a block of whole vectors: more coul
 MAX_CACHED_SUMS = 1 << 16  # that stay in the cache of a core, about
 MIN_CELLS_PER_SUM = 256  # for sums to be scattered into
 MAX_SCATTER_RUNS = 64  # that scatter side by side
-RUN_CELLS_PER_SUM = 24  # of each run, at least
+RUN_CELLS_PER_SUM = (
+    30  # of each run, at least: ten million cells have two runs for each of 16 threads
+)
 MAX_SORTING_RUNS = 32  # of cells that are sorted side by side
 SORTED_CELLS_PER_PLACE = 8  # of all runs, at least: their places cost a byte a cell then
 
