@@ -68,6 +68,16 @@ def test_one_time_has_no_periods_and_coarse_times_no_more_than_they_have():
     assert cut_times(entries, np.ones(SIZE)) is None
 
 
+def test_periods_begin_at_the_first_time_whatever_the_last_is():
+    """As the last less the span, it was later by rounding, and its cells had no period."""
+    times = np.linspace(0.1, 1e9, SIZE)
+    assert 1e9 - np.ptp(times) > 0.1
+    entries = Entries(ROWS, COLS, np.ones(SIZE), (M, N))
+    for group in cut_times(entries, times, 5).groups:
+        assert group.periods.origin == 0.1
+        assert group.numbers.min() == 0
+
+
 def test_times_follow_the_cells_into_both_orders():
     entries = Entries(ROWS, COLS, TIMES, (M, N))
     times = order_times(entries, ROWS, COLS, TIMES)

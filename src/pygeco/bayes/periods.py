@@ -128,7 +128,8 @@ def cut_times(entries: CellViews, times: Array, count: int | None = None) -> Cel
 
     With a `count`, each side has so many periods of one width, else those that the data suggest.
     """
-    span, latest = float(np.ptp(times)), float(np.max(times))
+    origin, latest = float(np.min(times)), float(np.max(times))
+    span = latest - origin
     if span <= 0:
         return None
     cells, groups = see_cells_timed(entries, times), []
@@ -136,7 +137,7 @@ def cut_times(entries: CellViews, times: Array, count: int | None = None) -> Cel
         order = order_by_time(lines, own)
         widths = [span / count * (1 + 1e-9)] if count else choose_widths(lines, own, order=order)
         for width in widths:
-            periods = Periods(side, latest - span, width)
+            periods = Periods(side, origin, width)
             groups.append(group_cells(periods, lines, own, weights, order))
     return CellPeriods(tuple(groups), cells.by_column, latest) if groups else None
 
@@ -159,14 +160,10 @@ class TimedCells(NamedTuple):
 def see_cells_timed(entries: CellViews, times: Array) -> TimedCells:
     """Cells whose times are given row by row, on the host."""
     by_column = order_by_column(entries)
-    rows, columns = host(entries.rows()), host(entries.by_row.indices)[by_column]
-    sides = (
-        TimedSide(lines, own, weights)
-        for lines, own, weights in zip(
-            (rows, columns), (times, times[by_column]), read_weights(entries), strict=True
-        )
-    )
-    return TimedCells(dict(zip(SIDES, sides, strict=True)), by_column)
+    lines = host(entries.rows()), host(entries.by_row.indices)[by_column]
+    both = zip(lines, (times, times[by_column]), read_weights(entries), strict=True)
+    sides = dict(zip(SIDES, (TimedSide(*one) for one in both), strict=True))
+    return TimedCells(sides, by_column)
 
 
 def read_weights(entries: CellViews) -> tuple[Array | None, Array | None]:
