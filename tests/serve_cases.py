@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -155,14 +154,3 @@ def run_server(model: Path, *options: str, **environment: str):
         process.terminate()
         process.wait(30)
         process.stdout.close()
-
-
-def wait_until(condition, seconds: float = 60.0):
-    """What the condition gives once it is true."""
-    last = time.monotonic() + seconds
-    while time.monotonic() < last:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.05)
-    raise AssertionError("it never came true")

@@ -30,8 +30,9 @@ from page_flows import (
     wait,
 )
 from pygeco import MatrixCompletion
-from serve_cases import PROGRAM, make_table, open_values, run_server, wait_until, write_titles
+from serve_cases import PROGRAM, make_table, open_values, run_server, write_titles
 from soak import SOAK
+from waiting import wait_until
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

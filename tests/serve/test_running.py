@@ -19,7 +19,8 @@ from pygeco.serve.running import bind, serve, watch
 from pygeco.serve.service import Service
 from pygeco.serve.settings import Settings
 from pygeco.serve.watching import write_current
-from serve_cases import run_server, wait_until, write_titles
+from serve_cases import run_server, write_titles
+from waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers share a socket")
 
