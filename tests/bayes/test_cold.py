@@ -46,23 +46,23 @@ def test_center_effects_and_spread_are_weighted_least_squares(problem):
     w = weights[:, 0].astype(float)
     exact = np.linalg.solve((Z * w[:, None]).T @ Z, (Z * w[:, None]).T @ U)
     np.testing.assert_allclose(cold.effects[0].coefficients, exact[:2], atol=0.02)
-    np.testing.assert_allclose(cold.centre, exact[2], atol=0.01)
+    np.testing.assert_allclose(cold.center, exact[2], atol=0.01)
     rest = U - Z @ exact
     W = np.column_stack([side.variance, side.bias_variance])
     spread = (w @ rest**2 + w @ W) / w.sum()
     np.testing.assert_allclose(np.diag(np.linalg.inv(cold.precision)), spread, rtol=0.02)
-    assert np.all(cold.centre > prior.centre)  # rows with many cells are higher here
+    assert np.all(cold.center > prior.center)  # rows with many cells are higher here
 
 
 def test_only_rows_without_cells_are_moved(problem):
     _, _, side, tables, weights = problem
     cold = fit_cold(side, Gaussian.of(side, np.ones(M, bool), offset=True), tables, weights)
     some = np.arange(M) % 7 != 0
-    centers = np.tile(cold.centre.astype(np.float32), (M, 1))
+    centers = np.tile(cold.center.astype(np.float32), (M, 1))
     found = put_cold(side, cold, some, centers, np.full(M, 0.5, np.float32))
     for old, new in zip(side, found, strict=True):
         np.testing.assert_array_equal(old[some], new[some])
-    np.testing.assert_allclose(found.bias[~some], cold.centre[-1], rtol=1e-6)
+    np.testing.assert_allclose(found.bias[~some], cold.center[-1], rtol=1e-6)
     own = np.diag(np.linalg.inv(cold.precision))
     expected = np.tile(1.5 * own[:-1], ((~some).sum(), 1))
     np.testing.assert_allclose(found.variance[~some], expected, rtol=1e-5)

@@ -154,7 +154,7 @@ def test_a_half_sweep_is_the_posterior_of_a_row() -> None:
     Z = np.column_stack([now.cols.factor[j], np.ones(len(j))]).astype(float)
     spread = np.append(now.cols.variance[j].sum(axis=0), 0.0)
     precision = now.row_prior.precision + now.tau * (Z.T @ Z + np.diag(spread))
-    side = now.row_prior.precision @ now.row_prior.centre + now.tau * Z.T @ (y - now.cols.bias[j])
+    side = now.row_prior.precision @ now.row_prior.center + now.tau * Z.T @ (y - now.cols.bias[j])
     mean = np.linalg.solve(precision, side)
     np.testing.assert_allclose(np.append(after.rows.factor[i], after.rows.bias[i]), mean, atol=1e-4)
     variance = np.diag(np.linalg.inv(precision))
@@ -187,7 +187,7 @@ def test_the_prior_is_the_most_likely_gaussian() -> None:
     prior = Gaussian.of(side, np.ones(50_000, bool), offset=True)
     expected = np.array([[5.25, 0.5, 0], [0.5, 0.5, 0], [0, 0, 0.02]])
     np.testing.assert_allclose(np.linalg.inv(prior.precision), expected, atol=0.1)
-    np.testing.assert_allclose(prior.centre, [3, -1, 0], atol=0.05)
+    np.testing.assert_allclose(prior.center, [3, -1, 0], atol=0.05)
 
 
 @pytest.mark.parametrize("parts", [(), ("global",), ("global", "row"), ("column",)])

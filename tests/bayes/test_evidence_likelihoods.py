@@ -195,7 +195,7 @@ def make_sharp_table(loss):
 
 @pytest.mark.parametrize("loss", ["ordinal", "logistic", "separable", "poisson"])
 def test_rows_with_sharp_cells_are_found_again(loss) -> None:
-    """By undamped steps from the prior's centre they were thousands away."""
+    """By undamped steps from the prior's center they were thousands away."""
     X = make_sharp_table(loss)
     known = ~np.isnan(X)
     model = MatrixCompletion(loss="logistic" if loss == "separable" else loss, random_state=0)

@@ -174,9 +174,9 @@ def test_draws_have_the_moments_that_are_believed() -> None:
     for level in range(4):  # a drawn level is minded by the number drawn after it
         own = drawn[drawn[:, 1] == level, 2]
         if len(own) > 200:
-            centre = table.codes[2].decode(means.mean[level])[0]
+            center = table.codes[2].decode(means.mean[level])[0]
             spread = np.sqrt(means.covariance[level, 0, 0]) * table.codes[2].scale
-            assert own.mean() == pytest.approx(centre, abs=5 * spread / np.sqrt(len(own)))
+            assert own.mean() == pytest.approx(center, abs=5 * spread / np.sqrt(len(own)))
             assert own.std() == pytest.approx(spread, rel=0.2)
 
 

@@ -37,7 +37,7 @@ def test_a_new_row_is_the_posterior_about_its_own_center():
     )
     found = new_rows(p, new, both)
     prior = p.row_prior
-    center = prior.centre.copy()
+    center = prior.center.copy()
     moves = {e.name if e.source == "table" else "pattern": e for e in prior.effects}
     for t, name in enumerate("ab"):
         effect = moves[name]
@@ -60,7 +60,7 @@ def test_a_new_row_is_the_posterior_about_its_own_center():
     # Without cells it is where its attributes alone put it, with the doubt about their effects.
     cold = prior.cold
     moves = [(x[0, t] - e.mean[0]) * e.coefficients[0] for t, e in enumerate(cold.effects)]
-    bare = cold.centre + np.sum(moves, axis=0)
+    bare = cold.center + np.sum(moves, axis=0)
     np.testing.assert_allclose(np.append(found.factor[1], found.bias[1]), bare, atol=2e-4)
     own = np.diag(np.linalg.inv(cold.precision))
     ratio = np.append(found.variance[1], found.bias_variance[1]) / own
@@ -72,4 +72,4 @@ def test_what_is_not_known_is_at_the_mean():
     p, n = make_fit()
     empty = Entries(np.zeros(0, int), np.zeros(0, int), np.zeros(0), (1, n), allow_empty=True)
     found = new_rows(p, empty)
-    np.testing.assert_allclose(found.factor[0], p.row_prior.cold.centre[:-1], atol=1e-5)
+    np.testing.assert_allclose(found.factor[0], p.row_prior.cold.center[:-1], atol=1e-5)

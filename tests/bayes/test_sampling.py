@@ -32,9 +32,9 @@ def test_drawn_priors_scatter_about_the_most_likely_one() -> None:
     draws = [prior.draw(side, np.eye(3), rng) for _ in range(2000)]
     covariance = np.mean([np.linalg.inv(draw.precision) for draw in draws], axis=0)
     np.testing.assert_allclose(covariance, np.cov(X.T), atol=0.15)
-    centres = np.array([draw.centre for draw in draws])
-    np.testing.assert_allclose(centres.mean(axis=0), X.mean(axis=0), atol=0.02)
-    np.testing.assert_allclose(centres.std(axis=0), X.std(axis=0) / 20, rtol=0.1)
+    centers = np.array([draw.center for draw in draws])
+    np.testing.assert_allclose(centers.mean(axis=0), X.mean(axis=0), atol=0.02)
+    np.testing.assert_allclose(centers.std(axis=0), X.std(axis=0) / 20, rtol=0.1)
 
 
 def test_relaxed_draws_have_the_mean_of_plain_ones(fitted, monkeypatch) -> None:

@@ -154,7 +154,7 @@ def test_a_posterior_as_a_gaussian_has_the_moments_of_its_rows() -> None:
     found = TableGaussian.of_posterior(model)
     prior, cols = model.row_prior, model.cols
     W = np.random.default_rng(5).multivariate_normal(
-        prior.centre, np.linalg.inv(prior.precision), size=40_000
+        prior.center, np.linalg.inv(prior.precision), size=40_000
     )
     rows = model.mean + model.scale * (W[:, :-1] @ cols.factor.T + W[:, -1:] + cols.bias)
     np.testing.assert_allclose(found.mean, rows.mean(axis=0), atol=0.02)

@@ -90,7 +90,7 @@ def test_a_row_is_the_dense_posterior_of_its_cells_and_attributes(model, world):
     prior, at = p.row_prior, np.flatnonzero(~np.isnan(cells[0]))
     coded = model.row_encoder_.transform(X[120:121]).toarray()[0]
     numbers = {group.name: coded[[t]] for t, group in enumerate(model.row_encoder_.groups_)}
-    center, doubt = prior.centre.copy(), 0.0
+    center, doubt = prior.center.copy(), 0.0
     for e in prior.effects:
         own = numbers.get(e.name)
         if e.source == "pattern":

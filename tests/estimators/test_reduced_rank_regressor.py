@@ -20,8 +20,8 @@ from pygeco.losses import Huber, Poisson
 def test_closed_form_of_reduced_rank_regression(rank, fit_intercept):
     """The fitted values of least squares, projected on their leading right singular vectors."""
     X, Y = multi_target()
-    centre = (X.mean(0), Y.mean(0)) if fit_intercept else (0, 0)
-    Xc, Yc = X - centre[0], Y - centre[1]
+    center = (X.mean(0), Y.mean(0)) if fit_intercept else (0, 0)
+    Xc, Yc = X - center[0], Y - center[1]
     W = np.linalg.lstsq(Xc, Yc)[0]
     _, _, Vt = np.linalg.svd(Xc @ W)
     best = W @ Vt[:rank].T @ Vt[:rank]

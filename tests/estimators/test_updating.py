@@ -176,7 +176,7 @@ def test_a_new_column_by_the_evidence_is_the_posterior_of_a_column(ratings) -> N
     spread = np.append(p.rows.variance[rows].sum(axis=0), 0.0)
     system = p.col_prior.precision + p.tau * (Z[rows].T @ Z[rows] + np.diag(spread))
     rest = (y - p.mean) / p.scale - p.rows.bias[rows]
-    side = p.col_prior.precision @ p.col_prior.centre + p.tau * Z[rows].T @ rest
+    side = p.col_prior.precision @ p.col_prior.center + p.tau * Z[rows].T @ rest
     expected = p.mean + p.scale * (Z @ np.linalg.solve(system, side) + p.rows.bias)
     X = (rows, np.zeros(len(rows), int), y, (90, 1))
     np.testing.assert_allclose(model.complete_columns(X)[:, 0], expected, atol=1e-3)

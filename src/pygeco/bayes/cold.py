@@ -61,9 +61,9 @@ def _place(
     cold = fit_cold(side, prior, keep_telling(side, prior, tables), weigh_rows(counts))
     names = {effect.name for effect in cold.effects}
     tables = [group for group in tables if group.name in names]
-    centers = _move(tables, cold.effects, side) + on(cold.centre.astype(FLOAT), side.factor)
+    centers = _move(tables, cold.effects, side) + on(cold.center.astype(FLOAT), side.factor)
     shift = shift_center(other, now, cold, centers)
-    cold = cold._replace(centre=cold.centre + shift)
+    cold = cold._replace(center=cold.center + shift)
     centers = centers + on(shift.astype(FLOAT), centers)
     doubt = doubt_rows(tables, cold.effects) if tables else zeros(len(counts), centers, FLOAT)
     return put_cold(side, cold, counts > 0, centers, doubt), prior._replace(cold=cold)
@@ -99,7 +99,7 @@ def shift_center(other: Cells, now: Posterior, cold: Gaussian, centers: Array) -
 
 
 def _move(tables: Sequence[RidgeGroup], effects: Sequence[Effect], side: Side) -> Array:
-    """What attributes add to the centre of each row, (m, d); zeros where there are none."""
+    """What attributes add to the center of each row, (m, d); zeros where there are none."""
     if tables:
         return center_rows(tables, effects)
     return zeros((len(side.bias), side.rank + 1), side.factor, FLOAT)
@@ -132,8 +132,8 @@ def _fit_rounds(
     total = float(weights.sum())
     moves = _move(tables, effects, side)
     for _ in range(ROUNDS if tables else 1):
-        centre = host(np.sum(weights * (X - moves), axis=0, dtype=float)) / total
-        T = X - on(centre.astype(FLOAT), X)
+        center = host(np.sum(weights * (X - moves), axis=0, dtype=float)) / total
+        T = X - on(center.astype(FLOAT), X)
         before = effects
         if tables:
             effects = solve_effects(tables, effects, T, weights, TOLERANCE)
@@ -143,11 +143,11 @@ def _fit_rounds(
         squares = square_effects(effects)
         covariance += sum_pulls(effects, squares) / total
         spread = host(np.sum(weights * W, axis=0, dtype=float)) / total
-        covariance[np.diag_indices(len(centre))] += spread + 1e-12
-        prior.switch_offset(centre, covariance)
+        covariance[np.diag_indices(len(center))] += spread + 1e-12
+        prior.switch_offset(center, covariance)
         precision = np.linalg.inv(covariance)
         effects = weigh_effects(tables, effects, squares, precision, prior.unknowns)
-    return Gaussian(precision, centre, prior.some, prior.offset, effects), before
+    return Gaussian(precision, center, prior.some, prior.offset, effects), before
 
 
 def put_cold(

@@ -82,10 +82,10 @@ class NumberCode(NamedTuple):
         """Mean and deviation of the number whose coordinate is N(mean, deviation²)."""
         if self.power == 1 and not len(self.knots):
             return self.decode(mean), deviation * self.scale
-        centre = self.decode(mean)
-        beside = self.decode(mean + NODES[:, None] * deviation) - centre
+        center = self.decode(mean)
+        beside = self.decode(mean + NODES[:, None] * deviation) - center
         first, second = WEIGHTS @ beside, WEIGHTS @ beside**2
-        return centre + first, np.sqrt(np.maximum(second - first**2, 0))
+        return center + first, np.sqrt(np.maximum(second - first**2, 0))
 
 
 def _raise(y: Array, power: float) -> Array:

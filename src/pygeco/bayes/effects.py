@@ -246,7 +246,7 @@ def center_rows(groups: Sequence[RidgeGroup], effects: Sequence[Effect]) -> Arra
 
 
 def doubt_rows(groups: Sequence[RidgeGroup], effects: Sequence[Effect]) -> Array:
-    """x_iᵀ S x_i of each row: how far its centre is unknown, in units of Λ⁻¹."""
+    """x_iᵀ S x_i of each row: how far its center is unknown, in units of Λ⁻¹."""
     return np.mean(multiply(groups, tuple(e.doubt for e in effects)) ** 2, axis=1)
 
 

@@ -60,9 +60,9 @@ def draw_coordinates(Z: Array, table: MixedTable, rng: np.random.Generator) -> A
     for gap in list_gaps(known):
         rows, cols = gap.rows, gap.cols
         own = P[cols[:, :, None], cols[:, None, :]]
-        centre = mean[cols] - np.linalg.solve(own, pull[rows, cols][:, :, None])[:, :, 0]
+        center = mean[cols] - np.linalg.solve(own, pull[rows, cols][:, :, None])[:, :, 0]
         L = np.linalg.cholesky(own)
         normal = rng.standard_normal(cols.shape)[:, :, None]
         noise = np.linalg.solve(np.swapaxes(L, 1, 2), normal)[:, :, 0]  # covariance own⁻¹
-        out[rows, cols] = centre + noise * wide[cols]
+        out[rows, cols] = center + noise * wide[cols]
     return out

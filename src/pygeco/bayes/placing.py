@@ -19,7 +19,7 @@ from pygeco.objectives.entries.half_sweep import Side
 
 
 class Placed(NamedTuple):
-    """The prior of new rows, a centre for each, and by what its precision is multiplied there."""
+    """The prior of new rows, a center for each, and by what its precision is multiplied there."""
 
     prior: Gaussian
     ridge: Array | None = None
@@ -33,14 +33,14 @@ def place_rows_by(prior: Gaussian, cells: Cells, values: AttributeValues | None)
     """
     if not prior.effects:
         return Placed(prior)
-    d = len(prior.centre)
+    d = len(prior.center)
     is_doubted = any(e.source == TABLE for e in prior.effects)  # else no draws were kept
     columns = [
         np.column_stack([e.coefficients, e.doubt]) if is_doubted else e.coefficients
         for e in prior.effects
     ]
     found = _move_all(prior, columns, cells, values)
-    centers = on(prior.centre.astype(FLOAT), found) + found[:, :d]
+    centers = on(prior.center.astype(FLOAT), found) + found[:, :d]
     ridge = 1 / (1 + np.mean(found[:, d:] ** 2, axis=1)) if is_doubted else None
     return Placed(prior._replace(some=cells.counts() > 0, centers=centers), ridge)
 
@@ -52,11 +52,11 @@ def place_cold_rows(
     cold = prior.cold
     if cold is None:
         return side
-    d = len(cold.centre)
+    d = len(cold.center)
     both = [np.column_stack([e.coefficients, e.doubt]) for e in cold.effects]
     found = _move_all(cold, both, cells, values, least=d + 1)
     doubt = np.mean(found[:, d:] ** 2, axis=1)
-    centers = on(cold.centre.astype(FLOAT), found) + found[:, :d]
+    centers = on(cold.center.astype(FLOAT), found) + found[:, :d]
     return put_cold(side, cold, cells.counts() > 0, centers, doubt)
 
 

@@ -43,7 +43,7 @@ def contributions(
     gram = (Z[cols] * weights[:, None]).T @ Z[cols]
     system = p.precision + model.tau * (gram + np.diag(spread))
     pull = np.linalg.solve(system, Z[target])
-    base = c.bias[target] + pull @ p.precision @ p.centre
+    base = c.bias[target] + pull @ p.precision @ p.center
     own = model.tau * weights * (Z[cols] @ pull) * rest
     attributes = {}
     for effect in p.effects:

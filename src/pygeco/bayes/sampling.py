@@ -259,7 +259,7 @@ def draw_side(
         side,
         Side(partner.factor, partner.bias),
         prior=prior.precision,
-        centre=prior.about,
+        center=prior.about,
         tau=tau,
         jitter=LAST_DRAW_PULL,
         noise=noise,

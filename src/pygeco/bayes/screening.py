@@ -46,7 +46,7 @@ def keep_telling(
 def score_groups(side: Side, prior: Gaussian, groups: Sequence[RidgeGroup]) -> list[float]:
     """How much more than nothing each group says, in deviations. O(|X| d) each."""
     X = stack_vectors(side)
-    found = steps_of(side.bias).measure_rows(Rows(*side, prior.some), prior.centre)
+    found = steps_of(side.bias).measure_rows(Rows(*side, prior.some), prior.center)
     middle, covariance = found.mean, found.covariance
     sizes, basis = np.linalg.eigh(covariance)
     free = sizes > MIN_SPREAD_SHARE * max(sizes[-1], 1e-300)

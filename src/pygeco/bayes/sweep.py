@@ -42,7 +42,7 @@ class Standard(NamedTuple):
 
 
 def standardize_entries(entries: Entries, *, center: bool) -> Standard:
-    """The same cells with mean 0 (where centred) and deviation 1, in float32."""
+    """The same cells with mean 0 (where centered) and deviation 1, in float32."""
     if not entries.squared:
         likelihood = choose_likelihood(entries.loss)
         y, w = entries.by_row.values, entries.weights
@@ -105,7 +105,7 @@ def sweep_side(
         _convert(side, np.float64) if is_fine else side,
         _convert(partner, np.float64) if is_fine else partner,
         prior=prior.precision,
-        centre=prior.about,
+        center=prior.about,
         ridge=ridge,
         tau=tau,
         variances=True,
@@ -133,7 +133,7 @@ def new_rows(model: Posterior, entries: Entries, values: AttributeValues | None 
     """The posterior means and variances of rows that were not fitted, given their cells.
 
     `values` are their attributes, if any. Under a robust loss their cells are weighted as those of
-    the fit were, from the prior's centre on and so many times anew.
+    the fit were, from the prior's center on and so many times anew.
     """
     data = place_targets(entries, model)
     m, like = entries.shape[0], model.cols.factor
@@ -157,8 +157,8 @@ def new_rows(model: Posterior, entries: Entries, values: AttributeValues | None 
 
 def _start_rows(side: Side, prior: Gaussian) -> Side:
     """Rows at what they lie about beforehand."""
-    centre = on(prior.about.astype(FLOAT), side.factor)
-    return Side(side.factor + centre[..., :-1], side.bias + centre[..., -1])
+    center = on(prior.about.astype(FLOAT), side.factor)
+    return Side(side.factor + center[..., :-1], side.bias + center[..., -1])
 
 
 def _settle_rows(

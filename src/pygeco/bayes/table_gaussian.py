@@ -71,9 +71,9 @@ class TableGaussian(NamedTuple):
         covariance = np.linalg.inv(prior.precision)
         root = model.scale * partner @ np.linalg.cholesky(covariance)
         U, s, _ = np.linalg.svd(root, full_matrices=False)
-        squares = (np.diag(covariance) + prior.centre**2)[:-1]
+        squares = (np.diag(covariance) + prior.center**2)[:-1]
         doubt = float(np.mean(host(cols.variance).astype(float) @ squares)) if model.rank else 0.0
-        mean = model.mean + model.scale * (bias + partner @ prior.centre)
+        mean = model.mean + model.scale * (bias + partner @ prior.center)
         live = s > 1e-12 * s.max(initial=0.0)
         return cls(mean, U.T[live], s[live], model.scale**2 * (1 / model.tau + doubt))
 

@@ -156,8 +156,8 @@ def measure_moments(X: Array, W: Array | None) -> Moments:
         return Moments(count, host(middle), inner(rest, rest) / max(count, 1), spread)
     # In one journey; float64 has digits enough for the difference.
     sums = inner(np.column_stack([X, ones(count, X)]), np.column_stack([X, W])) / count
-    centre = sums[d, :d]
-    return Moments(count, centre, sums[:d, :d] - np.outer(centre, centre), sums[d, d:])
+    center = sums[d, :d]
+    return Moments(count, center, sums[:d, :d] - np.outer(center, center), sums[d, d:])
 
 
 def sum_columns(X: Array) -> Array:

@@ -67,6 +67,7 @@ _RECORDS: dict[str, type[Any]] = {
 _RENAMED = {
     ("Solver", "tolerance"): "tol",
     ("Signs", "tolerance"): "tol",
+    ("Gaussian", "centre"): "center",
     **{(name, "iterations"): "max_iter" for name in ("Lanczos", "Power", "Signs")},
 }
 _SPARSE = {"csr": "csr_array", "csc": "csc_array", "coo": "coo_array"}  # of scipy.sparse

@@ -57,7 +57,7 @@ def gaussian(m: str, d: str) -> Check:
     return parts(
         Gaussian,
         precision=array("f", d, d),
-        centre=array("f", d),
+        center=array("f", d),
         some=array("b", m),
         effects=each(tuple, effect, "F", "draws"),
     )

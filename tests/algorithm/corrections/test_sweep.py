@@ -45,7 +45,7 @@ def cells_of(cells, i):
     return cells.indices[part], cells.values[part].astype(float), w.astype(float)
 
 
-def reference(cells, partner, prior, centre, ridge, tau, offsets):
+def reference(cells, partner, prior, center, ridge, tau, offsets):
     """Every row's mean, covariance and expected squared error, one row at a time."""
     n, s = partner.factor.shape
     P = np.column_stack([partner.factor, np.ones(n)])[:, : s + offsets].astype(float)
@@ -59,7 +59,7 @@ def reference(cells, partner, prior, centre, ridge, tau, offsets):
         r = y - partner.bias[j]
         L = ridge[i] * prior + tau * ((P[j] * w[:, None]).T @ P[j] + np.diag(w @ W[j]))
         covariance = np.linalg.inv(L)
-        x = covariance @ (ridge[i] * prior @ centre + tau * P[j].T @ (w * r))
+        x = covariance @ (ridge[i] * prior @ center + tau * P[j].T @ (w * r))
         miss = (r - P[j] @ x) ** 2 + more[j] + W[j] @ x**2
         if len(partner.bias_variance):
             miss = miss + (P[j] ** 2 + W[j]) @ np.diag(covariance)
@@ -87,15 +87,15 @@ def test_kernel_is_plain_numpy(s, offsets, dtype):
         return
     half = rng.standard_normal((d, d))
     prior = half @ half.T + np.eye(d)
-    centre, ridge = rng.standard_normal(d), rng.random(m) + 0.5
+    center, ridge = rng.standard_normal(d), rng.random(m) + 0.5
     close = {"rtol": 1e-9, "atol": 1e-9} if dtype is np.float64 else {"rtol": 2e-3, "atol": 2e-3}
     for known in (False, True):
         side = partner if known else Side(partner.factor, partner.bias)
         swept = half_sweep(
-            entries.by_row, start, side, prior=prior, centre=centre, ridge=ridge,
+            entries.by_row, start, side, prior=prior, center=center, ridge=ridge,
             tau=1.7, variances=known, offsets=offsets,
         )  # fmt: skip
-        expected = reference(entries.by_row, side, prior, centre, ridge, 1.7, offsets)
+        expected = reference(entries.by_row, side, prior, center, ridge, 1.7, offsets)
         x = np.array([row[0] for row in expected])
         np.testing.assert_allclose(swept.side.factor, x[:, :s], **close)
         if offsets:

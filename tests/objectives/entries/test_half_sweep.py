@@ -24,13 +24,13 @@ def problem(weights: bool):
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("offsets", [True, False])
 def test_each_row_solves_its_own_ridge_regression(weights, offsets) -> None:
-    entries, partner, P, centre = problem(weights)
+    entries, partner, P, center = problem(weights)
     size = S + 1 if offsets else S
-    P, centre = P[:size, :size], centre[:size]
+    P, center = P[:size, :size], center[:size]
     start = Side(np.zeros((M, S)), np.zeros(M))
     tau = 1.7
     swept = half_sweep(
-        entries.by_row, start, partner, prior=P, centre=centre, tau=tau, offsets=offsets
+        entries.by_row, start, partner, prior=P, center=center, tau=tau, offsets=offsets
     )
     Z = np.column_stack([partner.factor, np.ones(N)])[:, :size]
     cells = entries.by_row
@@ -40,7 +40,7 @@ def test_each_row_solves_its_own_ridge_regression(weights, offsets) -> None:
         w = cells.weights[part] if weights else np.ones(len(y))
         system = P + tau * (Z[j] * w[:, None]).T @ Z[j]
         rest = w * (y - partner.bias[j])
-        x = np.linalg.solve(system, P @ centre + tau * Z[j].T @ rest)
+        x = np.linalg.solve(system, P @ center + tau * Z[j].T @ rest)
         found = np.append(swept.side.factor[i], swept.side.bias[i])[:size]
         np.testing.assert_allclose(found, x, rtol=1e-8)
-    np.testing.assert_allclose(swept.side.factor[2], centre[:S])  # the prior's alone
+    np.testing.assert_allclose(swept.side.factor[2], center[:S])  # the prior's alone

@@ -48,7 +48,7 @@ def half_sweep(
     partner: Side,
     *,
     prior: Array,
-    centre: Array | None = None,
+    center: Array | None = None,
     ridge: Array | None = None,
     tau: float = 1.0,
     jitter: float = 0.0,
@@ -58,7 +58,7 @@ def half_sweep(
 ) -> Swept:
     """argmin over x_i = (u_i, b_i) of τ Σ w (y − c_j − b_i − ⟨u_i, v_j⟩)² + ridge_i |x_i − μ|²_P.
 
-    `prior` is P (s + 1, s + 1), or its diagonal; `centre` is μ, zero by default, or
+    `prior` is P (s + 1, s + 1), or its diagonal; `center` is μ, zero by default, or
     (m, s + 1), one a row. A `noise` of
     standard normals (m, s + 1) draws the rows from their posteriors. Without `offsets`, b_i = 0
     and s + 1 is s in all these shapes. O(|E| s² + m s³).
@@ -73,7 +73,7 @@ def half_sweep(
         bias_variance=partner.bias_variance if known else None,
         ridge=ridge,
         prior=P,
-        shift=np.zeros(len(P)) if centre is None else _pull_of(centre, P),
+        shift=np.zeros(len(P)) if center is None else _pull_of(center, P),
         tau=tau,
         jitter=jitter,
         noise=noise,
@@ -85,6 +85,6 @@ def half_sweep(
     return Swept(found, solved.uncertainty, found if solved.mean is None else Side(*solved.mean))
 
 
-def _pull_of(centre: Array, P: Array) -> Array:
-    """P μ, of one centre or of one a row."""
-    return P @ centre if centre.ndim == 1 else times(centre, P)
+def _pull_of(center: Array, P: Array) -> Array:
+    """P μ, of one center or of one a row."""
+    return P @ center if center.ndim == 1 else times(center, P)
