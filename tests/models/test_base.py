@@ -14,6 +14,7 @@ from pygeco import MatrixCompletion, Ridge
 from pygeco.arrays.kinds import HOST
 from pygeco.data import make_ratings
 from pygeco.models import ClusterModel, CompletionModel, FittedModel
+from pygeco.models.ranking import ListFilters
 from pygeco.objectives import Entries
 
 SHAPE = (60, 40)
@@ -66,7 +67,7 @@ def test_answers_are_those_of_the_dense_matrix(estimator) -> None:
     hidden = dense.copy()
     hidden[RATINGS.rows, RATINGS.cols] = -np.inf
     allowed = np.arange(40) % 3 > 0
-    best = model.best(np.arange(60), 4, allowed=allowed)
+    best = model.best(np.arange(60), 4, ListFilters(allowed))
     wanted = np.sort(np.where(allowed, hidden, -np.inf), axis=1)[:, ::-1][:, :4]
     np.testing.assert_allclose(best.scores, wanted, rtol=1e-5)
     assert model.was_fitted(RATINGS.rows, RATINGS.cols).all()

@@ -19,6 +19,7 @@ from pygeco.models.list_scores import (
     order_best,
     pick_largest,
 )
+from pygeco.models.ranking import ListFilters
 from pygeco.models.scoring import list_best
 
 
@@ -56,13 +57,12 @@ def test_lists_are_those_of_all_scores(model, power, count, monkeypatch) -> None
 
 def test_the_model_lists_by_them(model) -> None:
     rows = np.arange(60).reshape(6, 10)
-    given = {"hide_seen": True, "by": "auto"}
-    found = model.best(rows, 5, **given)
+    found = model.best(rows, 5, by="auto")
     expected, _ = list_best(ListScorer(model, 4.0), rows, 5, hidden=[model.seen])
     assert (found.columns == expected).mean() > 0.99
     assert found.scores.shape == (6, 10, 5)
     only = model.seen._replace(pointers=model.seen.pointers)
-    inside = model.best(rows[0], 5, by="auto", hide_seen=False, only=only)
+    inside = model.best(rows[0], 5, ListFilters(only=only, hide_seen=False))
     assert all(j in model.seen.indices[model.seen.pointers[i] : model.seen.pointers[i + 1]]
                for i, line in enumerate(inside.columns) for j in line)  # fmt: skip
 

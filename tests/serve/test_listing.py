@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from pygeco.models.ranking import ListFilters
 from pygeco.serve.listing import list_rows, pick_best
 
 
@@ -11,8 +12,8 @@ from pygeco.serve.listing import list_rows, pick_best
 def test_lists_are_the_models_own(ratings, by, hides) -> None:
     model, rows = ratings.model, np.arange(80)
     allowed = np.arange(60) % 7 != 3
-    given = {"by": by, "hide_seen": hides, "hide_held_out": hides, "allowed": allowed}
-    expected = model.best(rows, 12, **given)
+    filters = ListFilters(allowed, hide_seen=hides, hide_held_out=hides)
+    expected = model.best(rows, 12, filters, by=by)
     found = list_rows(model, ratings.list_parts, rows, 12, by=by, hides=hides, allowed=allowed)
     same = found.columns == expected.columns
     assert same.mean() > 0.99  # but for near ties

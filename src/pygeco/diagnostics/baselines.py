@@ -15,6 +15,7 @@ from pygeco.diagnostics.cells import Cells, count_by_column
 from pygeco.diagnostics.completion import Completion
 from pygeco.diagnostics.judging import Judged, to_data_scale
 from pygeco.diagnostics.metrics import Ranked
+from pygeco.models.ranking import UNFITTED
 from pygeco.models.seen import Seen, hide_cells
 
 DAMPING_CELLS = 5.0  # cells of the overall mean that each row's and column's own is given
@@ -211,7 +212,7 @@ def judge_lists(model: Completion, judged: Judged, k: int = LIST_LENGTH) -> List
         liked = liked[np.isin(judged.cells.rows[liked], rows)]
     user = np.searchsorted(rows, judged.cells.rows[liked])
     pair = np.unique(np.stack([user, judged.cells.cols[liked]]), axis=1)
-    best = host(model.model_.best(on(rows, model.factors_.U), k, hide_held_out=False).columns)
+    best = host(model.model_.best(on(rows, model.factors_.U), k, UNFITTED).columns)
     by_model = metrics.ranking(best, pair[0], pair[1])
     return Lists(by_model, metrics.ranking(list_popular(model, rows, k), pair[0], pair[1]), limit)
 

@@ -15,6 +15,7 @@ from pygeco.diagnostics.baselines import list_popular
 from pygeco.diagnostics.cells import count_by_column
 from pygeco.diagnostics.completion import Completion
 from pygeco.diagnostics.list_metrics import Figures, ListTotals, find_hits, measure_hits
+from pygeco.models.ranking import UNFITTED
 from pygeco.objectives import Entries
 
 LENGTHS = (10, 20)  # of lists
@@ -178,7 +179,7 @@ def _judge_popular(fit: Entries, judge: Judge) -> list[float]:
 
 def _list_best(model: Completion, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """The first columns for each row, without those of the fit."""
-    best = model.model_.best(on(rows, model.factors_.U), max(LENGTHS), hide_held_out=False)
+    best = model.model_.best(on(rows, model.factors_.U), max(LENGTHS), UNFITTED)
     return np.asarray(host(best.columns), np.int64)
 
 

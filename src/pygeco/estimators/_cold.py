@@ -12,13 +12,13 @@ from pygeco.bayes.attributes import AttributeValues
 from pygeco.estimators._attribute_tables import group_values
 from pygeco.estimators._dates import read_asked_time, read_asked_times
 from pygeco.estimators._ids import gather_ids, name_sides, take_ids
-from pygeco.estimators._list_filters import ListFilters
 from pygeco.estimators.attributes import Attributes
 from pygeco.estimators.ranking import Ranking
 from pygeco.io.attribute_tables import AttributeTable, read_attribute_table
 from pygeco.io.tables import find_positions, find_unsorted, make_comparable
 from pygeco.models import FittedModel
 from pygeco.models.completion import CompletionModel
+from pygeco.models.ranking import ListFilters
 
 if TYPE_CHECKING:
     from pygeco.estimators._completion_state import _CompletionState
@@ -108,8 +108,6 @@ def recommend_new(
     k: int,
     new: tuple[Any, Any],
     filters: ListFilters,
-    *,
-    exclude_seen: bool,
     time: Any = None,
 ) -> Ranking:
     """See `MatrixCompletion.recommend`: lists for rows, or of columns, known by attributes."""
@@ -129,12 +127,11 @@ def recommend_new(
     else:
         at = np.arange(m)
         given = at if ids is None else ids
-    allowed = filters.allowed
-    if allowed is not None:
-        allowed = np.append(allowed, np.ones(wide.model.shape[1] - n, bool))
-    hidden: dict[str, Any] = {"hide_seen": exclude_seen, "hide_held_out": exclude_seen}
+    if filters.allowed is not None:
+        more_columns = np.ones(wide.model.shape[1] - n, bool)
+        filters = filters._replace(allowed=np.append(filters.allowed, more_columns))
     model = wide.model.at(read_asked_time(time))
-    found, scores = model.best(at, k, allowed=allowed, **hidden)
+    found, scores = model.best(at, k, filters)
     names = (*name_sides(estimator.table_columns_), estimator._score_name)
     return Ranking(take_ids(_join_columns(estimator, more), found), scores, given, names)
 

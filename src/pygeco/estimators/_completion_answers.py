@@ -182,9 +182,11 @@ class _CompletionAnswers(_CompletionState):
         """
         check_is_fitted(self)
         if new_rows is not None or new_columns is not None:
-            filters = choose_candidates(self, items, exclude, may_be_none=new_columns is not None)
-            hides = {"exclude_seen": exclude_seen, "time": time}
-            return recommend_new(self, rows, k, (new_rows, new_columns), filters, **hides)
+            may_be_none = new_columns is not None
+            filters = choose_candidates(
+                self, items, exclude, exclude_seen=exclude_seen, may_be_none=may_be_none
+            )
+            return recommend_new(self, rows, k, (new_rows, new_columns), filters, time)
         return recommend_columns(
             self,
             rows,

@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set, ValuesView
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import host
 from pygeco.estimators._ids import find_index, find_row_ids
 from pygeco.io.column_names import find_role, list_names
 from pygeco.io.tables import as_arrow, encode_ids, is_table, list_columns
+from pygeco.models.ranking import ListFilters
 from pygeco.models.seen import Seen, sort_cells
 
 if TYPE_CHECKING:
     from pygeco.estimators._completion_state import _CompletionState
 
 
-class ListFilters(NamedTuple):
-    """Columns that may be listed for any row, cells that may not, and the only ones that may."""
-
-    allowed: NDArray[np.bool_] | None = None
-    hidden: Seen | None = None
-    only: Seen | None = None
-
-    @property
-    def is_by_row(self) -> bool:
-        return self.hidden is not None or self.only is not None
-
-
 def choose_candidates(
-    estimator: _CompletionState, items: Any, exclude: Any, *, may_be_none: bool = False
+    estimator: _CompletionState,
+    items: Any,
+    exclude: Any,
+    *,
+    exclude_seen: bool,
+    may_be_none: bool = False,
 ) -> ListFilters:
     """What `items` and `exclude` leave, each an array of columns or columns by row.
 
@@ -52,7 +45,8 @@ def choose_candidates(
         allowed[host(find_index(estimator, "exclude", exclude, 1))] = False
     if not allowed.any() and not may_be_none:
         raise ValueError("items: none is left to recommend; give more of them, or exclude fewer.")
-    return ListFilters(None if allowed.all() else allowed, hidden, only)
+    every = None if allowed.all() else allowed
+    return ListFilters(every, hidden, only, exclude_seen, exclude_seen)
 
 
 def _as_list(given: Any) -> Any:

@@ -50,11 +50,10 @@ def recommend_columns(
         if rows is None
         else find_ids(estimator, "rows", given, 0, unknown)
     )
-    filters = choose_candidates(estimator, items, exclude)
+    filters = choose_candidates(estimator, items, exclude, exclude_seen=exclude_seen)
     index = at if estimator.row_ids_ is None else np.maximum(at, 0)
-    hidden: dict[str, Any] = {"hide_seen": exclude_seen, "hide_held_out": exclude_seen}
     model = estimator.model_.at(read_asked_time(time))
-    best = model.best(index, k, by=by, **filters._asdict(), **hidden)
+    best = model.best(index, k, filters, by=by)
     if estimator.row_ids_ is not None and np.any(at < 0):
         best = _answer_unknown(model, best, at, unknown, filters.allowed)
     columns, scores = (answer(x, given) for x in best)

@@ -22,6 +22,7 @@ from pygeco.estimators.list_evaluation import (
     judge_new_rows,
 )
 from pygeco.io.tables import is_table
+from pygeco.models.ranking import UNFITTED
 
 if TYPE_CHECKING:
     from pygeco.estimators.completion import MatrixCompletion
@@ -256,7 +257,7 @@ def _list_best(
     lists = np.full((len(users), min(k, model.factors_.shape[1])), -1, np.int64)
     for at in range(0, len(users), USERS_AT_ONCE):
         part = slice(at, at + USERS_AT_ONCE)
-        lists[part] = host(model.model_.best(users[part], k, hide_held_out=False).columns)
+        lists[part] = host(model.model_.best(users[part], k, UNFITTED).columns)
         if progress is not None:
             progress(min(1.0, (at + USERS_AT_ONCE) / len(users)))
     return lists

@@ -22,7 +22,7 @@ from pygeco.engines import Engine, choose_engine
 from pygeco.losses import Loss
 from pygeco.models.list_scores import ListWeights
 from pygeco.models.new_lines import NewLines
-from pygeco.models.ranking import Best, Reasons
+from pygeco.models.ranking import UNKNOWN, Best, ListFilters, Reasons
 from pygeco.models.seen import Positions, Seen, sort_cells
 from pygeco.objectives import Entries
 from pygeco.objectives.entries.biases import Biases
@@ -110,17 +110,12 @@ class FittedModel(NewLines, ABC):
         self,
         rows: Positions,
         k: int,
+        filters: ListFilters = UNKNOWN,
         *,
         by: str = "auto",
-        hide_seen: bool = True,
-        hide_held_out: bool = True,
-        allowed: NDArray[np.bool_] | None = None,
-        hidden: Seen | None = None,
-        only: Seen | None = None,
     ) -> Best:
-        """The k columns to list for each row, of those allowed, and their predictions.
+        """The k columns to list for each row, of those that the filters let pass, and predictions.
 
-        Cells in `hidden` are left out; where `only` is given, no others than its cells are listed.
         By value, those with the highest linear prediction: that is what a row likes, where a mean
         count rises with what is not known of it. "auto" counts how likely a row is to choose
         them too, where the model has `lists`; "choice" counts that alone.

@@ -20,7 +20,7 @@ from pygeco.arrays.kinds import HOST, moved
 from pygeco.arrays.low_rank import Array
 from pygeco.models.base import FittedModel
 from pygeco.models.completion import CompletionModel
-from pygeco.models.ranking import Best, Reasons, list_length
+from pygeco.models.ranking import UNKNOWN, Best, ListFilters, Reasons, list_length
 from pygeco.models.seen import NO_CELLS, Positions, Seen, cut_rows
 from pygeco.models.similarity import find_alike, find_nearest
 from pygeco.models.slab_arrays import Leaf, Result, is_in_slabs, map_parts, write_in_blocks
@@ -58,22 +58,17 @@ class ClusterModel(FittedModel):
         self,
         rows: Positions,
         k: int,
+        filters: ListFilters = UNKNOWN,
         *,
         by: str = "auto",
-        hide_seen: bool = True,
-        hide_held_out: bool = True,
-        allowed: NDArray[np.bool_] | None = None,
-        hidden: Seen | None = None,
-        only: Seen | None = None,
     ) -> Best:
         if by == "choice":
             raise ValueError("by: lists by choice need the model on one machine; call to('cpu').")
-        if hidden is not None or only is not None:
+        if filters.is_by_row:
             raise ValueError(
                 "exclude: columns of each row need the model on one machine; call to('cpu')."
             )
-        hides = {"hide_seen": hide_seen, "hide_held_out": hide_held_out}
-        return self._ask(CompletionModel.best, rows, k=k, allowed=allowed, **hides)
+        return self._ask(CompletionModel.best, rows, k=k, filters=filters)
 
     def similar_rows(self, rows: Positions, k: int) -> Best:
         """The best of each slab, then the best of these."""

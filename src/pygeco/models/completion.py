@@ -17,9 +17,9 @@ from pygeco.bayes.reasons import contributions
 from pygeco.engines import session
 from pygeco.models.base import FittedModel
 from pygeco.models.list_scores import ListScores, check_by, list_by_choice, make_list_scores
-from pygeco.models.ranking import Best, Reasons, list_length
+from pygeco.models.ranking import UNKNOWN, Best, ListFilters, Reasons, list_length
 from pygeco.models.scoring import FactorScorer, Scorer, list_best
-from pygeco.models.seen import Positions, Seen, count_other_values, has_cells, hide_cells
+from pygeco.models.seen import Positions, count_other_values, has_cells, hide_cells
 from pygeco.models.similarity import find_alike
 from pygeco.models.updating import take_in
 from pygeco.objectives import Entries
@@ -91,14 +91,11 @@ class CompletionModel(FittedModel):
         self,
         rows: Positions,
         k: int,
+        filters: ListFilters = UNKNOWN,
         *,
         by: str = "auto",
-        hide_seen: bool = True,
-        hide_held_out: bool = True,
-        allowed: NDArray[np.bool_] | None = None,
-        hidden: Seen | None = None,
-        only: Seen | None = None,
     ) -> Best:
+        allowed, hidden, only, hide_seen, hide_held_out = filters
         wanted = list_length(k, self.shape[1] if allowed is None else int(allowed.sum()))
         known = ((self.seen, hide_seen), (self.held_out, hide_held_out), (hidden, True))
         hides = [cells for cells, is_hidden in known if is_hidden and cells is not None]

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import on
 from pygeco.arrays.low_rank import Array
 from pygeco.engines import choose_local_engine
-from pygeco.models.seen import Positions
+from pygeco.models.seen import Positions, Seen
 
 ROWS = 512  # rows scored at once: with 10⁴ columns, 40 MB
 
@@ -20,6 +21,24 @@ class Best(NamedTuple):
 
     columns: Positions
     scores: Array
+
+
+class ListFilters(NamedTuple):
+    """Which columns may be listed for any row, which cells may not, and the only ones that may."""
+
+    allowed: NDArray[np.bool_] | None = None
+    hidden: Seen | None = None
+    only: Seen | None = None
+    hide_seen: bool = True
+    hide_held_out: bool = True
+
+    @property
+    def is_by_row(self) -> bool:
+        return self.hidden is not None or self.only is not None
+
+
+UNKNOWN = ListFilters()  # all that a row does not know
+UNFITTED = ListFilters(hide_held_out=False)
 
 
 class Reasons(NamedTuple):
