@@ -91,7 +91,7 @@ class Stage(NamedTuple):
         )
 
 
-class EvidenceFit(NamedTuple):
+class EvidenceEnd(NamedTuple):
     """Where a fit by the evidence ended, after how many sweeps, and why."""
 
     stage: Stage
@@ -130,7 +130,7 @@ def fit_evidence(
     start: Stage | None = None,
     earlier_sweeps: int = 0,
     known: Known = NOTHING,
-) -> EvidenceFit:
+) -> EvidenceEnd:
     """The posterior at the rank that the evidence chooses, at most `rank`.
 
     Sweeps until the expected error falls by less than `TOLERANCE` a sweep. While most components
@@ -161,7 +161,7 @@ def fit_evidence(
         grows = not plain and at.now.rank < rank
         at = _settle(data, at, max_sweeps, watch, grows=grows, calm=plain > 0)
         if at.stopped:
-            return EvidenceFit(at, earlier_sweeps + at.sweeps, Stop.CALLBACK)
+            return EvidenceEnd(at, earlier_sweeps + at.sweeps, Stop.CALLBACK)
         at = at._replace(now=drop_fading(data, at.now)) if plain else at
         if at.now.rank < at.before + MIN_LIVE_SHARE * at.block or at.now.rank >= rank:
             break
@@ -169,7 +169,7 @@ def fit_evidence(
     if known.periods is not None and not at.stopped:
         at = _follow_time(data, at, known, watch, seed)
     stop = Stop.CALLBACK if at.stopped else reason_to_end(at.now, rank, entries.shape)
-    return EvidenceFit(at, earlier_sweeps + at.sweeps, stop)
+    return EvidenceEnd(at, earlier_sweeps + at.sweeps, stop)
 
 
 def _begin_block(

@@ -18,21 +18,21 @@ from pygeco.engines import Cells
 from pygeco.objectives.entries.half_sweep import Side
 
 
-class Placed(NamedTuple):
+class NewRowsPrior(NamedTuple):
     """The prior of new rows, a center for each, and by what its precision is multiplied there."""
 
     prior: Gaussian
     ridge: Array | None = None
 
 
-def place_rows_by(prior: Gaussian, cells: Cells, values: AttributeValues | None) -> Placed:
+def place_rows_by(prior: Gaussian, cells: Cells, values: AttributeValues | None) -> NewRowsPrior:
     """The prior of new rows, whose cells these are.
 
     Of what is not known the fit's mean is taken. Where there are attributes, coefficients are known
     to S only, and the covariance of row i is (1 + x_iᵀ S x_i) Λ⁻¹.
     """
     if not prior.effects:
-        return Placed(prior)
+        return NewRowsPrior(prior)
     d = len(prior.center)
     is_doubted = any(e.source == TABLE for e in prior.effects)  # else no draws were kept
     columns = [
@@ -42,7 +42,7 @@ def place_rows_by(prior: Gaussian, cells: Cells, values: AttributeValues | None)
     found = _move_all(prior, columns, cells, values)
     centers = on(prior.center.astype(FLOAT), found) + found[:, :d]
     ridge = 1 / (1 + np.mean(found[:, d:] ** 2, axis=1)) if is_doubted else None
-    return Placed(prior._replace(some=cells.counts() > 0, centers=centers), ridge)
+    return NewRowsPrior(prior._replace(some=cells.counts() > 0, centers=centers), ridge)
 
 
 def place_cold_rows(

@@ -13,7 +13,12 @@ from pygeco.clicks.counts import weigh_counts
 from pygeco.errors import ClicksWarning
 from pygeco.errors.telling import warn_caller
 from pygeco.estimators._input import make_entries
-from pygeco.estimators._recognize import Taken, as_pairs_table, refuse_unnamed_clicks, take_cells
+from pygeco.estimators._recognize import (
+    GivenCells,
+    as_pairs_table,
+    refuse_unnamed_clicks,
+    take_cells,
+)
 from pygeco.estimators._unnamed_numbers import are_ids
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.column_names import COUNT_NAMES, find_role, plain_name
@@ -27,7 +32,7 @@ COUNT_KINDS = ("auto", "log", "plain", "ignore")
 HEAVY_TAIL = 5.0  # a largest count of so many medians, and counts are taken by their logarithms
 
 
-def take_clicks(X: Any, y: Any, columns: Sequence[Column] | str | None) -> Taken:
+def take_clicks(X: Any, y: Any, columns: Sequence[Column] | str | None) -> GivenCells:
     """Clicks as (rows, cols, counts, shape) with their ids; a matrix as it is.
 
     A table needs two columns of ids. One of counts may stand beside them; ratings do not count.
@@ -35,9 +40,9 @@ def take_clicks(X: Any, y: Any, columns: Sequence[Column] | str | None) -> Taken
     refuse_partitioned(X, what="clicks")
     X, y = fill_masked((X, y))
     if isinstance(X, tuple) and len(X) == 2 and y is None:
-        return Taken((*X, np.ones(len(X[0]), np.float32)))
+        return GivenCells((*X, np.ones(len(X[0]), np.float32)))
     if isinstance(X, CellList):
-        return Taken(X.triplets, X.row_ids, X.column_ids, X.names)
+        return GivenCells(X.triplets, X.row_ids, X.column_ids, X.names)
     if isinstance(X, tuple) or y is not None or hasattr(X, "tocoo") or foreign(X):
         return take_cells(X, y, columns)
     if columns is None and isinstance(X, (np.ndarray, list)):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NAMES = ("new_rows", "new_columns")
 
 
-class NewLines(NamedTuple):
+class NewSide(NamedTuple):
     """New lines of one side: their attributes, and their ids, or None where they have none."""
 
     values: AttributeValues
@@ -41,7 +41,7 @@ class Extended(NamedTuple):
 
     model: CompletionModel
     fitted: FittedModel
-    sides: tuple[NewLines | None, NewLines | None]
+    sides: tuple[NewSide | None, NewSide | None]
 
     def locate(self, ids: NDArray[Any] | None, given: Any, side: int) -> NDArray[np.int64]:
         """Positions of ids of the fit and of new ones; new lines without ids come after the fit."""
@@ -136,7 +136,7 @@ def recommend_new(
     return Ranking(take_ids(_join_columns(estimator, more), found), scores, given, names)
 
 
-def _join_columns(estimator: _CompletionState, new: NewLines | None) -> NDArray[Any] | None:
+def _join_columns(estimator: _CompletionState, new: NewSide | None) -> NDArray[Any] | None:
     """The ids of the fit's columns, and of new ones after them."""
     ids = estimator.column_ids_
     if ids is None or new is None or not len(new):
@@ -149,7 +149,7 @@ def _join_columns(estimator: _CompletionState, new: NewLines | None) -> NDArray[
     return np.concatenate([ids.astype(object), new.ids.astype(object)])
 
 
-def encode_lines(encoder: Attributes | None, given: Any, side: int, name: str) -> NewLines:
+def encode_lines(encoder: Attributes | None, given: Any, side: int, name: str) -> NewSide:
     """Attributes of new lines as a user gives them; errors call them by this name."""
     if encoder is None:
         told = ("row_attributes", "column_attributes")[side]
@@ -165,7 +165,7 @@ def encode_lines(encoder: Attributes | None, given: Any, side: int, name: str) -
         ids = table.ids(column)
     matrix = encoder.transform(table)
     values = group_values(matrix, np.ones(matrix.shape[0], bool), encoder.groups_)
-    return NewLines(values, ids)
+    return NewSide(values, ids)
 
 
 def _fill(encoder: Attributes, given: Mapping[str, Any], name: str) -> dict[str, Any]:

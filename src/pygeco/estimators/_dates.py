@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Dates = NDArray[np.float64]
 
 
-class Found(NamedTuple):
+class CellTimes(NamedTuple):
     """Times, and the name of their column; None where there are none."""
 
     times: NDArray[Any] | None = None
@@ -54,7 +54,9 @@ def choose_times(
     return times if serves and not is_off else False
 
 
-def settle_times(estimator: _CompletionState, entries: Entries, times: Any, found: Found) -> Found:
+def settle_times(
+    estimator: _CompletionState, entries: Entries, times: Any, found: CellTimes
+) -> CellTimes:
     """What a fit takes of the times that were found, or a sentence where they had to be there."""
     asked = times is not None and times is not False
     if is_in_slabs(entries.kind):
@@ -62,7 +64,7 @@ def settle_times(estimator: _CompletionState, entries: Entries, times: Any, foun
             raise ValueError(
                 "time: is not for fits on a cluster; use time=False, or fit on one machine."
             )
-        return Found()
+        return CellTimes()
     if found.times is None and estimator.time not in ("auto", False):
         raise ValueError(
             "time: there are no times; give times=, or a table with a column such as 'timestamp'."
@@ -98,24 +100,26 @@ def take_times(times: Any, count: int) -> Dates | None:
     return found
 
 
-def find_times(table: Any, others: list[int], times: Any) -> Found:
+def find_times(table: Any, others: list[int], times: Any) -> CellTimes:
     """The times of a table's rows: as given, in a named column, or in one that is called so.
 
     A column that nobody named is left out, and a warning says why, where it holds no times, or not
     all of them.
     """
     if times is False:
-        return Found()
+        return CellTimes()
     names = list(table.column_names)
     if isinstance(times, str):
         at = find_column("times", times, names)
-        return Found(take_times(read_times(table.column(at), names[at]), table.num_rows), names[at])
+        return CellTimes(
+            take_times(read_times(table.column(at), names[at]), table.num_rows), names[at]
+        )
     if times is not None:
-        return Found(take_times(times, table.num_rows))
+        return CellTimes(take_times(times, table.num_rows))
     free = {name: k for k, name in enumerate(names) if k not in others}
     place = find_role([*free], "moment")
     if place is None:
-        return Found()
+        return CellTimes()
     name = [*free][place]
     try:
         found = read_times(table.column(free[name]), name)
@@ -124,14 +128,14 @@ def find_times(table: Any, others: list[int], times: Any) -> Found:
     lost = int(np.count_nonzero(~np.isfinite(found)))
     if lost:
         return _leave_out(name, f"{lost:,} of {len(found):,} are missing.")
-    return Found(found, name) if len(found) else Found()
+    return CellTimes(found, name) if len(found) else CellTimes()
 
 
-def _leave_out(name: str, why: str) -> Found:
+def _leave_out(name: str, why: str) -> CellTimes:
     """No times, and a warning."""
     told = f"X: the times in {name!r} are left out: {why}"
     warn_caller(told, ColumnWarning)
-    return Found()
+    return CellTimes()
 
 
 def read_asked_times(times: Any, shape: tuple[int, ...]) -> Any:

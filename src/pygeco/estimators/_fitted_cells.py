@@ -12,10 +12,10 @@ from pygeco.arrays.kinds import host
 from pygeco.bayes.periods import order_times
 from pygeco.engines import has_cluster
 from pygeco.errors import RepeatedCellError
-from pygeco.estimators._dates import Found, take_times
+from pygeco.estimators._dates import CellTimes, take_times
 from pygeco.estimators._input import check_columns, make_entries
 from pygeco.estimators._marks import check_scale, drop_marks
-from pygeco.estimators._recognize import Taken, take_cells
+from pygeco.estimators._recognize import GivenCells, take_cells
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.streamed import Streamed, read_streamed
 from pygeco.io.tables import Column, is_in_files, is_partitioned
@@ -37,16 +37,16 @@ def make_fitted_entries(
     loss: Loss,
     sample_weight: ArrayLike | None = None,
     times: Any = False,
-) -> tuple[Entries, Found]:
+) -> tuple[Entries, CellTimes]:
     """The cells to fit, and their times; the model keeps their ids, or that there are none."""
     marks = model.missing_values
     if isinstance(X, Streamed) or is_read_here(X, model.engine):
-        return _stream_entries(model, X, columns, loss, sample_weight), Found()
+        return _stream_entries(model, X, columns, loss, sample_weight), CellTimes()
     if is_partitioned(X):
-        return _spread_entries(model, X, columns, loss, sample_weight), Found()
+        return _spread_entries(model, X, columns, loss, sample_weight), CellTimes()
     if isinstance(X, CellList):
         dates = X.times if times is None else take_times(times, len(X))
-        got = Taken(X, X.row_ids, X.column_ids, X.names, sample_weight, dates, X.time_column)
+        got = GivenCells(X, X.row_ids, X.column_ids, X.names, sample_weight, dates, X.time_column)
     else:
         got = take_cells(X, y, columns, weights=sample_weight, missing_values=marks, times=times)
     cells = got.X.triplets if isinstance(got.X, CellList) else got.X
@@ -65,9 +65,9 @@ def make_fitted_entries(
         pair = model.row_ids_[[i]].tolist()[0], model.column_ids_[[j]].tolist()[0]
         raise RepeatedCellError(pair, error.repeats, "X: the pair") from None
     if got.times is None or is_in_slabs(entries.kind):
-        return entries, Found()
+        return entries, CellTimes()
     rows, cols = (np.asarray(host(x)) for x in cells[:2])
-    return entries, Found(order_times(entries, rows, cols, got.times), got.time_column)
+    return entries, CellTimes(order_times(entries, rows, cols, got.times), got.time_column)
 
 
 def is_read_here(X: object, engine: object) -> bool:

@@ -13,7 +13,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.bayes.attributes import AttributeValues
 from pygeco.estimators._click_updates import read_new_columns, read_new_rows
 from pygeco.estimators._cold import encode_lines
-from pygeco.estimators._input import make_entries, read_cells
+from pygeco.estimators._input import make_entries, read_entries
 from pygeco.io.tables import is_table, list_columns
 from pygeco.models import FittedModel
 from pygeco.models.folding import Folded
@@ -55,7 +55,7 @@ def read_columns(estimator: _CompletionState, X: Any, given: Any) -> Lines:
     model = estimator.model_
     if estimator._needs_values:
         settings = {"duplicates": estimator.duplicates, "engine": model.engine}
-        entries = read_cells(X, loss=model.loss, allow_empty=True, **settings).T
+        entries = read_entries(X, loss=model.loss, allow_empty=True, **settings).T
     else:
         entries = read_new_columns(estimator, X).T
     m = model.shape[0]

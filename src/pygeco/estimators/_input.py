@@ -48,7 +48,7 @@ def make_entries(estimator: Any, X: Any, *, reset: bool, **settings: Any) -> Ent
     return Entries.from_dense(checked, **settings)
 
 
-def read_cells(X: Any, **settings: Any) -> Entries:
+def read_entries(X: Any, **settings: Any) -> Entries:
     """The same where X need not have the columns of a fit."""
     X = fill_masked(X.triplets if isinstance(X, CellList) else X)
     if isinstance(X, tuple):

@@ -34,13 +34,13 @@ def choose_candidates(
     allowed = np.ones(estimator.model_.shape[1], bool)
     hidden = only = None
     if is_by_row(items):
-        only = read_cells(estimator, "items", items)
+        only = _read_cells(estimator, "items", items)
     elif items is not None:
         allowed[:] = False
     if items is not None and only is None and np.size(items):
         allowed[host(find_index(estimator, "items", items, 1))] = True
     if is_by_row(exclude):
-        hidden = read_cells(estimator, "exclude", exclude)
+        hidden = _read_cells(estimator, "exclude", exclude)
     elif exclude is not None and np.size(exclude):
         allowed[host(find_index(estimator, "exclude", exclude, 1))] = False
     if not allowed.any() and not may_be_none:
@@ -62,7 +62,7 @@ def is_by_row(given: Any) -> bool:
     return has_columns and is_table(given) and len(list_columns(given)) > 1
 
 
-def read_cells(estimator: _CompletionState, name: str, given: Any) -> Seen:
+def _read_cells(estimator: _CompletionState, name: str, given: Any) -> Seen:
     """Columns by row as cells of the model."""
     rows, cols = _list_pairs(estimator, name, given)
     i = host(find_index(estimator, name, rows, 0)).astype(np.int64)

@@ -46,7 +46,7 @@ PAIRS = (
 MAX_TABLE_COLUMNS = 12  # of a table whose names say nothing; a wider one is a matrix
 
 
-class Taken(NamedTuple):
+class GivenCells(NamedTuple):
     """Cells of a table, the ids of rows and columns, and the weights; no ids for other kinds.
 
     `times` are those of the cells, and `time_column` is where a table has them, if anywhere.
@@ -69,7 +69,7 @@ def take_cells(
     weights: Any = None,
     missing_values: Any = None,
     times: Any = False,
-) -> Taken:
+) -> GivenCells:
     """A table of ratings as (rows, cols, values, shape) with its ids; anything else as it is.
 
     A table is one of ratings if `columns` says so, or its names, or its types; `y` has the values
@@ -79,7 +79,7 @@ def take_cells(
     X, y, weights = fill_masked((X, y, weights))
     if isinstance(X, tuple):
         cells = _take_tuple(X, y, columns)
-        return Taken(cells, weights=weights, times=take_times(times, len(cells[0])))
+        return GivenCells(cells, weights=weights, times=take_times(times, len(cells[0])))
     odd = columns is not None and (
         isinstance(columns, (Mapping, Set)) or len(columns) not in (2, 3)
     )
@@ -90,13 +90,13 @@ def take_cells(
             raise ValueError(
                 f"columns: expected three (rows, columns, values) or 'matrix', not {columns!r}."
             )
-        return Taken(X, weights=weights)
+        return GivenCells(X, weights=weights)
     table = as_pairs_table(X, y, columns)
     if table is None:
-        return Taken(X, weights=weights)
+        return GivenCells(X, weights=weights)
     at = choose_table_columns(table, y is not None, columns)
     if at is None:
-        return Taken(X, weights=weights)
+        return GivenCells(X, weights=weights)
     return _take_table(as_arrow(table), at, y, weights, parse_marks(missing_values), times)
 
 
@@ -273,7 +273,7 @@ def _say_columns(names: Sequence[str]) -> None:
 
 def _take_table(
     table: Any, at: list[int], y: Any, weights: Any, marks: tuple[float, ...], times: Any
-) -> Taken:
+) -> GivenCells:
     names = [table.column_names[k] for k in at]
     dates, dated = find_times(table, at, times)
     if len(at) == 2:
@@ -292,4 +292,4 @@ def _take_table(
     )
     shape = (len(rows.ids), len(cols.ids))
     cells = rows.codes, cols.codes, values, shape
-    return Taken(cells, rows.ids, cols.ids, tuple(names), rest, dates, dated)
+    return GivenCells(cells, rows.ids, cols.ids, tuple(names), rest, dates, dated)

@@ -13,7 +13,7 @@ from pygeco.bayes.attributes import AttributeValues
 from pygeco.bayes.posterior import Known
 from pygeco.bayes.side_information import gather_known
 from pygeco.estimators._attribute_tables import SideAttributes, align_attributes, group_values
-from pygeco.estimators._dates import Found, cut_dates
+from pygeco.estimators._dates import CellTimes, cut_dates
 from pygeco.io.tables import find_positions
 from pygeco.models.slab_arrays import is_in_slabs
 from pygeco.objectives import Entries
@@ -34,7 +34,7 @@ class SideInformation(NamedTuple):
 
     values: tuple[AttributeValues | None, AttributeValues | None] = (None, None)
     encoders: tuple[Attributes | None, Attributes | None] = (None, None)
-    dates: Found = Found()
+    dates: CellTimes = CellTimes()
 
 
 def take_attributes(

@@ -12,7 +12,7 @@ from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array
 from pygeco.estimators._dates import find_asked_times
 from pygeco.estimators._ids import check_kind, check_unknown
-from pygeco.estimators._input import check_cell_index, read_cells
+from pygeco.estimators._input import check_cell_index, read_entries
 from pygeco.estimators._recognize import make_table
 from pygeco.estimators._values import check_values
 from pygeco.estimators.cell_list import CellList
@@ -116,7 +116,7 @@ def find_given_cells(model: _CompletionState, X: object) -> Rated:
     refuse_partitioned(X)
     if not model._needs_values and isinstance(X, tuple) and len(X) == 2:
         X = (*X, np.ones(len(X[0])))
-    found = read_cells(X, loss=model.loss_, duplicates="last", allow_empty=True)
+    found = read_entries(X, loss=model.loss_, duplicates="last", allow_empty=True)
     if any(size > fitted for size, fitted in zip(found.shape, model.factors_.shape, strict=True)):
         raise ValueError(
             f"X: is {found.shape[0]} × {found.shape[1]}, larger than the fitted matrix, "

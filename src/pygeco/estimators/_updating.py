@@ -11,9 +11,9 @@ from pygeco.arrays.low_rank import Array
 from pygeco.bayes.periods import order_times
 from pygeco.estimators._dates import take_times
 from pygeco.estimators._ids import name_sides
-from pygeco.estimators._input import read_cells, refuse_ids
+from pygeco.estimators._input import read_entries, refuse_ids
 from pygeco.estimators._marks import drop_marks
-from pygeco.estimators._recognize import Taken, take_cells
+from pygeco.estimators._recognize import GivenCells, take_cells
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.exact_ids import unite_ids
 from pygeco.io.tables import find_positions, is_table, list_columns
@@ -40,7 +40,7 @@ class Arrived(NamedTuple):
     times: Array | None = None
 
 
-class Placed(NamedTuple):
+class CellPlaces(NamedTuple):
     """Places of new cells and of the old rows and columns among all ids, and these, sorted."""
 
     cells: tuple[Positions, Positions]
@@ -87,7 +87,7 @@ def _arrange(
     if estimator.row_ids_ is None:
         refuse_ids(X)
         kept, settings["sample_weight"] = drop_marks(X, sample_weight, marks)
-        return _arrange_positions(estimator, X, read_cells(kept, **settings), times)
+        return _arrange_positions(estimator, X, read_entries(kept, **settings), times)
     names: Any = estimator.table_columns_
     if not is_table(X):
         raise ValueError(f"X: the model knows ids; pass a table with columns {names}.")
@@ -103,7 +103,7 @@ def _arrange(
     return Arrived(new, places, ids, dates)
 
 
-def place_ids(estimator: Any, got: Taken) -> Placed:
+def place_ids(estimator: Any, got: GivenCells) -> CellPlaces:
     """Cells of a table among the ids of the fit and their own."""
     sides = []
     names = got.names or name_sides(estimator.table_columns_)
@@ -116,7 +116,7 @@ def place_ids(estimator: Any, got: Taken) -> Placed:
         union = unite_ids(own, fresh, f"X: column {name!r}")
         sides.append((find_positions(union, fresh)[codes], find_positions(union, own), union))
     (i, row_places, rows), (j, column_places, columns) = sides
-    return Placed((i, j), (row_places, column_places), (rows, columns))
+    return CellPlaces((i, j), (row_places, column_places), (rows, columns))
 
 
 def _arrange_positions(estimator: _CompletionState, X: Any, new: Entries, times: Any) -> Arrived:

@@ -23,7 +23,7 @@ from pygeco.models.completion import CompletionModel
 from pygeco.models.ranking import UNKNOWN, Best, ListFilters, Reasons, list_length
 from pygeco.models.seen import NO_CELLS, Positions, Seen, cut_rows
 from pygeco.models.similarity import find_alike, find_nearest
-from pygeco.models.slab_arrays import Leaf, Result, is_in_slabs, map_parts, write_in_blocks
+from pygeco.models.slab_arrays import Leaf, Remote, is_in_slabs, map_parts, write_in_blocks
 from pygeco.objectives import Entries
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class ClusterModel(FittedModel):
         return self._cells.client
 
     @cached_property
-    def _slabs(self) -> tuple[Result, ...]:
+    def _slabs(self) -> tuple[Remote, ...]:
         """A future of a model for each slab, made when first asked for."""
         leaves: list[Array] = []
         # Sent once, passed on between workers.
@@ -282,13 +282,13 @@ def _put_together(answers: list[Answer], places: Positions, shape: tuple[int, ..
     return cast(Answer, out.reshape((*shape, *found.shape[1:])))
 
 
-def _submit(client: object, function: Callable[..., object], *args: object) -> Result:
+def _submit(client: object, function: Callable[..., object], *args: object) -> Remote:
     from pygeco.engines.dask.cluster import submit_call
 
     return submit_call(client, function, *args)
 
 
-def _gather(client: object, tasks: list[Result]) -> list[object]:
+def _gather(client: object, tasks: list[Remote]) -> list[object]:
     from pygeco.engines.dask.patience import gather_values
 
     return gather_values(client, tasks)

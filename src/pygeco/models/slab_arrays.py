@@ -19,7 +19,7 @@ T = TypeVar("T")
 ROW_PARTS = ("U", "row", "rows", "row_prior")  # of factors, offsets and posteriors
 
 
-class Result(Protocol):
+class Remote(Protocol):
     """What a worker holds or is about to find."""
 
     def result(self) -> object: ...
@@ -31,7 +31,7 @@ class SlabArray(Protocol):
 
     bounds: NDArray[np.int64]
 
-    def futures(self) -> tuple[Result, ...]: ...
+    def futures(self) -> tuple[Remote, ...]: ...
 
 
 class Leaf(NamedTuple):
