@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -42,22 +42,22 @@ class Gradient(Operator, Protocol):
 class OfCells(Operator, Protocol):
     """What gradients over cells share: shape and kind of the objective."""
 
-    objective: Any
+    objective: Objective
 
     @property
     def shape(self) -> tuple[int, int]:
-        return cast("tuple[int, int]", self.objective.shape)
+        return self.objective.shape
 
     @property
     def kind(self) -> Array:
-        return cast("Array", self.objective.kind)
+        return self.objective.kind
 
     def check(self, columns: bool, x: Any, axes: int) -> Array:
         """What is multiplied: the rows of x, or its numbers, go with those of the matrix for
         products with Gᵀ (`columns`), else with its columns. Kernels read it unasked.
         """
         name = ("y" if columns else "x") if axes == 1 else ("Y" if columns else "X")
-        return cast("Array", check_lines(name, x, self.shape[not columns], axes))
+        return check_lines(name, x, self.shape[not columns], axes)
 
 
 def check_sweep(shape: tuple[int, int], side: str, fixed: Array, start: Array) -> None:

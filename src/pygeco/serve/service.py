@@ -95,8 +95,9 @@ class Service:
         return _encode({"model": served.version, "matches": found})
 
     async def map(self, served: Served) -> bytes:
-        made = lambda: _encode(map_items(served) | {"model": served.version})  # noqa: E731
-        return await self._keep(served, "map", made)
+        return await self._keep(
+            served, "map", lambda: _encode(map_items(served) | {"model": served.version})
+        )
 
     async def describe(self, served: Served) -> bytes:
         return await self._keep(served, "about", lambda: _encode(describe_served(served)))
