@@ -18,11 +18,29 @@ def wait(page, expression: str, arg=None, seconds: float = 20.0) -> None:
         page.wait_for_timeout(20)
 
 
-def open_page(page, address: str) -> None:
+def open_page(page, address: str, waits_for=("#try-items li", "#user-items li")) -> None:
     page.goto(address)
     page.wait_for_selector("body[data-ready=yes]", timeout=60_000)
-    page.wait_for_selector("#try-items li")
-    page.wait_for_selector("#user-items li")
+    for place in waits_for:
+        page.wait_for_selector(place)
+
+
+def answer_oddly(page, titles: list[str]) -> None:
+    """In the place of the server: large numbers, an item that is unlike, nothing for oneself."""
+    items = [
+        {"item": t, "title": title, "score": 3e11, "deviation": 4e10, "similarity": 0.5 - t}
+        for t, title in enumerate(titles)
+    ]
+    places = [0.1 * t for t in range(len(titles))]
+    answers = {
+        "recommend": {"user": 1, "known": True, "items": items},
+        "fold-in": {"items": []},
+        "similar": {"to": 1, "alike": items},
+        "map": {"items": places, "titles": titles, "x": places, "y": places, "counts": places},
+    }
+    for name, answer in answers.items():
+        told = {"model": "this"} | answer
+        page.route(f"**/v1/{name}", lambda route, _, told=told: route.fulfill(json=told))
 
 
 def names(page, place: str) -> list[str]:

@@ -264,8 +264,10 @@ def test_numbers_of_large_values_do_not_run_into_each_other(browser, tmp_path) -
 def test_names_of_either_direction_leave_what_stands_beside_them(browser, tmp_path) -> None:
     X = np.random.default_rng(0).standard_normal((6, 5))
     model = MatrixCompletion(1, penalty=None, random_state=0).fit(X)
-    path = pygeco.report(model, output=tmp_path / "r.html", titles=["\u202eevil \u05e9 (1)"] * 5)
-    page = browser.new_page()
+    path = pygeco.report(
+        model, output=tmp_path / "r.html", titles=["\u202eevil \u05e9 (1)" * 40] * 5
+    )
+    page = browser.new_page(viewport={"width": 360, "height": 800})
     page.goto(path.as_uri())
     loose = page.evaluate(
         "[...document.querySelectorAll('.name, td.text')].filter((n) => n.textContent.includes("
@@ -273,6 +275,9 @@ def test_names_of_either_direction_leave_what_stands_beside_them(browser, tmp_pa
     )
     assert loose == 0
     assert page.locator("bdi", has_text="evil").count() > 5
+    assert all(one.bounding_box()["height"] < 120 for one in page.locator(".name").all())
+    before = "getComputedStyle(document.querySelector('.none .name'), '::before').content"
+    assert page.evaluate(before) == "none"  # what says that the list is empty has no number
     page.close()
 
 

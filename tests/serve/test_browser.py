@@ -20,6 +20,7 @@ import pytest
 
 from page_flows import (
     FLAGS,
+    answer_oddly,
     do_everything,
     find_problems,
     find_user,
@@ -187,6 +188,25 @@ def test_another_model_in_service_is_told(open_server, browser) -> None:
     page.locator("#reload").click()
     page.wait_for_selector("#user-items li")
     assert page.locator("#changed").is_hidden()
+    page.close()
+
+
+def test_what_is_very_long_or_missing_stays_in_the_page_of_a_phone(open_server, browser) -> None:
+    page = browser.new_page(viewport={"width": 360, "height": 800})
+    titles = ["\U0001f3ac" * 90, "x" * 900]
+    answer_oddly(page, titles)
+    open_page(page, open_server("ratings"), waits_for=("#user-items li", "#map text"))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert all(one.bounding_box()["height"] < 100 for one in page.locator(".name").all())
+    assert names(page, "#alike-items") == titles[:1]  # the other is unlike
+    labels = page.locator("#map text").all_text_contents()
+    assert any(
+        one[0] == titles[0][0] and set(one) == {one[0], "…"} for one in labels
+    )  # none is cut
+    assert "none is left" in page.locator("#try-status").inner_text()
+    answer_oddly(page, [])
+    _pick(page, "12", "Enter")
+    wait(page, "document.getElementById('user-status').innerText.includes('rated all items')")
     page.close()
 
 

@@ -69,6 +69,7 @@ def test_wrong_values_are_refused(ratings, clicks) -> None:
     for served, known in (
         (ratings, know("m01")),
         (ratings, know("m01", values=[6.0])),
+        (ratings, know("m01", values=[1e300])),
         (ratings, know("gone", values=[3.0])),
         (clicks, know("m01", values=[3.0])),
     ):

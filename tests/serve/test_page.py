@@ -62,3 +62,5 @@ def test_it_says_what_the_numbers_of_a_list_are(ratings, clicks, tmp_path) -> No
     assert ("likely the user is to choose" in read(ratings)) == (ratings.model.lists is not None)
     assert "interval" in read(ratings)
     assert "likelier a 1" in read(open_values("logistic", tmp_path))
+    assert "need not descend" not in read(ratings)
+    assert "need not descend" in read(open_values("ordinal", tmp_path))

@@ -117,6 +117,11 @@ def test_bounds_and_levels_are_values_that_were_given(tmp_path, clicks) -> None:
     assert labels.levels == [0.0, 1.0]
     many = open_values("huber", tmp_path)
     assert len(many.levels) == 5
+    counts = replace(many, model=replace(many.model, bounds=(0.0, 14.0)))
+    values = np.arange(len(many.model.seen.indices)) % 15.0
+    seen = many.model.seen._replace(values=values.astype(np.float32))
+    counts = replace(counts, model=replace(counts.model, seen=seen))
+    assert counts.levels == [0.0, 4.0, 7.0, 10.0, 14.0]  # a count has no halves
     assert np.float32(many.levels[0]) == np.float32(many.model.bounds[0])
     assert np.float32(many.levels[-1]) == np.float32(many.model.bounds[1])
     assert [open_values(kind, tmp_path).places for kind in ("ordinal", "tenths")] == [4, 5]

@@ -39,16 +39,20 @@ def test_anything_is_a_request_or_one_sentence(body) -> None:
     ("body", "status", "sentence"),
     [
         ([], 422, "body: expected a JSON object, not a list."),
-        ({"k": True}, 422, "k: expected an integer from 1 to 1000, not True."),
+        ({"k": True}, 422, "k: expected an integer from 1 to 1000, not true."),
         ({"k": 0}, 422, "k: expected an integer from 1 to 1000, not 0."),
         ({"by": "x"}, 422, "by: expected one of 'auto', 'value', 'choice', not 'x'."),
-        ({"user": True}, 422, "user: expected a text or an integer or a number, not True."),
+        ({"user": True}, 422, "user: expected a text or an integer or a number, not true."),
         ({"user": math.inf}, 422, "user: expected a text or an integer or a number, not inf."),
         ({"user": 10**25}, 422, "user: expected a text or an integer or a number, not so large"),
         ({"users": [1, 10**25]}, 422, "users: expected integers of 64 bits"),
         ({"users": []}, 422, "users: has 0 entries; give 1 to 10,000."),
         ({"users": [1] * (MAX_BATCH + 1)}, 413, "users: has 10,001 entries; give 1 to 10,000."),
-        ({"users": [1, None]}, 422, "users[1]: expected a text or an integer or a number"),
+        (
+            {"users": [1, None]},
+            422,
+            "users[1]: expected a text or an integer or a number, not null",
+        ),
         ({"\x1b": 1}, 422, r"'\x1b': unknown; use user"),
     ],
 )

@@ -113,7 +113,7 @@ def read_known(
 ) -> tuple[KnownColumns, NDArray[np.float32]]:
     """What people know as cells; of an item that comes twice, the last."""
     counts, columns, values = [0], [], []
-    low, high = (np.float32(bound) for bound in served.model.bounds)  # as values are kept
+    low, high = (np.float32(bound) for bound in served.model.bounds)
     least, greatest = served.bounds
     for known in people:
         at = served.find(1, [one.item for one in known], "item", strict=True) if known else ()
@@ -122,7 +122,7 @@ def read_known(
             value = last[j].value
             if served.is_of_clicks and value not in (None, 1.0):
                 raise RequestError(422, "bad_value", "value: a click has none; leave it out.")
-            if not served.is_of_clicks and (value is None or not low <= np.float32(value) <= high):
+            if not served.is_of_clicks and (value is None or not low <= _as_kept(value) <= high):
                 raise RequestError(
                     422,
                     "bad_value",
@@ -133,6 +133,12 @@ def read_known(
         counts.append(len(columns))
     cells = KnownColumns(np.array(counts, np.int64), np.array(columns, np.int32))
     return cells, np.array(values, np.float32)
+
+
+def _as_kept(value: float) -> np.float32:
+    """A value in single precision, as fitted ones are; infinite where it is far beyond them."""
+    with np.errstate(over="ignore"):
+        return np.float32(value)
 
 
 def _name_list(

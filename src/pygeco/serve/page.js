@@ -179,16 +179,18 @@ const showUser = latest(async (user) => {
   return () => {
     fill($$("user-items"), found.items);
     const user = isolate(String(found.user)), count = found.items.length;
-    $$("user-status").replaceChildren(...(found.known
-      ? [`${count} recommendation${count === 1 ? "" : "s"} for user `, user, "."]
-      : ["The model does not know ", user, "; this is the list of the average user."]));
+    const did = isClicks ? "clicked" : "rated";
+    $$("user-status").replaceChildren(...(!found.known
+      ? ["The model does not know ", user, "; this is the list of the average user."]
+      : count ? [`${count} recommendation${count === 1 ? "" : "s"} for user `, user, "."]
+        : ["User ", user, ` has ${did} all items, so none is left to recommend.`]));
   };
 });
 
 const showAlike = latest(async (one) => {
   const found = await ask("v1/similar", { item: one.id, k: 12 });
   return () => {
-    const alike = found.alike.filter((other) => other.similarity !== 0); // nothing is known of zeros
+    const alike = found.alike.filter((other) => other.similarity > 0); // others are unlike, or unknown
     $$("alike-items").replaceChildren(...alike.map((other) => make("li", {},
       make("button", { type: "button", className: "name", textContent: nameOf(other),
         onclick: () => openItem({ id: other.item, title: other.title }) }),
@@ -234,8 +236,8 @@ const showTry = latest(async (known) => {
   const found = await ask("v1/fold-in", { known, ...extras });
   return () => {
     fill($$("try-items"), found.items);
-    $$("try-status").textContent = known.length
-      ? `By your ${counted(known.length)}.`
+    $$("try-status").textContent = !found.items.length ? "You know all items, so none is left to recommend."
+      : known.length ? `By your ${counted(known.length)}.`
       : `What the average user gets, until you ${isClicks ? "click" : "rate"} an item.`;
   };
 });
@@ -243,7 +245,7 @@ const showTry = latest(async (known) => {
 function refresh() {
   const known = [...mine.values()].filter(({ value }) => value !== null)
     .map(({ one, value }) => isClicks ? { item: one.id } : { item: one.id, value });
-  showTry($$("try-status"), $$("try-items"), known);
+  return showTry($$("try-status"), $$("try-items"), known);
 }
 
 async function startTry() {
@@ -251,7 +253,7 @@ async function startTry() {
   const found = await ask("v1/find?side=item&k=6");
   for (const one of found.matches) mine.set(one.id, { one, value: null });
   drawMine();
-  refresh();
+  await refresh();
 }
 
 // The map: points stay, the view moves.
@@ -266,6 +268,25 @@ const map = (() => {
   const scale = () => { const { w, h } = screen(); return Math.min(w, h) / (2 * view.size); };
   const at = (t) => { const { w, h } = screen(), k = scale(); return [w / 2 + (data.x[t] - view.x) * k, h / 2 + (data.y[t] - view.y) * k]; };
   const title = (t) => data.titles ? data.titles[t] : String(data.items[t]);
+  const pen = document.createElement("canvas").getContext("2d"), signs = new Intl.Segmenter();
+  const WIDEST = 190; // pixels of a label, and less where the map is narrow
+  pen.font = "12px system-ui, sans-serif"; // as in page.css
+
+  // As much of a title as has room, no sign of it cut in two, and how wide it is.
+  function label(t, room) {
+    if (data.labels.room !== room) data.labels = { room };
+    if (!data.labels[t]) {
+      const all = [...signs.segment(title(t).slice(0, 400))].map((one) => one.segment);
+      let count = Math.min(all.length, 30), text, wide;
+      do {
+        text = all.slice(0, count).join("") + (count < all.length ? "…" : "");
+        wide = pen.measureText(text).width;
+        count -= 1;
+      } while (count > 0 && wide > room);
+      data.labels[t] = { text, wide };
+    }
+    return data.labels[t];
+  }
 
   function render() {
     frame = 0;
@@ -287,8 +308,7 @@ const map = (() => {
     const labels = [], taken = [];
     for (const [, t, x, y] of shown) {
       if (labels.length >= 26) break;
-      const text = title(t).length > 30 ? `${title(t).slice(0, 29)}…` : title(t);
-      const wide = 6.4 * text.length, left = x + wide + 12 > w ? x - wide - 8 : x + 8;
+      const { text, wide } = label(t, Math.min(WIDEST, w / 2 - 24)), left = x + wide + 12 > w ? x - wide - 8 : x + 8;
       if (left < 2 || y < 14 || y > h - 6 || (y < tall + 18 && left + wide > side - 6)) continue;
       if (taken.some((o) => left < o[0] + o[2] + 6 && o[0] < left + wide + 6 && Math.abs(y - o[1]) < 15)) continue;
       taken.push([left, y, wide]);
@@ -379,6 +399,7 @@ const map = (() => {
     async load() {
       data = await ask("v1/map");
       data.nodes = data.items.map(() => draw("circle"));
+      data.labels = {};
       points.replaceChildren(...data.nodes);
       data.items.forEach((id, t) => spots.set(id, t));
       this.mark();

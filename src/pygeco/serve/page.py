@@ -45,19 +45,22 @@ def read_asset(name: str) -> bytes:
 
 def _describe_lists(served: Served) -> str:
     """What the numbers of a list are, and its order, for one who sees them for the first time."""
+    model = served.model
     if served.is_of_clicks:
         return "Scores order the items and have no unit; the first is the likeliest next click."
     if served.is_of_labels:
         said = "Beside each item is its prediction: the larger, the likelier a 1."
-    elif served.model.posterior is not None:
+    elif model.posterior is not None:
         said = "Beside each item are the predicted rating and the interval that holds nine of ten."
     else:
         said = "Beside each item is the predicted rating."
-    if not served.model.loss.regression and served.explains:
+    if not model.loss.regression and served.explains:
         from pygeco.diagnostics.judging import describe_scale
 
-        said += f" What speaks for it is {describe_scale(served.model.loss)}."
-    lists = served.model.lists
+        said += f" What speaks for it is {describe_scale(model.loss)}."
+    if model.likelihood is not None:
+        said += " The order leaves out how sure each is, so that numbers need not descend."
+    lists = model.lists
     if lists is None or not np.isfinite(lists.power):
         return said
     return f"{said} The order also counts how likely the user is to choose the item."

@@ -89,7 +89,9 @@ class Served:
         values = self.rescale(self.model.seen.values[:: max(1, self.known // SAMPLED_VALUES)])
         found = np.unique(np.append(values, self.bounds).astype(np.float32)).tolist()
         if len(found) > MAX_LEVELS:
-            found = np.linspace(*self.bounds, 5).tolist()
+            whole = np.all(np.asarray(found) == np.round(found))  # counts have no halves
+            found = np.linspace(*self.bounds, 5)
+            found = (np.unique(np.round(found)) if whole else found).tolist()
         return [_shorten(value) for value in found]
 
     @property

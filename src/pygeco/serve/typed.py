@@ -264,5 +264,7 @@ def show_value(value: object) -> str:
     """A wrong value in a few characters."""
     if isinstance(value, (list, dict)):
         return "a list" if isinstance(value, list) else "an object"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]  # in the words of JSON
     text = repr(value) if not isinstance(value, int) or abs(value) < 10**18 else "so large a number"
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"
