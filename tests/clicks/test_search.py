@@ -29,15 +29,27 @@ def test_the_best_trial_is_taken(split):
         assert again[0] == pytest.approx(found.ndcg, abs=1e-6)
 
 
-def test_of_few_columns_all_pairs_are_tried():
+def split_ring():
     """Neighbors of nine in a ring: no low rank has them all."""
     first = np.random.default_rng(0).integers(9, size=(900, 1))
     rows, cols = np.repeat(np.arange(900), 3), (first + np.arange(3)) % 9
-    split = hold_out_clicks(Entries(rows, cols.ravel(), np.ones(2700, np.float32), (900, 9)), 0)
-    search = Search(split, 0)
+    clicks = Entries(rows, cols.ravel(), np.ones(2700, np.float32), (900, 9))
+    return hold_out_clicks(clicks, 0)
+
+
+def test_of_few_columns_all_pairs_are_tried():
+    search = Search(split_ring(), 0)
     found = search.choose_spectral(SpectralSettings())
     assert found.settings.rank == 9
     assert found.ndcg > 1.005 * max(t.ndcg for t in search.trials if t.settings.rank < 9)
+
+
+def test_of_few_columns_a_light_background_is_found():
+    """That of the start, 111 clicks a cell, leaves hardly more than one direction."""
+    split = split_ring()
+    found = Search(split, 0).choose_squares(SquaresSettings())
+    by_hand = Search(split, 0).choose_squares(SquaresSettings(background=1.0))
+    assert found.ndcg > 0.95 * by_hand.ndcg
 
 
 def test_what_is_given_is_kept(split):

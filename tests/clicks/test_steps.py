@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pygeco.clicks.settings import SpectralSettings, SquaresSettings
 from pygeco.clicks.steps import (
     first_rank,
+    lighter_backgrounds,
     near_popularities,
     near_ridges,
     neighbors,
@@ -33,6 +36,15 @@ def test_given_settings_have_no_neighbors():
     fixed = SpectralSettings(8, 0.3, 0.3, 2.0, 0.1)
     assert near_ridges(fixed, fixed, is_first=True) == (2.0,)
     assert near_popularities(fixed, fixed, is_first=True) == (0.1,)
+
+
+def test_heavy_backgrounds_have_lighter_ones_beside_them():
+    tried = list(lighter_backgrounds(replace(NOW, background=100.0), SquaresSettings()))
+    assert [one.background for one in tried] == [25.0, 6.25, 1.5625, 0.390625]
+    assert {replace(one, background=0.1) for one in tried} == {NOW}
+    assert not list(lighter_backgrounds(replace(NOW, background=1.0), SquaresSettings()))
+    given = SquaresSettings(background=100.0)
+    assert not list(lighter_backgrounds(given.with_defaults(NOW), given))
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from pygeco.clicks.steps import (
     POPULARITIES,
     RIDGE_STEP,
     first_rank,
+    lighter_backgrounds,
     near_popularities,
     near_ridges,
     neighbors,
@@ -215,9 +216,13 @@ class Search:
         default = replace(SQUARES_START, background=BACKGROUND_OF_ROW / n)
         start = given.with_defaults(default)
         start = replace(start, rank=first_rank(start, given, (m, n)))
-        best, count = self._try_squares(start, given, None), 1
-        tried = {settings_key(start)}
-        improved = True
+        best, tried = self._try_squares(start, given, None), {settings_key(start)}
+        for one in lighter_backgrounds(start, given):
+            if not self.is_stopped:
+                tried.add(settings_key(one))
+                found = self._try_squares(one, given, None)
+                best = found if found.ndcg > best.ndcg * (1 + MIN_GAIN) else best
+        count, improved = 1, True
         while improved and not self.is_stopped:
             improved = False
             for asked in neighbors(best.settings, given):

@@ -15,6 +15,10 @@ POPULARITY_GAIN = 0.01  # of the nDCG: what a power of popularity must bring
 RIDGE_STEP = 3.0  # a factor
 SQUARES_STEPS = {"ridge": 1.6, "background": 2.0}  # factors
 SQUARES_POWER_STEP = 0.25
+# Of few columns each has a heavy background at first: of 100 it weighs as much as ten clicks, and
+# no step by 2 may pay on the long way down from there.
+FIRST_BACKGROUND_STEP = 4.0  # a factor
+LEAST_FIRST_BACKGROUND = 0.3  # clicks that a cell weighs
 
 
 def first_rank(
@@ -64,6 +68,16 @@ def near_ridges(
     if given.ridge is not None or not is_first:
         return (now.ridge,)
     return (now.ridge, now.ridge / RIDGE_STEP, now.ridge * RIDGE_STEP)
+
+
+def lighter_backgrounds(
+    start: SquaresSettings, given: SquaresSettings
+) -> Iterator[SquaresSettings]:
+    """What is tried beside a heavy background before all else; nothing where one is given."""
+    background = start.background or 0.0
+    while given.background is None and background >= FIRST_BACKGROUND_STEP * LEAST_FIRST_BACKGROUND:
+        background /= FIRST_BACKGROUND_STEP
+        yield replace(start, background=background)
 
 
 def neighbors(
