@@ -44,6 +44,15 @@ def test_a_terminal_that_knows_ascii_only(terminals, tmp_path) -> None:
     assert printed.isascii()
 
 
+def test_readers_that_have_seen_enough() -> None:
+    """Help and wrong calls ended with 1 before, or with 0."""
+    whole = " ".join(f"'{part}'" for part in GECO)
+    calls = {"--help": 0, "fit --help": 0, "nonsense": 2, "fit nothing -o model.geco": 3}
+    for call, code in calls.items():
+        lost = f"exec 3>&1; {{ {whole} {call} 2>&1; echo $? >&3; }} | exec true"
+        assert subprocess.check_output(lost, shell=True).split()[-1] == b"%d" % code, call
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a full disk of Linux's")
 def test_help_that_cannot_be_written(terminals, tmp_path) -> None:
     """rich's traceback before."""

@@ -9,7 +9,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -89,7 +89,8 @@ def report_errors(command: str, interrupted: str = "interrupted.") -> Iterator[N
 
 def _say_warning(command: str, message: Warning | str, *where: object) -> None:
     sentence = _as_options(str(message))
-    print(f"geco {command}: {_on_one_line(sentence)}", file=sys.stderr)
+    with suppress(OSError):
+        print(f"geco {command}: {_on_one_line(sentence)}", file=sys.stderr)
 
 
 def _on_one_line(sentence: str) -> str:
@@ -113,7 +114,8 @@ def leave_quietly() -> None:
 
 
 def _fail(command: str, sentence: str, code: int) -> NoReturn:
-    print(f"geco {command}: {_on_one_line(sentence)}", file=sys.stderr)
+    with suppress(OSError):  # the code says it where nobody listens
+        print(f"geco {command}: {_on_one_line(sentence)}", file=sys.stderr)
     raise typer.Exit(code)
 
 

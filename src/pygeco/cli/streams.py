@@ -35,20 +35,23 @@ def drop_output() -> None:
 
 @contextmanager
 def report_lost_output() -> Iterator[None]:
-    """What is printed outside of commands, such as help, where nobody takes it."""
+    """What is printed outside of commands, such as help and wrong calls, where nobody takes it."""
     try:
         try:
             yield
         finally:
             sys.stdout.flush()
-    except BrokenPipeError:
-        drop_output()
-    except OSError as error:
-        if error.errno not in WRITING:
+    except (OSError, SystemExit) as error:
+        # Where a reader has seen enough, Typer and rich end with code 1, and commands with 0.
+        lost = error.__context__ if isinstance(error, SystemExit) else error
+        if not (isinstance(lost, OSError) and lost.errno in (errno.EPIPE, *WRITING)):
             raise
         drop_output()
-        sys.stderr.write(f"geco: cannot write standard output: {error.strerror}.\n")
-        sys.exit(OUTPUT)
+        is_full = lost.errno in WRITING
+        if is_full:
+            with suppress(OSError):
+                sys.stderr.write(f"geco: cannot write standard output: {lost.strerror}.\n")
+        sys.exit(getattr(lost.__context__, "exit_code", OUTPUT if is_full else 0))
 
 
 def _fill(place: int) -> None:
