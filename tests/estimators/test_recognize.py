@@ -62,6 +62,25 @@ def test_values_may_come_as_y() -> None:
         small().fit(pairs, ["good"] * 900)
 
 
+def test_values_with_the_labels_in_another_order_are_refused() -> None:
+    """They were taken by position, where pandas goes by label."""
+    X, y = frame("user", "item"), pd.Series(STARS)
+    mixed = y.sample(frac=1, random_state=0)
+    for name, beside in (
+        ("y", {"y": mixed}),
+        ("sample_weight", {"y": y, "sample_weight": mixed}),
+        ("times", {"y": y, "times": mixed}),
+    ):
+        with pytest.raises(ValueError, match=rf"^{name}: its index .* {name}\.loc\[X\.index\]"):
+            small().fit(X, **beside)
+    model = small().fit(X, mixed.loc[X.index])
+    assert same(model)
+    with pytest.raises(ValueError, match=r"^y: its index"):
+        model.score(X, mixed)
+    for other in (STARS, y.set_axis(range(1000, 1900))):  # by position
+        assert same(small().fit(X, other))
+
+
 def test_y_of_a_matrix_is_a_target_of_others() -> None:
     X = np.random.default_rng(0).standard_normal((30, 5))
     y = np.arange(30)

@@ -39,6 +39,8 @@ def test_every_missing_column_is_named_at_once() -> None:
     )
     with pytest.raises(ColumnError, match=r"the item or the rating; name them .* --item --rating"):
         choose_columns(["user", "b", "c", "d"], OPEN)
+    with pytest.raises(ColumnError, match=r"like the rating; .* clicks have none: fit them with"):
+        choose_columns(["visitorid", "event", "itemid", "transactionid"], OPEN)
 
 
 def test_what_another_file_was_told_holds_where_this_one_has_it() -> None:

@@ -155,6 +155,15 @@ def test_wrong_columns(given, message, tmp_path) -> None:
         (b'[{"user": 1}]', "is one JSON array; write one object a line"),
         (b'{"user": 1, "item": \n', "cannot be read"),
         (b"PK\x03\x04 and more", "is a zip archive; unpack it"),
+        (b"PK\x03\x04 and more [Content_Types].xml", "is a workbook; save its sheet as CSV"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "is a workbook; save its sheet as CSV"),
+        (gzip.compress(b"r\0".ljust(257, b"0") + b"ustar"), "is a tar archive; unpack it"),
+        (b"\x89GECO\r\n\x1a and more", "is a model; give a file of data"),
+        (
+            b'{"user": 1, "item": 2, "rating": {%s}}\n'
+            % b", ".join(b'"%d": 1' % k for k in range(99)),
+            r"says \{'0': 1, '1': 1, '10': 1, '11': 1, \.\.\.\};",
+        ),
         (b"PAR1 but then nothing", "cannot be read"),
         (b"ARROW1 but then nothing", "cannot be read"),
         (b"\x00\x01\x02\x03" * 50, "is not text in UTF-8, nor Parquet or Arrow"),

@@ -53,6 +53,21 @@ def test_a_first_line_without_its_number_is_no_header(gap) -> None:
     assert read_ratings(io.BytesIO(text.encode())).table.num_rows == 2
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1\t\t5\t\t4\n1\t\t6\t\t2\n2\t\t5\t\t3\n",  # Jester's second set
+        "who,Film title,Rating,,\r\n1,5,4,,\r\n1,6,2,,\r\n2,5,3,,\r\n",
+        "who,Film title,Rating,,\r\n1,5,4,,\r\n1,6,2,,\r\n2,5,3,,\r\n".replace("5", '"a\nb"'),
+    ],
+)
+def test_columns_that_are_empty_are_passed_over(text) -> None:
+    given = {"user": None if text[0] == "1" else "who", "item": None, "rating": None}
+    table = read_columns(io.BytesIO(text.encode()), given).table
+    assert table.column("rating").to_pylist() == [4, 2, 3]
+    assert table.column("user").to_pylist() == [1, 1, 2]
+
+
 def test_ratings_without_names_are_no_matrix() -> None:
     for text in ("1,1193,5\n1,661,3\n2,1193,4\n", "ann,10,4\nbob,20,5\n", "7,8,9\n1,2,3\n"):
         assert read_ratings(io.BytesIO(text.encode())).table.num_rows == text.count("\n")

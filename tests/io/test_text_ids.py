@@ -124,6 +124,24 @@ def test_commas_that_part_thousands_are_no_decimal_ones(signs, tmp_path) -> None
                 read_ratings(io.BytesIO(text))
 
 
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [
+        (["1,542", "12,307"], "decimal commas: '1,542' is 1.542"),
+        (["5", "1,542", "-"], "decimal commas: '1,542' is 1.542"),
+        (["0,542", "1,542"], ""),
+        (["1,5", "1,542"], ""),
+        (["1542", "1,542"], ""),
+        (["5", "4"], ""),
+    ],
+)
+def test_commas_that_may_part_thousands_are_told(numbers, said) -> None:
+    """Nothing was said of numbers a thousand times too small."""
+    text = "\n".join(["user;item;rating", *(f"u{k};x;{one}" for k, one in enumerate(numbers))])
+    found = read_ratings(io.BytesIO(text.encode())).found
+    assert found.startswith(f'the file (";"-separated, with a header{", " * bool(said)}{said}):')
+
+
 @given(st.lists(st.integers(-(10**9), 10**9)))
 def test_no_thousands_among_decimals_in_the_shortest_form(numbers) -> None:
     texts = [f"{k / 1000:g}".replace(".", ",") for k in numbers]

@@ -36,6 +36,7 @@ SETTINGS = {
     "missing_values=": "--missing ",
     "penalty='evidence'": "--penalty evidence",
     "pattern=False": "--pattern no",
+    "held out of the fit, or use score.": "held out, as by geco fit --holdout 0.1.",
 }
 
 

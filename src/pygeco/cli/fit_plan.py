@@ -16,8 +16,8 @@ RatingsFile = Annotated[
     str,
     typer.Argument(
         help="CSV, TSV, '::'-separated, Parquet, Arrow, JSON lines or Matrix Market, also "
-        "compressed; - is standard input. With --engine dask also a folder of Parquet files, "
-        "here or at an address such as s3://bucket/folder."
+        "compressed; - is standard input. A folder of Parquet files, too; with --engine dask "
+        "also at an address such as s3://bucket/folder."
     ),
 ]
 Output = Annotated[Path, typer.Option("--output", "-o", help="The model file to write.")]

@@ -23,7 +23,7 @@ from pygeco.estimators._unnamed_numbers import (
     looks_like_pairs,
     looks_like_triples,
 )
-from pygeco.estimators._values import check_values, name_values
+from pygeco.estimators._values import check_values, name_values, refuse_other_order
 from pygeco.io.column_names import find_role, list_names, match_columns
 from pygeco.io.tables import (
     Column,
@@ -97,6 +97,7 @@ def take_cells(
     at = choose_table_columns(table, y is not None, columns)
     if at is None:
         return GivenCells(X, weights=weights)
+    refuse_other_order(X, y=y, sample_weight=weights, times=times)
     return _take_table(as_arrow(table), at, y, weights, parse_marks(missing_values), times)
 
 

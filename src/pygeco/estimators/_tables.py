@@ -14,7 +14,7 @@ from pygeco.estimators._dates import find_asked_times
 from pygeco.estimators._ids import check_kind, check_unknown
 from pygeco.estimators._input import check_cell_index, read_entries
 from pygeco.estimators._recognize import make_table
-from pygeco.estimators._values import check_values
+from pygeco.estimators._values import check_values, refuse_other_order
 from pygeco.estimators.cell_list import CellList
 from pygeco.io.column_names import find_role, match_columns
 from pygeco.io.protocols import ArrowColumn, ArrowTable, DataFrame
@@ -98,6 +98,7 @@ def locate_ratings(model: _CompletionState, X: object, y: ArrayLike | None = Non
     if isinstance(X, CellList):
         (rows, cols), raw, times = find_listed(model, X), X.values, X.times
     else:
+        refuse_other_order(X, y=y)
         cells = locate_cells(model, X)
         rows, cols, times = cells.rows, cells.cols, cells.times
         raw = find_cell_values(model, cells) if y is None else check_values(y, len(rows))

@@ -41,10 +41,10 @@ def choose_columns(
     *,
     named: bool = True,
     remembered: Mapping[str, str] | None = None,
-    moments: Collection[int] = (),
+    others: Collection[int] = (),
 ) -> list[int]:
     """A column for each role: as given, else as remembered from another file where this one has
-    such a column, else by its name, else by position, which passes over `moments`.
+    such a column, else by its name, else by position, which passes over `others`.
     """
     if len(names) < len(given):
         raise ColumnError(
@@ -63,7 +63,7 @@ def choose_columns(
     free = [k for k in range(len(names)) if k not in at.values()]
     if named:
         free = [k for k in free if find_role([names[k]], "time") is None] or free
-    free = [k for k in free if k not in moments] or free
+    free = [k for k in free if k not in others] or free
     if missing and named and not _is_clear(len(missing), len(free), set(at) - fixed):
         raise ColumnError(_ask_for(missing, names))
     at |= dict(zip(missing, free, strict=False))
@@ -81,10 +81,12 @@ def _is_clear(missing: int, free: int, by_name: set[str]) -> bool:
 def _ask_for(missing: list[str], names: list[str]) -> str:
     """A sentence that names every role without a column, and how to give them."""
     them = "it" if len(missing) == 1 else "them"
+    hint = "; clicks have none: fit them with ImplicitCompletion or geco fit --implicit"
     return (
         f"no column looks like the {' or the '.join(missing)}; name {them} with "
         f"{' and '.join(f'{role}=' for role in missing)} (on the command line "
-        f"{' '.join(f'--{role}' for role in missing)}), of {list_names(names)}."
+        f"{' '.join(f'--{role}' for role in missing)}), of {list_names(names)}"
+        f"{hint if missing == ['rating'] else ''}."
     )
 
 

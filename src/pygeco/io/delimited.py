@@ -21,7 +21,7 @@ from pygeco.io.recoding import UNIT, Change, SpaceSqueezer, join_colons, open_ch
 from pygeco.io.separators import ALIGNED, find_separator, split_fields
 from pygeco.io.sources import HEAD_BYTES, Source
 from pygeco.io.tables import pyarrow
-from pygeco.io.text_ids import replace_commas
+from pygeco.io.text_ids import replace_commas, tell_commas
 from pygeco.io.whole_numbers import (
     MISSING,
     find_whole_columns,
@@ -143,8 +143,8 @@ def refuse_prose(name: str, lines: list[str]) -> None:
 def read_delimited(
     file: Source, at: list[int], roles: list[str], how: Sniffed, texts: Collection[str] = ()
 ) -> tuple[Any, str]:
-    """The columns at these places: ratings as numbers where they are, all else as text; and a word
-    about the encoding, if it is another than UTF-8.
+    """The columns at these places: ratings as numbers where they are, all else as text; and words
+    about the encoding, if it is another than UTF-8, and about commas that may mean two things.
 
     Ids that are whole numbers, and are written as such, are read as numbers; those of `texts` not.
     """
@@ -170,10 +170,12 @@ def read_delimited(
             raise ReadError(f"{file.name}: {_sentence(told, how)}") from error
         if any(pa.types.is_binary(column.type) for column in table.columns):
             continue  # what pyarrow makes of text that is not UTF-8
+        said = [tell_encoding(encoding)]
         if "rating" in roles and how.separator != ",":
             k = roles.index("rating")
+            said.append(tell_commas(table.column(k)))
             table = table.set_column(k, table.column_names[k], replace_commas(table.column(k)))
-        return table, tell_encoding(encoding)
+        return table, ", ".join(filter(None, said))
     raise ReadError(f"{file.name} is not text in UTF-8 or Windows-1252; convert it.")
 
 

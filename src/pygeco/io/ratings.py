@@ -19,7 +19,7 @@ from pygeco.io.item_blocks import is_in_blocks, list_block_columns, read_blocks
 from pygeco.io.json_lines import list_json_names, read_json
 from pygeco.io.matrix_market import read_market
 from pygeco.io.plain_texts import unpack_codes, with_plain_texts
-from pygeco.io.shapes import check_shape, find_moments, has_header
+from pygeco.io.shapes import check_shape, find_gaps, find_moments, has_header
 from pygeco.io.sources import Progress, Source, check_growth, open_source
 from pygeco.io.tables import Column, pyarrow
 from pygeco.io.text_ids import id_texts, narrow_ids, trim_texts
@@ -127,9 +127,9 @@ def read_columns(
         raise ReadError(f"{file.name} is empty; give a file with ratings.")
     layout = find_layout(file._replace(progress=None), given, remembered or {})
     roles, moments = list(given), find_moments(layout.text)
-    shape = layout.names, given
+    shape, others = (layout.names, given), [*moments, *find_gaps(layout.text)]
     try:
-        at = choose_columns(*shape, named=layout.named, remembered=remembered, moments=moments)
+        at = choose_columns(*shape, named=layout.named, remembered=remembered, others=others)
     except ColumnError as error:
         raise ColumnError(f"{file.name}: {error}") from None
     if times is not False:
@@ -190,7 +190,7 @@ def find_layout(
         names = _guard(file, lambda file: list_json_names(file, asked, settled))
         return Layout("json", "JSON lines", names)
     if head.lstrip().startswith(b"["):
-        raise ReadError(f"{file.name} is one JSON array; write one object a line instead.")
+        raise ReadError(f"{file.name} is one JSON array; write one object a line (jq -c '.[]').")
     if is_in_blocks(head):
         return Layout("blocks", "ratings below their item", list_block_columns(head))
     if b"\x00" in head:

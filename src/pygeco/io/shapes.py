@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
 from pygeco.errors import ColumnError, ReadError
 from pygeco.io.column_names import find_role
@@ -52,6 +53,14 @@ def find_moments(text: Sniffed | None) -> list[int]:
     return [k for k in range(2, len(columns)) if are_moments(columns[k])]
 
 
+def find_gaps(text: Sniffed | None) -> list[int]:
+    """The columns that are empty, as between two tabs or behind the last column of a spreadsheet,
+    by the first lines.
+    """
+    columns = [] if text is None or len(text.lines) < 2 else zip_longest(*text.lines)
+    return [k for k, column in enumerate(columns) if not any(column)]
+
+
 def check_shape(name: str, text: Sniffed, given: Mapping[str, Column | None]) -> None:
     """Refuse a matrix, a list of clicks and pairs where ratings are asked for."""
     if "rating" not in given or any(it is not None for it in given.values()):
@@ -96,7 +105,8 @@ def is_list_of_clicks(text: Sniffed) -> bool:
 def _is_matrix(text: Sniffed, rows: list[list[str]]) -> bool:
     if any(find_role(text.names, role) is not None for role in ("user", "item", "rating")):
         return False
-    if len(text.names) >= MATRIX_COLUMNS:
+    full = len(text.names) - len(find_gaps(text))
+    if full >= MATRIX_COLUMNS:
         return True
     pairs = {(row[0], row[1]) for row in rows if len(row) > 1}
-    return len(text.names) >= MIN_MATRIX_COLUMNS and len(pairs) < len(rows)
+    return full >= MIN_MATRIX_COLUMNS and len(pairs) < len(rows)

@@ -13,12 +13,18 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
+from pygeco.arrays.container import MAGIC
 from pygeco.errors import ReadError
 from pygeco.io.lending import lend_bytes, lend_file
 from pygeco.io.tables import pyarrow
+from pygeco.io.xz import XzFile
 
 HEAD_BYTES = 1 << 16  # that tell what a file is
 BLOCK_BYTES = 1 << 20  # read at once
+FIRST_BYTES = 1 << 10  # that tell compression and archives
+ZIP = b"PK\x03\x04"
+WORKBOOK = b"\xd0\xcf\x11\xe0"  # of Excel before 2007
+SHEETS = (b"[Content_Types].xml", b"xl/", b"opendocument.spreadsheet")  # in newer ones
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # that some programs put in front of text in UTF-8
 WIDE_MARKS = {  # how text in such an encoding begins; the longer ones first
     b"\xff\xfe\x00\x00": "UTF-32",
@@ -34,8 +40,8 @@ MAGICS = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\x04\x22\x4d\x18": "lz4",
 }
-# Python's own: pyarrow has no xz, and refuses zeros behind gzip, which tapes leave there.
-OPENERS: dict[str | None, Callable[[Any], Any]] = {"gzip": gzip.open, "xz": lzma.open}
+# Not pyarrow's, which has no xz, and refuses zeros behind gzip, which tapes leave there.
+OPENERS: dict[str | None, Callable[[Any], Any]] = {"gzip": gzip.open, "xz": XzFile}
 # Told the share of the bytes that have been read, now and then.
 Progress = Callable[[float], object]
 
@@ -136,23 +142,36 @@ def open_source(
         with open(path, "rb") as file:
             if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
                 path, content = None, file.read()
-            first = content[:8] or file.read(8)
+            first = content[:FIRST_BYTES] or file.read(FIRST_BYTES)
     else:
         stdin = isinstance(source, (str, os.PathLike))
         if stdin and sys.stdin is None:
             raise ReadError("standard input is closed; give the name of a file.")
         file = sys.stdin.buffer if stdin else source  # type: ignore[assignment]
         name, path, content = "standard input" if stdin else "the file", None, file.read()
-        first = content[:8]
-    if first.startswith(b"PK\x03\x04"):
-        raise ReadError(f"{name} is a zip archive; unpack it and give the file inside.")
+        first = content[:FIRST_BYTES]
+    refuse_archive(name, first)
     kind = next((kind for magic, kind in MAGICS.items() if first.startswith(magic)), None)
     found = Source(name, b"", kind, path, content, None)
     if _head(found).startswith(BYTE_ORDER_MARK):
         found = found._replace(skipped=len(BYTE_ORDER_MARK))
     head = _head(found)
+    refuse_archive(name, head)
     refuse_wide_text(name, head)
     return found._replace(head=head, progress=progress)
+
+
+def refuse_archive(name: str, head: bytes) -> None:
+    """One sentence about several files in one, about workbooks, of which newer ones are zip
+    archives, and about models.
+    """
+    if head.startswith(WORKBOOK) or (head.startswith(ZIP) and any(map(head.count, SHEETS))):
+        raise ReadError(f"{name} is a workbook; save its sheet as CSV and give that.")
+    if head.startswith(MAGIC):
+        raise ReadError(f"{name} is a model; give a file of data here.")
+    for kind, sign, at in (("zip", ZIP, 0), ("tar", b"ustar", 257)):
+        if head.startswith(sign, at):
+            raise ReadError(f"{name} is a {kind} archive; unpack it and give the file inside.")
 
 
 def refuse_wide_text(name: str, head: bytes) -> None:

@@ -7,6 +7,7 @@ booleans; a fit keeps them as a sorted NumPy array, text as objects.
 from __future__ import annotations
 
 import os
+import reprlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -215,7 +216,7 @@ def describe_non_number(column: Any, name: str) -> str:
     for at, value in enumerate(value for chunk in column.chunks for value in chunk.to_pylist()):
         if value is not None and not is_number(value):
             return (
-                f"column {name!r}: expected numbers, but row {at + 1} says {value!r}; "
+                f"column {name!r}: expected numbers, but row {at + 1} says {reprlib.repr(value)}; "
                 "name the column that holds the ratings, or correct that row."
             )
     return f"column {name!r}: values of type {column.type} are not numbers; convert them."
@@ -265,8 +266,7 @@ def make_comparable(ids: NDArray[Any], wanted: ArrayLike) -> tuple[NDArray[Any],
         except (TypeError, ValueError):
             return asked, False
     if ids.dtype.kind in "iu" and asked.dtype.kind == "O":  # some have more than 64 bits
-        inside = np.array([_is_within(one, ids.dtype) for one in asked.flat], bool)
-        inside = inside.reshape(asked.shape)
+        inside = np.array([_is_within(x, ids.dtype) for x in asked.flat], bool).reshape(asked.shape)
         return np.where(inside, asked, 0).astype(ids.dtype), inside
     kinds = {ids.dtype.kind, asked.dtype.kind}
     if len(kinds) == 2 and kinds <= set("iuf"):  # their common type is not exact

@@ -116,6 +116,18 @@ def has_thousands(numbers: Sequence[str]) -> bool:
     )
 
 
+def tell_commas(column: Any) -> str:
+    """A word about decimal commas in text, where all of them might part thousands as well."""
+    if not is_text(column):
+        return ""
+    written = drop_missing_words(column).drop_null().slice(0, JUDGED_TEXTS).to_pylist()
+    grouped = [text for text in written if GROUPED.fullmatch(text)]
+    are_odd = all(map(BELOW_THOUSAND.fullmatch, set(written).difference(grouped)))
+    if not grouped or not are_odd or has_thousands(written):
+        return ""
+    return f"decimal commas: {grouped[0]!r} is {grouped[0].replace(',', '.')}"
+
+
 def replace_commas(column: Any) -> Any:
     """Text with decimal commas as numbers; anything else as it is."""
     pa = pyarrow()
