@@ -20,6 +20,7 @@ CAREFUL_PIVOT, CAREFUL_ROWS = 1e-4, 8192
 LEAST_EIGENVALUE = {"f": 1e-5, "d": 1e-12}
 # Up to this condition of the Gram, one pass is enough: Q is orthonormal to as many roundings.
 EASY = 16.0
+MAX_MEDIAN_STEPS = 100  # of Weiszfeld, which converges linearly
 
 
 def solve_psd(M: Array, force: Array) -> Array:
@@ -179,10 +180,10 @@ def _factor_gram(gram: Array, least: float) -> tuple[Array, Array] | None:
     return None if np.diag(step).min() < least else (unit, step * sizes)
 
 
-def geometric_median(X: Array, steps: int = 100) -> Array:
+def geometric_median(X: Array) -> Array:
     """Argmin_c Σ ‖x_i − c‖ by Weiszfeld's steps: a robust middle that turns with the axes."""
     middle = np.median(X, axis=0)
-    for _ in range(steps):
+    for _ in range(MAX_MEDIAN_STEPS):
         sizes = np.linalg.norm(X - middle, axis=1)
         largest = float(sizes.max())
         if largest == 0.0:

@@ -109,9 +109,7 @@ def fit_clicks(
     return FittedClicks(model, trials, search is not None and search.is_stopped)
 
 
-def refit(
-    model: ClickModel, new: Entries, places: tuple[Positions, Positions], seed: int = 0
-) -> ClickModel:
+def refit(model: ClickModel, new: Entries, places: tuple[Positions, Positions]) -> ClickModel:
     """The model of its clicks and counts of new ones, by the same settings, from where it is."""
     known = model.seen._replace(values=find_counts(model.seen.values, model.count_rule))
     entries = merge_cells(known, model.loss, new, places, "sum")
@@ -137,7 +135,7 @@ def refit(
     wishes = tuple(
         None if one is None else one.settings for one in (model.row_map, model.column_map)
     )
-    after = fit_chosen(entries, chosen, seed)
+    after = fit_chosen(entries, chosen, seed=0)
     assert isinstance(after, ClickModel)
     after = replace(after, count_rule=model.count_rule)
     return inform(after, (told[0], told[1]), (wishes[0], wishes[1]))

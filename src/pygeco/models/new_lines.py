@@ -58,15 +58,12 @@ class NewLines:
         """
         return measure_variances(self.expect_evidence().at_end, entries, values, noise=noise)
 
-    def deviate_rows(self, entries: Entries, values: AttributeValues | None = None) -> Array:
+    def deviate_rows(self, entries: Entries) -> Array:
         """The standard deviations of new observations in whole new rows, by the evidence."""
         p = self.expect_evidence()
         if p.likelihood is None:
-            return p.scale * np.sqrt(self.vary_rows(entries, values, noise=True))
-        found, variance = (
-            self.fold_rows(entries, values),
-            self.vary_rows(entries, values, noise=False),
-        )
+            return p.scale * np.sqrt(self.vary_rows(entries, noise=True))
+        found, variance = self.fold_rows(entries), self.vary_rows(entries, noise=False)
         offsets = found.offsets[:, None] + (self.biases.mean + self.biases.col)
         return p.likelihood.deviate(found.coordinates @ self.factors.V.T + offsets, variance)
 

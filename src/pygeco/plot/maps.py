@@ -11,6 +11,8 @@ from pygeco.arrays.low_rank import Array
 from pygeco.diagnostics import Names
 from pygeco.plot import style
 
+MAX_LINES = 400  # of a matrix that are drawn, rows and columns alike
+
 
 def factors(
     fit: Any,
@@ -156,8 +158,8 @@ def parts(model: Any, X: Any, *, axes: Any = None) -> Any:
     return axes
 
 
-def _spaced(size: int, most: int = 400) -> Any:
-    return np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(int))
+def _spaced(size: int) -> Any:
+    return np.unique(np.linspace(0, size - 1, min(size, MAX_LINES)).round().astype(int))
 
 
 def _range(X: Any) -> tuple[float, float]:

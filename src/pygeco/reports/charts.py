@@ -14,6 +14,8 @@ from pygeco.reports.words import format_number
 
 Chart = dict[str, Any]
 
+RESIDUAL_BARS = 40
+
 
 def draw_values(found: Spread, kind: str) -> Chart:
     """How often each value, or each bin of them, was observed."""
@@ -98,11 +100,11 @@ def draw_calibration(found: Bins) -> Chart:
     )
 
 
-def draw_residuals(judged: Judged, bins: int = 40) -> Chart:
+def draw_residuals(judged: Judged) -> Chart:
     """The distribution of observed − predicted; the ends hold what lies beyond them."""
     r = judged.residuals
     edge = max(float(np.quantile(np.abs(r), 0.998)), 1e-9)
-    counts, edges = np.histogram(np.clip(r, -edge, edge), bins, (-edge, edge))
+    counts, edges = np.histogram(np.clip(r, -edge, edge), RESIDUAL_BARS, (-edge, edge))
     middles = (edges[1:] + edges[:-1]) / 2
     spread = max(float(r.std()), 1e-12)
     bell = np.exp(-0.5 * ((middles - r.mean()) / spread) ** 2) / (spread * np.sqrt(2 * np.pi))

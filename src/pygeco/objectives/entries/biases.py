@@ -19,6 +19,7 @@ from pygeco.objectives.entries.objective import Entries
 from pygeco.objectives.entries.row_newton import minimize_side
 
 PARTS = ("global", "row", "column")
+MAX_ROUNDS = 100  # of the parts in turn
 MIN_MOVE_SHARE = 1e-9  # a move of offsets, as a share of the data's spread, that ends their rounds
 
 
@@ -60,10 +61,10 @@ def read_parts(biases: bool | str | tuple[str, ...]) -> tuple[str, ...]:
     return chosen
 
 
-def fit_biases(entries: Entries, chosen: tuple[str, ...], rounds: int = 100) -> Biases:
+def fit_biases(entries: Entries, chosen: tuple[str, ...]) -> Biases:
     """Argmin Σ w ℓ(μ + b_i + c_j, y), the parts in turn until they rest. O(|E|) a round."""
     if not entries.squared:
-        return _by_loss(entries, chosen, rounds)
+        return _by_loss(entries, chosen)
     biases = Biases.none(entries.shape, entries.kind)
     by_row, by_col = entries.by_row, entries.by_col
     middle = entries.moments()[0] / entries.total_weight
@@ -72,7 +73,7 @@ def fit_biases(entries: Entries, chosen: tuple[str, ...], rounds: int = 100) -> 
     # No more than rounding allows: beside a large offset, that is all that moves in the end.
     away = np.abs(by_row.values.astype(float) - middle).max()
     least = max(MIN_MOVE_SHARE * float(away), 4 * np.finfo(float).eps * abs(middle), 1e-300)
-    for _ in range(rounds):
+    for _ in range(MAX_ROUNDS):
         before = biases
         if "column" in chosen:
             biases = replace(biases, col=_means(by_col, biases.mean, biases.row))
@@ -100,7 +101,7 @@ def settle_scale(entries: Entries, loss: Loss) -> Entries:
     return entries.with_loss(loss.fitted(y, smaller, w))
 
 
-def _by_loss(entries: Entries, chosen: tuple[str, ...], rounds: int) -> Biases:
+def _by_loss(entries: Entries, chosen: tuple[str, ...]) -> Biases:
     """The parts by Newton steps on the loss itself.
 
     Where z is not on the scale of y (a logit, a logarithm), b and c have a standard normal prior:
@@ -120,7 +121,7 @@ def _by_loss(entries: Entries, chosen: tuple[str, ...], rounds: int) -> Biases:
         found = minimize_side(here, start[:, None], constant, columns=columns, ridge=ridge, steps=2)
         return found[:, 0]
 
-    for _ in range(rounds):
+    for _ in range(MAX_ROUNDS):
         before = row, col
         if "column" in chosen:
             col = side(col, row, True)
