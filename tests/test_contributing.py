@@ -37,7 +37,7 @@ def test_the_files_of_a_fit_are_there() -> None:
         assert (ROOT / "src" / "pygeco" / place).is_file(), place
 
 
-def test_the_objective_of_the_text_is_minimised_exactly(tmp_path) -> None:
+def test_the_objective_of_the_text_is_minimized_exactly(tmp_path) -> None:
     block = re.search(r"```python\n(import numpy.*?)```", TEXT, re.DOTALL)
     assert block is not None
     program = tmp_path / "objective.py"

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info
 
+from interrupting import Fuse, Interrupted
 from pygeco.arrays import blas_threads
 from pygeco.arrays.blas_threads import one_blas_thread
 
@@ -111,27 +112,13 @@ def test_an_interrupt_anywhere_leaves_nothing_behind(before) -> None:
     errors = []
 
     def interrupt_call(at: int) -> bool:
-        calls = 0
-
-        def count(frame, event, argument):
-            nonlocal calls
-            if event == "call" and "pygeco" in frame.f_code.co_filename:
-                calls += 1
-                if calls == at:
-                    sys.setprofile(None)
-                    raise KeyboardInterrupt
-
         try:
-            with one_blas_thread():  # whose beginning is not interrupted
-                sys.setprofile(count)
-                with one_blas_thread():
-                    pass
-                sys.setprofile(None)
-        except KeyboardInterrupt as error:
+            # The beginning of the first is not interrupted.
+            with one_blas_thread(), Fuse(at), one_blas_thread():
+                pass
+        except Interrupted as error:
             errors.append(error)
             return True
-        finally:
-            sys.setprofile(None)
         return False
 
     at = 1

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from interrupting import Fuse, Interrupted
 from pygeco.arrays import blas_threads
 from pygeco.arrays.fork_safety import ForkSafeLock
 from pygeco.engines.cpu.threads import each
@@ -96,23 +97,11 @@ def test_an_interrupt_leaves_no_lock_shut() -> None:
     """Wherever it comes in code of ours: another thread finds every lock open."""
 
     def interrupt_call(at):
-        calls = 0
-
-        def count(frame, event, argument):
-            nonlocal calls
-            if event == "call" and "pygeco" in frame.f_code.co_filename:
-                calls += 1
-                if calls == at:
-                    sys.setprofile(None)
-                    raise KeyboardInterrupt
-
-        sys.setprofile(count)
         try:
-            each(lambda part: None, 3, alone=True)
-        except KeyboardInterrupt:
+            with Fuse(at):
+                each(lambda part: None, 3, alone=True)
+        except Interrupted:
             return True
-        finally:
-            sys.setprofile(None)
         return False
 
     at = 1

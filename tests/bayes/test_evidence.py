@@ -114,7 +114,7 @@ def test_pure_noise_is_left_alone(seed) -> None:
     assert np.mean((found.predict(i, j) - new) ** 2) < 1.02 * np.mean((values.mean() - new) ** 2)
 
 
-def test_it_errs_less_than_an_unpenalised_fit_of_any_rank(model) -> None:
+def test_it_errs_less_than_an_unpenalized_fit_of_any_rank(model) -> None:
     found, fitted, (rows, cols, values) = model
     plain = MatrixCompletion(8, penalty=None, biases=True, random_state=0).fit(fitted)
     best = min(

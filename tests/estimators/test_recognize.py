@@ -33,7 +33,7 @@ def same(model: MatrixCompletion) -> bool:
     ],
 )
 @pytest.mark.parametrize("kind", [lambda t: t, pl.from_pandas, pa.Table.from_pandas])
-def test_tables_are_recognised_by_their_names(names, kind) -> None:
+def test_tables_are_recognized_by_their_names(names, kind) -> None:
     assert same(small().fit(kind(frame(*names))))
 
 

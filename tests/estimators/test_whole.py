@@ -1,7 +1,6 @@
 """A fit that fails or is interrupted changes nothing of an estimator, whatever the estimator."""
 
 import copy
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 import pygeco
+from interrupting import Fuse, Interrupted
 from pygeco import MatrixCompletion, Ridge
 
 RNG = np.random.default_rng(4)
@@ -38,31 +38,6 @@ ESTIMATORS = {
     "QuadraticClassifier": (lambda: pygeco.QuadraticClassifier(1, random_state=0), (X, CLASSES)),
     "QuadraticRegressor": (lambda: pygeco.QuadraticRegressor(1, random_state=0), (X, X[:, 0])),
 }
-
-
-class Interrupted(BaseException):
-    """As a signal's, at a place of the test's choosing."""
-
-
-class Fuse:
-    """Counts the calls of pygeco's functions, and interrupts one of them."""
-
-    def __init__(self, at=None):
-        self.calls, self.at = 0, at
-
-    def __enter__(self):
-        sys.setprofile(self)
-        return self
-
-    def __exit__(self, *_):
-        sys.setprofile(None)
-
-    def __call__(self, frame, event, argument):
-        if event == "call" and "pygeco" in frame.f_code.co_filename:
-            self.calls += 1
-            if self.calls == self.at:
-                sys.setprofile(None)
-                raise Interrupted
 
 
 def state(model):

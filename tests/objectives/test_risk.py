@@ -1,4 +1,4 @@
-"""The mean loss of measurements with intercepts eliminated, against plain minimisation."""
+"""The mean loss of measurements with intercepts eliminated, against plain minimization."""
 
 import numpy as np
 import pytest

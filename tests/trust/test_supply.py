@@ -84,7 +84,7 @@ def test_expressions() -> None:
     assert not allowed("MPL-2.0", PERMISSIVE)
 
 
-def test_every_licence_is_permissive() -> None:
+def test_every_license_is_permissive() -> None:
     users = requirements("pygeco", RUNTIME)
     assert {"numpy", "numba", "typer", "pyarrow"} <= users
     wrong = {name: license_of(name) for name in users if not allowed(license_of(name), PERMISSIVE)}

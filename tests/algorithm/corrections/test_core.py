@@ -147,7 +147,7 @@ def test_shrink_is_no_worse_than_zeroing_the_weakest_value() -> None:
         assert core.shrink(state).value <= zeroed * (1 + 1e-12)
 
 
-def test_minimise_never_rises_even_from_the_optimum() -> None:
+def test_minimize_never_rises_even_from_the_optimum() -> None:
     case = problem()
     A = random_low_rank((12, 9), 3).svd()
     span = case.entries.span(A)
