@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pygeco import MatrixCompletion, diagnostics
+from pygeco import ImplicitCompletion, MatrixCompletion, diagnostics, plot
 from report_cases import by_evidence, by_labels, by_path, ratings
 
 
@@ -87,3 +87,10 @@ def test_a_value_at_the_end_of_the_scale_is_not_missed_by_what_lies_beyond() -> 
     order = np.argsort(-np.abs(judged.residuals), kind="stable")[:12]
     worst = np.abs(judged.residuals[diagnostics.find_worst(judged)])
     np.testing.assert_allclose(worst, np.abs(judged.residuals[order]), rtol=1e-5)
+
+
+def test_scores_of_clicks_are_no_predictions_of_values() -> None:
+    model = ImplicitCompletion(2, share=0.0, random_state=0).fit(np.eye(6) + np.eye(6, k=1))
+    for judge in (diagnostics.judge, diagnostics.measure_curve, plot.residuals, plot.path):
+        with pytest.raises(ValueError, match=r"rank columns .* protocol='all'"):
+            judge(model)

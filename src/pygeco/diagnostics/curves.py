@@ -19,6 +19,7 @@ from pygeco.diagnostics.cells import (
     predict_linear,
 )
 from pygeco.diagnostics.completion import Completion
+from pygeco.diagnostics.judging import refuse_clicks
 
 MAX_WORK = 10**9  # cells × components that a curve may cost: more ranks than that are thinned
 
@@ -71,6 +72,7 @@ def measure_curve(model: Completion, held_out: object = None, most: int = MAX_CE
     -------
     Curve
     """
+    refuse_clicks(model)
     sets = [find_cells(model, None, most)]
     if held_out is not None:
         sets.append(find_cells(model, held_out, most))

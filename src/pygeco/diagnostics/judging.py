@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import host
 from pygeco.arrays.low_rank import Array
+from pygeco.clicks.lines import ClickLines
 from pygeco.diagnostics.cells import MAX_CELLS, Cells, find_cells, predict_linear
 from pygeco.diagnostics.completion import Completion
 from pygeco.losses import Logistic, Loss, Ordinal, SmoothedHinge
@@ -108,6 +109,7 @@ def judge(model: Completion, data: object = None, most: int = MAX_CELLS) -> Judg
     >>> len(judged.residuals), bool(judged.rmse < 1)
     (500, True)
     """
+    refuse_clicks(model)
     cells = find_cells(model, data, most)
     z = predict_linear(model, cells, model.factors_)
     deviation = None
@@ -125,6 +127,15 @@ def judge(model: Completion, data: object = None, most: int = MAX_CELLS) -> Judg
         np.asarray(model.loss_.value(shown, cells.targets), dtype=float),
         deviation,
     )
+
+
+def refuse_clicks(model: Completion) -> None:
+    """An error for scores of clicks, which have no unit that a residual could be in."""
+    if isinstance(model.model_, ClickLines):
+        raise ValueError(
+            "model: scores of clicks rank columns and predict no values; judge its lists by "
+            "evaluate(model, held_out, protocol='all')."
+        )
 
 
 def _judge_by_likelihood(model: Completion, cells: Cells, z: Array) -> Judged:
