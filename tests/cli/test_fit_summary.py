@@ -25,7 +25,8 @@ def test_held_out_error(home, tmp_path) -> None:
     assert "held-out RMSE" in tested.output
     tested = run("fit", home / "ratings.csv", "-o", tmp_path / "m", "--rank", 2, "--test",
                  home / "some.csv")  # fmt: skip
-    assert "no held-out error: X: the model was fitted to all of its 300 cells" in tested.output
+    assert "no held-out error: the model was fitted to all of its 300 cells" in tested.output
+    assert "held out, as by geco fit --holdout 0.1.\n" in tested.output
 
 
 def test_the_rank_asked_for_is_kept_and_the_cap_is_named(home, tmp_path) -> None:

@@ -5,10 +5,14 @@ import copy
 import numpy as np
 import pyarrow as pa
 import pytest
+from typing_extensions import TypeAliasType
 
 import pygeco
 from pygeco import MatrixCompletion, ModelFileError, Ridge
 from pygeco.arrays import container
+from pygeco.io.model_checks import check_types
+
+Marks = TypeAliasType("Marks", int | list[int])
 
 RNG = np.random.default_rng(2)
 X = RNG.standard_normal((14, 4))
@@ -150,3 +154,15 @@ def test_a_mapped_file_is_checked_for_its_shapes(tmp_path) -> None:
     container.write(tmp_path / "bad", tree, [*arrays[:at], arrays[at][:-1], *arrays[at + 1 :]])
     with pytest.raises(ModelFileError, match=r"biases_\.row has length 8, not 9"):
         pygeco.load(tmp_path / "bad", mmap=True)
+
+
+def test_types_under_a_name_are_those_that_it_stands_for() -> None:
+    """As NumPy's ArrayLike from Python 3.12 on, for which anything was taken."""
+
+    def take(marks: Marks) -> None:
+        pass
+
+    for marks in (3, [3, 4]):
+        check_types(take, {"marks": marks})
+    with pytest.raises(ValueError, match="marks is a dict, which take does not take"):
+        check_types(take, {"marks": {"a": 1}})

@@ -85,11 +85,11 @@ def report_errors(command: str, interrupted: str = "interrupted.") -> Iterator[N
     except (ModuleNotFoundError, EngineError) as error:
         _fail(command, str(error), MISSING)
     except ValueError as error:
-        _fail(command, _as_options(str(error)), USAGE)
+        _fail(command, as_options(str(error)), USAGE)
 
 
 def _say_warning(command: str, message: Warning | str, *where: object) -> None:
-    sentence = _as_options(str(message))
+    sentence = as_options(str(message))
     with suppress(OSError):
         print(f"geco {command}: {_on_one_line(sentence)}", file=sys.stderr)
 
@@ -98,7 +98,7 @@ def _on_one_line(sentence: str) -> str:
     return escape_controls(" ".join(sentence.split()))
 
 
-def _as_options(sentence: str) -> str:
+def as_options(sentence: str) -> str:
     """Arguments of Python's as the options that they are here."""
     sentence = sentence.removeprefix("X: ")
     argument = sentence.partition(":")[0]

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pygeco.cli.attributes import PEOPLE, Taken, list_effects, tell_effects
-from pygeco.cli.console import Voice
+from pygeco.cli.console import Voice, as_options
 from pygeco.cli.fit_plan import Plan
 from pygeco.cli.reading import Ratings
 from pygeco.cli.times import call_times
@@ -129,7 +129,8 @@ def _judge_held_out(
         with voice.progress("predicting what was held out") as bar:
             e = evaluate(model, ratings.held, k=10, progress=bar)
     except ValueError as error:  # the model is fitted and written: no reason to fail now
-        return None, [f"no held-out error: {call_times(str(error), ratings.held_times)}"]
+        why = call_times(as_options(str(error)), ratings.held_times)
+        return None, [f"no held-out error: {why}"]
     said, _, interval = tell_errors(e.errors)
     lines = [
         f"held-out RMSE {said}{f' ({interval})' if interval else ''} over {count_ratings(e)}"

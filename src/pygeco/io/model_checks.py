@@ -169,6 +169,9 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 def _suits(value: Any, hint: Any) -> bool:
     origin = typing.get_origin(hint)
+    named = getattr(origin or hint, "__value__", None)  # of `type`, as NumPy's from Python 3.12 on
+    if named is not None:
+        return _suits(value, named)
     if origin in (typing.Union, types.UnionType):
         return any(_suits(value, one) for one in typing.get_args(hint))
     kind = origin or hint
