@@ -93,6 +93,19 @@ def test_probabilities_are_calibrated() -> None:
     assert np.mean(np.abs(sigmoid(z) - 0.5)) > np.mean(np.abs(chance - 0.5))
 
 
+def test_rare_labels_are_as_frequent_as_predicted() -> None:
+    """About 2 % are ones, and hardly anything is certain of a cell."""
+    rng = np.random.default_rng(0)
+    shape = 600, 300
+    Z = 1.4 * rng.standard_normal((600, 2)) @ rng.standard_normal((2, 300)) - 6
+    mean = sigmoid(Z + rng.standard_normal((600, 1)))
+    rows, cols = np.nonzero(rng.random(shape) < 0.07)
+    y = (rng.random(shape) < mean)[rows, cols].astype(float)
+    model = MatrixCompletion(loss="logistic", random_state=0, pattern=False)
+    found = model.fit((rows, cols, y, shape)).to_dense().mean()
+    np.testing.assert_allclose(found, mean.mean(), rtol=0.1)
+
+
 def test_cut_points_are_found() -> None:
     likelihood = fit("ordinal").posterior_.likelihood
     assert isinstance(likelihood, Levels)

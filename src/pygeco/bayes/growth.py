@@ -26,6 +26,7 @@ from pygeco.objectives.entries.objective import Entries
 
 MAX_PRECISION_RISE = 10.0  # how much the precision of the noise may rise before variances count
 MAX_SUPPORT_LOSS = 0.08  # a false direction loses this share of its support in three sweeps
+MAX_WORKING_LOSS = 0.16  # the same of squares under a likelihood, which move with what is found
 
 
 def fit_offsets(standard: Standard, offsets: tuple[str, ...]) -> Posterior:
@@ -131,5 +132,6 @@ def drop_fading(data: Entries, now: Posterior) -> Posterior:
     for _ in range(3):
         later = update_priors(sweep(data, later)[0])
     after = measure_support(later)
-    alive = after.support >= (1 - MAX_SUPPORT_LOSS) * before
+    most = MAX_SUPPORT_LOSS if now.likelihood is None else MAX_WORKING_LOSS
+    alive = after.support >= (1 - most) * before
     return sweep(data, drop_directions(later, after, keep=alive))[0]

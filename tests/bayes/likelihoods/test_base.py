@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from pygeco.bayes.likelihoods.base import (
+    PART_CELLS,
     Likelihood,
     Softplus,
     expect_sigmoid,
@@ -118,12 +119,17 @@ def test_probabilities_make_the_response(name):
 
 
 def test_softplus_is_near_its_integral():
-    mean, variance = (x.ravel() for x in np.meshgrid(np.linspace(-5, 5, 11), [0.1, 0.7, 2.0]))
+    """Far below zero too, where next to nothing is most of it, and in parts as in one."""
+    mean, variance = (x.ravel() for x in np.meshgrid(np.linspace(-8, 8, 17), [0.1, 0.7, 2.0]))
     x = mean[:, None] + variance[:, None] ** 0.5 * NODES
     found = Softplus(mean, variance)
-    np.testing.assert_allclose(found.value, np.logaddexp(0, x) @ SHARES, atol=0.03)
-    np.testing.assert_allclose(found.slope, stats.logistic.cdf(x) @ SHARES, atol=0.02)
-    np.testing.assert_allclose(found.curvature, stats.logistic.pdf(x) @ SHARES, atol=0.02)
+    np.testing.assert_allclose(found.value, np.logaddexp(0, x) @ SHARES, rtol=0.02)
+    np.testing.assert_allclose(found.slope, stats.logistic.cdf(x) @ SHARES, rtol=0.02)
+    np.testing.assert_allclose(found.curvature, stats.logistic.pdf(x) @ SHARES, rtol=0.03)
+    many = Softplus(*(np.resize(x, PART_CELLS + 60) for x in (mean, variance)))
+    for name in ("value", "slope", "curvature"):
+        whole = np.resize(getattr(found, name), PART_CELLS + 60)
+        np.testing.assert_allclose(getattr(many, name), whole, rtol=1e-12)
 
 
 def test_mean_of_the_sigmoid_is_its_integral():
