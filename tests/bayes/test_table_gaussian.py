@@ -6,14 +6,8 @@ from scipy.stats import multivariate_t
 
 from pygeco.bayes import row_gaps, table_gaussian
 from pygeco.bayes.evidence import fit_evidence
-from pygeco.bayes.table_gaussian import (
-    STRENGTHS,
-    TableGaussian,
-    choose_strength,
-    fit_covariance,
-    fit_table,
-    list_blocks,
-)
+from pygeco.bayes.strengths import STRENGTHS, choose_strength, list_blocks
+from pygeco.bayes.table_gaussian import TableGaussian, fit_covariance, fit_table
 from pygeco.objectives.entries.objective import Entries
 
 
