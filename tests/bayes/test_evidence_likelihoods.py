@@ -126,6 +126,20 @@ def test_draws_agree_with_the_evidence(loss) -> None:
     assert (fit(loss, posterior=12).predict(rows, cols) == model.predict(rows, cols)).all()
 
 
+@pytest.mark.parametrize("loss", ["logistic", "poisson"])
+def test_draws_answer_by_the_mean_of_the_data(loss) -> None:
+    """Of rare ones too, where a mean σ(z) or e^z lies in the tail of z."""
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((60, 1)) @ rng.standard_normal((1, 40)) + rng.standard_normal((60, 1))
+    rate = np.exp(Z - 3)
+    y = rng.poisson(rate) if loss == "poisson" else rng.random(Z.shape) < rate / (1 + rate)
+    rows, cols = np.nonzero(rng.random(Z.shape) < 0.3)
+    y = y[rows, cols].astype(float)
+    model = MatrixCompletion(loss=loss, random_state=0, pattern=False, posterior=12)
+    model.fit((rows, cols, y, Z.shape))
+    np.testing.assert_allclose(model.predict(rows, cols).mean(), y.mean(), rtol=0.01)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_files_and_new_cells(loss, tmp_path) -> None:
     cells, (rows, cols, y), _ = make_cells(loss)

@@ -84,8 +84,8 @@ def sample_posterior(
             collected.add(now, new)
         noise = start.scale * new.state.tau**-0.5
         if listener is not None and listener.on_draw(PosteriorDraw(done, total, noise)):
-            return Sampling(collected.average(start, most), is_stopped=True)
-    return Sampling(collected.average(start, most), is_stopped=False)
+            return Sampling(collected.average(data, start, most), is_stopped=True)
+    return Sampling(collected.average(data, start, most), is_stopped=False)
 
 
 class _Collector:
@@ -111,7 +111,7 @@ class _Collector:
         if new.time is not None:
             self.drift.add(new.time.means)
 
-    def average(self, start: Posterior, most: int | None) -> Average | None:
+    def average(self, data: Entries, start: Posterior, most: int | None) -> Average | None:
         """On the data's own scale; None where no sweep counted."""
         if not self.noises:
             return None
@@ -132,7 +132,7 @@ class _Collector:
             self.drift.result(),
             likelihood,
         )
-        return average.compare(start, self.mean.rng)
+        return average.compare(start, self.mean.rng).balance(data, start, self.mean.rng)
 
 
 def _run_chains(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
+import scipy  # its parts are imported when used
 
 from pygeco.arrays.kinds import distant, foreign, parts
 from pygeco.arrays.low_rank import Array
@@ -22,6 +23,7 @@ from pygeco.losses.base import Loss, namespace, sigmoid, softplus
 MIN_WEIGHT = 1e-6  # of a cell's squares: what is certain already underflows
 MAX_VARIANCE = 100.0  # of a working target about a z near zero; that of labels of even odds is 4
 MAX_STEP = 70.0  # of z in one sweep, that one label or level may ask for
+MAX_MEAN_MOVE, MEAN_MOVE_DIGITS = 3.0, 1e-4  # of z, for the mean answer to be that of the data
 RESPONSE_NODES = 9  # of Gauss and Hermite, for E[σ(z)]: 1e-6 at a variance of 1, 5e-4 at 4
 SQUARES_NODES, MAX_SQUARES_VARIANCE = 4, 2.0  # of the same for squares, which need fewer digits
 PART_CELLS = 1 << 15  # whose squares are made at once, in a third of the time that a million take
@@ -88,6 +90,20 @@ class Likelihood(ABC):
         is to be moved: where all of z and what goes with it can move, two fits differ in that.
         """
         return self, 0.0
+
+    def find_move(
+        self, constant: float, mean: Array, variance: Array, weights: Array | None = None
+    ) -> float:
+        """By how much z is to move for answers to have the mean of those at a constant z."""
+        target = self.respond(np.full(1, constant), np.zeros(1))[0]
+
+        def miss(move: float) -> float:
+            return mean_of(self.respond(mean + move, variance), weights) / target - 1
+
+        ends = -MAX_MEAN_MOVE, MAX_MEAN_MOVE
+        if miss(ends[0]) >= 0 or miss(ends[1]) <= 0:
+            return 0.0
+        return float(scipy.optimize.brentq(miss, *ends, xtol=MEAN_MOVE_DIGITS))
 
     @abstractmethod
     def respond(self, mean: Array, variance: Array) -> Array:

@@ -95,6 +95,12 @@ class Levels(Likelihood):
         move = float(np.mean(other.cuts) - np.mean(self.cuts))
         return replace(self, cuts=tuple(cut + move for cut in self.cuts)), move
 
+    def find_move(
+        self, constant: float, mean: Array, variance: Array, weights: Array | None = None
+    ) -> float:
+        """None: cut points have a place of their own for each level."""
+        return 0.0
+
     def score_loss(self, y: Array, mean: Array, variance: Array) -> Array:
         low_ends, high_ends = self._bounds(y, mean)
         k, xp = y.astype(np.int64), namespace(mean)
