@@ -369,6 +369,7 @@ def test_bad_rank(rank) -> None:
     ("given", "words"),
     [
         ({"objective": np.eye(3)}, r"^objective: expected one such as Dense\(Y\), not array"),
+        ({"objective": Entries}, r"^objective: expected .*, not <class"),
         ({"solver": "paper"}, r"^solver: expected None or a pygeco.Solver, .*, not 'paper'"),
         ({"solver": Solver}, r"^solver: expected .*, not <class"),
         ({"penalty": 0.1}, r"^penalty: expected None or one such as Trace\(0.1\), not 0.1"),

@@ -12,6 +12,14 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import scipy  # scipy.optimize is imported when used
 
+from pygeco.algorithm.coordinates import (
+    NO_EASE,
+    Ease,
+    find_ease,
+    find_linear_ease,
+    split_evenly,
+    weigh_components,
+)
 from pygeco.algorithm.last_steps import settle_slope
 from pygeco.algorithm.penalties import Penalty, Trace
 from pygeco.arrays.kinds import HOST, host, moved
@@ -24,7 +32,6 @@ from pygeco.objectives.risk import Risk
 DESCENT_TOLERANCE = 1e-10
 MAX_ITERATIONS = 500
 MAX_LAST_SHARE = 4  # of the calls of a descent, for its last steps
-MIN_CURVATURE = 1e-10  # of the largest, in columns of one size: with less it is rounding
 
 
 class Linear(Protocol):
@@ -96,16 +103,24 @@ def refine_jointly(
         return value, G, F.T @ g + 2 * free.ridge * c
 
     z = objective.measure(A)
-    move = _find_move(risk, z + risk.offset + F @ free.c)
-    units = Units(move, float(np.linalg.norm(np.sqrt(risk.weights) * z)))
+    at = z + risk.offset + F @ free.c
+    h = risk.curvature(at, stiff=True).diagonal.mean(axis=1, keepdims=True)
+    units = Units(
+        _find_move(risk, at),
+        float(np.linalg.norm(np.sqrt(risk.weights) * z)),
+        find_linear_ease(F, h, free.ridge),
+    )
     return _descend(evaluate, objective, A, penalty, free.c, tol, units)
 
 
 class Units(NamedTuple):
-    """How far predictions are to move, roughly, and how large those of A are that is begun with."""
+    """How far predictions are to move, roughly, how large those of A are that is begun with, and
+    the coordinates of c.
+    """
 
     move: float
     size: float
+    linear: Ease = NO_EASE
 
 
 def _find_move(risk: Risk, at: Array) -> float:
@@ -119,7 +134,7 @@ def promise_decrease(
     objective: Measured, A: LowRank, penalty: Penalty | None, *, whole: bool
 ) -> float:
     """About how much R + h falls by one Newton step of Aᵀu for each u of A, or of the `whole` A."""
-    G, ease = objective.gradient(A), _find_ease(objective, A, penalty)
+    G, ease = objective.gradient(A), find_ease(objective, A, penalty)
     U = np.eye(A.shape[0]) if whole else A.U
     slope = G.rmatmat(U)
     if penalty is not None and penalty.quadratic is not None:
@@ -138,18 +153,21 @@ def _descend(
 ) -> Refined:
     if not (penalty is None or penalty.quadratic is not None or isinstance(penalty, Trace)):
         return Refined(A, c, 0)
-    ease = _find_ease(objective, A, penalty)
+    ease = find_ease(objective, A, penalty)
     like, A = A.kind, moved(A, HOST)  # SciPy's descent runs on the host
     symmetric = objective.symmetric
     signs = np.where(np.sum(A.U * A.V, axis=0) < 0, -1.0, 1.0) if symmetric else np.ones(A.rank)
-    sides = [A.U * np.sqrt(np.abs(A.s))] if symmetric else _split_evenly(A, ease)
+    sides = split_evenly(A, ease, symmetric=symmetric)
+    linear = NO_EASE if units is None else units.linear
+    # A symmetric A has no such shares: squares of both signs would run off beside each other.
+    shares = np.ones(A.rank) if symmetric else weigh_components(sides[0], penalty)
     sizes = np.cumsum([side.size for side in sides])
 
     def unpack(x: Array) -> tuple[Array, Array, Array]:
         *flat, rest = np.split(x, sizes)
-        L = flat[0].reshape(sides[0].shape)
-        R = L * signs if symmetric else ease.apply(flat[1].reshape(sides[1].shape))
-        return L, R, rest.reshape(c.shape)
+        L, *R = (x.reshape(y.shape) / shares for x, y in zip(flat, sides, strict=True))
+        last = ease.apply(R[0] if R else L)
+        return last if symmetric else L, last * signs, linear.apply(rest.reshape(c.shape))
 
     def both(x: Array) -> tuple[float, Array]:
         L, R, free = unpack(x)
@@ -158,21 +176,31 @@ def _descend(
         extra, left, right = _penalty_slopes(penalty, L, R)
         left = left + host(G.matmat(there.V))
         right = right + host(G.rmatmat(there.U))
-        parts = [left + right * signs] if symmetric else [left, ease.transpose(right)]
-        return value + extra, np.concatenate([part.reshape(-1) for part in (*parts, slope)])
+        parts = (
+            [ease.transpose(left + right * signs)] if symmetric else [left, ease.transpose(right)]
+        )
+        parts = [*(part / shares for part in parts), linear.transpose(slope)]
+        return value + extra, np.concatenate([part.reshape(-1) for part in parts])
 
-    start = np.concatenate([part.reshape(-1) for part in (*sides, c)])
-    own = float(np.linalg.norm(np.sum(sides[0] ** 2, axis=0))) or 1.0  # of A, in these coordinates
-    move, size = (own, own) if units is None else units
-    further = own * move / (size or own)  # how far A is to move
-    length = min(np.sqrt(further), further / np.sqrt(own))  # each factor: from nothing, or from A
-    lengths = np.repeat([length, move], [sizes[-1], c.size])
+    begun = [*(side * shares for side in sides), linear.invert(c)]
+    start = np.concatenate([part.reshape(-1) for part in begun])
+    lengths = np.repeat(_find_lengths(sides[0], units), [sizes[-1], c.size])
     # Cells are many, and their fits need no more digits than values have.
     exact = isinstance(objective, Measured) and tol <= DESCENT_TOLERANCE
     found, calls = _minimize_in_units(both, start, lengths, tol, exact=exact)
     L, R, free = unpack(found)
     end = _eigenpairs(L, signs) if symmetric else LowRank.product(L, R).svd()
     return Refined(moved(end, like), free, (1 + 2 * A.rank) * (1 + calls))
+
+
+def _find_lengths(side: Array, units: Units | None) -> tuple[float, float]:
+    """How far the numbers of the factors are to move, and those of c, in their coordinates."""
+    own = float(np.linalg.norm(np.sum(side**2, axis=0))) or 1.0  # of A
+    if units is None:
+        return np.sqrt(own), own
+    further = own * units.move / (units.size or own)  # of A: each factor from nothing, or from A
+    bend = float(units.linear.units.max())  # of the intercept, whose column is the largest
+    return min(np.sqrt(further), further / np.sqrt(own)), bend * units.move
 
 
 def _minimize_in_units(
@@ -204,61 +232,6 @@ def _minimize_in_units(
         return units * found.x, calls
     last = settle_slope(scaled, found.x, MAX_LAST_SHARE * calls)
     return units * last.x, calls + last.calls
-
-
-class Ease(NamedTuple):
-    """Coordinates R = T x of a factor in which the objective bends alike in all directions.
-
-    T = D⁻¹ E with D a diagonal, which stands for the units of columns, and E (n, k) or none.
-    """
-
-    units: Array
-    E: Array | None = None
-    back: Array | None = None  # E⁻¹
-
-    def apply(self, x: Array) -> Array:
-        return (x if self.E is None else self.E @ x) / self.units
-
-    def transpose(self, g: Array) -> Array:
-        g = g / self.units
-        return g if self.E is None else self.E.T @ g
-
-    def invert(self, R: Array) -> Array:
-        x = R * self.units
-        return x if self.back is None else self.back @ x
-
-
-def _find_ease(objective: Objective, A: LowRank, penalty: Penalty | None) -> Ease:
-    """By the curvature at A in a row of it: columns of any units and correlations are then alike.
-
-    With a trace norm, whose factors are to be balanced as they are, none.
-    """
-    bend = None
-    if isinstance(objective, Measured) and not isinstance(penalty, Trace):
-        bend = objective.row_curvature(A)
-    if bend is None:
-        return Ease(np.ones((1, 1)))
-    ridge = 0.0 if penalty is None or penalty.quadratic is None else 2 * penalty.quadratic
-    total = (np.diag(bend) if bend.ndim == 2 else bend) + ridge
-    if not total.max() > 0:
-        return Ease(np.ones((1, 1)))
-    units = np.sqrt(np.where(total > 0, total, total.max()))[:, None]
-    if bend.ndim == 1:
-        return Ease(units)
-    bend = bend / (units * units.T)
-    np.fill_diagonal(bend, 1.0)
-    values, E = np.linalg.eigh(bend)
-    # Where the data say nothing, a step that is as small as elsewhere leaves things as they are.
-    root = np.sqrt(np.where(values > MIN_CURVATURE * values[-1], values, values[-1]))
-    return Ease(units, E / root, (E * root).T)
-
-
-def _split_evenly(A: LowRank, ease: Ease) -> list[Array]:
-    """L and x with A = L (T x)ᵀ, the same size each in these coordinates."""
-    if ease.units.size > 1:
-        A = LowRank.product(A.U * A.s, ease.invert(A.V)).svd()
-    root = np.sqrt(np.abs(A.s))
-    return [A.U * root * np.where(A.s < 0, -1, 1), A.V * root]
 
 
 def _penalty_slopes(penalty: Penalty | None, L: Array, R: Array) -> tuple[float, Array, Array]:

@@ -121,9 +121,10 @@ def check_solver(solver: object) -> Solver:
 
 def check_problem(objective: object, penalty: object) -> None:
     """Raise unless each is of the kind that a run asks for."""
+    minimizes = hasattr(objective, "gradient") and not isinstance(objective, type)
     penalizes = hasattr(penalty, "prox") and not isinstance(penalty, type)
     for name, given, fits, wanted in (
-        ("objective", objective, hasattr(objective, "gradient"), "one such as Dense(Y)"),
+        ("objective", objective, minimizes, "one such as Dense(Y)"),
         ("penalty", penalty, penalizes or penalty is None, "None or one such as Trace(0.1)"),
     ):
         if not fits:

@@ -17,6 +17,7 @@ from pygeco.errors.telling import warn_caller
 from pygeco.estimators._feature_model import FeatureModel, take_features
 from pygeco.estimators._own_residuals import Fit, fit_by_residuals
 from pygeco.estimators._progress import attend_fit, take_seed
+from pygeco.estimators._row_span import find_row_span
 from pygeco.losses import Loss
 from pygeco.objectives import Features
 
@@ -36,10 +37,11 @@ class _LowRankLinear(FeatureModel):
         )
         with attend_fit(self) as listener:
             seed = take_seed(self.random_state)
+            span = find_row_span(X, weights, center=self.fit_intercept)
 
             def fit(loss: Loss) -> Fit:
                 objective = Features(
-                    X, y, loss, sample_weight=weights, intercept=self.fit_intercept
+                    span.Z, y, loss, sample_weight=weights, intercept=self.fit_intercept
                 )
                 rank = self._limit_rank(min(objective.shape))
                 path = minimize(
@@ -53,9 +55,10 @@ class _LowRankLinear(FeatureModel):
             objective, path = fit_by_residuals(given, weights, fit).found
         if solver.refine or path.stop is Stop.STALLED:
             _warn_unless_at_rest(objective, path, penalty)
-        self.path_ = path
-        self.factors_ = path.A.svd().astype(X.dtype)
-        self.intercept_ = objective.intercepts(path.A).astype(X.dtype)
+        self.path_ = span.lift_path(path)
+        b = span.move_intercepts(objective.intercepts(path.A), self.path_.A)
+        self.factors_ = self.path_.A.svd().astype(X.dtype)
+        self.intercept_ = b.astype(X.dtype)
         self.rank_ = self.factors_.rank
         self.n_iter_ = len(path)
         return objective.risk.loss

@@ -17,6 +17,7 @@ from pygeco.arrays.low_rank import Array
 from pygeco.estimators._feature_model import FeatureModel, take_features
 from pygeco.estimators._own_residuals import Fit, fit_by_residuals
 from pygeco.estimators._progress import attend_fit, take_seed
+from pygeco.estimators._row_span import find_row_span
 from pygeco.losses import Loss, find_loss
 from pygeco.objectives import Quadratic
 from pygeco.objectives.validation import check_weights, normalize_weights
@@ -31,7 +32,8 @@ class _QuadraticForms(FeatureModel):
         Z, center, scale = _standardize(X, sample_weight)
         given = find_loss(self.loss)
         with attend_fit(self) as listener:
-            found = [self._one(Z, y, given, sample_weight, listener) for y in targets]
+            span = find_row_span(Z)
+            found = [self._one(span.Z, y, given, sample_weight, listener) for y in targets]
         fits: list[Affine] = [fit.found for fit in found]
         self.loss_ = found[-1].risk.loss
         rank = max(fit.A.rank for fit in fits)
@@ -39,9 +41,9 @@ class _QuadraticForms(FeatureModel):
         values = np.zeros((len(fits), rank), dtype=X.dtype)
         for k, fit in enumerate(fits):
             signs = np.sign(np.sum(fit.A.U * fit.A.V, axis=0))
-            directions[k, : fit.A.rank] = (fit.A.U / scale[:, None]).T
+            directions[k, : fit.A.rank] = (span.lift(fit.A.U) / scale[:, None]).T
             values[k, : fit.A.rank] = fit.A.s * signs
-        slopes = np.stack([fit.c[:-1, 0] / scale for fit in fits])
+        slopes = np.stack([span.lift(fit.c[:-1])[:, 0] / scale for fit in fits])
         self.components_, self.eigenvalues_ = directions, values
         self.shifts_ = (directions @ center).astype(X.dtype)
         self.coef_ = slopes.astype(X.dtype)

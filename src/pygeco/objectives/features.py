@@ -72,7 +72,7 @@ class Features(Measured):
         if intercept:
             self.center = (self.X.T @ weights)[:, 0]
         if intercept and not scipy.sparse.issparse(self.X):
-            self.X = _subtract_center(self.X, self.center, weights)
+            self.X = subtract_center(self.X, self.center, weights)
 
     def measure(self, A: LowRank) -> Array:
         return self._forward(A.V * A.s) @ A.U.T
@@ -97,12 +97,10 @@ class Features(Measured):
         """
         at, _ = self.risk.settle(self.measure_checked(A))
         h = self.risk.curvature(at, stiff=True).diagonal.mean(axis=1, keepdims=True)
-        scaled = validation.scale_rows(h, self.X)
-        full = self.X.shape[1] <= validation.MAX_GRAM_SIZE
-        bend = scaled.T @ self.X if full else (scaled * self.X).sum(axis=0)
+        bend = validation.find_gram(self.X, h)
         if not scipy.sparse.issparse(self.X):
             return bend
-        bend = bend.toarray() if full else np.asarray(bend).reshape(-1)
+        full = bend.ndim == 2
         half = (self.X.T @ h)[:, 0] - h.sum() / 2 * self.center
         rounding = ROUNDINGS * np.finfo(float).eps * (np.diag(bend) if full else bend)
         if full:
@@ -123,7 +121,7 @@ class Features(Measured):
         return out
 
 
-def _subtract_center(X: Array, center: Array, weights: Array) -> Array:
+def subtract_center(X: Array, center: Array, weights: Array) -> Array:
     """The deviations from the means, zero in columns that are constant up to rounding."""
     moved = X - center
     spread = np.sqrt((weights * moved**2).sum(axis=0))

@@ -79,6 +79,18 @@ class Quadratic(Measured):
     def reach(self) -> float:
         return bilinear.reach(self.X, self.X, self.risk.weights)
 
+    def row_curvature(self, A: LowRank) -> Array | None:
+        """Σ h ‖xₙ‖²/d xₙ xₙᵀ (d, d), of many inputs the diagonal: ℓ″ in a row about any other one.
+
+        None for labels, which bend ever less as they are told apart: the ridge is what then counts.
+        """
+        if not self.risk.loss.regression:
+            return None
+        at, _ = self.risk.settle(self.measure_checked(A))
+        h = self.risk.curvature(at, stiff=True).diagonal
+        norms = np.asarray((self.X * self.X).sum(axis=1)).reshape(-1, 1)
+        return validation.find_gram(self.X, h * norms / self.shape[0])
+
     def frame(self, U: Array, V: Array) -> SymmetricFrame:
         return SymmetricFrame(self.X, self.X, self.X @ U, self.X @ V, U, V, U.T @ V)
 

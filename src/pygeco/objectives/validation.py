@@ -117,6 +117,15 @@ def scale_rows(w: Array, X: Matrix) -> Matrix:
     return X.multiply(w).tocsr() if scipy.sparse.issparse(X) else w * X
 
 
+def find_gram(X: Matrix, w: Array) -> Array:
+    """Xᵀdiag(w)X for a column w, (d, d); of more than MAX_GRAM_SIZE columns its diagonal (d,)."""
+    scaled = scale_rows(w, X)
+    if X.shape[1] > MAX_GRAM_SIZE:
+        return np.asarray((scaled * X).sum(axis=0)).reshape(-1)
+    product = scaled.T @ X
+    return product.toarray() if scipy.sparse.issparse(product) else product
+
+
 def find_top_square(X: Matrix) -> float:
     """σ₁(X)², from the Gram of the shorter side where that is small, else by Lanczos."""
     short = min(X.shape)
