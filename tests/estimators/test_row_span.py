@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from pygeco import Features, LowRankClassifier, QuadraticRegressor, ReducedRankRegressor
+from pygeco.estimators import _row_span
 from pygeco.estimators._row_span import find_row_span
 
 
@@ -31,10 +32,13 @@ def test_as_many_coordinates_as_samples_say_it_all(center, size):
         np.testing.assert_allclose(mean, size * np.average(X, axis=0, weights=w), rtol=1e-12)
 
 
-def test_where_it_saves_nothing_samples_stay_as_they_are():
+def test_where_it_saves_nothing_samples_stay_as_they_are(monkeypatch):
     X, _ = wide(40)
     for given in (X, sp.csr_array(X[:10])):
         assert find_row_span(given).Z is given
+    monkeypatch.setattr(_row_span, "MAX_SAMPLES", 9)
+    assert find_row_span(X[:10]).Z.shape == (10, 70)
+    assert find_row_span(X[:9]).Z.shape == (9, 9)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.1])

@@ -20,6 +20,7 @@ from pygeco.arrays.low_rank import Array, LowRank
 from pygeco.objectives.features import subtract_center
 
 MIN_FEATURES = 2  # for each sample: with fewer the span saves less than it costs to find
+MAX_SAMPLES = 1000  # the same for more: 22 N³ operations on one thread, 1 s for a thousand
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +70,11 @@ def find_row_span(X: Any, weights: Array | None = None, *, center: bool = False)
 
 
 def _find_few_rows(X: Array) -> tuple[Array, NDArray[np.integer[Any]]] | None:
-    """The rows that differ and where each is, if the features are MIN_FEATURES times as many.
+    """The rows that differ and where each is, if the span of so few is worth its cost.
 
     A row given twice is one of weight two: a fit is the same in either form.
     """
-    most = X.shape[1] / MIN_FEATURES
+    most = min(X.shape[1] // MIN_FEATURES, MAX_SAMPLES)
     # Rows that are equal have equal sums: most samples need no comparison of whole rows.
     if len(X) > most and len(np.unique((X * np.sqrt(1 + np.arange(X.shape[1]))).sum(1))) > most:
         return None

@@ -25,9 +25,9 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):  #
     Minimizes the mean over samples of Σ_k loss(x W_kᵀ + b_k, y_k) + alpha ‖W‖²_F over
     rank(W) ≤ rank. With the squared loss this is reduced-rank regression (Anderson 1951).
 
-    Features may have any units and any means; only the ridge depends on their units, and where
-    features are at least twice the samples, whose fit without a ridge is the one of least norm. If
-    the fit does not converge, scikit-learn's ConvergenceWarning says so.
+    Features may have any units and any means; only the ridge depends on their units, and the fit
+    of up to 1,000 samples to twice as many features or more, which without a ridge is that of least
+    norm. If the fit does not converge, scikit-learn's ConvergenceWarning says so.
 
     Parameters
     ----------
