@@ -84,8 +84,8 @@ def as_arrow(X: object) -> ArrowTable:
     try:
         return with_plain_texts(X if isinstance(X, pa.Table) else pa.table(refuse_series(X)))
     except pa.ArrowException as error:
-        first = str(error).strip().splitlines()[0]
-        raise ValueError(f"X: the table cannot be read as Arrow columns: {first}") from error
+        why = f"{str(error).strip().splitlines()[0]}; make columns of one type, as by astype(str)."
+        raise ValueError(f"X: the table cannot be read as Arrow columns: {why}") from error
     except OverflowError as error:
         raise ValueError("X: an integer has more than 64 bits; make such ids text.") from error
     except UnicodeEncodeError as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import lzma
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 PACKED_BYTES = 1 << 16  # read at once
 MAGIC = b"\xfd7zXZ\x00"
@@ -23,26 +23,23 @@ class XzFile(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def read(self, size: int | None = -1, /) -> bytes:
-        if size is None or size < 0:
-            return self.readall()
-        while size and self._has_stream():
-            unpacker = self.unpacker
-            assert unpacker is not None
+    def readinto(self, buffer: Any, /) -> int:
+        while len(buffer) and (unpacker := self._find_stream()) is not None:
             if unpacker.needs_input and not self.packed:
                 self.packed = self.file.read(PACKED_BYTES)
                 if not self.packed:
                     raise EOFError("its end is missing")
-            data = unpacker.decompress(self.packed, size)
+            data = unpacker.decompress(self.packed, len(buffer))
             self.packed = b""
             if unpacker.eof:
                 self.unpacker, self.packed = None, unpacker.unused_data
             if data:
-                return data
-        return b""
+                buffer[: len(data)] = data
+                return len(data)
+        return 0
 
-    def _has_stream(self) -> bool:
-        """Whether there is another stream, or one that is not at its end."""
+    def _find_stream(self) -> lzma.LZMADecompressor | None:
+        """The stream that is not at its end, or the next one; None behind the last."""
         while self.unpacker is None:
             self.packed = self.packed.lstrip(b"\x00")
             if len(self.packed) < len(MAGIC):
@@ -51,8 +48,8 @@ class XzFile(io.RawIOBase):
                 if more:
                     continue
                 if not self.packed:
-                    return False
+                    return None
             if not self.packed.startswith(MAGIC):
                 raise lzma.LZMAError("something else follows its packed part")
             self.unpacker = lzma.LZMADecompressor(lzma.FORMAT_XZ)
-        return True
+        return self.unpacker
