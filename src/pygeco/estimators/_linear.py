@@ -31,10 +31,8 @@ class _LowRankLinear(FeatureModel):
 
     def _minimize(self, X: Any, y: Any, weights: Array | None, given: Loss) -> Loss:
         """One path; the loss with whatever it estimates."""
-        solver, penalty = (
-            Solver(refine=True) if self.solver is None else check_solver(self.solver),
-            self._penalty(),
-        )
+        solver = Solver(refine=True) if self.solver is None else check_solver(self.solver)
+        penalty = self._penalty()
         with attend_fit(self) as listener:
             seed = take_seed(self.random_state)
             span = find_row_span(X, weights, center=self.fit_intercept)

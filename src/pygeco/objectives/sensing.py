@@ -211,10 +211,7 @@ def _read_operators(given: Any) -> Operators:
     if isinstance(given, tuple):
         if len(given) != 2:
             raise ValueError(f"operators: a tuple must be (a, b), not {len(given)} items.")
-        left, right = (
-            validation.check_matrix("operators", given[0]),
-            validation.check_matrix("operators", given[1]),
-        )
+        left, right = (validation.check_matrix("operators", part) for part in given)
         if left.shape[0] != right.shape[0]:
             raise ValueError(
                 f"operators: {left.shape[0]} left vectors but {right.shape[0]} right ones; "

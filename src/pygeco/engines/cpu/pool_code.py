@@ -19,7 +19,7 @@ GATE, JOB, DATA, OWNER, SIZE, PATIENCE, CLOSED, ALIVE = 0, 8, 9, 10, 11, 12, 13,
 LINES = 3  # of a pool, before those of its threads
 ASLEEP, LOCK, POOL, NUMBER = range(4)  # of a thread's own line
 # Parts of the gate: those who work, those who may join, a sleeping owner, the number of the job.
-WORKER, SEAT, SLEEPER, NEXT = 1, 1 << 16, 1 << 31, 1 << 32
+WORKER, SEAT, SLEEPER, JOB_SHIFT = 1, 1 << 16, 1 << 31, 32
 WORKERS, SEATS = SEAT - WORKER, SLEEPER - SEAT
 
 YIELDING_PERIOD = 16  # looks, a power of two: some 0.5 µs
@@ -140,7 +140,7 @@ def write_worker(module: Any, name: str) -> None:
     builder.branch(turn)
     builder.position_at_end(turn)
     gate = builder.call(wait, [own, pool, builder.load(seen)])
-    job = builder.lshr(gate, _I64(32))
+    job = builder.lshr(gate, _I64(JOB_SHIFT))
     builder.store(job, seen)
     with builder.if_then(code.has(gate, SEATS)):  # a pool that is closed has some
         below = builder.mul(number, _I64(2))
@@ -166,7 +166,7 @@ def _write_wait(module: Any) -> Any:
     builder.branch(look)
 
     def go_on_if_new(gate: Any, otherwise: Any) -> None:
-        job = builder.lshr(gate, _I64(32))
+        job = builder.lshr(gate, _I64(JOB_SHIFT))
         builder.cbranch(builder.icmp_signed("!=", job, seen), found, otherwise)
 
     builder.position_at_end(look)
@@ -181,7 +181,7 @@ def _write_wait(module: Any) -> Any:
     builder.position_at_end(doze)
     code.exchange(own, ASLEEP, 1)
     gate = code.read(pool, GATE, "seq_cst")
-    job = builder.lshr(gate, _I64(32))
+    job = builder.lshr(gate, _I64(JOB_SHIFT))
     with builder.if_then(builder.icmp_signed("!=", job, seen)):
         builder.cbranch(code.is_one(code.exchange(own, ASLEEP, 0)), found, sleep)
     builder.branch(sleep)
@@ -205,7 +205,7 @@ def _write_join(module: Any) -> Any:
 
     builder.position_at_end(join)
     gate = code.read(pool, GATE)
-    same = builder.icmp_signed("==", builder.lshr(gate, _I64(32)), job)
+    same = builder.icmp_signed("==", builder.lshr(gate, _I64(JOB_SHIFT)), job)
     builder.cbranch(builder.and_(same, code.has(gate, SEATS)), enter, end)
 
     builder.position_at_end(enter)
@@ -230,8 +230,8 @@ def write_post(module: Any, name: str) -> None:
     """Another job with so many seats, a function of the pool and these; two threads are woken."""
     code = _Code(module, name, 2)
     builder, (pool, seats) = code.builder, code.function.args
-    job = builder.lshr(code.read(pool, GATE), _I64(32))
-    job = builder.shl(builder.add(job, _I64(1)), _I64(32))
+    job = builder.lshr(code.read(pool, GATE), _I64(JOB_SHIFT))
+    job = builder.shl(builder.add(job, _I64(1)), _I64(JOB_SHIFT))
     gate = builder.or_(job, builder.mul(seats, _I64(SEAT)))
     builder.atomic_rmw("xchg", code.at(pool, GATE), gate, "seq_cst")
     for number in (0, 1):
