@@ -76,7 +76,7 @@ class ClusterModel(FittedModel):
         flat = rows.reshape(-1)
         vectors = self._ask(_left_of, flat)
         tasks = [_submit(self._client, _nearest, one, vectors, wanted + 1) for one in self._slabs]
-        parts: list[Best] = _gather(self._client, tasks)
+        parts = cast(list[Best], _gather(self._client, tasks))
         starts = self._rows.bounds
         found = np.hstack([part.columns + at for part, at in zip(parts, starts, strict=False)])
         scores = np.hstack([part.scores for part in parts])
@@ -97,8 +97,7 @@ class ClusterModel(FittedModel):
         t = int(np.searchsorted(bounds, row, side="right")) - 1
         local = int(row - bounds[t])
         task = _submit(self._client, CompletionModel.explain, self._slabs[t], local, column, k)
-        found: Reasons = _gather(self._client, [task])[0]
-        return found
+        return cast(Reasons, _gather(self._client, [task])[0])
 
     def was_fitted(self, rows: Positions, cols: Positions) -> NDArray[np.bool_]:
         return self._ask(CompletionModel.was_fitted, rows, cols)
@@ -189,9 +188,9 @@ class ClusterModel(FittedModel):
             local = np.where(index[own] < 0, -1, index[own] - bounds[t])
             parts = (local, *(other[own] for other in along))
             tasks.append(_submit(self._client, _answer, self._slabs[t], question, parts, settings))
+        answers = cast(list[Answer], _gather(self._client, tasks))
         places = np.argsort(home, kind="stable")
-        found: Answer = _put_together(_gather(self._client, tasks), places, shape)
-        return found
+        return _put_together(answers, places, shape)
 
 
 def fill_shell(
@@ -270,16 +269,17 @@ def _answer(
     return question(model, *parts, **settings)
 
 
-def _put_together(answers: list[Any], places: Positions, shape: tuple[int, ...]) -> Any:
+def _put_together(answers: list[Answer], places: Positions, shape: tuple[int, ...]) -> Answer:
     """Lines from several slabs in the order in which they were asked for."""
-    kind = type(answers[0])
-    if issubclass(kind, tuple):
-        columns = zip(*answers, strict=True)
-        return kind(*(_put_together(list(x), places, shape) for x in columns))
-    found = np.concatenate(answers)
+    first: Any = answers[0]
+    if isinstance(first, tuple):
+        columns = zip(*cast(list[tuple[Array, ...]], answers), strict=True)
+        kind: Any = type(first)
+        return cast(Answer, kind(*(_put_together(list(x), places, shape) for x in columns)))
+    found = np.concatenate(cast(list[Array], answers))
     out = np.empty_like(found)
     out[places] = found
-    return out.reshape((*shape, *found.shape[1:]))
+    return cast(Answer, out.reshape((*shape, *found.shape[1:])))
 
 
 def _submit(client: object, function: Callable[..., object], *args: object) -> Remote:
@@ -288,7 +288,7 @@ def _submit(client: object, function: Callable[..., object], *args: object) -> R
     return submit_call(client, function, *args)
 
 
-def _gather(client: object, tasks: list[Remote]) -> list[Any]:
+def _gather(client: object, tasks: list[Remote]) -> list[object]:
     from pygeco.engines.dask.patience import gather_values
 
     return gather_values(client, tasks)

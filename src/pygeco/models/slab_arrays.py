@@ -45,20 +45,21 @@ def is_in_slabs(x: object) -> bool:
     return isinstance(x, SlabArray)
 
 
-def map_parts(value: Any, function: Callable[[Any], Any]) -> Any:
+def map_parts(x: T, function: Callable[[object], object]) -> T:
     """The same object with function(part) for its parts: of dataclasses, tuples and lists."""
+    value: Any = x
     if isinstance(value, Leaf):
-        return function(value)
+        return cast(T, function(value))
     if is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in fields(value) if field.init]
         parts = {name: map_parts(getattr(value, name), function) for name in names}
-        return replace(value, **parts)
+        return cast(T, replace(value, **parts))
     if hasattr(value, "_fields") and not isinstance(value, Blocks):
         parts = {name: map_parts(getattr(value, name), function) for name in value._fields}
-        return value._replace(**parts)
+        return cast(T, value._replace(**parts))
     if type(value) in (tuple, list):
-        return type(value)(map_parts(part, function) for part in value)
-    return function(value)
+        return cast(T, type(value)(map_parts(part, function) for part in value))
+    return cast(T, function(value))
 
 
 def write_in_blocks(x: T) -> T:
@@ -90,13 +91,14 @@ def place_rows(x: T, entries: Entries) -> T:
     if not is_in_slabs(entries.kind):
         return moved(x, entries.kind)
     engine: Any = entries.engine
-    return _spread(x, engine.home, rows=False)
+    return cast(T, _spread(x, engine.home, rows=False))
 
 
-def _spread(value: Any, home: object, *, rows: bool) -> Any:
+def _spread(x: object, home: object, *, rows: bool) -> object:
     """`rows` is true within a part that has one line for each row."""
     from pygeco.engines.dask.rowwise import send_rows
 
+    value: Any = x
     stay = value.on_host() if hasattr(value, "on_host") else ()
     names = (
         [field.name for field in fields(value)]
