@@ -42,15 +42,22 @@ def column_thresholds(
 
 
 def column_scales(
-    dense: Dense, A: LowRank, scale: float, *, parameters: int, least: float, free: float = 1.0
+    dense: Dense,
+    A: LowRank,
+    scale: float,
+    *,
+    parameters: int,
+    least: float,
+    free: float = 1.0,
+    side: str = "column",
 ) -> Array:
-    """The robust standard deviation of the noise of each column, on the host. O(m n s).
+    """The robust standard deviation of the noise of each column (or row), on the host. O(m n s).
 
     `scale` is the table's, `parameters` were fitted to each column, and residuals are about √`free`
     of the noise; below `least` one is no more than rounding. A column without a scale of its own
     (too few cells, or most of them met exactly, as in a constant one) has the table's.
     """
-    found, usual = dense.deviations(A), max(scale, least)
+    found, usual = dense.deviations(A, side=side), max(scale, least)
     own, counts = own_scales(found, usual * free**0.5), host(found.counts)
     cells = np.where(own > least, np.maximum(counts - parameters, 0), 0)
     variance = median_variance(host(np.abs(dense.residual_sample(A))))

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pygeco.algorithm.directions import leading_block
 from pygeco.algorithm.events import Listener
+from pygeco.algorithm.robust_rejection import MIN_REJECTION_FREE, settle_without_outliers
 from pygeco.algorithm.robust_stages import Late, Stage
 from pygeco.algorithm.threshold import THRESHOLD, Schedule, measure_noise
 from pygeco.arrays.kinds import full, host, on, ones, scaled, times, zeros
@@ -203,14 +204,18 @@ def fit_robust(
             level = model.scale(dense) or spread
         stage = Stage(model, schedule.settle(level), level, model.scale(dense), 0, False)
         rest = tol, spread, listener
-        if schedule.decreasing and model.free_share(dense) > MIN_NEAR_FREE_SHARE:
+        free = model.free_share(dense)
+        leaves_out = schedule.is_open and free > MIN_REJECTION_FREE
+        if schedule.decreasing and free > MIN_NEAR_FREE_SHARE:
             stage = stage.settle(dense, near, max_sweeps - 1, *rest)  # one is for Huber's threshold
-            model = stage.model
-            noise = measure_noise(model.residuals(dense), model.free_share(dense))
+            noise = measure_noise(stage.model.residuals(dense), free)
             stage, schedule = stage._replace(level=noise), schedule.hold()
         if stage.level > tol * spread or not stage.converged:  # else there is no noise
-            stage = stage.settle(dense, schedule, max_sweeps, *rest)
-        model, free = stage.model, stage.model.free_share(dense)
+            if leaves_out and stage.level > tol * spread:
+                stage = settle_without_outliers(stage, dense, schedule, max_sweeps, *rest)
+            else:
+                stage = stage.settle(dense, schedule, max_sweeps, *rest)
+        model = stage.model
         scales = measure_noise(model.residuals(dense), free), spread, free
     return Fit(*_settle_location(model), stage.loss, *scales, stage.sweeps, stage.converged)
 

@@ -31,6 +31,13 @@ class Schedule:
     decreasing: bool = True
     share: float = 1.0
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the residuals decide what the loss is in the end."""
+        if isinstance(self.loss, Huber):
+            return self.decreasing and self.loss.delta is None
+        return self.decreasing and self.settle(1.0) != self.settle(2.0)
+
     def settle(self, scale: float) -> Loss:
         """The loss for residuals of this scale."""
         scale *= self.share

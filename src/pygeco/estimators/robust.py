@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pygeco.algorithm.column_scales import column_thresholds
 from pygeco.algorithm.events import Listener
-from pygeco.algorithm.robust import fit_robust, project
+from pygeco.algorithm.robust import fit_robust
 from pygeco.algorithm.threshold import Schedule
 from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.arrays.checks import is_real
@@ -23,6 +23,7 @@ from pygeco.estimators._input import allow_missing, check_columns, check_compone
 from pygeco.estimators._progress import attend_fit, take_seed
 from pygeco.estimators._robust_doubts import MIN_CUTOFF, warn_of_doubts
 from pygeco.estimators._robust_rank import settle_components
+from pygeco.estimators._robust_rows import place_rows
 from pygeco.estimators._whole import all_or_nothing
 from pygeco.io.model_contents import MAY_LACK, ROBUST
 from pygeco.io.model_file import Saveable
@@ -40,9 +41,12 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     shrinks with the residuals: a matrix that has exactly low rank, apart from gross outliers, is
     recovered to about `tol`; with noise the threshold ends at 1.345 robust standard deviations.
 
+    The last sweeps leave out cells beyond 3.5 robust deviations, unless more than a quarter of the
+    cells are parameters or the loss has a setting of yours: many of one sign would move the rest.
+
     The rank grows in five blocks of leading singular pairs of the clipped residuals; sweeps refine
     the result: about a hundred passes over the data, O(m n r) each. The memory used beyond the
-    input is bounded; bytes and short integers are read as they are.
+    input is about a byte a cell; bytes and short integers are read as they are.
 
     Parameters
     ----------
@@ -233,7 +237,7 @@ class RobustPCA(Saveable, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         dense = Dense(X, self.loss_, engine=choose_engine(None, V))
         dense = dense.shift(zeros(len(X), V), self.location_.astype(float))
         with one_blas_thread():
-            W = project(dense, V, self.spread_, side="row")
+            W = place_rows(dense, V, self)
         return answer(W.astype(np.float32 if X.dtype == np.float32 else np.float64), X)
 
     def inverse_transform(self, X: ArrayLike) -> Array:

@@ -211,6 +211,15 @@ class Dense(Objective):
         other.loss = loss
         return other
 
+    def mask(self, seen: NDArray[np.bool_]) -> Dense:
+        """The cells for which `seen` (m, n) is true. Y is shared."""
+        other = copy.copy(self)
+        for name in ("sample", "islands"):
+            other.__dict__.pop(name, None)
+        other.table = self.table._replace(weights=(*self.table.weights, seen))
+        other.total_weight, other.heaviest, _ = self.engine.census(other.table)
+        return other
+
     def part(
         self, rows: NDArray[Any] | slice = slice(None), cols: NDArray[Any] | slice = slice(None)
     ) -> Dense:
@@ -244,9 +253,14 @@ class Dense(Objective):
         """The median of each column's observed cells; zero where there is none."""
         return self.engine.medians(self.table)
 
-    def deviations(self, A: LowRank) -> Deviations:
-        """Median and lower quartile of |Y − A| of each column, and how many cells. O(m n s)."""
+    def deviations(self, A: LowRank, *, side: str = "column") -> Deviations:
+        """Median and lower quartile of |Y − A| of each column (or row), and how many cells.
+
+        O(m n s).
+        """
         check_factors(A, self.shape)
+        if side == "row":
+            return self.engine.deviations(self.table.T, *self.append_offset(True, A.V, A.left))
         return self.engine.deviations(self.table, *self.append_offset(False, A.left, A.V))
 
     def outliers(self, A: LowRank, threshold: float | Array) -> scipy.sparse.csr_array:
