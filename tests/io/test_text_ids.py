@@ -39,7 +39,7 @@ def test_no_two_ids_become_one(ids) -> None:
     found = users(ids)
     assert len(found) == len(ids)
     assert len(set(found)) == len(set(ids))
-    back = id_texts(narrow_ids(pa.chunked_array([pa.array(ids)])))
+    back = id_texts(narrow_ids(pa.chunked_array([pa.array(ids)])), "user")
     assert back.to_pylist() == ids
 
 

@@ -102,7 +102,7 @@ def _read_lists(file: Source, texts: Collection[str]) -> Reading:
     table = pyarrow().table({"user": rows, "item": cols})
     for k, role in enumerate(table.column_names):
         if role in texts:
-            table = table.set_column(k, role, id_texts(table.column(k)))
+            table = table.set_column(k, role, id_texts(table.column(k), role))
     packed = f", {file.compression}" if file.compression else ""
     return Reading(
         table, f"{file.name} (lists of items, a line a user{packed}): {table.num_rows:,} clicks."

@@ -146,7 +146,7 @@ def read_columns(
     table, kind = table.rename_columns(roles), ", ".join(filter(None, (layout.words, encoding)))
     for k, role in enumerate(roles):
         if role == "title" or role in texts:
-            written = id_texts(table.column(k))
+            written = id_texts(table.column(k), role)
             table = table.set_column(k, role, trim_texts(written) if layout.text else written)
         elif role != "rating" and layout.text is not None:
             table = table.set_column(k, role, narrow_ids(table.column(k)))

@@ -1,7 +1,7 @@
 """Tables of ratings (any object with the Arrow stream interface): columns, ids, values.
 
 pyarrow is imported when a table is met. Ids may be integers, numbers, text, dates, times or
-booleans; a fit keeps them as a sorted NumPy array, text as objects.
+booleans; a fit keeps them as a sorted NumPy array, text as objects, and others as text.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pygeco.io.column_names import list_names
 from pygeco.io.exact_ids import cast_exactly
 from pygeco.io.plain_texts import refuse_series, unpack_codes, with_plain_texts
 from pygeco.io.protocols import ArrowTable
+from pygeco.io.written_ids import has_zone, write_id, write_ids
 
 Column = str | int
 
@@ -129,7 +130,7 @@ def arrange_ids(column: Any, name: str) -> Coded:
     if pa.compute.any(missing).as_py():
         at = pa.compute.index(missing, True).as_py()
         raise ValueError(f"column {name!r}: row {at + 1} has no id; remove rows without one.")
-    encoded = _comparable(column, name).dictionary_encode().unify_dictionaries()
+    encoded = write_ids(column, name).dictionary_encode().unify_dictionaries()
     if not encoded.num_chunks:
         return Coded(np.zeros(0, np.int32), pa.array([], encoded.type.value_type))
     ids = encoded.chunk(0).dictionary
@@ -151,22 +152,6 @@ def join_ids(arrays: Sequence[Any], name: str) -> Any:
         kinds = " and ".join(sorted({str(array.type) for array in arrays}))
         raise ReadError(
             f"column {name!r}: ids are of type {kinds} in different parts; write them alike."
-        ) from error
-
-
-def _comparable(column: Any, name: str) -> Any:
-    """The column itself, or as text where NumPy has no such type."""
-    t = pyarrow().types
-    if t.is_float16(column.type):  # which Arrow does not sort
-        return column.cast("float32")
-    known = (t.is_integer, t.is_floating, t.is_boolean, t.is_date, t.is_timestamp)
-    if any(kind(column.type) for kind in known):
-        return column
-    try:
-        return column.cast("string")
-    except pyarrow().ArrowException as error:
-        raise ValueError(
-            f"column {name!r}: ids of type {column.type} are not supported; make them text."
         ) from error
 
 
@@ -257,10 +242,13 @@ def make_comparable(ids: NDArray[Any], wanted: ArrayLike) -> tuple[NDArray[Any],
     """The wanted ids in a type that compares exactly with `ids`, and which of them can be there."""
     if ids.dtype.kind == "O":
         asked = np.asarray(wanted, dtype=object)
-        text = np.array([isinstance(one, str) for one in asked.flat], bool).reshape(asked.shape)
-        return np.where(text, asked, ""), text
+        texts = np.array([*map(write_id, asked.flat)], dtype=object).reshape(asked.shape)
+        known = np.array([text is not None for text in texts.flat], bool).reshape(asked.shape)
+        return np.where(known, texts, ""), known
     asked = np.asarray(wanted)
     if ids.dtype.kind == "M" and asked.dtype.kind == "O":
+        if any(map(has_zone, asked.flat)):
+            return asked, False  # which NumPy would take for others
         try:
             asked = np.asarray(wanted, dtype="M8")  # dates and times of Python's
         except (TypeError, ValueError):
@@ -295,6 +283,8 @@ def parse_ids(ids: NDArray[Any], texts: Sequence[str]) -> NDArray[Any]:
     try:
         if ids.dtype.kind == "b":
             return np.array([{"true": True, "false": False}[text.lower()] for text in texts])
-        return np.array(list(texts), dtype=ids.dtype)
+        if ids.dtype.kind != "M" or not any(map(has_zone, texts)):
+            return np.array(list(texts), dtype=ids.dtype)
+        return np.array(list(texts), dtype=str)
     except (KeyError, ValueError, OverflowError):
         return np.array(list(texts), dtype=str)

@@ -8,6 +8,7 @@ from typing import Any
 
 from pygeco.io.plain_texts import unpack_codes
 from pygeco.io.tables import is_text, pyarrow
+from pygeco.io.written_ids import write_ids
 
 # What stands for a missing id among numbers; among texts "NA" is an id like any other.
 MISSING_IDS = ("", "NA", "N/A", "n/a", "#N/A", "NULL", "null", "NaN", "nan", "None", r"\N")
@@ -75,10 +76,10 @@ def _are_floats(texts: Any) -> bool:
     return texts.null_count < len(texts)
 
 
-def id_texts(column: Any) -> Any:
+def id_texts(column: Any, name: str) -> Any:
     """Ids of any kind as the text that `narrow_ids` would take for them."""
     pa = pyarrow()
-    column = unpack_codes(column)
+    column = write_ids(unpack_codes(column), name)
     if pa.types.is_floating(column.type):  # Arrow writes 1.0 as 1
         return pa.chunked_array([pa.array(map(_float_text, column.to_pylist()), pa.string())])
     return column.cast(pa.string())

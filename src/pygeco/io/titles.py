@@ -44,4 +44,5 @@ def _write_ids(ids: NDArray[Any]) -> list[str]:
     """Ids as text; whole numbers and texts without Arrow, which would import pandas for them."""
     if ids.dtype.kind in "iuU" or all(type(one) is str for one in ids.tolist()):
         return list(map(str, ids.tolist()))
-    return list(id_texts(pyarrow().chunked_array([pyarrow().array(ids)])).to_pylist())
+    column = pyarrow().chunked_array([pyarrow().array(ids)])
+    return list(id_texts(column, "id").to_pylist())

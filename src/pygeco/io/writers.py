@@ -79,7 +79,7 @@ def spell_ids(table: Any) -> Any:
     """The table with users and items that are decimal numbers as text: Arrow writes 1.0 as 1."""
     for k, name in enumerate(table.column_names):
         if name in ("user", "item") and pyarrow().types.is_floating(table.column(k).type):
-            table = table.set_column(k, name, id_texts(table.column(k)))
+            table = table.set_column(k, name, id_texts(table.column(k), name))
     return table
 
 
