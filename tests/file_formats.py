@@ -56,6 +56,16 @@ class Target(NamedTuple):
     pack: tuple[Callable[[bytes], bytes], ...] = (bytes,)
 
 
+def pack(kind: str, content: bytes) -> bytes:
+    """The content as a program of this kind of compression leaves it."""
+    if kind == "xz":
+        return lzma.compress(content)
+    packed = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(packed, kind) as file:
+        file.write(content)
+    return packed.getvalue().to_pybytes()
+
+
 def lines(separator: str, header: bool = True, end: str = "\n") -> bytes:
     found = [separator.join(("user", "item", "rating", "when"))] if header else []
     for row in zip(USERS, ITEMS, STARS, strict=True):

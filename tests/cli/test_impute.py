@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 from rich.cells import cell_len
 from typer.testing import CliRunner
 
+from file_formats import pack
 from pygeco import LowRankImputer
 from pygeco.cli.app import app
 from pygeco.cli.impute import _text
@@ -72,6 +74,22 @@ def test_a_table_is_filled_as_the_imputer_fills_it(first, second, table, tmp_pat
         "id": "skip", "height": "number", "visits": "count", "smokes": "yes/no",
         "city": "category", "name": "skip", "born": "number",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [(), ("--rank", 1)])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("in.csv.gz", "gzip"), ("in.TSV.XZ", "xz"), ("in.csv.zst", "zstd"), ("in.parquet.bz2", "bz2")],
+)
+def test_a_packed_table_is_filled_as_it_is(name, kind, options, tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(np.outer(rng.standard_normal(40), [1, 2, 3]).round(2), columns=[*"abc"])
+    plain = write(frame.mask(rng.random(frame.shape) < 0.1), tmp_path / Path(name).stem)
+    (tmp_path / name).write_bytes(pack(kind, plain.read_bytes()))
+    for source, output in ((plain, "a.csv"), (tmp_path / name, "b.csv")):
+        result = run(source, "-o", tmp_path / output, *options)
+        assert result.exit_code == 0, result.output
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 
 
 def test_the_errors_that_are_stated_are_those_of_missing_cells(tmp_path) -> None:

@@ -92,6 +92,8 @@ def test_a_whole_table_is_copied(tmp_path) -> None:
     ("name", "content", "said"),
     [
         ("gone.csv", None, "No such file"),
+        ("gone.csv.gz", None, "No such file"),
+        ("gone.docx", None, "No such file"),
         ("words.csv", "a,b\nx,y\n", "no column of numbers"),
         ("ragged.csv", "a,b\n1,2\n1,2,3\n", "cannot be read"),
         ("twice.csv", "a,a\n1,2\n", "two columns have the same name"),

@@ -45,7 +45,7 @@ def write_matrix(folder, kind, Y):
         np.savez(path, Y)
     elif kind == "mtx":
         scipy.io.mmwrite(path, Y)
-    elif kind == "csv":
+    elif kind in ("csv", "csv.gz"):
         np.savetxt(path, Y, delimiter=",", header=",".join(f"c{j}" for j in range(25)), comments="")
     else:
         import pandas as pd
@@ -54,7 +54,7 @@ def write_matrix(folder, kind, Y):
     return path
 
 
-@pytest.mark.parametrize("kind", ["npy", "npz", "mtx", "csv", "parquet"])
+@pytest.mark.parametrize("kind", ["npy", "npz", "mtx", "csv", "csv.gz", "parquet"])
 def test_every_kind_of_matrix_is_recovered(kind, wild, tmp_path) -> None:
     Y, X, mask = wild
     result = run(write_matrix(tmp_path, kind, Y), "-o", tmp_path / "out", "--rank", 2, "--json")
@@ -66,7 +66,7 @@ def test_every_kind_of_matrix_is_recovered(kind, wild, tmp_path) -> None:
     outliers = sp.load_npz(tmp_path / "out" / "outliers.npz").toarray()
     assert np.array_equal(outliers != 0, mask)
     assert (tmp_path / "out" / "picture.png").read_bytes().startswith(b"\x89PNG")
-    if kind in ("csv", "parquet"):
+    if kind in ("csv", "csv.gz", "parquet"):
         low = np.loadtxt(tmp_path / "out" / "low_rank.csv", delimiter=",", skiprows=1)
         lines = (tmp_path / "out" / "outliers.csv").read_text().splitlines()
         assert lines[0].replace('"', "") == "row,column,value,expected"
@@ -162,6 +162,8 @@ def bad_files(folder):
     [
         ("gone.npy", "No such file"),
         ("gone.mp4", "No such file"),
+        ("gone.csv.zst", "No such file"),
+        ("gone.docx", "No such file"),
         ("line.npy", "shape (5,)"),
         ("objects.npy", "cannot be read"),
         ("cut.npy", "cannot be read"),

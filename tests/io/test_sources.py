@@ -10,9 +10,9 @@ import sys
 import threading
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
+from file_formats import pack
 from pygeco.data import read_attributes, read_click_lists, read_left_out, read_ratings
 from pygeco.errors import ReadError
 from pygeco.io.matrices import read_table
@@ -67,22 +67,13 @@ def test_a_byte_order_mark_is_no_part_of_a_file(pack, tmp_path) -> None:
     assert read_left_out(path).rows.tolist() == [0, 2]
 
 
-def _pack(kind: str, content: bytes) -> bytes:
-    if kind == "xz":
-        return lzma.compress(content)
-    packed = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(packed, kind) as file:
-        file.write(content)
-    return packed.getvalue().to_pybytes()
-
-
 @pytest.mark.parametrize("kind", ["gzip", "bz2", "xz", "zstd", "lz4"])
 @pytest.mark.parametrize("read", [read_ratings, read_attributes, read_table, read_titles_of])
 def test_what_is_cut_off_behind_the_head_is_one_sentence(kind, read, tmp_path) -> None:
     """The head itself unpacks well; half a table, or what a library says of it, is no answer."""
     numbers = np.random.default_rng(0).integers(0, 99_999, (20_000, 3))
     lines = "".join(f"{a},{b},{c}\n" for a, b, c in numbers)
-    packed = _pack(kind, f"user,item,rating\n{lines}".encode())
+    packed = pack(kind, f"user,item,rating\n{lines}".encode())
     path = tmp_path / "r.csv"
     path.write_bytes(packed)
     read(path)

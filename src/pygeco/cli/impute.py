@@ -52,7 +52,9 @@ Whole = Annotated[
 
 
 def impute(
-    table: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet, with missing cells.")],
+    table: Annotated[
+        Path, typer.Argument(help="CSV, TSV or Parquet, with missing cells; also compressed.")
+    ],
     output: Annotated[Path, typer.Option("--output", "-o", help="The table to write.")],
     column: Column = None,
     fill: Fill = "auto",
@@ -136,12 +138,12 @@ def _run(
     from pygeco.diagnostics.imputation import summarize_columns
     from pygeco.estimators import LowRankImputer
     from pygeco.estimators._imputer_answers import find_missing
-    from pygeco.io.matrices import TABLES, read_any_columns, write_table
+    from pygeco.io.matrices import TABLES, check_table, read_any_columns, write_table
     from pygeco.io.table_columns import clear_missing, has_number_names
 
-    for path in (source, output):
-        if path.suffix.lower() not in TABLES:
-            raise ValueError(f"{path}: expected a table ending in {', '.join(TABLES)}.")
+    check_table(source)
+    if output.suffix.lower() not in TABLES:
+        raise ValueError(f"{output}: expected a table ending in {', '.join(TABLES)}.")
     began = time.perf_counter()
     with voice.busy(f"reading {source.name}"):
         given = read_any_columns(source)

@@ -28,12 +28,12 @@ def impute_numbers(
     import numpy as np
 
     from pygeco.arrays.whole_file import whole_file
-    from pygeco.io.matrices import TABLES, read_table, write_table
+    from pygeco.io.matrices import TABLES, check_table, read_table, write_table
     from pygeco.io.table_columns import has_number_names, inspect_columns
 
-    for path in (source, output):
-        if path.suffix.lower() not in TABLES:
-            raise ValueError(f"{path}: expected a table ending in {', '.join(TABLES)}.")
+    check_table(source)
+    if output.suffix.lower() not in TABLES:
+        raise ValueError(f"{output}: expected a table ending in {', '.join(TABLES)}.")
     check_output(output, source, overwrite=overwrite)
     began = time.perf_counter()
     with voice.busy(f"reading {source.name}"):

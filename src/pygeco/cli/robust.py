@@ -33,7 +33,8 @@ def robust(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="npy, npz, mtx, csv, tsv or Parquet; a video; or a folder of images.",
+            help="npy, npz, mtx; csv, tsv or Parquet, also compressed; a video; or a folder of "
+            "images.",
         ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")],
@@ -136,13 +137,15 @@ def _read(source: Path, progress: Callable[[float], object]) -> Given:
     from pygeco.errors import ReadError
     from pygeco.io.matrices import ARRAYS, TABLES, read_array, read_table
     from pygeco.io.pictures import VIDEOS, read_film
+    from pygeco.io.sources import take_ending
     from pygeco.io.table_columns import counts_rows
 
+    source.stat()  # a file that is not there is told as such, whatever its ending
     kind = source.suffix.lower()
     if source.is_dir() or kind in VIDEOS:
         film = read_film(source, progress)
         return Given(film.pixels, "images" if source.is_dir() else "video", film.shape, film)
-    if kind in TABLES:
+    if take_ending(source) in TABLES:
         table = read_table(source)
         if table.inexact:
             raise ReadError(

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from pygeco.arrays.low_rank import Array
 from pygeco.errors import ReadError
 from pygeco.io.columns import explain_parse_errors
-from pygeco.io.lending import lend_file
 from pygeco.io.matrix_market import read_market
 from pygeco.io.plain_texts import with_plain_texts
-from pygeco.io.sources import check_growth, open_source
+from pygeco.io.sources import PACKED, Source, check_growth, open_source, take_ending
 from pygeco.io.tables import as_floats, pyarrow
 from pygeco.io.text_cells import put_cells, write_text
 from pygeco.io.text_tables import read_text_table
@@ -190,12 +189,22 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     return Table(values, numbers, others, whole)
 
 
+def check_table(path: Path) -> None:
+    """What the system says of a file that is not there, or a sentence for one of another ending."""
+    path.stat()
+    if take_ending(path) not in TABLES:
+        raise ValueError(
+            f"{path}: expected a table ending in {', '.join(TABLES)}, which may be compressed "
+            f"({', '.join(PACKED)})."
+        )
+
+
 def read_any_columns(path: str | os.PathLike[str]) -> AnyTable:
     """A table of columns of any type, from text or Parquet."""
-    source = Path(path)
+    source = open_source(path)
     with explain_parse_errors(str(path)):
-        is_parquet = source.suffix.lower() == ".parquet"
-        found = _parquet(source) if is_parquet else AnyTable(*read_text_table(open_source(source)))
+        is_parquet = take_ending(Path(path)) == ".parquet"
+        found = _parquet(source) if is_parquet else AnyTable(*read_text_table(source))
         columns = found.arrow.column_names
     if len(set(columns)) < len(columns):
         raise ReadError(f"{path}: two columns have the same name; rename one.")
@@ -213,14 +222,13 @@ def write_table(file: BinaryIO, table: Any, path: Path, named: bool = True) -> N
     write_text(file, table, separator, named=named)
 
 
-def _parquet(path: Path) -> AnyTable:
+def _parquet(source: Source) -> AnyTable:
     from pyarrow.parquet import ParquetFile
 
-    with path.open("rb") as file, lend_file(file) as lent:
-        whole = ParquetFile(lent)
-        about, size = whole.metadata, os.fstat(file.fileno()).st_size
-        check_growth(str(path), size, 8 * about.num_rows * about.num_columns)
-        table = whole.read()
+    whole = ParquetFile(source.path if source.compression is None else source.whole())
+    about = whole.metadata
+    check_growth(source.name, source.size, 8 * about.num_rows * about.num_columns)
+    table = whole.read()
     table.validate(full=True)
     return AnyTable(with_plain_texts(table), named=True)
 

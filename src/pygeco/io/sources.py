@@ -11,6 +11,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from pygeco.arrays.container import MAGIC
@@ -40,6 +41,7 @@ MAGICS = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\x04\x22\x4d\x18": "lz4",
 }
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".lz4")  # how names of such files end
 # Not pyarrow's, which has no xz, and refuses zeros behind gzip, which tapes leave there.
 OPENERS: dict[str | None, Callable[[Any], Any]] = {"gzip": gzip.open, "xz": XzFile}
 # Told the share of the bytes that have been read, now and then.
@@ -159,6 +161,11 @@ def open_source(
     refuse_archive(name, head)
     refuse_wide_text(name, head)
     return found._replace(head=head, progress=progress)
+
+
+def take_ending(path: Path) -> str:
+    """How a name ends, in small letters, without the ending of a compression."""
+    return (path.with_suffix("") if path.suffix.lower() in PACKED else path).suffix.lower()
 
 
 def refuse_archive(name: str, head: bytes) -> None:
