@@ -94,6 +94,7 @@ OTHERS = [
     (LowRankClassifier(2, random_state=0), (X, LABELS), "predict_proba"),
     (LowRankClassifier(2, random_state=0), (X, LABELS), "predict"),
     (LowRankClassifier(2, random_state=0), (X, LABELS.astype(object)), "predict"),
+    (LowRankClassifier(class_weight={0: 2.0}, random_state=0), (X, LABELS == "low"), "predict"),
     (ReducedRankRegressor(1, random_state=0), (X, X[:, :3]), "predict"),
     (ReducedRankRegressor(1, loss="huber", random_state=0), (X, X[:, 0]), "predict"),
     (QuadraticClassifier(2, random_state=0), (X, LABELS), "predict"),

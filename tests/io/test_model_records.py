@@ -11,6 +11,7 @@ from pygeco import Lanczos, Power, Ridge, Signs, Solver, Stop, losses
 from pygeco.io.model_records import Decoder, Encoder
 
 VALUES = [
+    {0: 2.0, "rest": None},
     None,
     True,
     7,
@@ -71,7 +72,7 @@ def test_one_array_is_written_once() -> None:
     assert len(arrays) == 2
 
 
-@pytest.mark.parametrize("value", [object(), {1: 2}, lambda: 0, np.array([object()]), {1, 2}])
+@pytest.mark.parametrize("value", [object(), {1: {2}}, lambda: 0, np.array([object()]), {1, 2}])
 def test_what_cannot_be_kept_is_named(value) -> None:
     with pytest.raises(TypeError, match=r"cannot be kept in a model file"):
         again(value)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from pygeco.algorithm.penalties import Penalty, Ridge
 from pygeco.algorithm.solver import Solver
-from pygeco.arrays.checks import check_rank
+from pygeco.arrays.checks import check_rank, is_real
 from pygeco.arrays.kinds import fill_masked
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
@@ -24,6 +24,7 @@ from pygeco.losses import check_size
 from pygeco.losses.base import softplus
 from pygeco.objectives.validation import check_weights
 
+ClassWeight = dict[Any, float] | str | None
 CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 
 
@@ -110,6 +111,34 @@ def code_labels(y: Any) -> tuple[NDArray[Any], NDArray[Any]]:
             f"y: holds only one class, {quote_id(classes[0])}; at least two are needed."
         )
     return classes, codes
+
+
+def weigh_classes(
+    class_weight: ClassWeight, classes: NDArray[Any], codes: NDArray[Any], weights: Array | None
+) -> Array | None:
+    """The weights of samples times those of their classes, which scikit-learn's forms say."""
+    if class_weight is None:
+        return weights
+    own = np.ones(len(codes)) if weights is None else weights
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        totals = np.bincount(codes, own)
+        return own * (totals.sum() / (len(classes) * totals))[codes]
+    if not isinstance(class_weight, dict):
+        raise ValueError(
+            "class_weight: expected 'balanced', a dict of classes and weights, or None, not "
+            f"{class_weight!r}."
+        )
+    lacking = [key for key in class_weight if key not in classes.tolist()]
+    if lacking and any(c not in class_weight for c in classes.tolist()):
+        raise ValueError(f"class_weight: {quote_id(lacking[0])} is not a class of y.")
+    given = [class_weight.get(c, 1.0) for c in classes.tolist()]
+    for c, weight in zip(classes, given, strict=True):
+        if not (is_real(weight) and 0 < weight < np.inf):
+            raise ValueError(
+                f"class_weight: the weight of {quote_id(c)} must be a finite number > 0, not "
+                f"{weight!r}."
+            )
+    return own * np.array(given, dtype=float)[codes]
 
 
 def one_column_if_binary(z: Array) -> Array:

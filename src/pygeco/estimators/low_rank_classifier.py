@@ -11,11 +11,13 @@ from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
 from pygeco.estimators._feature_model import (
+    ClassWeight,
     choose_classes,
     code_labels,
     log_probabilities,
     one_column_if_binary,
     take_samples,
+    weigh_classes,
 )
 from pygeco.estimators._linear import _LowRankLinear
 from pygeco.estimators._whole import all_or_nothing
@@ -42,6 +44,9 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):  # type: ignore[misc]
         The ridge. Zero is allowed, but linearly separable classes then have no optimum.
     fit_intercept : bool, default=True
         Whether the predictions have free constants.
+    class_weight : dict, "balanced" or None, default=None
+        What each class counts, times `sample_weight`; a class that a dict leaves out counts one.
+        "balanced" gives all classes the same total, as in scikit-learn.
     solver : Solver or None, default=None
         None is `Solver(refine=True)`.
     random_state : int, RandomState or None, default=None
@@ -88,12 +93,14 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):  # type: ignore[misc]
         *,
         alpha: float = 1e-4,
         fit_intercept: bool = True,
+        class_weight: ClassWeight = None,
         solver: Solver | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int | bool = 0,
     ) -> None:
         super().__init__(rank, alpha, solver, random_state, n_jobs, verbose)
+        self.class_weight = class_weight
         self.fit_intercept = fit_intercept
 
     @all_or_nothing
@@ -118,6 +125,7 @@ class LowRankClassifier(ClassifierMixin, _LowRankLinear):  # type: ignore[misc]
         """
         X, y, w = take_samples(self, X, y, sample_weight)
         self.classes_, codes = code_labels(y)
+        w = weigh_classes(self.class_weight, self.classes_, codes, w)
         self._minimize(X, codes, w, self._loss())
         return self
 

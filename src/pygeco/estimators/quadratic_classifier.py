@@ -13,11 +13,13 @@ from pygeco.algorithm.solver import Solver
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
 from pygeco.estimators._feature_model import (
+    ClassWeight,
     choose_classes,
     code_labels,
     log_probabilities,
     one_column_if_binary,
     take_samples,
+    weigh_classes,
 )
 from pygeco.estimators._quadratic import _QuadraticForms
 from pygeco.estimators._whole import all_or_nothing
@@ -47,6 +49,9 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):  # type: ignore[mis
         A loss of labels ±1: "logistic" (which gives probabilities) or "smoothed-hinge".
     alpha : float, default=1e-5
         The ridge.
+    class_weight : dict, "balanced" or None, default=None
+        What each class counts, times `sample_weight`; a class that a dict leaves out counts one.
+        "balanced" gives all classes the same total, as in scikit-learn.
     solver : Solver or None, default=None
         Settings of the algorithm.
     random_state : int, RandomState or None, default=None
@@ -93,12 +98,14 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):  # type: ignore[mis
         *,
         loss: str | Loss = "logistic",
         alpha: float = 1e-5,
+        class_weight: ClassWeight = None,
         solver: Solver | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,
         verbose: int | bool = 0,
     ) -> None:
         super().__init__(rank, alpha, solver, random_state, n_jobs, verbose)
+        self.class_weight = class_weight
         self.loss = loss
 
     @all_or_nothing
@@ -123,6 +130,7 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):  # type: ignore[mis
         """
         X, y, w = take_samples(self, X, y, sample_weight)
         self.classes_, codes = code_labels(y)
+        w = weigh_classes(self.class_weight, self.classes_, codes, w)
         chosen = [1] if len(self.classes_) == 2 else range(len(self.classes_))
         self._fit_forms(X, [np.where(codes == k, 1.0, -1.0) for k in chosen], w)
         return self

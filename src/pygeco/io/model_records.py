@@ -121,6 +121,8 @@ class Encoder:
             return {"$": "tuple", "is": [self(item) for item in value]}
         if kind is dict and all(isinstance(key, str) for key in value):
             return {"$": "dict", "is": self.mapping(value)}
+        if kind is dict:
+            return {"$": "pairs", "is": [[self(key), self(item)] for key, item in value.items()]}
         if isinstance(value, losses.Loss):
             return {"$": "loss", "is": self.mapping(reference_of(value)._asdict())}
         raise TypeError(f"a {kind.__name__} cannot be kept in a model file.")
@@ -175,6 +177,7 @@ class Decoder:
             "Stop": lambda: Stop[content],
             "tuple": lambda: tuple(self(item) for item in content),
             "dict": lambda: self.mapping(content),
+            "pairs": lambda: {self(key): self(item) for key, item in content},
             "loss": lambda: loss_at(**self.mapping(content)),
         }
         if tag in readers:
