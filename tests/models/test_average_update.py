@@ -140,6 +140,22 @@ def test_cells_given_again_make_nothing_more_certain(whole) -> None:
         assert model.model_.spread(*every).mean() > 0.9 * before.mean()
 
 
+@pytest.mark.parametrize("draws", [0, 6])
+def test_cells_given_again_leave_rows_with_attributes_where_they_were(draws) -> None:
+    """Each moved towards its own cells, which the effects of its attributes know already."""
+    rng = np.random.default_rng(0)
+    groups = np.arange(150) // 3
+    U = rng.standard_normal((50, 2))[groups] + 0.4 * rng.standard_normal((150, 2))
+    Y = U @ rng.standard_normal((2, 80)) + 0.7 * rng.standard_normal((150, 80))
+    rows, cols = np.nonzero(rng.random(Y.shape) < 0.12)
+    cells = (rows, cols, Y[rows, cols], Y.shape)
+    model = MatrixCompletion(posterior=draws, pattern=False, random_state=0, clip=False)
+    model.fit(cells, row_attributes=np.eye(50)[groups])
+    before = model.to_dense()
+    moves = np.abs(model.partial_fit(cells).to_dense() - before)
+    assert moves.max() < 0.03 * before.std()  # 0.11 of it, counted twice
+
+
 def test_a_device_takes_in_the_same(monkeypatch) -> None:
     monkeypatch.setitem(engines.ENGINE_MODULES, "fake", "fake_device")
     monkeypatch.setitem(engines.ENGINE_OF_PACKAGE, "fake_device", "fake")

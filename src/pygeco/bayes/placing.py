@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import on, ones, zeros
 from pygeco.arrays.low_rank import Array
@@ -25,11 +26,17 @@ class NewRowsPrior(NamedTuple):
     ridge: Array | None = None
 
 
-def place_rows_by(prior: Gaussian, cells: Cells, values: AttributeValues | None) -> NewRowsPrior:
+def place_rows_by(
+    prior: Gaussian,
+    cells: Cells,
+    values: AttributeValues | None,
+    fitted: NDArray[np.bool_] | None = None,
+) -> NewRowsPrior:
     """The prior of new rows, whose cells these are.
 
     Of what is not known the fit's mean is taken. Where there are attributes, coefficients are known
-    to S only, and the covariance of row i is (1 + x_iᵀ S x_i) Λ⁻¹.
+    to S only, and the covariance of row i is (1 + x_iᵀ S x_i) Λ⁻¹. Rows that were `fitted` lie by
+    Λ⁻¹, as they did then: their own cells are in the coefficients, and would count twice.
     """
     if not prior.effects:
         return NewRowsPrior(prior)
@@ -42,6 +49,8 @@ def place_rows_by(prior: Gaussian, cells: Cells, values: AttributeValues | None)
     found = _move_all(prior, columns, cells, values)
     centers = on(prior.center.astype(FLOAT), found) + found[:, :d]
     ridge = 1 / (1 + np.mean(found[:, d:] ** 2, axis=1)) if is_doubted else None
+    if ridge is not None and fitted is not None:
+        ridge = np.where(on(fitted, ridge), FLOAT(1), ridge)
     return NewRowsPrior(prior._replace(some=cells.counts() > 0, centers=centers), ridge)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pygeco.arrays.kinds import on, ones, zeros
 from pygeco.arrays.low_rank import Array
@@ -129,17 +130,23 @@ def _convert(side: Side, real: type[np.floating]) -> Side:
     return Side(*(x.astype(real) for x in side))
 
 
-def new_rows(model: Posterior, entries: Entries, values: AttributeValues | None = None) -> Side:
+def new_rows(
+    model: Posterior,
+    entries: Entries,
+    values: AttributeValues | None = None,
+    fitted: NDArray[np.bool_] | None = None,
+) -> Side:
     """The posterior means and variances of rows that were not fitted, given their cells.
 
-    `values` are their attributes, if any. Under a robust loss their cells are weighted as those of
+    `values` are their attributes, if any; `fitted` says which were fitted after all, to fewer
+    cells. Under a robust loss their cells are weighted as those of
     the fit were, from the prior's center on and so many times anew.
     """
     data = place_targets(entries, model)
     m, like = entries.shape[0], model.cols.factor
     side = Side(zeros((m, model.rank), like, FLOAT), zeros(m, like, FLOAT))
     cells = data.by_row
-    prior, ridge = place_rows_by(model.row_prior, cells, values)
+    prior, ridge = place_rows_by(model.row_prior, cells, values, fitted)
     if model.likelihood is not None:
         side = _settle_rows(model, cells, side, prior, ridge)
         return place_cold_rows(side, prior, cells, values)

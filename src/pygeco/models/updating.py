@@ -9,7 +9,7 @@ the host, and the passes run where the model is.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,13 @@ if TYPE_CHECKING:
 Places = tuple[Positions, Positions]
 
 
+class Told(NamedTuple):
+    """What is told of the rows of a side: their attributes, and their cells before."""
+
+    values: AttributeValues | None
+    counts: Positions
+
+
 def take_in(
     model: CompletionModel, new: Entries, places: Places, times: Array | None = None
 ) -> CompletionModel:
@@ -50,27 +57,22 @@ def take_in(
     if not len(rows) and not len(cols):
         return model
     state = _widen(model.posterior or model.folding_state(), entries, places)
-    known = [
-        None if values is None else values.widen(size, place)
-        for values, size, place in zip(
-            (model.row_attributes, model.column_attributes), entries.shape, places, strict=True
-        )
-    ]
+    told = _widen_told(model, entries.shape, places)
     before = state
     rest = _subtract_time(state, entries, dates)
     part = rest.take_rows(rows)
-    state = _refit_rows(state, part, rows, known[0])
-    state = _refit_rows(state.T, rest.T.take_rows(cols), cols, known[1]).T
+    state = _refit_rows(state, part, rows, told[0])
+    state = _refit_rows(state.T, rest.T.take_rows(cols), cols, told[1]).T
     if isinstance(state, Posterior) and state.drift is not None:
         state = renew_drift(state, entries, dates, (rows, cols))
         part = _subtract_time(state, entries, dates).take_rows(rows)
-    state = _refit_rows(state, part, rows, known[0])
+    state = _refit_rows(state, part, rows, told[0])
     bounds = model.bounds
     if new.size:
         low, high = model.loss.bounds(host(new.by_row.values))
         bounds = min(low, bounds[0]), max(high, bounds[1])
     posterior = state if isinstance(state, Posterior) else None
-    found = _show(model, before, state, entries, places)
+    found = _show(model, before, state, entries, places, told)
     return replace(
         model,
         factors=keep_factors(found.factors, entries),
@@ -80,9 +82,9 @@ def take_in(
         seen=keep_cells(entries, dates),
         held_out=_widen_held_out(model.held_out, entries.shape, places),
         bounds=bounds,
-        row_attributes=known[0],
+        row_attributes=told[0].values,
         lists=None,
-        column_attributes=known[1],
+        column_attributes=told[1].values,
     )
 
 
@@ -92,25 +94,29 @@ def _show(
     after: Linear | Posterior,
     entries: Entries,
     places: Places,
+    told: list[Told],
 ) -> Shown:
     if isinstance(after, Linear):
         return Shown(after.A, after.biases)
     if model.average is None or isinstance(before, Linear):
         return Shown(after.factors(), after.at_end.biases())
     rows, cols = (
-        Growth(_widen_counts(old, cells.groups, place), host(cells.counts()))
-        for old, cells, place in zip(
-            model.counts(), (entries.by_row, entries.by_col), places, strict=True
-        )
+        Growth(side.counts, host(cells.counts()))
+        for side, cells in zip(told, (entries.by_row, entries.by_col), strict=True)
     )
     change = Change(before, after, (rows, cols))
     return update_average(model.factors, model.biases, model.average, change, places)
 
 
-def _widen_counts(counts: Positions, size: int, place: Positions) -> Positions:
-    out = np.zeros(size, np.int64)
-    out[place] = counts
-    return out
+def _widen_told(model: CompletionModel, shape: tuple[int, int], places: Places) -> list[Told]:
+    """With nothing told of new rows and columns."""
+    sides = []
+    every = (model.row_attributes, model.column_attributes), model.counts(), shape, places
+    for values, counts, size, place in zip(*every, strict=True):
+        wide = np.zeros(size, np.int64)
+        wide[place] = counts
+        sides.append(Told(None if values is None else values.widen(size, place), wide))
+    return sides
 
 
 def keep_factors(A: LowRank, entries: Entries) -> LowRank:
@@ -222,11 +228,12 @@ def _refit_rows(
     state: Linear | Posterior,
     part: Entries,
     rows: Positions,
-    values: AttributeValues | None,
+    told: Told,
 ) -> Linear | Posterior:
     """The state with these rows fitted to all their cells, which `part` has, given the columns."""
     if isinstance(state, Posterior):
-        found = new_rows(state, part, None if values is None else values.take(rows))
+        values = None if told.values is None else told.values.take(rows)
+        found = new_rows(state, part, values, told.counts[rows] > 0)
         sides = (_put_rows(old, rows, new) for old, new in zip(state.rows, found, strict=True))
         return replace(state, rows=Side(*sides))
     coordinates, offsets = state.fold(part)
