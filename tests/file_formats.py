@@ -60,6 +60,8 @@ def pack(kind: str, content: bytes) -> bytes:
     """The content as a program of this kind of compression leaves it."""
     if kind == "xz":
         return lzma.compress(content)
+    if kind == "zip":
+        return archive({"the data.csv": content})
     packed = pa.BufferOutputStream()
     with pa.CompressedOutputStream(packed, kind) as file:
         file.write(content)
@@ -165,14 +167,18 @@ def archives() -> list[bytes]:
     ]
 
 
+def archive(files: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """A zip archive of these files."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as out:
+        for name, content in files.items():
+            out.writestr(name, content)
+    return file.getvalue()
+
+
 def zipped(content: bytes) -> bytes:
     """An npz with this member."""
-
-    def write(file: io.BytesIO) -> None:
-        with zipfile.ZipFile(file, "w") as out:
-            out.writestr("x.npy", content)
-
-    return written(write)
+    return archive({"x.npy": content}, zipfile.ZIP_STORED)
 
 
 def tables() -> list[bytes]:

@@ -79,7 +79,13 @@ def test_a_table_is_filled_as_the_imputer_fills_it(first, second, table, tmp_pat
 @pytest.mark.parametrize("options", [(), ("--rank", 1)])
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("in.csv.gz", "gzip"), ("in.TSV.XZ", "xz"), ("in.csv.zst", "zstd"), ("in.parquet.bz2", "bz2")],
+    [
+        ("in.csv.gz", "gzip"),
+        ("in.TSV.XZ", "xz"),
+        ("in.csv.zst", "zstd"),
+        ("in.parquet.bz2", "bz2"),
+        ("in.csv.zip", "zip"),
+    ],
 )
 def test_a_packed_table_is_filled_as_it_is(name, kind, options, tmp_path) -> None:
     rng = np.random.default_rng(0)

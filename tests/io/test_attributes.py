@@ -147,7 +147,7 @@ def test_latin_1_compression_and_parquet(tmp_path) -> None:
         (b"a\x00b", "the file is not text, nor Parquet or Arrow; convert it to one of these."),
         (b"# made today\nid,x\n1,2\n", "the file begins with a comment, '# made today';"),
         (b"PAR1 is cut", "the file cannot be read: "),
-        (b"PK\x03\x04", "the file is a zip archive; unpack it and give the file inside."),
+        (b"PK\x03\x04", "the file looks compressed (zip) but cannot be unpacked."),
     ],
 )
 def test_errors_are_one_sentence(text, told) -> None:

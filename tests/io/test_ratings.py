@@ -154,7 +154,7 @@ def test_wrong_columns(given, message, tmp_path) -> None:
         (b"1,2\n3,4\n", r"has 2 column\(s\), too few for user and item and rating"),
         (b'[{"user": 1}]', "is one JSON array; write one object a line"),
         (b'{"user": 1, "item": \n', "cannot be read"),
-        (b"PK\x03\x04 and more", "is a zip archive; unpack it"),
+        (b"PK\x03\x04 and more", "cannot be unpacked"),
         (b"PK\x03\x04 and more [Content_Types].xml", "is a workbook; save its sheet as CSV"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "is a workbook; save its sheet as CSV"),
         (gzip.compress(b"r\0".ljust(257, b"0") + b"ustar", mtime=0), "is a tar archive; unpack it"),

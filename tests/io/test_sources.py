@@ -67,7 +67,7 @@ def test_a_byte_order_mark_is_no_part_of_a_file(pack, tmp_path) -> None:
     assert read_left_out(path).rows.tolist() == [0, 2]
 
 
-@pytest.mark.parametrize("kind", ["gzip", "bz2", "xz", "zstd", "lz4"])
+@pytest.mark.parametrize("kind", ["gzip", "bz2", "xz", "zstd", "lz4", "zip"])
 @pytest.mark.parametrize("read", [read_ratings, read_attributes, read_table, read_titles_of])
 def test_what_is_cut_off_behind_the_head_is_one_sentence(kind, read, tmp_path) -> None:
     """The head itself unpacks well; half a table, or what a library says of it, is no answer."""

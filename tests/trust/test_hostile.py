@@ -20,7 +20,7 @@ import pytest
 import scipy.sparse as sp
 
 from cli_cases import run
-from file_formats import films, little_memory, zipped
+from file_formats import archive, films, little_memory, zipped
 from pygeco import MatrixCompletion, ModelFileError
 from pygeco.arrays import container
 from pygeco.data import archives, read_ratings
@@ -153,7 +153,13 @@ def test_a_parquet_bomb(tmp_path, monkeypatch) -> None:
 
 @pytest.mark.parametrize(
     "pack",
-    [gzip.compress, bz2.compress, lzma.compress, lambda d: pa.compress(d, "zstd", asbytes=True)],
+    [
+        gzip.compress,
+        bz2.compress,
+        lzma.compress,
+        lambda data: pa.compress(data, "zstd", asbytes=True),
+        lambda data: archive({"x": data}),
+    ],
 )
 @pytest.mark.parametrize("kind", ["text", "JSON"])
 def test_text_bombs(pack, kind, tmp_path, monkeypatch) -> None:
@@ -169,6 +175,34 @@ def test_a_zip_bomb_as_npz(tmp_path, monkeypatch) -> None:
     file = io.BytesIO()
     np.savez_compressed(file, x=np.zeros((10**4, 10**3)))
     refused(read_array, tmp_path / "x.npz", file.getvalue(), "would take")
+
+
+@pytest.mark.parametrize(
+    ("content", "match"),
+    [
+        (archive({}), "is a zip archive without a file"),
+        (archive({"__MACOSX/._r.csv": b"x", "a/.DS_Store": b"x"}), "without a file"),
+        (archive({"/etc/r.csv": b"1,2,3\n"}), "'/etc/r.csv' leads out of the archive"),
+        (archive({"a/../../r.csv": b"1,2,3\n"}), "leads out of the archive"),
+        (archive({r"C:\r.csv": b"1,2,3\n"}), "leads out of the archive"),
+        (archive({"r.csv": archive({"r.csv": b"1,2,3\n"})}), "is a zip archive; unpack it"),
+        (archive({"\x1b[2J": b"x", "b": b"y"}), r"holds 2 files \('\\x1b\[2J', 'b'\); give one"),
+        (archive({"r.csv": b"1,2,3\n"})[:-9], "cannot be unpacked"),
+    ],
+)
+def test_archives_that_mislead(content, match, tmp_path) -> None:
+    refused(read_ratings, tmp_path / "x", content, match)
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "match"),
+    [(8, 1, "is encrypted"), (10, 9, "does not know"), (6, 99, "not know")],
+)
+def test_members_that_cannot_be_unpacked(at, value, match, tmp_path) -> None:
+    """Flags, method and version, as the directory of an archive says them."""
+    content = bytearray(archive({"r.csv": b"1,2,3\n"}))
+    content[content.index(b"PK\x01\x02") + at] = value
+    refused(read_ratings, tmp_path / "x", bytes(content), match)
 
 
 def test_brackets_without_end(tmp_path) -> None:

@@ -140,7 +140,6 @@ def _read(source: Path, progress: Callable[[float], object]) -> Given:
     from pygeco.io.sources import take_ending
     from pygeco.io.table_columns import counts_rows
 
-    source.stat()  # a file that is not there is told as such, whatever its ending
     kind = source.suffix.lower()
     if source.is_dir() or kind in VIDEOS:
         film = read_film(source, progress)
@@ -156,6 +155,7 @@ def _read(source: Path, progress: Callable[[float], object]) -> Given:
         table = table.take(kept or range(len(table.names)))
         return Given(table.values, "table", None, table)
     if kind not in ARRAYS:
+        source.stat()  # a file that is not there is told as such
         known = ", ".join((*ARRAYS, *TABLES, *VIDEOS))
         raise ValueError(f"{source}: expected a folder of images or a file ending in {known}.")
     array = read_array(source)

@@ -98,20 +98,18 @@ def read_attributes(source: str | os.PathLike[str] | BinaryIO) -> Table:
 
 def _read_bytes(source: str | os.PathLike[str] | BinaryIO) -> tuple[str, bytes]:
     """The name and all bytes of a file, unpacked."""
-    if isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-":
-        path = Path(source)
-        content = path.read_bytes()
-        packed = content.startswith((*MAGICS, b"PK\x03\x04"))
-        if not packed:
-            return path.name, content
-    elif not isinstance(source, (str, os.PathLike)):
+    if not isinstance(source, (str, os.PathLike)):
         content = source.read()
-        if not content.startswith((*MAGICS, b"PK\x03\x04")):
+        if not content.startswith(tuple(MAGICS)):
             return "the file", content
         source = io.BytesIO(content)
+    elif (path := Path(source)).is_file():
+        content = path.read_bytes()
+        if not content.startswith(tuple(MAGICS)):
+            return path.name, content
     file = open_source(source)  # which pyarrow unpacks
     with explain_parse_errors(file.name):
-        stem = re.sub(r"\.(gz|bz2|xz|zst|lz4)$", "", file.name)
+        stem = re.sub(r"\.(gz|bz2|xz|zst|lz4|zip)$", "", file.name)
         return stem, file.whole().read()
 
 

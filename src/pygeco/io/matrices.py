@@ -191,8 +191,8 @@ def read_table(path: str | os.PathLike[str]) -> Table:
 
 def check_table(path: Path) -> None:
     """What the system says of a file that is not there, or a sentence for one of another ending."""
-    path.stat()
     if take_ending(path) not in TABLES:
+        path.stat()
         raise ValueError(
             f"{path}: expected a table ending in {', '.join(TABLES)}, which may be compressed "
             f"({', '.join(PACKED)})."

@@ -70,14 +70,14 @@ def read_ratings(
 
     The file may be CSV, TSV, text separated by ";", "|", spaces or "::", text with ratings below
     their item (as published by Netflix), Parquet, Arrow IPC, JSON lines or Matrix Market, also with
-    gzip, bzip2, xz, zstd or lz4 compression; all are recognized by content. Ids keep their type. In
-    text they stay as written, and become numbers only if each one, written back, reads as before.
-    Rows without an id or a rating are left out, and `found` says how many.
+    gzip, bzip2, xz, zstd, lz4 or zip compression; all are recognized by content. Ids keep their
+    type. In text they stay as written, and become numbers only if each one, written back, reads as
+    before. Rows without an id or a rating are left out, and `found` says how many.
 
     Parameters
     ----------
     source : path, binary file or "-"
-        "-" is standard input.
+        "-" is standard input. A path may lead into a zip archive of several files.
     user, item, rating : str, int or None, default=None
         Columns by name, by number from 0, or by text such as "2" that counts from 1. Others are
         recognized by their usual names; in a file without names, they are the first three.

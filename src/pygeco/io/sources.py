@@ -8,6 +8,7 @@ import lzma
 import os
 import stat
 import sys
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -19,11 +20,13 @@ from pygeco.errors import ReadError
 from pygeco.io.lending import lend_bytes, lend_file
 from pygeco.io.tables import pyarrow
 from pygeco.io.xz import XzFile
+from pygeco.io.zips import open_member, split_member
 
 HEAD_BYTES = 1 << 16  # that tell what a file is
 BLOCK_BYTES = 1 << 20  # read at once
 FIRST_BYTES = 1 << 10  # that tell compression and archives
 ZIP = b"PK\x03\x04"
+EMPTY_ZIP = b"PK\x05\x06"
 WORKBOOK = b"\xd0\xcf\x11\xe0"  # of Excel before 2007
 SHEETS = (b"[Content_Types].xml", b"xl/", b"opendocument.spreadsheet")  # in newer ones
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # that some programs put in front of text in UTF-8
@@ -40,10 +43,14 @@ MAGICS = {
     b"\xfd7zXZ\x00": "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\x04\x22\x4d\x18": "lz4",
+    ZIP: "zip",
+    EMPTY_ZIP: "zip",
 }
-PACKED = (".gz", ".bz2", ".xz", ".zst", ".lz4")  # how names of such files end
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip")  # how names of such files end
 # Not pyarrow's, which has no xz, and refuses zeros behind gzip, which tapes leave there.
 OPENERS: dict[str | None, Callable[[Any], Any]] = {"gzip": gzip.open, "xz": XzFile}
+# What these raise over a damaged file.
+UNPACKING = (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
 # Told the share of the bytes that have been read, now and then.
 Progress = Callable[[float], object]
 
@@ -78,6 +85,7 @@ class Source(NamedTuple):
     skipped: int = 0
     # Makes the change of each block on its way to a Python file.
     change: Callable[[], Callable[[bytes], bytes]] | None = None
+    member: str | None = None  # of a zip archive, where the path names one
 
     @contextmanager
     def stream(self) -> Iterator[Any]:
@@ -85,10 +93,13 @@ class Source(NamedTuple):
         pa = pyarrow()
         with ExitStack() as stack:
             raw = stack.enter_context(self._raw())
-            if self.compression in OPENERS:
+            if self.compression == "zip":
+                name = self.name if self.path is None else os.path.basename(self.path)
+                raw = stack.enter_context(open_member(raw, name, self.member, self.path))
+            elif self.compression in OPENERS:
                 raw = stack.enter_context(OPENERS[self.compression](raw))
             whole = stack.enter_context(lend_file(raw))
-            if self.compression not in (None, *OPENERS):
+            if self.compression not in (None, "zip", *OPENERS):
                 whole = stack.enter_context(pa.CompressedInputStream(whole, self.compression))
             if self.compression is not None:
                 limited = io.BufferedReader(_Limited(whole, self), HEAD_BYTES)
@@ -133,14 +144,17 @@ def open_source(
     """A path, "-" for standard input, or a binary file; the last two are read at once.
 
     So is a pipe, such as the shell's <(…), for it can be read but once. One that is open already
-    is given back.
+    is given back. A path may lead into a zip archive.
     """
     if isinstance(source, Source):
         return source._replace(progress=progress)
     path: str | None
+    member: str | None = None
     if isinstance(source, (str, os.PathLike)) and os.fspath(source) != "-":
         path = os.fspath(source)
         name, content = os.path.basename(path), b""
+        if not os.path.exists(path) and (inside := split_member(path)) is not None:
+            path, member = inside
         with open(path, "rb") as file:
             if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
                 path, content = None, file.read()
@@ -152,9 +166,9 @@ def open_source(
         file = sys.stdin.buffer if stdin else source  # type: ignore[assignment]
         name, path, content = "standard input" if stdin else "the file", None, file.read()
         first = content[:FIRST_BYTES]
-    refuse_archive(name, first)
+    refuse_workbook(name, first)
     kind = next((kind for magic, kind in MAGICS.items() if first.startswith(magic)), None)
-    found = Source(name, b"", kind, path, content, None)
+    found = Source(name, b"", kind, path, content, None, member=member)
     if _head(found).startswith(BYTE_ORDER_MARK):
         found = found._replace(skipped=len(BYTE_ORDER_MARK))
     head = _head(found)
@@ -168,12 +182,15 @@ def take_ending(path: Path) -> str:
     return (path.with_suffix("") if path.suffix.lower() in PACKED else path).suffix.lower()
 
 
-def refuse_archive(name: str, head: bytes) -> None:
-    """One sentence about several files in one, about workbooks, of which newer ones are zip
-    archives, and about models.
-    """
+def refuse_workbook(name: str, head: bytes) -> None:
+    """One sentence about workbooks, of which newer ones are zip archives."""
     if head.startswith(WORKBOOK) or (head.startswith(ZIP) and any(map(head.count, SHEETS))):
         raise ReadError(f"{name} is a workbook; save its sheet as CSV and give that.")
+
+
+def refuse_archive(name: str, head: bytes) -> None:
+    """One sentence about several files in one, and about models."""
+    refuse_workbook(name, head)
     if head.startswith(MAGIC):
         raise ReadError(f"{name} is a model; give a file of data here.")
     for kind, sign, at in (("zip", ZIP, 0), ("tar", b"ustar", 257)):
@@ -196,7 +213,9 @@ def _head(source: Source) -> bytes:
     try:
         with source.file() as file:
             return file.read(HEAD_BYTES)
-    except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
+    except ReadError:
+        raise
+    except UNPACKING as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise ReadError(
