@@ -28,7 +28,6 @@ from pygeco.bayes.average import Average, Draw
 from pygeco.bayes.column_codes import NumberCode, ValueCode
 from pygeco.bayes.drift import Drift, PeriodOffsets
 from pygeco.bayes.effects import Effect
-from pygeco.bayes.evidence import Stage
 from pygeco.bayes.likelihoods.counts import Counts
 from pygeco.bayes.likelihoods.labels import Labels
 from pygeco.bayes.likelihoods.levels import Levels
@@ -36,6 +35,7 @@ from pygeco.bayes.mixed_table import MixedTable
 from pygeco.bayes.periods import Periods
 from pygeco.bayes.posterior import Posterior
 from pygeco.bayes.priors import Gaussian
+from pygeco.bayes.stages import Stage
 from pygeco.bayes.table_gaussian import TableGaussian
 from pygeco.clicks.attributes import AttributeMap
 from pygeco.clicks.lines import SpectralPart, SquaresPart
