@@ -152,7 +152,7 @@ def test_wrong_columns(given, message, tmp_path) -> None:
         (b"just words\n", "too few for user and item and rating"),
         (b"word\nword\n", "has one column only, beginning 'word'"),
         (b"1,2\n3,4\n", r"has 2 column\(s\), too few for user and item and rating"),
-        (b'[{"user": 1}]', "is one JSON array; write one object a line"),
+        (b"[[1, 2, 3]]", "is a JSON array, but not of objects; write one for each row"),
         (b'{"user": 1, "item": \n', "cannot be read"),
         (b"PK\x03\x04 and more", "cannot be unpacked"),
         (b"PK\x03\x04 and more [Content_Types].xml", "is a workbook; save its sheet as CSV"),

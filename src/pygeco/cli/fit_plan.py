@@ -15,7 +15,7 @@ from pygeco.cli.parsing import parse_engine, parse_penalty, parse_rank, read_mar
 RatingsFile = Annotated[
     str,
     typer.Argument(
-        help="CSV, TSV, '::'-separated, Parquet, Arrow, JSON lines or Matrix Market, also "
+        help="CSV, TSV, '::'-separated, Parquet, Arrow, JSON or Matrix Market, also "
         "compressed; - is standard input. A folder of Parquet files, too; with --engine dask "
         "also at an address such as s3://bucket/folder."
     ),

@@ -1,4 +1,4 @@
-"""JSON lines through pyarrow's reader, which follows brackets deeper than its stack is."""
+"""JSON through pyarrow's reader, which follows brackets deeper than its stack is."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 from pygeco.errors import ReadError
 from pygeco.io.column_names import find_role
 from pygeco.io.encodings import find_encoding, is_unicode, make_recoder, tell_encoding
+from pygeco.io.json_arrays import unwrap_array
 from pygeco.io.lending import lend_bytes, lend_file
 from pygeco.io.sources import HEAD_BYTES, Source
 from pygeco.io.tables import pyarrow
@@ -83,7 +84,7 @@ def list_json_names(file: Source, asked: Collection[str], known: Collection[str]
     """The fields of the first lines; where these lack one that is `asked` for, or one that is
     called as a role is that is not `known`, also such that come first further down.
     """
-    file = _decode(file)
+    file = _decode(unwrap_array(file))
     names = list(read_json_start(file).names)
     roles = [role for role in FIT_ROLES if role not in known and find_role(names, role) is None]
     others = set(asked).difference(names)
@@ -126,7 +127,7 @@ def read_json(file: Source, names: list[str], roles: list[str]) -> tuple[Any, st
     ids and titles stays text, where pyarrow would make times of what looks like such. Beside them
     comes a word about the encoding, if it is another than UTF-8.
     """
-    pa, file = pyarrow(), _decode(file)
+    pa, file = pyarrow(), _decode(unwrap_array(file))
     table = _read_known(file, names, roles)
     try:
         table.validate(full=True)  # pyarrow does not look at the encoding while it reads

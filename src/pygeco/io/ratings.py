@@ -1,4 +1,4 @@
-"""Ratings from files: delimited text, Parquet, Arrow, JSON lines, Matrix Market."""
+"""Ratings from files: delimited text, Parquet, Arrow, JSON, Matrix Market."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pygeco.io.columns import (
 )
 from pygeco.io.delimited import Sniffed, read_delimited, sniff_text
 from pygeco.io.item_blocks import is_in_blocks, list_block_columns, read_blocks
+from pygeco.io.json_arrays import ARRAY
 from pygeco.io.json_lines import list_json_names, read_json
 from pygeco.io.matrix_market import read_market
 from pygeco.io.plain_texts import unpack_codes, with_plain_texts
@@ -69,10 +70,10 @@ def read_ratings(
     r"""Read the ratings in a file as a pyarrow table with columns user, item and rating.
 
     The file may be CSV, TSV, text separated by ";", "|", spaces or "::", text with ratings below
-    their item (as published by Netflix), Parquet, Arrow IPC, JSON lines or Matrix Market, also with
-    gzip, bzip2, xz, zstd, lz4 or zip compression; all are recognized by content. Ids keep their
-    type. In text they stay as written, and become numbers only if each one, written back, reads as
-    before. Rows without an id or a rating are left out, and `found` says how many.
+    their item (as published by Netflix), Parquet, Arrow IPC, JSON (lines or one array of objects)
+    or Matrix Market, also with gzip, bzip2, xz, zstd, lz4 or zip compression; all are recognized by
+    content. Ids keep their type. In text they stay as written, and become numbers only if each one,
+    written back, reads as before. Rows without an id or a rating are left out, as `found` tells.
 
     Parameters
     ----------
@@ -184,13 +185,13 @@ def find_layout(
         return Layout("arrow", "Arrow", _guard(file, lambda file: _arrow(file).schema.names))
     if head.startswith(b"%%MatrixMarket"):
         return Layout("matrix", "Matrix Market", list(ROLES))
-    if head.lstrip().startswith(b"{"):
+    if (is_array := ARRAY.match(head) is not None) or head.lstrip().startswith(b"{"):
         asked = {name for name in given.values() if isinstance(name, str) and not name.isdecimal()}
         settled = [role for role, name in given.items() if name is not None]
         names = _guard(file, lambda file: list_json_names(file, asked, settled))
-        return Layout("json", "JSON lines", names)
+        return Layout("json", "a JSON array" if is_array else "JSON lines", names)
     if head.lstrip().startswith(b"["):
-        raise ReadError(f"{file.name} is one JSON array; write one object a line (jq -c '.[]').")
+        raise ReadError(f"{file.name} is a JSON array, but not of objects; write one for each row.")
     if is_in_blocks(head):
         return Layout("blocks", "ratings below their item", list_block_columns(head))
     if b"\x00" in head:

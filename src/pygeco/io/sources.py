@@ -86,6 +86,7 @@ class Source(NamedTuple):
     # Makes the change of each block on its way to a Python file.
     change: Callable[[], Callable[[bytes], bytes]] | None = None
     member: str | None = None  # of a zip archive, where the path names one
+    wrap: Callable[[BinaryIO], BinaryIO] | None = None  # around a Python file, before the change
 
     @contextmanager
     def stream(self) -> Iterator[Any]:
@@ -114,7 +115,9 @@ class Source(NamedTuple):
         from pygeco.io.recoding import Changed
 
         with self.stream() as stream, io.BufferedReader(_Arrow(stream), HEAD_BYTES) as file:
-            yield file if self.change is None else Changed(file, [self.change()])  # type: ignore[misc]
+            lines: Any = file if self.wrap is None else self.wrap(file)
+            changed: Any = lines if self.change is None else Changed(lines, [self.change()])
+            yield changed
 
     def whole(self) -> Any:
         """All bytes, decompressed, in pyarrow's memory."""
