@@ -135,7 +135,9 @@ def columnar() -> list[bytes]:
 def json_lines() -> list[bytes]:
     nested = [json.dumps(row | {"more": {"deep": [1, None]}}) for row in TABLE.to_pylist()[:6]]
     odd = b'{"user": "\\u00e9\\"[{", "item": 1, "rating": 1e308}\n{"item": 2.5, "rating": -1}\n'
-    return ["\n".join(nested).encode() + b"\n", odd, b'{"user": 1, "item": 2,\n"rating": 3}']
+    lines = "\n".join(nested).encode() + b"\n"
+    array = json.dumps(TABLE.to_pylist()[:6], indent=1).encode()
+    return [lines, odd, b'{"user": 1, "item": 2,\n"rating": 3}', array]
 
 
 def matrices() -> list[bytes]:
@@ -374,6 +376,7 @@ def read_encoder(path: Path) -> None:
 PACKERS = (
     *(gzip.compress, bz2.compress, lzma.compress),
     lambda data: pa.compress(data, "zstd", asbytes=True),
+    lambda data: archive({"data": data}),
 )
 TARGETS = {
     "text": Target(read_ratings, "", texts),
