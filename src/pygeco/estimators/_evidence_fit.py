@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,96 +14,97 @@ from pygeco.algorithm.events import Listener, Listeners
 from pygeco.algorithm.path import Path, Step, Stop
 from pygeco.arrays.low_rank import LowRank
 from pygeco.arrays.streams import Purpose, stream
-from pygeco.bayes.average import Average
 from pygeco.bayes.cold import splice_cold
 from pygeco.bayes.drift import Drift
 from pygeco.bayes.evidence import fit_evidence, reason_to_end
 from pygeco.bayes.posterior import NOTHING, Known, Posterior
 from pygeco.bayes.priors import FLOAT
-from pygeco.bayes.sampling import sample_posterior
+from pygeco.bayes.sampling import Sampling, sample_posterior
 from pygeco.bayes.side_information import match_groups
 from pygeco.bayes.timing import subtract_drift
 from pygeco.engines import session
 from pygeco.estimators._checkpoint import Checkpoint, StageKeeper
 from pygeco.estimators._choices import limit_rank
-from pygeco.estimators._side_information import SideInformation, learn_known
+from pygeco.estimators._fit_task import FitTask, Outcome
+from pygeco.estimators._side_information import learn_known
 from pygeco.losses import Loss, Squared
 from pygeco.losses.weighted_squares import Weighing
+from pygeco.models import build_model
 from pygeco.models.slab_arrays import place_rows
 from pygeco.objectives import Entries
 from pygeco.objectives.entries.biases import Biases, fit_biases
 
-if TYPE_CHECKING:
-    from pygeco.estimators._completion_state import _CompletionState
-
 MAX_ROUNDS = 4  # fits of the evidence under a robust loss, each to cells that are weighted anew
 
 
-class EvidenceFit(NamedTuple):
-    """What a fit by the evidence found."""
-
-    factors: LowRank
-    biases: Biases
-    path: Path
-    sweeps: int
-    posterior: Posterior
-    average: Average | None
-    loss: Loss  # with what the residuals settled of it
-
-
-def fit_by_evidence(
-    entries: Entries,
-    settings: _CompletionState,
-    offsets: tuple[str, ...],
-    seed: int,
-    *,
-    loss: Loss,
-    listener: Listener,
-    store: Checkpoint | None,
-    info: SideInformation,
-) -> EvidenceFit:
-    """Empirical Bayes; then, if asked for, draws from the posterior and their mean.
-
-    `loss` is that of the entries, before the data settled what it leaves open. `info` are the
-    attributes of rows and columns.
-    """
-    began, rank = time.perf_counter(), settings.rank
-    limit = limit_rank(rank, entries.shape)
-    average = None
-    listener.on_start(entries, limit)
+def fit_by_evidence(task: FitTask) -> Outcome:
+    """The model of empirical Bayes, or, if asked for, of the mean of draws from its posterior."""
+    began = time.perf_counter()
+    settings, loss, offsets, info = task.settings, task.loss, task.choices.offsets, task.info
+    entries, unit = even_weights(task.entries)
+    limit = limit_rank(settings.rank, entries.shape)
+    average, draws = None, 0
+    task.listener.on_start(entries, limit)
     with session(entries):
         known = learn_known(settings, entries, info)
-        rounds = fit_in_rounds(entries, loss, limit, offsets, seed, listener, store, known)
-        found, sweeps, stop = rounds
+        found, sweeps, stop = settle_evidence(
+            entries,
+            loss,
+            rank=limit,
+            offsets=offsets,
+            seed=task.seed,
+            known=known,
+            listener=task.listener,
+            store=task.store,
+        )
         cells = entries
         if loss.robust:
             cells, found = _weigh_last(entries, loss, offsets, found)
         entries = entries.with_loss(_settle_loss(entries, found))
         factors, biases = found.factors(), found.biases()
         if settings.posterior and stop is not Stop.CALLBACK:
-            most = None if rank == "auto" else limit
-            average, is_stopped = sample_posterior(
-                cells,
-                found,
-                int(settings.posterior),
-                rank=2 * found.rank + 4 if most is None else min(2 * found.rank + 4, most),
-                most=most,
-                seed=seed,
-                listener=listener,
-                known=match_groups(found, known),
-            )
+            average, is_stopped = _draw_average(task, cells, found, known, limit)
             stop = Stop.CALLBACK if is_stopped else stop
-        draws = 0
         if average is not None:
             factors, draws = average.factors, average.sweeps
             biases = Biases(average.mean, average.row, average.col)
             factors, biases = splice_cold(factors, biases, found)
         drift = (average or found).drift
         rest = _leave_out_time(entries, drift, known, found.scale)
-        path = _make_single_step(rest, factors, biases, began, sweeps, seed, stop)
+        path = _make_single_step(rest, factors, biases, began, sweeps, task.seed, stop)
         biases = biases if drift is None else drift.add_to_biases(biases, found.scale)
-    listener.on_stop(stop)
-    return EvidenceFit(factors, biases, path, sweeps + draws, found, average, entries.loss)
+    task.listener.on_stop(stop)
+    model = build_model(
+        entries,
+        factors,
+        biases,
+        loss=entries.loss,
+        posterior=replace(found, weight_unit=unit),
+        average=average,
+        row_attributes=info.values[0],
+        column_attributes=info.values[1],
+        times=None if found.drift is None else info.dates.times,
+        **task.choices._asdict(),
+    )
+    return Outcome(model, path, sweeps + draws, info.encoders, info.dates.column)
+
+
+def _draw_average(
+    task: FitTask, cells: Entries, found: Posterior, known: Known, limit: int
+) -> Sampling:
+    """The mean of as many draws as the settings ask for, and whether a listener stopped them."""
+    most = None if task.settings.rank == "auto" else limit
+    room = 2 * found.rank + 4
+    return sample_posterior(
+        cells,
+        found,
+        int(task.settings.posterior),
+        rank=room if most is None else min(room, most),
+        most=most,
+        seed=task.seed,
+        listener=task.listener,
+        known=match_groups(found, known),
+    )
 
 
 def even_weights(entries: Entries) -> tuple[Entries, float]:
@@ -131,15 +132,16 @@ class Rounds(NamedTuple):
     stop: Stop
 
 
-def fit_in_rounds(
+def settle_evidence(
     entries: Entries,
     loss: Loss,
+    *,
     rank: int,
     offsets: tuple[str, ...],
     seed: int,
-    listener: Listener,
-    store: Checkpoint | None,
-    known: Known,
+    known: Known = NOTHING,
+    listener: Listener | None = None,
+    store: Checkpoint | None = None,
 ) -> Rounds:
     """The evidence: once, or, under a robust loss, a few times.
 
@@ -151,7 +153,7 @@ def fit_in_rounds(
     sweeps = kept.get("sweeps", 0)
     done = 0 if found is None else kept.get("rounds", 1)
     if store:
-        listener = Listeners((StageKeeper(store), listener))
+        listener = Listeners((StageKeeper(store), listener or Listeners(())))
     turns = MAX_ROUNDS if loss.robust else 1
     for turn in range(done, turns):
         cells = _weigh_cells(entries, loss, offsets, found)[0] if loss.robust else entries

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,14 +14,14 @@ from pygeco.algorithm.penalties import Penalty
 from pygeco.algorithm.solver import Solver, check_solver
 from pygeco.arrays.low_rank import LowRank
 from pygeco.arrays.streams import Purpose, stream
-from pygeco.estimators._checkpoint import Checkpoint, minimize_resumably, take_kept_steps
-from pygeco.estimators._choices import Choices, limit_rank
+from pygeco.estimators._checkpoint import minimize_resumably, take_kept_steps
+from pygeco.estimators._choices import limit_rank
+from pygeco.estimators._fit_task import FitTask, Outcome
+from pygeco.estimators._whole import ModelListener
+from pygeco.models import build_model
 from pygeco.models.slab_arrays import place_rows
 from pygeco.objectives import Entries
 from pygeco.objectives.entries.biases import Biases, fit_biases
-
-if TYPE_CHECKING:
-    from pygeco.estimators._completion_state import _CompletionState
 
 PATIENCE = 3  # ranks without a better validation error before rank="auto" stops
 
@@ -41,40 +41,55 @@ class RankChoice(NamedTuple):
     biases: Biases
 
 
-def follow_path(
-    entries: Entries,
-    settings: _CompletionState,
-    biases: Biases,
-    choices: Choices,
-    seed: int,
-    *,
-    listener: Listener,
-    store: Checkpoint | None,
-) -> PathFit:
-    """Algorithm 1 on what the biases leave, up to the rank given or chosen by held-out cells.
+def fit_along_path(task: FitTask) -> Outcome:
+    """The model at the end of the path, up to the rank given or chosen by held-out cells."""
+    entries, parts = task.entries, task.choices._asdict()
+    biases = fit_biases(entries, task.choices.offsets)
+    _show_model(task, biases)
+    found = _follow_path(task, biases)
+    model = build_model(entries, found.path.A.svd(), found.biases, loss=entries.loss, **parts)
+    return Outcome(model, found.path, len(found.path))
 
-    Where it is chosen, the fit is then of all cells, or without `refit` that of the others. A
-    listener that stops while ranks are tried ends the fit there, without one of all cells.
+
+def _show_model(task: FitTask, biases: Biases) -> None:
+    """Show those who want to see it the model before the first step, of rank zero."""
+    estimator, entries = task.settings, task.entries
+    watchers: tuple[object, ...] = estimator.observer, estimator.callback
+    listeners = [each for each in watchers if isinstance(each, ModelListener)]
+    if listeners:
+        empty = LowRank.zero(entries.shape, entries.kind)
+        parts = task.choices._asdict()
+        estimator.model_ = build_model(entries, empty, biases, loss=entries.loss, **parts)
+    for each in listeners:
+        each.on_model(estimator)
+
+
+def _follow_path(task: FitTask, biases: Biases) -> PathFit:
+    """Algorithm 1 on what the biases leave.
+
+    Where the rank is chosen, the fit is then of all cells, or without `refit` that of the others.
+    A listener that stops while ranks are tried ends the fit there, without one of all cells.
     """
+    settings, entries, listener = task.settings, task.entries, task.listener
     rank = settings.rank
-    penalty = None if isinstance(choices.penalty, str) else choices.penalty
+    penalty = None if isinstance(task.choices.penalty, str) else task.choices.penalty
     solver = _choose_solver(settings.solver, penalty)
     chosen = limit_rank(rank, entries.shape)
     listener.on_start(entries, chosen)
     if rank == "auto":
-        choice = _choose_rank(entries, choices.offsets, solver, penalty, seed, store, listener)
+        choice = _choose_rank(task, solver, penalty)
         chosen = 1 if choice is None else choice.rank
         if choice is not None and (choice.path.stop is Stop.CALLBACK or not settings.refit):
             listener.on_stop(choice.path.stop)
             return PathFit(choice.path, choice.biases)
     path = minimize_resumably(
-        store,
+        task.store,
         "path",
         entries.shift(biases.mean + biases.row, biases.col),
         chosen,
         solver,
         penalty=penalty,
-        seed=seed,
+        seed=task.seed,
         listener=StepsOnly(listener),
     )
     if rank == "auto" and path.stop is Stop.RANK:  # nobody asked for this rank
@@ -109,26 +124,19 @@ class _Trials(Listener):
         return self.is_stopped or len(self.losses) - 1 - self.best >= PATIENCE
 
 
-def _choose_rank(
-    entries: Entries,
-    offsets: tuple[str, ...],
-    solver: Solver,
-    penalty: Penalty | None,
-    seed: int,
-    store: Checkpoint | None,
-    listener: Listener,
-) -> RankChoice | None:
+def _choose_rank(task: FitTask, solver: Solver, penalty: Penalty | None) -> RankChoice | None:
     """The path of nine tenths of the cells to the rank with the lowest loss on the others.
 
     The listener is told of each trial, and may stop. None where too few cells are to be split.
     """
+    entries, seed, store = task.entries, task.seed, task.store
     held = stream(Purpose.RANK_CHOICE, seed).random(entries.size) < 0.1
     if held.all() or not held.any():
         return None
     fitted, test = entries.subset(~held), entries.subset(held)
-    biases = fit_biases(fitted, offsets)
+    biases = fit_biases(fitted, task.choices.offsets)
     row, col = biases.mean + biases.row, biases.col
-    trials = _Trials(test.shift(row, col), listener)
+    trials = _Trials(test.shift(row, col), task.listener)
     for step in take_kept_steps(store, "validation"):
         trials.judge(step.rank, place_rows(step.A, entries))
     path = minimize_resumably(

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pygeco.algorithm.events import Listeners
 from pygeco.arrays.kinds import host, on
 from pygeco.arrays.streams import Purpose, stream
-from pygeco.bayes.posterior import NOTHING
 from pygeco.engines import session
 from pygeco.estimators._choices import limit_rank
-from pygeco.estimators._evidence_fit import fit_in_rounds
+from pygeco.estimators._evidence_fit import settle_evidence
 from pygeco.losses import Huber, Loss, Squared
 from pygeco.objectives import Entries
 from pygeco.objectives.dense.sample import find_varying
@@ -42,9 +40,9 @@ def count_components(X: Any, loss: Loss, seed: int, *, center: bool) -> int:
     loss = Squared() if isinstance(loss, Squared) else Huber()
     cells = settle_scale(Entries(rows, cols, part[rows, cols], part.shape, loss=loss), loss)
     offsets = ("global", "column") if center else ()
-    limit, nobody = limit_rank("auto", part.shape), Listeners(())
+    limit = limit_rank("auto", part.shape)
     with session(cells):
-        found = fit_in_rounds(cells, loss, limit, offsets, seed, nobody, None, NOTHING)
+        found = settle_evidence(cells, loss, rank=limit, offsets=offsets, seed=seed)
     return max(1, found.posterior.rank)
 
 
