@@ -27,6 +27,7 @@ from pygeco.arrays.streams import Purpose, stream
 from pygeco.bayes import side_information, timing
 from pygeco.bayes.cold import place_cold_lines
 from pygeco.bayes.growth import drop_fading, fit_offsets, grow_block, raise_block
+from pygeco.bayes.islands import settle_islands
 from pygeco.bayes.posterior import (
     NOTHING,
     Known,
@@ -132,7 +133,7 @@ def grow_blocks(at: Stage, growth: Growth, watch: Watch, rng: np.random.Generato
             at = at._replace(now=drop_fading(growth.data, at.now))
         rank = at.now.rank
         if rank < at.before + MIN_LIVE_SHARE * at.block or rank >= growth.rank:
-            return at
+            return at._replace(now=settle_islands(growth.data, at.now))
         lost_some = rank < at.before + at.block
         count = max(MIN_BLOCK, at.block // LATER_BLOCK_DIVISOR) if lost_some else at.block
         at = growth.begin(at.now, count, rng, at.sweeps)
