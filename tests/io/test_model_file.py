@@ -99,6 +99,7 @@ OTHERS = [
     (ReducedRankRegressor(1, loss="huber", random_state=0), (X, X[:, 0]), "predict"),
     (QuadraticClassifier(2, random_state=0), (X, LABELS), "predict"),
     (QuadraticRegressor(2, random_state=0), (X, X[:, 0] ** 2), "predict"),
+    (QuadraticRegressor(2, alpha="auto", random_state=0), (X, X[:, 0] ** 2), "predict"),
     (RobustPCA(2, random_state=0), (X[:, :3] @ X[:3] + 9 * (X > 2),), "transform"),
     (ImplicitCompletion(2, random_state=0), ((X > 0).astype(float),), "transform"),
     (Attributes(), (HOLES,), "transform"),
@@ -118,6 +119,7 @@ def test_every_estimator_comes_back(at, mmap, tmp_path) -> None:
     np.testing.assert_array_equal(after, before)
     assert after.dtype == before.dtype
     assert set(vars(again)) == set(vars(model))
+    assert getattr(again, "choice_", None) == getattr(model, "choice_", None)
     if isinstance(model, RobustPCA):
         assert (again.outliers_ != model.outliers_).nnz == 0
         np.testing.assert_array_equal(again.outlier_mask_, model.outlier_mask_)

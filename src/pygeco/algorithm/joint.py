@@ -20,11 +20,12 @@ ROUGH_TOLERANCE = 1e-6
 
 
 class Affine(NamedTuple):
-    """The solution, and R + h + ridge ‖c‖² there after each rank, the linear part alone first."""
+    """The solution, and R + h + ridge ‖c‖² and (A, c) after each rank, c alone first."""
 
     A: LowRank
     c: Array
     objectives: tuple[float, ...]
+    steps: tuple[tuple[LowRank, Array], ...]
 
 
 def minimize_jointly(
@@ -56,7 +57,7 @@ def minimize_jointly(
 
     with one_blas_thread():
         A, c = refine_both(A, c, ROUGH_TOLERANCE)
-        objectives = [total(A, c)]
+        objectives, steps = [total(A, c)], [(A, c)]
         for k in range(1, rank + 1):
             held = objective.offset_by(free.F @ c)
             path = minimize(held, k, solver, penalty=penalty, start=A, random_state=random_state)
@@ -66,4 +67,5 @@ def minimize_jointly(
                 listener.on_step(path[-1])
             A, c = refine_both(path.A, c, ROUGH_TOLERANCE if k < rank else DESCENT_TOLERANCE)
             objectives.append(total(A, c))
-    return Affine(A, c, tuple(objectives))
+            steps.append((A, c))
+    return Affine(A, c, tuple(objectives), tuple(steps))

@@ -48,6 +48,7 @@ class Purpose(IntEnum):
     COLD_LINES = 26  # rows and columns held out to choose the weight of their attributes by
     UPDATED_DRAWS = 27  # of lines that are new to a mean of draws
     LISTED_ROWS = 28  # rows by which it is chosen what goes into lists
+    HELD_SAMPLES = 29  # samples held out to choose a ridge and a rank by
 
 
 def stream(purpose: Purpose, seed: int = 0, *keys: int) -> np.random.Generator:

@@ -8,6 +8,7 @@ from pygeco.estimators.cell_list import CellList, cells
 from pygeco.estimators.click_choice import ClickChoice
 from pygeco.estimators.completion import MatrixCompletion
 from pygeco.estimators.evaluation import Evaluation, evaluate
+from pygeco.estimators.feature_choice import FeatureChoice
 from pygeco.estimators.implicit import ImplicitCompletion
 from pygeco.estimators.imputer import LowRankImputer
 from pygeco.estimators.list_evaluation import ListEvaluation
@@ -27,6 +28,7 @@ __all__ = [
     "CellList",
     "ClickChoice",
     "Evaluation",
+    "FeatureChoice",
     "ImplicitCompletion",
     "LeaveLastOut",
     "ListEvaluation",

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy  # scipy.special is imported when used
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pygeco.algorithm.penalties import Penalty, Ridge
 from pygeco.algorithm.solver import Solver
+from pygeco.arrays.blas_threads import one_blas_thread
 from pygeco.arrays.checks import check_rank, is_real
 from pygeco.arrays.kinds import fill_masked
 from pygeco.arrays.low_rank import Array
 from pygeco.arrays.streams import RandomState
 from pygeco.errors.visible_text import quote_id
+from pygeco.estimators.feature_choice import (
+    MAX_RANK,
+    FeatureChoice,
+    FeatureTrial,
+    Question,
+    judge,
+    split_samples,
+)
 from pygeco.io.model_file import Saveable
 from pygeco.losses import check_size
 from pygeco.losses.base import softplus
@@ -31,10 +41,12 @@ CHECKS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float
 class FeatureModel(Saveable, BaseEstimator):  # type: ignore[misc]
     """Functions of feature matrices whose coefficients have low rank, and their parameters."""
 
+    _least_rank = 1  # that may be found
+
     def __init__(
         self,
-        rank: int,
-        alpha: float,
+        rank: int | str,
+        alpha: float | str,
         solver: Solver | None,
         random_state: RandomState,
         n_jobs: int | None,
@@ -47,18 +59,55 @@ class FeatureModel(Saveable, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _limit_rank(self, most: int) -> int:
-        """The rank, at most what the shape allows."""
-        return min(check_rank(self.rank), most)
+    def _settle(
+        self, X: Any, labels: Any, most: int, seed: int, ask: Callable[[range], Question]
+    ) -> int:
+        """The rank, at most `most`, and `alpha_`: as given, or as samples held out choose them.
 
-    def _penalty(self) -> Penalty | None:
-        penalty = Ridge(self.alpha)
-        return penalty if penalty.alpha else None
+        `ask` says of these ranks what is tried. `labels` are those of a classifier.
+        """
+        find_alpha, find_rank = is_auto(self.alpha), is_auto(self.rank)
+        rank = MAX_RANK if find_rank else check_rank(self.rank, instead=" or 'auto'")
+        rank = min(rank, most)
+        self.trials_: tuple[tuple[float, int, float, float], ...] = ()
+        self.alpha_ = 0.0 if find_alpha else check_alpha(self.alpha)
+        if not (find_alpha or find_rank):
+            return rank
+        folds = split_samples(X, labels if is_classifier(self) else None, seed)
+        question = ask(range(self._least_rank if find_rank else rank, rank + 1))
+        if not find_alpha:
+            question = question._replace(alphas=np.array([self.alpha_]))
+        with one_blas_thread():
+            trials = judge(question, folds)
+        self.trials_ = tuple((t.alpha, t.rank, t.loss, t.error) for t in trials)
+        choice = FeatureChoice.of(trials)
+        self.alpha_ = choice.alpha
+        return choice.rank
+
+    @property
+    def choice_(self) -> FeatureChoice | None:
+        """What held-out samples chose, and all trials; None where nothing was to be chosen."""
+        check_is_fitted(self)
+        trials = getattr(self, "trials_", ())  # which files of earlier versions lack
+        found = [FeatureTrial(*trial) for trial in trials]
+        return FeatureChoice.of(found) if found else None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def is_auto(setting: object) -> bool:
+    """Whether held-out samples are to choose."""
+    return isinstance(setting, str) and setting == "auto"
+
+
+def check_alpha(alpha: object) -> float:
+    """The ridge, a finite number ≥ 0."""
+    if not (is_real(alpha) and 0 <= alpha < np.inf):
+        raise ValueError(f"alpha: must be a finite number ≥ 0 or 'auto', not {alpha!r}.")
+    return float(alpha)
 
 
 class Samples(NamedTuple):
@@ -67,6 +116,11 @@ class Samples(NamedTuple):
     X: Any
     y: NDArray[Any]
     weights: Array | None
+
+
+def make_ridge(alpha: float) -> Penalty | None:
+    """The penalty; None where it is nothing."""
+    return Ridge(alpha) if alpha else None
 
 
 def take_samples(

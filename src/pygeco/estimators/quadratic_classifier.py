@@ -43,12 +43,13 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):  # type: ignore[mis
 
     Parameters
     ----------
-    rank : int, default=8
-        The highest rank of each A, at most d.
+    rank : int or "auto", default=8
+        The highest rank of each A, at most d. "auto" as in `LowRankClassifier`, one rank for all
+        functions; 0, where products of features say nothing, leaves w and b.
     loss : str or Loss, default="logistic"
         A loss of labels ±1: "logistic" (which gives probabilities) or "smoothed-hinge".
-    alpha : float, default=1e-5
-        The ridge.
+    alpha : float or "auto", default=1e-5
+        The ridge; "auto" as in `LowRankClassifier`, one for all functions.
     class_weight : dict, "balanced" or None, default=None
         What each class counts, times `sample_weight`; a class that a dict leaves out counts one.
         "balanced" gives all classes the same total, as in scikit-learn.
@@ -74,6 +75,12 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):  # type: ignore[mis
         The objective after each rank.
     rank_ : int
         The highest rank of any A.
+    alpha_ : float
+        The ridge: as given, or as held-out samples chose it.
+    choice_ : FeatureChoice or None
+        What held-out samples chose, and all trials; None where nothing was "auto".
+    trials_ : tuple of tuples
+        The same trials as plain numbers.
     n_iter_ : int
         Steps, the most for any function.
     n_features_in_ : int
@@ -94,10 +101,10 @@ class QuadraticClassifier(ClassifierMixin, _QuadraticForms):  # type: ignore[mis
 
     def __init__(
         self,
-        rank: int = 8,
+        rank: int | str = 8,
         *,
         loss: str | Loss = "logistic",
-        alpha: float = 1e-5,
+        alpha: float | str = 1e-5,
         class_weight: ClassWeight = None,
         solver: Solver | None = None,
         random_state: RandomState = None,

@@ -24,12 +24,12 @@ class QuadraticRegressor(RegressorMixin, _QuadraticForms):  # type: ignore[misc]
 
     Parameters
     ----------
-    rank : int, default=8
-        The highest rank of A, at most d.
+    rank : int or "auto", default=8
+        The highest rank of A, at most d; "auto" as in `QuadraticClassifier`.
     loss : str or Loss, default="squared"
         Any loss of `pygeco.losses` with one prediction per target.
-    alpha : float, default=1e-5
-        The ridge.
+    alpha : float or "auto", default=1e-5
+        The ridge; "auto" as in `LowRankClassifier`, by the loss with the scale of the targets.
     solver : Solver or None, default=None
         Settings of the algorithm.
     random_state : int, RandomState or None, default=None
@@ -49,6 +49,12 @@ class QuadraticRegressor(RegressorMixin, _QuadraticForms):  # type: ignore[misc]
         The objective after each rank.
     rank_ : int
         The rank of A.
+    alpha_ : float
+        The ridge: as given, or as held-out samples chose it.
+    choice_ : FeatureChoice or None
+        What held-out samples chose, and all trials; None where nothing was "auto".
+    trials_ : tuple of tuples
+        The same trials as plain numbers.
     n_iter_ : int
         Steps.
     n_features_in_ : int
@@ -68,10 +74,10 @@ class QuadraticRegressor(RegressorMixin, _QuadraticForms):  # type: ignore[misc]
 
     def __init__(
         self,
-        rank: int = 8,
+        rank: int | str = 8,
         *,
         loss: str | Loss = "squared",
-        alpha: float = 1e-5,
+        alpha: float | str = 1e-5,
         solver: Solver | None = None,
         random_state: RandomState = None,
         n_jobs: int | None = None,

@@ -31,12 +31,12 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):  #
 
     Parameters
     ----------
-    rank : int, default=10
+    rank : int or "auto", default=10
         As in `LowRankClassifier`; one target allows rank 1, which is ordinary regression.
     loss : str or Loss, default="squared"
         Any loss of `pygeco.losses` with one prediction per target.
-    alpha : float, default=0.0
-        The ridge.
+    alpha : float or "auto", default=0.0
+        The ridge; "auto" as in `LowRankClassifier`, by the loss with the scale of the targets.
     fit_intercept : bool, default=True
         Whether the predictions have free constants.
     solver : Solver or None, default=None
@@ -62,6 +62,12 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):  #
         One step per rank.
     rank_ : int
         The rank of W.
+    alpha_ : float
+        The ridge: as given, or as held-out samples chose it.
+    choice_ : FeatureChoice or None
+        What held-out samples chose, and all trials; None where nothing was "auto".
+    trials_ : tuple of tuples
+        The same trials as plain numbers.
     n_iter_ : int
         Steps of the path.
     one_target_ : bool
@@ -84,10 +90,10 @@ class ReducedRankRegressor(MultiOutputMixin, RegressorMixin, _LowRankLinear):  #
 
     def __init__(
         self,
-        rank: int = 10,
+        rank: int | str = 10,
         *,
         loss: str | Loss = "squared",
-        alpha: float = 0.0,
+        alpha: float | str = 0.0,
         fit_intercept: bool = True,
         solver: Solver | None = None,
         random_state: RandomState = None,

@@ -232,6 +232,8 @@ LINEAR: dict[str, Check] = {
     "n_features_in_": size("n"),
     "feature_names_in_": names("n"),
     "path_": path("k", "n"),
+    "alpha_": number(0),
+    "trials_": each(tuple, items(tuple, number(0), of(int), of(float), of(float))),
     "n_iter_": of(int),
 }
 QUADRATIC: dict[str, Check] = {
@@ -242,6 +244,8 @@ QUADRATIC: dict[str, Check] = {
     "coef_": array("f", "k", "n"),
     "intercept_": array("f", "k"),
     "objectives_": each(list, each(tuple, number())),
+    "alpha_": number(0),
+    "trials_": each(tuple, items(tuple, number(0), of(int), of(float), of(float))),
     "n_features_in_": size("n"),
     "feature_names_in_": names("n"),
     "loss_": of(Loss),
@@ -253,5 +257,6 @@ REGRESSOR: dict[str, Check] = {"loss_": of(Loss), "one_target_": of(bool)}
 MAY_LACK = (
     *("feature_names_in_", "held_out_", "levels_", "clip_", "penalty_", "offsets_"),
     *("row_attributes_", "column_attributes_", "row_encoder_", "column_encoder_", "lists_"),
-    *("time_column_", "row_map_", "column_map_", "count_rule_"),
+    *("time_column_", "row_map_", "column_map_", "count_rule_", "alpha_"),
+    "trials_",
 )
