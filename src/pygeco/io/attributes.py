@@ -27,7 +27,7 @@ from pygeco.io.lending import lend_bytes
 from pygeco.io.plain_texts import unpack_codes, with_plain_texts
 from pygeco.io.quotes import read_rows
 from pygeco.io.separators import find_separator, split_fields
-from pygeco.io.sources import MAGICS, check_growth, open_source, refuse_wide_text
+from pygeco.io.sources import MAGICS, PACKED, check_growth, open_source, refuse_wide_text
 from pygeco.io.tables import pyarrow
 from pygeco.io.text_ids import has_thousands
 
@@ -109,8 +109,8 @@ def _read_bytes(source: str | os.PathLike[str] | BinaryIO) -> tuple[str, bytes]:
             return path.name, content
     file = open_source(source)  # which pyarrow unpacks
     with explain_parse_errors(file.name):
-        stem = re.sub(r"\.(gz|bz2|xz|zst|lz4|zip)$", "", file.name)
-        return stem, file.whole().read()
+        stem, ending = os.path.splitext(file.name)
+        return stem if ending in PACKED else file.name, file.whole().read()
 
 
 def _split_text(name: str, text: str) -> tuple[list[list[str]], str]:

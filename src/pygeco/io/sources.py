@@ -17,9 +17,9 @@ from typing import Any, BinaryIO, NamedTuple
 
 from pygeco.arrays.container import MAGIC
 from pygeco.errors import ReadError
+from pygeco.io import xz
 from pygeco.io.lending import lend_bytes, lend_file
 from pygeco.io.tables import pyarrow
-from pygeco.io.xz import XzFile
 from pygeco.io.zips import open_member, split_member
 
 HEAD_BYTES = 1 << 16  # that tell what a file is
@@ -40,7 +40,7 @@ WIDE_BYTES = 64  # that tell it where there is no such mark
 MAGICS = {
     b"\x1f\x8b": "gzip",
     b"BZh": "bz2",
-    b"\xfd7zXZ\x00": "xz",
+    xz.MAGIC: "xz",
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\x04\x22\x4d\x18": "lz4",
     ZIP: "zip",
@@ -48,7 +48,7 @@ MAGICS = {
 }
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip")  # how names of such files end
 # Not pyarrow's, which has no xz, and refuses zeros behind gzip, which tapes leave there.
-OPENERS: dict[str | None, Callable[[Any], Any]] = {"gzip": gzip.open, "xz": XzFile}
+OPENERS: dict[str | None, Callable[[Any], Any]] = {"gzip": gzip.open, "xz": xz.XzFile}
 # What these raise over a damaged file.
 UNPACKING = (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
 # Told the share of the bytes that have been read, now and then.
